@@ -1,0 +1,248 @@
+package schema
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+)
+
+// State is the version 1 state of a question.
+type State string
+
+// The states of a question. It leaves Pending once, for good.
+const (
+	Pending   State = "pending"
+	Responded State = "responded"
+	TimedOut  State = "timeout"
+	Failed    State = "error"
+)
+
+// Outcome says how a question ended. A choice ends with the chosen label.
+type Outcome string
+
+// The fixed outcomes. Labels of the form __…__ can't be offered as choices.
+const (
+	Approve   Outcome = "approve"
+	Deny      Outcome = "deny"
+	Answered  Outcome = "answered"
+	Timeout   Outcome = "__timeout__"
+	NoQuorum  Outcome = "__no_quorum__"
+	Cancelled Outcome = "__cancelled__"
+	Withdrawn Outcome = "__withdrawn__"
+)
+
+// EndedBy says what ended a question.
+type EndedBy string
+
+// What can end a question.
+const (
+	ByHuman      EndedBy = "human"
+	ByRule       EndedBy = "rule"
+	ByTimeout    EndedBy = "timeout"
+	ByCancel     EndedBy = "cancel"
+	ByAgent      EndedBy = "agent"
+	BySessionEnd EndedBy = "session_end"
+	ByOrphaned   EndedBy = "orphaned"
+	ByQuorum     EndedBy = "quorum"
+)
+
+// Status is what the hub knows of a question: its state, its answer, and whether
+// the answer reached the agent.
+type Status struct {
+	Status      State   `json:"status" jsonschema:"enum=pending,enum=responded,enum=timeout,enum=error"`
+	RespondedAt Millis  `json:"respondedAt,omitempty"`
+	Response    *Answer `json:"response,omitempty"` // without hookEvent: the event around it is the one
+
+	// Version 2.
+
+	Outcome           Outcome    `json:"outcome,omitempty"`
+	Source            EndedBy    `json:"source,omitempty" jsonschema:"enum=human,enum=rule,enum=timeout,enum=cancel,enum=agent,enum=session_end,enum=orphaned,enum=quorum"`
+	Reason            string     `json:"reason,omitempty"`
+	RespondedBy       *Responder `json:"respondedBy,omitempty"`
+	ExpiresAt         Millis     `json:"expiresAt,omitempty"` // the deadline, the hub's clock; absent: none
+	Revision          int64      `json:"revision,omitempty"`  // grows with every change of this status
+	RequiredApprovals int        `json:"requiredApprovals,omitempty"`
+	Votes             []Vote     `json:"votes,omitempty"`
+	Awaiting          []string   `json:"awaiting,omitempty"`
+	Waiter            Waiter     `json:"waiter,omitempty" jsonschema:"enum=listening,enum=lost,enum=unknown"`
+	Delivery          *Delivery  `json:"delivery,omitempty"`
+	Execution         *Execution `json:"execution,omitempty"`
+}
+
+// Settled reports whether the question has its end.
+func (s *Status) Settled() bool { return s.Status != Pending }
+
+// Responder is who answered, as far as the hub can tell.
+type Responder struct {
+	Name     string `json:"name"`
+	Verified bool   `json:"verified"` // false: anyone on the hub's machine could have sent it
+	// Process is the program on the other end of the connection, where the
+	// operating system tells (Linux).
+	Process *Process `json:"process,omitempty"`
+	// SelfApproval is set when the answering process descends from the asking one.
+	SelfApproval bool `json:"possibleSelfApproval,omitempty"`
+}
+
+// Process names a program on the hub's machine.
+type Process struct {
+	PID       int      `json:"pid"`
+	Exe       string   `json:"exe,omitempty"`
+	Ancestors []string `json:"ancestors,omitempty"` // the nearest first, as "exe (pid)"
+}
+
+// Vote is one person's vote on a question that needs several.
+type Vote struct {
+	User    string `json:"user"`
+	Choice  string `json:"choice"`
+	Comment string `json:"comment,omitempty"`
+	At      Millis `json:"at"`
+}
+
+// Waiter says whether the agent still waits.
+type Waiter string
+
+// What the hub knows of the waiting agent.
+const (
+	Listening Waiter = "listening"
+	Lost      Waiter = "lost"
+	Unknown   Waiter = "unknown"
+)
+
+// Execution is what became of an approved call.
+type Execution struct {
+	State      string `json:"state"`
+	DurationMS int64  `json:"durationMs,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// DeliveryState is how far an answer got on its way to the agent.
+type DeliveryState string
+
+// The states of a delivery. Only Acked and Pulled prove that the agent has it.
+const (
+	NoDelivery  DeliveryState = "none"        // nothing to dial: the agent pulls
+	Queued      DeliveryState = "queued"      // will be dialled
+	Sending     DeliveryState = "sending"     // an attempt is under way
+	Delivered   DeliveryState = "delivered"   // a version 1 listener took it (see Confirmed)
+	Acked       DeliveryState = "acked"       // the agent said that it has this very answer
+	Pulled      DeliveryState = "pulled"      // the agent fetched it
+	Unconfirmed DeliveryState = "unconfirmed" // sent, the line broke: the agent may have it or not
+	Refused     DeliveryState = "refused"     // the listener would not have it
+	Unreachable DeliveryState = "unreachable" // nobody listens; retried at NextAttemptAt
+	TooLate     DeliveryState = "too_late"    // the agent had stopped waiting
+	Blocked     DeliveryState = "blocked"     // the address may not be dialled
+)
+
+// Final reports whether no further attempt will be made.
+func (s DeliveryState) Final() bool {
+	switch s {
+	case Queued, Sending:
+		return false
+	default:
+		return true
+	}
+}
+
+// Delivery is how an answer got to the agent.
+type Delivery struct {
+	State     DeliveryState `json:"state" jsonschema:"enum=none,enum=queued,enum=sending,enum=delivered,enum=acked,enum=pulled,enum=unconfirmed,enum=refused,enum=unreachable,enum=too_late,enum=blocked"`
+	Attempts  int           `json:"attempts"`
+	Confirmed string        `json:"confirmed,omitempty" jsonschema:"enum=close,enum=write"` // how a version 1 listener showed it
+	LastError string        `json:"lastError,omitempty"`
+	// DeliveredAt and NextAttemptAt are the hub's clock. An unreachable delivery
+	// with NextAttemptAt is still being tried; without it the hub gave up.
+	DeliveredAt   Millis `json:"deliveredAt,omitempty"`
+	NextAttemptAt Millis `json:"nextAttemptAt,omitempty"`
+}
+
+// Response is the body of POST /events/:id/respond: exactly one of Permission,
+// Response, Choice and Answers, as the question wants it.
+type Response struct {
+	Permission *bool                      `json:"permission,omitempty"`
+	Response   *string                    `json:"response,omitempty"`
+	Choice     *string                    `json:"choice,omitempty"`
+	Answers    map[string]json.RawMessage `json:"answers,omitempty"` // question id → label, [labels] or text
+
+	Reason  string `json:"reason,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	// ModifiedArguments replaces the arguments of an editable tool call, whole.
+	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty"`
+	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
+	// Revision, when given, is the revision of the status the person was looking at.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// Answer is what the agent receives: one text frame on its own socket, or the
+// body of GET /events/:id/response.
+type Answer struct {
+	Permission *bool                      `json:"permission,omitempty"` // always set for a permission
+	Response   *string                    `json:"response,omitempty"`
+	Choice     *string                    `json:"choice,omitempty"`
+	Answers    map[string]json.RawMessage `json:"answers,omitempty"`
+
+	Reason            string          `json:"reason,omitempty"`
+	Comment           string          `json:"comment,omitempty"`
+	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty"`
+	Remember          json.RawMessage `json:"remember,omitempty"`
+
+	RespondedAt Millis     `json:"respondedAt"`
+	RespondedBy *Responder `json:"respondedBy,omitempty"`
+	Outcome     Outcome    `json:"outcome,omitempty"`
+	Source      EndedBy    `json:"source,omitempty"`
+	Guidance    string     `json:"guidance,omitempty"` // one sentence for a model
+
+	// HookEvent is the hub's own stored event. HookEventTruncated: its payload
+	// was too big for a frame and holds only agent_name and permission_type.
+	HookEvent          *Event `json:"hookEvent,omitempty"`
+	HookEventTruncated bool   `json:"hookEventTruncated,omitempty"`
+
+	// Version 2 listeners acknowledge AnswerID, and drop one they have seen.
+	AnswerID string `json:"answerId,omitempty"`
+	Attempt  int    `json:"attempt,omitempty"`
+}
+
+// Ack is what a version 2 listener sends back once its caller has the answer.
+type Ack struct {
+	Type     string `json:"type"` // AckType
+	AnswerID string `json:"answerId"`
+	// Result is empty or AckAccepted for an answer that was taken, AckDuplicate
+	// for one already known, AckTooLate when nobody waits any more and
+	// AckMismatch for somebody else's answer.
+	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch"`
+}
+
+// The words of an Ack.
+const (
+	AckType      = "ack"
+	AckAccepted  = "accepted"
+	AckDuplicate = "duplicate"
+	AckTooLate   = "too_late"
+	AckMismatch  = "mismatch"
+)
+
+// Cancel is the body of POST /events/:id/cancel. With the question's own secret
+// it is the agent's withdrawal and nothing is sent; without, it is a person's.
+type Cancel struct {
+	Reason        string `json:"reason,omitempty"`
+	RequestSecret string `json:"requestSecret,omitempty"`
+}
+
+// Headers of the dial-back handshake and of the pull.
+const (
+	// ChallengeHeader carries the hub's random challenge to the listener.
+	ChallengeHeader = "Hookback-Challenge"
+	// ProofHeader carries the listener's proof in the 101 response.
+	ProofHeader = "Hookback-Proof"
+	// SecretHeader carries the RequestSecret of a pull.
+	SecretHeader = "Hookback-Request-Secret"
+)
+
+// ListenerProof answers a challenge: base64url(HMAC-SHA256(listenerKey,
+// challenge)). The hub sends an answer only to a listener that can make it, so a
+// program that took over a dead agent's port is told nothing.
+func ListenerProof(listenerKey, challenge string) string {
+	mac := hmac.New(sha256.New, []byte(listenerKey))
+	mac.Write([]byte(challenge))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,53 @@
+// Package schema is the contract of Hookback: the messages between agents, the
+// hub and its dashboard, their checks and their errors. It imports the standard
+// library only, so that anyone can.
+//
+// # Who says what to whom
+//
+// An agent's hook tells the hub of everything it does:
+//
+//	agent → hub    POST /events              Event                → 200 Event, stored and fsynced
+//
+// An event with humanInTheLoop asks a person. The agent opens a WebSocket
+// listener of its own first, says where in responseWebSocketUrl, and waits:
+//
+//	agent → hub    POST /events              Event{HumanInTheLoop} → 200 Event{pending, requestSecret}
+//	hub → page     WS /stream                Frame{event}
+//	page → hub     POST /events/:id/respond  Response             → 200 Event{responded}
+//	hub → agent    WS responseWebSocketUrl   Answer               ← Ack (version 2)
+//	hub → page     WS /stream                Frame{event} (version 1), Frame{status} (version 2)
+//
+// The hub never dials before it has answered the POST, so an agent that blocks in
+// it is safe. A version 1 listener reads one message and closes; that close is
+// the only sign that the answer arrived. A version 2 listener (protocolVersion 2)
+// names the answer in an Ack once its caller has it, and drops repeats; given a
+// listenerKey it first proves in the handshake that it is the one that asked.
+//
+// An agent that can't be dialled pulls the same answer:
+//
+//	agent → hub    GET /events/:id/response?wait=25   → 200 Answer, or 204 not yet
+//
+// # How a question ends
+//
+// A question is pending until it has exactly one end: answered (responded), timed
+// out (timeout), cancelled by a person or withdrawn by the agent (error). The first
+// one that is committed wins; later ones are refused with 409 (decided) or 410
+// (expired) and the status as it is. Nobody answering is never a yes: a
+// permission that timed out is delivered as permission false with the outcome
+// __timeout__.
+//
+// # Names and numbers
+//
+// The top level of an event is snake_case, everything inside humanInTheLoop,
+// humanInTheLoopStatus, answers and stream messages camelCase; humanInTheLoop and
+// Response also take snake_case. Times are Unix milliseconds, durations seconds.
+// null means absent. Unknown members of an event and a question are kept and
+// echoed.
+//
+// Errors are Problem documents (RFC 9457) whose code maps to one of this package's
+// Err values, in both directions.
+//
+// Version 1 is the protocol of the "Human-in-the-Loop (HITL) - Agent Integration
+// Guide", version 1.0 of 2025-10-14, whose every example is a golden message in
+// testdata. Version 2 only adds to it.
+package schema

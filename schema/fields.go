@@ -1,0 +1,167 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// MaxDepth is how deep a message may nest arrays and objects.
+const MaxDepth = 200
+
+// MaxExtra is how many unknown members one object may have.
+const MaxExtra = 256
+
+// members maps the wire names of a struct's fields to their canonical name.
+type members map[string]string
+
+var memberCache sync.Map // :: reflect.Type → members
+
+// membersOf lists the wire names of struct type t: the canonical ones and, where
+// snake is set, their snake_case twins.
+func membersOf(t reflect.Type, snake bool) members {
+	if m, ok := memberCache.Load(t); ok {
+		return m.(members)
+	}
+	m := members{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		m[name] = name
+		if snake {
+			m[snakeCase(name)] = name
+		}
+	}
+	memberCache.Store(t, m)
+	return m
+}
+
+func snakeCase(camel string) string {
+	var b strings.Builder
+	for _, r := range camel {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// decodeObject reads the JSON object b into the struct that into points to and
+// returns the members it has no field for. null is an absent member; names match
+// exactly (encoding/json alone would take SOURCE_APP for source_app).
+func decodeObject(b []byte, into any, snake bool) (extra map[string]json.RawMessage, err error) {
+	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) == 0 || t[0] != '{' {
+		return nil, invalid("", "must be a JSON object")
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, invalid("", "is not valid JSON")
+	}
+	v := reflect.ValueOf(into).Elem()
+	names := membersOf(v.Type(), snake)
+	known := make(map[string]json.RawMessage, len(raw))
+	for name, value := range raw {
+		canonical, ok := names[name]
+		switch {
+		case string(value) == "null":
+		case !ok:
+			if extra == nil {
+				extra = map[string]json.RawMessage{}
+			}
+			extra[name] = value
+		case known[canonical] != nil:
+			return nil, invalid(name, "is given twice, in both spellings")
+		default:
+			known[canonical] = value
+		}
+	}
+	if len(extra) > MaxExtra {
+		return nil, invalid("", "has too many unknown members")
+	}
+	return extra, decodeFields(v, known)
+}
+
+func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		value, ok := known[name]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(value, v.Field(i).Addr().Interface()); err != nil {
+			return fieldError(name, err)
+		}
+	}
+	return nil
+}
+
+// fieldError turns an error of encoding/json into one that names the member.
+func fieldError(name string, err error) error {
+	var wrong *json.UnmarshalTypeError
+	var inner *FieldError
+	switch {
+	case errors.As(err, &inner):
+		return &FieldError{Field: joinField(name, inner.Field), Detail: inner.Detail}
+	case errors.As(err, &wrong):
+		return invalid(joinField(name, wrong.Field), "must be "+jsonType(wrong.Type)+", not "+wrong.Value)
+	default:
+		return invalid(name, "is not valid JSON")
+	}
+}
+
+func joinField(outer, inner string) string {
+	if inner == "" {
+		return outer
+	}
+	return outer + "." + inner
+}
+
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	default:
+		return "a number"
+	}
+}
+
+// encodeObject writes v, a struct, and the members of extra behind its own.
+func encodeObject(v any, extra map[string]json.RawMessage) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil || len(extra) == 0 {
+		return b, err
+	}
+	names := make([]string, 0, len(extra))
+	for name := range extra {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = b[:len(b)-1]
+	for _, name := range names {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, key...), ':'), extra[name]...)
+	}
+	return append(b, '}'), nil
+}

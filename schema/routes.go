@@ -1,0 +1,76 @@
+package schema
+
+import "strings"
+
+// Route is one thing a hub can be asked for over HTTP.
+type Route struct {
+	Method, Path string // :id stands for an event's id
+	Summary      string
+	Query        []Param
+	Request      any // a value of the body's type, nil for none
+	Response     any // a value of the 200 body's type, nil for none
+}
+
+// Param is a query parameter.
+type Param struct{ Name, Description string }
+
+// The paths of a hub.
+const (
+	PathEvents        = "/events"
+	PathBatch         = "/events/batch"
+	PathRecent        = "/events/recent"
+	PathFilterOptions = "/events/filter-options"
+	PathEvent         = "/events/:id"
+	PathRespond       = "/events/:id/respond"
+	PathCancel        = "/events/:id/cancel"
+	PathResponse      = "/events/:id/response"
+	PathStream        = "/stream"
+	PathHealth        = "/healthz"
+	PathReady         = "/readyz"
+	PathMetrics       = "/metrics"
+	PathOpenAPI       = "/openapi.json"
+)
+
+// Routes lists every route of a hub but the dashboard's own files. The hub's
+// router, the OpenAPI document and the dashboard's client are held against it.
+var Routes = []Route{
+	{"POST", PathEvents, "Store an event; with humanInTheLoop it asks a person", nil, Event{}, Event{}},
+	{"POST", PathBatch, "Store several events, one result each", nil, []Event{}, []BatchResult{}},
+	{"GET", PathRecent, "The newest events, oldest first", []Param{
+		{"limit", "1 to 1000, 300 unless told"},
+	}, nil, []Event{}},
+	{"GET", PathEvents, "Events that match every given filter, oldest first", []Param{
+		{"source_app", "exactly this application"},
+		{"session_id", "exactly this session"},
+		{"hook_event_type", "exactly this type"},
+		{"tool_name", "exactly this tool"},
+		{"status", "questions in this state: pending, responded, timeout, error, or undelivered"},
+		{"q", "text in the summary, the question or the payload"},
+		{"from", "not before this time, the hub's clock, Unix ms"},
+		{"to", "before this time, the hub's clock, Unix ms"},
+		{"before", "only ids below this one"},
+		{"after", "only ids above this one"},
+		{"limit", "1 to 1000, 100 unless told"},
+	}, nil, []Event{}},
+	{"GET", PathFilterOptions, "The values a filter can offer", nil, nil, FilterOptions{}},
+	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
+	{"POST", PathRespond, "Answer a question; the first answer wins", nil, Response{}, Event{}},
+	{"POST", PathCancel, "Cancel a question, or withdraw it with its own secret", nil, Cancel{}, Event{}},
+	{"GET", PathResponse, "Pull the answer: 200, or 204 while there is none", []Param{
+		{"wait", "seconds to wait for an answer, at most 60"},
+	}, nil, Answer{}},
+	{"GET", PathStream, "WebSocket: every event as it is stored", []Param{
+		{"v", "2 for resumable frames; version 1 unless told"},
+		{"after", "version 2: continue behind this seq"},
+		{"hub", "version 2: the hubId that seq came from"},
+	}, nil, nil},
+	{"GET", PathHealth, "Whether the process answers", nil, nil, Health{}},
+	{"GET", PathReady, "Whether the hub can store events", nil, nil, Health{}},
+	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},
+	{"GET", PathOpenAPI, "This interface as OpenAPI 3.1", nil, nil, nil},
+}
+
+// At returns path with id in the place of :id.
+func At(path string, id EventID) string {
+	return strings.Replace(path, ":id", id.String(), 1)
+}

@@ -1,0 +1,60 @@
+package schema
+
+import "encoding/json"
+
+// FrameType is the type of a message on /stream.
+type FrameType string
+
+// The messages of /stream. Initial is version 1's only; Hello, StatusFrame and
+// Resync are version 2's only.
+const (
+	Initial     FrameType = "initial" // data: [Event], once, on connect
+	EventFrame  FrameType = "event"   // data: Event
+	HelloFrame  FrameType = "hello"   // data: Hello, once, on connect
+	StatusFrame FrameType = "status"  // data: StatusChange
+	Resync      FrameType = "resync"  // data: Hello; the page must load its snapshot anew
+)
+
+// Frame is one message of /stream. A version 2 message may also be a JSON array
+// of frames.
+type Frame struct {
+	Type FrameType       `json:"type" jsonschema:"enum=initial,enum=event,enum=hello,enum=status,enum=resync"`
+	Data json.RawMessage `json:"data"`
+	Seq  int64           `json:"seq,omitempty"` // version 2: the frame's place in the hub's log
+}
+
+// Hello opens a version 2 stream.
+type Hello struct {
+	HubID      string `json:"hubId"` // of the database: another one means another history
+	Seq        int64  `json:"seq"`   // the last number given out
+	ServerTime Millis `json:"serverTime"`
+	Version    string `json:"version"` // of the hub program
+}
+
+// StatusChange tells a version 2 stream how a question's status is now.
+type StatusChange struct {
+	ID                   EventID `json:"id"`
+	HumanInTheLoopStatus Status  `json:"humanInTheLoopStatus"`
+}
+
+// FilterOptions are the values a filter can offer, from GET /events/filter-options.
+type FilterOptions struct {
+	SourceApps     []string `json:"source_apps"`
+	SessionIDs     []string `json:"session_ids"` // the newest 300
+	HookEventTypes []string `json:"hook_event_types"`
+	ToolNames      []string `json:"tool_names"`
+}
+
+// BatchResult is the result for one event of POST /events/batch: the saved event
+// or why it was not saved.
+type BatchResult struct {
+	Event   *Event   `json:"event,omitempty"`
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// Health is the body of GET /healthz and GET /readyz.
+type Health struct {
+	Status  string `json:"status"` // ok, starting, degraded, stopping
+	Detail  string `json:"detail,omitempty"`
+	Version string `json:"version"`
+}

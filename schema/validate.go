@@ -1,0 +1,421 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of a message.
+const (
+	MaxBody      = 8 << 20   // a request body, bytes
+	MaxFrame     = 256 << 10 // a frame to an agent, bytes
+	MaxName      = 1 << 10   // source_app, session_id and the like, bytes
+	MaxReason    = 16 << 10  // a reason, a comment, bytes
+	MaxText      = 64 << 10  // a text answer, bytes
+	MaxURL       = 2 << 10
+	MaxListed    = 64 << 10 // a payload in a list or on a stream; bigger ones are left out
+	MaxBatch     = 1000     // events in one POST /events/batch
+	RecentLimit  = 300
+	MaxPageLimit = 1000
+)
+
+// Validate checks an event as a hub does before it stores it. Its errors are
+// *FieldError and wrap ErrInvalid.
+func (e *Event) Validate() error {
+	for _, f := range []struct{ name, value string }{
+		{"source_app", e.SourceApp}, {"session_id", e.SessionID}, {"hook_event_type", e.HookEventType},
+	} {
+		if err := ValidateName(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	if len(e.IdempotencyKey) > MaxName {
+		return invalid("idempotency_key", "is too long")
+	}
+	if t := bytes.TrimLeft(e.Payload, " \t\r\n"); len(t) == 0 || t[0] != '{' {
+		return invalid("payload", "is required and must be an object")
+	}
+	if e.HumanInTheLoop != nil {
+		return e.HumanInTheLoop.Validate()
+	}
+	return nil
+}
+
+// ValidateName checks one of the three required names of an event.
+func ValidateName(field, value string) error {
+	switch {
+	case value == "":
+		return invalid(field, "is required and must be a non-empty string")
+	case len(value) > MaxName:
+		return invalid(field, fmt.Sprintf("is longer than %d bytes", MaxName))
+	default:
+		return nil
+	}
+}
+
+// Validate checks a question. Whether its address may be dialled is not its
+// business: a hub stores such a question and shows it as blocked.
+func (q *HumanInTheLoop) Validate() error {
+	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateWords, q.validateQuestions, q.validateAddress)
+	if err != nil {
+		return fieldError("humanInTheLoop", err)
+	}
+	return nil
+}
+
+func firstError(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *HumanInTheLoop) validateText() error {
+	switch {
+	case strings.TrimSpace(q.Question) == "":
+		return invalid("question", "is required and must not be empty")
+	case len(q.Question) > MaxQuestionBytes:
+		return invalid("question", fmt.Sprintf("is longer than %d bytes", MaxQuestionBytes))
+	default:
+		return nil
+	}
+}
+
+func (q *HumanInTheLoop) validateKind() error {
+	switch q.Type {
+	case Permission, FreeText:
+		return nil
+	case Choice:
+		if len(q.Choices) == 0 {
+			return invalid("choices", "needs at least one label")
+		}
+		return validateLabels("choices", q.Choices)
+	default:
+		return invalid("type", "must be permission, question or choice")
+	}
+}
+
+func validateLabels(field string, labels []string) error {
+	if len(labels) > MaxChoices {
+		return invalid(field, fmt.Sprintf("has more than %d labels", MaxChoices))
+	}
+	seen := map[string]bool{}
+	for _, label := range labels {
+		switch {
+		case strings.TrimSpace(label) == "":
+			return invalid(field, "has an empty label")
+		case Reserved(label):
+			return invalid(field, fmt.Sprintf("has the label %q; labels of the form __…__ are reserved", label))
+		case seen[label]:
+			return invalid(field, fmt.Sprintf("has the label %q twice", label))
+		}
+		seen[label] = true
+	}
+	return nil
+}
+
+// Reserved reports whether a label stands for an outcome of the protocol's own.
+func Reserved(label string) bool {
+	return len(label) > 4 && strings.HasPrefix(label, "__") && strings.HasSuffix(label, "__")
+}
+
+func (q *HumanInTheLoop) validateTimes() error {
+	if t := q.Timeout; t != nil && (*t < 0 || *t > MaxTimeout.Seconds()) {
+		return invalid("timeout", fmt.Sprintf("must be seconds from 0 (never) to %.0f", MaxTimeout.Seconds()))
+	}
+	if q.ReminderIntervalSeconds == 0 && q.ReminderMaxCount == 0 {
+		return nil
+	}
+	switch {
+	case q.TimeoutDuration() == 0:
+		return invalid("reminderIntervalSeconds", "needs a finite timeout")
+	case q.ReminderIntervalSeconds < 30:
+		return invalid("reminderIntervalSeconds", "must be at least 30")
+	case q.ReminderMaxCount < 1 || q.ReminderMaxCount > 20:
+		return invalid("reminderMaxCount", "must be from 1 to 20")
+	default:
+		return nil
+	}
+}
+
+func (q *HumanInTheLoop) validateWords() error {
+	if q.RequiredApprovals < 0 {
+		return invalid("requiredApprovals", "must not be negative")
+	}
+	for _, f := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"risk", string(q.Risk), []string{"low", "medium", "high", "critical"}},
+		{"onTimeout", q.OnTimeout, []string{"emit_timeout", "fail_run"}},
+		{"reasonRequired", q.ReasonRequired, []string{"never", "deny", "always"}},
+	} {
+		if f.value != "" && !slices.Contains(f.allowed, f.value) {
+			return invalid(f.name, "must be one of "+strings.Join(f.allowed, ", "))
+		}
+	}
+	if t := q.ToolCall; t != nil {
+		if t.Name == "" {
+			return invalid("toolCall.name", "is required")
+		}
+		if t.Editable && !isObject(t.Arguments) {
+			return invalid("toolCall.arguments", "must be an object to be editable")
+		}
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	t := bytes.TrimLeft(raw, " \t\r\n")
+	return len(t) > 0 && t[0] == '{'
+}
+
+func (q *HumanInTheLoop) validateQuestions() error {
+	if len(q.Questions) > MaxQuestions {
+		return invalid("questions", fmt.Sprintf("has more than %d questions", MaxQuestions))
+	}
+	seen := map[string]bool{}
+	for i, sub := range q.Questions {
+		field := fmt.Sprintf("questions.%d", i)
+		switch {
+		case sub.ID == "":
+			return invalid(field+".id", "is required")
+		case seen[sub.ID]:
+			return invalid(field+".id", "is used twice")
+		case strings.TrimSpace(sub.Question) == "":
+			return invalid(field+".question", "is required")
+		case len(sub.Question) > MaxQuestionBytes:
+			return invalid(field+".question", "is too long")
+		}
+		seen[sub.ID] = true
+		labels := make([]string, len(sub.Options))
+		for j, o := range sub.Options {
+			labels[j] = o.Label
+		}
+		if err := validateLabels(field+".options", labels); err != nil {
+			return err
+		}
+	}
+	if len(q.Questions) > 0 && q.Type != FreeText {
+		return invalid("questions", "needs the type question")
+	}
+	return nil
+}
+
+func (q *HumanInTheLoop) validateAddress() error {
+	if len(q.ListenerKey) > MaxName {
+		return invalid("listenerKey", "is too long")
+	}
+	if q.ResponseWebSocketURL == "" {
+		return nil
+	}
+	if len(q.ResponseWebSocketURL) > MaxURL {
+		return invalid("responseWebSocketUrl", "is too long")
+	}
+	u, err := url.Parse(q.ResponseWebSocketURL)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
+		return invalid("responseWebSocketUrl", "must be a ws:// or wss:// address")
+	}
+	return nil
+}
+
+// CheckResponse checks a person's answer against the question it is for. Its
+// errors are *FieldError and wrap ErrWrongAnswer.
+func (q *HumanInTheLoop) CheckResponse(r *Response) error {
+	err := firstError(
+		func() error { return q.checkOneAnswer(r) },
+		func() error { return q.checkEdit(r) },
+		func() error { return q.checkReason(r) },
+		func() error { return q.checkRemember(r) },
+	)
+	return err
+}
+
+func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {
+	given := map[string]bool{
+		"permission": r.Permission != nil, "response": r.Response != nil,
+		"choice": r.Choice != nil, "answers": r.Answers != nil,
+	}
+	want := map[Kind]string{Permission: "permission", FreeText: "response", Choice: "choice"}[q.Type]
+	if len(q.Questions) > 0 {
+		want = "answers"
+	}
+	if !given[want] {
+		return wrong(want, "is required to answer this question")
+	}
+	for _, name := range []string{"permission", "response", "choice", "answers"} {
+		if given[name] && name != want {
+			return wrong(name, "does not answer this question; "+want+" does")
+		}
+	}
+	switch want {
+	case "response":
+		return checkText("response", *r.Response)
+	case "choice":
+		if !slices.Contains(q.Choices, *r.Choice) {
+			return wrong("choice", "was not offered")
+		}
+	case "answers":
+		return q.checkAnswers(r.Answers)
+	}
+	return nil
+}
+
+func checkText(field, text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return wrong(field, "must not be empty")
+	case len(text) > MaxText:
+		return wrong(field, fmt.Sprintf("is longer than %d bytes", MaxText))
+	default:
+		return nil
+	}
+}
+
+func (q *HumanInTheLoop) checkAnswers(answers map[string]json.RawMessage) error {
+	for _, sub := range q.Questions {
+		field := "answers." + sub.ID
+		raw, ok := answers[sub.ID]
+		if !ok {
+			return wrong(field, "is missing")
+		}
+		if err := sub.check(field, raw); err != nil {
+			return err
+		}
+	}
+	for id := range answers {
+		if !slices.ContainsFunc(q.Questions, func(s Question) bool { return s.ID == id }) {
+			return wrong("answers."+id, "answers a question that was not asked")
+		}
+	}
+	return nil
+}
+
+func (s *Question) check(field string, raw json.RawMessage) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil && string(raw) != "null" {
+		return s.checkLabel(field, one)
+	}
+	var many []string
+	if json.Unmarshal(raw, &many) != nil || !s.Multiple {
+		return wrong(field, "must be a string, or an array of strings where several may be picked")
+	}
+	if len(many) == 0 || len(many) > MaxChoices {
+		return wrong(field, "must pick something")
+	}
+	for _, label := range many {
+		if err := s.checkLabel(field, label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Question) checkLabel(field, label string) error {
+	offered := slices.ContainsFunc(s.Options, func(o Option) bool { return o.Label == label })
+	switch {
+	case offered:
+		return nil
+	case len(s.Options) == 0 || s.AllowOther:
+		return checkText(field, label)
+	default:
+		return wrong(field, "was not offered")
+	}
+}
+
+func (q *HumanInTheLoop) checkEdit(r *Response) error {
+	if r.ModifiedArguments == nil {
+		return nil
+	}
+	switch {
+	case q.ToolCall == nil || !q.ToolCall.Editable:
+		return wrong("modifiedArguments", "may not be given: this call can't be edited")
+	case r.Permission == nil || !*r.Permission:
+		return wrong("modifiedArguments", "goes with an approval only")
+	case !isObject(r.ModifiedArguments):
+		return wrong("modifiedArguments", "must be the whole arguments object")
+	case bytes.Contains(r.ModifiedArguments, []byte(RedactedPrefix)):
+		return wrong("modifiedArguments", "still holds a redacted value, which would run as it stands; replace it, or approve without changes")
+	default:
+		return nil
+	}
+}
+
+// RedactedPrefix begins what the hub puts in the place of a secret.
+const RedactedPrefix = "[redacted:"
+
+func (q *HumanInTheLoop) checkReason(r *Response) error {
+	if len(r.Reason) > MaxReason {
+		return wrong("reason", "is too long")
+	}
+	if len(r.Comment) > MaxReason {
+		return wrong("comment", "is too long")
+	}
+	denied := r.Permission != nil && !*r.Permission
+	if strings.TrimSpace(r.Reason) == "" && (q.ReasonRequired == "always" || q.ReasonRequired == "deny" && denied) {
+		return wrong("reason", "is required for this question")
+	}
+	return nil
+}
+
+func (q *HumanInTheLoop) checkRemember(r *Response) error {
+	if r.Remember == nil {
+		return nil
+	}
+	for _, s := range q.Suggestions {
+		if sameJSON(s, r.Remember) {
+			return nil
+		}
+	}
+	return wrong("remember", "is none of the question's suggestions")
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// Outcome is the outcome that an answer gives a question.
+func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
+	switch {
+	case r.Permission != nil && *r.Permission:
+		return Approve
+	case r.Permission != nil:
+		return Deny
+	case r.Choice != nil:
+		return Outcome(*r.Choice)
+	default:
+		return Answered
+	}
+}
+
+// UnmarshalJSON reads an answer; its errors are *FieldError and wrap
+// ErrWrongAnswer. Unknown members (a version 1 page sends the whole hookEvent
+// back) are ignored.
+func (r *Response) UnmarshalJSON(b []byte) error {
+	type plain Response
+	var p plain
+	if _, err := decodeObject(b, &p, true); err != nil {
+		if f, ok := err.(*FieldError); ok && f.Field != "" { //nolint:errorlint // decodeObject returns it bare
+			f.Cause = ErrWrongAnswer
+		}
+		return err
+	}
+	*r = Response(p)
+	return nil
+}
+
+// Until is when a question asked at the given time ends: the zero time for never.
+func (q *HumanInTheLoop) Until(asked time.Time) time.Time {
+	if d := q.TimeoutDuration(); d > 0 {
+		return asked.Add(d)
+	}
+	return time.Time{}
+}

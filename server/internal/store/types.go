@@ -1,0 +1,105 @@
+package store
+
+import (
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Event is a stored event, in the pieces its JSON is spliced from. The slices
+// are shared and must not be changed.
+type Event struct {
+	ID         schema.EventID
+	UID        string    // UUIDv7
+	ReceivedAt time.Time // the hub's clock
+	Timestamp  int64     // the agent's clock, Unix ms
+
+	App, Session, Type, Tool string // copies of members of Envelope, for indexes
+
+	// Envelope is every top-level member that is the client's own and not kept
+	// apart: "source_app":"a","session_id":… without braces.
+	Envelope []byte
+	Payload  []byte // the payload object, as it was sent
+	Question []byte // humanInTheLoop without its secrets; nil: it asks nothing
+	Status   []byte // humanInTheLoopStatus; nil: it asks nothing
+}
+
+// Draft is an event to append. ID is ignored.
+type Draft struct {
+	Event
+	Chat []byte // a transcript, kept apart
+	Key  string // idempotency key
+	Ask  *Ask   // with Event.Question and Event.Status
+}
+
+// Ask is what the hub keeps to itself about a question.
+type Ask struct {
+	URL         string // where to dial; empty: the agent pulls
+	ListenerKey string
+	Protocol    int       // 2: the listener acknowledges
+	Deadline    time.Time // zero: never
+	Text        string    // what a search looks in
+	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
+}
+
+// Receipt says what became of a Draft.
+type Receipt struct {
+	Event    *Event // with its ID and, when Replayed, its present status
+	Replayed bool   // the key was known: nothing was stored but the new address
+}
+
+// Question is a question with everything the hub knows of it.
+type Question struct {
+	Event
+	Ask
+	Version  int64 // grows with every change; Apply is guarded by it
+	State    schema.State
+	Answer   []byte    // schema.Answer without hookEvent; nil while pending
+	Delivery *Delivery // nil while pending
+}
+
+// Delivery is an answer on its way to an agent.
+type Delivery struct {
+	ID       schema.EventID // of the question
+	AnswerID string         // UUIDv7, the same over all attempts
+	State    schema.DeliveryState
+	Attempts int
+	// Sent is set before the first byte goes to a version 1 listener. After
+	// that nothing is ever sent to it again.
+	Sent   bool
+	Due    time.Time // of the next attempt
+	Until  time.Time // when to give up
+	Leased time.Time // until then the lessee alone works on it
+}
+
+// Change is one guarded change of a question: all of it or nothing.
+type Change struct {
+	Event   *Event // the question's event as read; carries the ID
+	Version int64  // guard: the question is still at this version
+	State   schema.State
+	Status  []byte // the new humanInTheLoopStatus
+	Answer  []byte // nil leaves it as it is
+	// Delivery is stored as the question's delivery; nil leaves it as it is.
+	Delivery *Delivery
+	// Ends marks the change that takes the question out of pending.
+	Ends bool
+}
+
+// Row is one committed entry of the hub's log, numbered without holes.
+type Row struct {
+	Seq   int64
+	Event *Event // whole for a new event and for the end of a question; else ID and Status
+	// Change is set for a change of a question, unset for a new event.
+	Change bool
+	Ends   bool // this change is the question's end
+}
+
+// Filter selects events. Zero values select everything.
+type Filter struct {
+	App, Session, Type, Tool string
+	Status                   string // pending, responded, timeout, error, undelivered
+	Text                     string
+	From, To                 time.Time // ReceivedAt, To exclusive
+	Before, After            schema.EventID
+	Limit                    int
+}
