@@ -50,14 +50,14 @@ const (
 // Status is what the hub knows of a question: its state, its answer, and whether
 // the answer reached the agent.
 type Status struct {
-	Status      State   `json:"status" jsonschema:"enum=pending,enum=responded,enum=timeout,enum=error"`
+	Status      State   `json:"status"`
 	RespondedAt Millis  `json:"respondedAt,omitempty"`
 	Response    *Answer `json:"response,omitempty"` // without hookEvent: the event around it is the one
 
 	// Version 2.
 
 	Outcome           Outcome    `json:"outcome,omitempty"`
-	Source            EndedBy    `json:"source,omitempty" jsonschema:"enum=human,enum=rule,enum=timeout,enum=cancel,enum=agent,enum=session_end,enum=orphaned,enum=quorum"`
+	Source            EndedBy    `json:"source,omitempty"`
 	Reason            string     `json:"reason,omitempty"`
 	RespondedBy       *Responder `json:"respondedBy,omitempty"`
 	ExpiresAt         Millis     `json:"expiresAt,omitempty"` // the deadline, the hub's clock; absent: none
@@ -65,7 +65,7 @@ type Status struct {
 	RequiredApprovals int        `json:"requiredApprovals,omitempty"`
 	Votes             []Vote     `json:"votes,omitempty"`
 	Awaiting          []string   `json:"awaiting,omitempty"`
-	Waiter            Waiter     `json:"waiter,omitempty" jsonschema:"enum=listening,enum=lost,enum=unknown"`
+	Waiter            Waiter     `json:"waiter,omitempty"`
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
 }
@@ -146,7 +146,7 @@ func (s DeliveryState) Final() bool {
 
 // Delivery is how an answer got to the agent.
 type Delivery struct {
-	State     DeliveryState `json:"state" jsonschema:"enum=none,enum=queued,enum=sending,enum=delivered,enum=acked,enum=pulled,enum=unconfirmed,enum=refused,enum=unreachable,enum=too_late,enum=blocked"`
+	State     DeliveryState `json:"state"`
 	Attempts  int           `json:"attempts"`
 	Confirmed string        `json:"confirmed,omitempty" jsonschema:"enum=close,enum=write"` // how a version 1 listener showed it
 	LastError string        `json:"lastError,omitempty"`
@@ -167,7 +167,7 @@ type Response struct {
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	// ModifiedArguments replaces the arguments of an editable tool call, whole.
-	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty"`
+	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
 	// Revision, when given, is the revision of the status the person was looking at.
 	Revision int64 `json:"revision,omitempty"`
@@ -183,7 +183,7 @@ type Answer struct {
 
 	Reason            string          `json:"reason,omitempty"`
 	Comment           string          `json:"comment,omitempty"`
-	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty"`
+	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"`
 
 	RespondedAt Millis     `json:"respondedAt"`

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -14,16 +15,17 @@ type EventID int64
 // sent by a client is cut off.
 type Millis int64
 
-// UnmarshalJSON accepts any JSON number.
+// maxMillis is the last moment that a Date in a browser can hold.
+const maxMillis = 8_640_000_000_000_000
+
+// UnmarshalJSON accepts any JSON number a browser's Date can hold.
 func (m *Millis) UnmarshalJSON(b []byte) error {
-	var whole int64
-	if json.Unmarshal(b, &whole) == nil {
-		*m = Millis(whole)
-		return nil
-	}
 	var f float64
 	if err := json.Unmarshal(b, &f); err != nil {
 		return err
+	}
+	if math.Abs(f) > maxMillis {
+		return invalid("", "must be Unix time in milliseconds")
 	}
 	*m = Millis(f)
 	return nil
@@ -41,8 +43,8 @@ type Event struct {
 	SourceApp     string          `json:"source_app"`
 	SessionID     string          `json:"session_id"`
 	HookEventType string          `json:"hook_event_type"`
-	Payload       json.RawMessage `json:"payload"`             // a JSON object, kept byte for byte
-	Timestamp     Millis          `json:"timestamp,omitempty"` // the agent's clock; for display only
+	Payload       json.RawMessage `json:"payload" jsonschema:"type=object"` // a JSON object, kept byte for byte
+	Timestamp     Millis          `json:"timestamp,omitempty"`              // the agent's clock; for display only
 
 	Summary   string          `json:"summary,omitempty"`
 	ModelName string          `json:"model_name,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,7 +36,10 @@ func membersOf(t reflect.Type, snake bool) members {
 		}
 		m[name] = name
 		if snake {
-			m[snakeCase(name)] = name
+			twin := snakeCase(name)
+			m[twin] = name
+			// Version 1's own Python model spells it response_websocket_url.
+			m[strings.ReplaceAll(twin, "web_socket", "websocket")] = name
 		}
 	}
 	memberCache.Store(t, m)
@@ -56,14 +60,22 @@ func snakeCase(camel string) string {
 
 // decodeObject reads the JSON object b into the struct that into points to and
 // returns the members it has no field for. null is an absent member; names match
-// exactly (encoding/json alone would take SOURCE_APP for source_app).
+// exactly (encoding/json alone would take SOURCE_APP for source_app) and once (of
+// two it would take the last, where another reader takes the first).
 func decodeObject(b []byte, into any, snake bool) (extra map[string]json.RawMessage, err error) {
-	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) == 0 || t[0] != '{' {
+	if !isObject(b) {
 		return nil, invalid("", "must be a JSON object")
+	}
+	depth, commas := shape(b)
+	if depth > MaxDepth {
+		return nil, invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return nil, invalid("", "is not valid JSON")
+	}
+	if len(raw) > 0 && len(raw) != commas+1 {
+		return nil, invalid(repeated(b), "is given twice")
 	}
 	v := reflect.ValueOf(into).Elem()
 	names := membersOf(v.Type(), snake)
@@ -89,6 +101,50 @@ func decodeObject(b []byte, into any, snake bool) (extra map[string]json.RawMess
 	return extra, decodeFields(v, known)
 }
 
+// shape tells how deep JSON text nests and how many commas stand between the
+// members of its outermost array or object. It takes one pass and no memory, so
+// that it can stand before any parser.
+func shape(b []byte) (deepest, commas int) {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 1 {
+				commas++
+			}
+		}
+	}
+	return deepest, commas
+}
+
+// repeated finds the first member name that the valid JSON object b holds twice.
+func repeated(b []byte) string {
+	d := json.NewDecoder(bytes.NewReader(b))
+	_, _ = d.Token()
+	seen := map[string]bool{}
+	for d.More() {
+		var value json.RawMessage
+		key, err := d.Token()
+		name, ok := key.(string)
+		if err != nil || !ok || seen[name] || d.Decode(&value) != nil {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
 func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
@@ -96,9 +152,15 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		if !ok {
 			continue
 		}
-		if err := json.Unmarshal(value, v.Field(i).Addr().Interface()); err != nil {
-			return fieldError(name, err)
+		err := json.Unmarshal(value, v.Field(i).Addr().Interface())
+		if err == nil {
+			continue
 		}
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field == "" {
+			wrong.Type = v.Field(i).Type() // choices is to be an array of strings, not a string
+		}
+		return fieldError(name, err)
 	}
 	return nil
 }
@@ -131,6 +193,9 @@ func jsonType(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.String {
+			return "an array of strings"
+		}
 		return "an array"
 	case reflect.Map, reflect.Struct:
 		return "an object"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // The errors of the protocol. Every one has a code on the wire (see Problem), and
@@ -157,33 +158,45 @@ func (e *HintError) Error() string { return e.Err.Error() }
 // Unwrap is the error the hint is for.
 func (e *HintError) Unwrap() error { return e.Err }
 
+// Problems lists the problem of every error of the protocol, in a fixed order.
+func Problems() []Problem {
+	all := make([]Problem, len(problems))
+	for i, row := range problems {
+		all[i] = ProblemOf(row.err)
+	}
+	return all
+}
+
 // Err is the error that p describes: what ProblemOf was given, as far as it was
 // put on the wire. An unknown code is told by its status class.
 func (p Problem) Err() error {
-	err := ErrInternal
-	if p.Status >= 400 && p.Status < 500 {
-		err = ErrInvalid
-	}
-	for _, row := range problems {
-		if row.code == p.Code {
-			err = row.err
-		}
-	}
+	err := p.protocolError()
+	whole, isWhole := strings.CutPrefix(p.Detail, "the message ")
 	switch {
 	case p.HumanInTheLoopStatus != nil:
-		return &StatusError{Err: err, Status: *p.HumanInTheLoopStatus}
+		err = &StatusError{Err: err, Status: *p.HumanInTheLoopStatus}
 	case p.Field != "":
-		return &FieldError{Field: p.Field, Detail: trimField(p.Detail, p.Field), Cause: err}
-	case p.Detail != "" && p.Detail != err.Error():
-		return fmt.Errorf("%w: %s", err, p.Detail)
+		err = &FieldError{Field: p.Field, Detail: strings.TrimPrefix(p.Detail, p.Field+" "), Cause: err}
+	case p.Detail == "" || p.Detail == err.Error():
+	case isWhole && (err == ErrInvalid || err == ErrWrongAnswer): //nolint:errorlint // rows of problems, bare
+		err = &FieldError{Detail: whole, Cause: err}
 	default:
-		return err
+		err = fmt.Errorf("%w: %s", err, p.Detail)
 	}
+	if p.Hint != "" {
+		err = &HintError{Err: err, Hint: p.Hint}
+	}
+	return err
 }
 
-func trimField(detail, field string) string {
-	if len(detail) > len(field)+1 && detail[:len(field)] == field {
-		return detail[len(field)+1:]
+func (p Problem) protocolError() error {
+	for _, row := range problems {
+		if row.code == p.Code {
+			return row.err
+		}
 	}
-	return detail
+	if p.Status >= 400 && p.Status < 500 {
+		return ErrInvalid
+	}
+	return ErrInternal
 }

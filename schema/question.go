@@ -40,7 +40,7 @@ const (
 // Members are camelCase on the wire; snake_case names are accepted too.
 type HumanInTheLoop struct {
 	Question string   `json:"question"`
-	Type     Kind     `json:"type" jsonschema:"enum=permission,enum=question,enum=choice"`
+	Type     Kind     `json:"type"`
 	Choices  []string `json:"choices,omitempty"` // labels; those of the form __…__ are reserved
 
 	// ResponseWebSocketURL is where the hub dials the answer to. Without it the
@@ -62,7 +62,7 @@ type HumanInTheLoop struct {
 	ToolCall  *ToolCall  `json:"toolCall,omitempty"`
 	Questions []Question `json:"questions,omitempty"`
 	Context   *Context   `json:"context,omitempty"`
-	Risk      Risk       `json:"risk,omitempty" jsonschema:"enum=low,enum=medium,enum=high,enum=critical"`
+	Risk      Risk       `json:"risk,omitempty"`
 	AgentPath []string   `json:"agentPath,omitempty"` // from the root agent to the one that asks
 
 	RequiredApprovals       int         `json:"requiredApprovals,omitempty"`
@@ -129,6 +129,28 @@ func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error {
 	}
 	*q = HumanInTheLoop(p)
 	q.Extra = extra
+	return nil
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names.
+func (s *Question) UnmarshalJSON(b []byte) error {
+	type plain Question
+	var p plain
+	if _, err := decodeObject(b, &p, true); err != nil {
+		return err
+	}
+	*s = Question(p)
+	return nil
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names.
+func (c *Context) UnmarshalJSON(b []byte) error {
+	type plain Context
+	var p plain
+	if _, err := decodeObject(b, &p, true); err != nil {
+		return err
+	}
+	*c = Context(p)
 	return nil
 }
 

@@ -18,7 +18,7 @@ const (
 // Frame is one message of /stream. A version 2 message may also be a JSON array
 // of frames.
 type Frame struct {
-	Type FrameType       `json:"type" jsonschema:"enum=initial,enum=event,enum=hello,enum=status,enum=resync"`
+	Type FrameType       `json:"type"`
 	Data json.RawMessage `json:"data"`
 	Seq  int64           `json:"seq,omitempty"` // version 2: the frame's place in the hub's log
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ func (e *Event) Validate() error {
 	if len(e.IdempotencyKey) > MaxName {
 		return invalid("idempotency_key", "is too long")
 	}
-	if t := bytes.TrimLeft(e.Payload, " \t\r\n"); len(t) == 0 || t[0] != '{' {
+	if !isObject(e.Payload) {
 		return invalid("payload", "is required and must be an object")
 	}
 	if e.HumanInTheLoop != nil {
@@ -127,8 +128,9 @@ func Reserved(label string) bool {
 }
 
 func (q *HumanInTheLoop) validateTimes() error {
-	if t := q.Timeout; t != nil && (*t < 0 || *t > MaxTimeout.Seconds()) {
-		return invalid("timeout", fmt.Sprintf("must be seconds from 0 (never) to %.0f", MaxTimeout.Seconds()))
+	// Less than a nanosecond would round to 0, which means never.
+	if t := q.Timeout; t != nil && *t != 0 && (*t < 0.001 || *t > MaxTimeout.Seconds()) {
+		return invalid("timeout", fmt.Sprintf("must be 0 (never) or seconds from 0.001 to %.0f", MaxTimeout.Seconds()))
 	}
 	if q.ReminderIntervalSeconds == 0 && q.ReminderMaxCount == 0 {
 		return nil
@@ -149,10 +151,15 @@ func (q *HumanInTheLoop) validateWords() error {
 	if q.RequiredApprovals < 0 {
 		return invalid("requiredApprovals", "must not be negative")
 	}
+	var mode string
+	if q.Recipients != nil {
+		mode = q.Recipients.Mode
+	}
 	for _, f := range []struct {
 		name, value string
 		allowed     []string
 	}{
+		{"recipients.mode", mode, []string{"anyone", "owner", "owner_admins", "selected_members"}},
 		{"risk", string(q.Risk), []string{"low", "medium", "high", "critical"}},
 		{"onTimeout", q.OnTimeout, []string{"emit_timeout", "fail_run"}},
 		{"reasonRequired", q.ReasonRequired, []string{"never", "deny", "always"}},
@@ -172,7 +179,7 @@ func (q *HumanInTheLoop) validateWords() error {
 	return nil
 }
 
-func isObject(raw json.RawMessage) bool {
+func isObject(raw []byte) bool {
 	t := bytes.TrimLeft(raw, " \t\r\n")
 	return len(t) > 0 && t[0] == '{'
 }
@@ -377,9 +384,11 @@ func (q *HumanInTheLoop) checkRemember(r *Response) error {
 	return wrong("remember", "is none of the question's suggestions")
 }
 
+// sameJSON compares values, not text: a browser that parsed a suggestion and
+// writes it again turns 1.0 into 1 and \u003e into >.
 func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Outcome is the outcome that an answer gives a question.
@@ -397,7 +406,7 @@ func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 }
 
 // UnmarshalJSON reads an answer; its errors are *FieldError and wrap
-// ErrWrongAnswer. Unknown members (a version 1 page sends the whole hookEvent
+// ErrWrongAnswer, or ErrInvalid when b is no object at all. Unknown members (a version 1 page sends the whole hookEvent
 // back) are ignored.
 func (r *Response) UnmarshalJSON(b []byte) error {
 	type plain Response
