@@ -1,0 +1,287 @@
+// Package redact takes secrets out of JSON before it is stored, searched or shown.
+//
+// A secret is known by the name it goes by (the member "api_key", the line
+// DB_PASSWORD=… inside a command) or by its own shape (ghp_…, a JWT, a private
+// key). What is found is replaced by [redacted:rule] inside its JSON string; every
+// other byte of the message stays as it was sent. The members by which the
+// protocol's clients match messages are never touched.
+//
+// Almost every event is clean, so the clean path decides: one pass over the bytes
+// that looks up pairs of neighbours in a bitmap (see probes.go). Only a message in
+// which a rule matched is walked string by string.
+//
+// This is a net for accidents. Somebody who wants to smuggle a secret past it can.
+package redact
+
+import (
+	"bytes"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Options says what counts as a secret beside the built-in rules.
+type Options struct {
+	// Keys are further names of secret members, such as "internal_ref". They match
+	// the last words of a member's name, in any spelling (internalRef too).
+	Keys []string
+}
+
+// Redactor finds and replaces secrets. It does not change once made, and may be
+// used by many goroutines. A nil Redactor replaces nothing.
+type Redactor struct {
+	names  []name
+	probes [][]probe       // :: slot → what may stand there; slot 0 is empty
+	slot   [1 << 16]uint8  // :: folded pair of bytes → index in probes
+	pairs  [1 << 10]uint64 // the pairs with a slot, as a bitmap that stays in the first-level cache
+}
+
+// maxNesting bounds the memory that a hostile message can make a walk take. The
+// hub refuses messages far less deep (schema.MaxDepth).
+const maxNesting = 4 * schema.MaxDepth
+
+// rounds bounds how often a replaced string is looked at again. A second look
+// finds what only became visible by the first, so that redacting twice changes
+// nothing.
+const rounds = 8
+
+// New makes a Redactor.
+func New(o Options) *Redactor {
+	r := &Redactor{names: builtinNames()}
+	for _, key := range o.Keys {
+		if n, ok := customName(key); ok {
+			r.names = append(r.names, n)
+		}
+	}
+	r.build()
+	return r
+}
+
+// JSON replaces the secrets in the JSON text b and returns the result with the
+// number of replacements. b itself is not changed; when nothing matched it is what
+// is returned. Valid JSON stays valid; text that is not JSON, or is nested beyond
+// all sense, comes back as it is: it will be refused.
+func (r *Redactor) JSON(b []byte) (out []byte, n int) {
+	if r == nil || !r.matches(b) {
+		return b, 0
+	}
+	return r.walk(b)
+}
+
+func (r *Redactor) walk(b []byte) (out []byte, n int) {
+	w := walk{r: r, in: b}
+	if !w.run() || w.n == 0 {
+		return b, 0
+	}
+	return append(w.out, b[w.copied:]...), w.n
+}
+
+// walk goes through one message, string by string.
+type walk struct {
+	r      *Redactor
+	in     []byte
+	out    []byte
+	copied int // in[:copied] is in out, or replaced
+	n      int
+	stack  []frame
+}
+
+// frame is an object or array that is open.
+type frame struct {
+	object bool
+	inKey  bool   // the next string is a member's name
+	member []byte // an object's current member, without quotes; an array's own name
+	rule   *name  // what all the values in it are secret by, if they are
+	within []byte // the name of the container around it, for labels and ids
+}
+
+// run reports whether the text was understood to its end.
+func (w *walk) run() bool {
+	for i := 0; i < len(w.in); i++ {
+		switch c := w.in[i]; {
+		case c == '{' || c == '[':
+			if len(w.stack) >= maxNesting {
+				return false
+			}
+			w.open(c == '{')
+		case c == '}' || c == ']':
+			if len(w.stack) == 0 {
+				return false
+			}
+			w.stack = w.stack[:len(w.stack)-1]
+		case (c == ',' || c == ':') && len(w.stack) > 0:
+			top := &w.stack[len(w.stack)-1]
+			top.inKey = top.object && c == ','
+		case c == '"':
+			end := stringEnd(w.in, i+1)
+			if end < 0 {
+				return false
+			}
+			w.text(i+1, end)
+			i = end
+		case c == '-' || isDigit(c):
+			end := run(w.in, i+1, isNumber)
+			w.number(i, end)
+			i = end - 1
+		}
+	}
+	return len(w.stack) == 0
+}
+
+func isNumber(c byte) bool {
+	return isDigit(c) || c == '.' || c == '-' || c == '+' || c|0x20 == 'e'
+}
+
+// stringEnd is the index of the quote that ends the string whose contents begin at
+// from, or -1.
+func stringEnd(b []byte, from int) int {
+	for i := from; ; {
+		q := bytes.IndexByte(b[i:], '"')
+		if q < 0 {
+			return -1
+		}
+		q += i
+		slashes := 0
+		for q-slashes > i && b[q-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return q
+		}
+		i = q + 1
+	}
+}
+
+func (w *walk) open(object bool) {
+	f := frame{object: object, inKey: object}
+	if len(w.stack) > 0 {
+		top := &w.stack[len(w.stack)-1]
+		if rule := w.rule(top); rule != nil && (rule.deep || !object) {
+			f.rule = rule
+		}
+		f.within = top.member
+		if !object {
+			f.member = top.member
+		}
+	}
+	w.stack = append(w.stack, f)
+}
+
+// rule is what a value in f would be secret by.
+func (w *walk) rule(f *frame) *name {
+	if f.rule != nil || !f.object {
+		return f.rule
+	}
+	return w.r.nameOf(lastName(f.member))
+}
+
+// text handles the string whose contents are in[from:to].
+func (w *walk) text(from, to int) {
+	raw := w.in[from:to]
+	if len(w.stack) == 0 {
+		w.contents(from, to, true)
+		return
+	}
+	top := &w.stack[len(w.stack)-1]
+	if top.inKey {
+		top.member = unescape(raw)
+		w.contents(from, to, false)
+		return
+	}
+	if top.kept() {
+		return
+	}
+	if rule := w.rule(top); rule == nil {
+		w.contents(from, to, true)
+	} else if len(raw) > 0 && markLen(raw) != len(raw) {
+		w.replace(from, to, mark(rule.rule))
+	}
+}
+
+// number handles a number: a password may be one.
+func (w *walk) number(from, to int) {
+	if len(w.stack) == 0 {
+		return
+	}
+	if rule := w.rule(&w.stack[len(w.stack)-1]); rule != nil && rule.numbers {
+		w.replace(from, to, `"`+mark(rule.rule)+`"`)
+	}
+}
+
+// contents replaces what looks like a secret inside a string. assign is unset for
+// the names of members, where NAME=value makes no sense.
+func (w *walk) contents(from, to int, assign bool) {
+	raw := w.in[from:to]
+	if !w.r.matches(raw) {
+		return
+	}
+	changed := 0
+	for range rounds {
+		next, n := w.r.once(raw, assign)
+		if n == 0 {
+			break
+		}
+		raw, changed = next, changed+n
+	}
+	if changed > 0 {
+		w.replace(from, to, string(raw))
+		w.n += changed - 1
+	}
+}
+
+func (w *walk) replace(from, to int, with string) {
+	w.out = append(append(w.out, w.in[w.copied:from]...), with...)
+	w.copied = to
+	w.n++
+}
+
+// kept reports whether the protocol needs the strings in f as they are.
+func (f *frame) kept() bool {
+	switch string(f.member) {
+	case "source_app", "session_id", "hook_event_type", "permission_type", "agent_name",
+		"tool_use_id", "idempotency_key", "choices", "requestSecret", "request_secret",
+		"responseWebSocketUrl", "response_websocket_url", "response_web_socket_url",
+		"listenerKey", "listener_key":
+		return true
+	case "label":
+		return string(f.within) == "options"
+	case "id":
+		return string(f.within) == "questions" || string(f.within) == "toolCall" || string(f.within) == "tool_call"
+	default:
+		return false
+	}
+}
+
+func mark(rule string) string { return schema.RedactedPrefix + rule + "]" }
+
+// markLen is the length of the mark that b begins with, or 0.
+func markLen(b []byte) int {
+	if !bytes.HasPrefix(b, []byte(schema.RedactedPrefix)) {
+		return 0
+	}
+	end := run(b[:min(len(b), 64)], len(schema.RedactedPrefix), func(c byte) bool { return c == '_' || isLower(c) })
+	if end == len(b) || b[end] != ']' {
+		return 0
+	}
+	return end + 1
+}
+
+// once replaces the secrets in the contents of one JSON string.
+func (r *Redactor) once(raw []byte, assign bool) (out []byte, n int) {
+	text, at := decode(raw)
+	s := scan{b: text, assign: assign}
+	copied, from := 0, 0
+	for {
+		m, ok := r.find(&s, from)
+		if !ok {
+			break
+		}
+		out = append(out, raw[copied:at[m.from]]...)
+		out = append(out, mark(m.rule)...)
+		copied, from = int(at[m.to]), m.to
+		n++
+	}
+	if n == 0 {
+		return raw, 0
+	}
+	return append(out, raw[copied:]...), n
+}

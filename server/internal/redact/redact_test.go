@@ -1,0 +1,293 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// secrets are made up; each is written in two pieces so that no scanner of this
+// repository takes it for a real one.
+var secrets = map[string]string{
+	"aws_key":       "AKIA" + "IOSFODNN7EXAMPLE",
+	"github_token":  "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a",
+	"github_pat":    "github_pat_" + "11ABCDEFG0abcdefghijkl_MNOPQRSTUVWXYZ",
+	"gitlab_token":  "glpat-" + "ABCDefgh12345678ijkl",
+	"slack_token":   "xoxb-" + "123456789012-abcdefGHIJKL",
+	"slack_webhook": "hooks.slack.com/" + "services/T00000000/B00000000/XXXXXXXXXXXX",
+	"openai":        "sk-" + "proj-abcdEFGH1234ijklMNOP5678",
+	"anthropic":     "sk-" + "ant-api03-abcdEFGH1234ijklMNOP5678-xyz_AA",
+	"stripe_key":    "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
+	"google_key":    "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+	"npm_token":     "npm_" + "abcdefghijklmnopqrstuvwxyz0123456789",
+	"jwt":           "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4fwpM",
+	"private_key":   "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7/x+\nabc=\n-----END RSA " + "PRIVATE KEY-----",
+}
+
+func quote(t testing.TB, text string) string {
+	t.Helper()
+	b, err := json.Marshal(text)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func redacted(t *testing.T, in string) string {
+	t.Helper()
+	before := strings.Clone(in)
+	out, n := New(Options{}).JSON([]byte(in))
+	require.Equal(t, before, in)
+	require.True(t, json.Valid(out), "not JSON any more: %s", out)
+	require.Equal(t, n > 0, string(out) != in)
+	again, _ := New(Options{}).JSON(out)
+	require.Equal(t, string(out), string(again), "redacting twice changes something")
+	return string(out)
+}
+
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	for name, secret := range secrets {
+		for _, around := range []string{"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "/path/%s", "line\n%s\nline", "é%s", `{"k":"%s"}`} {
+			text := fmt.Sprintf(around, secret)
+			for _, doc := range []string{
+				`{"payload":{"tool_input":{"command":` + quote(t, text) + `}}}`,
+				`[` + quote(t, text) + `]`, quote(t, text),
+				`{"payload":{` + quote(t, text) + `:1}}`,
+				strings.ReplaceAll(quote(t, text), "/", `\/`),
+			} {
+				out := redacted(t, doc)
+				require.NotContains(t, out, quote(t, secret)[1:len(secret)], "%s in %s", name, doc)
+				require.Contains(t, out, schema.RedactedPrefix)
+			}
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"password":"hunter2"}`:                  `{"password":"[redacted:password]"}`,
+		`{"password" : "a\"b\\" }`:                `{"password" : "[redacted:password]" }`,
+		`{"dbPassword":"x","a":1}`:                `{"dbPassword":"[redacted:password]","a":1}`,
+		`{"PGPASSWORD":"x"}`:                      `{"PGPASSWORD":"[redacted:password]"}`,
+		`{"password":12345678}`:                   `{"password":"[redacted:password]"}`,
+		`{"password":-1.5e3}`:                     `{"password":"[redacted:password]"}`,
+		`{"password":null,"secret":true}`:         `{"password":null,"secret":true}`,
+		`{"password":""}`:                         `{"password":""}`,
+		`{"password":["a","b",3]}`:                `{"password":["[redacted:password]","[redacted:password]","[redacted:password]"]}`,
+		`{"client_secret":"x"}`:                   `{"client_secret":"[redacted:secret]"}`,
+		`{"secretKey":"x"}`:                       `{"secretKey":"[redacted:secret]"}`,
+		`{"aws_secret_access_key":"x"}`:           `{"aws_secret_access_key":"[redacted:access_key]"}`,
+		`{"access_token":"x"}`:                    `{"access_token":"[redacted:token]"}`,
+		`{"token":"x"}`:                           `{"token":"[redacted:token]"}`,
+		`{"X-Api-Key":"x"}`:                       `{"X-Api-Key":"[redacted:api_key]"}`,
+		`{"apiKey":"x"}`:                          `{"apiKey":"[redacted:api_key]"}`,
+		`{"APIKey":"x"}`:                          `{"APIKey":"[redacted:api_key]"}`,
+		`{"OPENAI_API_KEY2":"x"}`:                 `{"OPENAI_API_KEY2":"[redacted:api_key]"}`,
+		`{"Authorization":"Basic x"}`:             `{"Authorization":"[redacted:authorization]"}`,
+		`{"credentials":{"u":"a","n":1}}`:         `{"credentials":{"u":"[redacted:credentials]","n":1}}`,
+		`{"set-cookie":"a=b"}`:                    `{"set-cookie":"[redacted:cookie]"}`,
+		`{"session":"abc","session_id":"abc"}`:    `{"session":"[redacted:session]","session_id":"abc"}`,
+		`{"dsn":"x","connectionString":"y"}`:      `{"dsn":"[redacted:dsn]","connectionString":"[redacted:connection_string]"}`,
+		`{"private_key":"x"}`:                     `{"private_key":"[redacted:private_key]"}`,
+		`{"\u0070assword":"x"}`:                   `{"\u0070assword":"[redacted:password]"}`,
+		`{"token_count":"1","max_tokens":"2"}`:    `{"token_count":"1","max_tokens":"2"}`,
+		`{"tokens_used":5,"tokens":"many"}`:       `{"tokens_used":5,"tokens":"many"}`,
+		`{"password":{"type":"string"}}`:          `{"password":{"type":"string"}}`,
+		`{"key":"x","keyboard":"y","author":"z"}`: `{"key":"x","keyboard":"y","author":"z"}`,
+		`{"secretary":"x","tokenizer":"y"}`:       `{"secretary":"x","tokenizer":"y"}`,
+	} {
+		require.Equal(t, want, redacted(t, in))
+	}
+}
+
+func TestInsideStrings(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"DB_SECRET=abc":                            "DB_SECRET=[redacted:secret]",
+		"A=1\nexport API_KEY=abc;def\nB=2":         "A=1\nexport API_KEY=[redacted:api_key]\nB=2",
+		"PGPASSWORD=pw psql -h db":                 "PGPASSWORD=[redacted:password] psql -h db",
+		"API_TOKEN=\"a b\" run":                    "API_TOKEN=\"[redacted:token]\" run",
+		"MY_TOKEN='it is' x":                       "MY_TOKEN='[redacted:token]' x",
+		`{"password": "hunter2", "a": 1}`:          `{"password": "[redacted:password]", "a": 1}`,
+		`{\"password\": \"hunter2\"}`:              `{\"password\": \"[redacted:password]\"}`,
+		`api_key = "abc"`:                          `api_key = "[redacted:api_key]"`,
+		"mysql --password hunter2 -u me":           "mysql --password [redacted:password] -u me",
+		"tool --api-key=abc --x":                   "tool --api-key=[redacted:api_key] --x",
+		"https://h/p?token=abc&x=1":                "https://h/p?token=[redacted:token]&x=1",
+		"Server=h;Password=p;":                     "Server=h;Password=[redacted:password];",
+		"curl -H 'Authorization: Basic abc' u":     "curl -H 'Authorization: [redacted:authorization]' u",
+		"Authorization: Bearer abc\nHost: x":       "Authorization: [redacted:authorization]\nHost: x",
+		"curl -H \"X-Api-Key: abc\" u":             "curl -H \"X-Api-Key: [redacted:api_key]\" u",
+		"Cookie: a=b; c=d\nHost: x":                "Cookie: [redacted:cookie]\nHost: x",
+		"use Bearer abcdefgh12345678 now":          "use Bearer [redacted:bearer] now",
+		"postgres://u:pw@h/db":                     "postgres://u:[redacted:url_password]@h/db",
+		"git clone https://abcdefghij0123456789@h": "git clone https://[redacted:url_token]@h",
+	} {
+		require.Equal(t, quote(t, want), redacted(t, quote(t, in)))
+	}
+}
+
+// What a person needs to read to decide must stay readable.
+func TestLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{
+		"", "the secret is out: tell nobody", "a password is required", "use a bearer token here",
+		"password: string", "token := next()", "token = lexer.next", "password=password", "if token == nil {",
+		"PASSWORD=$PW", "TOKEN=${TOKEN}", `api_key="$KEY"`, "API_KEY=<your key>", "TOKEN=$(cat f)", "secret=None",
+		"postgres://u:$PW@h/db", "postgres://user@host/db", "https://example.org/a@b", "mailto:a@b.c", "ws://127.0.0.1:5/x",
+		"task-runner-with-a-long-name-1234567890", "risk-level-1-of-a-very-long-word", "sk-learn", "npm_config_registry=x",
+		"-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----", "eyJust a word", "keyJohn.eyJ.x", "ghp_short", "AKIA",
+		"git log --token", "--password --verbose", "monkey=1", "session_id=abc", "max_tokens=100", "COUNT=1",
+	} {
+		require.Equal(t, quote(t, in), redacted(t, quote(t, in)))
+	}
+}
+
+func TestProtocolFieldsStay(t *testing.T) {
+	t.Parallel()
+	tok := secrets["github_token"]
+	in := `{"source_app":"T","session_id":"T","hook_event_type":"T","tool_use_id":"T","idempotency_key":"T",
+	"payload":{"agent_name":"T","permission_type":"T","session_id":"T"},"humanInTheLoop":{"question":"?","choices":["T","password=x"],
+	"responseWebSocketUrl":"ws://127.0.0.1:1/T","listenerKey":"T","toolCall":{"id":"T","name":"n"},
+	"questions":[{"id":"T","question":"?","options":[{"label":"T"},{"label":"a"}]}]}}`
+	in = strings.ReplaceAll(in, "T", tok)
+	require.Equal(t, in, redacted(t, in))
+
+	in = `{"humanInTheLoop":{"response_websocket_url":"ws://localhost:1/T","response_web_socket_url":"T","listener_key":"T"},"label":"T"}`
+	want := strings.ReplaceAll(strings.Replace(in, `"label":"T"`, `"label":"[redacted:github_token]"`, 1), "T\"", tok+`"`)
+	require.Equal(t, want, redacted(t, strings.ReplaceAll(in, "T\"", tok+`"`)))
+}
+
+func TestOptionsAndNil(t *testing.T) {
+	t.Parallel()
+	r := New(Options{Keys: []string{"internalRef", "x"}})
+	out, n := r.JSON([]byte(`{"my_internal_ref":"a","x":"b"}`))
+	require.Equal(t, `{"my_internal_ref":"[redacted:custom]","x":"b"}`, string(out))
+	require.Equal(t, 1, n)
+
+	in := []byte(`{"password":"a"}`)
+	out, n = (*Redactor)(nil).JSON(in)
+	require.Equal(t, in, out)
+	require.Zero(t, n)
+}
+
+func TestNothingToDoReturnsTheSameSlice(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{cleanEvent, `{"token":true}`, `{"password":"x"`, `{"password":"x`, `]"password":"x"`, strings.Repeat("[", 4000) + `"password"`} {
+		b := []byte(in)
+		out, n := New(Options{}).JSON(b)
+		require.Same(t, &b[0], &out[0])
+		require.Zero(t, n)
+	}
+}
+
+// Slots are numbered in a byte.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	require.Less(t, len(New(Options{}).probes), 200)
+}
+
+// A body of the greatest size made of nothing but beginnings must not take long.
+func TestHostileInputIsLinear(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for _, piece := range []string{
+		"://", "eyJ-", "eyJaaaaaa.", "-----BEGIN PRIVATE KEY-----!", "token-", "token=(", `password=\"`, "sk-", "bearer ", "Authorization: ",
+		"password='", "ghp_", "key", "a_token=(", "://u:",
+	} {
+		doc := `{"a":` + quote(t, strings.Repeat(piece, (1<<20)/len(piece))) + `}`
+		out, _ := r.JSON([]byte(doc))
+		require.True(t, json.Valid(out), piece)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(cleanEvent))
+	for _, secret := range secrets {
+		f.Add([]byte(`{"a":` + quote(f, secret) + `}`))
+		f.Add([]byte(`{"a":` + quote(f, "API_KEY="+secret+" --password \"x\" https://a:b@c/d Bearer "+secret) + `}`))
+	}
+	f.Add([]byte(`{"password":[{"a":"b"},1],"cookie":{"a":{"b":["c"]}}}`))
+	f.Add([]byte(`"\"token\\\": \\\"abc\\\" \u0070assword=x"`))
+	r := New(Options{})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		before := bytes.Clone(in)
+		out, n := r.JSON(in)
+		require.Equal(t, before, in)
+		if n == 0 {
+			require.Equal(t, in, out)
+		}
+		if !json.Valid(in) {
+			return
+		}
+		require.True(t, json.Valid(out), "%s became %s", in, out)
+		again, _ := r.JSON(out)
+		require.Equal(t, string(out), string(again))
+		// The prefilter lets nothing through that the walk would have found.
+		walked, _ := r.walk(in)
+		require.Equal(t, string(walked), string(out))
+	})
+}
+
+// FuzzPlanted hides a secret in a text of the fuzzer's and looks for it afterwards.
+func FuzzPlanted(f *testing.F) {
+	f.Add("export X=", " && run", uint8(3))
+	f.Add("\n", "\"", uint8(0))
+	names := make([]string, 0, len(secrets))
+	for _, s := range secrets {
+		names = append(names, s)
+	}
+	r := New(Options{})
+	f.Fuzz(func(t *testing.T, before, after string, which uint8) {
+		secret := names[int(which)%len(names)]
+		// Run together with other letters it is another word.
+		doc, err := json.Marshal(map[string]string{"text": before + " " + secret + " " + after})
+		require.NoError(t, err)
+		out, _ := r.JSON(doc)
+		require.True(t, json.Valid(out))
+		require.NotContains(t, string(out), quote(t, secret)[1:len(secret)])
+	})
+}
+
+const cleanEvent = `{"source_app":"hookback","session_id":"4f2a9c1e-77b3-4d0c-9a51-2f6f3f0c8a11","hook_event_type":"PostToolUse",` +
+	`"timestamp":1734189245123,"tool_name":"Bash","tool_use_id":"toolu_01A09q90qw90lq917835lq9","model_name":"claude-sonnet-4-5",` +
+	`"payload":{"session_id":"4f2a9c1e-77b3-4d0c-9a51-2f6f3f0c8a11","transcript_path":"/home/dev/.claude/projects/hookback/4f2a9c1e.jsonl",` +
+	`"cwd":"/home/dev/hookback","permission_mode":"acceptEdits","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":` +
+	`"go test -race ./server/internal/... 2>&1 | tail -n 20","description":"Run the server's tests with the race detector","timeout":120000},` +
+	`"tool_response":{"stdout":"ok  \tgithub.com/hookback/hookback/server/internal/feed\t0.412s\nok  \tgithub.com/hookback/hookback/server/` +
+	`internal/store\t3.918s\n--- PASS: TestAppend (0.02s)\nPASS\nEverything is fine; see https://example.org/a/b?c=d for the rest of the output",` +
+	`"stderr":"","interrupted":false,"isImage":false},"usage":{"input_tokens":1210,"output_tokens":330,"cache_read_input_tokens":20480,` +
+	`"max_tokens":8192}},"summary":"Ran the tests of the server packages: all of them pass, the slowest took four seconds."}`
+
+func BenchmarkClean(b *testing.B) {
+	r, in := New(Options{}), []byte(cleanEvent)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		r.JSON(in)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(float64(len(in))/1024), "ns/KB")
+}
+
+func BenchmarkDense(b *testing.B) {
+	var text strings.Builder
+	for _, s := range secrets {
+		fmt.Fprintf(&text, "export API_KEY=%s\n", s)
+	}
+	in := []byte(`{"payload":{"command":` + quote(b, text.String()) + `}}`)
+	r := New(Options{})
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		r.JSON(in)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(float64(len(in))/1024), "ns/KB")
+}
