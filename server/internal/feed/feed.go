@@ -47,7 +47,7 @@ type Feed struct {
 	closed   chan struct{} // always closed: "there is more already"
 
 	mu    sync.Mutex // not an RWMutex: Publish would queue behind every reader it woke
-	ring  []Frame // a circle: count frames from start on, with seqs without holes up to head
+	ring  []Frame    // a circle: count frames from start on, with seqs without holes up to head
 	start int
 	count int
 	bytes int           // of the frames in the ring

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/andybalholm/brotli"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const indexFile = "/index.html"
+
+// assets are the dashboard's files, read once. Fiber's own file handlers know
+// neither content hashes nor embedded files without a modification time.
+type assets struct {
+	files map[string]*asset // :: path → file
+	ready chan struct{}     // closed when everything is compressed
+}
+
+type asset struct {
+	mediaType string
+	caching   string
+	etag      string // of the plain bytes, without quotes
+	plain     []byte
+	packed    atomic.Pointer[packed] // nil while it is being made, or for good when it does not pay
+}
+
+type packed struct{ gzip, brotli []byte }
+
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon", ".json": "application/json",
+	".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
+}
+
+// loadAssets reads every file of root and starts to compress them.
+func loadAssets(root fs.FS) *assets {
+	a := &assets{files: map[string]*asset{}, ready: make(chan struct{})}
+	if root != nil {
+		// An embedded file system does not fail; a broken one has no files.
+		_ = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+				return err
+			}
+			b, err := fs.ReadFile(root, name)
+			if err == nil {
+				a.files["/"+name] = newAsset("/"+name, b)
+			}
+			return err
+		})
+	}
+	go func() {
+		defer close(a.ready)
+		for _, f := range a.files {
+			f.pack()
+		}
+	}()
+	return a
+}
+
+func newAsset(name string, b []byte) *asset {
+	sum := sha256.Sum256(b)
+	f := &asset{plain: b, etag: hex.EncodeToString(sum[:12]), mediaType: mediaTypes[path.Ext(name)], caching: "no-cache"}
+	if f.mediaType == "" {
+		f.mediaType = "application/octet-stream"
+	}
+	if strings.HasPrefix(name, "/assets/") { // named by its content
+		f.caching = "public, max-age=31536000, immutable"
+	}
+	return f
+}
+
+// pack compresses the file where that makes it smaller.
+func (f *asset) pack() {
+	var gz, br bytes.Buffer
+	g, _ := gzip.NewWriterLevel(&gz, gzip.BestCompression) // the level is a valid one
+	b := brotli.NewWriterLevel(&br, 9)
+	for _, w := range []io.WriteCloser{g, b} {
+		_, _ = w.Write(f.plain) // into memory
+		_ = w.Close()
+	}
+	if gz.Len() < len(f.plain) && br.Len() < len(f.plain) {
+		f.packed.Store(&packed{gzip: gz.Bytes(), brotli: br.Bytes()})
+	}
+}
+
+// page answers whatever is not one of the protocol's routes: a file of the
+// dashboard, or the dashboard itself for an address that is one of its screens.
+func (s *Server) page(c *fiber.Ctx) error {
+	if methods := isAPI(c.Path()); methods != nil {
+		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
+		return schema.ErrMethod
+	}
+	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	file := s.assets.files[c.Path()]
+	if file == nil && wantsPage(c) {
+		file = s.assets.files[indexFile]
+	}
+	switch {
+	case file == nil:
+		return schema.ErrNoRoute
+	case !reading:
+		c.Set(fiber.HeaderAllow, "GET, HEAD")
+		return schema.ErrMethod
+	default:
+		return file.send(c)
+	}
+}
+
+// wantsPage reports whether a browser wants a page to show: at one of the
+// dashboard's addresses, which the protocol does not use, or at /stream, where the
+// two share a name.
+func wantsPage(c *fiber.Ctx) bool {
+	if isAPI(c.Path()) != nil && (c.Path() != schema.PathStream || upgrading(c)) {
+		return false
+	}
+	if c.Path() == "/" {
+		return true
+	}
+	return strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) && path.Ext(c.Path()) == ""
+}
+
+func (f *asset) send(c *fiber.Ctx) error {
+	body, etag := f.plain, f.etag
+	if p := f.packed.Load(); p != nil {
+		accept := c.Get(fiber.HeaderAcceptEncoding)
+		switch {
+		case accepts(accept, "br"):
+			body, etag = p.brotli, etag+"-br"
+			c.Set(fiber.HeaderContentEncoding, "br")
+		case accepts(accept, "gzip"):
+			body, etag = p.gzip, etag+"-gz"
+			c.Set(fiber.HeaderContentEncoding, "gzip")
+		}
+	}
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	c.Set(fiber.HeaderCacheControl, f.caching)
+	c.Set(fiber.HeaderETag, `"`+etag+`"`)
+	if strings.Contains(c.Get(fiber.HeaderIfNoneMatch), `"`+etag+`"`) {
+		c.Response().Header.Del(fiber.HeaderContentEncoding)
+		return c.SendStatus(fiber.StatusNotModified)
+	}
+	c.Set(fiber.HeaderContentType, f.mediaType)
+	c.Response().SetBodyRaw(body)
+	return nil
+}
+
+// accepts reports whether an Accept-Encoding header lists the encoding.
+func accepts(header, encoding string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			q = strings.ReplaceAll(q, " ", "")
+			return q != "q=0" && q != "q=0.0"
+		}
+	}
+	return false
+}

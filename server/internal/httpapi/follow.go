@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/gofiber/contrib/websocket"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// writeTarget is when a write has enough in it, though more may wait.
+	writeTarget = 512 << 10
+	// keepBuffer is the biggest buffer worth keeping for another write.
+	keepBuffer = 1 << 20
+
+	// burst is how many frames at once show that events come faster than they are
+	// written. Then it pays to let more come together: for version 1, which gets
+	// them one by one, a moment; for version 2, which gets them in one message,
+	// as long as a screen may take. A reader that still has a whole batch to
+	// catch up with is not kept.
+	burst      = 8
+	wholeBatch = 500
+	pause1     = 2 * time.Millisecond
+	pause2     = 50 * time.Millisecond
+)
+
+// follow writes the log to the peer until the stream ends, and says how it ended.
+func (st *stream) follow() farewell {
+	ping := time.NewTicker(st.PingInterval)
+	defer ping.Stop()
+	seq, err := st.begin()
+	for err == nil {
+		var frames []feed.Frame
+		var more <-chan struct{}
+		frames, more, err = st.Hub.After(st.ctx, seq)
+		switch {
+		case st.from.version == 2 && (errors.Is(err, store.ErrRewound) || errors.Is(err, store.ErrPruned)):
+			seq, err = st.resync()
+		case err != nil:
+		case len(frames) == 0:
+			err = st.idle(more, ping.C)
+		default:
+			seq = frames[len(frames)-1].Seq
+			if err = st.send(frames, ping.C); err == nil {
+				st.gather(len(frames))
+			}
+		}
+		if err == nil {
+			err = st.ctx.Err()
+		}
+	}
+	return st.ended(err)
+}
+
+// ended says goodbye in words that fit the error which ended follow.
+func (st *stream) ended(err error) farewell {
+	switch {
+	case st.broken:
+		return farewell{}
+	case st.stopping.Err() != nil:
+		return farewell{websocket.CloseServiceRestart, "restarting"}
+	case st.ctx.Err() != nil:
+		return farewell{}
+	case errors.Is(err, store.ErrRewound), errors.Is(err, store.ErrPruned):
+		// Version 1 has no way to say it. Connected anew it gets a new first message.
+		return farewell{websocket.CloseTryAgainLater, "too far behind, connect again"}
+	default:
+		st.Log.Error("a stream ended", "err", err)
+		return farewell{websocket.CloseInternalServerErr, "something went wrong in the hub"}
+	}
+}
+
+// begin writes what opens the stream and returns where it goes on.
+func (st *stream) begin() (seq int64, err error) {
+	if st.from.version == 1 {
+		seq, data, err := st.Hub.Initial(st.ctx)
+		if err != nil {
+			return 0, err
+		}
+		return seq, st.writeMessage(schema.Initial, data)
+	}
+	hello := st.Hub.Hello()
+	data, err := json.Marshal(hello)
+	if err != nil {
+		return 0, err
+	}
+	if err := st.writeMessage(schema.HelloFrame, data); err != nil {
+		return 0, err
+	}
+	from := st.from
+	switch {
+	case from.hub != "" && from.hub != hello.HubID, from.after > hello.Seq:
+		return st.resync() // another history than the page's
+	case from.after >= 0:
+		return from.after, nil
+	default:
+		return hello.Seq, nil
+	}
+}
+
+// resync tells a page that its cursor leads nowhere: it loads its snapshot anew and
+// goes on from the hub's present.
+func (st *stream) resync() (seq int64, err error) {
+	hello := st.Hub.Hello()
+	data, err := json.Marshal(hello)
+	if err != nil {
+		return 0, err
+	}
+	return hello.Seq, st.writeMessage(schema.Resync, data)
+}
+
+// idle waits for news, of whatever kind.
+func (st *stream) idle(more <-chan struct{}, ping <-chan time.Time) error {
+	select {
+	case <-more:
+		return nil
+	case <-st.ctx.Done():
+		return nil
+	case <-st.wake:
+		return st.write(st.takeControl(nil))
+	case <-ping:
+		return st.write(appendHeader(nil, opPing, 0))
+	}
+}
+
+// gather lets frames come together when they come in bursts.
+func (st *stream) gather(n int) {
+	if n < burst || n >= wholeBatch {
+		return
+	}
+	d := pause1
+	if st.from.version == 2 {
+		d = pause2
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-st.ctx.Done():
+	}
+}
+
+// send writes frames in as few writes as is reasonable, and in version 2 in as few
+// messages.
+func (st *stream) send(frames []feed.Frame, ping <-chan time.Time) error {
+	buf := st.buffer()
+	defer st.release(buf)
+	b := st.takeControl((*buf)[:0])
+	select {
+	case <-ping:
+		b = appendHeader(b, opPing, 0)
+	default:
+	}
+	for len(frames) > 0 {
+		n, size := 0, 0
+		for n < len(frames) && size < writeTarget {
+			size += len(frames[n].Data) + len(frames[n].End)
+			n++
+		}
+		b = st.encode(b, frames[:n])
+		frames = frames[n:]
+		*buf = b
+		if err := st.write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	return nil
+}
+
+func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
+	if st.from.version == 2 {
+		return appendJoined(b, frames)
+	}
+	for _, f := range frames {
+		switch {
+		case !f.Status:
+			b = appendMessage(b, schema.EventFrame, f.Data)
+		case f.End != nil:
+			b = appendMessage(b, schema.EventFrame, f.End)
+		}
+	}
+	return b
+}
+
+// writeMessage writes one message that may be big without copying it.
+func (st *stream) writeMessage(kind schema.FrameType, data []byte) error {
+	whole := appendMessage(nil, kind, nil)
+	payload := whole[2 : len(whole)-1]
+	head := append(appendHeader(nil, opText, len(payload)+len(data)+1), payload...)
+	st.deadline()
+	pieces := net.Buffers{head, data, []byte("}")}
+	_, err := pieces.WriteTo(st.conn.Conn)
+	return st.wrote(err)
+}
+
+func (st *stream) write(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	st.deadline()
+	_, err := st.conn.Conn.Write(b)
+	return st.wrote(err)
+}
+
+// deadline gives the peer its time to take the next write. It is the only thing
+// that is ever done about a slow one: it is cut off and resumes.
+func (st *stream) deadline() {
+	_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(st.StreamWriteTimeout))
+}
+
+func (st *stream) wrote(err error) error {
+	if err != nil {
+		st.broken = true
+		if ne, ok := err.(net.Error); ok && ne.Timeout() { //nolint:errorlint // as net returns it
+			st.Metrics.slow.Inc()
+		}
+	}
+	return err
+}
+
+func (s *Server) buffer() *[]byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (s *Server) release(b *[]byte) {
+	if cap(*b) <= keepBuffer {
+		s.buffers.Put(b)
+	}
+}

@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+)
+
+// The server's frames are built here instead of by the WebSocket library, so that
+// everything that waits for a reader goes out in one write. Unmasked and unfragmented
+// text frames (RFC 6455, 5.2) need no more than a header.
+
+const (
+	opText  = 1
+	opClose = 8
+	opPing  = 9
+)
+
+// appendHeader appends the header of a whole server frame with n bytes of payload.
+func appendHeader(b []byte, op byte, n int) []byte {
+	const final = 0x80
+	b = append(b, final|op)
+	switch {
+	case n < 126:
+		return append(b, byte(n))
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(b, 126), uint16(n))
+	default:
+		return binary.BigEndian.AppendUint64(append(b, 127), uint64(n))
+	}
+}
+
+// appendClose appends a close frame.
+func appendClose(b []byte, code uint16, reason string) []byte {
+	b = appendHeader(b, opClose, 2+len(reason))
+	b = binary.BigEndian.AppendUint16(b, code)
+	return append(b, reason...)
+}
+
+// appendMessage appends one text message that wraps data: a version 1 one, or a
+// version 2 one without a place in the log.
+func appendMessage(b []byte, kind schema.FrameType, data []byte) []byte {
+	const open, middle = `{"type":"`, `","data":`
+	b = appendHeader(b, opText, len(open)+len(kind)+len(middle)+len(data)+1)
+	b = append(append(append(append(b, open...), kind...), middle...), data...)
+	return append(b, '}')
+}
+
+const (
+	eventOpen  = `{"type":"event","seq":`
+	statusOpen = `{"type":"status","seq":`
+	dataOpen   = `,"data":`
+)
+
+func frameOpen(f feed.Frame) string {
+	if f.Status {
+		return statusOpen
+	}
+	return eventOpen
+}
+
+// frameSize is the length of what appendFrame appends.
+func frameSize(f feed.Frame) int {
+	var digits [20]byte
+	return len(frameOpen(f)) + len(strconv.AppendInt(digits[:0], f.Seq, 10)) + len(dataOpen) + len(f.Data) + 1
+}
+
+// appendFrame appends a frame of the log as version 2 sees it.
+func appendFrame(b []byte, f feed.Frame) []byte {
+	b = append(b, frameOpen(f)...)
+	b = strconv.AppendInt(b, f.Seq, 10)
+	b = append(append(b, dataOpen...), f.Data...)
+	return append(b, '}')
+}
+
+// appendJoined appends one version 2 message with all of frames: an object for one,
+// an array for several.
+func appendJoined(b []byte, frames []feed.Frame) []byte {
+	if len(frames) == 1 {
+		return appendFrame(appendHeader(b, opText, frameSize(frames[0])), frames[0])
+	}
+	size := 1 + len(frames)
+	for _, f := range frames {
+		size += frameSize(f)
+	}
+	b = appendHeader(b, opText, size)
+	for i, f := range frames {
+		if i == 0 {
+			b = append(b, '[')
+		} else {
+			b = append(b, ',')
+		}
+		b = appendFrame(b, f)
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,271 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxWait is how long a pull may wait for an answer.
+const maxWait = 60
+
+// handlers are the verbs by "METHOD path", one for each of schema.Routes.
+func (s *Server) handlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"POST " + schema.PathEvents:       s.ingest,
+		"POST " + schema.PathBatch:        s.ingestBatch,
+		"GET " + schema.PathRecent:        s.recent,
+		"GET " + schema.PathEvents:        s.find,
+		"GET " + schema.PathFilterOptions: s.filterOptions,
+		"GET " + schema.PathEvent:         s.event,
+		"POST " + schema.PathRespond:      s.respond,
+		"POST " + schema.PathCancel:       s.cancel,
+		"GET " + schema.PathResponse:      s.pull,
+		"GET " + schema.PathStream:        s.stream(),
+		"GET " + schema.PathHealth:        s.health,
+		"GET " + schema.PathReady:         s.ready,
+		"GET " + schema.PathMetrics:       s.Metrics.handler(),
+		"GET " + schema.PathOpenAPI:       s.openAPI,
+	}
+}
+
+func (s *Server) ingest(c *fiber.Ctx) error {
+	saved, err := s.Hub.Ingest(c.UserContext(), c.Request().Body(), caller(c))
+	if err != nil {
+		return err
+	}
+	if saved.Asks {
+		s.whenPosted(c, saved.ID)
+	}
+	return sendJSON(c, saved.JSON)
+}
+
+func (s *Server) ingestBatch(c *fiber.Ctx) error {
+	result, ids, err := s.Hub.IngestBatch(c.UserContext(), c.Request().Body(), caller(c))
+	if err != nil {
+		return err
+	}
+	s.whenPosted(c, ids...)
+	return sendJSON(c, result)
+}
+
+// whenPosted lets the hub dial the agent once the response to its POST has left:
+// an agent that blocks in its POST can't take a call before.
+func (s *Server) whenPosted(c *fiber.Ctx, ids ...schema.EventID) {
+	cn, ok := c.Context().Conn().(*conn)
+	for _, id := range ids {
+		if ok {
+			cn.onFlushed(func() { s.Hub.Posted(id) })
+		} else {
+			s.Hub.Posted(id)
+		}
+	}
+}
+
+func (s *Server) recent(c *fiber.Ctx) error {
+	limit, err := number(c, "limit", schema.RecentLimit, 1, schema.MaxPageLimit)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Recent(c.UserContext(), int(limit)))
+}
+
+func (s *Server) find(c *fiber.Ctx) error {
+	f, err := filter(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Find(c.UserContext(), f))
+}
+
+func (s *Server) filterOptions(c *fiber.Ctx) error {
+	options, err := s.Hub.FilterOptions(c.UserContext())
+	if err != nil {
+		return err
+	}
+	return reply(c)(json.Marshal(options))
+}
+
+func (s *Server) event(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Event(c.UserContext(), id))
+}
+
+func (s *Server) respond(c *fiber.Ctx) error {
+	var r schema.Response
+	id, err := decode(c, &r)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Respond(c.UserContext(), id, &r, caller(c)))
+}
+
+func (s *Server) cancel(c *fiber.Ctx) error {
+	var reason schema.Cancel
+	id, err := decode(c, &reason)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Cancel(c.UserContext(), id, reason, caller(c)))
+}
+
+func (s *Server) pull(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	wait, err := number(c, "wait", 0, 0, maxWait)
+	if err != nil {
+		return err
+	}
+	// An agent that died while it waited must not count as having its answer.
+	ctx := s.stopping
+	if cn, ok := c.Context().Conn().(*conn); ok && wait > 0 {
+		watched, stop := cn.watch(ctx)
+		defer stop()
+		ctx = watched
+	}
+	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader)})
+	if err == nil && answer == nil {
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	return reply(c)(answer, err)
+}
+
+func (s *Server) health(c *fiber.Ctx) error {
+	return reply(c)(json.Marshal(schema.Health{Status: "ok", Version: s.Version}))
+}
+
+// ready says whether events can be stored; a load balancer and a start-up script
+// look at the status code alone.
+func (s *Server) ready(c *fiber.Ctx) error {
+	h := schema.Health{Status: "ok", Version: s.Version}
+	stats, err := s.Stats(c.UserContext())
+	switch {
+	case s.stopping.Err() != nil:
+		h.Status = "stopping"
+	case err != nil:
+		h.Status, h.Detail = "degraded", "the database does not answer"
+	case stats.Low:
+		h.Status, h.Detail = "degraded", "the disk is nearly full: questions and answers are stored, other events are not"
+	}
+	if h.Status != "ok" {
+		c.Status(fiber.StatusServiceUnavailable)
+	}
+	return reply(c)(json.Marshal(h))
+}
+
+func (s *Server) openAPI(c *fiber.Ctx) error {
+	if s.OpenAPI == nil {
+		return schema.ErrNoRoute
+	}
+	return sendJSON(c, s.OpenAPI)
+}
+
+// reply sends what a verb returned.
+func reply(c *fiber.Ctx) func(b []byte, err error) error {
+	return func(b []byte, err error) error {
+		if err != nil {
+			return err
+		}
+		return sendJSON(c, b)
+	}
+}
+
+func sendJSON(c *fiber.Ctx, b []byte) error {
+	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Response().SetBodyRaw(b)
+	return nil
+}
+
+func caller(c *fiber.Ctx) hub.Caller {
+	return hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
+}
+
+// decode reads the event's id from the path and a body into v. Without a body v
+// stays empty.
+func decode(c *fiber.Ctx, v any) (schema.EventID, error) {
+	id, err := eventID(c)
+	if err != nil {
+		return 0, err
+	}
+	body := c.Request().Body()
+	if len(body) == 0 {
+		return id, nil
+	}
+	return id, unmarshal(body, v)
+}
+
+func eventID(c *fiber.Ctx) (schema.EventID, error) {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, schema.ErrNotFound
+	}
+	return schema.EventID(id), nil
+}
+
+func number(c *fiber.Ctx, name string, otherwise, low, high int64) (int64, error) {
+	text := c.Query(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		detail := "must be a whole number from " + strconv.FormatInt(low, 10)
+		if high < farAway {
+			detail += " to " + strconv.FormatInt(high, 10)
+		}
+		return 0, &schema.FieldError{Field: name, Detail: detail}
+	}
+	return n, nil
+}
+
+// farAway is more than any id and any time.
+const farAway = 1 << 53
+
+var statuses = []string{"pending", "responded", "timeout", "error", "undelivered"}
+
+func filter(c *fiber.Ctx) (store.Filter, error) {
+	f := store.Filter{
+		App: c.Query("source_app"), Session: c.Query("session_id"), Type: c.Query("hook_event_type"),
+		Tool: c.Query("tool_name"), Status: c.Query("status"), Text: c.Query("q"),
+	}
+	if f.Status != "" && !slices.Contains(statuses, f.Status) {
+		return f, &schema.FieldError{Field: "status", Detail: "must be one of " + strings.Join(statuses, ", ")}
+	}
+	var n [5]int64
+	for i, q := range []struct {
+		name            string
+		otherwise, high int64
+	}{{"from", 0, farAway}, {"to", 0, farAway}, {"before", 0, farAway}, {"after", 0, farAway}, {"limit", 100, schema.MaxPageLimit}} {
+		low := int64(0)
+		if q.name == "limit" {
+			low = 1
+		}
+		var err error
+		if n[i], err = number(c, q.name, q.otherwise, low, q.high); err != nil {
+			return f, err
+		}
+	}
+	f.From, f.To = moment(n[0]), moment(n[1])
+	f.Before, f.After, f.Limit = schema.EventID(n[2]), schema.EventID(n[3]), int(n[4])
+	return f, nil
+}
+
+func moment(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

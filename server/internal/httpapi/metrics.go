@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Metrics are the hub's figures for Prometheus, in a registry of their own.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests *prometheus.CounterVec   // by method, route, status
+	seconds  *prometheus.HistogramVec // by route
+	streams  prometheus.Gauge
+	slow     prometheus.Counter
+
+	commits       prometheus.Counter
+	commitFailed  prometheus.Counter
+	commitOps     prometheus.Histogram
+	commitSeconds prometheus.Histogram
+
+	events     prometheus.Counter
+	questions  *prometheus.CounterVec // by outcome
+	deliveries *prometheus.CounterVec // by state
+}
+
+// NewMetrics makes a registry with everything in it at zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "hookback", Name: name, Help: help})
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "hookback", Name: name, Help: help}, labels)
+	}
+	seconds := prometheus.HistogramOpts{
+		Namespace: "hookback", Name: "http_request_seconds", Help: "Time from a request to its response.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10, 60},
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: counters("http_requests_total", "Requests answered.", "method", "route", "status"),
+		seconds:  prometheus.NewHistogramVec(seconds, []string{"route"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "hookback", Name: "streams", Help: "Open /stream connections.",
+		}),
+		slow:         counter("streams_cut_total", "Streams cut off because they did not take their frames in time."),
+		commits:      counter("commits_total", "Group commits."),
+		commitFailed: counter("commits_failed_total", "Group commits that failed."),
+		commitOps: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "hookback", Name: "commit_ops", Help: "Writes in one group commit.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+		}),
+		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "hookback", Name: "commit_seconds", Help: "Duration of a group commit, fsync included.",
+			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
+		}),
+		events:     counter("events_total", "Events stored since the start."),
+		questions:  counters("questions_total", "Questions that ended since the start.", "outcome"),
+		deliveries: counters("deliveries_total", "Changes of a delivery's state since the start.", "state"),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.seconds, m.streams, m.slow, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
+		m.events, m.questions, m.deliveries)
+	return m
+}
+
+// Committed counts a group commit. It is store.Config.Committed.
+func (m *Metrics) Committed(c store.Commit) {
+	m.commits.Inc()
+	if c.Err != nil {
+		m.commitFailed.Inc()
+	}
+	m.commitOps.Observe(float64(c.Ops))
+	m.commitSeconds.Observe(c.Took.Seconds())
+}
+
+func (m *Metrics) request(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func (m *Metrics) handler() fiber.Handler {
+	return adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+}
+
+// watch adds the figures that are asked for at each scrape.
+func (m *Metrics) watch(s *Server) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
+	}, func() float64 { return float64(s.conns.count()) }), &storeFigures{stats: s.Stats})
+}
+
+// storeFigures collects store.Stats.
+type storeFigures struct {
+	stats func(context.Context) (store.Stats, error)
+}
+
+var storeGauges = []struct {
+	desc  *prometheus.Desc
+	value func(store.Stats) float64
+}{
+	{gauge("store_events", "Events in the database."), func(s store.Stats) float64 { return float64(s.Events) }},
+	{gauge("questions_pending", "Questions that wait for an answer."), func(s store.Stats) float64 { return float64(s.Pending) }},
+	{gauge("answers_undelivered", "Answers that have not reached their agent."), func(s store.Stats) float64 { return float64(s.Undelivered) }},
+	{gauge("database_bytes", "Size of the database."), func(s store.Stats) float64 { return float64(s.DatabaseBytes) }},
+	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.WALBytes) }},
+	{gauge("disk_free_bytes", "Free space where the database is."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
+	{gauge("writes_queued", "Writes that wait for a commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
+}
+
+func gauge(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("hookback_"+name, help, nil, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (*storeFigures) Describe(ch chan<- *prometheus.Desc) {
+	for _, g := range storeGauges {
+		ch <- g.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (f *storeFigures) Collect(ch chan<- prometheus.Metric) {
+	stats, err := f.stats(context.Background())
+	if err != nil {
+		return // /readyz says so; the other figures are still worth having
+	}
+	for _, g := range storeGauges {
+		ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(stats))
+	}
+}

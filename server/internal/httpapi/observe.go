@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// observe counts and, at debug level, logs every request, by its route: the path
+// and the query may hold what is nobody's business. A handler that panics costs
+// its own request only.
+func (s *Server) observe(c *fiber.Ctx) (err error) {
+	start := time.Now()
+	defer func() {
+		if recover() != nil {
+			// The panic's value may hold a piece of somebody's event.
+			s.Log.Error("a handler panicked", "route", c.Route().Path, "stack", string(debug.Stack()))
+			err = s.fail(c, schema.ErrInternal)
+		}
+		took := time.Since(start)
+		status := c.Response().StatusCode()
+		s.Metrics.request(c.Method(), c.Route().Path, status, took)
+		if s.Log.Enabled(c.UserContext(), slog.LevelDebug) {
+			s.Log.Debug("request", "method", c.Method(), "route", c.Route().Path, "status", status, "took", took)
+		}
+	}()
+	if err := c.Next(); err != nil {
+		return s.fail(c, err)
+	}
+	return nil
+}
+
+func (s *Server) headers(c *fiber.Ctx) error {
+	setHeaders(c.Context())
+	return c.Next()
+}
+
+func setHeaders(ctx *fasthttp.RequestCtx) {
+	for _, h := range securityHeaders {
+		ctx.Response.Header.Set(h[0], h[1])
+	}
+}

@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// fail turns any error into a problem document. It is the only place that does,
+// and it never shows the text of an error that is not the protocol's: one of the
+// HTTP server's may hold a request's headers, cookies and all.
+func (s *Server) fail(c *fiber.Ctx, err error) error {
+	var server *fiber.Error
+	if errors.As(err, &server) {
+		s.failServer(c, server.Code)
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		err = schema.ErrStopping
+	}
+	p := schema.ProblemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		s.Log.Error("a request failed", "route", c.Route().Path, "err", err)
+	}
+	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusInsufficientStorage {
+		c.Set(fiber.HeaderRetryAfter, "1")
+	}
+	writeProblem(c.Context(), p)
+	return nil
+}
+
+// failServer answers for a request that was refused before any handler saw it.
+func (s *Server) failServer(c *fiber.Ctx, status int) {
+	var p schema.Problem
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrTooLarge, Hint: "A request may have 8 MiB. Nothing was stored; leave the transcript or big tool output out of the event."})
+	case http.StatusRequestHeaderFieldsTooLarge:
+		p = described(status, "the request's headers are too large", "They may have 16 KiB in all.")
+	case http.StatusRequestTimeout:
+		p = described(status, "the request did not arrive in time", "Nothing was stored. Send it again.")
+	case http.StatusUpgradeRequired:
+		p = described(status, "this path is a WebSocket", "Open it as ws://…/stream.")
+	case http.StatusMethodNotAllowed:
+		p = schema.ProblemOf(schema.ErrMethod)
+	case http.StatusNotFound:
+		p = schema.ProblemOf(schema.ErrNoRoute)
+	default:
+		p = described(http.StatusBadRequest, "this is not a valid HTTP request", "")
+	}
+	// The peer may still be sending: let it read this first.
+	if cn, ok := c.Context().Conn().(*conn); ok {
+		cn.letRead()
+	}
+	setHeaders(c.Context())
+	writeProblem(c.Context(), p)
+}
+
+// described is an invalid request in the words of HTTP.
+func described(status int, detail, hint string) schema.Problem {
+	p := schema.ProblemOf(schema.ErrInvalid)
+	p.Status, p.Title = status, http.StatusText(status)
+	p.Detail, p.Error, p.Hint = detail, detail, hint
+	return p
+}
+
+func writeProblem(ctx *fasthttp.RequestCtx, p schema.Problem) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		b = []byte(`{"type":"about:blank","status":500,"code":"internal"}`)
+	}
+	ctx.Response.ResetBody()
+	ctx.Response.Header.SetContentType(schema.ProblemMediaType)
+	ctx.SetStatusCode(p.Status)
+	ctx.Response.SetBodyRaw(b)
+}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Config is what a Server is made of. Hub is required; zero values of the rest
+// mean the documented defaults.
+type Config struct {
+	Hub     *hub.Hub
+	Metrics *Metrics // nil: none are kept
+	// Stats tells whether the store works, for /readyz and /metrics; nil: it does.
+	Stats   func(context.Context) (store.Stats, error)
+	Assets  fs.FS  // the dashboard, index.html at its root; nil: none
+	OpenAPI []byte // the body of GET /openapi.json
+	Version string
+
+	AllowOrigins []string // pages of other origins that may use the hub, as scheme://host:port
+	AllowHosts   []string // names beside the loopback ones, as host or host:port
+
+	ReadTimeout  time.Duration // for a whole request, 10 s
+	WriteTimeout time.Duration // for a whole response, 30 s
+	IdleTimeout  time.Duration // between two requests of a connection, 75 s
+
+	StreamWriteTimeout time.Duration // for a write to a stream, 5 s; who is slower is cut off and resumes
+	PingInterval       time.Duration // between pings on a stream, 20 s; two unanswered ones end it
+
+	Log *slog.Logger // discards
+}
+
+func (cfg *Config) defaults() {
+	for _, d := range []struct {
+		knob  *time.Duration
+		value time.Duration
+	}{
+		{&cfg.ReadTimeout, 10 * time.Second},
+		{&cfg.WriteTimeout, 30 * time.Second},
+		{&cfg.IdleTimeout, 75 * time.Second},
+		{&cfg.StreamWriteTimeout, 5 * time.Second},
+		{&cfg.PingInterval, 20 * time.Second},
+	} {
+		if *d.knob == 0 {
+			*d.knob = d.value
+		}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics()
+	}
+	if cfg.Stats == nil {
+		cfg.Stats = func(context.Context) (store.Stats, error) { return store.Stats{}, nil }
+	}
+}
+
+// Server answers for a hub on any number of listeners.
+type Server struct {
+	Config
+	app    *fiber.App
+	door   *door
+	assets *assets
+	conns  conns
+
+	buffers sync.Pool // :: *[]byte, for writes to streams
+
+	// stopping ends with Shutdown: streams say goodbye, waiting pulls return.
+	stopping context.Context
+	stop     context.CancelFunc
+}
+
+// New makes a server. Shutdown it even when it never served.
+func New(cfg Config) *Server {
+	cfg.defaults()
+	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.assets = loadAssets(cfg.Assets)
+	s.app = fiber.New(fiber.Config{
+		// Without Immutable every string of a request becomes the next one's.
+		Immutable:     true,
+		CaseSensitive: true,
+		StrictRouting: true,
+		ErrorHandler:  s.fail,
+
+		BodyLimit:                    schema.MaxBody,
+		DisablePreParseMultipartForm: true, // keep the bytes as they came
+		ReadBufferSize:               16 << 10,
+		Concurrency:                  4096,
+		ReadTimeout:                  cfg.ReadTimeout,
+		WriteTimeout:                 cfg.WriteTimeout,
+		IdleTimeout:                  cfg.IdleTimeout,
+		DisableStartupMessage:        true,
+	})
+	s.app.Server().CloseOnShutdown = true
+	s.app.Server().Handler = s.knownMethods(s.app.Server().Handler)
+	s.app.Use(s.observe, s.headers, s.enter)
+	handlers := s.handlers()
+	for _, r := range schema.Routes {
+		s.app.Add(r.Method, r.Path, handlers[r.Method+" "+r.Path])
+		if r.Method == fiber.MethodGet {
+			s.app.Add(fiber.MethodHead, r.Path, handlers[r.Method+" "+r.Path])
+		}
+	}
+	s.app.Use(s.page)
+	cfg.Metrics.watch(s)
+	return s
+}
+
+// knownMethods answers a method that no HTTP server knows; Fiber would do it with
+// plain text.
+func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
+			next(ctx)
+			return
+		}
+		writeProblem(ctx, schema.ProblemOf(schema.ErrMethod))
+	}
+}
+
+// Serve answers connections of ln until Shutdown, which closes it.
+func (s *Server) Serve(ln net.Listener) error {
+	return s.app.Listener(&listener{Listener: ln, conns: &s.conns})
+}
+
+// Shutdown stops taking requests, tells every stream to come back later (close
+// code 1012), waits for the requests and streams under way until ctx ends and
+// then cuts off what is left.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	s.conns.closeUnused()
+	err := s.app.ShutdownWithContext(ctx)
+	if waitErr := s.conns.wait(ctx); waitErr != nil {
+		s.conns.closeAll()
+		s.Log.Warn("some connections had to be cut off", "err", waitErr)
+	}
+	<-s.assets.ready
+	return err
+}
