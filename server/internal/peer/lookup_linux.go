@@ -1,0 +1,209 @@
+package peer
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// socket is the kernel's record of one end of a connection.
+type socket struct {
+	inode uint64
+	uid   uint32
+}
+
+// The search of every process for a socket is what takes time, so what was found
+// is remembered: the sockets themselves, and the processes that had one, which
+// busy clients are likely to be.
+const (
+	recentProcesses = 16
+	recentSockets   = 256
+)
+
+// finder knows which process has which socket.
+type finder struct {
+	mu      sync.Mutex
+	recent  []Link              // the last one first
+	sockets map[uint64]*Process // :: inode → who has it; not changed once in
+}
+
+var processes = finder{sockets: map[uint64]*Process{}}
+
+func lookup(remote, local netip.AddrPort) (*Process, bool) {
+	s, ok := socketOf(remote, local)
+	if !ok {
+		return nil, false
+	}
+	return processes.find(s)
+}
+
+func (f *finder) find(s socket) (*Process, bool) {
+	f.mu.Lock()
+	known := f.sockets[s.inode]
+	recent := slices.Clone(f.recent)
+	f.mu.Unlock()
+	if known != nil && alive(known.Chain[0]) {
+		return known, true
+	}
+	pid, ok := 0, false
+	want := fmt.Sprintf("socket:[%d]", s.inode)
+	for _, link := range recent {
+		if alive(link) && has(link.PID, want) {
+			pid, ok = link.PID, true
+			break
+		}
+	}
+	if !ok {
+		pid, ok = search(s, want)
+	}
+	if !ok {
+		return nil, false
+	}
+	p, ok := describe(pid)
+	if ok {
+		f.remember(s, p)
+	}
+	return p, ok
+}
+
+func (f *finder) remember(s socket, p *Process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.sockets) >= recentSockets {
+		clear(f.sockets)
+	}
+	f.sockets[s.inode] = p
+	link := p.Chain[0]
+	f.recent = slices.DeleteFunc(f.recent, func(l Link) bool { return l.PID == link.PID })
+	f.recent = slices.Insert(f.recent, 0, link)
+	f.recent = f.recent[:min(len(f.recent), recentProcesses)]
+}
+
+// search goes through the processes of the socket's user, the newest ids first.
+func search(s socket, want string) (pid int, ok bool) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return 0, false
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return 0, false
+	}
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.SortFunc(pids, func(a, b int) int { return b - a })
+	for _, pid := range pids {
+		var st syscall.Stat_t
+		// A process that may not be dumped belongs to root in /proc.
+		if syscall.Stat("/proc/"+strconv.Itoa(pid), &st) != nil || st.Uid != s.uid && st.Uid != 0 {
+			continue
+		}
+		if has(pid, want) {
+			return pid, true
+		}
+	}
+	return 0, false
+}
+
+// has reports whether one of the open files of a process is the socket.
+func has(pid int, want string) bool {
+	path := "/proc/" + strconv.Itoa(pid) + "/fd"
+	dir, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return false
+	}
+	var buf [64]byte
+	for _, name := range names {
+		n, err := syscall.Readlink(path+"/"+name, buf[:])
+		if err == nil && string(buf[:n]) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// stat is what /proc/PID/stat says.
+type stat struct {
+	comm   string
+	parent int
+	start  uint64
+}
+
+func readStat(pid int) (stat, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, false
+	}
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')') // a name may hold both
+	if open < 0 || end < open {
+		return stat{}, false
+	}
+	fields := strings.Fields(string(b[end+1:])) // from the third on: proc(5)
+	if len(fields) < 20 {
+		return stat{}, false
+	}
+	parent, err1 := strconv.Atoi(fields[1])
+	start, err2 := strconv.ParseUint(fields[19], 10, 64)
+	return stat{comm: string(b[open+1 : end]), parent: parent, start: start}, err1 == nil && err2 == nil
+}
+
+func alive(l Link) bool {
+	st, ok := readStat(l.PID)
+	return ok && st.start == l.Start
+}
+
+// maxAncestors bounds a chain; a real one is hardly longer than ten.
+const maxAncestors = 64
+
+// describe names a process and its ancestors.
+func describe(of int) (*Process, bool) {
+	p := &Process{Boot: bootID()}
+	p.PID = of
+	for pid := of; pid > 0 && len(p.Chain) < maxAncestors; {
+		st, ok := readStat(pid)
+		if !ok {
+			break
+		}
+		if exe := program(pid, st); pid == of {
+			p.Exe = exe
+		} else {
+			p.Ancestors = append(p.Ancestors, fmt.Sprintf("%s (%d)", exe, pid))
+		}
+		p.Chain = append(p.Chain, Link{PID: pid, Start: st.start})
+		pid = st.parent
+	}
+	return p, len(p.Chain) > 0
+}
+
+// program is the path of what a process runs, or its name where that is hidden.
+func program(pid int, st stat) string {
+	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		return st.comm
+	}
+	return strings.TrimSuffix(exe, " (deleted)")
+}
+
+var bootID = sync.OnceValue(func() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+})

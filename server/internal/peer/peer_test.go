@@ -1,0 +1,213 @@
+//go:build linux
+
+package peer
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// childEnv makes the test binary a client: it connects to the addresses named
+// there, one process each, every next one started by the one before it.
+const childEnv = "HOOKBACK_PEER_TEST_DIAL"
+
+func TestMain(m *testing.M) {
+	if targets := os.Getenv(childEnv); targets != "" {
+		child(strings.Split(targets, ","))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child connects and stays until its standard input ends.
+func child(targets []string) {
+	conn, err := net.Dial("tcp", targets[0])
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(conn, os.Getpid())
+	if rest := targets[1:]; len(rest) > 0 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(rest, ","))
+		cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+		if err := cmd.Run(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// start runs a line of processes, each the parent of the next, and returns them
+// as Lookup sees them.
+func start(t *testing.T, network string, generations int) []*Process {
+	t.Helper()
+	ln, err := net.Listen(network, map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "tcp": ":0"}[network])
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	addr := ln.Addr().String()
+	if network == "tcp" {
+		addr = fmt.Sprintf("127.0.0.1:%d", ln.Addr().(*net.TCPAddr).Port)
+	}
+
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.TrimSuffix(strings.Repeat(addr+",", generations), ","))
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait() })
+
+	line := make([]*Process, 0, generations)
+	for range generations {
+		conn, err := ln.Accept()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		said, err := bufio.NewReader(conn).ReadString('\n')
+		require.NoError(t, err)
+		p, ok := Lookup(ends(conn))
+		require.True(t, ok, "not found")
+		require.Equal(t, strings.TrimSpace(said), fmt.Sprint(p.PID))
+		line = append(line, p)
+	}
+	return line
+}
+
+func ends(conn net.Conn) (remote, local netip.AddrPort) {
+	return conn.RemoteAddr().(*net.TCPAddr).AddrPort(), conn.LocalAddr().(*net.TCPAddr).AddrPort()
+}
+
+func TestLookupNamesTheClient(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, network := range []string{"tcp4", "tcp6", "tcp"} {
+		p := start(t, network, 1)[0]
+		require.Equal(t, self, p.Exe)
+		require.Equal(t, fmt.Sprintf("%s (%d)", self, os.Getpid()), p.Ancestors[0])
+		require.Equal(t, os.Getpid(), p.Chain[1].PID)
+	}
+}
+
+func TestDescends(t *testing.T) {
+	t.Parallel()
+	family := start(t, "tcp4", 3)
+	sibling := start(t, "tcp4", 1)[0]
+	asker, child, grandchild := family[0], family[1], family[2]
+
+	require.True(t, Descends(asker, asker), "the same process")
+	require.True(t, Descends(child, asker))
+	require.True(t, Descends(grandchild, asker))
+	require.False(t, Descends(asker, child), "the parent answers for its child")
+	require.False(t, Descends(sibling, asker), "they only share an ancestor")
+	require.False(t, Descends(nil, asker))
+	require.False(t, Descends(asker, &Process{}))
+
+	b, err := json.Marshal(asker)
+	require.NoError(t, err)
+	var stored Process
+	require.NoError(t, json.Unmarshal(b, &stored))
+	require.Equal(t, *asker, stored)
+	require.True(t, Descends(grandchild, &stored))
+
+	stored.Chain[0].Start++
+	require.False(t, Descends(grandchild, &stored), "the id was used again by another process")
+	stored.Chain[0].Start--
+	stored.Boot = "another"
+	require.False(t, Descends(grandchild, &stored), "the machine was started anew")
+}
+
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	at := netip.MustParseAddrPort
+	for _, c := range [][2]netip.AddrPort{
+		{},
+		{at("127.0.0.1:1"), {}},
+		{at("127.0.0.1:1"), at("127.0.0.1:2")},
+		{at("192.0.2.1:1"), at("127.0.0.1:2")},
+		{at("[::1]:1"), at("[::1]:2")},
+	} {
+		_, ok := Lookup(c[0], c[1])
+		require.False(t, ok)
+	}
+}
+
+// The client has closed its end: nobody has that socket any more.
+func TestClosedByTheClient(t *testing.T) {
+	t.Parallel()
+	conn, client := pair(t)
+	require.NoError(t, client.Close())
+	_, err := conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	_, ok := Lookup(ends(conn))
+	require.False(t, ok)
+}
+
+// Without sock_diag the kernel's table must give the same.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	conn, _ := pair(t)
+	remote, local := ends(conn)
+	asked, err := askKernel(remote, local)
+	if err != nil {
+		t.Skip("the kernel here has no sock_diag: ", err)
+	}
+	read, err := readTable(remote, local)
+	require.NoError(t, err)
+	require.Equal(t, asked, read)
+}
+
+func pair(t testing.TB) (conn, client net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = ln.Close() }()
+	client, err = net.Dial("tcp4", ln.Addr().String())
+	require.NoError(t, err)
+	conn, err = ln.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(); _ = client.Close() })
+	return conn, client
+}
+
+func BenchmarkLookup(b *testing.B) {
+	b.Run("same connection", func(b *testing.B) {
+		conn, _ := pair(b)
+		for b.Loop() {
+			_, ok := Lookup(ends(conn))
+			require.True(b, ok)
+		}
+	})
+	b.Run("same process", func(b *testing.B) {
+		conn, _ := pair(b)
+		for b.Loop() {
+			processes.mu.Lock()
+			clear(processes.sockets)
+			processes.mu.Unlock()
+			_, ok := Lookup(ends(conn))
+			require.True(b, ok)
+		}
+	})
+	b.Run("never seen", func(b *testing.B) {
+		conn, _ := pair(b)
+		for b.Loop() {
+			processes.mu.Lock()
+			clear(processes.sockets)
+			processes.recent = nil
+			processes.mu.Unlock()
+			_, ok := Lookup(ends(conn))
+			require.True(b, ok)
+		}
+	})
+}
