@@ -204,9 +204,9 @@ type Answer struct {
 
 // Ack is what a version 2 listener sends back once its caller has the answer.
 type Ack struct {
-	Type     string `json:"type"` // AckType
+	Type     string `json:"type" jsonschema:"enum=ack"`
 	AnswerID string `json:"answerId"`
-	// Result is empty or AckAccepted for an answer that was taken, AckDuplicate
+	// Result is absent or AckAccepted for an answer that was taken, AckDuplicate
 	// for one already known, AckTooLate when nobody waits any more and
 	// AckMismatch for somebody else's answer.
 	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch"`

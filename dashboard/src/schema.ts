@@ -1,0 +1,406 @@
+// Made from schema/*.go by go run ./schema/gen. Do not edit.
+
+/** Ack is what a version 2 listener sends back once its caller has the answer. */
+export interface Ack {
+  type: 'ack'
+  answerId: string
+  /**
+   * Result is absent or accepted for an answer that was taken, duplicate for one already known, too_late
+   * when nobody waits any more and mismatch for somebody else's answer.
+   */
+  result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
+}
+
+/**
+ * Answer is what the agent receives: one text frame on its own socket, or the body of GET
+ * /events/:id/response.
+ */
+export interface Answer {
+  /** always set for a permission */
+  permission?: boolean
+  response?: string
+  choice?: string
+  answers?: Record<string, unknown>
+  reason?: string
+  comment?: string
+  modifiedArguments?: Record<string, unknown>
+  remember?: unknown
+  respondedAt: Millis
+  respondedBy?: Responder
+  outcome?: Outcome
+  source?: EndedBy
+  /** one sentence for a model */
+  guidance?: string
+  /**
+   * hookEvent is the hub's own stored event. hookEventTruncated: its payload was too big for a frame and
+   * holds only agent_name and permission_type.
+   */
+  hookEvent?: Event
+  hookEventTruncated?: boolean
+  /** Version 2 listeners acknowledge answerId, and drop one they have seen. */
+  answerId?: string
+  attempt?: number
+}
+
+/** BatchResult is the result for one event of POST /events/batch: the saved event or why it was not saved. */
+export interface BatchResult {
+  event?: Event
+  problem?: Problem
+}
+
+/**
+ * Cancel is the body of POST /events/:id/cancel. With the question's own secret it is the agent's
+ * withdrawal and nothing is sent; without, it is a person's.
+ */
+export interface Cancel {
+  reason?: string
+  requestSecret?: string
+}
+
+/** Context is what a person needs to see beside the question to decide it. */
+export interface Context {
+  why?: string
+  cwd?: string
+  branch?: string
+  diff?: string
+  userPrompt?: string
+  links?: string[]
+}
+
+/** Delivery is how an answer got to the agent. */
+export interface Delivery {
+  state: DeliveryState
+  attempts: number
+  /** how a version 1 listener showed it */
+  confirmed?: 'close' | 'write'
+  lastError?: string
+  /**
+   * deliveredAt and nextAttemptAt are the hub's clock. An unreachable delivery with nextAttemptAt is still
+   * being tried; without it the hub gave up.
+   */
+  deliveredAt?: Millis
+  nextAttemptAt?: Millis
+}
+
+/** DeliveryState is how far an answer got on its way to the agent. */
+export type DeliveryState =
+  | 'none'
+  | 'queued'
+  | 'sending'
+  | 'delivered'
+  | 'acked'
+  | 'pulled'
+  | 'unconfirmed'
+  | 'refused'
+  | 'unreachable'
+  | 'too_late'
+  | 'blocked'
+
+/** EndedBy says what ended a question. */
+export type EndedBy =
+  | 'human'
+  | 'rule'
+  | 'timeout'
+  | 'cancel'
+  | 'agent'
+  | 'session_end'
+  | 'orphaned'
+  | 'quorum'
+
+/**
+ * Event is what a hook tells the hub: something an agent did or is about to do, and, with HumanInTheLoop, a
+ * question to a person.
+ *
+ * source_app, session_id, hook_event_type and Payload are required. ID, UID and humanInTheLoopStatus belong
+ * to the hub; sent by a client they are ignored.
+ */
+export interface Event {
+  id?: EventID
+  /** UUIDv7, the same event in links and audits of any hub */
+  uid?: string
+  source_app: string
+  session_id: string
+  hook_event_type: string
+  /** a JSON object, kept byte for byte */
+  payload: Record<string, unknown>
+  /** the agent's clock; for display only */
+  timestamp?: Millis
+  summary?: string
+  model_name?: string
+  /** a transcript; only GET /events/:id returns it */
+  chat?: unknown
+  /** Copies of hook fields that clients lift out of the payload. */
+  tool_name?: string
+  tool_use_id?: string
+  agent_id?: string
+  agent_type?: string
+  parent_session_id?: string
+  error?: string
+  is_interrupt?: boolean
+  permission_suggestions?: unknown
+  agent_transcript_path?: string
+  stop_hook_active?: boolean
+  notification_type?: string
+  custom_instructions?: string
+  source?: string
+  reason?: string
+  /** idempotency_key makes a repeated POST return the first event. */
+  idempotency_key?: string
+  humanInTheLoop?: HumanInTheLoop
+  humanInTheLoopStatus?: Status
+  /**
+   * payloadTruncated marks an event of a list or a stream whose payload was too big to carry along;
+   * payloadBytes is its size. GET /events/:id has it.
+   */
+  payloadTruncated?: boolean
+  payloadBytes?: number
+  /**
+   * requestSecret is returned to the poster of a question, to nobody else. It lets the agent withdraw its
+   * question and pull its answer.
+   */
+  requestSecret?: string
+}
+
+/**
+ * EventID numbers an event. The hub gives it out: 1, 2, 3 … in the order of commit; it is also the
+ * event's sequence number on the stream.
+ */
+export type EventID = number
+
+/** Execution is what became of an approved call. */
+export interface Execution {
+  state: string
+  durationMs?: number
+  error?: string
+}
+
+/** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
+export interface FilterOptions {
+  source_apps: string[]
+  /** the newest 300 */
+  session_ids: string[]
+  hook_event_types: string[]
+  tool_names: string[]
+}
+
+/** Frame is one message of /stream. A version 2 message may also be a JSON array of frames. */
+export type Frame =
+  | { type: 'initial'; data: Event[]; seq?: number }
+  | { type: 'event'; data: Event; seq?: number }
+  | { type: 'hello'; data: Hello; seq?: number }
+  | { type: 'status'; data: StatusChange; seq?: number }
+  | { type: 'resync'; data: Hello; seq?: number }
+
+/** FrameType is the type of a message on /stream. */
+export type FrameType = 'initial' | 'event' | 'hello' | 'status' | 'resync'
+
+/** Health is the body of GET /healthz and GET /readyz. */
+export interface Health {
+  /** ok, starting, degraded, stopping */
+  status: string
+  detail?: string
+  version: string
+}
+
+/** Hello opens a version 2 stream. */
+export interface Hello {
+  /** of the database: another one means another history */
+  hubId: string
+  /** the last number given out */
+  seq: number
+  serverTime: Millis
+  /** of the hub program */
+  version: string
+}
+
+/**
+ * HumanInTheLoop is a question to a person, carried by an event.
+ *
+ * Members are camelCase on the wire; snake_case names are accepted too.
+ */
+export interface HumanInTheLoop {
+  question: string
+  type: Kind
+  /** labels; those of the form __…__ are reserved */
+  choices?: string[]
+  /**
+   * responseWebSocketUrl is where the hub dials the answer to. Without it the agent pulls its answer. It is
+   * a secret: only the poster ever sees it again.
+   */
+  responseWebSocketUrl?: string
+  /** Timeout in seconds: absent means DefaultTimeout, 0 means never. */
+  timeout?: number
+  /** false: for information, nobody is reminded */
+  requiresResponse?: boolean
+  /** protocolVersion 2 announces a listener that acknowledges answers. */
+  protocolVersion?: number
+  /**
+   * listenerKey lets the listener prove that it is the one that asked, before the hub sends it anything
+   * (see ListenerProof). A secret, like the address.
+   */
+  listenerKey?: string
+  toolCall?: ToolCall
+  questions?: Question[]
+  context?: Context
+  risk?: Risk
+  /** from the root agent to the one that asks */
+  agentPath?: string[]
+  requiredApprovals?: number
+  recipients?: Recipients
+  reminderIntervalSeconds?: number
+  reminderMaxCount?: number
+  onTimeout?: 'emit_timeout' | 'fail_run'
+  reasonRequired?: 'never' | 'deny' | 'always'
+  /**
+   * Suggestions are "always allow" offers of the agent's own permission system. One of them may come back
+   * in the answer as remember.
+   */
+  suggestions?: unknown[]
+}
+
+/** Kind says what sort of answer a question wants. */
+export type Kind = 'permission' | 'question' | 'choice'
+
+/** Millis is a point in time on the wire: Unix time in milliseconds. A fraction sent by a client is cut off. */
+export type Millis = number
+
+/** Option is one label a person can pick. */
+export interface Option {
+  label: string
+  description?: string
+}
+
+/** Outcome says how a question ended. A choice ends with the chosen label. */
+export type Outcome = string
+
+/** Problem is the body of every error response: RFC 9457, media type application/problem+json. */
+export interface Problem {
+  /** always about:blank: Code tells the problems apart */
+  type: string
+  title: string
+  status: number
+  detail?: string
+  code: string
+  /** the member at fault */
+  field?: string
+  /** Detail again, for version 1 clients */
+  error: string
+  /** what to do */
+  hint?: string
+  /** humanInTheLoopStatus is the question's status now, with decided, expired and stale. */
+  humanInTheLoopStatus?: Status
+}
+
+/** Process names a program on the hub's machine. */
+export interface Process {
+  pid: number
+  exe?: string
+  /** the nearest first, as "exe (pid)" */
+  ancestors?: string[]
+}
+
+/** Question is one of several questions in one request. */
+export interface Question {
+  id: string
+  question: string
+  header?: string
+  /** none: a text is wanted */
+  options?: Option[]
+  multiple?: boolean
+  /** a text of the person's own is welcome too */
+  allowOther?: boolean
+}
+
+/** Recipients says who may answer. */
+export interface Recipients {
+  mode?: 'anyone' | 'owner' | 'owner_admins' | 'selected_members'
+  members?: string[]
+}
+
+/** Responder is who answered, as far as the hub can tell. */
+export interface Responder {
+  name: string
+  /** false: anyone on the hub's machine could have sent it */
+  verified: boolean
+  /** Process is the program on the other end of the connection, where the operating system tells (Linux). */
+  process?: Process
+  /** possibleSelfApproval is set when the answering process descends from the asking one. */
+  possibleSelfApproval?: boolean
+}
+
+/**
+ * Response is the body of POST /events/:id/respond: exactly one of Permission, Response, Choice and
+ * Answers, as the question wants it.
+ */
+export interface Response {
+  permission?: boolean
+  response?: string
+  choice?: string
+  /** question id → label, [labels] or text */
+  answers?: Record<string, unknown>
+  reason?: string
+  comment?: string
+  /** modifiedArguments replaces the arguments of an editable tool call, whole. */
+  modifiedArguments?: Record<string, unknown>
+  /** one of the question's suggestions */
+  remember?: unknown
+  /** Revision, when given, is the revision of the status the person was looking at. */
+  revision?: number
+}
+
+/** Risk is the agent's own estimate of what can go wrong. */
+export type Risk = 'low' | 'medium' | 'high' | 'critical'
+
+/** State is the version 1 state of a question. */
+export type State = 'pending' | 'responded' | 'timeout' | 'error'
+
+/**
+ * Status is what the hub knows of a question: its state, its answer, and whether the answer reached the
+ * agent.
+ */
+export interface Status {
+  status: State
+  respondedAt?: Millis
+  /** without hookEvent: the event around it is the one */
+  response?: Answer
+  outcome?: Outcome
+  source?: EndedBy
+  reason?: string
+  respondedBy?: Responder
+  /** the deadline, the hub's clock; absent: none */
+  expiresAt?: Millis
+  /** grows with every change of this status */
+  revision?: number
+  requiredApprovals?: number
+  votes?: Vote[]
+  awaiting?: string[]
+  waiter?: Waiter
+  delivery?: Delivery
+  execution?: Execution
+}
+
+/** StatusChange tells a version 2 stream how a question's status is now. */
+export interface StatusChange {
+  id: EventID
+  humanInTheLoopStatus: Status
+}
+
+/** ToolCall is what will run when a person says yes. */
+export interface ToolCall {
+  name: string
+  arguments?: unknown
+  id?: string
+  /** may be approved with changed arguments */
+  editable?: boolean
+}
+
+/** Vote is one person's vote on a question that needs several. */
+export interface Vote {
+  user: string
+  choice: string
+  comment?: string
+  at: Millis
+}
+
+/** Waiter says whether the agent still waits. */
+export type Waiter = 'listening' | 'lost' | 'unknown'

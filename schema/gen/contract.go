@@ -1,0 +1,317 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	modulePath = "github.com/hookback/hookback"
+	defs       = "#/$defs/"
+)
+
+// messages are the types the others hang on.
+var messages = []any{
+	schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
+	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
+	schema.BatchResult{}, schema.Health{}, schema.Problem{},
+}
+
+// frameData is what the data of a frame is, by the frame's type.
+var frameData = map[schema.FrameType]reflect.Type{
+	schema.Initial:     reflect.TypeFor[[]schema.Event](),
+	schema.EventFrame:  reflect.TypeFor[schema.Event](),
+	schema.HelloFrame:  reflect.TypeFor[schema.Hello](),
+	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
+	schema.Resync:      reflect.TypeFor[schema.Hello](),
+}
+
+// fromClients are the types that clients send. They may say null for what they
+// leave out.
+var fromClients = []string{
+	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
+}
+
+// bothSpellings are the types whose members may be snake_case too.
+var bothSpellings = []string{"HumanInTheLoop", "Question", "Context", "Response"}
+
+// contract is the definitions of all messages.
+type contract struct {
+	defs jsonschema.Definitions
+}
+
+// reflectContract reads the types of schema, and from its source their comments
+// and the values of its constants.
+func reflectContract(root string) (*contract, error) {
+	r := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true, Mapper: namedScalar}
+	if err := addComments(&r, root); err != nil {
+		return nil, err
+	}
+	c := &contract{defs: jsonschema.Definitions{}}
+	for _, message := range messages {
+		for name, def := range r.Reflect(message).Definitions {
+			c.defs[name] = def
+		}
+	}
+	values, err := constants(filepath.Join(root, "schema"))
+	if err != nil {
+		return nil, err
+	}
+	for name, kind := range scalars {
+		def := &jsonschema.Schema{Type: kind, Description: r.CommentMap[modulePath+"/schema."+name]}
+		switch {
+		case name == "Outcome": // a choice ends with its label, so any string may come
+			def.Examples = values[name]
+		default:
+			def.Enum = values[name]
+		}
+		c.defs[name] = def
+	}
+	c.defs["Frame"] = frame(c.defs["Frame"])
+	names, err := wireNames(filepath.Join(root, "schema"))
+	if err != nil {
+		return nil, err
+	}
+	c.tidyComments(names)
+	return c, nil
+}
+
+// scalars are the named types that are not structs, with their JSON types.
+var scalars = map[string]string{
+	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "State": "string", "Outcome": "string",
+	"EndedBy": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
+}
+
+// namedScalar keeps the names of such types, which jsonschema alone would lose.
+func namedScalar(t reflect.Type) *jsonschema.Schema {
+	if _, ok := scalars[t.Name()]; ok && t.PkgPath() == modulePath+"/schema" {
+		return &jsonschema.Schema{Ref: defs + t.Name()}
+	}
+	return nil
+}
+
+func addComments(r *jsonschema.Reflector, root string) error {
+	// The reader of comments joins base and path as they are; only a path
+	// relative to the module's root gives the names that reflection uses.
+	r.CommentMap = map[string]string{}
+	read := jsonschema.Reflector{}
+	dir := filepath.Join(root, "schema")
+	if err := read.AddGoComments(modulePath, dir, jsonschema.WithFullComment()); err != nil {
+		return err
+	}
+	from := filepath.ToSlash(filepath.Join(modulePath, dir)) + "."
+	for name, text := range read.CommentMap {
+		if rest, ok := strings.CutPrefix(name, from); ok {
+			r.CommentMap[modulePath+"/schema."+rest] = text
+		}
+	}
+	return nil
+}
+
+// constants lists the values of the typed string constants in a folder of Go
+// source, by type, in the order of the source.
+func constants(dir string) (map[string][]any, error) {
+	values := map[string][]any{}
+	err := inspect(dir, func(n ast.Node) {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return
+		}
+		kind, typed := spec.Type.(*ast.Ident)
+		if value, ok := stringValue(spec); ok && typed {
+			values[kind.Name] = append(values[kind.Name], value)
+		}
+	})
+	return values, err
+}
+
+func stringValue(spec *ast.ValueSpec) (string, bool) {
+	if len(spec.Values) != 1 {
+		return "", false
+	}
+	literal, ok := spec.Values[0].(*ast.BasicLit)
+	if !ok || literal.Kind != token.STRING {
+		return "", false
+	}
+	value, err := strconv.Unquote(literal.Value)
+	return value, err == nil
+}
+
+// inspect shows visit every node of the Go files in dir.
+func inspect(dir string, visit func(ast.Node)) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			visit(n)
+			return true
+		})
+	}
+	return nil
+}
+
+// frame makes the frame's data depend on its type.
+func frame(from *jsonschema.Schema) *jsonschema.Schema {
+	def := &jsonschema.Schema{Description: from.Description}
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync} {
+		properties := jsonschema.NewProperties()
+		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
+		properties.Set("data", typeSchema(frameData[kind]))
+		seq, _ := from.Properties.Get("seq")
+		properties.Set("seq", seq)
+		def.OneOf = append(def.OneOf, &jsonschema.Schema{
+			Type: "object", Properties: properties, Required: []string{"type", "data"},
+		})
+	}
+	return def
+}
+
+// typeSchema is a reference to t's definition, or an array of such.
+func typeSchema(t reflect.Type) *jsonschema.Schema {
+	if t.Kind() == reflect.Slice {
+		return &jsonschema.Schema{Type: "array", Items: typeSchema(t.Elem())}
+	}
+	return &jsonschema.Schema{Ref: defs + t.Name()}
+}
+
+var (
+	lineBreak = regexp.MustCompile(`([^\n])\n([^\n])`)
+	goName    = regexp.MustCompile(`\b[A-Z][A-Za-z]*[a-z][A-Z][A-Za-z]*\b`)
+)
+
+// tidyComments joins the lines of the Go comments and writes the names they
+// speak of as they are on the wire.
+func (c *contract) tidyComments(names map[string]string) {
+	tidy := func(text string) string {
+		text = lineBreak.ReplaceAllString(text, "$1 $2")
+		return goName.ReplaceAllStringFunc(text, func(word string) string {
+			if name, ok := names[word]; ok && c.defs[word] == nil {
+				return name
+			}
+			return word
+		})
+	}
+	for _, def := range c.defs {
+		def.Description = tidy(def.Description)
+		for _, property := range properties(def) {
+			property.Description = tidy(property.Description)
+		}
+	}
+}
+
+// wireNames maps the Go names of struct fields and string constants to what
+// stands for them on the wire.
+func wireNames(dir string) (map[string]string, error) {
+	names := map[string]string{}
+	err := inspect(dir, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.Field:
+			if n.Tag != nil && len(n.Names) == 1 {
+				tag, _ := strconv.Unquote(n.Tag.Value)
+				name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+				names[n.Names[0].Name] = name
+			}
+		case *ast.ValueSpec:
+			if value, ok := stringValue(n); ok {
+				names[n.Names[0].Name] = value
+			}
+		}
+	})
+	return names, err
+}
+
+// properties are the members of an object, in order.
+func properties(def *jsonschema.Schema) func(yield func(string, *jsonschema.Schema) bool) {
+	return func(yield func(string, *jsonschema.Schema) bool) {
+		if def.Properties == nil {
+			return
+		}
+		for pair := def.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			if !yield(pair.Key, pair.Value) {
+				return
+			}
+		}
+	}
+}
+
+// acceptNull lets every optional member that a client may send be null.
+func (c *contract) acceptNull() {
+	for _, name := range fromClients {
+		def := c.defs[name]
+		for member, property := range properties(def) {
+			if slices.Contains(def.Required, member) || anything(property) {
+				continue
+			}
+			was := *property
+			was.Description = ""
+			*property = jsonschema.Schema{
+				Description: property.Description,
+				AnyOf:       []*jsonschema.Schema{&was, {Type: "null"}},
+			}
+		}
+	}
+}
+
+// anything reports whether a schema allows every value.
+func anything(s *jsonschema.Schema) bool {
+	return s.Type == "" && s.Ref == "" && s.OneOf == nil && s.AnyOf == nil && s.Enum == nil && s.Const == nil
+}
+
+// acceptSnakeCase adds the second spelling of members to the types that take it.
+func (c *contract) acceptSnakeCase() {
+	for _, name := range bothSpellings {
+		def := c.defs[name]
+		var members []string
+		for member := range properties(def) {
+			members = append(members, member)
+		}
+		for _, member := range members {
+			twin := snakeCase(member)
+			if twin == member {
+				continue
+			}
+			def.Properties.Set(twin, &jsonschema.Schema{Ref: defs + name + "/properties/" + member})
+		}
+	}
+}
+
+// snakeCase is the spelling that version 1's Python model uses: WebSocket is one word.
+func snakeCase(camel string) string {
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(camel, "WebSocket", "Websocket") {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// document is the whole as one JSON Schema.
+func (c *contract) document() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Version:     jsonschema.Version,
+		ID:          "https://" + modulePath + "/schema/hub.schema.json",
+		Title:       "Hookback",
+		Description: "The messages between agents, the hub and its dashboard, one definition each. Made by go run ./schema/gen.",
+		Definitions: c.defs,
+	}
+}

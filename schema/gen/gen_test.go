@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const root = "../.."
+
+func generated(t *testing.T) map[string][]byte {
+	files, err := generate(root)
+	require.NoError(t, err)
+	return files
+}
+
+func TestGeneratedFilesAreFresh(t *testing.T) {
+	t.Parallel()
+	for name, want := range generated(t) {
+		got, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%s is older than schema/*.go or its testdata: run go run ./schema/gen", name)
+	}
+}
+
+func TestGenerationIsDeterministic(t *testing.T) {
+	t.Parallel()
+	first := generated(t)
+	for range 3 {
+		require.Equal(t, first, generated(t))
+	}
+}
+
+func TestEveryMessageIsDefined(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Defs map[string]struct {
+			Description string
+			Enum        []string
+			Properties  map[string]json.RawMessage // true where anything goes
+		} `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(schema.JSONSchema, &doc))
+	for name := range scalars {
+		require.NotEmpty(t, doc.Defs[name].Description, name)
+	}
+	require.Equal(t, []string{"permission", "question", "choice"}, doc.Defs["Kind"].Enum)
+	require.Len(t, doc.Defs["DeliveryState"].Enum, 11)
+	require.Empty(t, doc.Defs["Outcome"].Enum, "any label may be an outcome")
+	require.Contains(t, doc.Defs["HumanInTheLoop"].Properties, "response_websocket_url")
+	require.Contains(t, string(doc.Defs["Event"].Properties["payload"]), "byte for byte")
+	for name, def := range doc.Defs {
+		require.NotEmpty(t, def.Description, "%s has no doc comment", name)
+	}
+}
+
+// TestSchemaIsDraft2020 lets an independent compiler read the whole document and
+// follow every reference.
+func TestSchemaIsDraft2020(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	require.NoError(t, c.AddResource("hub.schema.json", doc))
+	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
+		_, err := c.Compile("hub.schema.json#/$defs/" + name)
+		require.NoError(t, err, name)
+	}
+}
+
+func TestOpenAPIDescribesEveryRoute(t *testing.T) {
+	t.Parallel()
+	var doc document
+	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
+	require.Equal(t, "3.1.1", doc.OpenAPI)
+	ids := map[string]bool{}
+	for _, route := range schema.Routes {
+		path := strings.ReplaceAll(route.Path, ":id", "{id}")
+		op, ok := doc.Paths[path][strings.ToLower(route.Method)]
+		require.True(t, ok, "%s %s", route.Method, route.Path)
+		require.Equal(t, route.Summary, op.Summary)
+		require.Contains(t, op.Responses, "default")
+		require.Equal(t, route.Request != nil, op.Body != nil, path)
+		require.False(t, ids[op.ID], op.ID)
+		ids[op.ID] = true
+		for _, p := range route.Query {
+			require.True(t, slices.ContainsFunc(op.Parameters, func(have parameter) bool {
+				return have.Name == p.Name && have.In == "query" && have.Description == p.Description
+			}), p.Name)
+		}
+	}
+	respond := doc.Paths["/events/{id}/respond"]["post"]
+	require.Subset(t, slices.Collect(maps.Keys(respond.Responses)), []string{"200", "400", "404", "409", "410", "413", "415", "422"})
+	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 2, "decided and stale")
+}
+
+// TestOpenAPIExamplesExist: an example is named by its golden, and a renamed
+// golden must not leave a route without one.
+func TestOpenAPIExamplesExist(t *testing.T) {
+	t.Parallel()
+	all, err := readGoldens(filepath.Join(root, "schema", "testdata"))
+	require.NoError(t, err)
+	for _, table := range []map[string][]string{requestExamples, responseExamples} {
+		for route, names := range table {
+			require.True(t, slices.ContainsFunc(schema.Routes, func(r schema.Route) bool { return r.Method+" "+r.Path == route }), route)
+			require.Len(t, examples(all, names), len(names), route)
+		}
+	}
+}
+
+func TestOpenAPIReferencesResolve(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.OpenAPI))
+	require.NoError(t, err)
+	require.NotContains(t, string(schema.OpenAPI), "$defs")
+	var walk func(node any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, child := range node {
+				walk(child)
+			}
+		case map[string]any:
+			if ref, ok := node["$ref"].(string); ok {
+				require.NotNil(t, lookup(doc, strings.Split(ref, "/")[1:]), ref)
+			}
+			for _, child := range node {
+				walk(child)
+			}
+		}
+	}
+	walk(doc)
+}
+
+func lookup(node any, path []string) any {
+	for _, key := range path {
+		object, ok := node.(map[string]any)
+		if !ok {
+			return nil
+		}
+		node = object[key]
+	}
+	return node
+}

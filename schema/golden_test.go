@@ -1,0 +1,275 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// messageTypes are the types a golden may be of; a golden of Type[] holds several.
+var messageTypes = map[string]reflect.Type{
+	"Event":          reflect.TypeFor[schema.Event](),
+	"HumanInTheLoop": reflect.TypeFor[schema.HumanInTheLoop](),
+	"Status":         reflect.TypeFor[schema.Status](),
+	"Response":       reflect.TypeFor[schema.Response](),
+	"Answer":         reflect.TypeFor[schema.Answer](),
+	"Ack":            reflect.TypeFor[schema.Ack](),
+	"Cancel":         reflect.TypeFor[schema.Cancel](),
+	"Frame":          reflect.TypeFor[schema.Frame](),
+	"Hello":          reflect.TypeFor[schema.Hello](),
+	"StatusChange":   reflect.TypeFor[schema.StatusChange](),
+	"FilterOptions":  reflect.TypeFor[schema.FilterOptions](),
+	"BatchResult":    reflect.TypeFor[schema.BatchResult](),
+	"Health":         reflect.TypeFor[schema.Health](),
+	"Problem":        reflect.TypeFor[schema.Problem](),
+}
+
+// frameTypes are what the data of a frame is.
+var frameTypes = map[schema.FrameType]reflect.Type{
+	schema.Initial:     reflect.TypeFor[[]schema.Event](),
+	schema.EventFrame:  reflect.TypeFor[schema.Event](),
+	schema.HelloFrame:  reflect.TypeFor[schema.Hello](),
+	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
+	schema.Resync:      reflect.TypeFor[schema.Hello](),
+}
+
+// golden is one file of testdata: version.Type.what.json. What stands beside it
+// as version.Type.what.echo.json is how the same message is written again; without
+// one it is written as it stands.
+type golden struct {
+	name     string
+	typeName string
+	array    bool
+	text     []byte
+	echo     []byte
+}
+
+func goldens(t testing.TB) []golden {
+	paths, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	files := map[string][]byte{}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		files[strings.TrimSuffix(filepath.Base(path), ".json")] = content
+	}
+	var all []golden
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, ".echo") {
+			require.Contains(t, files, strings.TrimSuffix(name, ".echo"), "an echo of nothing")
+			continue
+		}
+		parts := strings.Split(name, ".")
+		require.GreaterOrEqual(t, len(parts), 3, "%s is not named version.Type.what.json", name)
+		typeName, array := strings.CutSuffix(parts[1], "[]")
+		require.Contains(t, messageTypes, typeName, name)
+		echo := files[name]
+		if e, ok := files[name+".echo"]; ok {
+			echo = e
+		}
+		all = append(all, golden{name, typeName, array, files[name], echo})
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// decode reads text strictly into a new value of the golden's type.
+func (g golden) decode(t testing.TB, text []byte) any {
+	into := messageTypes[g.typeName]
+	if g.array {
+		into = reflect.SliceOf(into)
+	}
+	v := reflect.New(into)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(v.Interface()))
+	return v.Elem().Interface()
+}
+
+func TestGoldensAreReadAndWrittenAgain(t *testing.T) {
+	t.Parallel()
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			first, err := json.Marshal(g.decode(t, g.text))
+			require.NoError(t, err)
+			if !strings.HasSuffix(g.name, ".shortened") { // what was left out comes back empty
+				require.JSONEq(t, string(g.echo), string(first))
+			}
+			second, err := json.Marshal(g.decode(t, first))
+			require.NoError(t, err)
+			require.Equal(t, string(first), string(second), "reading what was written changes nothing")
+		})
+	}
+}
+
+func TestGoldensAreValid(t *testing.T) {
+	t.Parallel()
+	for _, g := range goldens(t) {
+		var err error
+		switch v := g.decode(t, g.text).(type) {
+		case schema.Event:
+			err = v.Validate()
+			require.Equal(t, strings.HasSuffix(g.name, "unknown-members"), v.Extra != nil, "%s: a name that is not known", g.name)
+		case []schema.Event:
+			for _, e := range v {
+				require.NoError(t, e.Validate(), g.name)
+			}
+		case schema.HumanInTheLoop:
+			err = v.Validate()
+			require.Nil(t, v.Extra, g.name)
+		}
+		require.NoError(t, err, g.name)
+	}
+}
+
+// TestGoldensFitTheGeneratedSchema asks a validator that knows nothing of the Go types.
+func TestGoldensFitTheGeneratedSchema(t *testing.T) {
+	t.Parallel()
+	validators := compile(t)
+	for _, g := range goldens(t) {
+		for _, text := range [][]byte{g.text, g.echo} {
+			for _, message := range g.messages(t, text) {
+				err := validators[g.typeName].Validate(message)
+				if strings.HasSuffix(g.name, ".shortened") {
+					require.ErrorContains(t, err, "hook_event_type", g.name)
+					require.Equal(t, 1, strings.Count(err.Error(), "\n- at"), "%s: only what the text left out: %v", g.name, err)
+					continue
+				}
+				require.NoError(t, err, g.name)
+			}
+		}
+	}
+}
+
+func (g golden) messages(t testing.TB, text []byte) []any {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	if g.array {
+		return v.([]any)
+	}
+	return []any{v}
+}
+
+// compile makes a validator for every type from the generated schema.
+func compile(t testing.TB) map[string]*jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("hub.schema.json", doc))
+	validators := map[string]*jsonschema.Schema{}
+	for name := range messageTypes {
+		validators[name], err = c.Compile("hub.schema.json#/$defs/" + name)
+		require.NoError(t, err)
+	}
+	return validators
+}
+
+// TestEveryMemberHasAGolden keeps the goldens complete: a new wire field comes with one.
+func TestEveryMemberHasAGolden(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, g := range goldens(t) {
+		v := g.decode(t, g.text)
+		note(seen, reflect.ValueOf(v))
+		frames, ok := v.([]schema.Frame)
+		if f, one := v.(schema.Frame); one {
+			frames, ok = []schema.Frame{f}, true
+		}
+		for i := 0; ok && i < len(frames); i++ {
+			require.Contains(t, frameTypes, frames[i].Type, g.name)
+			data := reflect.New(frameTypes[frames[i].Type])
+			require.NoError(t, json.Unmarshal(frames[i].Data, data.Interface()), g.name)
+			note(seen, data.Elem())
+		}
+	}
+	for name, typ := range messageTypes {
+		require.Contains(t, seen, name)
+		for i := range typ.NumField() {
+			require.Contains(t, seen, name+"."+typ.Field(i).Name)
+		}
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[schema.ToolCall](), reflect.TypeFor[schema.Question](), reflect.TypeFor[schema.Option](),
+		reflect.TypeFor[schema.Context](), reflect.TypeFor[schema.Recipients](), reflect.TypeFor[schema.Responder](),
+		reflect.TypeFor[schema.Process](), reflect.TypeFor[schema.Vote](), reflect.TypeFor[schema.Execution](),
+		reflect.TypeFor[schema.Delivery](),
+	} {
+		for i := range typ.NumField() {
+			require.Contains(t, seen, typ.Name()+"."+typ.Field(i).Name)
+		}
+	}
+}
+
+// note marks the types and the fields with a value that v holds, however deep.
+func note(seen map[string]bool, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			note(seen, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			note(seen, v.Index(i))
+		}
+	case reflect.Struct:
+		seen[v.Type().Name()] = true
+		for i := range v.NumField() {
+			if !v.Field(i).IsZero() {
+				seen[v.Type().Name()+"."+v.Type().Field(i).Name] = true
+				note(seen, v.Field(i))
+			}
+		}
+	}
+}
+
+// TestSchemaAndGoRefuseTheSame holds the two descriptions of a message against each other.
+func TestSchemaAndGoRefuseTheSame(t *testing.T) {
+	t.Parallel()
+	validators := compile(t)
+	for _, c := range []struct{ typeName, text string }{
+		{"Event", `{"session_id":"s","hook_event_type":"t","payload":{}}`},
+		{"Event", `{"source_app":"a","session_id":"s","hook_event_type":"t"}`},
+		{"Event", `{"source_app":"a","session_id":"s","hook_event_type":"t","payload":"text"}`},
+		{"Event", `{"source_app":7,"session_id":"s","hook_event_type":"t","payload":{}}`},
+		{"Event", `{"source_app":"a","session_id":"s","hook_event_type":"t","payload":{},"timestamp":"now"}`},
+		{"Event", `{"source_app":"a","session_id":"s","hook_event_type":"t","payload":{},"humanInTheLoop":{"question":"?"}}`},
+		{"Event", `[]`},
+		{"HumanInTheLoop", `{"question":"?","type":"perhaps"}`},
+		{"HumanInTheLoop", `{"question":"?","type":"choice","choices":[1]}`},
+		{"HumanInTheLoop", `{"question":"?","type":"permission","requires_response":"yes"}`},
+		{"HumanInTheLoop", `{"question":"?","type":"permission","response_websocket_url":5}`},
+		{"HumanInTheLoop", `{"question":"?","type":"permission","risk":"enormous"}`},
+		{"HumanInTheLoop", `{"question":"?","type":"question","questions":[{"id":"a","question":"?","allow_other":1}]}`},
+		{"HumanInTheLoop", `{"question":"?","type":"permission","recipients":{"mode":"nobody"}}`},
+		{"Response", `{"permission":"true"}`},
+		{"Response", `{"answers":[]}`},
+	} {
+		message, err := jsonschema.UnmarshalJSON(strings.NewReader(c.text))
+		require.NoError(t, err)
+		require.Error(t, validators[c.typeName].Validate(message), "the schema takes %s", c.text)
+		require.Error(t, readAndCheck(c.typeName, c.text), "Go takes %s", c.text)
+	}
+}
+
+func readAndCheck(typeName, text string) error {
+	v := reflect.New(messageTypes[typeName]).Interface()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return err
+	}
+	if checked, ok := v.(interface{ Validate() error }); ok {
+		return checked.Validate()
+	}
+	return nil
+}

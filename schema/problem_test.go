@@ -1,0 +1,137 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// sentinels are the errors of the protocol.
+var sentinels = map[string]error{
+	"ErrInvalid": schema.ErrInvalid, "ErrTooLarge": schema.ErrTooLarge, "ErrUnsupportedType": schema.ErrUnsupportedType,
+	"ErrForbidden": schema.ErrForbidden, "ErrMisdirected": schema.ErrMisdirected, "ErrNotFound": schema.ErrNotFound,
+	"ErrNoRoute": schema.ErrNoRoute, "ErrMethod": schema.ErrMethod, "ErrNoQuestion": schema.ErrNoQuestion,
+	"ErrWrongAnswer": schema.ErrWrongAnswer, "ErrDecided": schema.ErrDecided, "ErrExpired": schema.ErrExpired,
+	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
+	"ErrInternal": schema.ErrInternal,
+}
+
+// overTheWire is what a client gets of an error.
+func overTheWire(t *testing.T, err error) (schema.Problem, error) {
+	sent, marshalErr := json.Marshal(schema.ProblemOf(err))
+	require.NoError(t, marshalErr)
+	var got schema.Problem
+	require.NoError(t, json.Unmarshal(sent, &got))
+	return got, got.Err()
+}
+
+func TestEveryErrorSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	codes := map[string]bool{}
+	for name, err := range sentinels {
+		p, got := overTheWire(t, fmt.Errorf("while doing something secret: %w", err))
+		require.ErrorIs(t, got, err, name)
+		for other, is := range sentinels {
+			require.Equal(t, other == name, errors.Is(got, is), "%s comes back as %s", name, other)
+		}
+		require.Equal(t, err.Error(), p.Detail, "the text around an error stays inside")
+		require.Equal(t, p.Detail, p.Error)
+		require.Equal(t, "about:blank", p.Type)
+		require.Equal(t, http.StatusText(p.Status), p.Title)
+		require.NotEmpty(t, p.Title)
+		require.False(t, codes[p.Code], "the code %s is used twice", p.Code)
+		codes[p.Code] = true
+		require.Equal(t, p, schema.ProblemOf(got), "%s is the same problem the second time", name)
+	}
+	require.Len(t, schema.Problems(), len(sentinels))
+}
+
+// TestNoSentinelIsForgotten reads the source: an error that is not in the table
+// above, or has no code, would reach clients as "internal".
+func TestNoSentinelIsForgotten(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "problem.go", nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Err") {
+			name := spec.Names[0].Name
+			require.Contains(t, sentinels, name)
+			if name != "ErrInternal" {
+				require.NotEqual(t, "internal", schema.ProblemOf(sentinels[name]).Code, name)
+			}
+		}
+		return true
+	})
+}
+
+func TestFieldErrorSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	for _, want := range []*schema.FieldError{
+		{Field: "humanInTheLoop.choices", Detail: "needs at least one label"},
+		{Field: "choice", Detail: "was not offered", Cause: schema.ErrWrongAnswer},
+		{Detail: "must be a JSON object"},
+		{Detail: "must be a JSON object", Cause: schema.ErrWrongAnswer},
+	} {
+		p, err := overTheWire(t, want)
+		require.Equal(t, want.Error(), p.Detail)
+		require.Equal(t, want.Field, p.Field)
+		var got *schema.FieldError
+		require.ErrorAs(t, err, &got)
+		require.Equal(t, want.Error(), got.Error())
+		require.Equal(t, want.Field, got.Field)
+		require.ErrorIs(t, got, want.Unwrap())
+		require.Equal(t, p, schema.ProblemOf(err))
+	}
+}
+
+func TestStatusErrorSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	status := schema.Status{Status: schema.Responded, Outcome: schema.Deny, RespondedBy: &schema.Responder{Name: "mara"}}
+	for _, sentinel := range []error{schema.ErrDecided, schema.ErrExpired, schema.ErrStale} {
+		p, err := overTheWire(t, &schema.StatusError{Err: sentinel, Status: status})
+		require.ErrorIs(t, err, sentinel)
+		var got *schema.StatusError
+		require.ErrorAs(t, err, &got)
+		require.Equal(t, status, got.Status)
+		require.Equal(t, p, schema.ProblemOf(err))
+	}
+	p, _ := overTheWire(t, &schema.StatusError{Err: schema.ErrDecided, Status: status})
+	require.Equal(t, "the question has been answered already, by mara", p.Error, "the loser of a race sees who won")
+}
+
+func TestHintSurvivesTheWire(t *testing.T) {
+	t.Parallel()
+	want := &schema.HintError{Err: schema.ErrMisdirected, Hint: "Use http://127.0.0.1:4000."}
+	p, err := overTheWire(t, want)
+	require.Equal(t, want.Hint, p.Hint)
+	require.Equal(t, schema.ErrMisdirected.Error(), p.Detail)
+	var got *schema.HintError
+	require.ErrorAs(t, err, &got)
+	require.Equal(t, want, got)
+}
+
+func TestUnknownErrorLeaksNothing(t *testing.T) {
+	t.Parallel()
+	p := schema.ProblemOf(fs.ErrPermission)
+	require.Equal(t, schema.ProblemOf(schema.ErrInternal), p)
+	require.Equal(t, http.StatusInternalServerError, p.Status)
+}
+
+func TestUnknownCodeIsToldByItsStatus(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, schema.Problem{Code: "new", Status: 418, Detail: "a teapot"}.Err(), schema.ErrInvalid)
+	require.ErrorIs(t, schema.Problem{Code: "new", Status: 599}.Err(), schema.ErrInternal)
+	require.ErrorIs(t, schema.Problem{}.Err(), schema.ErrInternal)
+	require.EqualError(t, schema.Problem{Code: "new", Status: 418, Detail: "a teapot"}.Err(), "the message is not valid: a teapot")
+}
