@@ -1,0 +1,189 @@
+package agentclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Never as a Timeout waits for an answer for ever.
+const Never time.Duration = -1
+
+// Request is a question to a person. Only Question is required.
+type Request struct {
+	Question string
+	// Kind defaults to a choice when there are Choices, to a text when there are
+	// Questions, else to a permission.
+	Kind      schema.Kind
+	Choices   []string
+	Questions []schema.Question // several questions on one card, answered together
+	Timeout   time.Duration     // default: schema.DefaultTimeout; Never
+
+	ToolCall *schema.ToolCall // what will run on a yes
+	Risk     schema.Risk
+	Context  *schema.Context
+
+	// OnUnreachable overrides the client's.
+	OnUnreachable Fallback
+
+	// Event is the event that carries the question; what it leaves out is filled
+	// in, HookEventType with DecisionPoint. The rarer parts of a question can be
+	// set in its HumanInTheLoop. An IdempotencyKey of your own lets a restarted
+	// agent take up its old question, and its answer.
+	Event schema.Event
+
+	// Waiting, when set, is called once, by Ask itself, when a hub has the
+	// question. It must not block.
+	Waiting func(Waiting)
+}
+
+// Waiting is a question that a hub has and nobody has answered yet.
+type Waiting struct {
+	EventID schema.EventID
+	Page    string    // where a person can answer it
+	Until   time.Time // when it times out, by this machine's clock; zero: never
+}
+
+// Ask puts a question to a person and blocks until there is an answer, the
+// timeout has passed or ctx ends. All but two ends are a Decision with a nil error:
+//
+//   - ctx ended: the question is withdrawn at the hub, which takes up to 300 ms,
+//     and the error is ctx.Err(). ErrClosed is the same for Close.
+//   - the request is not valid, or the hub refused it: the error is one of
+//     schema's, mostly schema.ErrInvalid.
+//
+// With OnUnreachable Fail, ErrUnreachable and ErrMalformed come on top. Whatever
+// the error, the Decision beside it is not Approved.
+//
+// Ask fails closed: it approves only on an answer that fits the question in every
+// part, or without any hub when OnUnreachable is Allow.
+func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{Kind: r.kind(), Outcome: schema.Withdrawn, Source: schema.ByAgent}, err
+	}
+	leave, err := c.enter()
+	if err != nil {
+		return r.rejected(err)
+	}
+	defer leave()
+	a, err := c.newAsk(r)
+	if err != nil {
+		return r.rejected(err)
+	}
+	defer c.listener.release(a.waiter)
+	defer close(a.waiter.taken)
+	a.wait(ctx)
+	return a.waiter.decision, a.waiter.err
+}
+
+func (r Request) rejected(err error) (Decision, error) {
+	d := Decision{Kind: r.kind(), Outcome: Rejected, Source: NotAsked}
+	return d, fmt.Errorf("the question was not asked: %w", err)
+}
+
+// AskPermission asks for a yes or a no; see Approved.
+func (c *Client) AskPermission(ctx context.Context, question string) (Decision, error) {
+	return c.Ask(ctx, Request{Question: question, Kind: schema.Permission})
+}
+
+// AskText asks for a text; see Answered and Text.
+func (c *Client) AskText(ctx context.Context, question string) (Decision, error) {
+	return c.Ask(ctx, Request{Question: question, Kind: schema.FreeText})
+}
+
+// AskChoice asks for one of the labels; see Answered and Choice.
+func (c *Client) AskChoice(ctx context.Context, question string, labels ...string) (Decision, error) {
+	return c.Ask(ctx, Request{Question: question, Kind: schema.Choice, Choices: labels})
+}
+
+func (r Request) kind() schema.Kind {
+	switch {
+	case r.Kind != "":
+		return r.Kind
+	case len(r.Choices) > 0:
+		return schema.Choice
+	case len(r.Questions) > 0:
+		return schema.FreeText
+	default:
+		return schema.Permission
+	}
+}
+
+func (r Request) timeout() time.Duration {
+	switch {
+	case r.Timeout < 0:
+		return 0
+	case r.Timeout == 0:
+		return schema.DefaultTimeout
+	default:
+		return r.Timeout
+	}
+}
+
+// newAsk makes the event, checks it and opens its path. The path is open before
+// anybody is told of it.
+func (c *Client) newAsk(r Request) (*ask, error) {
+	fallback := cmp.Or(r.OnUnreachable, c.opts.OnUnreachable, Deny)
+	if err := fallback.validate(); err != nil {
+		return nil, err
+	}
+	a := &ask{client: c, event: r.Event, timeout: r.timeout(), waiting: r.Waiting, posted: make(chan posted, 1)}
+	a.event.HumanInTheLoop = r.question()
+	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
+	a.event.Summary = cmp.Or(a.event.Summary, oneLine(r.Question, 120))
+	if len(a.event.Payload) == 0 {
+		payload, err := json.Marshal(map[string]string{"question": r.Question})
+		if err != nil {
+			return nil, err
+		}
+		a.event.Payload = payload
+	}
+	c.fill(&a.event)
+	if err := a.event.Validate(); err != nil {
+		return nil, err
+	}
+	a.waiter = newWaiter(&a.event, fallback)
+	address, err := c.listener.open(a.waiter)
+	if err == nil {
+		a.event.HumanInTheLoop.ResponseWebSocketURL = address
+	} // else: where listening is forbidden the answer is pulled
+	return a, nil
+}
+
+// question is the request as the hub gets it, without the address.
+func (r Request) question() *schema.HumanInTheLoop {
+	var q schema.HumanInTheLoop
+	if r.Event.HumanInTheLoop != nil {
+		q = *r.Event.HumanInTheLoop
+	}
+	needed, seconds := true, r.timeout().Seconds()
+	q.Question = cmp.Or(r.Question, q.Question)
+	q.Type = r.kind()
+	q.Timeout, q.RequiresResponse = &seconds, &needed
+	q.Risk = cmp.Or(r.Risk, q.Risk)
+	q.ToolCall = cmp.Or(r.ToolCall, q.ToolCall)
+	q.Context = cmp.Or(r.Context, q.Context)
+	if r.Choices != nil {
+		q.Choices = r.Choices
+	}
+	if r.Questions != nil {
+		q.Questions = r.Questions
+	}
+	q.ProtocolVersion, q.ListenerKey, q.ResponseWebSocketURL = 2, randomToken(32), ""
+	return &q
+}
+
+// oneLine is text on one line, of at most n characters.
+func oneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}

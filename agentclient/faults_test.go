@@ -1,0 +1,319 @@
+package agentclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+// nowhere is an address that nobody listens at.
+func nowhere(t *testing.T) string {
+	t.Helper()
+	var h fakehub.Hub
+	require.NoError(t, h.Start())
+	h.Stop()
+	return h.URL()
+}
+
+func TestWithoutAHub(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fallback agentclient.Fallback
+		kind     schema.Kind
+		approved bool
+		outcome  schema.Outcome
+		err      error
+	}{
+		"deny is the default":            {"", schema.Permission, false, agentclient.Unreachable, nil},
+		"deny":                           {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil},
+		"allow a permission":             {agentclient.Allow, schema.Permission, true, schema.Approve, nil},
+		"allow can't make up a text":     {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil},
+		"fail":                           {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable},
+		"the client's option is Allow's": {"client", schema.Permission, true, schema.Approve, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := agentclient.Options{Hubs: []string{nowhere(t), nowhere(t)}, UnreachableAfter: time.Millisecond}
+			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback}
+			if r.OnUnreachable == "client" {
+				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
+			}
+			d, err := newClient(t, o, agentclient.Pace{}).Ask(testContext(t), r)
+			require.ErrorIs(t, err, test.err)
+			require.Equal(t, test.approved, d.Approved())
+			require.Equal(t, test.outcome, d.Outcome)
+			require.Equal(t, agentclient.NoHub, d.Source)
+			require.False(t, d.Answered())
+			require.NotEmpty(t, d.Guidance)
+			if err != nil {
+				require.ErrorContains(t, err, "nothing listens at http://127.0.0.1:")
+				require.NotContains(t, err.Error(), "nobody listens there")
+			}
+		})
+	}
+}
+
+func TestSendWithoutAHub(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, agentclient.Options{Hubs: []string{nowhere(t)}, UnreachableAfter: time.Millisecond}, agentclient.Pace{})
+	_, err := client.Send(testContext(t), schema.Event{HookEventType: "Stop"})
+	require.ErrorIs(t, err, agentclient.ErrUnreachable)
+	err = client.Withdraw(testContext(t), &schema.Event{ID: 1, RequestSecret: "s"}, "")
+	require.ErrorIs(t, err, agentclient.ErrUnreachable)
+}
+
+func TestAProgramThatIsNoHubCountsAsNone(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"404":      http.NotFound,
+		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"text":     func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
+		"json without an id": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"ok":true}`)
+		},
+		"json array": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `[1]`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, &config{
+				opts: agentclient.Options{UnreachableAfter: time.Millisecond},
+				hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
+					answer(w, r)
+					return true
+				}},
+			})
+			d, err := b.client.Ask(b.ctx, agentclient.Request{Question: "Go?", OnUnreachable: agentclient.Fail})
+			require.ErrorIs(t, err, agentclient.ErrUnreachable)
+			require.False(t, d.Approved())
+		})
+	}
+}
+
+func TestTheHubComesUpWhileTheClientTries(t *testing.T) {
+	t.Parallel()
+	var hub fakehub.Hub
+	require.NoError(t, hub.Start())
+	hub.Stop()
+	client := newClient(t, agentclient.Options{Hubs: []string{hub.URL()}, UnreachableAfter: time.Minute}, agentclient.Pace{})
+	b := &bundle{ctx: testContext(t), hub: &hub, client: client}
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
+	require.NoError(t, hub.Start())
+	defer hub.Stop()
+	_, err := b.question(t, 1).Push(b.ctx, yes())
+	require.NoError(t, err)
+	require.True(t, b.end(t, got).Approved())
+}
+
+// The reply to the first POST gets lost: the second one must find the same event.
+func TestARepeatedPostAsksOnce(t *testing.T) {
+	t.Parallel()
+	var c config
+	var posts atomic.Int64
+	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != schema.PathEvents {
+			return false
+		}
+		switch posts.Add(1) {
+		case 1:
+			c.hub.Ingest(&discard{header: http.Header{}}, r)
+			panic(http.ErrAbortHandler) // cut off
+		case 2:
+			fakehub.Refuse(w, schema.ErrBusy)
+			return true
+		default:
+			return false
+		}
+	}
+	b := setup(t, &c)
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
+	q := b.question(t, 1)
+	require.Eventually(t, func() bool { return posts.Load() == 3 }, 10*time.Second, time.Millisecond)
+	_, err := q.Push(b.ctx, yes())
+	require.NoError(t, err)
+	require.True(t, b.end(t, got).Approved())
+	require.Len(t, b.hub.Events(), 1)
+}
+
+func TestAPostThatHangsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	var posts atomic.Int64
+	c := config{pace: agentclient.Pace{Attempt: 20 * time.Millisecond}}
+	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
+		if posts.Add(1) > 1 {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client went
+		<-r.Context().Done()
+		return true
+	}
+	b := setup(t, &c)
+	sent, err := b.client.Send(b.ctx, schema.Event{HookEventType: "Stop"})
+	require.NoError(t, err)
+	require.Equal(t, schema.EventID(1), sent.ID)
+}
+
+func TestAHubThatNeverTakesTheQuestionIsUnreachableAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{
+		pace: agentclient.Pace{Grace: time.Millisecond, Withdraw: time.Millisecond},
+		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
+			fakehub.Refuse(w, schema.ErrFull)
+			return true
+		}},
+	})
+	d, err := b.client.Ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: 20 * time.Millisecond, OnUnreachable: agentclient.Fail})
+	require.ErrorIs(t, err, agentclient.ErrUnreachable)
+	require.Equal(t, agentclient.Unreachable, d.Outcome, "nobody could answer, so nobody failed to")
+}
+
+func TestTheOwnDeadlineIsATimeoutAndTellsTheHub(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{pace: agentclient.Pace{Grace: time.Millisecond}})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: 20 * time.Millisecond})
+	end := b.end(t, got)
+	require.NoError(t, end.err, "a timeout is a decision")
+	require.Equal(t, schema.Timeout, end.Outcome)
+	require.Equal(t, schema.ByTimeout, end.Source)
+	require.False(t, end.Approved())
+	require.False(t, end.Answered())
+	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+}
+
+func TestAnEndedContextWithdrawsTheQuestion(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{pace: agentclient.Pace{Withdraw: 10 * time.Second}})
+	ctx, cancel := context.WithCancel(b.ctx)
+	got := b.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { cancel() }})
+	end := b.end(t, got)
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, schema.Withdrawn, end.Outcome)
+	require.False(t, end.Approved())
+	q := b.question(t, 1)
+	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
+	ack, err := q.Dial(b.ctx, q.Frame(yes()))
+	require.NoError(t, err)
+	require.Equal(t, schema.AckTooLate, ack.Result)
+}
+
+// The POST is under way when ctx ends: its reply is needed for the withdrawal.
+func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := config{pace: agentclient.Pace{Withdraw: 10 * time.Second}}
+	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == schema.PathEvents {
+			cancel()
+		}
+		return false
+	}
+	b := setup(t, &c)
+	end := b.end(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+}
+
+func TestAHubThatHangsDoesNotHoldUpAnEndedContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	b := setup(t, &config{hub: fakehub.Hub{Intercept: func(_ http.ResponseWriter, r *http.Request) bool {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+		return true
+	}}})
+	got := b.ask(ctx, agentclient.Request{Question: "Go?"})
+	<-ctx.Done()
+	begun := time.Now()
+	end := b.end(t, got)
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, agentclient.Unreachable, end.Outcome, "the hub was not told")
+	require.Less(t, time.Since(begun), 2*time.Second)
+}
+
+// roundTrip is an HTTP transport without sockets, for the fake clock.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func answerJSON(status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: &http.Request{},
+	}
+}
+
+func TestUnreachableTakesTwoSecondsByDefault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := agentclient.New(agentclient.Options{})
+		defer client.Close()
+		var tries int
+		client.SetTransport(roundTrip(func(*http.Request) (*http.Response, error) {
+			tries++
+			return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+		}))
+		begun := time.Now()
+		_, err := client.Send(t.Context(), schema.Event{HookEventType: "Stop"})
+		require.ErrorIs(t, err, agentclient.ErrUnreachable)
+		require.InDelta(t, 1.5, time.Since(begun).Seconds(), 0.5)
+		require.InDelta(t, 6, tries, 1)
+	})
+}
+
+func TestAnEventIsTriedUntilPatienceEndsAndOnceMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := agentclient.New(agentclient.Options{})
+		defer client.Close()
+		client.SetTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+			res := answerJSON(http.StatusServiceUnavailable, `{"code":"busy"}`)
+			res.Request = r
+			return res, nil
+		}))
+		begun := time.Now()
+		_, err := client.Send(t.Context(), schema.Event{HookEventType: "Stop"})
+		require.ErrorIs(t, err, agentclient.ErrUnreachable)
+		require.ErrorIs(t, err, schema.ErrBusy, "the cause stays visible")
+		require.InDelta(t, 2, time.Since(begun).Seconds(), 0.01)
+	})
+}
+
+func TestTheHubIsToldWithin300Milliseconds(t *testing.T) {
+	t.Parallel()
+	client := agentclient.New(agentclient.Options{})
+	defer client.Close()
+	client.SetTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == schema.PathEvents {
+			res := answerJSON(http.StatusOK, `{"id":1,"requestSecret":"s"}`)
+			res.Request = r
+			return res, nil
+		}
+		<-r.Context().Done() // the cancel hangs
+		return nil, r.Context().Err()
+	}))
+	ctx, cancel := context.WithCancel(testContext(t))
+	var begun time.Time
+	_, err := client.Ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) {
+		begun = time.Now()
+		cancel()
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.InDelta(t, 0.3, time.Since(begun).Seconds(), 0.25)
+}

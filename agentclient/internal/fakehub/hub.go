@@ -1,0 +1,316 @@
+// Package fakehub is a hub for the tests of agentclient: it keeps to the protocol
+// exactly, or breaks it exactly where a test tells it to. What a hub promises
+// beyond the protocol, storage first of all, it does not do.
+package fakehub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Hub is a fake hub on a loopback port. Its zero value is ready to Start.
+type Hub struct {
+	// Intercept, when set before Start, sees every request first and reports
+	// whether it has dealt with it.
+	Intercept func(http.ResponseWriter, *http.Request) bool
+	// Status, when set before Start, is the status a new question gets.
+	Status schema.Status
+
+	address string
+	server  *http.Server
+	done    chan struct{}
+
+	mu     sync.Mutex
+	events []*Question
+	asked  chan struct{} // replaced and closed when events grows
+}
+
+// Question is one stored event, and its way to the answer.
+type Question struct {
+	schema.Event // as posted first
+	hub          *Hub
+
+	target  *schema.HumanInTheLoop // as posted last: where to dial; guarded by hub.mu
+	settled chan struct{}          // closed when answer or withdrawn is set
+	answer  []byte
+	// Withdrawal is the body of the cancel that ended the question.
+	Withdrawal schema.Cancel
+	Pulls      int // pulls that got the answer
+}
+
+// Start listens, on the same port as before after a Stop.
+func (h *Hub) Start() error {
+	if h.address == "" {
+		h.address, h.asked = "127.0.0.1:0", make(chan struct{})
+	}
+	socket, err := net.Listen("tcp", h.address)
+	if err != nil {
+		return err
+	}
+	h.address, h.done = socket.Addr().String(), make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /events", h.ingest)
+	mux.HandleFunc("POST /events/{id}/cancel", h.cancel)
+	mux.HandleFunc("GET /events/{id}/response", h.pull)
+	h.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.Intercept == nil || !h.Intercept(w, r) {
+			mux.ServeHTTP(w, r)
+		}
+	})}
+	go func(server *http.Server, done chan struct{}) {
+		defer close(done)
+		_ = server.Serve(socket)
+	}(h.server, h.done)
+	return nil
+}
+
+// Stop cuts every connection, as a crash does. What was asked stays.
+func (h *Hub) Stop() {
+	_ = h.server.Close()
+	<-h.done
+}
+
+// URL is the hub's address.
+func (h *Hub) URL() string { return "http://" + h.address }
+
+// Events lists what was stored.
+func (h *Hub) Events() []*Question {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]*Question(nil), h.events...)
+}
+
+// Question waits for the n-th event, counted from 1.
+func (h *Hub) Question(ctx context.Context, n int) (*Question, error) {
+	for {
+		h.mu.Lock()
+		asked, events := h.asked, h.events
+		h.mu.Unlock()
+		if len(events) >= n {
+			return events[n-1], nil
+		}
+		select {
+		case <-asked:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no event %d: %w", n, ctx.Err())
+		}
+	}
+}
+
+func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
+	var e schema.Event
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &e)
+	}
+	if err == nil {
+		err = e.Validate()
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	saved := h.store(e)
+	if saved.HumanInTheLoop != nil {
+		redacted := saved.HumanInTheLoop.Redacted()
+		saved.HumanInTheLoop = &redacted
+	}
+	reply(w, saved)
+}
+
+// store adds an event, or finds the one with its key, whose address it renews. It
+// returns the event as stored.
+func (h *Hub) store(e schema.Event) schema.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, q := range h.events {
+		if e.IdempotencyKey != "" && q.IdempotencyKey == e.IdempotencyKey {
+			q.target = e.HumanInTheLoop
+			again := q.Event
+			if q.answer != nil {
+				again.HumanInTheLoopStatus = &schema.Status{Status: schema.Responded}
+			}
+			return again
+		}
+	}
+	e.ID = schema.EventID(len(h.events) + 1)
+	e.UID = "uid-" + e.ID.String()
+	if e.HumanInTheLoop != nil {
+		status := h.Status
+		status.Status = schema.Pending
+		e.HumanInTheLoopStatus, e.RequestSecret = &status, "secret-"+e.ID.String()
+	}
+	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, settled: make(chan struct{})}
+	h.events = append(h.events, q)
+	close(h.asked)
+	h.asked = make(chan struct{})
+	return e
+}
+
+func (h *Hub) find(r *http.Request) (*Question, error) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil || id < 1 || id > len(h.events) {
+		return nil, schema.ErrNotFound
+	}
+	return h.events[id-1], nil
+}
+
+func (h *Hub) cancel(w http.ResponseWriter, r *http.Request) {
+	q, err := h.find(r)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	var c schema.Cancel
+	if json.NewDecoder(r.Body).Decode(&c) != nil || c.RequestSecret != q.RequestSecret {
+		refuse(w, schema.ErrForbidden)
+		return
+	}
+	if !q.settle(func() { q.Withdrawal = c }) {
+		refuse(w, &schema.StatusError{Err: schema.ErrDecided, Status: schema.Status{Status: schema.Responded}})
+		return
+	}
+	reply(w, q.Event)
+}
+
+func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
+	q, err := h.find(r)
+	if err == nil && r.Header.Get(schema.SecretHeader) != q.RequestSecret {
+		err = schema.ErrForbidden
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	seconds, _ := strconv.ParseFloat(r.URL.Query().Get("wait"), 64)
+	select {
+	case <-q.settled:
+	case <-time.After(time.Duration(seconds * float64(time.Second))):
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case <-r.Context().Done():
+		return
+	}
+	if q.answer == nil {
+		refuse(w, &schema.StatusError{Err: schema.ErrExpired, Status: schema.Status{
+			Status: schema.Failed, Outcome: schema.Withdrawn, Source: schema.ByAgent,
+		}})
+		return
+	}
+	h.mu.Lock()
+	q.Pulls++
+	h.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(q.answer)
+}
+
+func (q *Question) settle(with func()) bool {
+	q.hub.mu.Lock()
+	defer q.hub.mu.Unlock()
+	select {
+	case <-q.settled:
+		return false
+	default:
+		with()
+		close(q.settled)
+		return true
+	}
+}
+
+// Frame is the message that gives a to the agent, as a hub makes it: with an
+// answerId, the hub's own event, and the number of the attempt.
+func (q *Question) Frame(a schema.Answer) []byte {
+	event := q.Event
+	event.HumanInTheLoop = nil
+	event.RequestSecret = ""
+	a.HookEvent = &event
+	if a.AnswerID == "" {
+		a.AnswerID = "answer-" + q.ID.String()
+	}
+	if a.RespondedAt == 0 {
+		a.RespondedAt = 1734189245000
+	}
+	a.Attempt = 1
+	frame, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // a test gave it something that is no JSON
+	}
+	return frame
+}
+
+// Decide settles the question without dialling: the agent has to pull.
+func (q *Question) Decide(frame []byte) { q.settle(func() { q.answer = frame }) }
+
+// Push decides the question and dials the agent with the answer.
+func (q *Question) Push(ctx context.Context, a schema.Answer) (schema.Ack, error) {
+	frame := q.Frame(a)
+	q.Decide(frame)
+	return q.Dial(ctx, frame)
+}
+
+// Dial takes a frame to the agent as a version 2 hub does: it checks the proof,
+// sends, waits for the acknowledgement, closes.
+func (q *Question) Dial(ctx context.Context, frame []byte) (ack schema.Ack, err error) {
+	q.hub.mu.Lock()
+	target := q.target
+	q.hub.mu.Unlock()
+	challenge := fmt.Sprintf("challenge-%d", time.Now().UnixNano())
+	conn, res, err := websocket.Dial(ctx, target.ResponseWebSocketURL, &websocket.DialOptions{
+		HTTPHeader: http.Header{schema.ChallengeHeader: {challenge}},
+	})
+	if err != nil {
+		return ack, err
+	}
+	defer conn.CloseNow()
+	if res.Header.Get(schema.ProofHeader) != schema.ListenerProof(target.ListenerKey, challenge) {
+		return ack, errors.New("the listener gave a wrong proof")
+	}
+	if err := conn.Write(ctx, websocket.MessageText, frame); err != nil {
+		return ack, err
+	}
+	_, b, err := conn.Read(ctx)
+	if err != nil {
+		return ack, err
+	}
+	if err := json.Unmarshal(b, &ack); err != nil {
+		return ack, err
+	}
+	_ = conn.Close(websocket.StatusNormalClosure, "")
+	return ack, nil
+}
+
+func reply(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	p := schema.ProblemOf(err)
+	w.Header().Set("Content-Type", schema.ProblemMediaType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p)
+}
+
+// Ingest stores the event that r posts, for Intercept.
+func (h *Hub) Ingest(w http.ResponseWriter, r *http.Request) { h.ingest(w, r) }
+
+// Refuse answers a request with a problem, for Intercept.
+func Refuse(w http.ResponseWriter, err error) { refuse(w, err) }
+
+// IsPull reports whether a request pulls an answer.
+func IsPull(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/response") }

@@ -1,0 +1,358 @@
+package agentclient_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+// waiting asks and returns the stored question and the way to its end.
+func (b *bundle) waiting(t *testing.T) (*fakehub.Question, <-chan result) {
+	t.Helper()
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
+	return b.question(t, 1), got
+}
+
+// stillWaiting shows that nothing so far has ended the question: the no it gets
+// now is taken.
+func (b *bundle) stillWaiting(t *testing.T, q *fakehub.Question, got <-chan result) {
+	t.Helper()
+	ack, err := q.Push(b.ctx, no())
+	require.NoError(t, err)
+	require.Equal(t, schema.AckAccepted, ack.Result)
+	end := b.end(t, got)
+	require.NoError(t, end.err)
+	require.Equal(t, schema.Deny, end.Outcome)
+}
+
+func TestTheListenerRefusesStrangers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	address := q.HumanInTheLoop.ResponseWebSocketURL
+	host := strings.TrimPrefix(address[:strings.LastIndex(address, "/")], "ws://")
+	tests := map[string]struct {
+		address string
+		opts    websocket.DialOptions
+		status  int
+	}{
+		"a web page":                           {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}}, http.StatusForbidden},
+		"a page that claims the same host":     {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://" + host}}}, http.StatusForbidden},
+		"a page without an origin to speak of": {address, websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"null"}}}, http.StatusForbidden},
+		"another name for the port":            {address, websocket.DialOptions{Host: "rebound.example" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
+		"localhost, which was not announced":   {address, websocket.DialOptions{Host: "localhost" + host[strings.Index(host, ":"):]}, http.StatusMisdirectedRequest},
+		"the root path":                        {"ws://" + host + "/", websocket.DialOptions{}, http.StatusNotFound},
+		"a guessed path":                       {"ws://" + host + "/AAAAAAAAAAAAAAAAAAAAAA", websocket.DialOptions{}, http.StatusNotFound},
+		"a path below the secret one":          {address + "/x", websocket.DialOptions{}, http.StatusNotFound},
+	}
+	for name, test := range tests {
+		conn, res, err := websocket.Dial(b.ctx, test.address, &test.opts)
+		if err == nil {
+			_ = conn.CloseNow()
+		}
+		require.Error(t, err, name)
+		require.Equal(t, test.status, res.StatusCode, name)
+	}
+	b.stillWaiting(t, q, got)
+}
+
+func TestTheListenerOnlyListensOnLoopback(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	require.True(t, strings.HasPrefix(q.HumanInTheLoop.ResponseWebSocketURL, "ws://127.0.0.1:"))
+	b.stillWaiting(t, q, got)
+}
+
+func TestTheListenerProvesThatItAsked(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	conn, res, err := websocket.Dial(b.ctx, q.HumanInTheLoop.ResponseWebSocketURL, &websocket.DialOptions{
+		HTTPHeader: http.Header{schema.ChallengeHeader: {"prove it"}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, conn.CloseNow())
+	require.Equal(t, schema.ListenerProof(q.HumanInTheLoop.ListenerKey, "prove it"), res.Header.Get(schema.ProofHeader))
+	b.stillWaiting(t, q, got)
+}
+
+// dial opens the question's own path, as a hub of version 1 does.
+func (b *bundle) dial(t *testing.T, q *fakehub.Question) *websocket.Conn {
+	t.Helper()
+	conn, _, err := websocket.Dial(b.ctx, q.HumanInTheLoop.ResponseWebSocketURL, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	return conn
+}
+
+func TestAFrameOverTheLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	conn := b.dial(t, q)
+	frame := q.Frame(schema.Answer{Permission: ptr(true), Comment: strings.Repeat("x", 1<<20)})
+	_ = conn.Write(b.ctx, websocket.MessageText, frame) // the other side may close while this writes
+	_, _, err := conn.Read(b.ctx)
+	require.Error(t, err)
+	b.stillWaiting(t, q, got)
+}
+
+func TestAFrameWithinTheLimitIsTaken(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	comment := strings.Repeat("x", 15<<10)
+	a := schema.Answer{Permission: ptr(true), Comment: comment}
+	a.HookEvent = nil
+	q.Payload = raw(`{"big":"` + strings.Repeat("y", 900<<10) + `"}`)
+	_, err := q.Push(b.ctx, a)
+	require.NoError(t, err)
+	require.Equal(t, comment, b.end(t, got).Comment)
+}
+
+func TestOneConnectionGivesOneMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	conn := b.dial(t, q)
+	stranger := q.Frame(yes())
+	stranger = []byte(strings.NewReplacer(`"id":1`, `"id":77`, q.IdempotencyKey, "other").Replace(string(stranger)))
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, stranger))
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(yes())))
+	_, ack, err := conn.Read(b.ctx)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"ack","answerId":"answer-1","result":"mismatch"}`, string(ack))
+	_, _, err = conn.Read(b.ctx)
+	require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err), "the second message is not read")
+	b.stillWaiting(t, q, got)
+}
+
+func TestABinaryMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	conn := b.dial(t, q)
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageBinary, q.Frame(yes())))
+	_, _, err := conn.Read(b.ctx)
+	require.Equal(t, websocket.StatusUnsupportedData, websocket.CloseStatus(err))
+	b.stillWaiting(t, q, got)
+}
+
+func TestSomebodyElsesAnswerIsAMismatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	frame := strings.NewReplacer(`"id":1`, `"id":2`, q.IdempotencyKey, "another key").Replace(string(q.Frame(yes())))
+	ack, err := q.Dial(b.ctx, []byte(frame))
+	require.NoError(t, err)
+	require.Equal(t, schema.AckMismatch, ack.Result)
+	b.stillWaiting(t, q, got)
+}
+
+func TestTheSameQuestionAtAnotherHubMayAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	frame := strings.Replace(string(q.Frame(yes())), `"id":1`, `"id":2`, 1) // the same idempotency key
+	ack, err := q.Dial(b.ctx, []byte(frame))
+	require.NoError(t, err)
+	require.Equal(t, schema.AckAccepted, ack.Result)
+	require.True(t, b.end(t, got).Approved())
+}
+
+func TestARepeatedAnswerIsADuplicateAndAnotherOneTooLate(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{pace: agentclient.Pace{Linger: time.Minute}})
+	q, got := b.waiting(t)
+	frame := q.Frame(yes())
+	for _, want := range []string{schema.AckAccepted, schema.AckDuplicate, schema.AckDuplicate} {
+		ack, err := q.Dial(b.ctx, frame)
+		require.NoError(t, err)
+		require.Equal(t, want, ack.Result)
+	}
+	other := no()
+	other.AnswerID = "another answer"
+	ack, err := q.Dial(b.ctx, q.Frame(other))
+	require.NoError(t, err)
+	require.Equal(t, schema.AckTooLate, ack.Result)
+	require.True(t, b.end(t, got).Approved(), "the first answer counts")
+
+	conn := b.dial(t, q)
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, []byte(`{"permission":false}`)))
+	_, _, err = conn.Read(b.ctx)
+	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "version 1 has no other word for too late")
+}
+
+func TestAnAnswerThatArrivesManyTimesAtOnceCountsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	results := make(chan string, 20)
+	for range cap(results) {
+		go func() {
+			ack, err := q.Dial(b.ctx, q.Frame(yes()))
+			if err != nil {
+				t.Error(err)
+			}
+			results <- ack.Result
+		}()
+	}
+	count := map[string]int{}
+	for range cap(results) {
+		count[<-results]++
+	}
+	require.Equal(t, map[string]int{schema.AckAccepted: 1, schema.AckDuplicate: 19}, count)
+	require.True(t, b.end(t, got).Approved())
+}
+
+func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	// Ask can't return before Waiting has: so there must be no acknowledgement yet.
+	hold, release := make(chan struct{}), make(chan struct{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(hold); <-release }})
+	q := b.question(t, 1)
+	<-hold
+	conn := b.dial(t, q)
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(yes())))
+	acked := make(chan error, 1)
+	go func() {
+		_, _, err := conn.Read(b.ctx)
+		acked <- err
+	}()
+	select {
+	case <-acked:
+		require.FailNow(t, "acknowledged before the caller had the answer")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	require.True(t, b.end(t, got).Approved())
+	require.NoError(t, <-acked)
+}
+
+func TestCloseLetsTheAcknowledgementOut(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		b := setup(t, &config{})
+		q, got := b.waiting(t)
+		acks := make(chan schema.Ack, 1)
+		go func() {
+			ack, err := q.Push(b.ctx, yes())
+			if err != nil {
+				t.Error(err)
+			}
+			acks <- ack
+		}()
+		b.end(t, got)
+		require.NoError(t, b.client.Close())
+		require.Equal(t, schema.AckAccepted, (<-acks).Result)
+	}
+}
+
+func TestACallerThatConnectsAndSaysNothingHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	q, got := b.waiting(t)
+	b.dial(t, q)
+	b.stillWaiting(t, q, got)
+	begun := time.Now()
+	require.NoError(t, b.client.Close())
+	require.Less(t, time.Since(begun), 5*time.Second)
+}
+
+func TestMalformedAnswersDeny(t *testing.T) {
+	t.Parallel()
+	for name, frame := range map[string]string{
+		"no JSON":          `permission: true`,
+		"not an object":    `[true]`,
+		"nothing in it":    `{}`,
+		"null":             `{"permission":null}`,
+		"a string":         `{"permission":"true"}`,
+		"a number":         `{"permission":1}`,
+		"another case":     `{"Permission":true}`,
+		"other kind":       `{"choice":"yes"}`,
+		"contradiction":    `{"permission":true,"outcome":"deny"}`,
+		"forbidden edit":   `{"permission":true,"modifiedArguments":{}}`,
+		"invalid metadata": `{"permission":true,"respondedBy":"x"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, &config{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
+			q, got := b.waiting(t)
+			conn := b.dial(t, q)
+			require.NoError(t, conn.Write(b.ctx, websocket.MessageText, []byte(frame)))
+			end := b.end(t, got)
+			require.NoError(t, end.err)
+			require.False(t, end.Approved())
+			require.False(t, end.Answered())
+			require.Equal(t, agentclient.Malformed, end.Outcome)
+			require.Equal(t, agentclient.BadAnswer, end.Source)
+			_, _, err := conn.Read(b.ctx)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestAMalformedAnswerIsAnErrorWhereTheCallerWantsErrors(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnUnreachable: agentclient.Fail})
+	ack, err := b.question(t, 1).Push(b.ctx, schema.Answer{Response: ptr("yes")})
+	require.NoError(t, err)
+	require.Equal(t, schema.AckMismatch, ack.Result, "the hub must not show this as taken")
+	end := b.end(t, got)
+	require.ErrorIs(t, end.err, agentclient.ErrMalformed)
+	require.ErrorIs(t, end.err, schema.ErrWrongAnswer)
+	require.False(t, end.Approved())
+}
+
+func TestAnAnswerFasterThanThePostsOwnReply(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	var c config
+	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != schema.PathEvents {
+			return false
+		}
+		rec := &discard{header: http.Header{}}
+		c.hub.Ingest(rec, r)
+		<-release // stored, but the reply does not leave
+		return true
+	}
+	b := setup(t, &c)
+	q, got := b.waiting(t)
+	_, err := q.Push(b.ctx, yes())
+	require.NoError(t, err)
+	end := b.end(t, got)
+	require.True(t, end.Approved())
+	require.Equal(t, schema.EventID(1), end.EventID)
+	close(release)
+}
+
+// discard is a response that goes nowhere.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(int)             {}
+
+func TestAContextThatHasEndedAsksNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	d, err := b.client.AskPermission(ctx, "Go?")
+	require.ErrorIs(t, err, context.Canceled)
+	require.False(t, d.Approved())
+	require.Empty(t, b.hub.Events())
+}

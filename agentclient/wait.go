@@ -1,0 +1,152 @@
+package agentclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// ask is one call of Ask. Its fields belong to the caller's goroutine.
+type ask struct {
+	client  *Client
+	waiter  *waiter
+	event   schema.Event
+	timeout time.Duration // 0: never
+	waiting func(Waiting)
+
+	posted chan posted // gets one value, from the goroutine that posts
+	got    receipt     // the hub's, once it has the question
+}
+
+type posted struct {
+	receipt
+	err error
+}
+
+// wait posts the question and returns when its waiter is settled. Nothing that it
+// started runs on.
+func (a *ask) wait(ctx context.Context) {
+	// The POST outlives ctx for a moment: without its receipt a question that was
+	// just asked can't be withdrawn.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	retry, stopRetry := context.WithCancel(work)
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer stopWork()
+	defer stopRetry()
+	tasks.Go(func() {
+		got, err := a.client.post(retry, work, &a.event)
+		a.posted <- posted{got, err}
+	})
+	expired, restart := a.deadline()
+	for {
+		select {
+		case <-a.waiter.done:
+			return
+		case p := <-a.posted:
+			if p.err != nil {
+				a.notPosted(p.err)
+				return
+			}
+			a.accepted(p.receipt)
+			restart() // the hub counts from the moment it has the question
+			tasks.Go(func() { a.pull(work) })
+		case <-expired:
+			a.expire()
+			return
+		case <-ctx.Done():
+			stopRetry()
+			a.quit(ctx.Err())
+			return
+		case <-a.client.ctx.Done():
+			stopRetry()
+			a.quit(ErrClosed)
+			return
+		}
+	}
+}
+
+// deadline fires when an answer can't come any more: by this machine's monotonic
+// clock, and late enough for one that was given in the last moment.
+func (a *ask) deadline() (expired <-chan time.Time, restart func()) {
+	if a.timeout == 0 {
+		return nil, func() {}
+	}
+	whole := a.timeout + a.client.pace.grace
+	timer := time.NewTimer(whole)
+	return timer.C, func() { timer.Reset(whole) }
+}
+
+// accepted notes that a hub has the question.
+func (a *ask) accepted(got receipt) {
+	a.got = got
+	a.waiter.posted(got.ID)
+	if a.waiting == nil {
+		return
+	}
+	now := Waiting{EventID: got.ID, Page: got.hub + "/inbox/" + got.ID.String()}
+	if a.timeout > 0 {
+		now.Until = time.Now().Add(a.timeout)
+	}
+	a.waiting(now)
+}
+
+// notPosted ends a question that no hub took.
+func (a *ask) notPosted(err error) {
+	if errors.Is(err, ErrUnreachable) {
+		a.waiter.settle(a.waiter.fallback.unreachable(a.waiter.question.Type, err))
+		return
+	}
+	d := Decision{Kind: a.waiter.question.Type, Outcome: Rejected, Source: NotAsked}
+	a.waiter.settle(d, fmt.Errorf("the question was not asked: %w", err))
+}
+
+// expire ends a question that nobody answered in time. Where no hub had it until
+// now, nobody could.
+func (a *ask) expire() {
+	if a.got.ID == 0 {
+		a.notPosted(fmt.Errorf("%w: it answered none of the attempts in %v", ErrUnreachable, a.timeout))
+		return
+	}
+	d := Decision{Kind: a.waiter.question.Type, Outcome: schema.Timeout}
+	d.explain(a.waiter.question)
+	if a.waiter.settle(d, nil) {
+		a.tellHub("the agent stopped waiting at its own deadline")
+	}
+}
+
+// quit ends a question that the agent does not want answered any more. A hub that
+// is about to take it gets the moment to do so, for its receipt.
+func (a *ask) quit(cause error) {
+	d := Decision{Kind: a.waiter.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
+	if !a.waiter.settle(d, cause) {
+		return // an answer was faster
+	}
+	if !a.tellHub("the agent was interrupted") {
+		a.waiter.decision.Outcome = Unreachable // settled: nobody else writes it
+	}
+}
+
+// tellHub withdraws the question where a hub has it, and reports whether nobody
+// is asked any more.
+func (a *ask) tellHub(reason string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), a.client.pace.withdraw)
+	defer cancel()
+	if a.got.ID == 0 {
+		select {
+		case p := <-a.posted:
+			if p.err != nil {
+				return true
+			}
+			a.got = p.receipt
+		case <-ctx.Done():
+			return false
+		}
+	}
+	err := a.client.withdraw(ctx, a.got, reason)
+	return err == nil || errors.Is(err, schema.ErrDecided) || errors.Is(err, schema.ErrExpired)
+}
