@@ -1,0 +1,235 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/dashboard"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/callback"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/httpapi"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// The ring holds what a page needs to resume after a short absence; who was away
+// for longer is served from the store.
+const (
+	ringFrames = 4096
+	ringBytes  = 16 << 20
+)
+
+// App is a hub that is ready to run: its port and its database are open.
+type App struct {
+	cfg       Config
+	log       *slog.Logger
+	listeners []net.Listener
+	store     *store.Store
+	hub       *hub.Hub
+	callback  *callback.Dispatcher
+	metrics   *httpapi.Metrics
+	server    *httpapi.Server
+}
+
+// New opens the port and the database and wires everything. Its errors are
+// sentences for the user. Run or Close what it returns.
+func New(ctx context.Context, cfg Config) (*App, error) {
+	cfg, err := cfg.withDefaults(func(string) string { return "" })
+	if err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: cfg.logger(), metrics: httpapi.NewMetrics()}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *App) open(ctx context.Context) (err error) {
+	if a.listeners, err = listen(a.cfg.Addr); err != nil {
+		return err
+	}
+	targets, err := callback.NewTargets(callback.TargetConfig{
+		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
+	})
+	if err != nil {
+		return fmt.Errorf("-callback-allow: %w", err)
+	}
+	if err := a.openStore(ctx); err != nil {
+		return err
+	}
+	a.callback = callback.New(callback.Config{
+		Store: a.store, Targets: targets, Clock: a.cfg.Clock, Log: a.log,
+		AwaitPosted: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitPosted(ctx, id) },
+	})
+	var redactor *redact.Redactor
+	if !a.cfg.KeepSecrets {
+		redactor = redact.New(redact.Options{})
+	}
+	a.hub = hub.New(hub.Config{
+		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
+		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lookup: peer.Lookup,
+		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
+	})
+	page, err := fs.Sub(dashboard.FS, "dist")
+	if err != nil {
+		return err
+	}
+	a.server = httpapi.New(httpapi.Config{
+		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
+	})
+	return nil
+}
+
+func (a *App) openStore(ctx context.Context) (err error) {
+	path := strings.TrimPrefix(a.cfg.DB, "sqlite:")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("the database's directory can't be made (%w): choose another file with -db", err)
+	}
+	a.store, err = store.Open(ctx, store.Config{
+		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
+	})
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("%w: stop that hub, or give this one a file of its own with -db (%s)", err, a.cfg.DB)
+	}
+	if err != nil {
+		return fmt.Errorf("the database %s can't be opened: %w", a.cfg.DB, err)
+	}
+	return nil
+}
+
+// URL is where the dashboard is.
+func (a *App) URL() string { return "http://" + a.listeners[0].Addr().String() }
+
+// Run serves until ctx ends or a part of the hub fails, and then stops everything in
+// reverse order and closes it: streams and requests first, within cfg.StopWithin,
+// the database last.
+func (a *App) Run(ctx context.Context) error {
+	a.greet()
+	// Workers outlive ctx: what the last requests committed is still published
+	// and dialled while the server shuts down.
+	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWorkers()
+	failed := make(chan error, len(a.listeners)+4)
+	var group sync.WaitGroup
+	start := func(what string, run func() error) {
+		group.Go(func() {
+			if err := run(); err != nil {
+				failed <- fmt.Errorf("%s: %w", what, err)
+			}
+		})
+	}
+	start("deadlines", func() error { return a.hub.Run(workers) })
+	start("callbacks", func() error { return a.callback.Run(workers) })
+	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
+	start("retention", func() error { return a.prune(workers) })
+	for _, ln := range a.listeners {
+		start("listening", func() error { return a.server.Serve(ln) })
+	}
+
+	var err error
+	select {
+	case <-ctx.Done():
+		a.log.Info("stopping", "within", a.cfg.StopWithin)
+	case err = <-failed:
+	}
+	err = errors.Join(err, a.shutdown())
+	stopWorkers()
+	group.Wait()
+	return errors.Join(err, a.Close())
+}
+
+func (a *App) shutdown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.StopWithin)
+	defer cancel()
+	err := a.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // cut off, as announced
+	}
+	return err
+}
+
+// Close gives back the port and the database. Run does it by itself.
+func (a *App) Close() error {
+	for _, ln := range a.listeners {
+		_ = ln.Close() // closed already when it was served
+	}
+	if a.server != nil {
+		_ = a.shutdown()
+	}
+	if a.store == nil {
+		return nil
+	}
+	return a.store.Close()
+}
+
+// greet tells a person at a terminal what to do next.
+func (a *App) greet() {
+	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is listening.
+
+  Dashboard   %s
+  Database    %s
+  First ask   %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
+
+Ctrl-C stops it.
+`, a.URL(), a.cfg.DB, a.whereForClients())
+}
+
+// whereForClients tells a client of a hub that is not where it looks by itself.
+func (a *App) whereForClients() string {
+	if a.URL() == "http://"+defaultAddr {
+		return ""
+	}
+	return "HOOKBACK_URL=" + a.URL() + " "
+}
+
+// pruneEvery is how often retention looks for what may go.
+const pruneEvery = 10 * time.Minute
+
+// prune keeps the database within its retention until ctx ends.
+func (a *App) prune(ctx context.Context) error {
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		pruned, err := a.store.Prune(ctx, a.policy())
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			a.log.Error("retention could not remove old events; it tries again", "in", pruneEvery, "err", err)
+		case pruned != store.Pruned{}:
+			a.log.Info("retention removed", "events", pruned.Events, "questions", pruned.Questions)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (a *App) policy() store.Policy {
+	now := a.cfg.Clock()
+	var p store.Policy
+	if a.cfg.Retention > 0 {
+		p.EventsBefore = now.Add(-a.cfg.Retention)
+	}
+	if a.cfg.RetentionQuestions > 0 {
+		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
+	}
+	p.MaxBytes = max(a.cfg.RetentionSize, 0)
+	return p
+}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Config is every knob of a hub. Zero values mean the documented defaults; Load
+// fills it from flags and the environment.
+type Config struct {
+	// Addr is where the hub listens, host:port; 127.0.0.1:4000, and [::1]:4000
+	// with it where the machine has one. Port 0 picks a free one.
+	Addr string
+	// Insecure permits an Addr that others can reach. Whoever reaches the hub can
+	// answer for you: it has no accounts yet.
+	Insecure bool
+	// DB is the database file, made when it is not there; hookback/hookback.db in
+	// the user's data directory. sqlite:FILE means the same.
+	DB string
+
+	AllowOrigins  []string // pages of other origins that may use the hub, such as http://localhost:5173
+	AllowHosts    []string // names the hub goes by beside localhost, host or host:port
+	CallbackAllow []string // where answers may be dialled beside loopback: CIDRs, host names, host:port
+
+	// Retention is how long events are kept; 30 days. Negative: for ever.
+	Retention time.Duration
+	// RetentionSize is the most bytes the database may hold before the oldest
+	// events go; 2 GiB. Negative: no limit.
+	RetentionSize int64
+	// RetentionQuestions is how long settled questions and their answers are kept;
+	// 365 days. Negative: for ever. Pending ones are never removed.
+	RetentionQuestions time.Duration
+
+	// KeepSecrets stores events as they come, tokens and passwords and all.
+	KeepSecrets bool
+
+	LogLevel  slog.Level // info
+	LogFormat string     // text (default) or json
+
+	// Version of the program, for the dashboard and the metrics; "dev".
+	Version string
+	// Stdout gets the friendly lines at the start, Stderr the log; nil: nowhere.
+	Stdout, Stderr io.Writer
+	// StopWithin is how long requests and streams may take to end when the hub
+	// stops; 5 s.
+	StopWithin time.Duration
+	// Clock is the hub's clock; time.Now.
+	Clock func() time.Time
+}
+
+const (
+	defaultAddr     = "127.0.0.1:4000"
+	day             = 24 * time.Hour
+	defaultEvents   = 30 * day
+	defaultSize     = 2 << 30
+	defaultQuestion = 365 * day
+)
+
+// withDefaults fills in what is not set. home and env name the user's directories.
+func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
+	if cfg.Addr == "" {
+		cfg.Addr = defaultAddr
+	}
+	if cfg.Retention == 0 {
+		cfg.Retention = defaultEvents
+	}
+	if cfg.RetentionSize == 0 {
+		cfg.RetentionSize = defaultSize
+	}
+	if cfg.RetentionQuestions == 0 {
+		cfg.RetentionQuestions = defaultQuestion
+	}
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.Stdout == nil {
+		cfg.Stdout = io.Discard
+	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = io.Discard
+	}
+	if cfg.StopWithin == 0 {
+		cfg.StopWithin = 5 * time.Second
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.DB == "" {
+		dir, err := dataDir(getenv)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.DB = filepath.Join(dir, "hookback", "hookback.db")
+	}
+	return cfg, cfg.check()
+}
+
+// dataDir is where this operating system keeps a user's data.
+func dataDir(getenv func(string) string) (string, error) {
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	if dir := getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("there is no home directory to keep the database in: say where with -db FILE")
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support"), nil
+	}
+	return filepath.Join(home, ".local", "share"), nil
+}
+
+// check finds mistakes before anything is opened.
+func (cfg Config) check() error {
+	host, port, err := net.SplitHostPort(cfg.Addr)
+	if err != nil || port == "" {
+		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
+	}
+	if !cfg.Insecure && !loopback(host) {
+		return fmt.Errorf("-addr %s: everyone who can reach that address could answer for you; use %s, or add -insecure if the network is safe", cfg.Addr, defaultAddr)
+	}
+	for _, origin := range cfg.AllowOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.Contains(origin, "*") {
+			return fmt.Errorf("-allow-origin %s: must be one origin, such as http://localhost:5173", origin)
+		}
+	}
+	for _, name := range cfg.AllowHosts {
+		if strings.ContainsAny(name, "/*@ ") {
+			return fmt.Errorf("-allow-host %s: must be a host name, with or without a port, such as hub.example.com", name)
+		}
+	}
+	if cfg.LogFormat != "" && cfg.LogFormat != "text" && cfg.LogFormat != "json" {
+		return fmt.Errorf("-log-format %s: must be text or json", cfg.LogFormat)
+	}
+	return nil
+}
+
+// loopback reports whether only this machine can reach host.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (cfg Config) logger() *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(cfg.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(cfg.Stderr, options))
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/hookback/hookback/server/internal/peer"
+)
+
+// listen opens the hub's port. A loopback address is taken in both families: with
+// only one of them taken, another program could take the other and be told what
+// clients that prefer it meant for the hub.
+func listen(addr string) ([]net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	const tries = 20 // a port that is free for one family may be taken in the other
+	for try := 1; ; try++ {
+		lns, err := listenBoth(host, port)
+		if err == nil || port != "0" || !errors.Is(err, syscall.EADDRINUSE) || try == tries {
+			return lns, busy(err)
+		}
+	}
+}
+
+func listenBoth(host, port string) ([]net.Listener, error) {
+	first, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, err
+	}
+	twin := map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}[host]
+	if twin == "" {
+		return []net.Listener{first}, nil
+	}
+	port = strconv.Itoa(portOf(first))
+	second, err := net.Listen("tcp", net.JoinHostPort(twin, port))
+	switch {
+	case err == nil:
+		return []net.Listener{first, second}, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		_ = first.Close()
+		return nil, err
+	default: // this machine has only one of the two
+		return []net.Listener{first}, nil
+	}
+}
+
+func portOf(ln net.Listener) int {
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+		return tcp.Port
+	}
+	return 0
+}
+
+// busy explains that a port is taken, and by whom where the system tells.
+func busy(err error) error {
+	var op *net.OpError
+	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) || op.Addr == nil {
+		return err
+	}
+	who := "another program"
+	if name := holder(op.Addr.String()); name != "" {
+		who = name
+	}
+	return fmt.Errorf("%s is taken by %s: stop that, or choose another port with -addr", op.Addr, who)
+}
+
+// holder names the program that listens at addr: the one that takes our call.
+func holder(addr string) string {
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = c.Close() }()
+	remote, okRemote := c.RemoteAddr().(*net.TCPAddr)
+	local, okLocal := c.LocalAddr().(*net.TCPAddr)
+	if !okRemote || !okLocal {
+		return ""
+	}
+	deadline := time.Now().Add(200 * time.Millisecond)
+	for time.Now().Before(deadline) { // until it has taken the call
+		if p, ok := peer.Lookup(remote.AddrPort(), local.AddrPort()); ok {
+			return fmt.Sprintf("%s (process %d)", p.Exe, p.PID)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package app
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrHelp is returned by Load when help was asked for and has been printed.
+var ErrHelp = flag.ErrHelp
+
+// knob is one setting as the user gives it: -name VALUE, or HOOKBACK_NAME.
+type knob struct {
+	name, value string // value names what is wanted; empty: a switch
+	initially   string // shown in -help
+	usage       string
+	set         func(cfg *Config, text string) error
+}
+
+// knobs is the one table of all settings.
+var knobs = []knob{
+	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",
+		func(c *Config, s string) error { c.Addr = s; return nil }},
+	{"insecure", "", "false", "permit an -addr that others can reach, though they could answer for you",
+		func(c *Config, s string) (err error) { c.Insecure, err = strconv.ParseBool(s); return err }},
+	{"db", "FILE", "hookback.db in your data directory", "the database",
+		func(c *Config, s string) error { c.DB = s; return nil }},
+	{"allow-origin", "ORIGIN,…", "none", "pages of other origins that may use the hub, such as http://localhost:5173",
+		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, list(s)...); return nil }},
+	{"allow-host", "NAME,…", "none", "names the hub goes by, beside localhost",
+		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, list(s)...); return nil }},
+	{"callback-allow", "TARGET,…", "none", "where answers may be dialled, beside loopback: CIDRs, names, host:port",
+		func(c *Config, s string) error { c.CallbackAllow = append(c.CallbackAllow, list(s)...); return nil }},
+	{"retention", "DURATION", "30d", "how long events are kept; 0 for ever",
+		func(c *Config, s string) (err error) { c.Retention, err = forever(parseDuration(s)); return err }},
+	{"retention-size", "SIZE", "2GiB", "the oldest events go when the database is bigger; 0 for no limit",
+		func(c *Config, s string) (err error) { c.RetentionSize, err = forever(parseSize(s)); return err }},
+	{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 for ever",
+		func(c *Config, s string) (err error) {
+			c.RetentionQuestions, err = forever(parseDuration(s))
+			return err
+		}},
+	{"redact", "", "true", "replace tokens and passwords in events before they are stored",
+		func(c *Config, s string) error {
+			redact, err := strconv.ParseBool(s)
+			c.KeepSecrets = !redact
+			return err
+		}},
+	{"log-level", "LEVEL", "info", "debug, info, warn or error",
+		func(c *Config, s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
+	{"log-format", "FORMAT", "text", "text or json",
+		func(c *Config, s string) error { c.LogFormat = s; return nil }},
+}
+
+func (k knob) env() string {
+	return "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(k.name, "-", "_"))
+}
+
+// apply sets the knob; from is the flag or variable the text came by.
+func (k knob) apply(cfg *Config, from, text string) error {
+	if err := k.set(cfg, text); err != nil {
+		wanted := map[string]string{
+			"DURATION": "a duration, such as 30d or 12h", "SIZE": "a size, such as 2GiB or 500MiB",
+			"LEVEL": "debug, info, warn or error", "": "true or false",
+		}[k.value]
+		return fmt.Errorf("%s %s: must be %s", from, strconv.Quote(text), wanted)
+	}
+	return nil
+}
+
+// Load reads a Config from the command line and the environment, where a flag
+// wins over its variable, and returns it with the arguments that are no flags. Its
+// errors are sentences for the user.
+func Load(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
+	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	given := map[string]bool{}
+	var mistake error
+	for _, k := range knobs {
+		set := func(text string) error {
+			given[k.name] = true
+			if err := k.apply(&cfg, "-"+k.name, text); err != nil && mistake == nil {
+				mistake = err
+			}
+			return nil
+		}
+		if k.value == "" {
+			flags.BoolFunc(k.name, k.usage, set)
+		} else {
+			flags.Func(k.name, k.usage, set)
+		}
+	}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			printHelp(help)
+			return cfg, nil, ErrHelp
+		}
+		return cfg, nil, fmt.Errorf("%w; -help lists what there is", err)
+	}
+	for _, k := range knobs {
+		if text := getenv(k.env()); text != "" && !given[k.name] && mistake == nil {
+			mistake = k.apply(&cfg, k.env(), text)
+		}
+	}
+	if mistake != nil {
+		return cfg, nil, mistake
+	}
+	cfg, err = cfg.withDefaults(getenv)
+	return cfg, flags.Args(), err
+}
+
+func printHelp(w io.Writer) {
+	_, _ = fmt.Fprint(w, `The Hookback hub: agents post events and questions, people answer in the dashboard.
+
+  hookback-server [flags]               run the hub
+  hookback-server [flags] backup FILE   copy the database, while a hub uses it or not
+  hookback-server -version
+
+Every flag has a variable; the flag wins.
+
+`)
+	for _, k := range knobs {
+		_, _ = fmt.Fprintf(w, "  -%s\n        %s\n        %s   default: %s\n", strings.TrimSpace(k.name+" "+k.value), k.usage, k.env(), k.initially)
+	}
+}
+
+func list(s string) []string {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// forever turns the user's 0 into a Config's "no limit".
+func forever[T time.Duration | int64](n T, err error) (T, error) {
+	if n == 0 {
+		n = -1
+	}
+	return n, err
+}
+
+var errNegative = errors.New("must not be negative")
+
+// parseDuration reads a Go duration that may begin with days: 30d, 1d12h, 90m.
+func parseDuration(s string) (time.Duration, error) {
+	var total time.Duration
+	if days, rest, ok := strings.Cut(s, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || n < 0 || n > 100_000 {
+			return 0, strconv.ErrRange
+		}
+		total = time.Duration(n * float64(day))
+		if s = rest; s == "" {
+			return total, nil
+		}
+	}
+	if s == "0" {
+		return total, nil
+	}
+	d, err := time.ParseDuration(s)
+	if d < 0 {
+		return 0, errNegative
+	}
+	return total + d, err
+}
+
+// units are powers of two, whether spelled GiB, GB or G.
+var units = map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+func parseSize(s string) (int64, error) {
+	number := strings.ToLower(strings.TrimSpace(s))
+	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
+	unit := strings.TrimLeft(number, "0123456789.")
+	factor, ok := units[strings.TrimSpace(unit)]
+	n, err := strconv.ParseFloat(strings.TrimSuffix(number, unit), 64)
+	if !ok || err != nil || n < 0 || n*float64(factor) > 1<<50 {
+		return 0, strconv.ErrSyntax
+	}
+	return int64(n * float64(factor)), nil
+}

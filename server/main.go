@@ -1,0 +1,80 @@
+// Command server is the Hookback hub: agents post events and questions, people
+// answer in the dashboard, the hub dials the agents back.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/hookback/hookback/server/internal/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it returns the exit code.
+func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	if len(args) == 1 && (args[0] == "-version" || args[0] == "--version") {
+		_, _ = fmt.Fprintln(stdout, version())
+		return 0
+	}
+	cfg, rest, err := app.Load(args, env, stdout)
+	if errors.Is(err, app.ErrHelp) {
+		return 0
+	}
+	if err == nil {
+		cfg.Version, cfg.Stdout, cfg.Stderr = version(), stdout, stderr
+		err = command(ctx, cfg, rest, stdout)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "hookback-server:", err)
+		return 1
+	}
+	return 0
+}
+
+// command runs the hub, or the one thing beside it.
+func command(ctx context.Context, cfg app.Config, args []string, stdout io.Writer) error {
+	switch {
+	case len(args) == 0:
+		a, err := app.New(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		return a.Run(ctx)
+	case len(args) == 2 && args[0] == "backup":
+		if err := app.Backup(ctx, cfg, args[1]); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(stdout, "The database is copied to", args[1])
+		return nil
+	default:
+		return fmt.Errorf("%q is not a command: -help lists what there is", args[0])
+	}
+}
+
+// version is what the build knows of itself.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "dev-" + s.Value[:12]
+		}
+	}
+	return "dev"
+}
