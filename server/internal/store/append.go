@@ -1,13 +1,174 @@
 package store
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+)
 
 // Append stores an event and returns once it is committed and published. A Key
-// that is known returns the first event instead and keeps d's address and
-// listener key as the question's new ones; an answer on its way there is due now,
-// unless a version 1 listener may have it already.
+// that is known returns the first event instead and keeps d's address, listener
+// key and protocol as the question's new ones; an answer on its way there is due
+// now, unless a version 1 listener may have it already.
 //
-// It fails with schema.ErrBusy when too much is queued, and with schema.ErrFull
-// when the disk is nearly full and d asks nothing. When ctx ends first it returns
-// ctx.Err(); the event may be committed all the same.
-func (s *Store) Append(ctx context.Context, d *Draft) (Receipt, error) { return Receipt{}, errTodo }
+// ReceivedAt is the receipt's: it never goes back from one event to the next, and
+// is the hub's clock when d has none.
+//
+// It fails with schema.ErrBusy when too much is queued, with schema.ErrFull when
+// the disk is nearly full and d asks nothing, and with schema.ErrStopping. When
+// ctx ends while d is queued, Append returns ctx.Err() and nothing is stored;
+// once the writer has taken d, Append waits for the commit. So d's bytes are the
+// caller's again when it returns.
+func (s *Store) Append(ctx context.Context, d *Draft) (Receipt, error) {
+	if (d.Ask == nil) != (d.Question == nil) || (d.Ask == nil) != (d.Status == nil) {
+		return Receipt{}, errors.New("a draft must have Ask, Question and Status together")
+	}
+	uid, err := uuid.Parse(d.UID)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("a draft's UID: %w", err)
+	}
+	asks := d.Ask != nil
+	if !asks {
+		if err := s.space.admit(); err != nil {
+			return Receipt{}, err
+		}
+	}
+	var receipt Receipt
+	err = s.writer.do(ctx, &op{
+		spares: asks,
+		whole:  asks || d.Chat != nil,
+		run: func(t *tx) (err error) {
+			receipt, err = t.append(d, uid)
+			return err
+		},
+	})
+	if err != nil {
+		return Receipt{}, err
+	}
+	if receipt.Replayed {
+		// Read by now: it is committed, and the writer has other things to do.
+		receipt.Event, _, err = s.Event(ctx, receipt.Event.ID)
+	}
+	return receipt, err
+}
+
+func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
+	key := keyHash(d.Key)
+	if key != nil {
+		var seq int64
+		err := t.get([]any{&seq}, queryByKey, key)
+		if err == nil {
+			return Receipt{Event: &Event{ID: schema.EventID(seq)}, Replayed: true}, t.replay(seq, d.Ask)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return Receipt{}, err
+		}
+	}
+	e := d.Event
+	ids, err := t.nameIDs(&e)
+	if err != nil {
+		return Receipt{}, err
+	}
+	seq := t.next()
+	e.ID, e.ReceivedAt = schema.EventID(seq), t.stamp(d.ReceivedAt)
+	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
+		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		seq, uid[:], t.ledger.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.Ask != nil, nullable(key), blob(e.Envelope), blob(e.Payload))
+	if err == nil {
+		err = t.mark(seq, ids)
+	}
+	if err == nil && d.Chat != nil {
+		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Chat)
+	}
+	if err == nil && d.Ask != nil {
+		err = t.ask(&e, d.Ask, ids)
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	t.ledger.events++
+	t.rows = append(t.rows, Row{Seq: seq, Event: &e})
+	return Receipt{Event: &e}, nil
+}
+
+func (t *tx) ask(e *Event, a *Ask, ids nameIDs) error {
+	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
+			deadline, url, listener_key, protocol, asker, text)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, millis(t.now),
+		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.Asker), a.Text)
+	return err
+}
+
+const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
+
+// patience is how long an answer is tried at an address that has only just been
+// told.
+const patience = time.Minute
+
+// replay takes the address that a repeated question gives. The answer is due
+// there now, unless the agent has it or a version 1 listener may have it.
+func (t *tx) replay(seq int64, a *Ask) error {
+	if a == nil {
+		return nil
+	}
+	changed, err := t.exec(`UPDATE questions SET url = ?, listener_key = ?, protocol = ?, version = version + 1
+		WHERE stream_id = 1 AND seq = ?`, a.URL, a.ListenerKey, a.Protocol, seq)
+	if err != nil || changed == 0 || a.URL == "" {
+		return err
+	}
+	now := millis(t.now)
+	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, due = ?2, wake = max(?2, leased), until = max(until, ?3)
+		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
+		schema.Queued, now, now+patience.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+	return err
+}
+
+// maxBackstep is how far a clock may go back and events still take the time of
+// the one before. More than that was a wrong clock, and is taken as it comes.
+const maxBackstep = time.Hour
+
+// stamp is when an event counts as received.
+func (t *tx) stamp(at time.Time) time.Time {
+	if at.IsZero() {
+		at = t.now
+	}
+	ms := at.UnixMilli()
+	if last := t.ledger.received; ms < last && last-ms < maxBackstep.Milliseconds() {
+		ms = last
+	}
+	t.ledger.received = ms
+	return time.UnixMilli(ms)
+}
+
+// keyHash shortens an idempotency key to what the index holds.
+func keyHash(key string) []byte {
+	if key == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	return sum[:16]
+}
+
+// nullable keeps a nil slice from being stored as an empty blob, blob the reverse.
+
+func nullable(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,9 +1,77 @@
 package store
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/hookback/hookback/schema"
+)
 
 // Apply changes a question, all of c or nothing, and returns once it is committed
 // and published. It fails with ErrConflict when the question is no longer at
-// c.Version, and with schema.ErrNoQuestion. When ctx ends first it returns
-// ctx.Err(); the change may be committed all the same.
-func (s *Store) Apply(ctx context.Context, c Change) error { return errTodo }
+// c.Version, with schema.ErrNotFound and schema.ErrNoQuestion. Of ctx and c's
+// bytes holds what is said at Append.
+func (s *Store) Apply(ctx context.Context, c Change) error {
+	return s.writer.do(ctx, &op{
+		spares: true,
+		whole:  true,
+		run:    func(t *tx) error { return t.apply(&c) },
+	})
+}
+
+func (t *tx) apply(c *Change) error {
+	id := c.Event.ID
+	changed, err := t.exec(`UPDATE questions
+		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), changed_at = ?
+		WHERE stream_id = 1 AND seq = ? AND version = ?`,
+		c.State, c.Status, nullable(c.Answer), millis(t.now), id, c.Version)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return t.whyUnchanged(id)
+	}
+	seq := t.next()
+	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
+		seq, id, c.Ends, c.Status)
+	if err == nil && c.Delivery != nil {
+		err = t.putDelivery(id, c.Delivery)
+	}
+	if err != nil {
+		return err
+	}
+	t.rows = append(t.rows, changeRow(seq, c.Event, c.Status, c.Ends))
+	return nil
+}
+
+// changeRow is the log's row for a change: the whole event at the end of a
+// question, which version 1 pages get once more.
+func changeRow(seq int64, e *Event, status []byte, ends bool) Row {
+	row := Row{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
+	if ends {
+		whole := *e
+		whole.Status = status
+		row.Event = &whole
+	}
+	return row
+}
+
+func (t *tx) whyUnchanged(id schema.EventID) error {
+	var one int
+	err := t.get([]any{&one}, queryIsEvent, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return schema.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	err = t.get([]any{&one}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return schema.ErrNoQuestion
+	}
+	if err != nil {
+		return err
+	}
+	return ErrConflict
+}

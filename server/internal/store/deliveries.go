@@ -2,25 +2,155 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
 
+// deliveryRow is a delivery as it is scanned; all NULL where there is none.
+type deliveryRow struct {
+	answer, state      sql.NullString
+	attempts           sql.NullInt64
+	sent               sql.NullBool
+	due, until, leased sql.NullInt64
+}
+
+func (r *deliveryRow) into() []any {
+	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased}
+}
+
+func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
+	if !r.answer.Valid {
+		return nil
+	}
+	return &Delivery{
+		ID: id, AnswerID: r.answer.String, State: schema.DeliveryState(r.state.String), Attempts: int(r.attempts.Int64),
+		Sent: r.sent.Bool, Due: fromMillis(r.due.Int64), Until: fromMillis(r.until.Int64), Leased: fromMillis(r.leased.Int64),
+	}
+}
+
+// open reports whether there is something left to do: the state allows another
+// attempt, and Due names its time.
+func (d *Delivery) open() bool {
+	switch d.State {
+	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.TooLate, schema.Blocked:
+		return false
+	default:
+		return !d.Due.IsZero()
+	}
+}
+
+// undelivered reports whether a person should know that the agent may not have
+// its answer.
+func (d *Delivery) undelivered() bool {
+	switch d.State {
+	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled:
+		return false
+	default:
+		return true
+	}
+}
+
+func (t *tx) putDelivery(id schema.EventID, d *Delivery) error {
+	due, leased := millis(d.Due), millis(d.Leased)
+	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, wake, open, undelivered)
+		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (stream_id, seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
+			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, wake = excluded.wake,
+			open = excluded.open, undelivered = excluded.undelivered`,
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, millis(d.Until), leased, max(due, leased), d.open(), d.undelivered())
+	return err
+}
+
+const (
+	queryNextDelivery = `SELECT min(wake) FROM deliveries WHERE stream_id = 1 AND open = 1`
+	queryDeliveries   = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
+	queryNextDeadline = `SELECT min(deadline) FROM questions WHERE stream_id = 1 AND state = 'pending' AND deadline > ?`
+	queryDeadlines    = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
+	queryPendingOf    = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
+)
+
+// LeaseDeliveries takes up to n deliveries that are due and not leased, the
+// longest due first, and leases them to the caller until the given time. A
+// delivery is due for as long as its state allows another attempt and Due is set.
+// next is when to ask again: zero when nothing is open.
+func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
+	if next, err = s.time(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
+		return nil, next, err // nothing to lease: the writer need not be bothered
+	}
+	err = s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
+		leased, err = t.lease(now, until, n)
+		return err
+	}})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	next, err = s.time(ctx, queryNextDelivery)
+	return leased, next, err
+}
+
+func (t *tx) lease(now, until time.Time, n int) ([]schema.EventID, error) {
+	rows, err := t.query(queryDeliveries, millis(now), n)
+	ids, err := scanIDs(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, millis(until), id); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
 // DueQuestions returns up to n pending questions whose deadline has passed, the
 // longest due first, and the earliest deadline after now: zero when there is none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	return nil, time.Time{}, errTodo
+	rows, err := s.reads.query(ctx, queryDeadlines, millis(now), n)
+	if due, err = scanIDs(rows, err); err != nil {
+		return nil, time.Time{}, err
+	}
+	next, err = s.time(ctx, queryNextDeadline, millis(now))
+	return due, next, err
 }
 
 // PendingOf returns the pending questions of a session, the oldest first.
 func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return nil, errTodo
+	appID, ok, err := s.findName(ctx, appName, app)
+	if err != nil || !ok {
+		return nil, err
+	}
+	sessionID, ok, err := s.findName(ctx, sessionName, session)
+	if err != nil || !ok {
+		return nil, err
+	}
+	rows, err := s.reads.query(ctx, queryPendingOf, sessionID, appID)
+	return scanIDs(rows, err)
 }
 
-// LeaseDeliveries takes up to n deliveries that are due, not leased and not final
-// and leases them to the caller until the given time. next is when the following
-// one falls due or its lease ends: zero when there is none.
-func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
-	return nil, time.Time{}, errTodo
+// time reads one time; zero when there is none.
+func (s *Store) time(ctx context.Context, query string, args ...any) (time.Time, error) {
+	var ms sql.NullInt64
+	err := s.reads.get(ctx, []any{&ms}, query, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return fromMillis(ms.Int64), err
+}
+
+func scanIDs(rows *sql.Rows, err error) (ids []schema.EventID, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id schema.EventID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
@@ -9,8 +10,8 @@ import (
 type Policy struct {
 	EventsBefore    time.Time // events without a question received before
 	MaxBytes        int64     // then the oldest of them while the database holds more
-	QuestionsBefore time.Time // settled questions, with all that belongs to them, asked before
-	Batch           int       // rows in one transaction, 500
+	QuestionsBefore time.Time // questions received and last changed before, with all that belongs to them
+	Batch           int       // events in one transaction, 250
 }
 
 // Pruned says what was removed.
@@ -19,6 +20,218 @@ type Pruned struct {
 }
 
 // Prune removes what the policy allows, in small transactions between other
-// writes, and never a pending question. It stops early when ctx ends; what was
-// removed by then stays removed.
-func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) { return Pruned{}, errTodo }
+// writes, and never a pending question or one whose answer is still on its way.
+// Names that no event has any more leave the filter options. Free pages are
+// overwritten and used again; the file does not shrink (a backup is compact).
+//
+// It stops early when ctx ends and when the hub is busy; what was removed by then
+// stays removed, and is in the result.
+func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) {
+	if p.Batch <= 0 {
+		p.Batch = 250
+	}
+	var done Pruned
+	err := s.pruneEvents(ctx, &p, &done)
+	if err == nil {
+		err = s.pruneQuestions(ctx, &p, &done)
+	}
+	return done, err
+}
+
+func (s *Store) pruneEvents(ctx context.Context, p *Policy, done *Pruned) error {
+	from, err := int64(1), error(nil)
+	if !p.EventsBefore.IsZero() {
+		end, err := s.firstSince(ctx, p.EventsBefore)
+		if err != nil {
+			return err
+		}
+		for more := true; more; {
+			if from, more, err = s.pruneBatch(ctx, from, end, p.Batch, done); err != nil {
+				return err
+			}
+		}
+	}
+	for more := p.MaxBytes > 0; more; {
+		if more, err = s.exceeds(ctx, p.MaxBytes); err != nil || !more {
+			return err
+		}
+		if from, more, err = s.pruneBatch(ctx, from, s.head.Load()+1, p.Batch, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exceeds reports whether the database holds more than limit bytes, free pages
+// not counted.
+func (s *Store) exceeds(ctx context.Context, limit int64) (bool, error) {
+	var pages, free, size int64
+	for _, p := range []struct {
+		into  *int64
+		query string
+	}{{&pages, `PRAGMA page_count`}, {&free, `PRAGMA freelist_count`}, {&size, `PRAGMA page_size`}} {
+		if err := s.reads.get(ctx, []any{p.into}, p.query); err != nil {
+			return false, err
+		}
+	}
+	return (pages-free)*size > limit, nil
+}
+
+// pruneBatch removes up to n events that ask nothing, from from on and before
+// end, and returns where to go on; false when nothing is left.
+func (s *Store) pruneBatch(ctx context.Context, from, end int64, n int, done *Pruned) (int64, bool, error) {
+	var gone []goneEvent
+	err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
+		gone, err = t.pruneEvents(from, end, n)
+		return err
+	}})
+	if err != nil || len(gone) == 0 {
+		return from, false, err
+	}
+	done.Events += int64(len(gone))
+	return gone[len(gone)-1].seq + 1, true, nil
+}
+
+// goneEvent is a removed event with its names.
+type goneEvent struct {
+	seq int64
+	ids nameIDs
+}
+
+func scanGone(rows *sql.Rows, err error) (gone []goneEvent, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var g goneEvent
+		if err := rows.Scan(&g.seq, &g.ids.app, &g.ids.session, &g.ids.typ, &g.ids.tool); err != nil {
+			return nil, err
+		}
+		gone = append(gone, g)
+	}
+	return gone, rows.Err()
+}
+
+const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
+	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
+
+func (t *tx) pruneEvents(from, end int64, n int) ([]goneEvent, error) {
+	rows, err := t.query(queryPrunable, from, end, n)
+	gone, err := scanGone(rows, err)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	for _, g := range gone {
+		if err := t.removeEvent(g.seq); err != nil {
+			return nil, err
+		}
+	}
+	t.ledger.pruned = max(t.ledger.pruned, gone[len(gone)-1].seq)
+	return gone, t.sweep(gone)
+}
+
+func (t *tx) removeEvent(seq int64) error {
+	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+		return err
+	}
+	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
+	t.ledger.events -= n
+	return err
+}
+
+// sweep removes the zones of names that the zones have no more, and the names
+// that no zone has.
+func (t *tx) sweep(gone []goneEvent) error {
+	type spot struct{ zone, name int64 }
+	seen := map[spot]bool{}
+	for _, g := range gone {
+		for _, id := range [...]int64{g.ids.app, g.ids.session, g.ids.typ, g.ids.tool} {
+			s := spot{g.seq >> zoneBits, id}
+			if id == 0 || seen[s] {
+				continue
+			}
+			seen[s] = true
+			if err := t.sweepName(s.zone, id); err != nil {
+				return err
+			}
+		}
+	}
+	// Both caches may hold what is gone now.
+	t.forget()
+	return nil
+}
+
+func (t *tx) sweepName(zone, id int64) error {
+	removed, err := t.exec(`DELETE FROM zones WHERE stream_id = 1 AND name = ?1 AND zone = ?2
+		AND NOT EXISTS (SELECT 1 FROM events INDEXED BY events_scan
+			WHERE stream_id = 1 AND seq BETWEEN ?3 AND ?4 AND ?1 IN (app, session, type, tool))`,
+		id, zone, zone<<zoneBits, zone<<zoneBits+zoneSize-1)
+	if err != nil || removed == 0 {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM names WHERE stream_id = 1 AND id = ?1 AND kind IN (1, 2, 3, 4)
+		AND NOT EXISTS (SELECT 1 FROM zones WHERE stream_id = 1 AND name = ?1)`, id)
+	return err
+}
+
+const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questions q
+	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND state <> 'pending' AND changed_at < ?
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
+	ORDER BY seq LIMIT ?`
+
+func (s *Store) pruneQuestions(ctx context.Context, p *Policy, done *Pruned) error {
+	if p.QuestionsBefore.IsZero() {
+		return nil
+	}
+	end, err := s.firstSince(ctx, p.QuestionsBefore)
+	if err != nil {
+		return err
+	}
+	for from := int64(1); ; {
+		var gone []goneEvent
+		var changes int64
+		err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
+			gone, changes, err = t.pruneQuestions(from, end, p)
+			return err
+		}})
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		done.Questions += int64(len(gone))
+		done.Changes += changes
+		from = gone[len(gone)-1].seq + 1
+	}
+}
+
+func (t *tx) pruneQuestions(from, end int64, p *Policy) (gone []goneEvent, changes int64, _ error) {
+	rows, err := t.query(queryPrunableQuestions, from, end, millis(p.QuestionsBefore), p.Batch)
+	if gone, err = scanGone(rows, err); err != nil || len(gone) == 0 {
+		return nil, 0, err
+	}
+	for _, g := range gone {
+		var last int64
+		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		t.ledger.pruned = max(t.ledger.pruned, g.seq, last)
+		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		changes += n
+		for _, query := range []string{
+			`DELETE FROM deliveries WHERE stream_id = 1 AND seq = ?`,
+			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
+		} {
+			if _, err := t.exec(query, g.seq); err != nil {
+				return nil, 0, err
+			}
+		}
+		if err := t.removeEvent(g.seq); err != nil {
+			return nil, 0, err
+		}
+	}
+	return gone, changes, t.sweep(gone)
+}

@@ -20,8 +20,11 @@ type Event struct {
 	// apart: "source_app":"a","session_id":… without braces.
 	Envelope []byte
 	Payload  []byte // the payload object, as it was sent
-	Question []byte // humanInTheLoop without its secrets; nil: it asks nothing
-	Status   []byte // humanInTheLoopStatus; nil: it asks nothing
+	// PayloadBytes is set where a list left a payload of more than
+	// schema.MaxListed bytes out: Payload is {} and this is its size.
+	PayloadBytes int
+	Question     []byte // humanInTheLoop without its secrets; nil: it asks nothing
+	Status       []byte // humanInTheLoopStatus; nil: it asks nothing
 }
 
 // Draft is an event to append. ID is ignored.

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const crashFile = "HOOKBACK_STORE_CRASH_TEST"
+
+// crashed runs the child of TestKilledHubLosesNothing, which writes until it is
+// killed and says of every row that it was acknowledged.
+func crashed() bool {
+	file := os.Getenv(crashFile)
+	if file == "" {
+		return false
+	}
+	s, err := Open(context.Background(), Config{Path: file, BallastBytes: -1})
+	if err != nil {
+		fmt.Println("error", err)
+		return true
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				d := draft("app", strconv.Itoa(i), "PreToolUse", "Bash")
+				if n%4 == 0 {
+					d = question(strconv.Itoa(i), began)
+				}
+				r, err := s.Append(context.Background(), d)
+				if err != nil {
+					fmt.Println("error", err)
+					return
+				}
+				fmt.Println("event", r.Event.ID, d.UID)
+				if d.Ask == nil {
+					continue
+				}
+				q, err := s.Question(context.Background(), r.Event.ID)
+				if err == nil {
+					err = s.Apply(context.Background(), answered(q))
+				}
+				if err != nil {
+					fmt.Println("error", err)
+					return
+				}
+				fmt.Println("answer", r.Event.ID, d.UID)
+			}
+		})
+	}
+	wg.Wait()
+	return true
+}
+
+// A kill -9 at any moment loses nothing that was acknowledged.
+func TestKilledHubLosesNothing(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/hub.db"
+	total := 0
+	for round := range 5 {
+		acked := killAfter(t, file, 300+200*round)
+		s, err := Open(context.Background(), Config{Path: file, BallastBytes: -1})
+		require.NoError(t, err)
+		for _, line := range acked {
+			what, rest, _ := strings.Cut(line, " ")
+			id, uid, _ := strings.Cut(rest, " ")
+			n, err := strconv.ParseInt(id, 10, 64)
+			require.NoError(t, err, line)
+			if what == "answer" {
+				q, err := s.Question(context.Background(), schema.EventID(n))
+				require.NoError(t, err, line)
+				require.Equal(t, schema.Responded, q.State, line)
+				require.Equal(t, uid, q.UID)
+				require.False(t, q.Delivery.Due.IsZero(), "a delivery that was under way is due")
+				continue
+			}
+			e, _, err := s.Event(context.Background(), schema.EventID(n))
+			require.NoError(t, err, line)
+			require.Equal(t, uid, e.UID)
+		}
+		total += len(acked)
+		requireDense(t, s)
+		require.NoError(t, s.Close())
+	}
+	require.Greater(t, total, 5*300)
+}
+
+// killAfter runs a child until it has acknowledged some rows, and returns them.
+func killAfter(t *testing.T, file string, rows int) (acked []string) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	child.Env = append(os.Environ(), crashFile+"="+file)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { _ = child.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		line := lines.Text()
+		if strings.HasPrefix(line, "event") || strings.HasPrefix(line, "answer") {
+			if strings.Count(line, " ") == 2 && len(line) > 36 { // whole
+				acked = append(acked, line)
+			}
+		} else {
+			require.Failf(t, "the child failed", "%s", line)
+		}
+		if len(acked) == rows {
+			require.NoError(t, child.Process.Kill())
+		}
+	}
+	_ = child.Wait() // killed
+	return acked
+}
+
+// requireDense reads the whole log, which must have every number once.
+func requireDense(t *testing.T, s *Store) {
+	t.Helper()
+	seq := int64(0)
+	for seq < s.Head() {
+		rows, err := s.After(context.Background(), seq, 1000)
+		require.NoError(t, err)
+		require.NotEmpty(t, rows)
+		for _, r := range rows {
+			seq++
+			require.Equal(t, seq, r.Seq)
+		}
+	}
+}

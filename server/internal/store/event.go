@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// listed are the columns of an event in a list, in the order of scan; whole are
+// the same with a payload of any size. The question's are NULL where none is
+// asked: the join on iif then looks nothing up.
+const (
+	eventColumns = `e.seq, e.uid, e.received_at, e.timestamp, e.app, e.session, e.type, e.tool, e.envelope, `
+	asWhole      = `e.payload, 0, `
+	eventTables  = `events e LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)`
+)
+
+// asListed cuts the payload without reading its pages.
+var asListed = `iif(length(e.payload) > ` + strconv.Itoa(schema.MaxListed) + `, NULL, e.payload), length(e.payload), `
+
+// pageBytes is when a list stops growing, so that no request reads a database of
+// big events into memory.
+const pageBytes = 16 << 20
+
+// eventRow is what a row of eventColumns is scanned into.
+type eventRow struct {
+	seq, received int64
+	uid           []byte
+	ids           nameIDs
+	payloadBytes  int
+	event         Event
+}
+
+func (r *eventRow) into() []any {
+	e := &r.event
+	return []any{
+		&r.seq, &r.uid, &r.received, &e.Timestamp, &r.ids.app, &r.ids.session, &r.ids.typ, &r.ids.tool,
+		&e.Envelope, &e.Payload, &r.payloadBytes, &e.Question, &e.Status,
+	}
+}
+
+// finish makes the event of what was scanned.
+func (s *Store) finish(ctx context.Context, r *eventRow) (*Event, error) {
+	e := &r.event
+	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
+	uid, err := uuid.FromBytes(r.uid)
+	if err != nil {
+		return nil, err
+	}
+	e.UID = uid.String()
+	if e.Payload == nil && r.payloadBytes > 0 {
+		e.Payload, e.PayloadBytes = []byte("{}"), r.payloadBytes
+	}
+	for _, n := range []struct {
+		into *string
+		kind kind
+		id   int64
+	}{{&e.App, appName, r.ids.app}, {&e.Session, sessionName, r.ids.session}, {&e.Type, typeName, r.ids.typ}, {&e.Tool, toolName, r.ids.tool}} {
+		if *n.into, err = s.nameText(ctx, n.kind, n.id); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// events reads a list of events: all that the query finds, or as many as
+// pageBytes allow.
+func (s *Store) events(ctx context.Context, rows *sql.Rows, err error) ([]*Event, error) {
+	events, _, err := s.page(ctx, rows, err)
+	return events, err
+}
+
+// page is events, and says whether the rows ran into pageBytes. They are closed
+// before names are looked up: a reader must not wait for another connection while
+// it holds one.
+func (s *Store) page(ctx context.Context, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
+	if err != nil {
+		return nil, false, err
+	}
+	scanned, full, err := scanEvents(rows)
+	if err != nil {
+		return nil, false, err
+	}
+	events = make([]*Event, len(scanned))
+	for i, r := range scanned {
+		if events[i], err = s.finish(ctx, r); err != nil {
+			return nil, false, err
+		}
+	}
+	return events, full, nil
+}
+
+func scanEvents(rows *sql.Rows) (scanned []*eventRow, full bool, err error) {
+	defer func() { _ = rows.Close() }()
+	bytes := 0
+	for bytes < pageBytes && rows.Next() {
+		r := &eventRow{}
+		if err := rows.Scan(r.into()...); err != nil {
+			return nil, false, err
+		}
+		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(r.event.Status)
+		scanned = append(scanned, r)
+	}
+	return scanned, bytes >= pageBytes, rows.Err()
+}
+
+var queryEvent = `SELECT ` + eventColumns + asWhole + `q.question, q.status, c.chat
+	FROM ` + eventTables + ` LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
+	WHERE e.stream_id = 1 AND e.seq = ?`
+
+// Event returns one event, its payload whole, and its transcript: nil when it has
+// none. It fails with schema.ErrNotFound.
+func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, error) {
+	var r eventRow
+	var chat []byte
+	err := s.reads.get(ctx, append(r.into(), &chat), queryEvent, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, schema.ErrNotFound
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := s.finish(ctx, &r)
+	return e, chat, err
+}
+
+const queryQuestion = `SELECT ` + eventColumns + asWhole + `q.question, q.status,
+	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.version, q.state, q.answer,
+	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased
+	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
+	WHERE q.stream_id = 1 AND q.seq = ?`
+
+// Question returns a question, its payload whole: schema.ErrNotFound when there
+// is no such event, schema.ErrNoQuestion when it asks nothing.
+func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
+	var (
+		r        eventRow
+		q        Question
+		d        deliveryRow
+		deadline int64
+	)
+	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.Asker, &q.Version, &q.State, &q.Answer)
+	err := s.reads.get(ctx, append(into, d.into()...), queryQuestion, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, s.whyNoQuestion(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.finish(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.delivery(id)
+	return &q, nil
+}
+
+const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
+
+func (s *Store) whyNoQuestion(ctx context.Context, id schema.EventID) error {
+	var one int
+	err := s.reads.get(ctx, []any{&one}, queryIsEvent, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return schema.ErrNotFound
+	case err != nil:
+		return err
+	default:
+		return schema.ErrNoQuestion
+	}
+}
+
+// millis is a time as a column holds it; 0 for the zero time.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

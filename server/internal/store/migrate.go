@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the database to this program's schema, each step in a
+// transaction of its own.
+func migrate(ctx context.Context, db *sql.DB) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	// The provider is not closed: that would close db.
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	have, newest, err := p.GetVersions(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the schema's version: %w", err)
+	case have == newest:
+		return nil
+	case have > newest:
+		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this one knows %d): nothing was changed; start that version, or another database with -db", have, newest)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("bring the schema from %d to %d: %w", have, newest, err)
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// How much of the log one step of a filter reads, and how much it reads at most
+// when the steps before found nothing. Names are compared in the narrow index, 15
+// events per microsecond; a text in the wide rows, one event per microsecond.
+const (
+	lookStep     = 128 << 10
+	lookLimit    = 1 << 20
+	textStep     = 16 << 10
+	textLimit    = 128 << 10
+	maxTextBytes = 1 << 10
+)
+
+// Undelivered is the Filter.Status of the questions whose answer the agent may
+// not have.
+const Undelivered = "undelivered"
+
+// query is a filter in terms of the tables. It walks one index, which it names
+// itself: left to choose, SQLite takes ones that cost seconds.
+type query struct {
+	names     []nameTerm // the one that is the rarest in general first
+	status    string
+	patterns  []string // of the text, for LIKE: the first is as typed, the others as JSON spells it
+	from, to  int64    // numbers of the log, both included
+	limit     int
+	ascending bool
+}
+
+type nameTerm struct {
+	column string
+	id     int64
+}
+
+func (q *query) knowsStatus() bool {
+	switch schema.State(q.status) {
+	case "", schema.Pending, schema.Responded, schema.TimedOut, schema.Failed, Undelivered:
+		return true
+	default:
+		return false
+	}
+}
+
+// run collects the matches in the query's direction, step by step.
+func (q *query) run(ctx context.Context, s *Store) (events []*Event, err error) {
+	step, furthest := int64(lookStep), int64(lookLimit)
+	if q.patterns != nil {
+		step, furthest = textStep, textLimit
+	}
+	for looked := int64(0); q.from <= q.to && len(events) < q.limit && looked < furthest; looked += step {
+		if looked > 0 && len(events) > 0 {
+			break
+		}
+		from, to, ok, err := q.window(ctx, s, step)
+		if err != nil || !ok {
+			return events, err
+		}
+		query, args := q.sql(from, to, q.limit-len(events))
+		rows, err := s.reads.db.QueryContext(ctx, query, args...)
+		found, full, err := s.page(ctx, rows, err)
+		if err != nil {
+			return nil, err
+		}
+		if events = append(events, found...); full {
+			break
+		}
+		if q.ascending {
+			q.from = to + 1
+		} else {
+			q.to = from - 1
+		}
+	}
+	return events, nil
+}
+
+// window is what the next step reads: so much of the log that about step events
+// of it must be looked at. false: nothing is left.
+func (q *query) window(ctx context.Context, s *Store, step int64) (from, to int64, ok bool, err error) {
+	switch {
+	case q.status != "" || len(q.names) == 0 && q.patterns == nil:
+		return q.from, q.to, true, nil
+	case len(q.names) == 0 && q.ascending:
+		return q.from, min(q.to, q.from+step-1), true, nil
+	case len(q.names) == 0:
+		return max(q.from, q.to-step+1), q.to, true, nil
+	}
+	var zone sql.NullInt64
+	query, args := q.zoneSQL(step >> zoneBits)
+	err = s.reads.db.QueryRowContext(ctx, query, args...).Scan(&zone)
+	if q.ascending {
+		return q.from, min(q.to, zone.Int64<<zoneBits+zoneSize-1), zone.Valid, err
+	}
+	return max(q.from, zone.Int64<<zoneBits), q.to, zone.Valid, err
+}
+
+// builder collects a statement and its arguments.
+type builder struct {
+	strings.Builder
+	args []any
+}
+
+func (b *builder) add(text string, args ...any) {
+	b.WriteString(text)
+	b.args = append(b.args, args...)
+}
+
+func (q *query) order() string {
+	if q.ascending {
+		return "ASC"
+	}
+	return "DESC"
+}
+
+// zoneSQL finds where the next n zones that have all the names end.
+func (q *query) zoneSQL(n int64) (string, []any) {
+	var b builder
+	edge := "min"
+	if q.ascending {
+		edge = "max"
+	}
+	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM zones z WHERE `)
+	q.zoneTerms(&b, q.from, q.to)
+	b.add(` ORDER BY z.zone `+q.order()+` LIMIT ?)`, n)
+	return b.String(), b.args
+}
+
+func (q *query) zoneTerms(b *builder, from, to int64) {
+	b.add(`z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, from>>zoneBits, to>>zoneBits)
+	for _, n := range q.names[1:] {
+		b.add(` AND EXISTS (SELECT 1 FROM zones o WHERE o.stream_id = 1 AND o.name = ? AND o.zone = z.zone)`, n.id)
+	}
+}
+
+// sql is the statement that reads the matches between two numbers.
+func (q *query) sql(from, to int64, limit int) (string, []any) {
+	var b builder
+	b.add(`SELECT ` + eventColumns + asListed + `q.question, q.status FROM `)
+	switch {
+	case q.status == Undelivered:
+		b.add(`deliveries d INDEXED BY deliveries_undelivered
+			CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
+			CROSS JOIN events e ON e.stream_id = d.stream_id AND e.seq = d.seq
+			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq BETWEEN ? AND ?`, from, to)
+		q.terms(&b, "q")
+		b.add(` ORDER BY d.seq ` + q.order())
+	case q.status != "":
+		b.add(`questions q INDEXED BY questions_by_state
+			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+			WHERE q.stream_id = 1 AND q.state = ? AND q.seq BETWEEN ? AND ?`, q.status, from, to)
+		q.terms(&b, "q")
+		b.add(` ORDER BY q.seq ` + q.order())
+	case len(q.names) > 0:
+		b.add(fmt.Sprintf(`zones z CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = z.stream_id
+				AND e.seq BETWEEN max(z.zone << %d, ?) AND min((z.zone << %d) + %d, ?)
+			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL) WHERE `,
+			zoneBits, zoneBits, zoneSize-1), from, to)
+		q.zoneTerms(&b, from, to)
+		q.terms(&b, "e")
+		b.add(` ORDER BY z.zone ` + q.order() + `, e.seq ` + q.order())
+	default:
+		b.add(eventTables+` WHERE e.stream_id = 1 AND e.seq BETWEEN ? AND ?`, from, to)
+		q.terms(&b, "e")
+		b.add(` ORDER BY e.seq ` + q.order())
+	}
+	b.add(` LIMIT ?`, limit)
+	return b.String(), b.args
+}
+
+// terms adds what the index can't answer by itself. Names are compared in the
+// table that is walked, whose index has them all.
+func (q *query) terms(b *builder, table string) {
+	for _, n := range q.names {
+		b.add(` AND `+table+`.`+n.column+` = ?`, n.id)
+	}
+	if q.patterns == nil {
+		return
+	}
+	b.add(` AND (q.text LIKE ? ESCAPE '\'`, q.patterns[0])
+	for _, p := range q.patterns[1:] {
+		b.add(` OR CAST(e.payload AS TEXT) LIKE ? ESCAPE '\' OR CAST(e.envelope AS TEXT) LIKE ? ESCAPE '\'`, p, p)
+	}
+	b.add(`)`)
+}
+
+// patterns are the LIKE patterns for a text: as typed, and as JSON may spell it,
+// since an event is kept as it was sent: as it is, with the escapes of Go, and in
+// ASCII as Python writes it. nil for no text.
+func patterns(text string) []string {
+	if text == "" {
+		return nil
+	}
+	html, _ := json.Marshal(text) // a string can't fail
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text)
+	asIs := unquote(strings.TrimSuffix(plain.String(), "\n"))
+	list := []string{like(text)}
+	if strings.ContainsRune(text, 0) { // which would end the pattern early, and is escaped in JSON
+		list[0] = like(asIs)
+	}
+	for _, spelling := range []string{asIs, unquote(string(html)), asciiOnly(asIs)} {
+		if p := like(spelling); len(list) == 1 || p != list[1] && p != list[len(list)-1] {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func unquote(literal string) string { return literal[1 : len(literal)-1] }
+
+var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// like is the pattern for anything that contains text.
+func like(text string) string { return "%" + likeEscapes.Replace(text) + "%" }
+
+func asciiOnly(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+)
+
+// reads are the connections that can't write, and their prepared statements.
+type reads struct {
+	db    *sql.DB
+	stmts sync.Map // :: SQL → *sql.Stmt, for texts that don't vary
+}
+
+func (r *reads) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := r.stmts.Load(query); ok {
+		return s.(*sql.Stmt), nil
+	}
+	s, err := r.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if first, loaded := r.stmts.LoadOrStore(query, s); loaded {
+		_ = s.Close()
+		return first.(*sql.Stmt), nil
+	}
+	return s, nil
+}
+
+func (r *reads) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s, err := r.stmt(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+// get reads one row; sql.ErrNoRows when there is none.
+func (r *reads) get(ctx context.Context, into []any, query string, args ...any) error {
+	s, err := r.stmt(ctx, query)
+	if err != nil {
+		return err
+	}
+	return s.QueryRowContext(ctx, args...).Scan(into...)
+}

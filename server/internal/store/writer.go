@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	queueLimit = 4096 // ops that may wait; more are refused
+	groupLimit = 512  // ops in one transaction
+)
+
+// writer owns the connection that writes. It commits whatever has queued, never
+// waits for more, and runs until stop.
+type writer struct {
+	conn      *sql.Conn
+	stmts     map[string]*sql.Stmt // :: SQL → prepared on conn
+	names     *names
+	space     *space
+	clock     func() time.Time
+	log       *slog.Logger
+	publish   func([]Row)
+	committed func(Commit)
+	store     *Store
+	ledger    ledger // as of the last COMMIT
+	marks     marks
+
+	mu      sync.RWMutex // guards stopped, and queue against being closed while it is sent to
+	stopped bool
+	queue   chan *op
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// ledger is what the writer counts. A transaction works on a copy, which replaces
+// the old one when it commits.
+type ledger struct {
+	head, pruned, events, received int64
+	name                           int64 // the last id in names
+}
+
+// op is one write. It runs on the writer's goroutine, perhaps twice: the first
+// time may have been rolled back.
+type op struct {
+	run    func(t *tx) error
+	spares bool // goes on when the disk is full: it is a question's or an answer's
+	whole  bool // has several statements, which must not be half done
+	state  atomic.Int32
+	err    error
+	done   chan struct{} // closed when err is set
+}
+
+// The states of an op.
+const (
+	queued int32 = iota
+	taken
+	abandoned
+)
+
+func newWriter(ctx context.Context, s *Store, cfg *Config) (*writer, error) {
+	conn, err := s.writeDB.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{
+		conn: conn, stmts: map[string]*sql.Stmt{}, names: s.names, space: s.space, clock: cfg.Clock, log: cfg.Log,
+		publish: cfg.Publish, committed: cfg.Committed, store: s, marks: newMarks(),
+		queue: make(chan *op, queueLimit), done: make(chan struct{}),
+	}, nil
+}
+
+// do queues an op and waits until it is committed and published. When ctx ends
+// before the writer took it, nothing happens and do returns ctx.Err(); after that
+// it waits, so that the caller's bytes are its own again when do returns.
+func (w *writer) do(ctx context.Context, o *op) error {
+	o.done = make(chan struct{})
+	if err := w.enqueue(o); err != nil {
+		return err
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(queued, abandoned) {
+			return ctx.Err()
+		}
+		<-o.done
+	}
+	return o.err
+}
+
+func (w *writer) enqueue(o *op) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return schema.ErrStopping
+	}
+	select {
+	case w.queue <- o:
+		return nil
+	default:
+		return &schema.HintError{
+			Err:  fmt.Errorf("%w: this was not stored, everything stored so far is kept", schema.ErrBusy),
+			Hint: "Try again in a second.",
+		}
+	}
+}
+
+// stop returns when everything queued is committed and the goroutine has ended.
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+func (w *writer) run() {
+	// On a thread of its own the writer does not queue behind requests for a
+	// processor: a fifth more events per second.
+	runtime.LockOSThread()
+	defer close(w.done)
+	group := make([]*op, 0, groupLimit)
+	for o := range w.queue {
+		group = appendTaken(group[:0], o)
+		for more := true; more && len(group) < groupLimit; {
+			select {
+			case next, ok := <-w.queue:
+				if more = ok; ok {
+					group = appendTaken(group, next)
+				}
+			default:
+				more = false
+			}
+		}
+		if len(group) > 0 {
+			w.commit(group)
+		}
+	}
+	for _, s := range w.stmts {
+		_ = s.Close()
+	}
+	_ = w.conn.Close()
+}
+
+func appendTaken(group []*op, o *op) []*op {
+	if !o.state.CompareAndSwap(queued, taken) {
+		return group
+	}
+	return append(group, o)
+}
+
+// commit runs a group of ops in one transaction. On a full disk it gives up the
+// ballast and runs what must not fail once more.
+func (w *writer) commit(group []*op) {
+	start := time.Now()
+	err := w.attempt(group)
+	if isFull(err) {
+		w.space.release()
+		err = w.attempt(spared(group))
+	}
+	if err != nil {
+		w.log.Error("a group of writes was not stored", "ops", len(group), "err", err)
+	}
+	if w.committed != nil {
+		w.committed(Commit{Ops: len(group), Took: time.Since(start), Err: err})
+	}
+	for _, o := range group {
+		if err != nil {
+			o.err = outward(err)
+		}
+		close(o.done)
+	}
+}
+
+// spared fails the ops that may fail on a full disk and returns the others.
+func spared(group []*op) []*op {
+	rest := make([]*op, 0, len(group))
+	for _, o := range group {
+		o.err = errFull
+		if o.spares {
+			rest = append(rest, o)
+		}
+	}
+	return rest
+}
+
+// outward is the protocol's error for one of SQLite's.
+func outward(err error) error {
+	switch {
+	case isFull(err):
+		return errFull
+	case isBusy(err):
+		return fmt.Errorf("%w: another program has the database locked: %w", schema.ErrBusy, err)
+	default:
+		return err
+	}
+}
+
+// attempt commits and publishes the group, or changes nothing at all.
+func (w *writer) attempt(group []*op) error {
+	t := &tx{w: w, ledger: w.ledger, now: w.clock()}
+	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := t.runAll(group)
+	if err == nil {
+		err = t.seal()
+	}
+	if err == nil {
+		_, err = t.exec("COMMIT")
+	}
+	if err != nil {
+		// SQLite may have rolled back by itself.
+		_, _ = t.exec("ROLLBACK")
+		t.forget()
+		return err
+	}
+	w.ledger = t.ledger
+	w.store.pruned.Store(t.ledger.pruned)
+	w.store.head.Store(t.ledger.head)
+	if w.publish != nil && len(t.rows) > 0 {
+		w.publish(t.rows)
+	}
+	return nil
+}
