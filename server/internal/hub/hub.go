@@ -1,0 +1,180 @@
+// Package hub holds the product's verbs: take in an event, answer a question,
+// cancel it, pull its answer, follow the log. It knows no HTTP and no SQL.
+//
+// One rule carries the package: a change of a question is computed from the row
+// as it was read (settle.go, pure functions) and written by store.Apply, which
+// refuses it when somebody else was faster. The first commit wins; everyone else
+// reads again and is told what is.
+package hub
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Config is what a Hub is made of. Store and Feed are required.
+type Config struct {
+	Store *store.Store
+	Feed  *feed.Feed
+
+	// Redactor takes secrets out of events before they are stored; nil keeps them.
+	Redactor *redact.Redactor
+	// Blocked says why an address may not be dialled; nil error: it may.
+	Blocked func(url string) error
+	// Dispatch hands over a delivery that has just been committed, leased to us.
+	Dispatch func(schema.EventID)
+	// Lookup names the program behind a connection; nil: nobody is looked up.
+	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
+
+	Version string           // of the program, for Hello
+	Clock   func() time.Time // default time.Now
+	Log     *slog.Logger     // default: discard
+}
+
+// Hub carries out the verbs. Its methods may be called by many goroutines.
+type Hub struct {
+	Config
+
+	deadline chan struct{} // told when a question came in; never closed
+
+	mu      sync.Mutex
+	changed map[schema.EventID]chan struct{} // :: question → closed at its next change
+	posting map[schema.EventID]chan struct{} // :: question → closed when its POST was answered
+}
+
+// New makes a hub over a store and publishes what the store commits.
+func New(cfg Config) *Hub {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Blocked == nil {
+		cfg.Blocked = func(string) error { return nil }
+	}
+	if cfg.Dispatch == nil {
+		cfg.Dispatch = func(schema.EventID) {}
+	}
+	h := &Hub{
+		Config:   cfg,
+		deadline: make(chan struct{}, 1),
+		changed:  map[schema.EventID]chan struct{}{},
+		posting:  map[schema.EventID]chan struct{}{},
+	}
+	cfg.Store.SetPublish(h.publish)
+	return h
+}
+
+// Caller is the connection a request came by; the zero value is not known.
+type Caller struct{ Remote, Local netip.AddrPort }
+
+func (h *Hub) process(by Caller) *peer.Process {
+	if h.Lookup == nil || !by.Remote.IsValid() {
+		return nil
+	}
+	p, _ := h.Lookup(by.Remote, by.Local)
+	return p
+}
+
+// Hello introduces the hub to a stream.
+func (h *Hub) Hello() schema.Hello {
+	return schema.Hello{
+		HubID: h.Store.HubID(), Seq: h.Store.Head(),
+		ServerTime: schema.Millis(h.Clock().UnixMilli()), Version: h.Version,
+	}
+}
+
+// requestSecret lets the poster of an event, and nobody else, withdraw its
+// question. It is derived, so that a repeated POST is given the same one.
+func (h *Hub) requestSecret(uid string) string {
+	mac := hmac.New(sha256.New, h.Store.Key())
+	mac.Write([]byte("request:" + uid))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (h *Hub) isSecret(uid, secret string) bool {
+	return hmac.Equal([]byte(h.requestSecret(uid)), []byte(secret))
+}
+
+// Posted says that the POST of a question has been answered, or that its
+// connection is gone: from now on the agent may be dialled.
+func (h *Hub) Posted(id schema.EventID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if done, ok := h.posting[id]; ok {
+		close(done)
+		delete(h.posting, id)
+	}
+}
+
+// postedWithin bounds the wait for a POST whose end nobody reported.
+const postedWithin = 10 * time.Second
+
+// AwaitPosted waits until the POST of the question has been answered. An agent
+// that blocks in its POST can't accept a connection before.
+func (h *Hub) AwaitPosted(ctx context.Context, id schema.EventID) error {
+	h.mu.Lock()
+	done, ok := h.posting[id]
+	h.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	timer := time.NewTimer(postedWithin)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+		h.Posted(id)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// onChange returns a channel that is closed at the question's next change.
+func (h *Hub) onChange(id schema.EventID) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch, ok := h.changed[id]
+	if !ok {
+		ch = make(chan struct{})
+		h.changed[id] = ch
+	}
+	return ch
+}
+
+// noteRows wakes whoever waits for one of the committed rows.
+func (h *Hub) noteRows(rows []store.Row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, row := range rows {
+		id := row.Event.ID
+		switch {
+		case row.Change:
+			if ch, ok := h.changed[id]; ok {
+				close(ch)
+				delete(h.changed, id)
+			}
+		case row.Event.Question != nil:
+			h.posting[id] = make(chan struct{})
+			select {
+			case h.deadline <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

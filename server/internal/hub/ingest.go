@@ -1,0 +1,245 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// sessionEnd is the hook event after which nobody waits for an answer any more.
+const sessionEnd = "SessionEnd"
+
+// Saved is an event that was stored.
+type Saved struct {
+	ID   schema.EventID
+	JSON []byte // the event, for its poster only
+	Asks bool   // it holds a question: call Posted when its 200 has left
+}
+
+// Ingest stores one event and returns when it is on disk. body may be reused
+// afterwards. Errors are the schema's.
+func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error) {
+	d, hitl, err := h.draft(body, by)
+	if err != nil {
+		return Saved{}, err
+	}
+	receipt, err := h.Store.Append(ctx, d)
+	if err != nil {
+		return Saved{}, shed(err)
+	}
+	if d.Type == sessionEnd && !receipt.Replayed {
+		h.endSession(ctx, d.App, d.Session)
+	}
+	return h.saved(receipt.Event, hitl)
+}
+
+// shed says what to do about an event that a full or busy hub could not take.
+func shed(err error) error {
+	switch {
+	case errors.Is(err, schema.ErrFull):
+		return &schema.HintError{Err: err, Hint: "Free some disk space on the hub's machine. Questions and answers are still taken; this event was not stored."}
+	case errors.Is(err, schema.ErrBusy):
+		return &schema.HintError{Err: err, Hint: "Nothing was stored. Send the event again in a moment."}
+	default:
+		return err
+	}
+}
+
+// draft reads an event and makes of it what the store is to keep.
+func (h *Hub) draft(body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
+	// The pieces outlive the caller's buffer: they are in the ring and the queue.
+	body = bytes.Clone(body)
+	if h.Redactor != nil {
+		body, _ = h.Redactor.JSON(body)
+	}
+	s, err := scan(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	uid, err := uuid.NewV7()
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a uid: %w", err)
+	}
+	now := h.Clock()
+	if s.timestamp == 0 {
+		s.timestamp = now.UnixMilli()
+	}
+	d := &store.Draft{
+		Event: store.Event{
+			UID: uid.String(), ReceivedAt: now, Timestamp: s.timestamp,
+			App: s.app, Session: s.session, Type: s.kind, Tool: s.tool,
+			Envelope: s.envelope, Payload: s.payload,
+		},
+		Chat: s.chat, Key: s.key,
+	}
+	if s.question == nil {
+		return d, nil, nil
+	}
+	hitl, err := h.ask(d, s.question, by)
+	return d, hitl, err
+}
+
+// ask adds the question to the draft.
+func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop, error) {
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(raw); err != nil {
+		return nil, within("humanInTheLoop", err)
+	}
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
+		return nil, fmt.Errorf("encoding the question: %w", err)
+	}
+	deadline := q.Until(d.ReceivedAt)
+	if d.Status, err = json.Marshal(h.asked(&q, deadline)); err != nil {
+		return nil, fmt.Errorf("encoding the status: %w", err)
+	}
+	d.Ask = &store.Ask{
+		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
+		Deadline: deadline, Text: q.Question,
+	}
+	if p := h.process(by); p != nil {
+		d.Ask.Asker, _ = json.Marshal(p)
+	}
+	return &q, nil
+}
+
+// asked is the status of a new question.
+func (h *Hub) asked(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
+	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Waiter: schema.Unknown}
+	if !deadline.IsZero() {
+		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
+	}
+	if q.ResponseWebSocketURL == "" {
+		return st
+	}
+	st.Waiter = schema.Listening
+	if err := h.Blocked(q.ResponseWebSocketURL); err != nil {
+		// Known before anyone answers, so that the agent can pull at once and the
+		// person sees why the answer will not be dialled.
+		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: err.Error()}
+	}
+	return st
+}
+
+func within(outer string, err error) error {
+	var f *schema.FieldError
+	if !errors.As(err, &f) {
+		return err
+	}
+	field := outer
+	if f.Field != "" {
+		field += "." + f.Field
+	}
+	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
+}
+
+// saved is the event as its poster gets it back: with its own callback address
+// and the secret of its question. hitl is nil for an event that asks nothing.
+func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (Saved, error) {
+	own := *e
+	if hitl == nil || e.Question == nil {
+		return Saved{ID: e.ID, JSON: own.AppendJSON(nil, -1)}, nil
+	}
+	var err error
+	if own.Question, err = json.Marshal(hitl); err != nil {
+		return Saved{}, fmt.Errorf("encoding the question: %w", err)
+	}
+	b := own.AppendJSON(nil, -1)
+	b = append(b[:len(b)-1], `,"requestSecret":"`...)
+	b = append(append(b, h.requestSecret(e.UID)...), '"', '}')
+	return Saved{ID: e.ID, JSON: b, Asks: true}, nil
+}
+
+// IngestBatch stores the events of a JSON array in their order and returns an
+// array with one schema.BatchResult each: one bad event does not stop the others.
+// ids are those of the questions among them, for Posted.
+func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result []byte, ids []schema.EventID, err error) {
+	events, err := elements(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	result = append(result, '[')
+	for i, event := range events {
+		if i > 0 {
+			result = append(result, ',')
+		}
+		saved, err := h.Ingest(ctx, event, by)
+		if saved.Asks {
+			ids = append(ids, saved.ID)
+		}
+		if result, err = appendResult(result, saved, err); err != nil {
+			return nil, ids, err
+		}
+	}
+	return append(result, ']'), ids, nil
+}
+
+func appendResult(dst []byte, saved Saved, failed error) ([]byte, error) {
+	if failed == nil {
+		dst = append(dst, `{"event":`...)
+		return append(append(dst, saved.JSON...), '}'), nil
+	}
+	b, err := json.Marshal(schema.ProblemOf(failed))
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, `{"problem":`...)
+	return append(append(dst, b...), '}'), nil
+}
+
+// elements cuts a JSON array of events.
+func elements(body []byte) ([][]byte, error) {
+	if tooDeep(body) {
+		return nil, invalid("", "nests deeper than %d", schema.MaxDepth)
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if dec.PeekKind() != '[' {
+		return nil, invalid("", "must be a JSON array of events")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, notJSON(err)
+	}
+	var events [][]byte
+	for dec.PeekKind() != ']' {
+		event, err := readRaw(dec, body)
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		if events = append(events, event); len(events) > schema.MaxBatch {
+			return nil, invalid("", "has more than %d events", schema.MaxBatch)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, notJSON(err)
+	}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return nil, invalid("", "has something behind the JSON array")
+	}
+	return events, nil
+}
+
+// endSession cancels what a session still asks: nobody waits for it any more.
+func (h *Hub) endSession(ctx context.Context, app, session string) {
+	ids, err := h.Store.PendingOf(ctx, app, session)
+	if err != nil {
+		h.Log.Error("looking for the questions of an ended session", "err", err)
+		return
+	}
+	for _, id := range ids {
+		if err := h.abandon(ctx, id); err != nil {
+			h.Log.Error("cancelling a question of an ended session", "event", id, "err", err)
+		}
+	}
+}

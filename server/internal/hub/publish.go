@@ -1,0 +1,44 @@
+package hub
+
+import (
+	"errors"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// publish puts committed rows into the feed, encoded once. It runs on the store's
+// writer, before the posters are told: so the feed's order is the commits'.
+func (h *Hub) publish(rows []store.Row) {
+	h.noteRows(rows)
+	h.Feed.Publish(h.frames(rows)...)
+}
+
+func (h *Hub) frames(rows []store.Row) []feed.Frame {
+	frames := make([]feed.Frame, len(rows))
+	for i, row := range rows {
+		frames[i] = frame(row)
+	}
+	return frames
+}
+
+func frame(row store.Row) feed.Frame {
+	f := feed.Frame{Seq: row.Seq, Status: row.Change}
+	e := row.Event
+	if !row.Change {
+		f.Data = e.AppendJSON(make([]byte, 0, 256+len(e.Envelope)+min(len(e.Payload), schema.MaxListed)+len(e.Question)+len(e.Status)), schema.MaxListed)
+		return f
+	}
+	f.Data = append(f.Data, `{"id":`...)
+	f.Data = append(f.Data, e.ID.String()...)
+	f.Data = append(f.Data, `,"humanInTheLoopStatus":`...)
+	f.Data = append(f.Data, e.Status...)
+	f.Data = append(f.Data, '}')
+	if row.Ends {
+		f.End = e.AppendJSON(nil, schema.MaxListed)
+	}
+	return f
+}
+
+func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }

@@ -1,0 +1,236 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// pageBudget is the most a list or a first message may weigh.
+	pageBudget = 4 << 20
+	// catchUp is how many rows a reader behind the ring gets at a time.
+	catchUp = 512
+	// pushFirst is how long a pull lets a dial-back that is under way finish.
+	pushFirst = 2 * time.Second
+)
+
+// Event is one event, whole, with its transcript.
+func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
+	e, chat, err := h.Store.Event(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b := e.AppendJSON(nil, -1)
+	if chat == nil {
+		return b, nil
+	}
+	b = append(b[:len(b)-1], `,"chat":`...)
+	return append(append(b, chat...), '}'), nil
+}
+
+// Recent is a JSON array of the newest events, oldest first.
+func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
+	events, err := h.Store.Recent(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	return list(events, nil, true), nil
+}
+
+// Find is a JSON array of the events that match f, oldest first. A page that
+// would weigh too much is cut at the end away from its cursor.
+func (h *Hub) Find(ctx context.Context, f store.Filter) ([]byte, error) {
+	events, err := h.Store.Find(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return list(events, nil, f.After == 0), nil
+}
+
+// FilterOptions are the values that a filter can offer.
+func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
+	return h.Store.FilterOptions(ctx)
+}
+
+// Initial is the data of a version 1 stream's first message: the newest events
+// and every pending question, oldest first. The stream goes on behind seq.
+func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
+	// The head first: what is stored in between comes as a frame, not twice.
+	seq = h.Store.Head()
+	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
+	if err != nil {
+		return 0, nil, err
+	}
+	pending, err := h.Store.Pending(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	keep := map[schema.EventID]bool{}
+	for _, e := range pending {
+		keep[e.ID] = true
+	}
+	events := slices.DeleteFunc(recent, func(e *store.Event) bool { return keep[e.ID] })
+	if room := max(0, schema.RecentLimit-len(pending)); len(events) > room {
+		events = events[len(events)-room:]
+	}
+	events = append(events, pending...)
+	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
+	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
+	return seq, list(events, keep, true), nil
+}
+
+// list encodes events within pageBudget. Beyond it plain events are left out, from
+// the old end or the new one; those in keep stay, if need be without payload.
+func list(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
+	encoded := make([][]byte, len(events))
+	weight := 2
+	for i, e := range events {
+		encoded[i] = e.AppendJSON(nil, schema.MaxListed)
+		weight += len(encoded[i]) + 1
+	}
+	for n := range events {
+		if weight <= pageBudget {
+			break
+		}
+		i := n
+		if !dropOldest {
+			i = len(events) - 1 - n
+		}
+		weight -= len(encoded[i]) + 1
+		encoded[i] = nil
+		if keep[events[i].ID] {
+			encoded[i] = events[i].AppendJSON(nil, 0)
+			weight += len(encoded[i]) + 1
+		}
+	}
+	b := make([]byte, 0, weight)
+	b = append(b, '[')
+	for _, one := range encoded {
+		if one == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, one...)
+	}
+	return append(b, ']')
+}
+
+// Pull asks for a question's answer.
+type Pull struct {
+	Wait   time.Duration // how long to wait for it; 0: answer at once
+	Secret string        // the request's own: then the answer counts as pulled
+}
+
+// Pull returns the answer to a question, or nil while there is none. Agents that
+// can't be dialled live by it. A question the agent took back is schema.ErrExpired.
+func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Wait+pushFirst)
+	defer cancel()
+	waited := time.After(p.Wait)
+	for {
+		changed := h.onChange(id)
+		a, err := h.read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if p.Secret != "" && !h.isSecret(a.UID, p.Secret) {
+			return nil, schema.ErrForbidden
+		}
+		if a.status.Settled() && !a.underWay() {
+			return h.pulled(ctx, a, p)
+		}
+		select {
+		case <-changed:
+		case <-waited:
+			if a.status.Settled() {
+				return h.pulled(ctx, a, p)
+			}
+			return nil, nil
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// underWay reports whether the answer is being dialled for the first time: then a
+// waiting pull lets that finish, so that the agent is not told twice.
+func (a *asking) underWay() bool {
+	d := a.status.Delivery
+	return d != nil && d.Attempts <= 1 && !d.State.Final()
+}
+
+func (h *Hub) pulled(ctx context.Context, a *asking, p Pull) ([]byte, error) {
+	if a.status.Outcome == schema.Withdrawn {
+		return nil, a.over()
+	}
+	if p.Secret != "" {
+		if err := h.markPulled(ctx, a.ID); err != nil {
+			return nil, err
+		}
+	}
+	b := append([]byte(nil), a.Answer[:len(a.Answer)-1]...)
+	b = append(b, `,"hookEvent":`...)
+	return append(a.Event.AppendJSON(b, -1), '}'), nil
+}
+
+// markPulled notes that the agent has its answer, unless that is known already.
+func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
+	for range maxRaces {
+		a, err := h.read(ctx, id)
+		if err != nil {
+			return err
+		}
+		if d := a.status.Delivery; d == nil || a.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
+			return nil
+		}
+		change, err := a.pull(h.Clock())
+		if err != nil {
+			return err
+		}
+		if err := h.Store.Apply(ctx, change); !isConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *asking) pull(now time.Time) (store.Change, error) {
+	delivery := *a.Delivery
+	delivery.State = schema.Pulled
+	st := a.status
+	st.Revision = a.Version + 1
+	st.Delivery = &schema.Delivery{
+		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
+	}
+	status, err := json.Marshal(st)
+	return store.Change{Event: &a.Event, Version: a.Version, State: a.State, Status: status, Delivery: &delivery}, err
+}
+
+// After returns the frames behind seq, from the ring or, where it no longer
+// reaches back, from the store. more is closed when there is news. store.ErrRewound
+// and store.ErrPruned mean that the reader's history is not this hub's any more.
+func (h *Hub) After(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
+	if seq > h.Feed.Head() {
+		return nil, nil, store.ErrRewound
+	}
+	frames, more, ok := h.Feed.After(seq)
+	if ok {
+		return frames, more, nil
+	}
+	rows, err := h.Store.After(ctx, seq, catchUp)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.frames(rows), closed, nil
+}
+
+// closed is the channel of a reader that has more to read at once.
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

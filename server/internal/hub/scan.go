@@ -1,0 +1,263 @@
+package hub
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// scanned is an event as it came in, cut into members. Its slices alias the body.
+type scanned struct {
+	app, session, kind, tool string
+	key                      string
+	timestamp                int64
+	envelope                 []byte // see store.Event
+	payload, chat, question  []byte
+}
+
+// The members of an event that are the hub's own; a client's are dropped.
+var hubOwned = map[string]bool{
+	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
+	"payloadTruncated": true, "payloadBytes": true,
+}
+
+// The members that must be a string, or true or false, and stay in the envelope.
+var (
+	stringMembers = set("source_app", "session_id", "hook_event_type", "summary", "model_name", "tool_name",
+		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
+		"notification_type", "custom_instructions", "source", "reason")
+	boolMembers  = set("is_interrupt", "stop_hook_active")
+	otherMembers = set("payload", "chat", "timestamp", "humanInTheLoop", "idempotency_key", "permission_suggestions")
+)
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func invalid(field, format string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
+}
+
+// scan cuts one event into its members without decoding what it only keeps. It
+// agrees with schema.Event on what is valid (a fuzz test holds the two together).
+//
+// Names are compared unescaped: a client could otherwise smuggle "\u0069d" past
+// the hub and have every browser read it as id.
+func scan(body []byte) (*scanned, error) {
+	if !utf8.Valid(body) {
+		return nil, invalid("", "is not valid UTF-8")
+	}
+	if tooDeep(body) {
+		return nil, invalid("", "nests deeper than %d", schema.MaxDepth)
+	}
+	s := &scanned{envelope: make([]byte, 0, len(body))}
+	err := eachMember(body, s.member)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct{ name, value string }{
+		{"source_app", s.app}, {"session_id", s.session}, {"hook_event_type", s.kind},
+	} {
+		if err := schema.ValidateName(f.name, f.value); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.key) > schema.MaxName {
+		return nil, invalid("idempotency_key", "is longer than %d bytes", schema.MaxName)
+	}
+	if s.payload == nil || s.payload[0] != '{' {
+		return nil, invalid("payload", "is required and must be an object")
+	}
+	return s, nil
+}
+
+// eachMember calls fn with every member of the JSON object body.
+func eachMember(body []byte, fn func(name string, raw, value []byte) error) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if dec.PeekKind() != '{' {
+		return invalid("", "must be a JSON object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return notJSON(err)
+	}
+	var unknown []string
+	var seen uint64
+	for dec.PeekKind() != '}' {
+		raw, err := readRaw(dec, body)
+		if err != nil {
+			return notJSON(err)
+		}
+		name := unquote(raw)
+		value, err := readRaw(dec, body)
+		if err != nil {
+			return notJSON(err)
+		}
+		if err := once(name, &seen, &unknown); err != nil {
+			return err
+		}
+		if err := fn(name, raw, value); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return notJSON(err)
+	}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return invalid("", "has something behind the JSON object")
+	}
+	return nil
+}
+
+// memberBits numbers the known members, for a set of those seen.
+var memberBits = func() map[string]uint {
+	bits := map[string]uint{}
+	for _, names := range []map[string]bool{hubOwned, stringMembers, boolMembers, otherMembers} {
+		for name := range names {
+			bits[name] = uint(len(bits))
+		}
+	}
+	return bits
+}()
+
+// once refuses a name that was there before: which of the two counts would depend
+// on who reads it.
+func once(name string, seen *uint64, unknown *[]string) error {
+	bit, known := memberBits[name]
+	if !known {
+		for _, u := range *unknown {
+			if u == name {
+				return invalid(name, "is given twice")
+			}
+		}
+		if *unknown = append(*unknown, name); len(*unknown) > schema.MaxExtra {
+			return invalid("", "has more than %d unknown members", schema.MaxExtra)
+		}
+		return nil
+	}
+	if *seen&(1<<bit) != 0 {
+		return invalid(name, "is given twice")
+	}
+	*seen |= 1 << bit
+	return nil
+}
+
+func readRaw(dec *jsontext.Decoder, body []byte) ([]byte, error) {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	end := int(dec.InputOffset())
+	return body[end-len(v) : end : end], nil
+}
+
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw)
+	return string(b)
+}
+
+func notJSON(err error) error {
+	if strings.Contains(err.Error(), "EOF") {
+		return invalid("", "is cut off: it is not complete JSON")
+	}
+	return invalid("", "is not valid JSON")
+}
+
+// member takes one member of the event.
+func (s *scanned) member(name string, raw, value []byte) error {
+	if hubOwned[name] || string(value) == "null" {
+		return nil
+	}
+	switch name {
+	case "payload":
+		s.payload = value
+		return nil
+	case "chat":
+		s.chat = value
+		return nil
+	case "humanInTheLoop":
+		s.question = value
+		return nil
+	case "timestamp":
+		var ms schema.Millis
+		if ms.UnmarshalJSON(value) != nil {
+			return invalid(name, "must be a number, Unix time in ms")
+		}
+		s.timestamp = int64(ms)
+		return nil
+	case "idempotency_key":
+		if value[0] != '"' {
+			return invalid(name, "must be a string")
+		}
+		s.key = unquote(value)
+		return nil
+	}
+	if stringMembers[name] && value[0] != '"' {
+		return invalid(name, "must be a string")
+	}
+	if boolMembers[name] && value[0] != 't' && value[0] != 'f' {
+		return invalid(name, "must be true or false")
+	}
+	s.index(name, value)
+	s.keep(raw, value)
+	return nil
+}
+
+// index copies the members that are searched by.
+func (s *scanned) index(name string, value []byte) {
+	switch name {
+	case "source_app":
+		s.app = unquote(value)
+	case "session_id":
+		s.session = unquote(value)
+	case "hook_event_type":
+		s.kind = unquote(value)
+	case "tool_name":
+		s.tool = unquote(value)
+	}
+}
+
+func (s *scanned) keep(raw, value []byte) {
+	if len(s.envelope) > 0 {
+		s.envelope = append(s.envelope, ',')
+	}
+	s.envelope = append(s.envelope, raw...)
+	s.envelope = append(s.envelope, ':')
+	s.envelope = append(s.envelope, value...)
+}
+
+// tooDeep reports whether body nests deeper than schema.MaxDepth. Most bodies have
+// fewer brackets than that in all and need no look at their structure.
+func tooDeep(body []byte) bool {
+	if bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) <= schema.MaxDepth {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > schema.MaxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
