@@ -1,9 +1,9 @@
 package agentclient
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -196,16 +196,17 @@ func labels(raw json.RawMessage) ([]string, error) {
 	return many, err
 }
 
-// offered is the suggestion that was taken, as the agent offered it: what came
-// back may have passed through a redaction. nil when it is none of them.
+// offered is the suggestion that was taken, as the agent offered it: a browser
+// rewrites the text of what it sends back, and a hub may have redacted it. nil
+// when it is none of them.
 func offered(suggestions []json.RawMessage, taken json.RawMessage) json.RawMessage {
-	var want bytes.Buffer
-	if json.Compact(&want, taken) != nil {
+	var want any
+	if json.Unmarshal(taken, &want) != nil {
 		return nil
 	}
 	for _, s := range suggestions {
-		var have bytes.Buffer
-		if json.Compact(&have, s) == nil && bytes.Equal(have.Bytes(), want.Bytes()) {
+		var have any
+		if json.Unmarshal(s, &have) == nil && reflect.DeepEqual(have, want) {
 			return s
 		}
 	}

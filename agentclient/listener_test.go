@@ -152,8 +152,21 @@ func TestSomebodyElsesAnswerIsAMismatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
 	q, got := b.waiting(t)
-	frame := strings.NewReplacer(`"id":1`, `"id":2`, q.IdempotencyKey, "another key").Replace(string(q.Frame(yes())))
+	frame := strings.Replace(string(q.Frame(yes())), q.IdempotencyKey, "another key", 1)
 	ack, err := q.Dial(b.ctx, []byte(frame))
+	require.NoError(t, err)
+	require.Equal(t, schema.AckMismatch, ack.Result)
+	b.stillWaiting(t, q, got)
+}
+
+func TestAnAnswerThatOnlyNamesAnotherIDIsAMismatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	known := make(chan struct{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(known) }})
+	q := b.question(t, 1)
+	<-known
+	ack, err := q.Dial(b.ctx, []byte(`{"permission":true,"answerId":"a","hookEvent":{"id":2}}`))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckMismatch, ack.Result)
 	b.stillWaiting(t, q, got)

@@ -211,9 +211,6 @@ func problem(res *http.Response, text []byte) error {
 	if p.Detail == "" {
 		p.Detail = p.Error
 	}
-	if p.Hint != "" {
-		return &schema.HintError{Err: p.Err(), Hint: p.Hint}
-	}
 	return p.Err()
 }
 

@@ -96,8 +96,12 @@ func (w *waiter) offer(m message, bad error) (result string) {
 // the secret path alone says whose it is.
 func (w *waiter) strangerLocked(m message) bool {
 	id, key := m.event()
-	if m.AnswerID == "" || id == 0 || w.id == 0 || id == w.id {
+	switch {
+	case m.AnswerID == "":
 		return false
+	case key != "":
+		return key != w.key
+	default:
+		return id != 0 && w.id != 0 && id != w.id
 	}
-	return key != w.key
 }

@@ -1,0 +1,159 @@
+package agentclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+// startHub stands for a running hub and for the person at its dashboard, who
+// gives the answers in turn.
+func startHub(answers ...schema.Answer) (hub *fakehub.Hub, stop func()) {
+	hub = &fakehub.Hub{}
+	if err := hub.Start(); err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n, answer := range answers {
+			if q, err := hub.Question(ctx, n+1); err == nil {
+				_, _ = q.Push(ctx, answer)
+			}
+		}
+	}()
+	return hub, func() { cancel(); <-done; hub.Stop() }
+}
+
+func Example() {
+	hub, stop := startHub(yes())
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	defer client.Close()
+
+	decision, err := client.AskPermission(context.Background(), "May I delete ./build?")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("approved:", decision.Approved())
+	// Output: approved: true
+}
+
+func ExampleClient_AskChoice() {
+	vitest := "Vitest"
+	hub, stop := startHub(schema.Answer{Choice: &vitest})
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	defer client.Close()
+
+	decision, err := client.AskChoice(context.Background(), "Which testing framework?", "Jest", "Vitest", "Mocha")
+	if err != nil || !decision.Answered() {
+		fmt.Println("nobody chose:", decision.Outcome, err)
+		return
+	}
+	fmt.Println(decision.Choice)
+	// Output: Vitest
+}
+
+func ExampleClient_AskText() {
+	text := "Use snake_case for functions"
+	hub, stop := startHub(schema.Answer{Response: &text})
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	defer client.Close()
+
+	decision, err := client.AskText(context.Background(), "What naming convention should I use?")
+	if err != nil || !decision.Answered() {
+		fmt.Println("nobody answered:", decision.Outcome, err)
+		return
+	}
+	fmt.Println(decision.Text)
+	// Output: Use snake_case for functions
+}
+
+// A tool call that may be edited: run the arguments of the decision.
+func ExampleClient_Ask() {
+	approved := true
+	hub, stop := startHub(schema.Answer{
+		Permission: &approved, ModifiedArguments: json.RawMessage(`{"table":"sessions","rows":100}`),
+		Comment: "not all of them at once",
+	})
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	defer client.Close()
+
+	decision, err := client.Ask(context.Background(), agentclient.Request{
+		Question: "Delete 500 old records?",
+		Risk:     schema.HighRisk,
+		Context:  &schema.Context{Why: "The disk is nearly full."},
+		ToolCall: &schema.ToolCall{
+			Name:      "delete_rows",
+			Arguments: json.RawMessage(`{"table":"sessions","rows":500}`),
+			Editable:  true,
+		},
+		Timeout: 10 * time.Minute,
+	})
+	if err != nil || !decision.Approved() {
+		fmt.Println("not deleted:", decision.Guidance, err)
+		return
+	}
+	fmt.Printf("delete_rows %s (%s)\n", decision.Arguments, decision.Comment)
+	// Output: delete_rows {"table":"sessions","rows":100} (not all of them at once)
+}
+
+// Without a hub the answer is no. Fail makes an error of it.
+func ExampleOptions_onUnreachable() {
+	hub, stop := startHub()
+	stop() // nobody listens there now
+
+	client := agentclient.New(agentclient.Options{
+		Hubs:             []string{hub.URL()},
+		UnreachableAfter: 10 * time.Millisecond,
+	})
+	defer client.Close()
+
+	decision, err := client.AskPermission(context.Background(), "May I?")
+	fmt.Println(decision.Approved(), decision.Outcome, err)
+
+	decision, err = client.Ask(context.Background(), agentclient.Request{
+		Question:      "May I?",
+		OnUnreachable: agentclient.Fail,
+	})
+	fmt.Println(decision.Approved(), errors.Is(err, agentclient.ErrUnreachable))
+	// Output:
+	// false __unreachable__ <nil>
+	// false true
+}
+
+func ExampleClient_Send() {
+	hub, stop := startHub()
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "demo"})
+	defer client.Close()
+
+	sent, err := client.Send(context.Background(), schema.Event{
+		HookEventType: "PostToolUse",
+		ToolName:      "Bash",
+		Summary:       "Bash: go test ./...",
+		Payload:       json.RawMessage(`{"command":"go test ./..."}`),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("stored as event", sent.ID)
+	// Output: stored as event 1
+}

@@ -1,0 +1,144 @@
+package agentclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+// reference is a client of the public server of version 1, and a browser.
+type reference struct {
+	bundle
+	server *fakehub.Reference
+}
+
+func setupReference(t *testing.T, p agentclient.Pace) *reference {
+	t.Helper()
+	server, err := fakehub.StartReference()
+	require.NoError(t, err)
+	t.Cleanup(server.Stop)
+	r := &reference{server: server}
+	r.ctx = testContext(t)
+	r.client = newClient(t, agentclient.Options{Hubs: []string{server.URL()}}, p)
+	return r
+}
+
+// click answers the n-th event as the reference's page does: with an echo of the
+// event as the page holds it.
+func (r *reference) click(t *testing.T, n int, answer map[string]any) {
+	t.Helper()
+	event, err := r.server.Event(r.ctx, n)
+	require.NoError(t, err)
+	if _, forged := answer["hookEvent"]; !forged {
+		answer["hookEvent"] = event
+	}
+	body, err := json.Marshal(answer)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
+	defer cancel()
+	path := schema.At(schema.PathRespond, schema.EventID(n))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL()+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusOK, res.StatusCode)
+}
+
+func TestTheReferenceServerOfVersion1(t *testing.T) {
+	t.Parallel()
+	r := setupReference(t, agentclient.Pace{PullAfter: time.Millisecond}) // its answer to a pull is 200 text/plain
+	for n, test := range []struct {
+		ask    agentclient.Request
+		answer map[string]any
+		want   agentclient.Decision
+	}{
+		{
+			agentclient.Request{Question: "Go?"},
+			map[string]any{"permission": true},
+			agentclient.Decision{Outcome: schema.Approve, Guidance: "A person approved this."},
+		},
+		{
+			agentclient.Request{Question: "Go?"},
+			map[string]any{"permission": false},
+			agentclient.Decision{Outcome: schema.Deny},
+		},
+		{
+			agentclient.Request{Question: "Name?", Kind: schema.FreeText},
+			map[string]any{"response": "snake_case"},
+			agentclient.Decision{Outcome: schema.Answered, Text: "snake_case"},
+		},
+		{
+			agentclient.Request{Question: "Which?", Choices: []string{"Jest", "Mocha"}},
+			map[string]any{"choice": "Mocha", "permission": true, "response": "all three, as in the seed's example"},
+			agentclient.Decision{Outcome: "Mocha", Choice: "Mocha"},
+		},
+		{ // it does not check choices, so the client does
+			agentclient.Request{Question: "Which?", Choices: []string{"Jest", "Mocha"}},
+			map[string]any{"choice": "Karma"},
+			agentclient.Decision{Outcome: agentclient.Malformed, Source: agentclient.BadAnswer},
+		},
+		{ // curl sends no hookEvent, and a page may send any: the path says whose answer it is
+			agentclient.Request{Question: "Go?"},
+			map[string]any{"permission": true, "hookEvent": map[string]any{"id": 999, "source_app": 7}},
+			agentclient.Decision{Outcome: schema.Approve},
+		},
+	} {
+		got := r.ask(r.ctx, test.ask)
+		r.click(t, n+1, test.answer)
+		end := r.end(t, got)
+		require.NoError(t, end.err)
+		require.Equal(t, test.want.Outcome, end.Outcome, n)
+		require.Equal(t, test.want.Text, end.Text, n)
+		require.Equal(t, test.want.Choice, end.Choice, n)
+		require.Equal(t, test.want.Outcome == schema.Approve, end.Approved(), n)
+		require.Equal(t, schema.EventID(n+1), end.EventID, n)
+		if test.want.Source == "" {
+			test.want.Source = schema.ByHuman
+		}
+		require.Equal(t, test.want.Source, end.Source, n)
+	}
+}
+
+// Version 1 agents match by permission_type, and mix up two that wait at once.
+func TestTwoQuestionsOfOnePermissionTypeAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	r := setupReference(t, agentclient.Pace{})
+	event := schema.Event{Payload: raw(`{"agent_name":"alice","permission_type":"delete_files"}`)}
+	first := r.ask(r.ctx, agentclient.Request{Question: "Delete a?", Event: event})
+	_, err := r.server.Event(r.ctx, 1)
+	require.NoError(t, err)
+	second := r.ask(r.ctx, agentclient.Request{Question: "Delete b?", Event: event})
+	r.click(t, 2, map[string]any{"permission": false})
+	r.click(t, 1, map[string]any{"permission": true})
+	require.True(t, r.end(t, first).Approved())
+	require.False(t, r.end(t, second).Approved())
+}
+
+func TestTheReferenceServersNoIsTheProtocolsOwnError(t *testing.T) {
+	t.Parallel()
+	r := setupReference(t, agentclient.Pace{})
+	sent, err := r.client.Send(r.ctx, schema.Event{HookEventType: "Stop"})
+	require.NoError(t, err)
+	require.Equal(t, schema.EventID(1), sent.ID)
+	require.ErrorIs(t, r.client.Withdraw(r.ctx, sent, ""), schema.ErrNoRoute)
+}
+
+func TestCancellingAtTheReferenceServerReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := setupReference(t, agentclient.Pace{Withdraw: time.Hour})
+	ctx, cancel := context.WithCancel(r.ctx)
+	end := r.end(t, r.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { cancel() }}))
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, agentclient.Unreachable, end.Outcome, "its card stays: it can't be told")
+}
