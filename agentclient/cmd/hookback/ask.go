@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+const askHelp = `hookback ask "question" [flags]
+
+Asks a person and waits. Without --text or --choice the answer is yes or no.
+Prints approved, denied, the text or the chosen label.
+`
+
+// asking is what the flags of ask say.
+type asking struct {
+	*flags
+	text          bool
+	choices       list
+	json          bool
+	timeout       time.Duration
+	risk, why     string
+	onUnreachable string
+}
+
+func newAsking(env func(string) string) *asking {
+	a := &asking{flags: newFlags("ask", askHelp, env)}
+	a.BoolVar(&a.text, "text", false, "ask for a text")
+	a.Var(&a.choices, "choice", "offer this `label`; give it once for each")
+	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
+	a.DurationVar(&a.timeout, "timeout", schema.DefaultTimeout, "how `long` a person has, such as 90s or 10m; 0: for ever (default 5m)")
+	a.StringVar(&a.risk, "risk", "", "`how` bad it can get: low, medium, high or critical")
+	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown on the card")
+	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "`what` to do without a hub: deny, allow or fail")
+	return a
+}
+
+// request makes the question, or says what is wrong with the command line.
+func (a *asking) request() (agentclient.Request, error) {
+	r := agentclient.Request{
+		Kind: schema.Permission, Choices: a.choices, Timeout: a.timeout,
+		Risk: schema.Risk(a.risk), OnUnreachable: agentclient.Fallback(a.onUnreachable),
+	}
+	switch {
+	case len(a.words) == 0:
+		return r, errors.New(`what is the question? hookback ask "May I?"`)
+	case len(a.words) > 1:
+		return r, fmt.Errorf("ask takes one question, not %d words; put it in quotes", len(a.words))
+	case a.text && len(a.choices) > 0:
+		return r, errors.New("it is --text or --choice, not both")
+	case a.timeout < 0:
+		return r, errors.New("--timeout must not be negative; 0 waits for ever")
+	case a.text:
+		r.Kind = schema.FreeText
+	case len(a.choices) > 0:
+		r.Kind = schema.Choice
+	}
+	if a.timeout == 0 {
+		r.Timeout = agentclient.Never
+	}
+	if a.why != "" {
+		r.Context = &schema.Context{Why: a.why}
+	}
+	r.Question = a.words[0]
+	return r, nil
+}
+
+func runAsk(ctx context.Context, args []string, env func(string) string, std streams) int {
+	a := newAsking(env)
+	if status, done := a.parse(args, std); done {
+		return status
+	}
+	r, err := a.request()
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	client := agentclient.New(a.options())
+	defer client.Close() // before the program ends: the answer's acknowledgement must get out
+	line := newStatusLine(std.err)
+	r.Waiting = line.show
+	d, err := client.Ask(ctx, r)
+	line.clear()
+	return a.report(d, err, std)
+}
+
+// report prints the decision and picks the exit status.
+func (a *asking) report(d agentclient.Decision, err error, std streams) int {
+	if a.json {
+		whole := struct {
+			Approved bool `json:"approved"`
+			Answered bool `json:"answered"`
+			agentclient.Decision
+		}{d.Approved(), d.Answered(), d}
+		text, jsonErr := json.Marshal(whole)
+		if jsonErr != nil {
+			return std.complain("the decision can't be written as JSON: %v", jsonErr)
+		}
+		fmt.Fprintf(std.out, "%s\n", text)
+	}
+	if err != nil {
+		return std.complain("%s", a.failure(d, err))
+	}
+	switch {
+	case d.Answered() && d.Outcome == schema.Deny && d.Kind == schema.Permission:
+		a.print(std, "denied")
+		if d.Reason != "" {
+			fmt.Fprintln(std.err, "hookback: "+denial(d))
+		}
+		return exitNo
+	case d.Approved():
+		a.print(std, "approved")
+		if d.Source == agentclient.NoHub {
+			fmt.Fprintln(std.err, "hookback: no hub could be reached; approved because of --on-unreachable allow")
+		}
+		return exitYes
+	case d.Answered():
+		a.print(std, d.Text+d.Choice)
+		return exitYes
+	default:
+		return std.complain("%s", a.noAnswer(d))
+	}
+}
+
+func (a *asking) print(std streams, answer string) {
+	if !a.json {
+		fmt.Fprintln(std.out, answer)
+	}
+}
+
+func denial(d agentclient.Decision) string {
+	who := "a person"
+	if d.RespondedBy != nil && d.RespondedBy.Name != "" {
+		who = d.RespondedBy.Name
+	}
+	return who + " denied it: " + d.Reason
+}
+
+// noAnswer says why there is none, and what to do.
+func (a *asking) noAnswer(d agentclient.Decision) string {
+	switch d.Outcome {
+	case agentclient.Unreachable:
+		return "no hub can be reached at " + a.address() + ", so nobody was asked and nothing is approved; " +
+			"start one (go run ./server), or name another with --hub"
+	case agentclient.Malformed:
+		return "an answer came that does not answer the question, so nothing is approved; ask again"
+	case schema.Timeout:
+		return fmt.Sprintf("nobody answered within %v, so nothing is approved; ask again, or give more time with --timeout", a.timeout)
+	case schema.Cancelled, schema.NoQuorum, schema.Withdrawn:
+		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "), so nothing is approved"
+		if d.Reason != "" {
+			text += ": " + d.Reason
+		}
+		return text
+	default:
+		return "the question ended without an answer (" + string(d.Outcome) + "), so nothing is approved"
+	}
+}
+
+// failure says what an error of Ask means.
+func (a *asking) failure(d agentclient.Decision, err error) string {
+	switch {
+	case errors.Is(err, context.Canceled) && d.Outcome == schema.Withdrawn:
+		return "interrupted; the question is withdrawn"
+	case errors.Is(err, context.Canceled):
+		return "interrupted; the hub could not be told, so the question stays in its inbox until it times out"
+	default:
+		return explain(err)
+	}
+}
+
+// explain is an error and, where the hub gave one, its advice.
+func explain(err error) string {
+	var hint *schema.HintError
+	if errors.As(err, &hint) {
+		return err.Error() + "; " + hint.Hint
+	}
+	if errors.Is(err, agentclient.ErrUnreachable) {
+		return err.Error() + "; start a hub (go run ./server), or name another with --hub"
+	}
+	return err.Error()
+}
+
+func (a *asking) address() string {
+	if a.hub != "" {
+		return a.hub
+	}
+	return agentclient.DefaultHub
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient"
+)
+
+// flags are one verb's flags and, beside them, its words: both may come in any order.
+type flags struct {
+	*flag.FlagSet
+	help  string // before the list of flags
+	words []string
+
+	hub, app, session string
+}
+
+func newFlags(verb, help string, env func(string) string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError), help: help}
+	f.SetOutput(io.Discard) // parse reports errors, usage prints the help
+	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
+	f.StringVar(&f.app, "app", "", "the agent's `name`; default: the working directory's")
+	f.StringVar(&f.session, "session", env("HOOKBACK_SESSION"), "the agent's session `id` (HOOKBACK_SESSION)")
+	return f
+}
+
+// parse reads flags before, between and behind the words; -- ends the flags. When
+// done, the program ends with the status.
+func (f *flags) parse(args []string, std streams) (status int, done bool) {
+	for len(args) > 0 {
+		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			f.usage(std.out)
+			return exitYes, true
+		}
+		if err != nil {
+			return std.complain("%v; see hookback %s --help", err, f.Name()), true
+		}
+		rest := f.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" || len(rest) == 0 {
+			f.words = append(f.words, rest...)
+			return 0, false
+		}
+		f.words, args = append(f.words, rest[0]), rest[1:]
+	}
+	return 0, false
+}
+
+func (f *flags) usage(w io.Writer) {
+	fmt.Fprint(w, f.help, "\nFlags:\n")
+	f.VisitAll(func(one *flag.Flag) {
+		name, about := flag.UnquoteUsage(one)
+		fmt.Fprintf(w, "  --%-24s %s\n", strings.TrimSpace(one.Name+" "+name), about)
+	})
+}
+
+func (f *flags) options() agentclient.Options {
+	o := agentclient.Options{SourceApp: f.app, SessionID: f.session}
+	if f.hub != "" {
+		o.Hubs = strings.Split(f.hub, ",")
+	}
+	return o
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ", ") }
+
+// Set adds one value.
+func (l *list) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a hub and a way to run the program against it.
+type bench struct {
+	ctx context.Context
+	hub *fakehub.Hub
+}
+
+func setup(t *testing.T, hub *fakehub.Hub) *bench {
+	t.Helper()
+	require.NoError(t, hub.Start())
+	t.Cleanup(hub.Stop)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return &bench{ctx: ctx, hub: hub}
+}
+
+// outcome is what a run of the program left.
+type outcome struct {
+	status   int
+	out, err string
+}
+
+func (b *bench) run(ctx context.Context, stdin string, args ...string) outcome {
+	var out, complaints bytes.Buffer
+	env := func(name string) string {
+		return map[string]string{"HOOKBACK_URL": b.hub.URL(), "HOOKBACK_SESSION": "s1"}[name]
+	}
+	status := run(ctx, args, env, streams{strings.NewReader(stdin), &out, &complaints})
+	return outcome{status, out.String(), complaints.String()}
+}
+
+// answered runs ask while a person gives the answer.
+func (b *bench) answered(t *testing.T, a schema.Answer, args ...string) outcome {
+	t.Helper()
+	var person sync.WaitGroup
+	person.Go(func() {
+		q, err := b.hub.Question(b.ctx, 1)
+		if err == nil {
+			_, err = q.Push(b.ctx, a)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	defer person.Wait()
+	return b.run(b.ctx, "", args...)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestAskPrintsTheAnswer(t *testing.T) {
+	t.Parallel()
+	ana := &schema.Responder{Name: "Ana"}
+	for name, test := range map[string]struct {
+		args   []string
+		answer schema.Answer
+		want   outcome
+	}{
+		"approved": {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(true)}, outcome{0, "approved\n", ""}},
+		"denied":   {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(false)}, outcome{1, "denied\n", ""}},
+		"denied with a reason": {
+			[]string{"ask", "Go?"},
+			schema.Answer{Permission: ptr(false), Reason: "not today", RespondedBy: ana},
+			outcome{1, "denied\n", "hookback: Ana denied it: not today\n"},
+		},
+		"text": {[]string{"ask", "Name?", "--text"}, schema.Answer{Response: ptr("Bo\nB")}, outcome{0, "Bo\nB\n", ""}},
+		"choice, flags in front": {
+			[]string{"ask", "--choice", "a", "-choice=b", "Which?"},
+			schema.Answer{Choice: ptr("b")},
+			outcome{0, "b\n", ""},
+		},
+		"a question like a flag": {[]string{"ask", "--", "--really?"}, schema.Answer{Permission: ptr(true)}, outcome{0, "approved\n", ""}},
+		"cancelled": {
+			[]string{"ask", "Go?"},
+			schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Reason: "superseded"},
+			outcome{2, "", "hookback: the question ended without an answer (cancelled), so nothing is approved: superseded\n"},
+		},
+		"nobody": {
+			[]string{"ask", "--timeout", "1m", "Go?"},
+			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
+			outcome{2, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout\n"},
+		},
+		"nonsense": {
+			[]string{"ask", "Go?"},
+			schema.Answer{Response: ptr("yes")},
+			outcome{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.want, setup(t, &fakehub.Hub{}).answered(t, test.answer, test.args...))
+		})
+	}
+}
+
+func TestAskSendsItsFlags(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{})
+	got := b.answered(t, schema.Answer{Permission: ptr(true)},
+		"ask", "Go?", "--risk", "high", "--why", "because", "--timeout=0", "--app", "tool", "--session", "s2")
+	require.Equal(t, 0, got.status, got.err)
+	q := b.hub.Events()[0]
+	require.Equal(t, "tool", q.SourceApp)
+	require.Equal(t, "s2", q.SessionID)
+	require.Equal(t, schema.HighRisk, q.HumanInTheLoop.Risk)
+	require.Equal(t, "because", q.HumanInTheLoop.Context.Why)
+	require.Zero(t, *q.HumanInTheLoop.Timeout)
+}
+
+func TestAskAsJSON(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{})
+	got := b.answered(t, schema.Answer{Permission: ptr(false), Reason: "no", Guidance: "g"}, "ask", "Go?", "--json")
+	require.Equal(t, 1, got.status)
+	require.JSONEq(t, `{"approved":false,"answered":true,"kind":"permission","outcome":"deny","source":"human",
+		"reason":"no","guidance":"g","respondedAt":"`+time.UnixMilli(1734189245000).Format(time.RFC3339)+`","eventId":1}`, got.out)
+}
+
+func TestAskWithoutAHub(t *testing.T) {
+	t.Parallel()
+	var gone fakehub.Hub
+	require.NoError(t, gone.Start())
+	gone.Stop()
+	b := &bench{ctx: context.Background(), hub: &gone}
+	for fallback, want := range map[string]struct {
+		status int
+		out    string
+		err    string
+	}{
+		"deny":  {2, "", "so nobody was asked and nothing is approved; start one"},
+		"allow": {0, "approved\n", "approved because of --on-unreachable allow"},
+		"fail":  {2, "", "no hub can be reached: nothing listens at " + gone.URL()},
+	} {
+		t.Run(fallback, func(t *testing.T) {
+			t.Parallel()
+			got := b.run(b.ctx, "", "ask", "Go?", "--on-unreachable", fallback)
+			require.Equal(t, want.status, got.status)
+			require.Equal(t, want.out, got.out)
+			require.Contains(t, got.err, want.err)
+		})
+	}
+	t.Run("json", func(t *testing.T) {
+		t.Parallel()
+		got := b.run(b.ctx, "", "ask", "Go?", "--json")
+		require.Equal(t, 2, got.status)
+		require.Contains(t, got.out, `"outcome":"__unreachable__"`)
+	})
+}
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{})
+	for _, test := range []struct {
+		args []string
+		err  string
+	}{
+		{[]string{}, "hookback ask"},
+		{[]string{"aks"}, `there is no "aks"`},
+		{[]string{"ask"}, "what is the question?"},
+		{[]string{"ask", "May", "I?"}, "put it in quotes"},
+		{[]string{"ask", "Go?", "--nonsense"}, "see hookback ask --help"},
+		{[]string{"ask", "Go?", "--timeout"}, "flag needs an argument"},
+		{[]string{"ask", "Go?", "--timeout", "-1s"}, "must not be negative"},
+		{[]string{"ask", "Go?", "--text", "--choice", "a"}, "not both"},
+		{[]string{"ask", "Go?", "--risk", "huge"}, "humanInTheLoop.risk must be one of"},
+		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "must be deny, allow or fail"},
+		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is no hub address"},
+		{[]string{"send", "x"}, "send takes flags only"},
+		{[]string{"send"}, "the event on stdin is not valid"},
+		{[]string{"send", "--type", "x", "--payload", "[]"}, "payload"},
+		{[]string{"send", "--type", "x", "--payload", "{]"}, "can't be written as JSON"},
+	} {
+		got := b.run(b.ctx, "", test.args...)
+		require.Equal(t, 2, got.status, test.args)
+		require.Empty(t, got.out, test.args)
+		require.Contains(t, got.err, test.err, test.args)
+	}
+	require.Empty(t, b.hub.Events())
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	b := &bench{ctx: context.Background(), hub: &fakehub.Hub{}}
+	for _, args := range [][]string{{"help"}, {"--help"}, {"ask", "-h"}, {"send", "--help"}, {"version"}} {
+		got := b.run(b.ctx, "", args...)
+		require.Equal(t, 0, got.status, args)
+		require.Contains(t, got.out, "hookback", args)
+		require.Empty(t, got.err, args)
+	}
+	require.Contains(t, b.run(b.ctx, "", "ask", "--help").out, "--on-unreachable")
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{})
+	got := b.run(b.ctx, "", "send", "--type", "PostToolUse", "--tool", "Bash", "--summary", "ls", "--payload", `{"a":1}`)
+	require.Equal(t, outcome{0, "1\n", ""}, got)
+	got = b.run(b.ctx, `{"hook_event_type":"Stop","payload":{"b":2},"custom":[1],"summary":"own"}`, "send", "--summary", "flag")
+	require.Equal(t, outcome{0, "2\n", ""}, got)
+	first, second := b.hub.Events()[0], b.hub.Events()[1]
+	require.Equal(t, "Bash", first.ToolName)
+	require.Equal(t, "s1", first.SessionID)
+	require.JSONEq(t, `{"a":1}`, string(first.Payload))
+	require.Equal(t, "own", second.Summary)
+	require.JSONEq(t, `[1]`, string(second.Extra["custom"]))
+	got = b.run(b.ctx, `{"x":"`+strings.Repeat("y", schema.MaxBody)+`"}`, "send")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.err, "larger than 8 MiB")
+}
+
+func TestTheHubsRefusalAndItsHintAreShown(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
+		fakehub.Refuse(w, &schema.HintError{Err: schema.ErrForbidden, Hint: "sign in first"})
+		return true
+	}})
+	got := b.run(b.ctx, "", "ask", "Go?")
+	require.Equal(t, outcome{2, "", "hookback: the question was not asked: " + schema.ErrForbidden.Error() + "; sign in first\n"}, got)
+	got = b.run(b.ctx, `{"hook_event_type":"x"}`, "send")
+	require.Contains(t, got.err, "sign in first")
+}
+
+func TestAnInterruptWithdraws(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{})
+	ctx, interrupt := context.WithCancel(b.ctx)
+	done := make(chan outcome, 1)
+	go func() { done <- b.run(ctx, "", "ask", "Go?") }()
+	q, err := b.hub.Question(b.ctx, 1)
+	require.NoError(t, err)
+	interrupt()
+	require.Equal(t, outcome{2, "", "hookback: interrupted; the question is withdrawn\n"}, <-done)
+	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
+}
+
+func TestAnInterruptThatTheHubDoesNotHearOf(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/cancel") {
+			return false
+		}
+		fakehub.Refuse(w, schema.ErrInternal)
+		return true
+	}})
+	ctx, interrupt := context.WithCancel(b.ctx)
+	done := make(chan outcome, 1)
+	go func() { done <- b.run(ctx, "", "ask", "Go?") }()
+	_, err := b.hub.Question(b.ctx, 1)
+	require.NoError(t, err)
+	interrupt()
+	require.Contains(t, (<-done).err, "could not be told")
+}
+
+func TestStatusText(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := agentclient.Waiting{Page: "http://127.0.0.1:4000/inbox/12"}
+	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", statusText(w, now))
+	for left, want := range map[time.Duration]string{
+		298 * time.Second: "4:58 left", 61*time.Minute + time.Second: "1:01:01 left", -time.Second: "0:00 left",
+	} {
+		w.Until = now.Add(left)
+		require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 … "+want, statusText(w, now))
+	}
+}
+
+func TestTheStatusLineComesAndGoes(t *testing.T) {
+	t.Parallel()
+	shown := make(chan string, 1)
+	l := newStatusLine(io.Discard)
+	require.Nil(t, l.w, "a stream that is no terminal gets no line")
+	l.show(agentclient.Waiting{})
+	l.w = writerFunc(func(b []byte) (int, error) {
+		select {
+		case shown <- string(b):
+		default:
+		}
+		return len(b), nil
+	})
+	l.show(agentclient.Waiting{Page: "http://h/inbox/1"})
+	require.Equal(t, "\r\x1b[KWaiting for an answer at http://h/inbox/1 …", <-shown)
+	l.clear()
+	require.Equal(t, "\r\x1b[K", <-shown)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// The program itself: the answer's acknowledgement must be out before it exits,
+// and a signal must withdraw.
+func TestTheProgram(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "hookback")
+	build, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(build))
+	b := setup(t, &fakehub.Hub{})
+	start := func(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+		c := exec.CommandContext(b.ctx, program, args...)
+		c.Env = append(os.Environ(), "HOOKBACK_URL="+b.hub.URL())
+		var out, complaints bytes.Buffer
+		c.Stdout, c.Stderr = &out, &complaints
+		require.NoError(t, c.Start())
+		return c, &out, &complaints
+	}
+
+	c, out, _ := start("ask", "Go?", "--json")
+	q, err := b.hub.Question(b.ctx, 1)
+	require.NoError(t, err)
+	ack, err := q.Push(b.ctx, schema.Answer{Permission: ptr(true)})
+	require.NoError(t, err)
+	require.Equal(t, schema.AckAccepted, ack.Result)
+	require.NoError(t, c.Wait())
+	var decision struct{ Approved bool }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &decision))
+	require.True(t, decision.Approved)
+
+	c, out, complaints := start("ask", "Go?")
+	q, err = b.hub.Question(b.ctx, 2)
+	require.NoError(t, err)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Error(t, c.Wait())
+	require.Equal(t, 2, c.ProcessState.ExitCode())
+	require.Empty(t, out.String())
+	require.Equal(t, "hookback: interrupted; the question is withdrawn\n", complaints.String())
+	require.Equal(t, "secret-2", q.Withdrawal.RequestSecret)
+}

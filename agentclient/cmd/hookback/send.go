@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+const sendHelp = `hookback send [flags]
+hookback send < event.json
+
+Stores one event and prints its number. With --type the event is made of the
+flags; without, it is read from stdin as JSON, and the flags fill in what it
+leaves out. source_app, session_id and timestamp may be left out.
+`
+
+// sending is what the flags of send say.
+type sending struct {
+	*flags
+	kind, payload, tool, summary string
+}
+
+func newSending(env func(string) string) *sending {
+	s := &sending{flags: newFlags("send", sendHelp, env)}
+	s.StringVar(&s.kind, "type", "", "the event's `hook_event_type`, such as PostToolUse")
+	s.StringVar(&s.payload, "payload", "", "its payload, a `JSON` object")
+	s.StringVar(&s.tool, "tool", "", "the `name` of the tool it is about")
+	s.StringVar(&s.summary, "summary", "", "one `line` for the list")
+	return s
+}
+
+// event makes the event of the flags, or of stdin where they name no type.
+func (s *sending) event(stdin io.Reader) (schema.Event, error) {
+	e := schema.Event{HookEventType: s.kind}
+	if len(s.words) > 0 {
+		return e, fmt.Errorf("send takes flags only, not %q", s.words[0])
+	}
+	if s.kind == "" {
+		if f, ok := stdin.(*os.File); ok && isTerminal(f) {
+			return e, errors.New("there is no event on stdin; give --type, or send < event.json")
+		}
+		text, err := io.ReadAll(io.LimitReader(stdin, schema.MaxBody+1))
+		if err != nil {
+			return e, fmt.Errorf("stdin can't be read: %w", err)
+		}
+		if len(text) > schema.MaxBody {
+			return e, fmt.Errorf("the event on stdin is larger than %d MiB, more than a hub takes", schema.MaxBody>>20)
+		}
+		if err := json.Unmarshal(text, &e); err != nil {
+			return e, fmt.Errorf("the event on stdin is not valid: %w; see hookback send --help", err)
+		}
+	}
+	if s.payload != "" {
+		e.Payload = json.RawMessage(s.payload)
+	}
+	for _, f := range []struct {
+		to   *string
+		flag string
+	}{{&e.ToolName, s.tool}, {&e.Summary, s.summary}} {
+		if *f.to == "" {
+			*f.to = f.flag
+		}
+	}
+	return e, nil
+}
+
+func runSend(ctx context.Context, args []string, env func(string) string, std streams) int {
+	s := newSending(env)
+	if status, done := s.parse(args, std); done {
+		return status
+	}
+	e, err := s.event(std.in)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	client := agentclient.New(s.options())
+	defer client.Close()
+	sent, err := client.Send(ctx, e)
+	if err != nil {
+		return std.complain("%s", explain(err))
+	}
+	fmt.Fprintln(std.out, sent.ID)
+	return exitYes
+}

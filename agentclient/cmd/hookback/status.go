@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+)
+
+// statusLine shows on a terminal where the question waits and how long still.
+// Elsewhere it shows nothing.
+type statusLine struct {
+	w    io.Writer // nil: no terminal
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+func newStatusLine(w io.Writer) *statusLine {
+	l := &statusLine{stop: make(chan struct{})}
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		l.w = w
+	}
+	return l
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// show keeps the line up to date until clear.
+func (l *statusLine) show(w agentclient.Waiting) {
+	if l.w == nil {
+		return
+	}
+	l.done.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			fmt.Fprint(l.w, "\r\x1b[K"+statusText(w, time.Now()))
+			select {
+			case <-tick.C:
+			case <-l.stop:
+				fmt.Fprint(l.w, "\r\x1b[K")
+				return
+			}
+		}
+	})
+}
+
+// clear takes the line away, for good.
+func (l *statusLine) clear() {
+	close(l.stop)
+	l.done.Wait()
+}
+
+// statusText is the line at a moment.
+func statusText(w agentclient.Waiting, now time.Time) string {
+	text := "Waiting for an answer at " + w.Page + " …"
+	if w.Until.IsZero() {
+		return text
+	}
+	left := max(w.Until.Sub(now), 0).Round(time.Second)
+	h, m, s := int(left.Hours()), int(left.Minutes())%60, int(left.Seconds())%60
+	if h > 0 {
+		return fmt.Sprintf("%s %d:%02d:%02d left", text, h, m, s)
+	}
+	return fmt.Sprintf("%s %d:%02d left", text, m, s)
+}
