@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Everything that can be said about the tree without running the product. It
+# changes nothing, goes on after a finding, and names all of them at the end.
+# Tools run at the versions pinned here; a fresh machine builds them once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+golangci_lint=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+found=()
+check() { # name, command…
+  local name=$1 start=$SECONDS
+  shift
+  if "$@"; then
+    printf 'check %-14s ok     %3ds\n' "$name" $((SECONDS - start))
+  else
+    printf 'check %-14s FAILED %3ds\n' "$name" $((SECONDS - start))
+    found+=("$name")
+  fi
+}
+
+formatted() {
+  local files
+  files=$(gofmt -l agentclient dashboard/*.go schema scripts server) || return 1
+  [ -z "$files" ] || { printf 'gofmt would change:\n%s\n' "$files"; return 1; }
+}
+
+shell_reads() {
+  bash -n scripts/*.sh .ci/run
+}
+
+# The page as its sources make it now, against the one that is committed.
+dist_is_what_the_sources_make() {
+  local out same=0
+  mkdir -p bin && out=$(mktemp -d bin/dist.XXXXXX) || return 1
+  npm --prefix dashboard run --silent build -- --outDir "../$out" --emptyOutDir --logLevel warn &&
+    diff -r dashboard/dist "$out" || same=1
+  rm -rf "$out"
+  [ $same -eq 0 ] || echo "dashboard/dist is not what its sources make: make build-dashboard"
+  return $same
+}
+
+# Without the database of vulnerabilities nothing can be said. GOVULNDB may name
+# a copy (file:///path); where neither is in reach that is no finding, but on
+# GitHub, where it is always in reach, it is one.
+vulnerabilities() {
+  local log status=0
+  log=$(mktemp) || return 1
+  go run "$govulncheck" ${GOVULNDB:+-db "$GOVULNDB"} -show verbose ./... >"$log" 2>&1 || status=$?
+  if [ $status -ne 0 ] && grep -q 'fetching vulnerabilities' "$log"; then
+    echo "NOTICE: govulncheck was not run: the vulnerability database (${GOVULNDB:-vuln.go.dev}) can't be reached from here."
+    echo "        TestPins still holds the modules above the known ones. Set GOVULNDB=file:///… to check against a copy."
+    status=0
+    [ -z "${GITHUB_ACTIONS:-}" ] || status=1
+  elif [ $status -ne 0 ]; then
+    cat "$log"
+  elif ! grep -q "^No vulnerabilities found" "$log" || grep -q "^Vulnerability #" "$log"; then
+    # Not called, but listed: a module that is required at a version to leave.
+    cat "$log"
+    status=1
+  fi
+  rm -f "$log"
+  return $status
+}
+
+check gofmt formatted
+check shell shell_reads
+check vet go vet ./...
+check go.mod go mod tidy -diff
+check golangci-lint go run "$golangci_lint" run ./...
+# Layering, style, pins, and whether the generated files are fresh.
+check rules go test ./scripts ./schema/...
+check dashboard npm --prefix dashboard run --silent check
+check dist dist_is_what_the_sources_make
+check govulncheck vulnerabilities
+
+if [ ${#found[@]} -gt 0 ]; then
+  printf '\nmake check: %s\n' "${found[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Prints the path of a Chromium for the browser tests. Installs Debian's when
+# there is none and it may; says what to do when it may not.
+set -euo pipefail
+
+find_one() {
+  local name
+  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
+    [ -n "$name" ] && command -v "$name" && return
+  done
+  return 1
+}
+
+find_one && exit
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  as_root=(sudo -n)
+  sudo -n true 2>/dev/null || as_root=(none)
+fi
+if ! command -v apt-get >/dev/null || [ "${as_root[*]}" = none ]; then
+  cat >&2 <<'TEXT'
+The browser tests need Chromium or Chrome, and there is none on this machine.
+Install one (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM
+to the path of one, and run make again. The other tests don't need it.
+TEXT
+  exit 1
+fi
+echo "No Chromium here: installing Debian's." >&2
+export DEBIAN_FRONTEND=noninteractive
+{
+  "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -q -y --no-install-recommends chromium
+} >&2 </dev/null
+find_one

@@ -1,0 +1,181 @@
+package scripts_test
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayImport says which of our packages each of our packages may import. A new
+// package gets its row here, with a thought.
+var mayImport = map[string][]string{
+	"schema":     nil,
+	"schema/gen": {"schema"},
+
+	"agentclient":                  {"schema"},
+	"agentclient/internal/fakehub": {"schema"},
+	"agentclient/hook":             {"schema", "agentclient"},
+	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook"},
+
+	"server/internal/store":    {"schema"},
+	"server/internal/feed":     nil,
+	"server/internal/redact":   {"schema"},
+	"server/internal/peer":     {"schema"},
+	"server/internal/callback": {"schema", "server/internal/store"},
+	"server/internal/hub": {
+		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
+	},
+	"server/internal/httpapi": {"schema", "server/internal/hub", "server/internal/store", "server/internal/feed", "dashboard"},
+	"server/internal/app": {
+		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
+		"server/internal/callback", "server/internal/hub", "server/internal/httpapi",
+	},
+	"server":         {"server/internal/app"},
+	"server/hubtest": {"schema", "server/internal/app"},
+
+	"dashboard": nil,
+
+	"scripts/demo":  {"schema", "agentclient"},
+	"scripts/fault": {"schema", "agentclient"},
+}
+
+func TestWhoMayImportWhom(t *testing.T) {
+	t.Parallel()
+	packages, err := ours()
+	require.NoError(t, err)
+	for _, p := range packages {
+		if len(p.GoFiles) == 0 {
+			continue // tests only
+		}
+		allowed, known := mayImport[p.short()]
+		require.True(t, known, "%s: say in mayImport what it may import", p.short())
+		for _, i := range p.Imports {
+			if short, own := strings.CutPrefix(i, module+"/"); own {
+				require.Contains(t, allowed, short, "%s must not import %s", p.short(), short)
+			}
+		}
+	}
+}
+
+// TestReach bounds everything a package pulls in, however indirectly.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	for pattern, allowed := range map[string][]string{
+		"./schema":               nil,
+		"./server/internal/feed": nil,
+		"./agentclient/...":      {"github.com/coder/websocket"},
+	} {
+		deps, err := list("-deps", pattern)
+		require.NoError(t, err)
+		for _, dep := range deps {
+			own := strings.HasPrefix(dep.ImportPath, module+"/schema") || strings.HasPrefix(dep.ImportPath, module+"/"+strings.Trim(pattern, "./"))
+			if dep.Standard || own {
+				continue
+			}
+			require.True(t, slices.ContainsFunc(allowed, func(a string) bool { return strings.HasPrefix(dep.ImportPath+"/", a+"/") }),
+				"%s reaches %s", pattern, dep.ImportPath)
+		}
+	}
+}
+
+// TestOnePlaceFor keeps the big libraries behind one package each.
+func TestOnePlaceFor(t *testing.T) {
+	t.Parallel()
+	packages, err := ours()
+	require.NoError(t, err)
+	for library, place := range map[string]string{
+		"database/sql":                        "server/internal/store",
+		"modernc.org/sqlite":                  "server/internal/store",
+		"github.com/pressly/goose":            "server/internal/store",
+		"github.com/gofiber":                  "server/internal/httpapi",
+		"github.com/valyala/fasthttp":         "server/internal/httpapi",
+		"github.com/fasthttp/websocket":       "server/internal/httpapi",
+		"github.com/invopop/jsonschema":       "schema/gen",
+		"github.com/santhosh-tekuri":          "nowhere: tests only",
+		"github.com/stretchr/testify":         "nowhere: tests only",
+		"go.uber.org/goleak":                  "nowhere: tests only",
+		"pgregory.net/rapid":                  "nowhere: tests only",
+		"github.com/prometheus/client_golang": "server/internal/httpapi",
+	} {
+		for _, p := range packages {
+			for _, i := range p.Imports {
+				if strings.HasPrefix(i+"/", library+"/") {
+					require.Equal(t, place, p.short(), "%s imports %s", p.short(), i)
+				}
+			}
+		}
+	}
+}
+
+// storeMethods says of every method of store.Store whether it writes. Only hub
+// and callback may call those that do; app opens and closes the store.
+var storeMethods = map[string]bool{
+	"Append": true, "Apply": true, "LeaseDeliveries": true, "Prune": true,
+	"After": false, "Backup": false, "DueQuestions": false, "Event": false, "FilterOptions": false, "Find": false, "Head": false,
+	"HubID": false, "Key": false, "Pending": false, "PendingOf": false, "Question": false, "Recent": false, "Stats": false,
+	"Undelivered": false, "SetPublish": false, "Close": false,
+}
+
+func TestWhoMayWriteToTheStore(t *testing.T) {
+	t.Parallel()
+	store := module + "/server/internal/store"
+	packages, err := list("-export", "-deps", "./server/...")
+	require.NoError(t, err)
+	exports := map[string]string{}
+	for _, p := range packages {
+		exports[p.ImportPath] = p.Export
+	}
+	fset := token.NewFileSet()
+	from := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+
+	requireAllMethodsKnown(t, from, store)
+	for _, p := range packages {
+		if p.Standard || !slices.Contains(p.Imports, store) || slices.Contains([]string{"server/internal/hub", "server/internal/callback"}, p.short()) {
+			continue
+		}
+		for id, object := range uses(t, fset, from, p) {
+			method, ok := object.(*types.Func)
+			if ok && method.Pkg() != nil && method.Pkg().Path() == store && method.Signature().Recv() != nil {
+				require.False(t, storeMethods[method.Name()], "%s: only hub and callback write to the store", fset.Position(id.Pos()))
+			}
+		}
+	}
+}
+
+func requireAllMethodsKnown(t *testing.T, from types.Importer, store string) {
+	pkg, err := from.Import(store)
+	require.NoError(t, err)
+	object := pkg.Scope().Lookup("Store")
+	require.NotNil(t, object, "store.Store")
+	methods := types.NewMethodSet(types.NewPointer(object.Type()))
+	for i := range methods.Len() {
+		if name := methods.At(i).Obj().Name(); ast.IsExported(name) {
+			require.Contains(t, storeMethods, name, "say in storeMethods whether store.Store.%s writes", name)
+		}
+	}
+}
+
+// uses resolves every name in a package's files to what it means.
+func uses(t *testing.T, fset *token.FileSet, from types.Importer, p goPackage) map[*ast.Ident]types.Object {
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		files = append(files, file)
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: from}
+	_, err := config.Check(p.ImportPath, fset, files, info)
+	require.NoError(t, err)
+	return info.Uses
+}

@@ -1,0 +1,98 @@
+package scripts_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPins holds modules at versions without a known vulnerability. Fiber alone
+// would resolve to older ones.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	for module, least := range map[string]string{
+		"github.com/gofiber/fiber/v2":   "v2.52.15",
+		"github.com/valyala/fasthttp":   "v1.74.0", // GO-2026-4950; request smuggling in front of a hub
+		"github.com/klauspost/compress": "v1.18.7",
+		"golang.org/x/net":              "v0.56.0",
+		"github.com/coder/websocket":    "v1.8.15",
+		"github.com/andybalholm/brotli": "v1.2.8",
+	} {
+		version := moduleOf(t, module).Version
+		require.True(t, atLeast(t, version, least), "%s is %s, below %s", module, version, least)
+	}
+}
+
+// TestLibcIsTheOneOfSQLite: modernc.org/sqlite is generated code that fits exactly
+// one version of modernc.org/libc, the one its own go.mod names.
+func TestLibcIsTheOneOfSQLite(t *testing.T) {
+	t.Parallel()
+	sqlite := moduleOf(t, "modernc.org/sqlite")
+	require.Regexp(t, `^v1\.60\.`, sqlite.Version, "v1.61.1 does not pass go mod tidy")
+	content, err := os.ReadFile(filepath.Join(sqlite.Dir, "go.mod"))
+	require.NoError(t, err)
+	named := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(content)
+	require.NotNil(t, named)
+	require.Equal(t, string(named[1]), moduleOf(t, "modernc.org/libc").Version)
+}
+
+type goModule struct{ Version, Dir string }
+
+func moduleOf(t *testing.T, path string) goModule {
+	out, err := goCommand("list", "-m", "-json=Version,Dir", path)
+	require.NoError(t, err)
+	var m goModule
+	require.NoError(t, json.Unmarshal(out, &m))
+	return m
+}
+
+func atLeast(t *testing.T, version, least string) bool {
+	a, b := numbers(t, version), numbers(t, least)
+	for i := range a {
+		if a[i] != b[i] {
+			return a[i] > b[i]
+		}
+	}
+	return true
+}
+
+func numbers(t *testing.T, version string) (n [3]int) {
+	_, err := fmt.Sscanf(version, "v%d.%d.%d", &n[0], &n[1], &n[2])
+	require.NoError(t, err, version)
+	return n
+}
+
+// TestEveryDependencyHasItsReason keeps direct dependencies few: each one is named
+// in DESIGN.md with the sentence that says what it is for.
+func TestEveryDependencyHasItsReason(t *testing.T) {
+	t.Parallel()
+	design := string(read(t, "server/DESIGN.md"))
+	out, err := goCommand("list", "-m", "-f", "{{if not (or .Indirect .Main)}}{{.Path}}{{end}}", "all")
+	require.NoError(t, err)
+	paths := strings.Fields(string(out))
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		require.True(t, strings.Contains(design, path), "server/DESIGN.md does not say what %s is for", path)
+	}
+}
+
+// TestHookIsSmall: the command starts once per tool call of every agent.
+func TestHookIsSmall(t *testing.T) {
+	t.Parallel()
+	const limit = 8 << 20
+	binary := filepath.Join(t.TempDir(), "hookback")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", binary, "./agentclient/cmd/hookback")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	info, err := os.Stat(binary)
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.Size(), int64(limit))
+}

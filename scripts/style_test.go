@@ -1,0 +1,271 @@
+package scripts_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The budgets of the house style. They are examples to follow, not room to fill.
+const (
+	maxFileLines     = 600
+	p95FileLines     = 400
+	maxFunctionLines = 80 // tables not counted
+	p95FunctionLines = 45
+	maxParameters    = 4
+	linesByInterface = 1000
+)
+
+type goFile struct {
+	name string
+	fset *token.FileSet
+	ast  *ast.File
+	text []byte
+}
+
+func (f goFile) test() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+func (f goFile) at(n ast.Node) string {
+	return f.name + ":" + f.fset.Position(n.Pos()).String()[len(f.name)+1:]
+}
+
+func (f goFile) lines(n ast.Node) int {
+	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
+}
+
+func goFiles(t *testing.T) []goFile {
+	var files []goFile
+	for _, name := range sources(t, ".go") {
+		f := goFile{name: name, fset: token.NewFileSet(), text: read(t, name)}
+		var err error
+		f.ast, err = parser.ParseFile(f.fset, name, f.text, parser.ParseComments|parser.SkipObjectResolution)
+		require.NoError(t, err)
+		files = append(files, f)
+	}
+	return files
+}
+
+func percentile95(lengths []int) int {
+	slices.Sort(lengths)
+	return lengths[(len(lengths)-1)*95/100]
+}
+
+func TestFilesAreShort(t *testing.T) {
+	t.Parallel()
+	var lengths []int
+	for _, name := range sources(t, ".go", ".ts", ".svelte", ".css", ".sh") {
+		n := bytes.Count(read(t, name), []byte("\n"))
+		require.LessOrEqual(t, n, maxFileLines, "%s: split it where the noun changes", name)
+		lengths = append(lengths, n)
+	}
+	require.LessOrEqual(t, percentile95(lengths), p95FileLines, "files grow long")
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	t.Parallel()
+	var lengths []int
+	for _, f := range goFiles(t) {
+		for _, decl := range f.ast.Decls {
+			function, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			n := f.lines(function) - f.tableLines(function)
+			require.LessOrEqual(t, n, maxFunctionLines, "%s %s", f.at(function), function.Name)
+			lengths = append(lengths, n)
+			parameters := function.Type.Params.NumFields()
+			require.LessOrEqual(t, parameters, maxParameters, "%s %s has %d parameters", f.at(function), function.Name, parameters)
+		}
+	}
+	require.LessOrEqual(t, percentile95(lengths), p95FunctionLines, "functions grow long")
+}
+
+// tableLines counts the lines of the composite literals in a function.
+func (f goFile) tableLines(function *ast.FuncDecl) (n int) {
+	ast.Inspect(function, func(node ast.Node) bool {
+		literal, ok := node.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		n += f.lines(literal) - 1
+		return false
+	})
+	return n
+}
+
+func TestInterfacesAreRare(t *testing.T) {
+	t.Parallel()
+	lines, interfaces := 0, []string{}
+	for _, f := range goFiles(t) {
+		if f.test() {
+			continue
+		}
+		lines += bytes.Count(f.text, []byte("\n"))
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if i, ok := spec.Type.(*ast.InterfaceType); ok {
+				interfaces = append(interfaces, f.at(spec)+" "+spec.Name.Name)
+				require.LessOrEqual(t, i.Methods.NumFields(), 3, "%s %s", f.at(spec), spec.Name)
+			}
+			return true
+		})
+	}
+	require.LessOrEqual(t, len(interfaces)*linesByInterface, max(lines, linesByInterface), "%v", interfaces)
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	t.Parallel()
+	documented := map[string]bool{} // :: folder → has a package comment
+	for _, f := range goFiles(t) {
+		dir := path.Dir(f.name)
+		documented[dir] = documented[dir] || f.ast.Doc.Text() != ""
+		if f.test() {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			for _, name := range undocumented(decl) {
+				require.Fail(t, "an exported name without a comment", "%s %s", f.at(decl), name)
+			}
+		}
+	}
+	for dir, ok := range documented {
+		require.True(t, ok, "%s has no package comment", dir)
+	}
+}
+
+func undocumented(decl ast.Decl) (names []string) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		// What only serves an interface (Error, Unwrap, String …) says it by its name.
+		plain := d.Recv != nil && d.Type.Params.NumFields() == 0 && slices.Contains([]string{"Error", "String", "Unwrap"}, d.Name.Name)
+		if d.Name.IsExported() && exportedReceiver(d) && d.Doc.Text() == "" && !plain {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc.Text() == "" && s.Doc.Text() == "" {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if s.Names[0].IsExported() && d.Doc.Text() == "" && s.Doc.Text() == "" && s.Comment.Text() == "" {
+					names = append(names, s.Names[0].Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	exported := true
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Ident); ok {
+			exported = exported && name.IsExported()
+		}
+		return true
+	})
+	return exported
+}
+
+func TestTestsDoNotSleep(t *testing.T) {
+	t.Parallel()
+	for _, f := range goFiles(t) {
+		if !f.test() {
+			continue
+		}
+		for _, i := range f.ast.Imports {
+			require.NotEqual(t, `"github.com/stretchr/testify/assert"`, i.Path.Value, "%s: require, not assert", f.name)
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := s.X.(*ast.Ident)
+			require.False(t, ok && pkg.Name == "time" && s.Sel.Name == "Sleep", "%s: wait on a condition", f.at(s))
+			return true
+		})
+	}
+}
+
+// TestGoroutinesAreWatched: whoever starts goroutines has tests that end with a
+// look at what is still running.
+func TestGoroutinesAreWatched(t *testing.T) {
+	t.Parallel()
+	starts, watched := map[string]string{}, map[string]bool{}
+	for _, f := range goFiles(t) {
+		dir := path.Dir(f.name)
+		if f.test() {
+			watched[dir] = watched[dir] || bytes.Contains(f.text, []byte("goleak."))
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				starts[dir] = f.at(g)
+			}
+			return true
+		})
+	}
+	for dir, where := range starts {
+		command := dir == "server" || strings.HasPrefix(dir, "scripts")                // ends by exiting
+		testServer := dir == "server/hubtest" || dir == "agentclient/internal/fakehub" // watched by the tests that start it
+		if command || testServer {
+			continue
+		}
+		require.True(t, watched[dir], "%s starts a goroutine; %s needs goleak in its TestMain", where, dir)
+	}
+}
+
+func TestPackagesAreNouns(t *testing.T) {
+	t.Parallel()
+	vague := []string{
+		"util", "utils", "common", "helper", "helpers", "model", "models", "types", "core", "base", "manager", "misc", "shared", "lib",
+	}
+	for _, f := range goFiles(t) {
+		require.NotContains(t, vague, strings.TrimSuffix(f.ast.Name.Name, "_test"), f.name)
+	}
+}
+
+func TestCommentsAreNoDecoration(t *testing.T) {
+	t.Parallel()
+	banner := regexp.MustCompile(`(?m)^\s*(//|/\*|\*|#|<!--)\s*([-=*#~_/+]\s?){4,}`)
+	step := regexp.MustCompile(`(?mi)^\s*(//|#)\s*step \d`)
+	for _, name := range sources(t, ".go", ".ts", ".svelte", ".css", ".sh", ".js") {
+		text := read(t, name)
+		require.Empty(t, string(banner.Find(text)), "%s: a banner", name)
+		require.Empty(t, string(step.Find(text)), "%s: say why, not which step", name)
+	}
+}
+
+// TestThereAreEnoughTests holds the lines of Go tests against the lines of Go.
+func TestThereAreEnoughTests(t *testing.T) {
+	t.Parallel()
+	code, tests := 0, 0
+	for _, f := range goFiles(t) {
+		n := bytes.Count(f.text, []byte("\n"))
+		if f.test() {
+			tests += n
+		} else {
+			code += n
+		}
+	}
+	ratio := float64(tests) / float64(code)
+	require.GreaterOrEqual(t, ratio, 1.0, "%d lines of tests for %d of code", tests, code)
+	require.LessOrEqual(t, ratio, 1.5, "%d lines of tests for %d of code", tests, code)
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Everything CI runs, part by part, and at the end one line for each: make test.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+summary=()
+failed=0
+
+part() { # name, command…
+  local name=$1 start=$SECONDS result=ok
+  shift
+  printf '\n== %s: %s\n' "$name" "$*"
+  "$@" </dev/null || { result=FAILED; failed=1; }
+  summary+=("$(printf '%-10s %-6s %4ds' "$name" "$result" $((SECONDS - start)))")
+}
+
+go_tests() {
+  go test -race -timeout 8m ./... 2>&1 | tee "$log"
+}
+
+part check make --no-print-directory check
+part go go_tests
+part dashboard make --no-print-directory test-dashboard
+part browser make --no-print-directory e2e
+
+printf '\n== go test, package by package\n'
+grep -E '^(ok|FAIL|---|panic:)' "$log" || true
+printf '\n== make test: %d packages passed, %d failed\n' "$(grep -c '^ok' "$log" || true)" "$(grep -c '^FAIL.*/' "$log" || true)"
+printf '%s\n' "${summary[@]}"
+exit $failed
