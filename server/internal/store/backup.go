@@ -13,7 +13,15 @@ import (
 // Backup writes a consistent, compact copy of the database to file, mode 0600,
 // while the hub goes on. It refuses to overwrite, and leaves nothing behind when
 // it fails.
-func (s *Store) Backup(ctx context.Context, file string) error {
+func (s *Store) Backup(ctx context.Context, file string) error { return BackupFile(ctx, s.file, file) }
+
+// BackupFile is Backup of the database at path, whether a hub has it open or not.
+func BackupFile(ctx context.Context, path, file string) error {
+	db, err := openExisting(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s: %w; nothing was written, give a new name", file, fs.ErrExist)
 	}
@@ -24,7 +32,7 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 	defer func() { _ = os.Remove(temp.Name()) }()
 	for _, step := range []func() error{
 		temp.Close,
-		func() error { return s.vacuumInto(ctx, temp.Name()) },
+		func() error { _, err := db.ExecContext(ctx, `VACUUM INTO ?`, temp.Name()); return err },
 		func() error { return syncFile(temp.Name()) },
 		func() error { return rename(temp.Name(), file) },
 		func() error { return syncFile(filepath.Dir(file)) },
@@ -36,17 +44,40 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// vacuumInto uses a connection of its own: the readers may not write, not even
-// elsewhere.
-func (s *Store) vacuumInto(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", dsn(s.file, "FULL", false))
+// Check reads the whole database at path and reports the first damage that SQLite
+// finds in it. A hub may have it open.
+func Check(ctx context.Context, path string) error {
+	db, err := openExisting(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	var verdict string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("the database is damaged: %s; stop the hub, keep a copy of the file, and go on from a backup", verdict)
+	}
+	return nil
+}
+
+// openExisting opens a connection beside the hub's own. The hub's readers would not
+// do: they may not write, not even elsewhere.
+func openExisting(path string) (*sql.DB, error) {
+	file, err := databaseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("there is no database: %w", err)
+	}
+	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
+	if err != nil {
+		return nil, err
+	}
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, file)
-	return err
+	return db, nil
 }
 
 func syncFile(name string) error {
