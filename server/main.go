@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/hookback/hookback/server/internal/app"
@@ -57,8 +58,14 @@ func command(ctx context.Context, cfg app.Config, args []string, stdout io.Write
 		}
 		_, _ = fmt.Fprintln(stdout, "The database is copied to", args[1])
 		return nil
+	case len(args) == 1 && args[0] == "check":
+		if err := app.Check(ctx, cfg); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(stdout, "The database is sound:", cfg.DB)
+		return nil
 	default:
-		return fmt.Errorf("%q is not a command: -help lists what there is", args[0])
+		return fmt.Errorf("%q is not a command: -help lists what there is", strings.Join(args, " "))
 	}
 }
 

@@ -14,3 +14,11 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 	}
 	return nil
 }
+
+// Check reads the whole database and reports damage.
+func Check(ctx context.Context, cfg Config) error {
+	if err := store.Check(ctx, cfg.DB); err != nil {
+		return fmt.Errorf("%s: %w", cfg.DB, err)
+	}
+	return nil
+}

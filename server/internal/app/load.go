@@ -118,6 +118,7 @@ func printHelp(w io.Writer) {
 
   hookback-server [flags]               run the hub
   hookback-server [flags] backup FILE   copy the database, while a hub uses it or not
+  hookback-server [flags] check         read the whole database and report damage
   hookback-server -version
 
 Every flag has a variable; the flag wins.

@@ -118,7 +118,9 @@ func (e *ending) change(a *asking, now time.Time) (store.Change, error) {
 	st.Status, st.Outcome, st.Source = e.state, e.outcome, e.source
 	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, e.by, answer.RespondedAt
 	st.Revision = a.Version + 1
-	st.Response = &answer
+	shown := answer
+	shown.RespondedBy = nil // stands beside it
+	st.Response = &shown
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedWhy(a, delivery)}
 
 	c := store.Change{Event: &a.Event, Version: a.Version, State: e.state, Delivery: delivery, Ends: true}

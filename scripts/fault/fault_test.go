@@ -1,0 +1,15 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestKill is the short form of the kill run: the full one is make fault.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	bin, err := build(t.Context(), dir)
+	require.NoError(t, err)
+	require.NoError(t, killRun(t.Context(), bin, dir, load{Kills: 20, Questions: 1600, Agents: 64}, t.Output()))
+}
