@@ -67,9 +67,11 @@ func (t *tx) putDelivery(id schema.EventID, d *Delivery) error {
 const (
 	queryNextDelivery = `SELECT min(wake) FROM deliveries WHERE stream_id = 1 AND open = 1`
 	queryDeliveries   = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
-	queryNextDeadline = `SELECT min(deadline) FROM questions WHERE stream_id = 1 AND state = 'pending' AND deadline > ?`
-	queryDeadlines    = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
-	queryPendingOf    = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
+	queryNextDeadline = `SELECT deadline FROM questions INDEXED BY questions_by_deadline
+		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
+	queryDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
+		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
+	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
 )
 
 // LeaseDeliveries takes up to n deliveries that are due and not leased, the

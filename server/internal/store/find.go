@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -67,8 +68,8 @@ func (s *Store) Find(ctx context.Context, f Filter) ([]*Event, error) {
 
 // search makes the query for a filter; false when nothing can match.
 func (s *Store) search(ctx context.Context, f *Filter) (*query, bool, error) {
-	if len(f.Text) > maxTextBytes {
-		return nil, false, &schema.FieldError{Field: "q", Detail: "is longer than 1024 bytes"}
+	if len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text) {
+		return nil, false, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}
 	}
 	q := &query{limit: f.Limit, ascending: f.After > 0, status: f.Status, patterns: patterns(f.Text)}
 	if !q.knowsStatus() {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ const Undelivered = "undelivered"
 type query struct {
 	names     []nameTerm // the one that is the rarest in general first
 	status    string
-	patterns  []string // of the text, for LIKE: the first is as typed, the others as JSON spells it
+	patterns  []string // of the text, for LIKE: as typed, and where JSON spells it differently
 	from, to  int64    // numbers of the log, both included
 	limit     int
 	ascending bool
@@ -130,16 +131,19 @@ func (q *query) zoneSQL(n int64) (string, []any) {
 	if q.ascending {
 		edge = "max"
 	}
-	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM zones z WHERE `)
-	q.zoneTerms(&b, q.from, q.to)
+	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM `)
+	q.zones(&b)
+	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.from>>zoneBits, q.to>>zoneBits)
 	b.add(` ORDER BY z.zone `+q.order()+` LIMIT ?)`, n)
 	return b.String(), b.args
 }
 
-func (q *query) zoneTerms(b *builder, from, to int64) {
-	b.add(`z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, from>>zoneBits, to>>zoneBits)
-	for _, n := range q.names[1:] {
-		b.add(` AND EXISTS (SELECT 1 FROM zones o WHERE o.stream_id = 1 AND o.name = ? AND o.zone = z.zone)`, n.id)
+// zones joins the zones of the other names to those of the first. EXISTS says the
+// same, but SQLite then asks it of every event.
+func (q *query) zones(b *builder) {
+	b.add(`zones z`)
+	for i, n := range q.names[1:] {
+		b.add(fmt.Sprintf(` CROSS JOIN zones z%d ON z%d.stream_id = 1 AND z%d.name = ? AND z%d.zone = z.zone`, i, i, i, i), n.id)
 	}
 }
 
@@ -152,21 +156,22 @@ func (q *query) sql(from, to int64, limit int) (string, []any) {
 		b.add(`deliveries d INDEXED BY deliveries_undelivered
 			CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
 			CROSS JOIN events e ON e.stream_id = d.stream_id AND e.seq = d.seq
-			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq BETWEEN ? AND ?`, from, to)
+			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq >= ? AND d.seq <= ?`, from, to)
 		q.terms(&b, "q")
 		b.add(` ORDER BY d.seq ` + q.order())
 	case q.status != "":
 		b.add(`questions q INDEXED BY questions_by_state
 			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-			WHERE q.stream_id = 1 AND q.state = ? AND q.seq BETWEEN ? AND ?`, q.status, from, to)
+			WHERE q.stream_id = 1 AND q.state = ? AND q.seq >= ? AND q.seq <= ?`, q.status, from, to)
 		q.terms(&b, "q")
 		b.add(` ORDER BY q.seq ` + q.order())
 	case len(q.names) > 0:
-		b.add(fmt.Sprintf(`zones z CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = z.stream_id
+		q.zones(&b)
+		b.add(fmt.Sprintf(` CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1
 				AND e.seq BETWEEN max(z.zone << %d, ?) AND min((z.zone << %d) + %d, ?)
-			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL) WHERE `,
-			zoneBits, zoneBits, zoneSize-1), from, to)
-		q.zoneTerms(&b, from, to)
+			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)
+			WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`,
+			zoneBits, zoneBits, zoneSize-1), from, to, q.names[0].id, from>>zoneBits, to>>zoneBits)
 		q.terms(&b, "e")
 		b.add(` ORDER BY z.zone ` + q.order() + `, e.seq ` + q.order())
 	default:
@@ -188,7 +193,7 @@ func (q *query) terms(b *builder, table string) {
 		return
 	}
 	b.add(` AND (q.text LIKE ? ESCAPE '\'`, q.patterns[0])
-	for _, p := range q.patterns[1:] {
+	for _, p := range q.patterns {
 		b.add(` OR CAST(e.payload AS TEXT) LIKE ? ESCAPE '\' OR CAST(e.envelope AS TEXT) LIKE ? ESCAPE '\'`, p, p)
 	}
 	b.add(`)`)
@@ -197,7 +202,7 @@ func (q *query) terms(b *builder, table string) {
 // patterns are the LIKE patterns for a text: as typed, and as JSON may spell it,
 // since an event is kept as it was sent: as it is, with the escapes of Go, and in
 // ASCII as Python writes it. nil for no text.
-func patterns(text string) []string {
+func patterns(text string) (list []string) {
 	if text == "" {
 		return nil
 	}
@@ -207,14 +212,12 @@ func patterns(text string) []string {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text)
 	asIs := unquote(strings.TrimSuffix(plain.String(), "\n"))
-	list := []string{like(text)}
-	if strings.ContainsRune(text, 0) { // which would end the pattern early, and is escaped in JSON
-		list[0] = like(asIs)
+	spellings := []string{text, asIs, unquote(string(html)), asciiOnly(asIs)}
+	if strings.ContainsRune(text, 0) { // it would end the pattern early, and is never as it is in JSON
+		spellings = spellings[1:]
 	}
-	for _, spelling := range []string{asIs, unquote(string(html)), asciiOnly(asIs)} {
-		if p := like(spelling); len(list) == 1 || p != list[1] && p != list[len(list)-1] {
-			list = append(list, p)
-		}
+	for _, s := range slices.Compact(spellings) {
+		list = append(list, like(s))
 	}
 	return list
 }

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const writers, each = 32, 25
+	var wg sync.WaitGroup
+	errs := make(chan error, writers*each*2)
+	for i := range writers {
+		wg.Go(func() {
+			for n := range each {
+				d := draft("app", fmt.Sprint(i), "PreToolUse", "Bash")
+				if n%5 == 0 {
+					d = question(fmt.Sprint(i), time.Time{})
+				}
+				r, err := b.Append(context.Background(), d)
+				errs <- err
+				if err != nil || d.Ask == nil {
+					continue
+				}
+				q, err := b.Question(context.Background(), r.Event.ID)
+				if err == nil {
+					err = b.Apply(context.Background(), answered(q))
+				}
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	rows := b.rows()
+	require.Len(t, rows, writers*each*6/5)
+	for i, row := range rows {
+		require.EqualValues(t, i+1, row.Seq)
+	}
+	require.EqualValues(t, len(rows), b.Head())
+	requireDense(t, b.Store)
+}
+
+func TestAppendedEventIsReadBackWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := draft("app", "s", "PreToolUse", "")
+	d.ReceivedAt, d.Chat = began.Add(time.Second), []byte(`[{"role":"user"}]`)
+	e := b.append(t, d)
+	require.EqualValues(t, 1, e.ID)
+
+	got, chat, err := b.Event(context.Background(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, d.Chat, chat)
+	want := d.Event
+	want.ID, got.ReceivedAt, want.ReceivedAt = 1, got.ReceivedAt.UTC(), want.ReceivedAt.UTC()
+	require.Equal(t, &want, got)
+
+	_, err = b.Question(context.Background(), e.ID)
+	require.ErrorIs(t, err, schema.ErrNoQuestion)
+	_, err = b.Question(context.Background(), 99)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+	_, _, err = b.Event(context.Background(), 99)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+}
+
+func TestAskedQuestionIsReadBackWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := question("s", began.Add(5*time.Minute))
+	id := b.append(t, d).ID
+	b.reopen(t)
+	q := b.question(t, id)
+	q.Deadline = q.Deadline.UTC()
+	require.Equal(t, *d.Ask, q.Ask)
+	require.Equal(t, schema.Pending, q.State)
+	require.EqualValues(t, 1, q.Version)
+	require.Nil(t, q.Answer)
+	require.Nil(t, q.Delivery)
+	require.JSONEq(t, string(d.Question), string(q.Question))
+	require.Equal(t, "app", q.App)
+}
+
+func TestReceivedTimeNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	at := func(when time.Time) time.Time {
+		d := draft("app", "s", "Stop", "")
+		d.ReceivedAt = when
+		return b.append(t, d).ReceivedAt.UTC()
+	}
+	require.Equal(t, began.Add(time.Minute), at(began.Add(time.Minute)))
+	require.Equal(t, began.Add(time.Minute), at(began), "a clock that was set back a little")
+	require.Equal(t, began.Add(-48*time.Hour), at(began.Add(-48*time.Hour)), "one that had been quite wrong")
+}
+
+func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var wg sync.WaitGroup
+	receipts := make([]Receipt, 5)
+	errs := make([]error, 5)
+	for i := range receipts {
+		wg.Go(func() {
+			d := question("s", time.Time{})
+			d.Key = "retry me"
+			d.Ask.URL = fmt.Sprintf("ws://127.0.0.1:%d/", 1000+i)
+			receipts[i], errs[i] = b.Append(context.Background(), d)
+		})
+	}
+	wg.Wait()
+	first := 0
+	for i, r := range receipts {
+		require.NoError(t, errs[i])
+		require.EqualValues(t, 1, r.Event.ID)
+		if !r.Replayed {
+			first++
+		}
+	}
+	require.Equal(t, 1, first)
+	require.Len(t, b.rows(), 1)
+
+	b.answer(t, 1)
+	d := question("s", time.Time{})
+	d.Key, d.Ask.URL = "retry me", "ws://127.0.0.1:7/new"
+	r, err := b.Append(context.Background(), d)
+	require.NoError(t, err)
+	require.True(t, r.Replayed)
+	require.Contains(t, string(r.Event.Status), "responded")
+	require.Equal(t, "ws://127.0.0.1:7/new", b.question(t, 1).URL)
+}
+
+// A repeated question tells a new address: the answer goes there at once, unless
+// the agent has it or may have it.
+func TestRepeatedQuestionMakesItsAnswerDue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		delivery Delivery
+		due      bool
+	}{
+		"given up":             {Delivery{State: schema.Unreachable}, true},
+		"pulls until now":      {Delivery{State: schema.NoDelivery}, true},
+		"sent to version 1":    {Delivery{State: schema.Unconfirmed, Sent: true}, false},
+		"acknowledged":         {Delivery{State: schema.Acked}, false},
+		"delivered to version": {Delivery{State: schema.Delivered, Sent: true}, false},
+		"pulled":               {Delivery{State: schema.Pulled}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			d := question("s", time.Time{})
+			d.Key = "k"
+			change := answered(b.question(t, b.append(t, d).ID))
+			change.Delivery = &c.delivery
+			require.NoError(t, b.Apply(context.Background(), change))
+			leased, _, err := b.LeaseDeliveries(context.Background(), began, began.Add(time.Minute), 9)
+			require.NoError(t, err)
+			require.Empty(t, leased, "nothing is open before")
+
+			b.clock.advance(time.Hour)
+			_, err = b.Append(context.Background(), d)
+			require.NoError(t, err)
+			leased, _, err = b.LeaseDeliveries(context.Background(), b.clock.now(), b.clock.now().Add(time.Minute), 9)
+			require.NoError(t, err)
+			require.Equal(t, c.due, len(leased) == 1)
+			if c.due {
+				require.True(t, b.question(t, 1).Delivery.Until.After(b.clock.now()), "there is time to try")
+			}
+		})
+	}
+}
+
+// held is a store whose writer stands still in its first publication.
+func held(t *testing.T) (b *bench, release func()) {
+	t.Helper()
+	reached, free := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	b = setup(t, func(c *Config) {
+		publish := c.Publish
+		c.Publish = func(rows []Row) {
+			first.Do(func() { close(reached); <-free })
+			publish(rows)
+		}
+	})
+	release = sync.OnceFunc(func() { close(free) })
+	t.Cleanup(release)
+	go func() { _, _ = b.Append(context.Background(), draft("app", "held", "Stop", "")) }()
+	<-reached
+	return b, release
+}
+
+// queue puts ops behind a held writer, so that they share a transaction.
+func (b *bench) queue(t *testing.T, ops ...*op) {
+	t.Helper()
+	for _, o := range ops {
+		o.done = make(chan struct{})
+		require.NoError(t, b.writer.enqueue(o))
+	}
+}
+
+func appendOp(d *Draft) *op {
+	return &op{spares: d.Ask != nil, whole: d.Ask != nil, run: func(t *tx) error {
+		_, err := t.append(d, [16]byte{1})
+		return err
+	}}
+}
+
+func TestFullQueueSheds(t *testing.T) {
+	t.Parallel()
+	b, release := held(t)
+	for range queueLimit {
+		b.queue(t, &op{run: func(*tx) error { return nil }})
+	}
+	_, err := b.Append(context.Background(), draft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrBusy)
+	release()
+	require.NoError(t, b.Close())
+}
+
+func TestEndedContextStoresNothingWhileQueued(t *testing.T) {
+	t.Parallel()
+	b, release := held(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := b.Append(ctx, draft("app", "given up", "Stop", ""))
+	require.ErrorIs(t, err, context.Canceled)
+	release()
+	require.EqualValues(t, 2, b.append(t, draft("app", "s", "Stop", "")).ID)
+	require.Len(t, b.rows(), 2)
+}
+
+func TestFailingWriteFailsOnlyItself(t *testing.T) {
+	t.Parallel()
+	b, release := held(t)
+	broken := errors.New("broken")
+	half := &op{whole: true, run: func(t *tx) error {
+		if _, err := t.append(question("half", time.Time{}), [16]byte{1}); err != nil {
+			return err
+		}
+		return broken
+	}}
+	twice := &op{run: func(t *tx) error { // a number that is taken
+		t.ledger.head--
+		_, err := t.append(draft("app", "new name", "Stop", ""), [16]byte{1})
+		return err
+	}}
+	one, two := appendOp(draft("app", "one", "Stop", "")), appendOp(question("half", time.Time{}))
+	b.queue(t, one, half, twice, two)
+	release()
+	for _, o := range []*op{one, half, twice, two} {
+		<-o.done
+	}
+	require.NoError(t, one.err)
+	require.ErrorIs(t, half.err, broken)
+	require.ErrorContains(t, twice.err, "constraint")
+	require.NoError(t, two.err)
+	require.Len(t, b.rows(), 3)
+	requireDense(t, b.Store)
+	found, err := b.Find(context.Background(), Filter{Session: "half"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	b.append(t, draft("app", "new name", "Stop", ""))
+	found, err = b.Find(context.Background(), Filter{Session: "new name"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+}
+
+func TestFailedCommitStoresAndPublishesNothing(t *testing.T) {
+	t.Parallel()
+	var commits []Commit
+	var mu sync.Mutex
+	b, release := held(t)
+	b.writer.committed = func(c Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() }
+	broken := errors.New("the disk is gone")
+	one, two := appendOp(draft("app", "lost", "Stop", "")), appendOp(question("lost", time.Time{}))
+	b.queue(t, one, two, &op{run: func(*tx) error { return fatal{broken} }})
+	release()
+	<-one.done
+	<-two.done
+	require.ErrorIs(t, one.err, broken)
+	require.ErrorIs(t, two.err, broken)
+	require.EqualValues(t, 2, b.append(t, draft("app", "lost", "Stop", "")).ID, "the numbers were given back")
+	require.Len(t, b.rows(), 2)
+	require.EqualValues(t, 2, b.Head())
+	found, err := b.Find(context.Background(), Filter{Session: "lost"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.NoError(t, b.Close())
+	require.ErrorIs(t, commits[1].Err, broken)
+	require.Equal(t, 3, commits[1].Ops)
+}
+
+func TestClosedStoreRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.Close())
+	require.NoError(t, b.Close())
+	_, err := b.Append(context.Background(), draft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrStopping)
+}

@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// fill appends n events in one go, which the writer commits in groups.
+func (b *bench) fill(t testing.TB, n int, make func(i int) *Draft) {
+	t.Helper()
+	pending := []*op{}
+	for i := range n {
+		d := make(i)
+		o := appendOp(d)
+		o.done = newDone()
+		require.NoError(t, b.writer.enqueue(o))
+		if pending = append(pending, o); len(pending) == groupLimit {
+			b.drain(t, pending)
+			pending = pending[:0]
+		}
+	}
+	b.drain(t, pending)
+}
+
+func newDone() chan struct{} { return make(chan struct{}) }
+
+func (b *bench) drain(t testing.TB, ops []*op) {
+	t.Helper()
+	for _, o := range ops {
+		<-o.done
+		require.NoError(t, o.err)
+	}
+}
+
+// TestFindAgreesWithALoop compares random filters with the obvious way to find.
+func TestFindAgreesWithALoop(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	pick := func(of string, n int) string { return fmt.Sprint(of, min(rnd.IntN(n), rnd.IntN(n))) }
+	b.fill(t, 3000, func(i int) *Draft {
+		d := draft(pick("app", 4), fmt.Sprint("s", i/100+rnd.IntN(5)), pick("type", 4), pick("tool", 9))
+		if rnd.IntN(10) == 0 {
+			names := d.Event
+			d = question("", time.Time{})
+			d.App, d.Session, d.Type, d.Tool = names.App, names.Session, names.Type, names.Tool
+		}
+		d.Payload = fmt.Appendf(nil, `{"n":"%d"}`, rnd.IntN(50))
+		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	pending, err := b.Pending(context.Background())
+	require.NoError(t, err)
+	for i, e := range pending {
+		if i%3 == 0 {
+			b.answer(t, e.ID)
+		}
+	}
+	all := b.everything(t)
+	require.Len(t, all, 3000)
+	matches := 0
+	for range 500 {
+		f := Filter{Limit: 1 + rnd.IntN(60)}
+		maybe := func(set func()) {
+			if rnd.IntN(3) == 0 {
+				set()
+			}
+		}
+		maybe(func() { f.App = pick("app", 4) })
+		maybe(func() { f.Session = fmt.Sprint("s", rnd.IntN(36)) })
+		maybe(func() { f.Type = pick("type", 4) })
+		maybe(func() { f.Tool = pick("tool", 10) })
+		maybe(func() {
+			f.Status = []string{"pending", "responded", "timeout", Undelivered}[rnd.IntN(4)]
+		})
+		maybe(func() { f.Text = fmt.Sprintf(`"%d"`, rnd.IntN(50)) })
+		maybe(func() { f.From = began.Add(time.Duration(rnd.IntN(3000)) * time.Second) })
+		maybe(func() { f.To = began.Add(time.Duration(rnd.IntN(3000))*time.Second + time.Millisecond) })
+		maybe(func() { f.Before = schema.EventID(1 + rnd.IntN(3300)) })
+		maybe(func() { f.After = schema.EventID(1 + rnd.IntN(3300)) })
+		got, err := b.Find(context.Background(), f)
+		require.NoError(t, err)
+		want := naive(all, f)
+		require.Equal(t, ids(want), ids(got), "%+v", f)
+		matches += len(got)
+	}
+	require.Greater(t, matches, 500)
+}
+
+// everything reads all events through the log.
+func (b *bench) everything(t testing.TB) (all []*Event) {
+	t.Helper()
+	for seq := int64(0); seq < b.Head(); {
+		rows, err := b.After(context.Background(), seq, 1000)
+		require.NoError(t, err)
+		for _, r := range rows {
+			seq = r.Seq
+			if r.Change {
+				i := slices.IndexFunc(all, func(e *Event) bool { return e.ID == r.Event.ID })
+				all[i].Status = r.Event.Status
+				continue
+			}
+			all = append(all, r.Event)
+		}
+	}
+	return all
+}
+
+// naive is Find as a loop; a question that was answered is undelivered, too.
+func naive(all []*Event, f Filter) []*Event {
+	found := []*Event{}
+	for _, e := range all {
+		responded := strings.Contains(string(e.Status), "responded")
+		status := f.Status == "" || e.Question != nil &&
+			(f.Status == "pending" && !responded || (f.Status == "responded" || f.Status == Undelivered) && responded)
+		switch {
+		case f.App != "" && f.App != e.App, f.Session != "" && f.Session != e.Session:
+		case f.Type != "" && f.Type != e.Type, f.Tool != "" && f.Tool != e.Tool:
+		case !status, !strings.Contains(string(e.Payload), f.Text):
+		case !f.From.IsZero() && e.ReceivedAt.Before(f.From), !f.To.IsZero() && !e.ReceivedAt.Before(f.To):
+		case f.Before > 0 && e.ID >= f.Before, e.ID <= f.After:
+		default:
+			found = append(found, e)
+		}
+	}
+	if f.After > 0 {
+		return found[:min(f.Limit, len(found))]
+	}
+	return found[max(0, len(found)-f.Limit):]
+}
+
+func TestRareEventIsFoundFarBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 20*zoneSize, func(i int) *Draft {
+		if i == 700 {
+			return draft("rare", "s", "Stop", "")
+		}
+		return draft("app", "s", "PreToolUse", "Bash")
+	})
+	for _, f := range []Filter{{App: "rare"}, {Type: "Stop"}, {App: "rare", Session: "s"}, {App: "rare", After: 5}, {Text: "RARE"}} {
+		got, err := b.Find(context.Background(), f)
+		require.NoError(t, err)
+		require.Equal(t, []schema.EventID{701}, ids(got), "%+v", f)
+	}
+	got, err := b.Find(context.Background(), Filter{App: "rare", Tool: "Bash"})
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+func TestFindRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, f := range []Filter{{Status: "open"}, {Text: strings.Repeat("x", maxTextBytes+1)}, {Text: "\xff"}} {
+		_, err := b.Find(context.Background(), f)
+		require.ErrorIs(t, err, schema.ErrInvalid)
+	}
+}
+
+func TestListsLeaveBigPayloadsOut(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	d := question("s", time.Time{})
+	d.Payload = fmt.Appendf(nil, `{"big":%q}`, strings.Repeat("x", schema.MaxListed))
+	id := b.append(t, d).ID
+	cut := func(events []*Event, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, "{}", string(events[0].Payload))
+		require.Equal(t, len(d.Payload), events[0].PayloadBytes)
+		require.Contains(t, string(events[0].AppendJSON(nil, -1)), `"payload":{},"payloadTruncated":true,"payloadBytes":65546`)
+	}
+	cut(b.Recent(ctx, 1))
+	cut(b.Pending(ctx))
+	cut(b.Find(ctx, Filter{}))
+	cut(b.everything(t), nil)
+	require.Equal(t, d.Payload, b.question(t, id).Payload)
+	e, _, err := b.Event(ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, d.Payload, e.Payload)
+	require.Zero(t, e.PayloadBytes)
+}
+
+func TestRecentOfBigEventsIsShort(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 4 {
+		d := draft("app", "s", "Stop", "")
+		d.Envelope = append(d.Envelope, `,"big":"`+strings.Repeat("x", pageBytes/2)+`"`...)
+		b.append(t, d)
+	}
+	got, err := b.Recent(context.Background(), 300)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{3, 4}, ids(got))
+	for _, f := range []Filter{{}, {App: "app"}} {
+		got, err = b.Find(context.Background(), f)
+		require.NoError(t, err)
+		require.Equal(t, []schema.EventID{3, 4}, ids(got), "ask on before 3")
+	}
+}
+
+func TestFilterOptions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o, err := b.FilterOptions(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, schema.FilterOptions{SourceApps: []string{}, SessionIDs: []string{}, HookEventTypes: []string{}, ToolNames: []string{}}, o)
+	for i := range listedSessions + 50 {
+		b.append(t, draft(fmt.Sprint("app", i%3), fmt.Sprint("s", i), "Stop", ""))
+	}
+	o, err = b.FilterOptions(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []string{"app0", "app1", "app2"}, o.SourceApps)
+	require.Equal(t, []string{"Stop"}, o.HookEventTypes)
+	require.Empty(t, o.ToolNames)
+	require.Len(t, o.SessionIDs, listedSessions)
+	require.Equal(t, "s349", o.SessionIDs[0])
+}
+
+// A text is found however the client's JSON library spelled it.
+func TestTextIsFoundInEverySpelling(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i, payload := range []string{
+		`{"a":"Zoë said \"<hi>\" 100%_\\ 🙂"}`,
+		`{"a":"Zo\u00eb said \"<hi>\" 100%_\\ \ud83d\ude42"}`,
+		`{"a":"Zoë said \"\u003chi\u003e\" 100%_\\ 🙂"}`,
+		`{"a":"something else"}`,
+	} {
+		d := draft("app", "s", "Stop", "")
+		d.Payload = []byte(payload)
+		require.EqualValues(t, i+1, b.append(t, d).ID)
+	}
+	for _, text := range []string{`Zoë`, `zoë SAID "`, `🙂`, `100%_\`} {
+		got, err := b.Find(context.Background(), Filter{Text: text})
+		require.NoError(t, err)
+		require.Equal(t, []schema.EventID{1, 2, 3}, ids(got), text)
+	}
+	got, err := b.Find(context.Background(), Filter{Text: `"<hi>"`})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{1, 2, 3}, ids(got))
+	got, err = b.Find(context.Background(), Filter{Text: "\x00"})
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+// FuzzText compares the search with strings.Contains on the question's text.
+func FuzzText(f *testing.F) {
+	for _, seed := range [][2]string{{"May I?", "i?"}, {"100%", "0%"}, {"a_b", "a_"}, {`\`, `\`}, {"ab", "a%b"}, {"ab", "a_"}, {"\x00", "\x00"}, {"İ", "i"}} {
+		f.Add(seed[0], seed[1])
+	}
+	b := setup(f)
+	f.Fuzz(func(t *testing.T, text, search string) {
+		if search == "" || len(search) > maxTextBytes || strings.ContainsRune(text+search, 0) || !utf8.ValidString(text) || !utf8.ValidString(search) {
+			return
+		}
+		d := question("s", time.Time{})
+		d.Ask.Text, d.Payload, d.Envelope = text, []byte(`{}`), nil
+		id := b.append(t, d).ID
+		got, err := b.Find(context.Background(), Filter{Text: search, After: id - 1})
+		require.NoError(t, err)
+		// Two braces are all there is of JSON.
+		want := strings.Contains(foldASCII(text), foldASCII(search)) || strings.Contains(`{}`, search)
+		require.Equal(t, want, len(got) == 1, "%q in %q", search, text)
+	})
+}
+
+func foldASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

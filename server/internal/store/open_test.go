@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSecondHubIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := Open(context.Background(), b.cfg)
+	require.ErrorIs(t, err, ErrLocked)
+	require.ErrorContains(t, err, fmt.Sprintf("process %d", os.Getpid()))
+	b.append(t, draft("app", "s", "Stop", ""))
+	b.reopen(t)
+	require.EqualValues(t, 1, b.Head())
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/new/folder"
+	b := setup(t, func(c *Config) { c.Path, c.BallastBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
+	b.append(t, draft("app", "s", "Stop", ""))
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), f.Name())
+		names[f.Name()] = true
+	}
+	require.Equal(t, map[string]bool{"hub.db": true, "hub.db-wal": true, "hub.db-shm": true, "hub.db.lock": true, "hub.db.ballast": true}, names)
+
+	// A restored copy that everyone may read is made private.
+	require.NoError(t, b.Close())
+	require.NoError(t, os.Chmod(dir+"/hub.db", 0o644))
+	b.open(t)
+	info, err = os.Stat(dir + "/hub.db")
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestOddFileNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"with space.db", "per%20cent.db", "quest?ion=1&x.db", "h#sh.db", "zoë.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		s, err := Open(context.Background(), Config{Path: path, BallastBytes: -1})
+		require.NoError(t, err, name)
+		_, err = s.Append(context.Background(), draft("app", "s", "Stop", ""))
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.Positive(t, size(path), name)
+	}
+}
+
+func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := setup(t)
+	require.NoError(t, b.Close())
+	link := filepath.Join(dir, "link.db")
+	require.NoError(t, os.Symlink(b.file, link))
+	text := filepath.Join(dir, "text.db")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database ", 100)), 0o600))
+	for _, path := range []string{link, text, dir, ":memory:", "", "sqlite:"} {
+		_, err := Open(context.Background(), Config{Path: path, BallastBytes: -1})
+		require.Error(t, err, path)
+	}
+	_, err := Open(context.Background(), Config{Path: dir + "/x.db", Synchronous: "OFF"})
+	require.Error(t, err)
+	kept, err := os.ReadFile(text)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("no database ", 100), string(kept))
+}
+
+func TestNewerDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.writer.do(context.Background(), &op{run: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+		return err
+	}}))
+	require.NoError(t, b.Close())
+	_, err := Open(context.Background(), b.cfg)
+	require.ErrorContains(t, err, "newer Hookback")
+}
+
+func TestHubKeepsItsNameAndKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, key := b.HubID(), b.Key()
+	require.NotEmpty(t, id)
+	require.Len(t, key, 32)
+	b.reopen(t)
+	require.Equal(t, id, b.HubID())
+	require.Equal(t, key, b.Key())
+	require.NotEqual(t, key, setup(t).Key())
+}
+
+// Every setting is really in effect, on both kinds of connection: a hub with any
+// other value does not start.
+func TestSettingsAreReadBack(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	for _, readOnly := range []bool{false, true} {
+		for _, s := range settings("FULL", readOnly) {
+			good := dsn(b.file, "FULL", readOnly)
+			other := map[string]string{"synchronous": "OFF", "journal_mode": "DELETE"}[s.pragma]
+			if other == "" {
+				other = map[string]string{"0": "1", "1": "0", "5000": "1", "1000": "1", "67108864": "1"}[s.set]
+			}
+			was := shorthand[s.pragma] + "=" + s.set
+			is := shorthand[s.pragma] + "=" + other
+			if shorthand[s.pragma] == "" {
+				was, is = s.pragma+"%28"+s.set+"%29", s.pragma+"%28"+other+"%29"
+			}
+			bad := strings.Replace(good, was, is, 1)
+			require.NotEqual(t, good, bad, s.pragma)
+			if s.pragma == "journal_mode" {
+				continue // it belongs to the file, and the hub has it open
+			}
+			db, err := sql.Open("sqlite", bad)
+			require.NoError(t, err)
+			require.ErrorContains(t, checkSettings(ctx, db, "FULL", readOnly), s.pragma)
+			require.NoError(t, db.Close())
+		}
+	}
+	require.Error(t, checkSettings(ctx, b.reads.db, "NORMAL", true), "NORMAL is not FULL")
+}
+
+func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.reads.db.Exec(`DELETE FROM events`)
+	require.ErrorContains(t, err, "readonly")
+	_, err = b.reads.db.Exec(`SELECT "no such column"`)
+	require.ErrorContains(t, err, "no such column", "double quotes are names, never strings")
+}
+
+// _txlock=immediate can't be read back: it shows in what a transaction takes.
+func TestTransactionsOfTheWriterLockAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	other, err := sql.Open("sqlite", strings.Replace(dsn(b.file, "FULL", false), "busy_timeout=5000", "busy_timeout=1", 1))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	_, err = other.Begin()
+	require.True(t, isBusy(err), "%v", err)
+	require.NoError(t, tx.Rollback())
+}
+
+func TestPublishIsSetLate(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config) { c.Publish = nil })
+	var got []Row
+	b.SetPublish(func(rows []Row) { got = append(got, rows...) })
+	b.append(t, question("s", time.Time{}))
+	require.Len(t, got, 1)
+}

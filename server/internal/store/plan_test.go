@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Every query reads through an index, in order. A plan that changes is a change
+// of the golden file, for someone to look at.
+func TestQueryPlans(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 3 {
+		b.append(t, draft("app", "s", "PreToolUse", "Bash"))
+	}
+	var golden strings.Builder
+	for _, q := range planned(t, b) {
+		if q.golden {
+			fmt.Fprintf(&golden, "%s\n", q.name)
+		}
+		for _, line := range plan(t, b, q.query, q.args) {
+			require.NotContains(t, line, "TEMP B-TREE", q.name)
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "z", "zones", "names"} {
+				require.NotEqual(t, "SCAN "+table, line, q.name)
+				require.NotContains(t, line, "SCAN "+table+" ", q.name)
+			}
+			if q.golden {
+				fmt.Fprintf(&golden, "    %s\n", line)
+			}
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/plans.txt", []byte(golden.String()), 0o600))
+	}
+	want, err := os.ReadFile("testdata/plans.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(want), golden.String(), "run with -update if this is meant")
+}
+
+type plannedQuery struct {
+	name, query string
+	args        []any
+	golden      bool // of the combinations of a filter, those that differ
+}
+
+func planned(t *testing.T, b *bench) []plannedQuery {
+	list := []plannedQuery{
+		{"Event", queryEvent, []any{1}, true},
+		{"Question", queryQuestion, []any{1}, true},
+		{"Append, by key", queryByKey, []any{"k"}, true},
+		{"Recent", queryRecent, []any{300}, true},
+		{"Pending", queryPending, []any{0}, true},
+		{"After, events", queryLogEvents, []any{0, 9, 9}, true},
+		{"After, changes", queryLogChanges, []any{0, 9, 9}, true},
+		{"After, the event of an end", queryLogEvent, []any{1}, true},
+		{"FilterOptions, in order", namesInOrder, []any{1, 9}, true},
+		{"FilterOptions, sessions", namesNewest, []any{2, 9}, true},
+		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
+		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
+		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
+		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
+		{"PendingOf", queryPendingOf, []any{1, 1}, true},
+		{"From and To", queryReceived, []any{1}, true},
+		{"Prune, events", queryPrunable, []any{0, 9, 9}, true},
+		{"Prune, questions", queryPrunableQuestions, []any{0, 9, 9, 9}, true},
+		{"Stats, events", queryCountEvents, nil, true},
+		{"Stats, pending", queryCountPending, nil, true},
+		{"Stats, undelivered", queryCountUndelivered, nil, true},
+	}
+	for _, f := range filters() {
+		q, ok, err := b.search(context.Background(), &f)
+		require.NoError(t, err)
+		require.True(t, ok)
+		name := fmt.Sprintf("Find app=%q session=%q type=%q tool=%q status=%q text=%q after=%d", f.App, f.Session, f.Type, f.Tool, f.Status, f.Text, f.After)
+		golden := f.App+f.Tool == "" && (f.Text == "" || f.Session == "")
+		query, args := q.sql(1, 1, 9)
+		list = append(list, plannedQuery{name, query, args, golden})
+		if f.Status == "" && len(q.names) > 0 {
+			query, args = q.zoneSQL(9)
+			list = append(list, plannedQuery{name + ", zones", query, args, golden})
+		}
+	}
+	return list
+}
+
+// filters are every combination of the terms of a filter.
+func filters() (list []Filter) {
+	for i := range 1 << 6 {
+		for _, status := range []string{"", "pending", Undelivered} {
+			f := Filter{Status: status}
+			for bit, set := range []func(){
+				func() { f.App = "app" }, func() { f.Session = "s" }, func() { f.Type = "PreToolUse" },
+				func() { f.Tool = "Bash" }, func() { f.Text = "x" }, func() { f.After = 1 },
+			} {
+				if i&(1<<bit) != 0 {
+					set()
+				}
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func plan(t *testing.T, b *bench, query string, args []any) (lines []string) {
+	t.Helper()
+	rows, err := b.reads.db.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, args...)
+	require.NoError(t, err, query)
+	defer func() { require.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var id, parent, unused int
+		var line string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &line))
+		lines = append(lines, line)
+	}
+	require.NoError(t, rows.Err())
+	return lines
+}

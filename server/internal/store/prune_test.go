@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func TestPruneByAge(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	old := func(n int) {
+		for i := range n {
+			d := draft("app", fmt.Sprint("old", i/100), "Stop", "")
+			d.Chat, d.Key = []byte(`[]`), fmt.Sprint("key", b.Head())
+			b.append(t, d)
+		}
+	}
+	old(300)
+	open := b.append(t, question("old question", time.Time{})).ID
+	answeredID := b.append(t, question("old question", time.Time{})).ID
+	b.answer(t, answeredID)
+	old(300)
+	cut := began.Add(time.Hour)
+	b.clock.advance(2 * time.Hour)
+	young := b.append(t, draft("app", "young", "PreToolUse", "")).ID
+
+	done, err := b.Prune(ctx, Policy{EventsBefore: cut, Batch: 50})
+	require.NoError(t, err)
+	require.Equal(t, Pruned{Events: 600}, done)
+	left, err := b.Find(ctx, Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{open, answeredID, young}, ids(left), "questions stay")
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, stats.Events)
+
+	_, err = b.After(ctx, 100, 10)
+	require.ErrorIs(t, err, ErrPruned)
+	_, err = b.After(ctx, int64(young)-2, 10)
+	require.ErrorIs(t, err, ErrPruned)
+	rows, err := b.After(ctx, int64(young)-1, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+
+	o, err := b.FilterOptions(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"young", "old question"}, o.SessionIDs, "names without events are gone")
+	require.Equal(t, []string{"PermissionRequest", "PreToolUse"}, o.HookEventTypes)
+	d := draft("app", "old1", "Stop", "")
+	d.Key = "key0"
+	r, err := b.Append(ctx, d)
+	require.NoError(t, err)
+	require.False(t, r.Replayed, "a key goes with its event")
+	found, err := b.Find(ctx, Filter{Session: "old1", Type: "Stop"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+
+	b.reopen(t)
+	_, err = b.After(ctx, 100, 10)
+	require.ErrorIs(t, err, ErrPruned, "after a restart, too")
+	done, err = b.Prune(ctx, Policy{EventsBefore: cut})
+	require.NoError(t, err)
+	require.Zero(t, done)
+}
+
+func TestPruneQuestionsWithAllThatIsTheirs(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	id := func() schema.EventID { return b.append(t, question("s", time.Time{})).ID }
+	pending, undelivered, settled, late := id(), id(), id(), id()
+	b.answer(t, undelivered)
+	b.deliver(t, settled, Delivery{AnswerID: "a", State: schema.Acked})
+	b.clock.advance(2 * time.Hour)
+	b.deliver(t, late, Delivery{AnswerID: "a", State: schema.Acked})
+	plain := b.append(t, draft("app", "s", "Stop", "")).ID
+
+	done, err := b.Prune(ctx, Policy{QuestionsBefore: began.Add(time.Hour)})
+	require.NoError(t, err)
+	require.Equal(t, Pruned{Questions: 1, Changes: 1}, done)
+	left, err := b.Find(ctx, Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{pending, undelivered, late, plain}, ids(left))
+	_, err = b.Question(ctx, settled)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+	_, err = b.After(ctx, 5, 10)
+	require.ErrorIs(t, err, ErrPruned, "6 was the end of the pruned question")
+	rows, err := b.After(ctx, 6, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+}
+
+func TestPruneBySize(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	b.append(t, question("s", time.Time{}))
+	b.fill(t, 1000, func(int) *Draft {
+		d := draft("app", "s", "Stop", "")
+		d.Payload = fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", 2000))
+		return d
+	})
+	limit := int64(1 << 20)
+	done, err := b.Prune(ctx, Policy{MaxBytes: limit, Batch: 50})
+	require.NoError(t, err)
+	require.Greater(t, done.Events, int64(400))
+	over, err := b.exceeds(ctx, limit)
+	require.NoError(t, err)
+	require.False(t, over)
+	left, err := b.Find(ctx, Filter{Limit: 1000})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, left[0].ID, "the question stays")
+	require.EqualValues(t, 1001-done.Events, len(left), "the newest stay")
+	require.EqualValues(t, 1001, left[len(left)-1].ID)
+
+	before := size(b.file)
+	b.fill(t, 200, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	require.NoError(t, b.Close())
+	require.Equal(t, before, size(b.file), "free pages are used again")
+	b.open(t)
+	done, err = b.Prune(ctx, Policy{MaxBytes: 1})
+	require.NoError(t, err)
+	require.Positive(t, done.Events)
+	left, err = b.Find(ctx, Filter{Limit: 1000})
+	require.NoError(t, err)
+	require.Len(t, left, 1, "what may not be removed stays, however little is allowed")
+}
+
+func TestPrunedBytesAreOverwritten(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	d := draft("app", "s", "Stop", "")
+	d.Payload = []byte(`{"secret":"correct-horse-battery-staple"}`)
+	b.append(t, d)
+	b.clock.advance(time.Hour)
+	_, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now()})
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	raw, err := os.ReadFile(b.file)
+	require.NoError(t, err)
+	require.NotContains(t, string(raw), "battery-staple")
+}
