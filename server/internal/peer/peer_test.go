@@ -62,7 +62,7 @@ func start(t *testing.T, network string, generations int) []*Process {
 	}
 
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.TrimSuffix(strings.Repeat(addr+",", generations), ","))
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"="+strings.TrimSuffix(strings.Repeat(addr+",", generations), ","))
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
