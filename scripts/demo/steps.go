@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+// begins opens a session with what the person wants.
+func begins(prompt string) step {
+	return func(ctx context.Context, a *agent) error {
+		if err := a.tell(ctx, "SessionStart", "startup", map[string]any{"source": "startup", "model": a.part.model}); err != nil {
+			return err
+		}
+		return a.tell(ctx, "UserPromptSubmit", prompt, map[string]any{"prompt": prompt + "\n"})
+	}
+}
+
+// ends closes it.
+func ends(message string) step {
+	return func(ctx context.Context, a *agent) error {
+		members := map[string]any{"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []any{}}
+		if err := a.tell(ctx, "Stop", message, members); err != nil {
+			return err
+		}
+		if err := a.think(ctx, 2*time.Second); err != nil {
+			return err
+		}
+		return a.tell(ctx, "SessionEnd", "prompt_input_exit", map[string]any{"reason": "prompt_input_exit"})
+	}
+}
+
+// call is a tool call.
+type call struct {
+	tool   string
+	input  map[string]any
+	output any           // what the tool says
+	fails  string        // or how it fails
+	takes  time.Duration // how long it runs; default: a second
+}
+
+func bash(command, description, stdout string) call {
+	return call{
+		tool: "Bash", input: map[string]any{"command": command, "description": description},
+		output: map[string]any{"stdout": stdout, "stderr": "", "interrupted": false, "isImage": false},
+	}
+}
+
+// summary is one local line: Bash: go test ./...
+func (c call) summary() string {
+	for _, key := range []string{"command", "file_path", "pattern", "url"} {
+		if text, ok := c.input[key].(string); ok {
+			line, _, _ := strings.Cut(text, "\n")
+			return c.tool + ": " + line
+		}
+	}
+	return c.tool
+}
+
+// runs does a tool call: before, after, or how it failed.
+func runs(c call) step {
+	return func(ctx context.Context, a *agent) error {
+		takes := max(c.takes, time.Second)
+		members := map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": "toolu_" + strings.ReplaceAll(uuid(), "-", "")[:24]}
+		if err := a.tell(ctx, "PreToolUse", c.summary(), members); err != nil {
+			return err
+		}
+		if err := a.think(ctx, takes); err != nil {
+			return err
+		}
+		members["duration_ms"] = takes.Milliseconds()
+		if c.fails != "" {
+			members["error"], members["is_interrupt"] = c.fails, false
+			return a.tell(ctx, "PostToolUseFailure", c.summary(), members)
+		}
+		members["tool_response"] = c.output
+		return a.tell(ctx, "PostToolUse", c.summary(), members)
+	}
+}
+
+// delegates lets a subagent do some steps.
+func delegates(kind, finding string, steps ...step) step {
+	return func(ctx context.Context, a *agent) error {
+		helper := *a
+		helper.sub = &subagent{id: strings.ReplaceAll(uuid(), "-", "")[:16], kind: kind}
+		if err := helper.tell(ctx, "SubagentStart", kind, nil); err != nil {
+			return err
+		}
+		for _, do := range steps {
+			if err := do(ctx, &helper); err != nil {
+				return err
+			}
+		}
+		return helper.tell(ctx, "SubagentStop", finding, map[string]any{"stop_hook_active": false, "last_assistant_message": finding})
+	}
+}
+
+// together does steps at the same time, as subagents do.
+func together(steps ...step) step {
+	return func(ctx context.Context, a *agent) error {
+		errs := make(chan error, len(steps))
+		for _, do := range steps {
+			go func() { errs <- do(ctx, a) }()
+		}
+		var first error
+		for range steps {
+			if err := <-errs; first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+}
+
+// notifies says that the agent wants attention.
+func notifies(kind, message string) step {
+	return func(ctx context.Context, a *agent) error {
+		return a.tell(ctx, "Notification", message, map[string]any{"message": message, "notification_type": kind})
+	}
+}
+
+// idles does nothing for a while.
+func idles(d time.Duration) step {
+	return func(ctx context.Context, a *agent) error { return a.think(ctx, d) }
+}
+
+// wants asks before it does c. On a no, or nobody there, it does otherwise.
+func wants(c call, r agentclient.Request, otherwise step) step {
+	return func(ctx context.Context, a *agent) error {
+		arguments, err := json.Marshal(c.input)
+		if err != nil {
+			return err
+		}
+		members := map[string]any{"tool_name": c.tool, "tool_input": c.input}
+		if r.Event, err = a.hook("PermissionRequest", members); err != nil {
+			return err
+		}
+		r.Event.Summary = c.summary()
+		editable := r.ToolCall == nil || r.ToolCall.Editable
+		r.ToolCall = &schema.ToolCall{Name: c.tool, Arguments: arguments, ID: "toolu_" + uuid(), Editable: editable}
+		d, err := a.ask(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !d.Approved() {
+			return otherwise(ctx, a)
+		}
+		if err := json.Unmarshal(d.Arguments, &c.input); err != nil {
+			return fmt.Errorf("the edited arguments: %w", err)
+		}
+		return runs(c)(ctx, a)
+	}
+}
+
+// asks asks for a text, a choice or several things, and goes on with the answer.
+func asks(r agentclient.Request, then func(agentclient.Decision) step) step {
+	return func(ctx context.Context, a *agent) error {
+		var err error
+		if r.Event, err = a.hook("DecisionPoint", map[string]any{"question": r.Question}); err != nil {
+			return err
+		}
+		d, err := a.ask(ctx, r)
+		if err != nil {
+			return err
+		}
+		return then(d)(ctx, a)
+	}
+}
+
+// goesOn does the same whatever the answer was.
+func goesOn(next step) func(agentclient.Decision) step {
+	return func(agentclient.Decision) step { return next }
+}
