@@ -229,6 +229,80 @@ func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
 	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
 }
 
+// The first POST was stored but its reply is lost, and ctx ends before the second.
+func TestAQuestionThatMayBeStoredIsWithdrawnToo(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	var posts atomic.Int64
+	c := config{pace: agentclient.Pace{Withdraw: 10 * time.Second}}
+	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != schema.PathEvents || posts.Add(1) > 1 {
+			return false
+		}
+		c.hub.Ingest(&discard{header: http.Header{}}, r)
+		cancel()
+		panic(http.ErrAbortHandler)
+	}
+	b := setup(t, &c)
+	end := b.end(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, schema.Withdrawn, end.Outcome)
+	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+	require.Len(t, b.hub.Events(), 1)
+}
+
+// Once the answer was taken it counts, and nothing is withdrawn any more.
+func TestAnAnswerThatIsThereBeatsAContextThatEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	for n := range 20 {
+		ctx, cancel := context.WithCancel(b.ctx)
+		acks := make(chan string, 2)
+		got := b.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) {
+			q, err := b.hub.Question(b.ctx, int(w.EventID))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for range cap(acks) { // Ask is held here: only the repeat is acknowledged yet
+				go func() {
+					ack, err := q.Dial(b.ctx, q.Frame(yes()))
+					if err != nil {
+						t.Error(err)
+					}
+					acks <- ack.Result
+				}()
+			}
+			if first := <-acks; first != schema.AckDuplicate {
+				t.Errorf("acknowledged as %s before the hand-over", first)
+			}
+			cancel()
+		}})
+		end := b.end(t, got)
+		require.NoError(t, end.err)
+		require.True(t, end.Approved())
+		require.Equal(t, schema.AckAccepted, <-acks)
+		require.Empty(t, b.question(t, n+1).Withdrawal)
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	var elsewhere fakehub.Hub
+	require.NoError(t, elsewhere.Start())
+	defer elsewhere.Stop()
+	b := setup(t, &config{
+		opts: agentclient.Options{UnreachableAfter: time.Millisecond},
+		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, elsewhere.URL()+r.URL.Path, http.StatusTemporaryRedirect)
+			return true
+		}},
+	})
+	_, err := b.client.Send(b.ctx, schema.Event{HookEventType: "Stop"})
+	require.ErrorIs(t, err, agentclient.ErrUnreachable)
+	require.Empty(t, elsewhere.Events())
+}
+
 func TestAHubThatHangsDoesNotHoldUpAnEndedContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,8 +233,10 @@ func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
 	// Ask can't return before Waiting has: so there must be no acknowledgement yet.
-	hold, release := make(chan struct{}), make(chan struct{})
-	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(hold); <-release }})
+	hold, released := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(hold); <-released }})
 	q := b.question(t, 1)
 	<-hold
 	conn := b.dial(t, q)
@@ -248,7 +251,7 @@ func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
 		require.FailNow(t, "acknowledged before the caller had the answer")
 	case <-time.After(50 * time.Millisecond):
 	}
-	close(release)
+	release()
 	require.True(t, b.end(t, got).Approved())
 	require.NoError(t, <-acked)
 }

@@ -94,7 +94,10 @@ func TestTheReferenceServerOfVersion1(t *testing.T) {
 			agentclient.Decision{Outcome: schema.Approve},
 		},
 	} {
+		known := make(chan struct{})
+		test.ask.Waiting = func(agentclient.Waiting) { close(known) }
 		got := r.ask(r.ctx, test.ask)
+		<-known
 		r.click(t, n+1, test.answer)
 		end := r.end(t, got)
 		require.NoError(t, end.err)

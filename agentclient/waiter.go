@@ -72,6 +72,9 @@ func (w *waiter) offer(m message, bad error) (result string) {
 	if bad == nil && w.strangerLocked(m) {
 		return schema.AckMismatch
 	}
+	if id, _ := m.event(); w.id == 0 && m.AnswerID != "" {
+		w.id = id // the answer was faster than the POST's own reply
+	}
 	var d Decision
 	if bad == nil {
 		d, bad = decide(w.question, m)
@@ -82,9 +85,6 @@ func (w *waiter) offer(m message, bad error) (result string) {
 		return schema.AckMismatch
 	}
 	w.answerID = m.AnswerID
-	if id, _ := m.event(); w.id == 0 {
-		w.id = id // the answer was faster than the POST's own reply
-	}
 	w.settleLocked(d, nil)
 	return schema.AckAccepted
 }
