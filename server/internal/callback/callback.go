@@ -72,7 +72,7 @@ type Dispatcher struct {
 	mu       sync.Mutex
 	ctx      context.Context             //nolint:containedctx // of Run: nil before, ended after
 	queue    []schema.EventID            // to be tried, the oldest first
-	known    map[schema.EventID]bool     // queued, parked or being tried
+	known    map[schema.EventID]stage    // what is in our hands
 	running  int                         // goroutines of work
 	starved  bool                        // more may be due than there was room for
 	busy     map[string]int              // :: listener → attempts under way
@@ -80,6 +80,15 @@ type Dispatcher struct {
 	refusals map[schema.EventID]refusal
 	workers  sync.WaitGroup
 }
+
+// stage is where a delivery is that was dispatched.
+type stage int
+
+const (
+	waiting stage = iota // in the queue, or parked
+	trying
+	again // it fell due once more while the last attempt was being wound up
+)
 
 // refusal counts how often one address refused one answer.
 type refusal struct {
@@ -107,7 +116,7 @@ func New(cfg Config) *Dispatcher {
 		jitter:   func() float64 { return 0.8 + 0.4*rand.Float64() }, //nolint:gosec // spreads retries
 		after:    time.After,
 		wake:     make(chan struct{}, 1),
-		known:    map[schema.EventID]bool{},
+		known:    map[schema.EventID]stage{},
 		busy:     map[string]int{},
 		parked:   map[string][]schema.EventID{},
 		refusals: map[schema.EventID]refusal{},
@@ -125,9 +134,12 @@ func (d *Dispatcher) Dispatch(id schema.EventID) {
 }
 
 func (d *Dispatcher) enqueueLocked(id schema.EventID) {
-	if !d.known[id] {
-		d.known[id] = true
+	switch at, ok := d.known[id]; {
+	case !ok:
+		d.known[id] = waiting
 		d.queue = append(d.queue, id)
+	case at == trying:
+		d.known[id] = again
 	}
 }
 
@@ -136,6 +148,7 @@ func (d *Dispatcher) pumpLocked() {
 	for d.ctx != nil && d.ctx.Err() == nil && d.running < d.Workers && len(d.queue) > 0 {
 		id := d.queue[0]
 		d.queue = d.queue[1:]
+		d.known[id] = trying
 		d.running++
 		d.workers.Go(func() { d.work(d.ctx, id) })
 	}
@@ -216,7 +229,12 @@ func (d *Dispatcher) work(ctx context.Context, id schema.EventID) {
 	}
 	d.mu.Lock()
 	d.running--
-	if !parked {
+	switch at := d.known[id]; {
+	case parked: // whoever makes room for it may be working on it already
+	case at == again:
+		d.known[id] = waiting
+		d.queue = append(d.queue, id)
+	default:
 		delete(d.known, id)
 	}
 	d.pumpLocked()
@@ -234,6 +252,7 @@ func (d *Dispatcher) enter(listener string, id schema.EventID) bool {
 	defer d.mu.Unlock()
 	if d.busy[listener] >= perListener {
 		d.parked[listener] = append(d.parked[listener], id)
+		d.known[id] = waiting
 		return false
 	}
 	d.busy[listener]++

@@ -40,22 +40,9 @@ type line struct {
 func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*line, outcome) {
 	ctx, cancel := context.WithTimeout(ctx, d.timing.dial)
 	defer cancel()
-	var raw net.Conn
-	// A client of its own for every dial: nothing is shared, nothing is kept.
+	hands := &handshaker{targets: d.Targets, to: to}
 	client := &http.Client{
-		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, err := d.Targets.connect(ctx, to)
-				if err == nil {
-					raw = conn
-				}
-				return conn, err
-			},
-			DisableKeepAlives:      true,
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: 16 << 10,
-			TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
-		},
+		Transport:     hands,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	challenge := rand.Text()
@@ -68,7 +55,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 		return nil, d.dialFailed(err, resp, to)
 	}
 	l := &line{
-		ws: ws, raw: raw, host: to.hostPort(), answerID: q.Delivery.AnswerID,
+		ws: ws, raw: hands.conn, host: to.hostPort(), answerID: q.Delivery.AnswerID,
 		acks: make(chan schema.Ack, 1), done: make(chan struct{}),
 	}
 	ws.SetReadLimit(maxReply)
