@@ -35,7 +35,8 @@ type Hub struct {
 
 	mu     sync.Mutex
 	events []*Question
-	asked  chan struct{} // replaced and closed when events grows
+	keys   map[string]*Question // :: idempotency key → its event
+	asked  chan struct{}        // replaced and closed when events grows
 }
 
 // Question is one stored event, and its way to the answer.
@@ -54,7 +55,7 @@ type Question struct {
 // Start listens, on the same port as before after a Stop.
 func (h *Hub) Start() error {
 	if h.address == "" {
-		h.address, h.asked = "127.0.0.1:0", make(chan struct{})
+		h.address, h.asked, h.keys = "127.0.0.1:0", make(chan struct{}), map[string]*Question{}
 	}
 	socket, err := net.Listen("tcp", h.address)
 	if err != nil {
@@ -136,15 +137,13 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 func (h *Hub) store(e schema.Event) schema.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, q := range h.events {
-		if e.IdempotencyKey != "" && q.IdempotencyKey == e.IdempotencyKey {
-			q.target = e.HumanInTheLoop
-			again := q.Event
-			if q.answer != nil {
-				again.HumanInTheLoopStatus = &schema.Status{Status: schema.Responded}
-			}
-			return again
+	if q := h.keys[e.IdempotencyKey]; q != nil {
+		q.target = e.HumanInTheLoop
+		again := q.Event
+		if q.answer != nil {
+			again.HumanInTheLoopStatus = &schema.Status{Status: schema.Responded}
 		}
+		return again
 	}
 	e.ID = schema.EventID(len(h.events) + 1)
 	e.UID = "uid-" + e.ID.String()
@@ -155,6 +154,9 @@ func (h *Hub) store(e schema.Event) schema.Event {
 	}
 	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, settled: make(chan struct{})}
 	h.events = append(h.events, q)
+	if e.IdempotencyKey != "" {
+		h.keys[e.IdempotencyKey] = q
+	}
 	close(h.asked)
 	h.asked = make(chan struct{})
 	return e
