@@ -96,7 +96,7 @@ func (f *asset) pack() {
 // page answers whatever is not one of the protocol's routes: a file of the
 // dashboard, or the dashboard itself for an address that is one of its screens.
 func (s *Server) page(c *fiber.Ctx) error {
-	if methods := isAPI(c.Path()); methods != nil {
+	if methods := isAPI(c.Path()); methods != nil && !wantsPage(c) {
 		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
 		return schema.ErrMethod
 	}

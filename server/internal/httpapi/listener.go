@@ -172,6 +172,7 @@ type conns struct {
 	mu   sync.Mutex
 	open map[*conn]struct{}
 	idle chan struct{} // closed when the last one is gone; nil: nobody waits
+	last bool          // no new ones are wanted
 }
 
 func (s *conns) add(c *conn) {
@@ -181,6 +182,9 @@ func (s *conns) add(c *conn) {
 		s.open = map[*conn]struct{}{}
 	}
 	s.open[c] = struct{}{}
+	if s.last {
+		_ = c.Conn.Close() // the server sees it end, and closes c
+	}
 }
 
 func (s *conns) remove(c *conn) {
@@ -220,8 +224,12 @@ func (s *conns) wait(ctx context.Context) error {
 }
 
 // closeUnused closes the connections that a browser opened in advance and never
-// used; the HTTP server would wait for their first request.
+// used, and all that are still to come; the HTTP server would wait for their first
+// request.
 func (s *conns) closeUnused() {
+	s.mu.Lock()
+	s.last = true
+	s.mu.Unlock()
 	s.each(func(c *conn) {
 		c.mu.Lock()
 		unused := !c.used

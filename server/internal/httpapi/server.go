@@ -133,6 +133,8 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 
 // Serve answers connections of ln until Shutdown, which closes it.
 func (s *Server) Serve(ln net.Listener) error {
+	// fasthttp forgets a Shutdown that came before Serve.
+	context.AfterFunc(s.stopping, func() { _ = ln.Close() })
 	return s.app.Listener(&listener{Listener: ln, conns: &s.conns})
 }
 

@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// pipes is a listener whose connections have no buffer at all: a write returns when
+// the peer has read it.
+type pipes struct {
+	accept chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accept:
+		return c, nil
+	case <-p.closed:
+		return nil, io.EOF
+	}
+}
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+// pipe is one end of such a connection, with addresses.
+type pipe struct{ net.Conn }
+
+func (pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+func (pipe) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9999} }
+
+// TestNobodyIsDialledBeforeItsPostWasAnswered: the agent of version 1 blocks in its
+// POST; a call before the answer has left would find nobody listening.
+func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, c net.Conn){
+		"it reads slowly": func(t *testing.T, c net.Conn) {
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			require.Equal(t, 200, resp.StatusCode)
+		},
+		"it dies": func(t *testing.T, c net.Conn) { require.NoError(t, c.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			ln := &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}
+			served := make(chan error, 1)
+			go func() { served <- r.Serve(ln) }()
+			agent, server := net.Pipe()
+			ln.accept <- pipe{server}
+			for n, body := range []string{event(1), event(2, permission)} { // the second on a used connection
+				_, err := fmt.Fprintf(agent, "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				require.NoError(t, err)
+				if n == 0 {
+					resp, err := http.ReadResponse(bufio.NewReader(agent), nil)
+					require.NoError(t, err)
+					_, _ = io.Copy(io.Discard, resp.Body)
+				}
+			}
+			id := schema.EventID(2)
+			require.Eventually(t, func() bool { return r.store.Head() == int64(id) }, patience, time.Millisecond)
+			r.respond(id) // a person is quicker than the agent reads
+
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, r.Hub.AwaitPosted(ctx, id), context.DeadlineExceeded, "the agent has not read its 200")
+			end(t, agent)
+			ctx, cancel = context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			start := time.Now()
+			require.NoError(t, r.Hub.AwaitPosted(ctx, id))
+			require.Less(t, time.Since(start), 5*time.Second)
+			_ = agent.Close()
+			r.shutdown()
+			require.NoError(t, <-served)
+		})
+	}
+}
+
+// TestAnAbandonedPullEnds: an agent that died while it waited for its answer must
+// not count as having it.
+func TestAnAbandonedPullEnds(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, permission))
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(c, "GET %s?wait=60 HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
+		schema.At(schema.PathResponse, asked.ID), r.addr, schema.SecretHeader, asked.RequestSecret)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_connections 2\n") }, patience, time.Millisecond)
+	require.NoError(t, c.Close())
+	require.Eventually(t, func() bool {
+		return strings.Contains(r.metrics(), `route="/events/:id/response",status="204"} 1`)
+	}, patience, time.Millisecond, "the handler has ended")
+	r.respond(asked.ID)
+	q, err := r.store.Question(t.Context(), asked.ID)
+	require.NoError(t, err)
+	require.NotEqual(t, schema.Pulled, q.Delivery.State)
+}
+
+// TestAPullOnAKeptConnection: reading ahead for the peer's end must not eat what the
+// peer sends next.
+func TestAPullOnAKeptConnection(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
+	asked := r.post(event(1, permission))
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	replies := bufio.NewReader(c)
+	read := func() int {
+		resp, err := http.ReadResponse(replies, nil)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	pull := fmt.Sprintf("GET %s?wait=1 HTTP/1.1\r\nHost: %s\r\n\r\n", schema.At(schema.PathResponse, asked.ID), r.addr)
+	health := fmt.Sprintf("GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", r.addr)
+	_, err = io.WriteString(c, pull)
+	require.NoError(t, err)
+	require.Equal(t, 204, read(), "it waited longer than a request may take to arrive")
+	_, err = io.WriteString(c, health)
+	require.NoError(t, err)
+	require.Equal(t, 200, read())
+	_, err = io.WriteString(c, pull)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.conns.count() >= 1 }, patience, time.Millisecond)
+	_, err = io.WriteString(c, health) // before the pull is answered
+	require.NoError(t, err)
+	require.Equal(t, 204, read())
+	require.Equal(t, 200, read())
+}
+
+func TestAStoppingHubAnswersItsPulls(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, permission))
+	status := make(chan int, 1)
+	go func() {
+		resp, err := http.Get("http://" + r.addr + schema.At(schema.PathResponse, asked.ID) + "?wait=60") //nolint:noctx // the server stops
+		if err != nil {
+			status <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_connections 2\n") }, patience, time.Millisecond)
+	start := time.Now()
+	r.shutdown()
+	require.Contains(t, []int{204, 503}, <-status)
+	require.Less(t, time.Since(start), 4*time.Second)
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// fasthttp keeps these two for the life of the process.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	)
+}
+
+// rig is a server on a free port, over a real hub and a real database.
+type rig struct {
+	*Server
+	t          *testing.T
+	store      *store.Store
+	addr       string // 127.0.0.1:port
+	port       string
+	client     *http.Client
+	dispatched chan schema.EventID
+	log        *syncBuffer
+	stopOnce   sync.Once
+}
+
+const page = "<!doctype html><title>Hookback</title>"
+
+func setup(t *testing.T, options ...func(*Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
+	require.NoError(t, err)
+	r.store = db
+	h := hub.New(hub.Config{
+		Store: db, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",
+		Dispatch: func(id schema.EventID) { r.dispatched <- id },
+	})
+	cfg := Config{
+		Hub: h, Stats: db.Stats, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Assets: fstest.MapFS{
+			"index.html":       {Data: []byte(page)},
+			"assets/app-1.js":  {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)},
+			"assets/dot-2.png": {Data: []byte("not really a picture")},
+			".sources":         {Data: []byte("abc")},
+		},
+	}
+	for _, o := range options {
+		o(&cfg)
+	}
+	r.Server = New(cfg)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r.addr = ln.Addr().String()
+	_, r.port, _ = net.SplitHostPort(r.addr)
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(ln) }()
+	transport := &http.Transport{}
+	r.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		r.shutdown()
+		require.NoError(t, <-served)
+		require.NoError(t, db.Close())
+	})
+	return r
+}
+
+func (r *rig) shutdown() {
+	r.stopOnce.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = r.Shutdown(ctx)
+	})
+}
+
+// syncBuffer is a log that tests read while it is written.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func event(n int, members ...string) string {
+	return fmt.Sprintf(`{"source_app":"demo","session_id":"s1","hook_event_type":"PreToolUse","payload":{"n":%d}%s}`,
+		n, strings.Join(append([]string{""}, members...), ","))
+}
+
+const permission = `"humanInTheLoop":{"question":"May I?","type":"permission"}`
+
+func (r *rig) do(method, path, body string, headers ...string) (*http.Response, []byte) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://"+r.addr+path, strings.NewReader(body))
+	require.NoError(r.t, err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+			continue
+		}
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	resp, err := r.client.Do(req)
+	require.NoError(r.t, err)
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(r.t, err)
+	return resp, b
+}
+
+// post stores an event and returns it.
+func (r *rig) post(body string) schema.Event {
+	r.t.Helper()
+	resp, b := r.do("POST", schema.PathEvents, body, "Content-Type", "application/json")
+	require.Equal(r.t, 200, resp.StatusCode, string(b))
+	var e schema.Event
+	require.NoError(r.t, json.Unmarshal(b, &e))
+	return e
+}
+
+// problem is the problem document of a response, which must be one.
+func (r *rig) problem(resp *http.Response, body []byte) schema.Problem {
+	r.t.Helper()
+	require.Equal(r.t, schema.ProblemMediaType, resp.Header.Get("Content-Type"), string(body))
+	var p schema.Problem
+	require.NoError(r.t, json.Unmarshal(body, &p), string(body))
+	require.Equal(r.t, resp.StatusCode, p.Status)
+	require.NotEmpty(r.t, p.Code)
+	require.Equal(r.t, p.Detail, p.Error)
+	return p
+}
+
+// raw sends bytes as they are and reads one response.
+func (r *rig) raw(request string) (*http.Response, []byte) {
+	r.t.Helper()
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(r.t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(r.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	_, _ = io.WriteString(c, request) // the server may hang up in the middle
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(r.t, err)
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, nil
+	}
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(r.t, err)
+	return resp, b
+}

@@ -1,0 +1,279 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// TestRoutesAreTheContracts holds Fiber's routes against schema.Routes.
+func TestRoutesAreTheContracts(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	var have, want []string
+	for _, route := range r.app.GetRoutes(true) {
+		if route.Method != "HEAD" {
+			have = append(have, route.Method+" "+route.Path)
+		}
+	}
+	for _, route := range schema.Routes {
+		want = append(want, route.Method+" "+route.Path)
+	}
+	require.ElementsMatch(t, want, have)
+	require.Len(t, r.handlers(), len(schema.Routes))
+}
+
+func TestWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		code, allow  string
+	}{
+		{"GET", "/nowhere", 404, "no_route", ""},
+		{"POST", "/nowhere", 404, "no_route", ""},
+		{"GET", "/events/", 404, "no_route", ""},
+		{"GET", "/events/12/nothing", 404, "no_route", ""},
+		{"GET", "/assets/missing.js", 404, "no_route", ""},
+		{"GET", "/.sources", 404, "no_route", ""},
+		{"GET", "/assets/../index.html/..", 404, "no_route", ""},
+		{"DELETE", "/events", 405, "method_not_allowed", "GET, HEAD, POST"},
+		{"PUT", "/events/12", 405, "method_not_allowed", "GET, HEAD"},
+		{"GET", "/events/12/respond", 405, "method_not_allowed", "POST"},
+		{"POST", "/stream", 405, "method_not_allowed", "GET, HEAD"},
+		{"POST", "/", 405, "method_not_allowed", "GET, HEAD"},
+		{"OPTIONS", "/events", 405, "method_not_allowed", "GET, HEAD, POST"},
+		{"GET", "/events/12", 404, "not_found", ""},
+		{"GET", "/events/none", 404, "not_found", ""},
+		{"GET", "/events/-1", 404, "not_found", ""},
+		{"GET", "/events/99999999999999999999", 404, "not_found", ""},
+		{"POST", "/events/12/respond", 404, "not_found", ""},
+	} {
+		body := ""
+		if strings.HasSuffix(c.path, "respond") {
+			body = `{"permission":true}`
+		}
+		resp, b := r.do(c.method, c.path, body)
+		require.Equal(t, c.status, resp.StatusCode, "%s %s: %s", c.method, c.path, b)
+		p := r.problem(resp, b)
+		require.Equal(t, c.code, p.Code, "%s %s", c.method, c.path)
+		require.Equal(t, c.allow, resp.Header.Get("Allow"), "%s %s", c.method, c.path)
+	}
+}
+
+func TestQueriesAreChecked(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for query, field := range map[string]string{
+		"/events/recent?limit=0": "limit", "/events/recent?limit=1001": "limit", "/events/recent?limit=ten": "limit",
+		"/events?status=open": "status", "/events?from=yesterday": "from", "/events?to=-1": "to",
+		"/events?before=x": "before", "/events?after=1.5": "after", "/events?limit=0": "limit",
+		"/events/1/response?wait=61": "wait",
+	} {
+		resp, b := r.do("GET", query, "")
+		require.Equal(t, 400, resp.StatusCode, query)
+		require.Equal(t, field, r.problem(resp, b).Field, query)
+	}
+}
+
+// TestVerbs is the way of a question through every route, as version 1 clients see it.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	plain := r.post(event(1, `"tool_name":"Bash"`))
+	asked := r.post(event(2, permission))
+	require.Equal(t, schema.Pending, asked.HumanInTheLoopStatus.Status)
+	require.NotEmpty(t, asked.RequestSecret)
+
+	get := func(path string, into any) {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 200, resp.StatusCode, "%s: %s", path, b)
+		require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+		require.NoError(t, json.Unmarshal(b, into), "%s: %s", path, b)
+	}
+	var list []schema.Event
+	get("/events/recent?limit=1", &list)
+	require.Len(t, list, 1)
+	require.Equal(t, asked.ID, list[0].ID)
+	require.Empty(t, list[0].RequestSecret, "only the poster is told")
+	get("/events?tool_name=Bash", &list)
+	require.Len(t, list, 1)
+	require.Equal(t, plain.ID, list[0].ID)
+	get("/events?status=pending&limit=10", &list)
+	require.Len(t, list, 1)
+	var options schema.FilterOptions
+	get("/events/filter-options", &options)
+	require.Equal(t, []string{"demo"}, options.SourceApps)
+	require.Equal(t, []string{"Bash"}, options.ToolNames)
+	var e schema.Event
+	get(schema.At(schema.PathEvent, plain.ID), &e)
+	require.JSONEq(t, `{"n":1}`, string(e.Payload))
+
+	response := schema.At(schema.PathResponse, asked.ID)
+	resp, _ := r.do("GET", response, "")
+	require.Equal(t, 204, resp.StatusCode)
+	resp, b := r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"choice":"yes"}`)
+	require.Equal(t, 422, resp.StatusCode)
+	require.Equal(t, "wrong_answer", r.problem(resp, b).Code)
+	r.respond(asked.ID)
+	resp, b = r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"permission":false}`)
+	require.Equal(t, 409, resp.StatusCode)
+	require.Equal(t, schema.Responded, r.problem(resp, b).HumanInTheLoopStatus.Status)
+	var answer schema.Answer
+	resp, b = r.do("GET", response, "", schema.SecretHeader, asked.RequestSecret)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	require.NoError(t, json.Unmarshal(b, &answer))
+	require.True(t, *answer.Permission)
+	resp, b = r.do("GET", response, "", schema.SecretHeader, "wrong")
+	require.Equal(t, 403, resp.StatusCode, string(b))
+
+	again := r.post(event(3, permission))
+	resp, b = r.do("POST", schema.At(schema.PathCancel, again.ID), `{"reason":"changed my mind"}`)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	resp, b = r.do("POST", schema.PathBatch, "["+event(4)+","+event(5, permission)+",{}]", "Content-Type", "application/json")
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	var results []schema.BatchResult
+	require.NoError(t, json.Unmarshal(b, &results))
+	require.Len(t, results, 3)
+	require.NotNil(t, results[2].Problem)
+}
+
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, path := range []string{schema.PathHealth, schema.PathReady} {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 200, resp.StatusCode)
+		require.JSONEq(t, `{"status":"ok","version":"test"}`, string(b))
+	}
+	resp, b := r.do("GET", schema.PathOpenAPI, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Contains(t, string(b), "3.1.0")
+	resp, b = r.do("HEAD", schema.PathHealth, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Empty(t, b)
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ctx, stop := context.WithCancel(context.Background())
+	tallied := make(chan error, 1)
+	go func() { tallied <- r.Metrics.Tally(ctx, r.Hub) }()
+	require.Eventually(t, func() bool {
+		r.post(event(1))
+		return !strings.Contains(r.metrics(), "hookback_events_total 0\n")
+	}, patience, time.Millisecond)
+	asked := r.post(event(2, permission))
+	r.respond(asked.ID)
+	r.do("GET", "/events/12345678", "")
+	require.Eventually(t, func() bool {
+		m := r.metrics()
+		for _, want := range []string{
+			`hookback_questions_total{outcome="approve"} 1`,
+			`hookback_http_requests_total{method="POST",route="/events/:id/respond",status="200"} 1`,
+			`hookback_http_requests_total{method="GET",route="/events/:id",status="404"} 1`,
+			`hookback_questions_pending 0`, `hookback_streams 0`, `go_goroutines`,
+		} {
+			if !strings.Contains(m, want) {
+				return false
+			}
+		}
+		return true
+	}, patience, 5*time.Millisecond)
+	stop()
+	require.NoError(t, <-tallied)
+}
+
+// TestTheLogIsDiscreet: what an event, a query or an address holds is not logged.
+func TestTheLogIsDiscreet(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, `"summary":"hush"`, `"humanInTheLoop":{"question":"hush?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:1/hush"}`))
+	r.do("GET", "/events?q=hush", "")
+	r.do("GET", "/hush", "", "Cookie", "hush")
+	r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"permission":true,"reason":"hush"}`)
+	require.Contains(t, r.log.String(), "route=/events/:id/respond")
+	require.NotContains(t, r.log.String(), "hush")
+}
+
+func TestDashboardFiles(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	<-r.assets.ready
+	resp, b := r.do("GET", "/", "", "Accept-Encoding", "identity")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Equal(t, page, string(b))
+	require.Equal(t, "no-cache", resp.Header.Get("Cache-Control"))
+	require.Equal(t, "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
+	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	etag := resp.Header.Get("ETag")
+	resp, b = r.do("GET", "/", "", "If-None-Match", etag, "Accept-Encoding", "identity")
+	require.Equal(t, 304, resp.StatusCode)
+	require.Empty(t, b)
+
+	for _, path := range []string{"/inbox/12", "/stream", "/sessions/demo/s1", "/r/7", "/setup"} {
+		resp, b = r.do("GET", path, "", "Accept", "text/html,application/xhtml+xml", "Accept-Encoding", "identity")
+		require.Equal(t, 200, resp.StatusCode, path)
+		require.Equal(t, page, string(b), path)
+	}
+	const js = "/assets/app-1.js"
+	_, plain := r.do("GET", js, "", "Accept-Encoding", "identity")
+	tags := map[string]bool{}
+	for encoding, unpack := range map[string]func(io.Reader) io.Reader{
+		"br":   func(rd io.Reader) io.Reader { return brotli.NewReader(rd) },
+		"gzip": func(rd io.Reader) io.Reader { z, err := gzip.NewReader(rd); require.NoError(t, err); return z },
+	} {
+		resp, b = r.do("GET", js, "", "Accept-Encoding", encoding+";q=0.8, identity;q=0.1")
+		require.Equal(t, encoding, resp.Header.Get("Content-Encoding"))
+		require.Equal(t, "Accept-Encoding", resp.Header.Get("Vary"))
+		require.Equal(t, "public, max-age=31536000, immutable", resp.Header.Get("Cache-Control"))
+		require.Less(t, len(b), len(plain)/10)
+		unpacked, err := io.ReadAll(unpack(bytes.NewReader(b)))
+		require.NoError(t, err)
+		require.Equal(t, plain, unpacked)
+		tags[resp.Header.Get("ETag")] = true
+	}
+	require.Len(t, tags, 2, "each encoding is a representation of its own")
+	resp, _ = r.do("GET", "/assets/dot-2.png", "", "Accept-Encoding", "br")
+	require.Empty(t, resp.Header.Get("Content-Encoding"), "what compression makes bigger stays as it is")
+	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
+	resp, b = r.do("HEAD", js, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Empty(t, b)
+}
+
+func TestProblemsComeBackAsTheErrorsTheyWere(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, permission))
+	plain := r.post(event(2))
+	r.respond(asked.ID)
+	for _, c := range []struct {
+		path, body string
+		want       error
+	}{
+		{"/events", `{"source_app":"a"}`, schema.ErrInvalid},
+		{"/events", `nonsense`, schema.ErrInvalid},
+		{"/events/99/respond", `{"permission":true}`, schema.ErrNotFound},
+		{schema.At(schema.PathRespond, plain.ID), `{"permission":true}`, schema.ErrNoQuestion},
+		{schema.At(schema.PathRespond, asked.ID), `{"permission":false}`, schema.ErrDecided},
+		{schema.At(schema.PathRespond, asked.ID), `{"permission":1}`, schema.ErrWrongAnswer},
+		{"/nowhere", ``, schema.ErrNoRoute},
+	} {
+		resp, b := r.do("POST", c.path, c.body)
+		require.ErrorIs(t, r.problem(resp, b).Err(), c.want, "%s %s: %s", c.path, c.body, b)
+	}
+}

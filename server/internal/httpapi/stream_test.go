@@ -1,0 +1,424 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// socket is a page on /stream.
+type socket struct {
+	t       *testing.T
+	ws      *websocket.Conn
+	waiting []schema.Frame // of a joined message
+}
+
+func dial(r *rig, path string) *socket {
+	r.t.Helper()
+	ws, resp, err := websocket.Dial(r.t.Context(), "ws://"+r.addr+path, nil)
+	require.NoError(r.t, err)
+	require.Empty(r.t, resp.Header.Get("Sec-WebSocket-Extensions"), "compression costs memory and is a bomb's way in")
+	ws.SetReadLimit(16 << 20)
+	r.t.Cleanup(func() { _ = ws.CloseNow() })
+	return &socket{t: r.t, ws: ws}
+}
+
+const patience = 20 * time.Second
+
+// read returns the next frame, out of its message when several came joined.
+func (s *socket) read() (schema.Frame, error) {
+	if len(s.waiting) == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_, b, err := s.ws.Read(ctx)
+		if err != nil {
+			return schema.Frame{}, err
+		}
+		if b[0] == '[' {
+			err = json.Unmarshal(b, &s.waiting)
+		} else {
+			s.waiting = make([]schema.Frame, 1)
+			err = json.Unmarshal(b, &s.waiting[0])
+		}
+		if err != nil {
+			return schema.Frame{}, fmt.Errorf("%w: %s", err, b)
+		}
+	}
+	f := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	return f, nil
+}
+
+func (s *socket) next() schema.Frame {
+	s.t.Helper()
+	f, err := s.read()
+	require.NoError(s.t, err)
+	return f
+}
+
+func (s *socket) event() schema.Event {
+	s.t.Helper()
+	f := s.next()
+	require.Equal(s.t, schema.EventFrame, f.Type)
+	var e schema.Event
+	require.NoError(s.t, json.Unmarshal(f.Data, &e))
+	return e
+}
+
+func (s *socket) hello() schema.Hello {
+	s.t.Helper()
+	f := s.next()
+	require.Equal(s.t, schema.HelloFrame, f.Type)
+	var h schema.Hello
+	require.NoError(s.t, json.Unmarshal(f.Data, &h))
+	return h
+}
+
+// closed is the code the server closed with.
+func (s *socket) closed() websocket.StatusCode {
+	s.t.Helper()
+	for {
+		if _, err := s.read(); err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+func (r *rig) respond(id schema.EventID) {
+	r.t.Helper()
+	resp, b := r.do("POST", schema.At(schema.PathRespond, id), `{"permission":true}`, "Content-Type", "application/json")
+	require.Equal(r.t, 200, resp.StatusCode, string(b))
+}
+
+// TestVersion1Stream: a first message with all that waits, and then exactly two
+// frames for each question, at its beginning and at its end.
+func TestVersion1Stream(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	old := r.post(event(1, permission))
+	for n := range 320 {
+		r.post(event(n + 2))
+	}
+	s := dial(r, "/stream")
+	first := s.next()
+	require.Equal(t, schema.Initial, first.Type)
+	var events []schema.Event
+	require.NoError(t, json.Unmarshal(first.Data, &events))
+	require.Len(t, events, schema.RecentLimit)
+	require.Equal(t, old.ID, events[0].ID, "the pending question is among them, however old")
+	require.Equal(t, schema.EventID(321), events[299].ID)
+
+	asked := r.post(event(400, permission))
+	created := s.event()
+	require.Equal(t, asked.ID, created.ID)
+	require.Equal(t, schema.Pending, created.HumanInTheLoopStatus.Status)
+	r.respond(asked.ID)
+	ended := s.event()
+	require.Equal(t, asked.ID, ended.ID)
+	require.Equal(t, created.Timestamp, ended.Timestamp)
+	require.Equal(t, schema.Responded, ended.HumanInTheLoopStatus.Status)
+	require.JSONEq(t, `{"n":400}`, string(ended.Payload))
+	last := r.post(event(401))
+	require.Equal(t, last.ID, s.event().ID, "nothing in between")
+}
+
+func TestVersion2Stream(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.post(event(1))
+	s := dial(r, "/stream?v=2")
+	hello := s.hello()
+	require.Equal(t, int64(1), hello.Seq)
+	require.Equal(t, r.store.HubID(), hello.HubID)
+	require.Equal(t, "test", hello.Version)
+
+	asked := r.post(event(2, permission))
+	f := s.next()
+	require.Equal(t, schema.EventFrame, f.Type)
+	require.Equal(t, int64(2), f.Seq)
+	r.respond(asked.ID)
+	f = s.next()
+	require.Equal(t, schema.StatusFrame, f.Type)
+	require.Equal(t, int64(3), f.Seq)
+	var change schema.StatusChange
+	require.NoError(t, json.Unmarshal(f.Data, &change))
+	require.Equal(t, asked.ID, change.ID)
+	require.Equal(t, schema.Responded, change.HumanInTheLoopStatus.Status)
+
+	// Away and back: nothing is missed, nothing repeated.
+	back := dial(r, "/stream?v=2&after=1&hub="+hello.HubID)
+	back.hello()
+	require.Equal(t, int64(2), back.next().Seq)
+	require.Equal(t, int64(3), back.next().Seq)
+	r.post(event(3))
+	require.Equal(t, int64(4), back.next().Seq)
+}
+
+func TestACursorOfAnotherHistoryResyncs(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.post(event(1))
+	for _, query := range []string{"after=1&hub=another", "after=99&hub=" + r.store.HubID(), "after=99"} {
+		s := dial(r, "/stream?v=2&"+query)
+		s.hello()
+		f := s.next()
+		require.Equal(t, schema.Resync, f.Type, query)
+		var h schema.Hello
+		require.NoError(t, json.Unmarshal(f.Data, &h))
+		e := r.post(event(2))
+		require.Equal(t, int64(e.ID), s.next().Seq, "it goes on from the present")
+		require.Equal(t, int64(e.ID)-1, h.Seq)
+	}
+	for _, query := range []string{"v=3", "v=2&after=-1", "v=2&after=x"} {
+		resp, body := r.raw("GET /stream?" + query + " HTTP/1.1\r\nHost: " + r.addr + "\r\n" + strings.Join(upgrade, "\r\n") + "\r\n\r\n")
+		require.Equal(t, 400, resp.StatusCode)
+		require.NotEmpty(t, r.problem(resp, body).Field)
+	}
+	resp, body := r.do("GET", "/stream", "")
+	require.Equal(t, 426, resp.StatusCode)
+	r.problem(resp, body)
+}
+
+// TestResumingUnderLoad: pages that drop and come back all the time while events
+// pour in see each one once, in order, and nobody else's frames.
+func TestResumingUnderLoad(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	const events, posters, pages = 2000, 4, 10
+	var wg sync.WaitGroup
+	for p := range posters {
+		wg.Go(func() {
+			for n := range events / posters {
+				resp, err := r.client.Post("http://"+r.addr+"/events", "application/json", strings.NewReader(event(p*events+n)))
+				if err != nil || resp.StatusCode != 200 {
+					t.Errorf("post: %v", err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	for p := range pages {
+		wg.Go(func() {
+			cursor := int64(0)
+			for cursor < events {
+				ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("ws://%s/stream?v=2&after=%d&hub=%s", r.addr, cursor, r.store.HubID()), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ws.SetReadLimit(16 << 20)
+				s := &socket{t: t, ws: ws}
+				for frames := 0; cursor < events && frames < 50+13*p; frames++ {
+					f, err := s.read()
+					if err != nil || f.Type == schema.HelloFrame {
+						if err != nil {
+							t.Errorf("page %d at %d: %v", p, cursor, err)
+							return
+						}
+						continue
+					}
+					cursor++
+					if f.Seq != cursor || f.Type != schema.EventFrame {
+						t.Errorf("page %d wants %d and is sent %s %d", p, cursor, f.Type, f.Seq)
+						return
+					}
+				}
+				_ = ws.CloseNow()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestASlowPageHurtsNobody: it is cut off after the write deadline, and meanwhile
+// and afterwards the others get their events as ever.
+func TestASlowPageHurtsNobody(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.StreamWriteTimeout = 500 * time.Millisecond })
+	stuck := make([]net.Conn, 5)
+	for i := range stuck {
+		c, err := net.Dial("tcp", r.addr)
+		require.NoError(t, err)
+		defer func() { _ = c.Close() }()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n")
+		require.NoError(t, err)
+		stuck[i] = c
+	}
+	good := dial(r, "/stream?v=2")
+	good.hello()
+	big := event(1, `"summary":"`+strings.Repeat("z", 60<<10)+`"`)
+	var slowest time.Duration
+	posted := 0
+	require.Eventually(t, func() bool {
+		for range 20 {
+			start := time.Now()
+			e := r.post(big)
+			f := good.next()
+			require.Equal(t, int64(e.ID), f.Seq)
+			slowest = max(slowest, time.Since(start))
+			posted++
+		}
+		return strings.Contains(r.metrics(), "hookback_streams_cut_total 5")
+	}, patience, time.Millisecond)
+	require.Less(t, slowest, time.Second)
+	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1\n") }, patience, 10*time.Millisecond)
+}
+
+func (r *rig) metrics() string {
+	resp, b := r.do("GET", "/metrics", "")
+	require.Equal(r.t, 200, resp.StatusCode)
+	return string(b)
+}
+
+func TestAStoppingHubTellsItsPages(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	v1, v2 := dial(r, "/stream"), dial(r, "/stream?v=2")
+	v1.next()
+	v2.hello()
+	silent, err := net.Dial("tcp", r.addr) // a browser's connection in advance
+	require.NoError(t, err)
+	defer func() { _ = silent.Close() }()
+	stopped := make(chan struct{})
+	start := time.Now()
+	go func() { r.shutdown(); close(stopped) }()
+	require.Equal(t, websocket.StatusServiceRestart, v1.closed())
+	require.Equal(t, websocket.StatusServiceRestart, v2.closed())
+	<-stopped
+	require.Less(t, time.Since(start), 4*time.Second)
+}
+
+// TestAPageSaysLittle: without a read limit 64 MiB would be taken.
+func TestAPageSaysLittle(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	s := dial(r, "/stream?v=2")
+	s.hello()
+	require.NoError(t, s.ws.Write(t.Context(), websocket.MessageText, []byte("hello?")))
+	r.post(event(1))
+	require.Equal(t, int64(1), s.next().Seq, "what it says is ignored")
+	err := s.ws.Write(t.Context(), websocket.MessageText, make([]byte, 1<<20))
+	if err == nil {
+		require.Equal(t, websocket.StatusMessageTooBig, s.closed())
+	}
+}
+
+func TestControlFramesAndDataDoNotMix(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	s := dial(r, "/stream?v=2")
+	s.hello()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	const events = 500
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range events {
+			if err := s.ws.Ping(ctx); err != nil {
+				t.Errorf("ping: %v", err)
+				return
+			}
+		}
+	})
+	wg.Go(func() {
+		for n := range events {
+			r.post(event(n))
+		}
+		// The reader below has all of them: let the pings finish, which need it.
+	})
+	for n := range int64(events) {
+		require.Equal(t, n+1, s.next().Seq)
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+			r.post(event(0))
+			s.next()
+		}
+	}
+}
+
+// TestASilentPeerIsGone: pings go out, and a peer that answers none is closed.
+func TestASilentPeerIsGone(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) {
+		c.PingInterval, c.StreamWriteTimeout = 50*time.Millisecond, 100*time.Millisecond
+	})
+	alive := dial(r, "/stream?v=2")
+	alive.hello()
+	got := make(chan error, 1)
+	go func() { _, err := alive.read(); got <- err }() // answers pings
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n")
+	require.NoError(t, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	heard, err := io.ReadAll(c)
+	require.NoError(t, err, "the server hangs up")
+	require.Contains(t, string(heard), "\x89\x00", "after pings")
+	r.post(event(1))
+	require.NoError(t, <-got, "a peer that answers stays")
+}
+
+func TestAStreamThatPanicsEndsAlone(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.Hub = nil })
+	for _, path := range []string{"/stream", "/stream?v=2"} {
+		require.Equal(t, websocket.StatusInternalError, dial(r, path).closed())
+	}
+	require.Contains(t, r.log.String(), "panicked")
+	resp, _ := r.do("GET", "/healthz", "")
+	require.Equal(t, 200, resp.StatusCode)
+}
+
+// TestForeignMessages is a storm of pages that come and go: each must only ever get
+// what it asked for. The WebSocket library uses its connections again.
+func TestForeignMessages(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	const pages, rounds, events = 8, 30, 40
+	for n := range events {
+		r.post(event(n))
+	}
+	var wg sync.WaitGroup
+	for p := range pages {
+		wg.Go(func() {
+			after := int64(p) // its token: what comes first tells whose stream it is
+			for range rounds {
+				ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("ws://%s/stream?v=2&after=%d", r.addr, after), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				s := &socket{t: t, ws: ws}
+				hello, err1 := s.read()
+				first, err2 := s.read()
+				if errors.Join(err1, err2) != nil || hello.Type != schema.HelloFrame || first.Seq != after+1 {
+					t.Errorf("page %d is sent %s and %d: %v", p, hello.Type, first.Seq, errors.Join(err1, err2))
+				}
+				_ = ws.CloseNow() // with frames under way
+			}
+		})
+	}
+	wg.Wait()
+}
