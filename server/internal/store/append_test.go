@@ -285,7 +285,7 @@ func TestFailedCommitStoresAndPublishesNothing(t *testing.T) {
 	b.writer.committed = func(c Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() }
 	broken := errors.New("the disk is gone")
 	one, two := appendOp(draft("app", "lost", "Stop", "")), appendOp(question("lost", time.Time{}))
-	b.queue(t, one, two, &op{run: func(*tx) error { return fatal{broken} }})
+	b.queue(t, one, two, &op{run: func(*tx) error { return fatalError{broken} }})
 	release()
 	<-one.done
 	<-two.done

@@ -100,7 +100,7 @@ func utc(e *Event) { e.ReceivedAt = e.ReceivedAt.UTC() }
 func TestLogOfBigEventsComesInParts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for range 5 {
+	for range 3 {
 		d := draft("app", "s", "Stop", "")
 		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, pageBytes/2))+`"`...)
 		b.append(t, d)

@@ -31,10 +31,12 @@ func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
 	}
 }
 
-// open reports whether there is something left to do: the state allows another
-// attempt, and Due names its time.
+// open reports whether there is something left to do: an attempt is to be made or
+// under way, or the state allows another one and Due names its time.
 func (d *Delivery) open() bool {
 	switch d.State {
+	case schema.Queued, schema.Sending:
+		return true
 	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.TooLate, schema.Blocked:
 		return false
 	default:
@@ -75,9 +77,10 @@ const (
 )
 
 // LeaseDeliveries takes up to n deliveries that are due and not leased, the
-// longest due first, and leases them to the caller until the given time. A
-// delivery is due for as long as its state allows another attempt and Due is set.
-// next is when to ask again: zero when nothing is open.
+// longest due first, and leases them to the caller until the given time. Nothing
+// is ever due in the states none, delivered, acked, pulled, too_late and blocked,
+// nor, with a zero Due, in unconfirmed, refused and unreachable. next is when
+// to ask again: zero when nothing is open.
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
 	if next, err = s.time(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
 		return nil, next, err // nothing to lease: the writer need not be bothered

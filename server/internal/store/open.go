@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // Config says where the database is and how it is kept. Zero values mean the
@@ -191,8 +189,8 @@ func (s *Store) settle(ctx context.Context, w *writer) error {
 		args  []any
 	}{
 		{`INSERT INTO hub (stream_id, id, key) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`, []any{uuid.NewString(), fresh}},
-		{`UPDATE deliveries SET open = 1, leased = 0, due = ?1, wake = ?1
-			WHERE stream_id = 1 AND (open = 1 OR state IN (?2, ?3))`, []any{now, schema.Queued, schema.Sending}},
+		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1
+			WHERE stream_id = 1 AND open = 1`, []any{now}},
 	} {
 		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
 			return err
@@ -202,14 +200,14 @@ func (s *Store) settle(ctx context.Context, w *writer) error {
 		return err
 	}
 	l := &w.ledger
-	err := w.conn.QueryRowContext(ctx, `SELECT head, pruned, events, received FROM streams WHERE stream_id = 1`).
-		Scan(&l.head, &l.pruned, &l.events, &l.received)
+	err := w.conn.QueryRowContext(ctx, `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`).
+		Scan(&l.head, &l.pruned, &l.events, &l.received, &l.name)
 	if err != nil {
 		return err
 	}
 	s.head.Store(l.head)
 	s.pruned.Store(l.pruned)
-	return w.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM names WHERE stream_id = 1`).Scan(&l.name)
+	return nil
 }
 
 // SetPublish sets Config.Publish, once, before the first write.

@@ -4,11 +4,16 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -123,4 +128,50 @@ func plan(t *testing.T, b *bench, query string, args []any) (lines []string) {
 	}
 	require.NoError(t, rows.Err())
 	return lines
+}
+
+// The writer's statements, which are spread over its ops, read through an index
+// too. Those of a whole life are planned.
+func TestWriterPlans(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	d := question("s", began)
+	d.Key, d.Chat = "k", []byte(`[]`)
+	b.append(t, d)
+	b.append(t, d)
+	b.answer(t, 1)
+	b.append(t, draft("app", "s", "Stop", ""))
+	require.ErrorIs(t, b.Apply(ctx, Change{Event: &Event{ID: 3}, Status: []byte(`{}`)}), schema.ErrNoQuestion)
+	_, _, err := b.LeaseDeliveries(ctx, began, began, 9)
+	require.NoError(t, err)
+	b.deliver(t, 1, Delivery{State: schema.Acked})
+	b.clock.advance(time.Hour)
+	_, err = b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	queries := slices.Sorted(maps.Keys(b.writer.stmts))
+	require.Greater(t, len(queries), 20)
+	b.open(t)
+	for _, query := range queries {
+		if strings.HasPrefix(query, "INSERT") || !strings.Contains(query, " WHERE ") {
+			continue
+		}
+		args := make([]any, 16)
+		for _, line := range plan(t, b, query, args[:countArgs(query)]) {
+			require.NotContains(t, line, "SCAN", query)
+			require.NotContains(t, line, "TEMP B-TREE", query)
+		}
+	}
+}
+
+// countArgs is how many arguments a statement wants.
+func countArgs(query string) int {
+	if n := strings.Count(query, "?"); !strings.Contains(query, "?1") {
+		return n
+	}
+	n := 1
+	for strings.Contains(query, fmt.Sprint("?", n+1)) {
+		n++
+	}
+	return n
 }

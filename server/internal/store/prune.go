@@ -39,27 +39,35 @@ func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) {
 }
 
 func (s *Store) pruneEvents(ctx context.Context, p *Policy, done *Pruned) error {
-	from, err := int64(1), error(nil)
+	events := pruning{batch: p.Batch}
 	if !p.EventsBefore.IsZero() {
-		end, err := s.firstSince(ctx, p.EventsBefore)
-		if err != nil {
+		var err error
+		if events.end, err = s.firstSince(ctx, p.EventsBefore); err != nil {
 			return err
 		}
 		for more := true; more; {
-			if from, more, err = s.pruneBatch(ctx, from, end, p.Batch, done); err != nil {
+			if more, err = s.pruneBatch(ctx, &events, done); err != nil {
 				return err
 			}
 		}
 	}
+	events.end = s.head.Load() + 1
 	for more := p.MaxBytes > 0; more; {
-		if more, err = s.exceeds(ctx, p.MaxBytes); err != nil || !more {
+		over, err := s.exceeds(ctx, p.MaxBytes)
+		if err != nil || !over {
 			return err
 		}
-		if from, more, err = s.pruneBatch(ctx, from, s.head.Load()+1, p.Batch, done); err != nil {
+		if more, err = s.pruneBatch(ctx, &events, done); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pruning is a walk over the log: numbers from from on and before end go.
+type pruning struct {
+	from, end int64
+	batch     int
 }
 
 // exceeds reports whether the database holds more than limit bytes, free pages
@@ -77,19 +85,19 @@ func (s *Store) exceeds(ctx context.Context, limit int64) (bool, error) {
 	return (pages-free)*size > limit, nil
 }
 
-// pruneBatch removes up to n events that ask nothing, from from on and before
-// end, and returns where to go on; false when nothing is left.
-func (s *Store) pruneBatch(ctx context.Context, from, end int64, n int, done *Pruned) (int64, bool, error) {
+// pruneBatch removes the next events that ask nothing; false when none is left.
+func (s *Store) pruneBatch(ctx context.Context, p *pruning, done *Pruned) (more bool, err error) {
 	var gone []goneEvent
-	err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
-		gone, err = t.pruneEvents(from, end, n)
+	err = s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
+		gone, err = t.pruneEvents(p)
 		return err
 	}})
 	if err != nil || len(gone) == 0 {
-		return from, false, err
+		return false, err
 	}
 	done.Events += int64(len(gone))
-	return gone[len(gone)-1].seq + 1, true, nil
+	p.from = gone[len(gone)-1].seq + 1
+	return true, nil
 }
 
 // goneEvent is a removed event with its names.
@@ -116,8 +124,8 @@ func scanGone(rows *sql.Rows, err error) (gone []goneEvent, _ error) {
 const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
 	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
 
-func (t *tx) pruneEvents(from, end int64, n int) ([]goneEvent, error) {
-	rows, err := t.query(queryPrunable, from, end, n)
+func (t *tx) pruneEvents(p *pruning) ([]goneEvent, error) {
+	rows, err := t.query(queryPrunable, p.from, p.end, p.batch)
 	gone, err := scanGone(rows, err)
 	if err != nil || len(gone) == 0 {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // when the steps before found nothing. Names are compared in the narrow index, 15
 // events per microsecond; a text in the wide rows, one event per microsecond.
 const (
-	lookStep     = 128 << 10
+	lookStep     = 64 << 10
 	lookLimit    = 1 << 20
 	textStep     = 16 << 10
 	textLimit    = 128 << 10

@@ -18,15 +18,15 @@ type tx struct {
 	rows   []Row     // to publish
 }
 
-// A fatal error leaves the transaction in doubt; the whole group fails with it.
-type fatal struct{ error }
+// A fatalError leaves the transaction in doubt; the whole group fails with it.
+type fatalError struct{ error }
 
-func (f fatal) Unwrap() error { return f.error }
+func (f fatalError) Unwrap() error { return f.error }
 
 func (t *tx) runAll(group []*op) error {
 	for _, o := range group {
 		o.err = t.runOne(o)
-		if f := (fatal{}); errors.As(o.err, &f) {
+		if f := (fatalError{}); errors.As(o.err, &f) {
 			return f.error
 		}
 	}
@@ -45,18 +45,18 @@ func (t *tx) runOne(o *op) error {
 		return err
 	}
 	if _, err := t.exec("SAVEPOINT op"); err != nil {
-		return fatal{err}
+		return fatalError{err}
 	}
 	err := t.guard(o.run(t))
 	if err != nil {
 		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
-			return fatal{err}
+			return fatalError{err}
 		}
 		t.forget()
 		t.ledger, t.rows = before, t.rows[:rows]
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {
-		return fatal{release}
+		return fatalError{release}
 	}
 	return err
 }
@@ -71,7 +71,7 @@ func (t *tx) guard(err error) error {
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR:
 		return err
 	default:
-		return fatal{err}
+		return fatalError{err}
 	}
 }
 
@@ -86,8 +86,8 @@ func (t *tx) seal() error {
 	if t.ledger == t.w.ledger {
 		return nil
 	}
-	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ? WHERE stream_id = 1`,
-		t.ledger.head, t.ledger.pruned, t.ledger.events, t.ledger.received)
+	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ? WHERE stream_id = 1`,
+		t.ledger.head, t.ledger.pruned, t.ledger.events, t.ledger.received, t.ledger.name)
 	return err
 }
 

@@ -43,7 +43,7 @@ type writer struct {
 // the old one when it commits.
 type ledger struct {
 	head, pruned, events, received int64
-	name                           int64 // the last id in names
+	name                           int64 // the last id given out in names
 }
 
 // op is one write. It runs on the writer's goroutine, perhaps twice: the first
@@ -130,18 +130,7 @@ func (w *writer) run() {
 	defer close(w.done)
 	group := make([]*op, 0, groupLimit)
 	for o := range w.queue {
-		group = appendTaken(group[:0], o)
-		for more := true; more && len(group) < groupLimit; {
-			select {
-			case next, ok := <-w.queue:
-				if more = ok; ok {
-					group = appendTaken(group, next)
-				}
-			default:
-				more = false
-			}
-		}
-		if len(group) > 0 {
+		if group = appendTaken(group[:0], o); len(group) > 0 {
 			w.commit(group)
 		}
 	}
@@ -151,6 +140,22 @@ func (w *writer) run() {
 	_ = w.conn.Close()
 }
 
+// take adds what has queued to the group.
+func (w *writer) take(group []*op) []*op {
+	for len(group) < groupLimit {
+		select {
+		case o, ok := <-w.queue:
+			if !ok {
+				return group
+			}
+			group = appendTaken(group, o)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
 func appendTaken(group []*op, o *op) []*op {
 	if !o.state.CompareAndSwap(queued, taken) {
 		return group
@@ -158,14 +163,15 @@ func appendTaken(group []*op, o *op) []*op {
 	return append(group, o)
 }
 
-// commit runs a group of ops in one transaction. On a full disk it gives up the
-// ballast and runs what must not fail once more.
+// commit runs a group of ops in one transaction, which whatever queues meanwhile
+// joins. On a full disk it gives up the ballast and runs what must not fail once
+// more.
 func (w *writer) commit(group []*op) {
 	start := time.Now()
-	err := w.attempt(group)
+	group, err := w.attempt(group, w.take)
 	if isFull(err) {
 		w.space.release()
-		err = w.attempt(spared(group))
+		_, err = w.attempt(spared(group), nil)
 	}
 	if err != nil {
 		w.log.Error("a group of writes was not stored", "ops", len(group), "err", err)
@@ -205,13 +211,21 @@ func outward(err error) error {
 	}
 }
 
-// attempt commits and publishes the group, or changes nothing at all.
-func (w *writer) attempt(group []*op) error {
+// attempt commits and publishes the group, or changes nothing at all. more adds
+// to the group whenever all of it has run. It returns the group as it grew.
+func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	t := &tx{w: w, ledger: w.ledger, now: w.clock()}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
+		return group, err
 	}
-	err := t.runAll(group)
+	err := error(nil)
+	for run := 0; err == nil && run < len(group); {
+		err = t.runAll(group[run:])
+		run = len(group)
+		if more != nil {
+			group = more(group)
+		}
+	}
 	if err == nil {
 		err = t.seal()
 	}
@@ -222,7 +236,7 @@ func (w *writer) attempt(group []*op) error {
 		// SQLite may have rolled back by itself.
 		_, _ = t.exec("ROLLBACK")
 		t.forget()
-		return err
+		return group, err
 	}
 	w.ledger = t.ledger
 	w.store.pruned.Store(t.ledger.pruned)
@@ -230,5 +244,5 @@ func (w *writer) attempt(group []*op) error {
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}
-	return nil
+	return group, nil
 }

@@ -16,10 +16,11 @@ CREATE TABLE streams (
     head      INTEGER NOT NULL, -- the last number given out; written in the transaction that gives it out
     pruned    INTEGER NOT NULL, -- the highest number that retention removed
     events    INTEGER NOT NULL, -- rows in events, so that nobody has to count them
-    received  INTEGER NOT NULL  -- received_at of the newest event
+    received  INTEGER NOT NULL, -- received_at of the newest event
+    name      INTEGER NOT NULL  -- the last id given out in names
 ) STRICT;
 
-INSERT INTO streams (stream_id, head, pruned, events, received) VALUES (1, 0, 0, 0, 0);
+INSERT INTO streams (stream_id, head, pruned, events, received, name) VALUES (1, 0, 0, 0, 0, 0);
 
 -- What an event can be filtered by, each distinct value once. Events hold the
 -- ids, and the lists of filter values come from here.
