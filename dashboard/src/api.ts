@@ -1,0 +1,71 @@
+import type { Event, Problem, Response } from './types'
+
+/** A refusal of the hub, or the hub not being there at all (status 0). */
+export class ApiError extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail ?? problem.title)
+    this.name = 'ApiError'
+  }
+}
+
+const unreachable: Problem = {
+  ...problem('No connection', 0, 'unreachable', 'The hub could not be reached.'),
+  hint: 'Nothing was sent. Check that it runs, then try again.',
+}
+
+function problem(title: string, status: number, code: string, detail: string): Problem {
+  return { type: 'about:blank', title, status, code, detail, error: detail }
+}
+
+async function call<T>(path: string, init?: RequestInit): Promise<T> {
+  let answer: globalThis.Response
+  try {
+    answer = await fetch(path, init)
+  } catch {
+    throw new ApiError(unreachable)
+  }
+  if (answer.ok) return (await answer.json()) as T
+  throw new ApiError(await problemOf(answer))
+}
+
+async function problemOf(answer: globalThis.Response): Promise<Problem> {
+  try {
+    const body = (await answer.json()) as Partial<Problem>
+    if (typeof body.code === 'string')
+      return { title: answer.statusText, status: answer.status, ...body } as Problem
+  } catch {
+    // Not the hub's own words, such as a proxy's page: the status is all there is.
+  }
+  const { status, statusText } = answer
+  return problem(statusText, status, 'internal', `The hub answered ${status} ${statusText}.`)
+}
+
+function post<T>(path: string, body: unknown): Promise<T> {
+  const headers = { 'Content-Type': 'application/json' }
+  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+export type Find = Partial<
+  Record<'source_app' | 'session_id' | 'hook_event_type' | 'tool_name' | 'status' | 'q', string> &
+    Record<'before' | 'after' | 'limit', number>
+>
+
+/** The newest events, oldest first. */
+export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${limit}`)
+
+/** Events that match every filter, oldest first; without `after`, the newest of them. */
+export function find(filter: Find): Promise<Event[]> {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
+  return call<Event[]>(`/events?${query}`)
+}
+
+/** One event, whole. */
+export const event = (id: number) => call<Event>(`/events/${id}`)
+
+/** Answers a question; the first answer wins. Returns the updated event. */
+export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)
+
+/** Cancels a question as a person. Returns the updated event. */
+export const cancel = (id: number, reason: string) =>
+  post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})

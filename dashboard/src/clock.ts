@@ -1,0 +1,75 @@
+/** The hub's clock, as far as this page knows it. Deadlines are the hub's. */
+export class Clock {
+  private offset = 0
+
+  constructor(private readonly local: () => number = Date.now) {}
+
+  /** The hub's time, Unix ms. */
+  now(): number {
+    return this.local() + this.offset
+  }
+
+  /** Takes over the hub's time as it was just now. */
+  sync(serverTime: number): void {
+    this.offset = serverTime - this.local()
+  }
+}
+
+const timeFormat = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+})
+const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** 12:00:00.001 in local time. */
+export const timeOfDay = (ms: number): string => timeFormat.format(ms)
+
+/** The whole date, for tooltips. */
+export const fullTime = (ms: number): string => dateFormat.format(ms)
+
+/** How long ago: "now", "12 s ago", "4 min ago", "3 h ago", "2 d ago". */
+export function ago(ms: number, now: number): string {
+  const s = Math.round((now - ms) / 1000)
+  if (s < 2) return 'now'
+  return span(s) + ' ago'
+}
+
+/** A length of time in its largest unit: "12 s", "4 min", "3 h", "2 d". */
+export function span(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+/** A short length of time: "11 ms", "1.2 s", "14 s". */
+export function lapse(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  return span(ms / 1000)
+}
+
+/** What is left: "4:48", "1:04:10", "2 d 3 h". Never negative; full seconds, rounded up. */
+export function left(ms: number): string {
+  const s = Math.max(0, Math.ceil(ms / 1000))
+  const two = (n: number) => String(n).padStart(2, '0')
+  if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`
+  if (s >= 3600) return `${Math.floor(s / 3600)}:${two(Math.floor((s % 3600) / 60))}:${two(s % 60)}`
+  return `${Math.floor(s / 60)}:${two(s % 60)}`
+}
+
+/** Whether the last fifth, or the last half minute, of a deadline has begun. */
+export function urgent(expiresAt: number, asked: number, now: number): boolean {
+  const rest = expiresAt - now
+  return rest <= 30_000 || rest <= (expiresAt - asked) / 5
+}
+
+/** The hub's time inside a UUIDv7, undefined when it is none. */
+export function timeOfUid(uid: string | undefined): number | undefined {
+  if (!uid || uid.length !== 36 || uid[14] !== '7') return undefined
+  const ms = parseInt(uid.slice(0, 8) + uid.slice(9, 13), 16)
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,123 @@
+import { timeOfUid } from './clock'
+import { toolOf } from './filter'
+import type { Event, Json } from './types'
+
+/** How an event is drawn in the stream. */
+export type Look = 'prompt' | 'tool' | 'done' | 'fail' | 'ask' | 'session' | 'note' | 'other'
+
+const looks: Record<string, Look> = {
+  UserPromptSubmit: 'prompt',
+  PreToolUse: 'tool',
+  PostToolUse: 'done',
+  PostToolUseFailure: 'fail',
+  PermissionRequest: 'ask',
+  PermissionDenied: 'fail',
+  StopFailure: 'fail',
+  Notification: 'note',
+  PreCompact: 'note',
+  PostCompact: 'note',
+  SessionStart: 'session',
+  SessionEnd: 'session',
+  Stop: 'session',
+  SubagentStart: 'session',
+  SubagentStop: 'session',
+}
+
+export function lookOf(e: Event): Look {
+  if (e.humanInTheLoop) return 'ask'
+  if (e.error) return 'fail'
+  return looks[e.hook_event_type] ?? 'other'
+}
+
+const str = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** The part of a tool's arguments that says most, such as the command. */
+export function gistOf(args: Json | undefined): string | undefined {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) return undefined
+  for (const name of [
+    'command',
+    'cmd',
+    'script',
+    'file_path',
+    'notebook_path',
+    'pattern',
+    'path',
+    'url',
+    'query',
+    'prompt',
+    'description',
+  ]) {
+    const value = args[name]
+    if (Array.isArray(value)) return value.map(String).join(' ')
+    const text = str(value)
+    if (text) return text
+  }
+  return undefined
+}
+
+/** One line that says what happened. */
+export function lineOf(e: Event): string {
+  const { payload } = e
+  return (
+    str(e.summary) ??
+    str(e.humanInTheLoop?.question) ??
+    str(e.error) ??
+    gistOf(payload.tool_input) ??
+    str(payload.prompt) ??
+    str(payload.message) ??
+    str(payload.error) ??
+    str(payload.last_assistant_message) ??
+    str(payload.reason) ??
+    str(payload.source) ??
+    ''
+  )
+}
+
+const MAX_TEXT = 2000
+
+function collect(value: Json | undefined, into: string[], budget: number): number {
+  if (budget <= 0 || value === undefined || value === null) return budget
+  if (typeof value === 'object') {
+    for (const inner of Object.values(value)) budget = collect(inner, into, budget)
+    return budget
+  }
+  const text = String(value).slice(0, budget)
+  into.push(text)
+  return budget - text.length
+}
+
+/** An event as the stream holds it: with what is needed to draw and to filter it. */
+export class Entry {
+  readonly id: number
+  /** When the hub took it, else when the agent says it happened. Unix ms. */
+  readonly at: number
+  private searched: string | undefined
+
+  constructor(public event: Event) {
+    this.id = event.id
+    this.at = arrived(event)
+  }
+
+  /** The text that bare words of a filter look at. */
+  text(): string {
+    if (this.searched !== undefined) return this.searched
+    const e = this.event
+    const parts = [e.source_app, e.session_id, e.hook_event_type, toolOf(e) ?? '', lineOf(e)]
+    collect(e.payload, parts, MAX_TEXT)
+    return (this.searched = parts.join('\n').toLowerCase())
+  }
+}
+
+/** When an event came to the hub, the hub's clock where it is known. */
+export const arrived = (e: Event): number => timeOfUid(e.uid) ?? e.timestamp ?? 0
+
+/** A session's id, short enough to read aloud. */
+export const shortSession = (id: string): string => (id.length > 12 ? id.slice(0, 8) : id)
+
+/** A hue of its own for every name, the same in every session. */
+export function hueOf(name: string): number {
+  let hash = 2166136261
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619)
+  return (hash >>> 0) % 360
+}

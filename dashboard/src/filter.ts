@@ -1,0 +1,150 @@
+import type { Event, Json } from './types'
+
+/**
+ * A filter as a person writes it: words that must all occur, `key:value` with `*`
+ * for anything, `-` before what must not be, `"a phrase"`, `/a regex/`.
+ */
+export interface Filter {
+  readonly text: string
+  readonly terms: readonly Term[]
+  /** What is wrong with the text, undefined when nothing is. */
+  readonly problem?: string
+}
+
+export interface Term {
+  readonly not: boolean
+  readonly key: string | undefined
+  readonly value: string
+  readonly regex: boolean
+  readonly test: (text: string) => boolean
+}
+
+/** What a filter looks at: an event, with its searchable text made once. */
+export interface Filterable {
+  readonly event: Event
+  /** Lower-case text of the row and the payload's strings. */
+  text(): string
+}
+
+const tokens = /(-)?(?:([\w.]+):)?(?:"([^"]*)"?|\/((?:\\.|[^/\\])*)\/(?=\s|$)|(\S+))/g
+
+/** Reads a filter. A text with a mistake filters by its other terms. */
+export function parse(text: string): Filter {
+  const terms: Term[] = []
+  let problem: string | undefined
+  for (const found of text.matchAll(tokens)) {
+    const [, minus, key, phrase, pattern, word] = found
+    const value = phrase ?? pattern ?? word ?? ''
+    if (value === '' && key === undefined) continue
+    try {
+      terms.push({
+        not: minus !== undefined,
+        key: key?.toLowerCase(),
+        value,
+        regex: pattern !== undefined,
+        test: tester(key, value, pattern),
+      })
+    } catch {
+      problem = `/${pattern}/ is not a regular expression`
+    }
+  }
+  return { text, terms, problem }
+}
+
+function tester(key: string | undefined, value: string, pattern: string | undefined) {
+  if (pattern !== undefined) {
+    const regex = new RegExp(pattern, 'i')
+    return (text: string) => regex.test(text)
+  }
+  const wanted = value.toLowerCase()
+  if (key === undefined) return (text: string) => text.includes(wanted)
+  if (!wanted.includes('*')) return (text: string) => text === wanted
+  const escaped = wanted.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
+  const regex = new RegExp(`^${escaped}$`, 's')
+  return (text: string) => regex.test(text)
+}
+
+/** Whether every term of the filter holds. */
+export function matches(filter: Filter, row: Filterable): boolean {
+  for (const term of filter.terms) {
+    const found =
+      term.key === undefined
+        ? term.test(row.text())
+        : valuesOf(row.event, term.key).some((value) => term.test(value.toLowerCase()))
+    if (found === term.not) return false
+  }
+  return true
+}
+
+/** The keys a filter knows by name. Any other is a path into the payload. */
+export const fields: Record<string, (e: Event) => unknown> = {
+  agent: (e) => e.source_app,
+  app: (e) => e.source_app,
+  session: (e) => e.session_id,
+  type: (e) => e.hook_event_type,
+  tool: (e) => toolOf(e),
+  model: (e) => e.model_name,
+  id: (e) => e.id,
+  error: (e) => e.error ?? '',
+  kind: (e) => e.humanInTheLoop?.type,
+  risk: (e) => e.humanInTheLoop?.risk,
+  status: (e) => e.humanInTheLoopStatus?.status,
+  outcome: (e) => e.humanInTheLoopStatus?.outcome,
+  delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,
+}
+
+/** The tool an event is about, wherever its client put the name. */
+export function toolOf(e: Event): string | undefined {
+  if (e.tool_name) return e.tool_name
+  if (e.humanInTheLoop?.toolCall?.name) return e.humanInTheLoop.toolCall.name
+  const name = e.payload.tool_name
+  return typeof name === 'string' ? name : undefined
+}
+
+function valuesOf(e: Event, key: string): string[] {
+  const field = fields[key]
+  if (field) {
+    const value = field(e)
+    return value === undefined ? [] : [String(value)]
+  }
+  const value = dig(e.payload, key.split('.')) ?? dig(e.payload.tool_input, key.split('.'))
+  return value === undefined || value === null
+    ? []
+    : [typeof value === 'object' ? JSON.stringify(value) : String(value)]
+}
+
+function dig(value: Json | undefined, path: string[]): Json | undefined {
+  for (const name of path) {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
+    value = Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1]
+  }
+  return value
+}
+
+/** The text with one more term, or with the term's opposite turned round. */
+export function withTerm(text: string, key: string, value: string): string {
+  const quoted = /[\s"]/.test(value) || value === '' ? `"${value.replaceAll('"', '')}"` : value
+  const term = `${key}:${quoted}`
+  const has = text.split(/\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/).filter(Boolean)
+  if (has.includes(term)) return text
+  return [...has.filter((t) => t !== '-' + term), term].join(' ')
+}
+
+/** The part of a filter the hub can apply itself when it looks through its history. */
+export function forHub(filter: Filter): Record<string, string> {
+  const names: Record<string, string> = {
+    agent: 'source_app',
+    app: 'source_app',
+    session: 'session_id',
+    type: 'hook_event_type',
+    tool: 'tool_name',
+    status: 'status',
+  }
+  const query: Record<string, string> = {}
+  for (const term of filter.terms) {
+    if (term.not || term.regex || term.value.includes('*')) continue
+    if (term.key === undefined) query.q ??= term.value
+    else if (names[term.key]) query[names[term.key] ?? ''] ??= term.value
+  }
+  return query
+}

@@ -1,0 +1,151 @@
+import type { Json, JsonObject, Question, Response } from '../types'
+
+/** Which form of a request is open. */
+export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment'
+
+interface Kept {
+  panel: Panel
+  text: string
+  reason: string
+  comment: string
+  /** The suggestion to send back with an approval, by its place; -1: none. */
+  remember: number
+  /** Question id → picked labels. */
+  picks: Record<string, string[]>
+  /** Question id → a text of the person's own; undefined: not wanted. */
+  other: Record<string, string | undefined>
+  /** Edited arguments, by name: the text of the field. */
+  fields: Record<string, string>
+}
+
+const blank = (): Kept => ({
+  panel: 'none',
+  text: '',
+  reason: '',
+  comment: '',
+  remember: -1,
+  picks: {},
+  other: {},
+  fields: {},
+})
+
+const nameOf = (id: number) => `hookback.draft.${id}`
+
+/**
+ * What a person has typed for a request but not sent yet. It outlives a reload and
+ * a look at another request, and goes when the answer has been taken.
+ */
+export class Draft {
+  readonly kept: Kept = $state(blank())
+
+  constructor(readonly id: number) {
+    try {
+      const saved: unknown = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? 'null')
+      if (saved && typeof saved === 'object') Object.assign(this.kept, saved)
+    } catch {
+      // Nothing kept, or nothing readable: a blank draft.
+    }
+  }
+
+  keep(): void {
+    try {
+      const text = JSON.stringify(this.kept)
+      if (text === JSON.stringify(blank())) sessionStorage.removeItem(nameOf(this.id))
+      else sessionStorage.setItem(nameOf(this.id), text)
+    } catch {
+      // The draft lives as long as the page then.
+    }
+  }
+
+  clear(): void {
+    Object.assign(this.kept, blank())
+    this.keep()
+  }
+}
+
+/** The answer to one of several questions: a label, labels or a text; undefined while there is none. */
+export function answerTo(q: Question, kept: Kept): Json | undefined {
+  const own = kept.other[q.id]?.trim()
+  if (!q.options?.length) return own || undefined
+  const picked = q.options.map((o) => o.label).filter((label) => kept.picks[q.id]?.includes(label))
+  if (q.multiple) {
+    const all = own ? [...picked, own] : picked
+    return all.length > 0 ? all : undefined
+  }
+  return own || picked[0]
+}
+
+/** Every answer, or undefined while one is missing. */
+export function answersTo(questions: Question[], kept: Kept): Response['answers'] | undefined {
+  const answers: Record<string, Json> = {}
+  for (const q of questions) {
+    const answer = answerTo(q, kept)
+    if (answer === undefined) return undefined
+    answers[q.id] = answer
+  }
+  return answers
+}
+
+/** One argument of a tool call as a field of a form. */
+export interface Field {
+  name: string
+  kind: 'text' | 'number' | 'switch' | 'json'
+  before: string
+  text: string
+  changed: boolean
+  error?: string
+  value: Json
+}
+
+const kindOf = (v: Json): Field['kind'] => {
+  if (typeof v === 'string') return 'text'
+  if (typeof v === 'number') return 'number'
+  return typeof v === 'boolean' ? 'switch' : 'json'
+}
+
+/** The fields of an edit: each argument keeps its JSON type. */
+export function fieldsOf(args: JsonObject, edits: Record<string, string>): Field[] {
+  return Object.entries(args).map(([name, was]): Field => {
+    const kind = kindOf(was)
+    const before = kind === 'text' ? String(was) : JSON.stringify(was, null, kind === 'json' ? 2 : 0)
+    const text = edits[name] ?? before
+    const field: Field = { name, kind, before, text, changed: false, value: was }
+    if (text === before) return field
+    return { ...field, ...read(kind, text, was) }
+  })
+}
+
+function read(kind: Field['kind'], text: string, was: Json): Pick<Field, 'changed' | 'value' | 'error'> {
+  if (kind === 'text') return { changed: true, value: text }
+  if (kind === 'switch') return { changed: true, value: text === 'true' }
+  if (kind === 'number') {
+    const value = Number(text)
+    if (text.trim() === '' || !Number.isFinite(value))
+      return { changed: true, value: was, error: 'This must be a number.' }
+    return { changed: value !== was, value }
+  }
+  try {
+    const value = JSON.parse(text) as Json
+    return { changed: JSON.stringify(value) !== JSON.stringify(was), value }
+  } catch (error) {
+    return { changed: true, value: was, error: `This is not JSON: ${(error as Error).message}` }
+  }
+}
+
+/** The whole arguments object with the edits in it. */
+export const edited = (fields: Field[]): JsonObject =>
+  Object.fromEntries(fields.map((f) => [f.name, f.value]))
+
+/** Why these arguments can't be edited here; undefined when they can. */
+export function uneditable(args: Json | undefined): string | undefined {
+  const unsafe = (v: Json): boolean => {
+    if (typeof v === 'number') return Number.isInteger(v) && !Number.isSafeInteger(v)
+    return v !== null && typeof v === 'object' && Object.values(v).some(unsafe)
+  }
+  return args !== undefined && unsafe(args)
+    ? 'These arguments hold a number too large for a browser to keep exactly. Approve or deny them as they are.'
+    : undefined
+}
+
+/** The words in which the hub tells that it took a secret out. */
+export const hasRedacted = (args: Json): boolean => JSON.stringify(args).includes('[redacted:')

@@ -1,0 +1,228 @@
+import { createKeybindingsHandler } from 'tinykeys'
+
+/** What a key does. */
+export interface Binding {
+  /** In tinykeys' notation, such as "a", "Shift+D" or "g i". */
+  keys: string
+  run(): void
+  /** It decides a request: subject to the grace period and the rest of the safe keys. */
+  decides?: boolean
+  /** It only opens a form for a decision: the request need not be in sight. */
+  opens?: boolean
+  /** It must be held down this long (ms) before it runs; 0 or absent: a tap will do. */
+  hold?(): number
+  /** Works while a text field has the focus too, such as Ctrl+Enter. */
+  inFields?: boolean
+}
+
+/** The keys of one part of the page. */
+export interface Scope {
+  bindings(): Binding[]
+  /** No scope below this one gets any key: a dialog. */
+  modal?: boolean
+}
+
+/** The outside world, so that tests can stand in for it. */
+export interface KeysWorld {
+  now(): number
+  hasFocus(): boolean
+  enabled(): boolean
+}
+
+export const GRACE = 500
+export const CLICK_GUARD = 250
+export const HOLD = 700
+
+const browser: KeysWorld = {
+  now: () => performance.now(),
+  hasFocus: () => document.hasFocus(),
+  enabled: () => true,
+}
+
+/**
+ * Single keys decide what agents do, so they must never decide by accident.
+ *
+ * A deciding key is dead for 500 ms after the selected request changed without the
+ * person's doing, and every key pressed in that time starts it anew. No key acts
+ * while the page lacks the focus, while a field has it, or while it repeats. A
+ * request out of sight is scrolled to first. What is risky must be held, not
+ * tapped. A click that brings the window to the front decides nothing.
+ */
+export class SafeKeys {
+  private readonly scopes: Scope[] = []
+  private deadUntil = -Infinity
+  private focusedAt = -Infinity
+  private guardedPress = false
+  private holding: { key: string; stop(): void } | undefined
+  private grace: Set<() => void> = new Set()
+
+  /** Brings the request into sight; false when it already was. */
+  reveal: () => boolean = () => false
+  /** Shows how a hold goes on: true at its begin, false at its end. */
+  onHold: (going: boolean) => void = () => undefined
+
+  constructor(private readonly world: KeysWorld = browser) {}
+
+  /** Listens to the window; returns how to stop. */
+  listen(target: Window): () => void {
+    const down = (e: KeyboardEvent) => this.keydown(e)
+    const up = (e: KeyboardEvent) => this.keyup(e)
+    const focus = () => this.windowFocused()
+    const press = () => this.pressed()
+    const blur = () => this.release()
+    target.addEventListener('keydown', down)
+    target.addEventListener('keyup', up)
+    target.addEventListener('focus', focus)
+    target.addEventListener('blur', blur)
+    target.addEventListener('pointerdown', press, true)
+    return () => {
+      target.removeEventListener('keydown', down)
+      target.removeEventListener('keyup', up)
+      target.removeEventListener('focus', focus)
+      target.removeEventListener('blur', blur)
+      target.removeEventListener('pointerdown', press, true)
+    }
+  }
+
+  /** Adds a scope above the others; returns how to take it away. */
+  push(scope: Scope): () => void {
+    this.scopes.push(scope)
+    this.sequences.clear()
+    return () => {
+      this.scopes.splice(this.scopes.indexOf(scope), 1)
+      this.sequences.clear()
+      this.release()
+    }
+  }
+
+  /** The selected request changed without the person's doing. */
+  surprised(): void {
+    this.deadUntil = this.world.now() + GRACE
+    this.release()
+    for (const fn of this.grace) fn()
+  }
+
+  /** The person selected a request: they know what is selected. */
+  chosen(): void {
+    this.deadUntil = -Infinity
+    this.release()
+    for (const fn of this.grace) fn()
+  }
+
+  /** Calls fn whenever the grace period begins, grows or is called off. */
+  onGrace(fn: () => void): () => void {
+    this.grace.add(fn)
+    return () => this.grace.delete(fn)
+  }
+
+  /** How long deciding keys stay dead, ms. */
+  get dead(): number {
+    return Math.max(0, this.deadUntil - this.world.now())
+  }
+
+  /**
+   * Whether a click may decide now. Clicks obey the grace period too: the second
+   * half of a double click must not answer the next request.
+   */
+  clickDecides(): boolean {
+    if (this.guardedPress) return false
+    return !this.absorb()
+  }
+
+  windowFocused(): void {
+    this.focusedAt = this.world.now()
+  }
+
+  /** A pointer went down somewhere. */
+  pressed(): void {
+    this.guardedPress = this.world.now() - this.focusedAt < CLICK_GUARD
+  }
+
+  keyup(e: KeyboardEvent): void {
+    if (this.holding?.key === e.key.toLowerCase()) this.release()
+  }
+
+  /** Ends a hold that has not been long enough. */
+  release(): void {
+    this.holding?.stop()
+    this.holding = undefined
+  }
+
+  /** Begins a hold; run is called when it has lasted long enough. */
+  hold(key: string, ms: number, run: () => void): void {
+    this.release()
+    const timer = setTimeout(() => {
+      this.release()
+      run()
+    }, ms)
+    this.onHold(true)
+    this.holding = {
+      key: key.toLowerCase(),
+      stop: () => {
+        clearTimeout(timer)
+        this.onHold(false)
+      },
+    }
+  }
+
+  // :: scope → its handlers, kept so that sequences such as "g i" outlive a key
+  private readonly sequences = new Map<Scope, Map<string, EventListener>>()
+
+  keydown(e: KeyboardEvent): void {
+    if (e.repeat || e.defaultPrevented || e.isComposing || !this.world.hasFocus()) return
+    const field = inField(e.target)
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const scope = this.scopes[i]
+      if (!scope) continue
+      if (this.offer(scope, e, field) || scope.modal) return
+    }
+  }
+
+  private offer(scope: Scope, e: KeyboardEvent, field: boolean): boolean {
+    let taken = false
+    for (const binding of scope.bindings()) {
+      const modified = e.ctrlKey || e.metaKey || e.altKey
+      if (field && !binding.inFields) continue
+      if (!modified && !binding.inFields && !this.world.enabled()) continue
+      const handlers = this.sequences.get(scope) ?? new Map<string, EventListener>()
+      this.sequences.set(scope, handlers)
+      let handler = handlers.get(binding.keys)
+      if (!handler) {
+        const { keys } = binding
+        handler = createKeybindingsHandler({ [keys]: (event) => this.hit(scope, keys, event) })
+        handlers.set(keys, handler)
+      }
+      handler(e)
+      if (e.defaultPrevented) {
+        taken = true
+        break
+      }
+    }
+    return taken
+  }
+
+  private hit(scope: Scope, keys: string, e: KeyboardEvent): void {
+    const binding = scope.bindings().find((b) => b.keys === keys)
+    if (!binding) return
+    e.preventDefault()
+    if (!binding.decides) return binding.run()
+    if (this.absorb() || (!binding.opens && this.reveal())) return
+    const ms = binding.hold?.() ?? 0
+    if (ms > 0) this.hold(e.key, ms, () => binding.run())
+    else binding.run()
+  }
+
+  /** Swallows what comes in the grace period, and starts it anew. */
+  private absorb(): boolean {
+    if (this.dead === 0) return false
+    this.surprised()
+    return true
+  }
+}
+
+function inField(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  if (target.isContentEditable || target.tagName === 'TEXTAREA' || target.tagName === 'SELECT') return true
+  const plain = new Set(['checkbox', 'radio', 'button', 'submit', 'reset'])
+  return target instanceof HTMLInputElement && !plain.has(target.type)
+}

@@ -1,0 +1,78 @@
+import { createSubscriber } from 'svelte/reactivity'
+import { SafeKeys } from './keys'
+import { hiddenRequests, keepHidden, settings } from './settings.svelte'
+import { Hub, type Topic } from './state'
+
+// The bridge between plain state and screens: a screen that reads one of these is
+// drawn again when the painter says that it changed. No event ever becomes a proxy.
+
+const hidden = hiddenRequests()
+export const hub = new Hub(hidden)
+
+export function hide(id: number): void {
+  hub.hide(id)
+  keepHidden(hidden)
+}
+
+export const keys = new SafeKeys({
+  now: () => performance.now(),
+  hasFocus: () => document.hasFocus(),
+  enabled: () => settings.keys,
+})
+
+/** Whether a key or button that must be held is being held. */
+export const held = $state({ going: false })
+keys.onHold = (going) => (held.going = going)
+
+const follow = (topic: Topic) => createSubscriber((update) => hub.painter.on(topic, update))
+const inbox = follow('inbox')
+const stream = follow('stream')
+const connection = follow('connection')
+const agents = follow('agents')
+
+const second = createSubscriber((update) => {
+  const timer = setInterval(update, 1000)
+  return () => clearInterval(timer)
+})
+
+/** What the screens read, always as it is now. */
+export const live = {
+  get lists() {
+    inbox()
+    return hub.lists()
+  },
+  get loaded() {
+    inbox()
+    return hub.loaded
+  },
+  request(id: number) {
+    inbox()
+    return hub.request(id)
+  },
+  get events() {
+    stream()
+    return hub.events
+  },
+  /** Something to depend on that changes with every batch of events. */
+  get eventCount() {
+    stream()
+    return hub.events.end
+  },
+  get connection() {
+    connection()
+    return hub.connection
+  },
+  get version() {
+    connection()
+    return hub.version
+  },
+  get agents() {
+    agents()
+    return hub.agents.all()
+  },
+  /** The hub's time, renewed every second. */
+  get now() {
+    second()
+    return hub.clock.now()
+  },
+}

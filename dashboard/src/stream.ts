@@ -1,0 +1,189 @@
+import type { Frame, Hello } from './types'
+
+/** What the connection to the hub is doing, for the person to see. */
+export type Connection =
+  | { phase: 'connecting' }
+  | { phase: 'catching-up'; behind: number }
+  | { phase: 'live'; since: number }
+  | { phase: 'waiting'; attempt: number; retryAt: number }
+
+export interface StreamHandlers {
+  /** Loads everything anew. Frames that arrive meanwhile are kept and follow it. */
+  snapshot(): Promise<void>
+  /** Takes event and status frames, in order, none twice, none missing. */
+  frames(frames: Frame[]): void
+  /** The hub's clock and version, at every connect. */
+  hello(hello: Hello): void
+  /** The hub has another history than the one this page knows. */
+  replaced(): void
+  connection(state: Connection): void
+}
+
+/** The parts of the browser this needs, so that tests can stand in for it. */
+export interface StreamWorld {
+  open(path: string): WebSocket
+  now(): number
+  random(): number
+}
+
+const FIRST_DELAY = 300
+const LAST_DELAY = 15_000
+
+const browser: StreamWorld = {
+  open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
+  now: Date.now,
+  random: Math.random,
+}
+
+/**
+ * Follows the hub's log over /stream?v=2 and resumes where it stopped: every
+ * frame reaches the handlers once, however often the line breaks.
+ */
+export class Stream {
+  private socket: WebSocket | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private attempt = 0
+  private stopped = true
+
+  /** Where we are in which hub's log; undefined before the first hello. */
+  private cursor: { hub: string; seq: number } | undefined
+  /** The seq the hub had reached at hello: until then we are catching up. */
+  private goal = 0
+  private needsSnapshot = true
+  private live = false
+  /** Frames that arrived while the snapshot was loading. */
+  private held: Frame[] | undefined
+
+  constructor(
+    private readonly handlers: StreamHandlers,
+    private readonly world: StreamWorld = browser,
+  ) {}
+
+  start(): void {
+    this.stopped = false
+    window.addEventListener('online', this.hurry)
+    document.addEventListener('visibilitychange', this.hurry)
+    this.connect()
+  }
+
+  stop(): void {
+    this.stopped = true
+    window.removeEventListener('online', this.hurry)
+    document.removeEventListener('visibilitychange', this.hurry)
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.drop()
+  }
+
+  /** Connects at once when it was waiting to. */
+  readonly hurry = (): void => {
+    if (this.stopped || this.timer === undefined || document.hidden) return
+    clearTimeout(this.timer)
+    this.connect()
+  }
+
+  private connect(): void {
+    this.timer = undefined
+    this.live = false
+    if (this.attempt === 0) this.handlers.connection({ phase: 'connecting' })
+    const resume = this.cursor && `&after=${this.cursor.seq}&hub=${encodeURIComponent(this.cursor.hub)}`
+    const socket = this.world.open(`/stream?v=2${resume ?? ''}`)
+    this.socket = socket
+    socket.onmessage = (message) => {
+      if (this.socket === socket) this.receive(String(message.data))
+    }
+    socket.onclose = () => {
+      if (this.socket === socket) this.retry()
+    }
+  }
+
+  /** Forgets the socket: what it still says or how it ends is of no interest. */
+  private drop(): void {
+    const socket = this.socket
+    this.socket = undefined
+    this.held = undefined
+    socket?.close()
+  }
+
+  private retry(): void {
+    this.drop()
+    if (this.stopped || this.timer !== undefined) return
+    const delay = Math.min(LAST_DELAY, FIRST_DELAY * 2 ** this.attempt) * (0.75 + this.world.random() / 2)
+    this.attempt++
+    this.handlers.connection({
+      phase: 'waiting',
+      attempt: this.attempt,
+      retryAt: this.world.now() + delay,
+    })
+    this.timer = setTimeout(() => this.connect(), delay)
+  }
+
+  private receive(text: string): void {
+    const message = JSON.parse(text) as Frame | Frame[]
+    const frames: Frame[] = []
+    for (const frame of Array.isArray(message) ? message : [message]) {
+      if (frame.type === 'hello') this.greet(frame.data as Hello)
+      else if (frame.type === 'resync') this.resync(frame.data as Hello)
+      else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
+    }
+    this.take(frames)
+  }
+
+  private greet(hello: Hello): void {
+    this.handlers.hello(hello)
+    this.attempt = 0
+    if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
+    this.cursor ??= { hub: hello.hubId, seq: hello.seq }
+    this.goal = hello.seq
+    if (this.needsSnapshot) void this.load()
+    else this.progress()
+  }
+
+  private resync(hello: Hello): void {
+    this.cursor = { hub: hello.hubId, seq: hello.seq }
+    this.goal = hello.seq
+    this.needsSnapshot = true
+    this.handlers.replaced()
+    void this.load()
+  }
+
+  private async load(): Promise<void> {
+    this.live = false
+    const socket = this.socket
+    const held: Frame[] = (this.held = [])
+    this.handlers.connection({ phase: 'catching-up', behind: 0 })
+    try {
+      await this.handlers.snapshot()
+    } catch {
+      // The hub went away again; the next connection loads it.
+      if (this.socket === socket) this.retry()
+      return
+    }
+    if (this.held !== held) return
+    this.held = undefined
+    this.needsSnapshot = false
+    if (held.length > 0) this.handlers.frames(held)
+    this.progress()
+  }
+
+  private take(frames: Frame[]): void {
+    const cursor = this.cursor
+    if (frames.length === 0 || !cursor) return
+    const fresh = frames.filter((frame) => frame.seq === undefined || frame.seq > cursor.seq)
+    for (const frame of fresh) cursor.seq = frame.seq ?? cursor.seq
+    if (fresh.length === 0) return
+    if (this.held) {
+      this.held.push(...fresh)
+      return
+    }
+    this.handlers.frames(fresh)
+    if (!this.live) this.progress()
+  }
+
+  private progress(): void {
+    const behind = this.goal - (this.cursor?.seq ?? 0)
+    this.live = behind <= 0
+    if (!this.live) this.handlers.connection({ phase: 'catching-up', behind })
+    else this.handlers.connection({ phase: 'live', since: this.world.now() })
+  }
+}

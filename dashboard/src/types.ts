@@ -1,0 +1,35 @@
+// The wire types of schema.ts as the page meets them: events of the hub always
+// have an id, and what the schema leaves open is JSON.
+
+import type * as wire from './schema'
+
+export type {
+  Delivery,
+  DeliveryState,
+  Frame,
+  Hello,
+  Kind,
+  Problem,
+  Question,
+  Response,
+  Responder,
+  Risk,
+  Status,
+  StatusChange,
+} from './schema'
+
+export type Json = null | boolean | number | string | Json[] | JsonObject
+export interface JsonObject {
+  [key: string]: Json
+}
+
+export interface Event extends Omit<wire.Event, 'id' | 'payload' | 'humanInTheLoop'> {
+  id: number
+  payload: JsonObject
+  humanInTheLoop?: HumanInTheLoop
+}
+
+export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | 'suggestions'> {
+  toolCall?: wire.ToolCall & { arguments?: Json }
+  suggestions?: Json[]
+}

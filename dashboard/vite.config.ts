@@ -1,0 +1,49 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { svelteTesting } from '@testing-library/svelte/vite'
+import type { IncomingMessage } from 'node:http'
+import { defineConfig } from 'vitest/config'
+import type { ProxyOptions } from 'vite'
+import { writeSources } from './sources.ts'
+
+const hub = process.env.HOOKBACK_URL ?? 'http://127.0.0.1:4000'
+
+// The hub takes requests of its own origin only, so the development server
+// speaks for the page under the hub's name.
+const toHub: ProxyOptions = {
+  target: hub,
+  changeOrigin: true,
+  configure(proxy) {
+    proxy.on('proxyReq', (out) => {
+      if (out.hasHeader('origin')) out.setHeader('origin', hub)
+    })
+    proxy.on('proxyReqWs', (out) => out.setHeader('origin', hub))
+  },
+}
+
+const wantsPage = (req: IncomingMessage) =>
+  req.headers.accept?.includes('text/html') ? '/index.html' : undefined
+
+export default defineConfig({
+  plugins: [svelte(), svelteTesting(), writeSources()],
+  build: {
+    target: ['chrome123', 'firefox128', 'safari17.5'],
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 300,
+  },
+  server: {
+    host: '127.0.0.1',
+    proxy: {
+      '/events': toHub,
+      '/healthz': toHub,
+      '/stream': { ...toHub, ws: true, bypass: wantsPage },
+    },
+  },
+  test: {
+    environment: 'happy-dom',
+    include: ['src/**/*.test.ts'],
+    setupFiles: ['src/testing/setup.ts'],
+    restoreMocks: true,
+  },
+})
