@@ -111,21 +111,21 @@ func (d *Dispatcher) attempt(ctx context.Context, q *store.Question, t target) e
 			l.hangUp(d.timing.goodbye)
 		}
 	}()
-	frame := buildFrame(q, number)
 	if q.Protocol >= 2 {
-		o, err := l.deliver(ctx, frame, d.timing)
+		o, err := l.deliver(ctx, buildFrame(q, number), d.timing)
 		if err != nil {
 			return err
 		}
 		return d.settle(ctx, q, number, o)
 	}
-	return d.tellOnce(ctx, q, l, frame, number)
+	return d.tellOnce(ctx, q, l, number)
 }
 
 // tellOnce hands the answer to a version 1 listener. There is no second chance
 // from the first byte on, so a stop of the hub waits for the end, which is seconds
 // away.
-func (d *Dispatcher) tellOnce(ctx context.Context, q *store.Question, l *line, frame []byte, number int) error {
+func (d *Dispatcher) tellOnce(ctx context.Context, q *store.Question, l *line, number int) error {
+	frame := buildFrame(q, number) // before the mark: from there on every moment counts
 	q, err := d.markSent(ctx, q, number)
 	if err != nil || q == nil {
 		return err
@@ -195,6 +195,7 @@ func (d *Dispatcher) settle(ctx context.Context, q *store.Question, number int, 
 		}
 		switch {
 		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled:
+			d.forget(q.ID)
 			return nil // better known than by us
 		case q.URL != url && o.state != schema.Acked && !sent:
 			return d.release(ctx, q)

@@ -31,7 +31,6 @@ type listener struct {
 	conns  map[net.Conn]bool
 	dials  int
 	frames [][]byte
-	most   int // connections at a time
 }
 
 // peerConn is one connection to a listener.
@@ -78,7 +77,6 @@ func (l *listener) serve() {
 		l.mu.Lock()
 		l.dials++
 		l.conns[conn] = true
-		l.most = max(l.most, len(l.conns))
 		l.mu.Unlock()
 		l.serving.Go(func() {
 			p := &peerConn{Conn: conn, br: bufio.NewReader(conn), l: l}
@@ -95,10 +93,10 @@ func (l *listener) serve() {
 
 func (l *listener) url() string { return "ws://" + l.ln.Addr().String() + "/" + secretPath }
 
-func (l *listener) counts() (dials, frames, most int) {
+func (l *listener) counts() (dials, frames int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dials, len(l.frames), l.most
+	return l.dials, len(l.frames)
 }
 
 func (l *listener) answer(i int) schema.Answer {

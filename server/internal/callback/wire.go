@@ -78,6 +78,7 @@ func (d *Dispatcher) dialFailed(err error, resp *http.Response, to target) outco
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var timeout net.Error
+	var op *net.OpError
 	switch {
 	case errors.Is(err, ErrBlocked):
 		return outcome{state: schema.Blocked, problem: blockedText(err)}
@@ -99,6 +100,8 @@ func (d *Dispatcher) dialFailed(err error, resp *http.Response, to target) outco
 		o.problem = fmt.Sprintf("no handshake with %s within %v", host, d.timing.dial)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		o.problem = "there is no way to " + host
+	case errors.As(err, &op) && op.Op == "dial":
+		o.problem = "no connection to " + host
 	default:
 		o.problem = host + " hung up during the handshake"
 	}
