@@ -267,17 +267,17 @@ func markLen(b []byte) int {
 
 // once replaces the secrets in the contents of one JSON string.
 func (r *Redactor) once(raw []byte, assign bool) (out []byte, n int) {
-	text, at := decode(raw)
-	s := scan{b: text, assign: assign}
+	s := scan{b: decode(raw), assign: assign}
+	origin := cursor{raw: raw}
 	copied, from := 0, 0
 	for {
 		m, ok := r.find(&s, from)
 		if !ok {
 			break
 		}
-		out = append(out, raw[copied:at[m.from]]...)
+		out = append(out, raw[copied:origin.seek(m.from)]...)
 		out = append(out, mark(m.rule)...)
-		copied, from = int(at[m.to]), m.to
+		copied, from = origin.seek(m.to), m.to
 		n++
 	}
 	if n == 0 {

@@ -6,34 +6,51 @@ import (
 	"unicode/utf8"
 )
 
-// decode turns the contents of a JSON string into text. at[i] is where in raw the
-// text's byte i came from; at[len(text)] is len(raw). A malformed escape stands
+// decode turns the contents of a JSON string into text. A malformed escape stands
 // for itself.
-func decode(raw []byte) (text []byte, at []int32) {
-	text = make([]byte, 0, len(raw))
-	at = make([]int32, 0, len(raw)+1)
+func decode(raw []byte) []byte {
+	text := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
-		n := 1
-		before := len(text)
-		if raw[i] == '\\' {
-			text, n = appendEscape(text, raw[i:])
-		} else {
-			text = append(text, raw[i])
-		}
-		for range len(text) - before {
-			at = append(at, int32(i)) //nolint:gosec // a body has at most schema.MaxBody bytes
-		}
+		var n int
+		text, n = appendNext(text, raw[i:])
 		i += n
 	}
-	return text, append(at, int32(len(raw))) //nolint:gosec // as above
+	return text
+}
+
+// appendNext appends what b begins with and says how long that is in b.
+func appendNext(dst, b []byte) ([]byte, int) {
+	if b[0] == '\\' {
+		return appendEscape(dst, b)
+	}
+	return append(dst, b[0]), 1
+}
+
+// cursor finds the place in raw that a place in its text came from. It only goes
+// forward.
+type cursor struct {
+	raw      []byte
+	at, text int
+}
+
+func (c *cursor) seek(text int) int {
+	var scratch [12]byte
+	for c.at < len(c.raw) {
+		b, n := appendNext(scratch[:0], c.raw[c.at:])
+		if c.text+len(b) > text {
+			break
+		}
+		c.text += len(b)
+		c.at += n
+	}
+	return c.at
 }
 
 // unescape is the text of a member's name: raw itself where nothing is escaped.
 func unescape(raw []byte) []byte {
 	for _, c := range raw {
 		if c == '\\' {
-			text, _ := decode(raw)
-			return text
+			return decode(raw)
 		}
 	}
 	return raw
