@@ -102,13 +102,7 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	a.store, err = store.Open(ctx, store.Config{
 		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
 	})
-	if errors.Is(err, store.ErrLocked) {
-		return fmt.Errorf("%w: stop that hub, or give this one a file of its own with -db (%s)", err, a.cfg.DB)
-	}
-	if err != nil {
-		return fmt.Errorf("the database %s can't be opened: %w", a.cfg.DB, err)
-	}
-	return nil
+	return err // it names the file and what to do
 }
 
 // URL is where the dashboard is.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -60,11 +61,19 @@ func loadAssets(root fs.FS) *assets {
 	}
 	go func() {
 		defer close(a.ready)
-		for _, f := range a.files {
-			f.pack()
-		}
+		a.packAll()
+		// Give back what the start took: this and the migrations need more memory
+		// than the hub does for hours afterwards.
+		debug.FreeOSMemory()
 	}()
 	return a
+}
+
+func (a *assets) packAll() {
+	p := newPacker()
+	for _, f := range a.files {
+		p.pack(f)
+	}
 }
 
 func newAsset(name string, b []byte) *asset {
@@ -79,17 +88,33 @@ func newAsset(name string, b []byte) *asset {
 	return f
 }
 
+// packer compresses one file after the other in the same memory: brotli alone
+// takes some 20 MiB for its work, which would be the most of an idle hub.
+type packer struct {
+	gz, br bytes.Buffer
+	gzip   *gzip.Writer
+	brotli *brotli.Writer
+}
+
+func newPacker() *packer {
+	p := &packer{}
+	p.gzip, _ = gzip.NewWriterLevel(&p.gz, gzip.BestCompression) // the level is a valid one
+	p.brotli = brotli.NewWriterOptions(&p.br, brotli.WriterOptions{Quality: 9, LGWin: 18})
+	return p
+}
+
 // pack compresses the file where that makes it smaller.
-func (f *asset) pack() {
-	var gz, br bytes.Buffer
-	g, _ := gzip.NewWriterLevel(&gz, gzip.BestCompression) // the level is a valid one
-	b := brotli.NewWriterLevel(&br, 9)
-	for _, w := range []io.WriteCloser{g, b} {
+func (p *packer) pack(f *asset) {
+	p.gz.Reset()
+	p.br.Reset()
+	p.gzip.Reset(&p.gz)
+	p.brotli.Reset(&p.br)
+	for _, w := range []io.WriteCloser{p.gzip, p.brotli} {
 		_, _ = w.Write(f.plain) // into memory
 		_ = w.Close()
 	}
-	if gz.Len() < len(f.plain) && br.Len() < len(f.plain) {
-		f.packed.Store(&packed{gzip: gz.Bytes(), brotli: br.Bytes()})
+	if p.gz.Len() < len(f.plain) && p.br.Len() < len(f.plain) {
+		f.packed.Store(&packed{gzip: bytes.Clone(p.gz.Bytes()), brotli: bytes.Clone(p.br.Bytes())})
 	}
 }
 

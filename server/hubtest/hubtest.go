@@ -1,0 +1,134 @@
+// Package hubtest runs a real hub for tests: a free loopback port, a temporary
+// database, everything else as in production.
+//
+//	hub := hubtest.Start(t)
+//	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+package hubtest
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/server/internal/app"
+)
+
+// Hub is a hub that runs until the test ends.
+type Hub struct {
+	t   testing.TB
+	cfg app.Config
+	url string
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // nil while it is stopped
+	done   chan error
+}
+
+// Option changes how the hub is set up.
+type Option func(*app.Config)
+
+// AllowOrigin lets pages of another origin use the hub.
+func AllowOrigin(origin string) Option {
+	return func(c *app.Config) { c.AllowOrigins = append(c.AllowOrigins, origin) }
+}
+
+// CallbackAllow lets the hub dial target beside loopback.
+func CallbackAllow(target string) Option {
+	return func(c *app.Config) { c.CallbackAllow = append(c.CallbackAllow, target) }
+}
+
+// Clock gives the hub a clock of the test's own.
+func Clock(now func() time.Time) Option { return func(c *app.Config) { c.Clock = now } }
+
+// DB puts the database somewhere else than in a temporary directory.
+func DB(file string) Option { return func(c *app.Config) { c.DB = file } }
+
+// KeepSecrets turns redaction off.
+func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } }
+
+// Start runs a hub. It listens when Start returns, and is stopped with the test,
+// which fails when the hub did not run and stop without an error.
+func Start(t testing.TB, options ...Option) *Hub {
+	t.Helper()
+	h := &Hub{t: t, cfg: app.Config{
+		Addr: "127.0.0.1:0", DB: filepath.Join(t.TempDir(), "hookback.db"),
+		LogLevel: slog.LevelWarn, Stderr: logger{t},
+	}}
+	for _, o := range options {
+		o(&h.cfg)
+	}
+	h.start()
+	t.Cleanup(h.Stop)
+	return h
+}
+
+func (h *Hub) start() {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a, err := app.New(ctx, h.cfg)
+	if err != nil {
+		cancel()
+		h.t.Fatalf("starting a hub: %v", err)
+	}
+	h.url = a.URL()
+	h.cfg.Addr = strings.TrimPrefix(h.url, "http://") // for Restart
+	h.cancel, h.done = cancel, make(chan error, 1)
+	go func() { h.done <- a.Run(ctx) }()
+}
+
+// URL is the hub's address, such as http://127.0.0.1:40123.
+func (h *Hub) URL() string { return h.url }
+
+// StreamURL is the address of its stream, such as ws://127.0.0.1:40123/stream.
+func (h *Hub) StreamURL() string { return "ws" + strings.TrimPrefix(h.url, "http") + "/stream" }
+
+// DB is its database file.
+func (h *Hub) DB() string { return h.cfg.DB }
+
+// Stop stops the hub as a signal would and returns when it is gone. It is
+// idempotent.
+func (h *Hub) Stop() {
+	h.t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cancel == nil {
+		return
+	}
+	h.cancel()
+	h.cancel = nil
+	if err := <-h.done; err != nil {
+		h.t.Errorf("the hub stopped with: %v", err)
+	}
+}
+
+// Restart stops the hub and starts it again on the same database and port.
+func (h *Hub) Restart() {
+	h.t.Helper()
+	h.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.start()
+}
+
+// IgnoreServer are options for goleak: fasthttp keeps two goroutines for the life
+// of the process.
+func IgnoreServer() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	}
+}
+
+// logger writes the hub's warnings to the test's log.
+type logger struct{ t testing.TB }
+
+func (l logger) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
