@@ -33,9 +33,10 @@ type Request struct {
 	OnUnreachable Fallback
 
 	// Event is the event that carries the question; what it leaves out is filled
-	// in, HookEventType with DecisionPoint. The rarer parts of a question can be
-	// set in its HumanInTheLoop. An IdempotencyKey of your own lets a restarted
-	// agent take up its old question, and its answer.
+	// in, HookEventType with DecisionPoint. Its HumanInTheLoop can hold the rarer
+	// parts of a question; a field of the Request that is set wins over it. An
+	// IdempotencyKey of your own lets a restarted agent take up its old question,
+	// and its answer.
 	Event schema.Event
 
 	// Waiting, when set, is called once, by Ask itself, when a hub has the
@@ -65,7 +66,7 @@ type Waiting struct {
 // part, or without any hub when OnUnreachable is Allow.
 func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
 	if err := ctx.Err(); err != nil {
-		return Decision{Kind: r.kind(), Outcome: schema.Withdrawn, Source: schema.ByAgent}, err
+		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, err
 	}
 	leave, err := c.enter()
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
 }
 
 func (r Request) rejected(err error) (Decision, error) {
-	d := Decision{Kind: r.kind(), Outcome: Rejected, Source: NotAsked}
+	d := Decision{Kind: r.question().Type, Outcome: Rejected, Source: NotAsked}
 	return d, fmt.Errorf("the question was not asked: %w", err)
 }
 
@@ -102,30 +103,6 @@ func (c *Client) AskChoice(ctx context.Context, question string, labels ...strin
 	return c.Ask(ctx, Request{Question: question, Kind: schema.Choice, Choices: labels})
 }
 
-func (r Request) kind() schema.Kind {
-	switch {
-	case r.Kind != "":
-		return r.Kind
-	case len(r.Choices) > 0:
-		return schema.Choice
-	case len(r.Questions) > 0:
-		return schema.FreeText
-	default:
-		return schema.Permission
-	}
-}
-
-func (r Request) timeout() time.Duration {
-	switch {
-	case r.Timeout < 0:
-		return 0
-	case r.Timeout == 0:
-		return schema.DefaultTimeout
-	default:
-		return r.Timeout
-	}
-}
-
 // newAsk makes the event, checks it and opens its path. The path is open before
 // anybody is told of it.
 func (c *Client) newAsk(r Request) (*ask, error) {
@@ -133,12 +110,13 @@ func (c *Client) newAsk(r Request) (*ask, error) {
 	if err := fallback.validate(); err != nil {
 		return nil, err
 	}
-	a := &ask{client: c, event: r.Event, timeout: r.timeout(), waiting: r.Waiting, posted: make(chan posted, 1)}
-	a.event.HumanInTheLoop = r.question()
+	q := r.question()
+	a := &ask{client: c, event: r.Event, timeout: q.TimeoutDuration(), waiting: r.Waiting, posted: make(chan posted, 1)}
+	a.event.HumanInTheLoop = q
 	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
-	a.event.Summary = cmp.Or(a.event.Summary, oneLine(r.Question, 120))
+	a.event.Summary = cmp.Or(a.event.Summary, oneLine(q.Question, 120))
 	if len(a.event.Payload) == 0 {
-		payload, err := json.Marshal(map[string]string{"question": r.Question})
+		payload, err := json.Marshal(map[string]string{"question": q.Question})
 		if err != nil {
 			return nil, err
 		}
@@ -162,10 +140,7 @@ func (r Request) question() *schema.HumanInTheLoop {
 	if r.Event.HumanInTheLoop != nil {
 		q = *r.Event.HumanInTheLoop
 	}
-	needed, seconds := true, r.timeout().Seconds()
 	q.Question = cmp.Or(r.Question, q.Question)
-	q.Type = r.kind()
-	q.Timeout, q.RequiresResponse = &seconds, &needed
 	q.Risk = cmp.Or(r.Risk, q.Risk)
 	q.ToolCall = cmp.Or(r.ToolCall, q.ToolCall)
 	q.Context = cmp.Or(r.Context, q.Context)
@@ -175,8 +150,26 @@ func (r Request) question() *schema.HumanInTheLoop {
 	if r.Questions != nil {
 		q.Questions = r.Questions
 	}
+	q.Type = cmp.Or(r.Kind, q.Type, kindOf(&q))
+	seconds, needed := q.TimeoutDuration().Seconds(), true
+	if r.Timeout != 0 {
+		seconds = max(r.Timeout, 0).Seconds()
+	}
+	q.Timeout, q.RequiresResponse = &seconds, &needed
 	q.ProtocolVersion, q.ListenerKey, q.ResponseWebSocketURL = 2, randomToken(32), ""
 	return &q
+}
+
+// kindOf is the kind of a question that doesn't say it.
+func kindOf(q *schema.HumanInTheLoop) schema.Kind {
+	switch {
+	case len(q.Choices) > 0:
+		return schema.Choice
+	case len(q.Questions) > 0:
+		return schema.FreeText
+	default:
+		return schema.Permission
+	}
 }
 
 // oneLine is text on one line, of at most n characters.

@@ -137,6 +137,29 @@ func TestShortForms(t *testing.T) {
 	require.NoError(t, <-answers)
 }
 
+func TestTheRarerPartsOfAQuestionStandInItsEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	template := &schema.HumanInTheLoop{
+		Question: "template", Choices: []string{"a", "b"}, Risk: schema.LowRisk, Timeout: ptr(60.0),
+		AgentPath: []string{"root", "leaf"}, ProtocolVersion: 1, ResponseWebSocketURL: "ws://127.0.0.1:1/x",
+	}
+	got := b.ask(b.ctx, agentclient.Request{Risk: schema.HighRisk, Event: schema.Event{HumanInTheLoop: template}})
+	q := b.question(t, 1)
+	h := q.HumanInTheLoop
+	require.Equal(t, "template", h.Question)
+	require.Equal(t, "template", q.Summary)
+	require.Equal(t, schema.Choice, h.Type)
+	require.Equal(t, schema.HighRisk, h.Risk, "the request's own field wins")
+	require.InDelta(t, 60, *h.Timeout, 0)
+	require.Equal(t, []string{"root", "leaf"}, h.AgentPath)
+	require.Equal(t, 2, h.ProtocolVersion)
+	require.Equal(t, 1, template.ProtocolVersion, "the caller's own stays as it is")
+	_, err := q.Push(b.ctx, schema.Answer{Choice: ptr("b")})
+	require.NoError(t, err)
+	require.Equal(t, "b", b.end(t, got).Choice)
+}
+
 func TestAChoiceCalledApproveApprovesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
