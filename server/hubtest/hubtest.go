@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hookback/hookback/server/internal/app"
 )
 
@@ -116,13 +114,10 @@ func (h *Hub) Restart() {
 	h.start()
 }
 
-// IgnoreServer are options for goleak: fasthttp keeps two goroutines for the life
-// of the process.
-func IgnoreServer() []goleak.Option {
-	return []goleak.Option{
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-	}
+// Goroutines names the functions whose goroutines fasthttp keeps for the life of
+// the process, for goleak.IgnoreAnyFunction.
+func Goroutines() []string {
+	return []string{"github.com/valyala/fasthttp.updateServerDate.func1", "github.com/valyala/fasthttp.(*workerPool).Start.func2"}
 }
 
 // logger writes the hub's warnings to the test's log.

@@ -19,6 +19,13 @@ const (
 type listener struct {
 	net.Listener
 	conns *conns
+	once  sync.Once // closes it
+}
+
+// Close is idempotent.
+func (l *listener) Close() (err error) {
+	l.once.Do(func() { err = l.Listener.Close() })
+	return err
 }
 
 func (l *listener) Accept() (net.Conn, error) {

@@ -133,9 +133,10 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 
 // Serve answers connections of ln until Shutdown, which closes it.
 func (s *Server) Serve(ln net.Listener) error {
+	own := &listener{Listener: ln, conns: &s.conns}
 	// fasthttp forgets a Shutdown that came before Serve.
-	context.AfterFunc(s.stopping, func() { _ = ln.Close() })
-	return s.app.Listener(&listener{Listener: ln, conns: &s.conns})
+	context.AfterFunc(s.stopping, func() { _ = own.Close() })
+	return s.app.Listener(own)
 }
 
 // Shutdown stops taking requests, tells every stream to come back later (close

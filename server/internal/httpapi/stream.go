@@ -192,7 +192,9 @@ func (st *stream) hangUp(f farewell) {
 		wait = goodbye
 		_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(goodbye))
 		_, _ = st.conn.Conn.Write(b) // whoever does not get it sees the connection end
-		st.conn.letRead()
+		if f.code == 0 {
+			st.conn.letRead() // it may be in the middle of too long a message
+		}
 	}
 	st.mu.Lock()
 	st.ending = true

@@ -1,0 +1,148 @@
+package hubtest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/app"
+)
+
+// A benchmark runs its server as a child process, this test binary once more, so
+// that the server's CPU time can be told from the load's.
+const (
+	roleVariable = "HOOKBACK_BENCH_SERVER"
+	dbVariable   = "HOOKBACK_BENCH_DB"
+)
+
+// serve is the child: it prints its address and serves until stdin ends.
+func serve(role string) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	var err error
+	switch role {
+	case "hub":
+		err = serveHub(ctx)
+	case "fiber":
+		err = serveFiber(ctx)
+	case "net/http":
+		err = serveNetHTTP(ctx)
+	default:
+		err = fmt.Errorf("no such server: %s", role)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func serveHub(ctx context.Context) error {
+	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", DB: os.Getenv(dbVariable), Stderr: os.Stderr})
+	if err != nil {
+		return err
+	}
+	fmt.Println(strings.TrimPrefix(a.URL(), "http://"))
+	return a.Run(ctx)
+}
+
+func serveFiber(ctx context.Context) error {
+	echo := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 8 << 20})
+	echo.Post("/events", func(c *fiber.Ctx) error {
+		c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+		return c.Send(c.Request().Body())
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(ln.Addr())
+	context.AfterFunc(ctx, func() { _ = echo.ShutdownWithTimeout(time.Second) })
+	return echo.Listener(ln)
+}
+
+func serveNetHTTP(ctx context.Context) error {
+	echo := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(b)
+	})}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(ln.Addr())
+	context.AfterFunc(ctx, func() { _ = echo.Close() })
+	_ = echo.Serve(ln)
+	return nil
+}
+
+// child is a running server.
+type child struct {
+	addr string
+	pid  int
+}
+
+func start(b *testing.B, role string) *child {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+filepath.Join(b.TempDir(), "hub.db"))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	addr, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(b, err)
+	b.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	return &child{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid}
+}
+
+// tick is the unit of CPU times in /proc.
+const tick = 10 * time.Millisecond
+
+// cpu is the time the server has used, user and system.
+func (c *child) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
+	if err != nil {
+		b.Skip("CPU times come from /proc")
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	user, err := strconv.Atoi(fields[11])
+	require.NoError(b, err)
+	system, err := strconv.Atoi(fields[12])
+	require.NoError(b, err)
+	return time.Duration(user+system) * tick
+}
+
+// memory is the server's resident memory in bytes.
+func (c *child) memory(b *testing.B) int64 {
+	b.Helper()
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.pid))
+	require.NoError(b, err)
+	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
+	require.NoError(b, err)
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,207 @@
+package hubtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(serve(role))
+	}
+	var leftovers []goleak.Option
+	for _, name := range hubtest.Goroutines() {
+		leftovers = append(leftovers, goleak.IgnoreAnyFunction(name))
+	}
+	goleak.VerifyTestMain(m, leftovers...)
+}
+
+const patience = 20 * time.Second
+
+// page is a dashboard of version 2.
+type page struct {
+	t       *testing.T
+	ws      *websocket.Conn
+	waiting []schema.Frame
+}
+
+func open(t *testing.T, url string) *page {
+	t.Helper()
+	ws, _, err := websocket.Dial(t.Context(), url, nil)
+	require.NoError(t, err)
+	ws.SetReadLimit(16 << 20)
+	t.Cleanup(func() { _ = ws.CloseNow() })
+	return &page{t: t, ws: ws}
+}
+
+func (p *page) next() schema.Frame {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	for len(p.waiting) == 0 {
+		_, b, err := p.ws.Read(ctx)
+		require.NoError(p.t, err)
+		if b[0] != '[' {
+			b = append(append([]byte("["), b...), ']')
+		}
+		require.NoError(p.t, json.Unmarshal(b, &p.waiting))
+	}
+	f := p.waiting[0]
+	p.waiting = p.waiting[1:]
+	return f
+}
+
+// question waits for a question to appear.
+func (p *page) question() schema.Event {
+	p.t.Helper()
+	for {
+		var e schema.Event
+		f := p.next()
+		if f.Type == schema.EventFrame && json.Unmarshal(f.Data, &e) == nil && e.HumanInTheLoop != nil {
+			return e
+		}
+	}
+}
+
+func answer(t *testing.T, hub *hubtest.Hub, id schema.EventID, body string) {
+	t.Helper()
+	resp, err := http.Post(hub.URL()+schema.At(schema.PathRespond, id), "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestTheLoop is what Hookback is for: an agent asks, a person sees it and answers,
+// the agent goes on, the page sees that it has.
+func TestTheLoop(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	dashboard := open(t, hub.StreamURL()+"?v=2")
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
+	defer func() { require.NoError(t, agent.Close()) }()
+	decided := make(chan agentclient.Decision, 1)
+	go func() {
+		d, err := agent.AskPermission(t.Context(), "May I?")
+		if err != nil {
+			t.Error(err)
+		}
+		decided <- d
+	}()
+	asked := dashboard.question()
+	require.Equal(t, "May I?", asked.HumanInTheLoop.Question)
+	start := time.Now()
+	answer(t, hub, asked.ID, `{"permission":true,"reason":"go on"}`)
+	d := <-decided
+	require.True(t, d.Approved())
+	require.Less(t, time.Since(start), 2*time.Second)
+	for {
+		var change schema.StatusChange
+		f := dashboard.next()
+		require.Equal(t, schema.StatusFrame, f.Type)
+		require.NoError(t, json.Unmarshal(f.Data, &change))
+		if change.HumanInTheLoopStatus.Delivery.State == schema.Acked {
+			return
+		}
+	}
+}
+
+// TestAQuestionSurvivesARestart, and so do the agent that waits and the page that
+// looks at it.
+func TestAQuestionSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	url := hub.URL()
+	before := open(t, hub.StreamURL()+"?v=2")
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
+	defer func() { require.NoError(t, agent.Close()) }()
+	decided := make(chan agentclient.Decision, 1)
+	go func() {
+		d, err := agent.AskChoice(t.Context(), "Which?", "left", "right")
+		if err != nil {
+			t.Error(err)
+		}
+		decided <- d
+	}()
+	asked := before.question()
+	var hello schema.Hello
+	hub.Restart()
+	require.Equal(t, url, hub.URL())
+	after := open(t, hub.StreamURL()+"?v=2&after=0")
+	require.NoError(t, json.Unmarshal(after.next().Data, &hello))
+	require.Equal(t, int64(asked.ID), hello.Seq)
+	require.Equal(t, asked.ID, after.question().ID)
+	answer(t, hub, asked.ID, `{"choice":"right"}`)
+	d := <-decided
+	require.Equal(t, "right", d.Choice)
+	hub.Stop()
+	hub.Stop()
+	_, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.Error(t, err)
+}
+
+// TestAVersion1Agent acts as the guide's Python does: it opens a listener, posts,
+// waits for one message and closes.
+func TestAVersion1Agent(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	got := make(chan schema.Answer, 1)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	listener := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, b, err := ws.Read(r.Context())
+		var a schema.Answer
+		if err = json.Unmarshal(b, &a); err != nil {
+			t.Error(err)
+		}
+		_ = ws.Close(websocket.StatusNormalClosure, "")
+		got <- a
+	})}
+	go func() { _ = listener.Serve(ln) }()
+	defer func() { _ = listener.Close() }()
+
+	dashboard := open(t, hub.StreamURL()+"?v=2")
+	body := fmt.Sprintf(`{"source_app":"py","session_id":"1","hook_event_type":"HumanInTheLoop","payload":{},`+
+		`"humanInTheLoop":{"question":"Name?","responseWebSocketUrl":"ws://%s","type":"question","choices":null,"timeout":300,"requiresResponse":true}}`, ln.Addr())
+	resp, err := http.Post(hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.Equal(t, 200, resp.StatusCode)
+	require.NoError(t, resp.Body.Close())
+	asked := dashboard.question()
+	require.Empty(t, asked.HumanInTheLoop.ResponseWebSocketURL)
+	answer(t, hub, asked.ID, `{"response":"Ada"}`)
+	a := <-got
+	require.Equal(t, "Ada", *a.Response)
+	require.Equal(t, asked.ID, a.HookEvent.ID)
+	for {
+		var change schema.StatusChange
+		require.NoError(t, json.Unmarshal(dashboard.next().Data, &change))
+		if d := change.HumanInTheLoopStatus.Delivery; d != nil && d.State == schema.Delivered {
+			require.Equal(t, "close", d.Confirmed)
+			return
+		}
+	}
+}
