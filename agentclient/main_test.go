@@ -12,9 +12,16 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	var known []goleak.Option
+	for _, f := range hubtest.Goroutines() {
+		known = append(known, goleak.IgnoreAnyFunction(f))
+	}
+	goleak.VerifyTestMain(m, known...)
+}
 
 // bundle is a hub, a client of it, and the time a test may take.
 type bundle struct {

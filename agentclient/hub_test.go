@@ -1,0 +1,246 @@
+package agentclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// real is a client of a real hub, and a person with curl.
+type real struct {
+	bundle
+	server *hubtest.Hub
+}
+
+func setupReal(t testing.TB) *real {
+	t.Helper()
+	r := &real{server: hubtest.Start(t)}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	r.ctx = ctx
+	r.client = agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
+	t.Cleanup(func() { _ = r.client.Close() })
+	return r
+}
+
+// begin asks and returns once the hub has the question.
+func (r *real) begin(ctx context.Context, q agentclient.Request) (schema.EventID, <-chan result) {
+	known := make(chan schema.EventID, 1)
+	q.Waiting = func(w agentclient.Waiting) { known <- w.EventID }
+	got := r.ask(ctx, q)
+	return <-known, got
+}
+
+// call makes one request and reads the event it returns.
+func (r *real) call(method, path string, body any) (schema.Event, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return schema.Event{}, err
+	}
+	req, err := http.NewRequestWithContext(r.ctx, method, r.server.URL()+path, bytes.NewReader(text))
+	if err != nil {
+		return schema.Event{}, err
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return schema.Event{}, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return schema.Event{}, fmt.Errorf("%s %s: %s", method, path, res.Status)
+	}
+	var e schema.Event
+	return e, json.NewDecoder(res.Body).Decode(&e)
+}
+
+func (r *real) respond(id schema.EventID, a schema.Response) error {
+	_, err := r.call(http.MethodPost, schema.At(schema.PathRespond, id), a)
+	return err
+}
+
+// status waits until the question's status is as wanted.
+func (r *real) status(t *testing.T, id schema.EventID, wanted func(*schema.Status) bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		e, err := r.call(http.MethodGet, schema.At(schema.PathEvent, id), nil)
+		return err == nil && wanted(e.HumanInTheLoopStatus)
+	}, 20*time.Second, 5*time.Millisecond)
+}
+
+func acked(s *schema.Status) bool { return s.Delivery != nil && s.Delivery.State == schema.Acked }
+
+func TestARealHubDeliversEveryKind(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	call := &schema.ToolCall{Name: "rm", Arguments: raw(`{"path":"./build"}`), Editable: true}
+	for _, test := range []struct {
+		ask    agentclient.Request
+		answer schema.Response
+		check  func(agentclient.Decision)
+	}{
+		{
+			agentclient.Request{Question: "Delete?", ToolCall: call},
+			schema.Response{Permission: ptr(true), ModifiedArguments: raw(`{"path":"./build/tmp"}`), Comment: "only tmp"},
+			func(d agentclient.Decision) {
+				require.True(t, d.Approved())
+				require.JSONEq(t, `{"path":"./build/tmp"}`, string(d.Arguments))
+				require.Equal(t, "only tmp", d.Comment)
+			},
+		},
+		{
+			agentclient.Request{Question: "Delete?", ToolCall: call},
+			schema.Response{Permission: ptr(false), Reason: "no"},
+			func(d agentclient.Decision) {
+				require.False(t, d.Approved())
+				require.Equal(t, "no", d.Reason)
+				require.Nil(t, d.Arguments)
+			},
+		},
+		{
+			agentclient.Request{Question: "Name?", Kind: schema.FreeText},
+			schema.Response{Response: ptr("Bo")},
+			func(d agentclient.Decision) { require.Equal(t, "Bo", d.Text) },
+		},
+		{
+			agentclient.Request{Question: "Which?", Choices: []string{"a", "b"}},
+			schema.Response{Choice: ptr("b")},
+			func(d agentclient.Decision) { require.Equal(t, "b", d.Choice) },
+		},
+		{
+			agentclient.Request{Question: "Both", Questions: []schema.Question{{ID: "x", Question: "?"}, {ID: "y", Question: "?"}}},
+			schema.Response{Answers: map[string]json.RawMessage{"x": raw(`"1"`), "y": raw(`"2"`)}},
+			func(d agentclient.Decision) {
+				require.Equal(t, map[string][]string{"x": {"1"}, "y": {"2"}}, d.Answers)
+			},
+		},
+	} {
+		id, got := r.begin(r.ctx, test.ask)
+		require.NoError(t, r.respond(id, test.answer))
+		end := r.end(t, got)
+		require.NoError(t, end.err)
+		require.Equal(t, id, end.EventID)
+		require.Equal(t, schema.ByHuman, end.Source)
+		require.NotEmpty(t, end.Guidance)
+		test.check(end.Decision)
+		r.status(t, id, acked)
+	}
+}
+
+func TestARealHubIsToldOfAWithdrawal(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	ctx, cancel := context.WithCancel(r.ctx)
+	id, got := r.begin(ctx, agentclient.Request{Question: "Go?"})
+	cancel()
+	end := r.end(t, got)
+	require.ErrorIs(t, end.err, context.Canceled)
+	require.Equal(t, schema.Withdrawn, end.Outcome)
+	r.status(t, id, func(s *schema.Status) bool { return s.Outcome == schema.Withdrawn })
+}
+
+func TestARealHubKeepsTheDeadline(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond})
+	end := r.end(t, got)
+	require.NoError(t, end.err)
+	require.Equal(t, schema.Timeout, end.Outcome)
+	require.False(t, end.RespondedAt.IsZero(), "it was the hub's timeout, which comes 5 s before the client's own")
+	r.status(t, id, acked)
+}
+
+func TestARealHubMayRestartMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?"})
+	r.server.Restart()
+	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true)}))
+	require.True(t, r.end(t, got).Approved())
+	r.status(t, id, acked)
+}
+
+// The agent died before its answer came, and asks again under the same key: the
+// answer is there already, and is pulled.
+func TestARealHubRemembersTheAnswerForARestartedAgent(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	died := agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
+	sent, err := died.Send(r.ctx, schema.Event{
+		HookEventType: "DecisionPoint", IdempotencyKey: "deploy-7",
+		HumanInTheLoop: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
+	})
+	require.NoError(t, err)
+	require.NoError(t, died.Close())
+	require.NoError(t, r.respond(sent.ID, schema.Response{Permission: ptr(true)}))
+	d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Event: schema.Event{IdempotencyKey: "deploy-7"}})
+	require.NoError(t, err)
+	require.True(t, d.Approved())
+	require.Equal(t, sent.ID, d.EventID)
+}
+
+func TestARealHubAnswersAHundredAtOnce(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	event := schema.Event{Payload: raw(`{"permission_type":"env_file_access"}`)}
+	var asks sync.WaitGroup
+	for i := range 100 {
+		asks.Go(func() {
+			want := fmt.Sprintf("answer %d", i)
+			d, err := r.client.Ask(r.ctx, agentclient.Request{
+				Question: "?", Kind: schema.FreeText, Event: event,
+				Waiting: func(w agentclient.Waiting) {
+					if err := r.respond(w.EventID, schema.Response{Response: &want}); err != nil {
+						t.Error(err)
+					}
+				},
+			})
+			if err != nil || d.Text != want {
+				t.Errorf("%s: got %q, %v", want, d.Text, err)
+			}
+		})
+	}
+	asks.Wait()
+}
+
+func TestARealHubsNoIsTheProtocolsError(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	sent, err := r.client.Send(r.ctx, schema.Event{HookEventType: "Stop"})
+	require.NoError(t, err)
+	sent.RequestSecret = "made up"
+	err = r.client.Withdraw(r.ctx, sent, "")
+	require.ErrorIs(t, err, schema.ErrNoQuestion)
+	err = r.client.Withdraw(r.ctx, &schema.Event{ID: 9999, RequestSecret: "made up"}, "")
+	require.ErrorIs(t, err, schema.ErrNotFound)
+}
+
+// BenchmarkRealHub is the whole way with fsync: POST, answer over HTTP, dial,
+// acknowledgement.
+func BenchmarkRealHub(b *testing.B) {
+	r := setupReal(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		answered := make(chan error, 1)
+		d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) {
+			go func() { answered <- r.respond(w.EventID, schema.Response{Permission: ptr(true)}) }()
+		}})
+		if err != nil || !d.Approved() {
+			b.Fatal(d, err)
+		}
+		if err := <-answered; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
