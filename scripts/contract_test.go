@@ -1,0 +1,187 @@
+package scripts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+func TestMain(m *testing.M) {
+	var kept []goleak.Option
+	for _, function := range hubtest.Goroutines() {
+		kept = append(kept, goleak.IgnoreAnyFunction(function))
+	}
+	goleak.VerifyTestMain(m, kept...)
+}
+
+// contract validates what a real hub says against the generated schema, which is
+// all that a client in another language has.
+type contract struct {
+	t          *testing.T
+	hub        *hubtest.Hub
+	client     http.Client
+	validators map[string]*jsonschema.Schema
+}
+
+func newContract(t *testing.T) *contract {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("hub.schema.json", doc))
+	c := &contract{t: t, hub: hubtest.Start(t), validators: map[string]*jsonschema.Schema{}}
+	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
+		c.validators[name] = compiler.MustCompile("hub.schema.json#/$defs/" + name)
+	}
+	t.Cleanup(c.client.CloseIdleConnections)
+	return c
+}
+
+// valid asserts that text is a message of the type, or an array of them for Type[].
+func (c *contract) valid(typeName string, text []byte) {
+	c.t.Helper()
+	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(c.t, err, string(text))
+	all := []any{message}
+	name, array := strings.CutSuffix(typeName, "[]")
+	if array {
+		all = message.([]any)
+	}
+	for _, one := range all {
+		require.NoError(c.t, c.validators[name].Validate(one), string(text))
+	}
+}
+
+// says sends a request and asserts the status and the type of the answer.
+func (c *contract) says(request, body string, status int, typeName string) []byte {
+	c.t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.hub.URL()+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := c.client.Do(r)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, status, res.StatusCode, "%s: %s", request, text)
+	if typeName == "Problem" {
+		require.Equal(c.t, schema.ProblemMediaType, res.Header.Get("Content-Type"))
+	}
+	c.valid(typeName, text)
+	return text
+}
+
+// TestTheHubKeepsTheContract asks a real hub for one of everything.
+func TestTheHubKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	const plain = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"x":1},"else":{"kept":[1]}}`
+	const question = `{"source_app":"a","session_id":"s","hook_event_type":"DecisionPoint","payload":{},"humanInTheLoop":{"question":"Go on?","type":"choice","choices":["a","b"]}}`
+	c.says("POST /events", plain, 200, "Event")
+	c.says("POST /events", question, 200, "Event")
+	c.says("POST /events/batch", "["+plain+","+question+`,{"source_app":"a"}]`, 200, "BatchResult[]")
+	c.says("POST /events/2/respond", `{"choice":"c"}`, 422, "Problem")
+	c.says("POST /events/2/respond", `{"choice":"a","comment":"so be it"}`, 200, "Event")
+	c.says("POST /events/2/respond", `{"choice":"b"}`, 409, "Problem")
+	c.says("GET /events/2/response", "", 200, "Answer")
+	c.says("POST /events/4/cancel", `{"reason":"superseded"}`, 200, "Event")
+	c.says("POST /events/4/respond", `{"choice":"b"}`, 410, "Problem")
+	c.says("POST /events/1/respond", `{"choice":"b"}`, 422, "Problem")
+	c.says("POST /events/99/respond", `{"choice":"b"}`, 404, "Problem")
+	c.says("POST /events", `{"source_app":7}`, 400, "Problem")
+	c.says("POST /events", `[]`, 400, "Problem")
+	c.says("GET /nowhere.json", "", 404, "Problem")
+	c.says("PUT /events", "{}", 405, "Problem")
+	c.says("GET /events/2", "", 200, "Event")
+	c.says("GET /events/recent", "", 200, "Event[]")
+	c.says("GET /events?status=responded", "", 200, "Event[]")
+	c.says("GET /events/filter-options", "", 200, "FilterOptions")
+	c.says("GET /healthz", "", 200, "Health")
+	c.says("GET /readyz", "", 200, "Health")
+	require.JSONEq(t, string(schema.OpenAPI), string(c.fetch("/openapi.json")))
+}
+
+func (c *contract) fetch(path string) []byte {
+	res, err := c.client.Get(c.hub.URL() + path)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return text
+}
+
+// TestTheStreamsKeepTheContract follows both versions of the stream through the
+// life of a question with an acknowledging listener.
+func TestTheStreamsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	first, second := c.follow(ctx, ""), c.follow(ctx, "?v=2")
+	require.Equal(t, schema.Initial, first()[0].Type)
+	require.Equal(t, schema.HelloFrame, second()[0].Type)
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{c.hub.URL()}, SourceApp: "a", SessionID: "s"})
+	defer client.Close()
+	approved := make(chan bool, 1)
+	go func() {
+		d, err := client.AskPermission(ctx, "Go on?")
+		approved <- err == nil && d.Approved()
+	}()
+	require.Equal(t, schema.EventFrame, first()[0].Type)
+	c.says("POST /events/1/respond", `{"permission":true}`, 200, "Event")
+	require.True(t, <-approved)
+	require.Equal(t, schema.EventFrame, first()[0].Type, "version 1 gets the end of a question as an event")
+
+	// Version 2 gets every change, without a hole, up to the acknowledgement.
+	seq, acked := int64(0), false
+	for !acked {
+		for _, frame := range second() {
+			require.Equal(t, seq+1, frame.Seq)
+			seq = frame.Seq
+			if frame.Type == schema.StatusFrame {
+				var change schema.StatusChange
+				require.NoError(t, json.Unmarshal(frame.Data, &change))
+				delivery := change.HumanInTheLoopStatus.Delivery
+				acked = delivery != nil && delivery.State == schema.Acked
+			}
+		}
+	}
+}
+
+// follow opens a stream; the function it returns waits for the next message.
+func (c *contract) follow(ctx context.Context, query string) func() []schema.Frame {
+	conn, _, err := websocket.Dial(ctx, c.hub.StreamURL()+query, &websocket.DialOptions{HTTPClient: &c.client})
+	require.NoError(c.t, err)
+	conn.SetReadLimit(8 << 20)
+	c.t.Cleanup(func() { _ = conn.CloseNow() })
+	return func() []schema.Frame {
+		_, text, err := conn.Read(ctx)
+		require.NoError(c.t, err)
+		if text[0] == '[' {
+			c.valid("Frame[]", text)
+		} else {
+			c.valid("Frame", text)
+			text = []byte("[" + string(text) + "]")
+		}
+		var frames []schema.Frame
+		require.NoError(c.t, json.Unmarshal(text, &frames))
+		return frames
+	}
+}
