@@ -18,7 +18,8 @@ help: ## print this
 
 .PHONY: dev
 dev: $(installed) ## the hub on port 4000, and the page with hot reload on port 5173
-	@trap 'kill 0' EXIT; go run ./server -allow-origin http://127.0.0.1:5173 & $(npm) run dev
+	go build -o bin/hookback-server ./server
+	@bin/hookback-server & hub=$$!; trap "kill $$hub" EXIT; $(npm) run dev
 
 .PHONY: demo
 demo: ## several agents that work and ask, on the hub at HOOKBACK_URL
