@@ -156,6 +156,45 @@ func (b *bench) newest(t testing.TB) *Event {
 	return events[0]
 }
 
+// BenchmarkOpen starts on a database of -events events, and makes a new one.
+func BenchmarkOpen(b *testing.B) {
+	s := setup(b, quiet("NORMAL"))
+	s.fill(b, *benchEvents, busy)
+	require.NoError(b, s.Close())
+	for name, path := range map[string]func() string{
+		"existing": func() string { return s.file },
+		"new":      func() string { return b.TempDir() + "/new.db" },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				opened, err := Open(b.Context(), Config{Path: path()})
+				require.NoError(b, err)
+				b.StopTimer()
+				require.NoError(b, opened.Close())
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkPrune removes the oldest events, a thousand at a time.
+func BenchmarkPrune(b *testing.B) {
+	s := setup(b, quiet("FULL"))
+	n := *benchEvents
+	s.fill(b, n, func(i int) *Draft {
+		d := busy(i)
+		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	removed, used := int64(0), cpuTime()
+	for i := 1; b.Loop(); i++ {
+		done, err := s.Prune(b.Context(), Policy{EventsBefore: began.Add(time.Duration(i) * 1000 * time.Second)})
+		require.NoError(b, err)
+		removed += done.Events
+	}
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
+}
+
 // timed reports processor time, too, which neighbours on the machine disturb less.
 func timed(b *testing.B, read func() error) {
 	b.Helper()

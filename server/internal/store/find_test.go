@@ -191,6 +191,17 @@ func TestListsLeaveBigPayloadsOut(t *testing.T) {
 	require.Zero(t, e.PayloadBytes)
 }
 
+func TestEventIsSplicedFromWhatWasSent(t *testing.T) {
+	t.Parallel()
+	e := question("s", time.Time{}).Event
+	e.ID, e.UID, e.Payload = 7, "u", []byte(`{"a" : 1.0}`)
+	require.Equal(t, `{"id":7,"uid":"u","timestamp":1758000000000,"source_app":"app","session_id":"s","hook_event_type":"PermissionRequest",`+
+		`"payload":{"a" : 1.0},"humanInTheLoop":{"question":"May I?","type":"permission"},`+
+		`"humanInTheLoopStatus":{"status":"pending","revision":1}}`, string(e.AppendJSON(nil, -1)))
+	e.Question, e.Envelope = nil, nil
+	require.Equal(t, `{"id":7,"uid":"u","timestamp":1758000000000,"payload":{},"payloadTruncated":true,"payloadBytes":11}`, string(e.AppendJSON(nil, 10)))
+}
+
 func TestRecentOfBigEventsIsShort(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

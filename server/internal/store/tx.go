@@ -52,7 +52,9 @@ func (t *tx) runOne(o *op) error {
 		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
 			return fatalError{err}
 		}
-		t.forget()
+		if t.ledger != before { // it had made names and marks, perhaps
+			t.forget()
+		}
 		t.ledger, t.rows = before, t.rows[:rows]
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {

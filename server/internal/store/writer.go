@@ -218,13 +218,12 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err
 	}
-	err := error(nil)
-	for run := 0; err == nil && run < len(group); {
-		err = t.runAll(group[run:])
-		run = len(group)
-		if more != nil {
-			group = more(group)
+	err := t.runAll(group)
+	for run := len(group); err == nil && more != nil; run = len(group) {
+		if group = more(group); len(group) == run {
+			break
 		}
+		err = t.runAll(group[run:])
 	}
 	if err == nil {
 		err = t.seal()
