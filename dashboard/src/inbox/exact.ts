@@ -1,4 +1,4 @@
-import { structuredPatch } from 'diff'
+import { diffArrays } from 'diff'
 import { gistOf } from '../events'
 import type { Event, Json, JsonObject } from '../types'
 
@@ -109,12 +109,24 @@ function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: st
 
 /** The lines of two texts, those that differ marked. Nothing is left out. */
 export function compare(before: string, after: string): DiffLine[] {
-  const context = Number.MAX_SAFE_INTEGER
-  const patch = structuredPatch('', '', before, after, '', '', { context })
-  // Pieces of a file rarely end with a line feed; worth a remark only when that changes.
-  const remark = before.endsWith('\n') !== after.endsWith('\n') && before !== '' && after !== ''
-  const lines = patch.hunks.flatMap((hunk) => numbered(hunk.lines, hunk.oldStart, hunk.newStart))
-  return remark ? lines : lines.filter((line) => line.kind !== 'head')
+  const signs = diffArrays(linesOf(before), linesOf(after)).flatMap((part) =>
+    part.value.map((line) => (part.added ? '+' : part.removed ? '-' : ' ') + line),
+  )
+  const lines = numbered(signs, 1, 1)
+  const [had, has] = [before.endsWith('\n'), after.endsWith('\n')]
+  if (before !== '' && after !== '' && had !== has) {
+    lines.push({
+      kind: 'head',
+      text: has ? '(a line feed is added at the end)' : '(the line feed at the end goes)',
+    })
+  }
+  return lines
+}
+
+/** A line feed at the end begins no further line. */
+function linesOf(text: string): string[] {
+  if (text === '') return []
+  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
 function numbered(lines: string[], oldStart: number, newStart: number): DiffLine[] {
@@ -144,6 +156,8 @@ export function parseDiff(diff: string): Change[] {
   let current: Change | undefined
   let o = 0
   let n = 0
+  /** Between "diff --git" and the first hunk: modes, index, renames. */
+  let preamble = false
   const open = (file?: string): Change => {
     current = { file, lines: [] }
     changes.push(current)
@@ -158,6 +172,7 @@ export function parseDiff(diff: string): Change[] {
       const started = current && current.lines.every((l) => l.kind === 'head')
       const change = started && line.startsWith('--- ') && current ? current : open()
       change.lines.push({ kind: 'head', text: line })
+      preamble = true
     } else if (line.startsWith('+++ ') && lines[i - 1]?.startsWith('--- ')) {
       const change = current ?? open()
       change.file = nameIn(line) ?? nameIn(lines[i - 1] ?? '')
@@ -165,7 +180,10 @@ export function parseDiff(diff: string): Change[] {
     } else if (hunk) {
       o = Number(hunk[1])
       n = Number(hunk[2])
+      preamble = false
       ;(current ?? open()).lines.push({ kind: 'head', text: line })
+    } else if (preamble) {
+      current?.lines.push({ kind: 'head', text: line })
     } else {
       const change = current ?? open()
       change.lines.push(...numbered([/^[ +\-\\]/.test(line) ? line : ' ' + line], o, n))

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { ago, Clock, lapse, left, span, timeOfUid, urgent } from './clock'
+
+describe('time', () => {
+  it('follows the hub’s clock on a machine whose own is wrong', () => {
+    let local = 1_000_000
+    const clock = new Clock(() => local)
+    clock.sync(5_000_000)
+    local += 1500
+    expect(clock.now()).toBe(5_001_500)
+  })
+
+  it.each([
+    [0, '0:00'],
+    [-5000, '0:00'],
+    [1, '0:01'],
+    [59_400, '1:00'],
+    [288_000, '4:48'],
+    [3_850_000, '1:04:10'],
+    [183_600_000, '2 d 3 h'],
+  ])('%i ms left is %s', (ms, text) => expect(left(ms)).toBe(text))
+
+  it.each([
+    [11.4, '11 ms'],
+    [1234, '1.2 s'],
+    [14_200, '14 s'],
+    [-3, '0 ms'],
+  ])('a lapse of %d ms is %s', (ms, text) => expect(lapse(ms)).toBe(text))
+
+  it('says how long ago', () => {
+    expect(ago(1000, 2000)).toBe('now')
+    expect(ago(0, 12_000)).toBe('12 s ago')
+    expect([span(59), span(60), span(7200), span(200_000)]).toEqual(['59 s', '1 min', '2 h', '2 d'])
+  })
+
+  it('is urgent in the last fifth and in the last half minute', () => {
+    expect(urgent(300_000, 0, 200_000)).toBe(false)
+    expect(urgent(300_000, 0, 240_000)).toBe(true)
+    expect(urgent(100_000, 0, 70_000)).toBe(true)
+  })
+
+  it('reads the hub’s time from a UUIDv7, and from nothing else', () => {
+    expect(timeOfUid('01a1fc2d-a4a7-78fc-91db-1c6fb382d6e7')).toBe(0x01a1fc2da4a7)
+    expect(timeOfUid('c232ab00-9414-41ec-b3c8-9f6bdeced846')).toBeUndefined()
+    expect(timeOfUid(undefined)).toBeUndefined()
+  })
+})

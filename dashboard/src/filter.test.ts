@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Entry } from './events'
+import { forHub, matches, parse, withTerm } from './filter'
+import { anAsk, anEvent } from './testing/build'
+import type { Event } from './types'
+
+const fits = (text: string, event: Event) => matches(parse(text), new Entry(event))
+
+const run = anEvent(1, {
+  source_app: 'Infra',
+  hook_event_type: 'PostToolUse',
+  payload: {
+    tool_name: 'Bash',
+    tool_input: { command: 'go test ./internal/store', deep: { n: 7 } },
+    result: 'exit 1 after timeout',
+  },
+})
+
+describe('a filter', () => {
+  it.each([
+    ['', true],
+    ['store', true],
+    ['STORE timeout', true],
+    ['store nowhere', false],
+    ['-nowhere', true],
+    ['-store', false],
+    ['"exit 1"', true],
+    ['"exit 2"', false],
+    ['/time.?out/', true],
+    ['/^nothing$/', false],
+    ['-/time.?out/', false],
+    ['agent:infra', true],
+    ['agent:inf', false],
+    ['agent:inf*', true],
+    ['agent:*fra type:Post*', true],
+    ['-agent:infra', false],
+    ['tool:Bash', true],
+    ['-tool:Read', true],
+    ['type:/tool/', true],
+    ['tool_input.command:*store', true],
+    ['command:"go test ./internal/store"', true],
+    ['deep.n:7', true],
+    ['deep.n:8', false],
+    ['nosuch.path:1', false],
+    ['id:1', true],
+  ])('%s → %s', (text, expected) => {
+    expect(fits(text, run)).toBe(expected)
+  })
+
+  it('knows what became of a request', () => {
+    expect(fits('status:pending kind:permission risk:high', anAsk(2, { risk: 'high' }))).toBe(true)
+    expect(fits('status:pending', run)).toBe(false)
+  })
+
+  it('says what is wrong and goes on with the rest', () => {
+    const filter = parse('store /(/')
+    expect(filter.problem).toContain('not a regular expression')
+    expect(matches(filter, new Entry(run))).toBe(true)
+  })
+
+  it('never throws, whatever is typed', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(typeof fits(text, run)).toBe('boolean')
+      }),
+    )
+  })
+
+  it('treats what is special in a regular expression as text', () => {
+    expect(fits('agent:a.b*', anEvent(3, { source_app: 'a.b(c)' }))).toBe(true)
+    expect(fits('agent:a.b*', anEvent(3, { source_app: 'axbc' }))).toBe(false)
+  })
+})
+
+describe('a click on a cell', () => {
+  it('adds a term once, quotes what needs it, and replaces its opposite', () => {
+    expect(withTerm('', 'agent', 'infra')).toBe('agent:infra')
+    expect(withTerm('agent:infra', 'agent', 'infra')).toBe('agent:infra')
+    expect(withTerm('x', 'agent', 'my agent')).toBe('x agent:"my agent"')
+    expect(withTerm('-tool:Bash x', 'tool', 'Bash')).toBe('x tool:Bash')
+    expect(fits(withTerm('', 'agent', 'my agent'), anEvent(1, { source_app: 'my agent' }))).toBe(true)
+  })
+})
+
+describe('the hub’s part of a filter', () => {
+  it('takes what it can match exactly, and leaves the rest to the page', () => {
+    expect(forHub(parse('agent:infra type:Post* -tool:Read status:pending word "a phrase" /x/'))).toEqual({
+      source_app: 'infra',
+      status: 'pending',
+      q: 'word',
+    })
+  })
+})

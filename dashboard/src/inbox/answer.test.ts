@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { requestOf, type Request } from '../requests'
+import { anAsk } from '../testing/build'
+import type { Delivery, DeliveryState, HumanInTheLoop, JsonObject, Question, Status } from '../types'
+import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, uneditable } from './draft.svelte'
+import { offerOf } from './suggestion'
+import { answerText, byWhom, progressOf, toldOf, verdictOf } from './verdict'
+
+const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
+  requestOf(anAsk(1, question, status)) as Request
+const delivered = (delivery: Delivery) =>
+  asked({}, { status: 'responded', outcome: 'approve', respondedAt: 1000, delivery })
+
+describe('how it ended', () => {
+  it.each<[Partial<Status>, string]>([
+    [{ status: 'pending' }, 'Needs you'],
+    [{ status: 'responded', outcome: 'approve' }, 'Approved'],
+    [{ status: 'responded', outcome: 'deny' }, 'Denied'],
+    [{ status: 'responded', outcome: 'answered' }, 'Answered'],
+    [{ status: 'responded', outcome: 'Vitest', response: { choice: 'Vitest', respondedAt: 1 } }, 'Vitest'],
+    [{ status: 'timeout', outcome: '__timeout__' }, 'Nobody answered'],
+    [
+      { status: 'timeout', outcome: '__timeout__', response: { permission: false, respondedAt: 1 } },
+      'Nobody answered',
+    ],
+    [{ status: 'error', outcome: '__cancelled__' }, 'Cancelled'],
+    [{ status: 'error', outcome: '__withdrawn__' }, 'Withdrawn by the agent'],
+    [{ status: 'responded', response: { permission: false, respondedAt: 1 } }, 'Denied'],
+  ])('%j is “%s”', (status, word) => expect(verdictOf(asked({}, status)).word).toBe(word))
+
+  it('says by whom', () => {
+    expect(byWhom(asked({}, { status: 'timeout', source: 'timeout' }))).toBe('the deadline')
+    expect(
+      byWhom(
+        asked({}, { status: 'responded', source: 'human', respondedBy: { name: 'mara', verified: true } }),
+      ),
+    ).toBe('mara')
+    expect(byWhom({ ...asked({}, { status: 'responded' }), mine: true })).toBe('you')
+  })
+
+  it('says what the agent was told where no person decided', () => {
+    expect(toldOf(asked({}, { status: 'timeout' }))).toContain('nobody answered')
+    expect(toldOf(asked({}, { status: 'error', outcome: '__withdrawn__' }))).toContain(
+      'took the request back',
+    )
+    expect(toldOf(asked({}, { status: 'responded', outcome: 'approve' }))).toBeUndefined()
+  })
+})
+
+describe('the way of an answer', () => {
+  it.each<[DeliveryState, Partial<Delivery>, string, string, string]>([
+    ['queued', {}, 'busy', 'open', ''],
+    ['sending', {}, 'busy', 'open', ''],
+    ['acked', { deliveredAt: 1011 }, 'done', 'done', ''],
+    ['pulled', {}, 'done', 'done', ''],
+    ['delivered', { confirmed: 'close' }, 'done', 'done', ''],
+    ['delivered', { confirmed: 'write' }, 'done', 'open', ''],
+    ['none', {}, 'busy', 'open', ''],
+    ['unconfirmed', {}, 'done', 'failed', 'The line broke'],
+    ['refused', {}, 'failed', 'open', 'would not take it'],
+    ['unreachable', { nextAttemptAt: 9000 }, 'busy', 'open', 'next try in 0:04'],
+    ['unreachable', {}, 'failed', 'open', 'gave up'],
+    ['too_late', {}, 'done', 'failed', 'stopped waiting'],
+    ['blocked', {}, 'failed', 'open', '-callback-allow'],
+  ])('%s', (state, more, second, third, trouble) => {
+    const progress = progressOf(delivered({ state, attempts: 2, ...more }), 5000)
+    expect(progress?.steps.map((s) => s.state)).toEqual(['done', second, third])
+    const text = progress?.trouble ? `${progress.trouble.title} ${progress.trouble.text}` : ''
+    expect(text).toContain(trouble)
+    expect(text === '').toBe(trouble === '')
+  })
+
+  it('tells how long the agent took to have it', () => {
+    expect(progressOf(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2].took).toBe(
+      '11 ms',
+    )
+  })
+
+  it('has not begun while the hub has not saved it', () => {
+    const sending = { ...asked({}, {}), sending: { since: 1, answer: { permission: true } } }
+    expect(progressOf(sending, 0)?.steps.map((s) => s.state)).toEqual(['busy', 'open', 'open'])
+    expect(verdictOf(sending).word).toBe('Approved')
+  })
+})
+
+const tone: Question = {
+  id: 'tone',
+  question: 'Tone?',
+  options: [{ label: 'A' }, { label: 'B' }],
+  allowOther: true,
+}
+const parts: Question = {
+  id: 'parts',
+  question: 'Parts?',
+  options: [{ label: 'X' }, { label: 'Y' }],
+  multiple: true,
+}
+const title: Question = { id: 'title', question: 'Title?' }
+
+describe('several questions', () => {
+  it('are answered by label, labels or text, and all or none', () => {
+    const { kept } = new Draft(1)
+    expect(answersTo([tone, parts, title], kept)).toBeUndefined()
+    kept.picks.tone = ['B']
+    kept.picks.parts = ['Y', 'X']
+    expect(answersTo([tone, parts, title], kept)).toBeUndefined()
+    kept.other.title = ' The title '
+    expect(answersTo([tone, parts, title], kept)).toEqual({
+      tone: 'B',
+      parts: ['X', 'Y'],
+      title: 'The title',
+    })
+    kept.picks.tone = []
+    kept.other.tone = 'my own'
+    expect(answerTo(tone, kept)).toBe('my own')
+  })
+
+  it('are read back in words', () => {
+    const r = asked(
+      { type: 'question', questions: [tone, parts] },
+      { status: 'responded', response: { answers: { tone: 'B', parts: ['X', 'Y'] }, respondedAt: 1 } },
+    )
+    expect(answerText(r)).toBe('Tone?: B\nParts?: X, Y')
+  })
+})
+
+describe('a draft', () => {
+  it('outlives a reload, and goes with the answer', () => {
+    const draft = new Draft(7)
+    draft.kept.text = 'half a sen'
+    draft.keep()
+    expect(new Draft(7).kept.text).toBe('half a sen')
+    expect(new Draft(8).kept.text).toBe('')
+    draft.clear()
+    expect(new Draft(7).kept.text).toBe('')
+    expect(sessionStorage).toHaveLength(0)
+  })
+})
+
+describe('edited arguments', () => {
+  const args: JsonObject = {
+    command: 'rm a',
+    timeout: 5,
+    force: false,
+    env: { A: '1' },
+    list: [1],
+    none: null,
+  }
+
+  it('keep their JSON types', () => {
+    const fields = fieldsOf(args, { command: 'rm b', timeout: '7', force: 'true', env: '{"A":"2"}' })
+    expect(fields.map((f) => [f.kind, f.changed])).toEqual([
+      ['text', true],
+      ['number', true],
+      ['switch', true],
+      ['json', true],
+      ['json', false],
+      ['json', false],
+    ])
+    expect(edited(fields)).toEqual({ ...args, command: 'rm b', timeout: 7, force: true, env: { A: '2' } })
+  })
+
+  it('that say the same count as no edit', () => {
+    expect(fieldsOf(args, { env: '{ "A": "1" }', timeout: '5.0' }).filter((f) => f.changed)).toEqual([])
+  })
+
+  it('that are no JSON, or no number, say so', () => {
+    const fields = fieldsOf(args, { env: '{', timeout: 'soon' })
+    expect(fields.filter((f) => f.error).map((f) => f.name)).toEqual(['timeout', 'env'])
+  })
+
+  it('are refused where the browser would change a number by itself', () => {
+    expect(uneditable({ id: 12345678901234567890 })).toContain('too large')
+    expect(uneditable(args)).toBeUndefined()
+    expect(hasRedacted({ a: { b: 'x [redacted:token]' } })).toBe(true)
+  })
+})
+
+describe('an “always allow” offer', () => {
+  it('shows exactly what it covers', () => {
+    const rule = { type: 'addRules', behavior: 'allow', destination: 'session' }
+    expect(offerOf({ ...rule, rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] })).toEqual({
+      verb: 'Always allow',
+      patterns: ['Bash(npm test:*)'],
+      scope: 'until this session ends',
+    })
+    expect(offerOf({ ...rule, rules: [{ toolName: 'Bash' }] }).patterns).toEqual(['Bash (every call)'])
+    expect(offerOf({ type: 'setMode', mode: 'bypassPermissions' }).verb).toBe('Never ask again for anything')
+    expect(offerOf({ odd: 1 })).toEqual({ verb: 'Remember', patterns: ['{"odd":1}'], scope: '' })
+  })
+})

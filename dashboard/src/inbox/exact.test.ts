@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { anAsk } from '../testing/build'
+import { compare, exactOf, parseDiff } from './exact'
+
+const call = (name: string, args: never) => anAsk(1, { toolCall: { name, arguments: args } })
+
+describe('the exact thing', () => {
+  it('is a command, whole, and everything beside it', () => {
+    const command = 'cd / && \\\n\n\n\n  rm -rf x # ' + 'y'.repeat(9000)
+    const exact = exactOf(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))
+    expect(exact?.command).toBe(command)
+    expect(exact?.rest).toEqual([
+      ['timeout', 5],
+      ['cwd', '/tmp'],
+    ])
+  })
+
+  it('joins a command given as a list so that words stay words', () => {
+    expect(exactOf(call('Shell', { command: ['rm', '-rf', 'a b', "it's"] } as never))?.command).toBe(
+      `rm -rf 'a b' 'it'\\''s'`,
+    )
+  })
+
+  it('is a change of a file, for the ways tools have to say so', () => {
+    const edit = exactOf(
+      call('Edit', { file_path: 'a.go', old_string: 'x\ny', new_string: 'x\nz', replace_all: true } as never),
+    )
+    expect(edit?.changes).toEqual([
+      {
+        file: 'a.go',
+        lines: [
+          { kind: 'same', text: 'x', old: 1, new: 1 },
+          { kind: 'del', text: 'y', old: 2 },
+          { kind: 'add', text: 'z', new: 2 },
+        ],
+      },
+    ])
+    expect(edit?.rest).toEqual([['replace_all', true]])
+    const write = exactOf(call('Write', { file_path: 'b', content: '1\n2\n' } as never))
+    expect(write?.changes[0]?.lines.map((l) => l.kind)).toEqual(['add', 'add'])
+    const many = exactOf(
+      call('MultiEdit', {
+        file_path: 'c',
+        edits: [
+          { old_string: 'a', new_string: 'b' },
+          { old_string: 'c', new_string: 'd' },
+        ],
+      } as never),
+    )
+    expect(many?.changes).toHaveLength(2)
+  })
+
+  it('shows edits it does not fully understand as arguments, never half of them', () => {
+    const odd = exactOf(
+      call('MultiEdit', {
+        file_path: 'c',
+        edits: [{ old_string: 'a', new_string: 'b', also: 'rm' }],
+      } as never),
+    )
+    expect(odd?.changes).toEqual([])
+    expect(odd?.rest.map(([name]) => name)).toEqual(['file_path', 'edits'])
+  })
+
+  it('is found in the payload of a hook that knows no toolCall', () => {
+    const e = anAsk(1)
+    e.payload = { tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/src' }
+    expect(exactOf(e)).toMatchObject({ tool: 'Bash', command: 'ls', cwd: '/src' })
+  })
+
+  it('is nothing when the question stands for itself', () => {
+    expect(exactOf(anAsk(1))).toBeUndefined()
+  })
+})
+
+describe('a diff', () => {
+  const diff = [
+    'diff --git a/x.go b/x.go',
+    'index 1..2 100644',
+    '--- a/x.go',
+    '+++ b/x.go',
+    '@@ -3,2 +3,3 @@ func main() {',
+    ' same',
+    '-old',
+    '+new',
+    '+more',
+    'diff --git a/y b/y',
+    '--- a/y',
+    '+++ /dev/null',
+    '@@ -1 +0,0 @@',
+    '-gone',
+  ].join('\n')
+
+  it('is split into files, with line numbers', () => {
+    const [x, y] = parseDiff(diff)
+    expect(x?.file).toBe('x.go')
+    expect(x?.lines.filter((l) => l.kind !== 'head')).toEqual([
+      { kind: 'same', text: 'same', old: 3, new: 3 },
+      { kind: 'del', text: 'old', old: 4 },
+      { kind: 'add', text: 'new', new: 4 },
+      { kind: 'add', text: 'more', new: 5 },
+    ])
+    expect(y?.file).toBe('y')
+  })
+
+  it('loses no line, whatever it is', () => {
+    const line = fc.oneof(
+      fc.string({ maxLength: 12 }).map((s) => s.replaceAll('\n', '')),
+      fc.constantFrom('--- a/f', '+++ b/f', '@@ -1 +1 @@', '+x', '-x', ' x', 'diff --git a/f b/f', '\\ No'),
+    )
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1 }), (lines) => {
+        const shown = parseDiff(lines.join('\n') + '\n').flatMap((c) => c.lines)
+        expect(shown).toHaveLength(lines.length)
+        for (const [i, l] of shown.entries()) expect(lines[i]).toContain(l.text)
+      }),
+    )
+  })
+
+  it('shows that only the end of the file changes', () => {
+    expect(compare('a', 'a\n').map((l) => l.kind)).toEqual(['same', 'head'])
+    expect(compare('a\n', 'a\n').map((l) => l.kind)).toEqual(['same'])
+  })
+
+  it('of two texts shows every line of both', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'b', 'c', '')),
+        fc.array(fc.constantFrom('a', 'b', 'd')),
+        (a, b) => {
+          const lines = compare(a.join('\n'), b.join('\n'))
+          const side = (kind: string) =>
+            lines.filter((l) => l.kind === 'same' || l.kind === kind).map((l) => l.text)
+          const whole = (words: string[]) => words.join('\n').replace(/\n$/, '')
+          expect(side('del').join('\n')).toBe(whole(a))
+          expect(side('add').join('\n')).toBe(whole(b))
+          const endsDiffer = a.length > 0 && b.length > 0 && a.at(-1) === '' && a.join('') + b.join('') !== ''
+          if (!endsDiffer) expect(lines.filter((l) => l.kind === 'head')).toEqual([])
+        },
+      ),
+    )
+  })
+})

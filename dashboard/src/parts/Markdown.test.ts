@@ -1,0 +1,41 @@
+import { render } from '@testing-library/svelte'
+import { describe, expect, it } from 'vitest'
+import Markdown from './Markdown.svelte'
+
+const draw = (text: string) => render(Markdown, { text }).container
+
+describe('Markdown', () => {
+  it('is drawn as elements', () => {
+    const page = draw(
+      '**bold** and `code`\n\n- one\n- two\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |',
+    )
+    expect(page.querySelector('strong')?.textContent).toBe('bold')
+    expect(page.querySelectorAll('li')).toHaveLength(2)
+    expect(page.querySelector('pre')?.textContent).toContain('func main() {}')
+    expect(page.querySelectorAll('td')).toHaveLength(2)
+  })
+
+  it('keeps raw HTML, images and odd links as text', () => {
+    const page = draw(
+      '<img src=x onerror=alert(1)> ![pic](http://evil/x.png) [go](javascript:alert(1)) <b>x</b>',
+    )
+    expect(page.querySelector('img, b, a')).toBeNull()
+    for (const part of [
+      '<img src=x onerror=alert(1)>',
+      '![pic](http://evil/x.png)',
+      'javascript:alert(1)',
+      '<b>',
+    ])
+      expect(page.textContent).toContain(part)
+  })
+
+  it('says where a link leads when its text does not', () => {
+    const page = draw('[your bank](https://evil.example/login)')
+    expect(page.textContent).toContain('https://evil.example/login')
+    expect(page.querySelector('a')?.rel).toContain('noopener')
+  })
+
+  it('draws hidden characters here too', () => {
+    expect(draw('a\u202eb').textContent).toContain('RLO')
+  })
+})

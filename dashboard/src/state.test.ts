@@ -1,0 +1,232 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from './api'
+import type * as api from './api'
+import { Hub, type Happening } from './state'
+import { anAsk, anEvent, later } from './testing/build'
+import type { Event, Problem, Status } from './types'
+
+type Calls = typeof api
+
+class FakeSocket {
+  onmessage: ((m: { data: string }) => void) | null = null
+  onclose: (() => void) | null = null
+  close() {
+    // nobody listens
+  }
+}
+
+let socket: FakeSocket
+let seq: number
+let hub: Hub
+let happened: Happening[]
+let stored: { recent: Event[]; pending: Event[]; undelivered: Event[] }
+let answering: ReturnType<typeof later<Event>>
+const hidden = new Set<number>()
+
+const calls = {
+  ApiError,
+  recent: async () => stored.recent,
+  find: async (f: { status?: string; before?: number }) => {
+    const all = f.status === 'pending' ? stored.pending : stored.undelivered
+    const fitting = all.filter((e) => f.before === undefined || e.id < f.before)
+    return fitting.slice(-2) // pages of two
+  },
+  event: async (id: number) => anAsk(id),
+  respond: () => (answering = later<Event>()).promise,
+  cancel: () => (answering = later<Event>()).promise,
+} as unknown as Calls
+
+const say = (...frames: { type: string; data: unknown }[]) =>
+  socket.onmessage?.({ data: JSON.stringify(frames.map((f) => ({ seq: ++seq, ...f }))) })
+const ids = (list: { id: number }[]) => list.map((r) => r.id)
+const statusOf = (id: number, status: Partial<Status>) => ({
+  type: 'status',
+  data: { id, humanInTheLoopStatus: { status: 'pending', ...status } },
+})
+const refuse = (problem: Partial<Problem>) =>
+  answering.reject(
+    new ApiError({ type: '', title: 'No', status: 500, code: 'internal', error: '', ...problem }),
+  )
+
+async function start() {
+  hub.start()
+  socket.onmessage?.({
+    data: JSON.stringify({ type: 'hello', data: { hubId: 'h', seq, serverTime: Date.now(), version: '1' } }),
+  })
+  await vi.waitFor(() => expect(hub.loaded).toBe(true))
+}
+
+beforeEach(() => {
+  hidden.clear()
+  seq = 100
+  happened = []
+  stored = { recent: [], pending: [], undelivered: [] }
+  vi.stubGlobal(
+    'WebSocket',
+    class extends FakeSocket {
+      constructor() {
+        super()
+        // eslint-disable-next-line @typescript-eslint/no-this-alias -- the test talks through it
+        socket = this
+      }
+    },
+  )
+  hub = new Hub(hidden, calls)
+  hub.onHappening((h) => happened.push(h))
+  return () => hub.stop()
+})
+
+describe('the inbox', () => {
+  it('has every pending request, however old, and each once', async () => {
+    stored.pending = [anAsk(1), anAsk(2), anAsk(3), anAsk(90)]
+    stored.recent = [anEvent(89), anAsk(90)]
+    await start()
+    expect(ids(hub.lists().needs)).toEqual([1, 2, 3, 90])
+    expect(hub.events.length).toBe(2)
+    expect(happened).toEqual([])
+  })
+
+  it('adds a new request at the end and says so', async () => {
+    stored.pending = [anAsk(90)]
+    await start()
+    say({ type: 'event', data: anAsk(101) }, { type: 'event', data: anEvent(102) })
+    expect(ids(hub.lists().needs)).toEqual([90, 101])
+    expect(happened.map((h) => [h.kind, h.request.id])).toEqual([['asked', 101]])
+  })
+
+  it('sorts by what became of a request', async () => {
+    await start()
+    const at = Date.now()
+    say(
+      { type: 'event', data: anAsk(101) },
+      { type: 'event', data: anAsk(102) },
+      { type: 'event', data: anAsk(103) },
+      statusOf(101, { status: 'responded', revision: 2, outcome: 'approve', respondedAt: at }),
+      statusOf(102, {
+        status: 'responded',
+        revision: 2,
+        respondedAt: at + 1,
+        delivery: { state: 'unreachable', attempts: 1 },
+      }),
+      statusOf(103, {
+        status: 'timeout',
+        revision: 2,
+        respondedAt: at + 2,
+        delivery: { state: 'unreachable', attempts: 1 },
+      }),
+    )
+    const { needs, undelivered, settled } = hub.lists()
+    expect([ids(needs), ids(undelivered), ids(settled)]).toEqual([[], [102], [103, 101]])
+    hub.hide(102)
+    expect(ids(hub.lists().undelivered)).toEqual([])
+    expect(hidden.has(102)).toBe(true)
+  })
+
+  it('never goes back to an older revision', async () => {
+    await start()
+    say(
+      { type: 'event', data: anAsk(101) },
+      statusOf(101, { status: 'responded', revision: 3 }),
+      statusOf(101, { status: 'pending', revision: 2 }),
+    )
+    expect(hub.request(101)?.status.status).toBe('responded')
+  })
+
+  it('keeps the stream’s events true too', async () => {
+    await start()
+    say({ type: 'event', data: anAsk(101) }, statusOf(101, { status: 'responded', revision: 2 }))
+    expect(hub.events.find(101)?.event.humanInTheLoopStatus?.status).toBe('responded')
+  })
+
+  it('fetches an old request that comes back to life', async () => {
+    await start()
+    say(statusOf(7, { status: 'pending', revision: 4 }))
+    await vi.waitFor(() => expect(ids(hub.lists().needs)).toEqual([7]))
+  })
+})
+
+describe('an answer', () => {
+  beforeEach(async () => {
+    stored.pending = [anAsk(90)]
+    await start()
+  })
+
+  it('counts at once, and its delivery is told', async () => {
+    const taken = hub.answer(90, { permission: true })
+    expect(ids(hub.lists().needs)).toEqual([])
+    expect(ids(hub.lists().settled)).toEqual([90])
+    answering.resolve(
+      anAsk(90, {}, { status: 'responded', revision: 2, delivery: { state: 'sending', attempts: 1 } }),
+    )
+    expect(await taken).toBe(true)
+    expect(hub.request(90)).toMatchObject({ mine: true, sending: undefined, status: { status: 'responded' } })
+    say(
+      statusOf(90, {
+        status: 'responded',
+        revision: 3,
+        delivery: { state: 'acked', attempts: 1, deliveredAt: 5 },
+      }),
+    )
+    expect(happened.map((h) => h.kind)).toEqual(['reached'])
+  })
+
+  it('is given once: a second one goes nowhere', async () => {
+    void hub.answer(90, { permission: true })
+    expect(await hub.answer(90, { permission: false })).toBe(false)
+  })
+
+  it('opens the request again when the hub does not take it', async () => {
+    const taken = hub.answer(90, { permission: true })
+    refuse({ code: 'busy', detail: 'the hub has too much to do' })
+    expect(await taken).toBe(false)
+    expect(ids(hub.lists().needs)).toEqual([90])
+    expect(hub.request(90)?.problem?.detail).toBe('the hub has too much to do')
+    expect(happened.map((h) => h.kind)).toEqual(['failed'])
+  })
+
+  it('that lost the race shows who won', async () => {
+    const taken = hub.answer(90, { permission: true })
+    const won: Status = {
+      status: 'responded',
+      revision: 2,
+      outcome: 'deny',
+      respondedAt: Date.now(),
+      source: 'human',
+      respondedBy: { name: 'mara', verified: false },
+    }
+    refuse({ code: 'decided', status: 409, humanInTheLoopStatus: won })
+    expect(await taken).toBe(false)
+    expect(hub.request(90)).toMatchObject({
+      mine: false,
+      status: { outcome: 'deny', respondedBy: { name: 'mara' } },
+    })
+    expect(ids(hub.lists().settled)).toEqual([90])
+  })
+
+  it('that is on its way survives news about the request', async () => {
+    void hub.answer(90, { permission: true })
+    say(statusOf(90, { status: 'pending', revision: 2, waiter: 'lost' }))
+    expect(ids(hub.lists().needs)).toEqual([])
+  })
+
+  it('may be to call it off', async () => {
+    const taken = hub.cancel(90, 'not today')
+    expect(hub.request(90)?.sending?.cancel).toBe('not today')
+    answering.resolve(anAsk(90, {}, { status: 'error', outcome: '__cancelled__', revision: 2 }))
+    expect(await taken).toBe(true)
+  })
+})
+
+describe('the page’s memory', () => {
+  it('lets go of old settled requests, and of nothing that waits', async () => {
+    stored.pending = [anAsk(1)]
+    await start()
+    for (let id = 101; id < 1101; id++) {
+      say({ type: 'event', data: anAsk(id, {}, { status: 'responded', revision: 2, respondedAt: id }) })
+    }
+    const held = Array.from({ length: 1101 }, (_, id) => id).filter((id) => hub.request(id))
+    expect(held.length).toBeLessThanOrEqual(500)
+    expect(held).toContain(1)
+    expect(held).toContain(1100)
+  })
+})

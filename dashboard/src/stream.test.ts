@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { Stream, type Connection } from './stream'
+import { later } from './testing/build'
+import type { Frame } from './types'
+
+class FakeSocket {
+  onmessage: ((m: { data: string }) => void) | null = null
+  onclose: (() => void) | null = null
+  closed = false
+  constructor(readonly path: string) {}
+  close() {
+    this.closed = true
+  }
+  say(...frames: object[]) {
+    this.onmessage?.({ data: JSON.stringify(frames.length === 1 ? frames[0] : frames) })
+  }
+  die() {
+    this.onclose?.()
+  }
+}
+
+let sockets: FakeSocket[]
+let got: number[]
+let states: Connection[]
+let snapshots: ReturnType<typeof later<undefined>>[]
+let replaced: number
+let stream: Stream
+
+const hello = (seq: number, hubId = 'h1') => ({
+  type: 'hello',
+  data: { hubId, seq, serverTime: 0, version: 'x' },
+})
+const event = (seq: number) => ({ type: 'event', seq, data: { id: seq } })
+const socket = () => sockets.at(-1) as FakeSocket
+const phase = () => states.at(-1)?.phase
+const settle = () => vi.advanceTimersByTimeAsync(0)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  ;[sockets, got, states, snapshots, replaced] = [[], [], [], [], 0]
+  stream = new Stream(
+    {
+      snapshot: () => {
+        const loading = later<undefined>()
+        snapshots.push(loading)
+        return loading.promise
+      },
+      frames: (frames: Frame[]) => got.push(...frames.map((f) => f.seq ?? -1)),
+      hello: () => undefined,
+      replaced: () => replaced++,
+      connection: (state) => states.push(state),
+    },
+    {
+      open: (path) => {
+        sockets.push(new FakeSocket(path))
+        return socket() as unknown as WebSocket
+      },
+      now: () => Date.now(),
+      random: () => 0.5,
+    },
+  )
+  stream.start()
+  return () => stream.stop()
+})
+
+async function goLive(seq = 10) {
+  socket().say(hello(seq))
+  snapshots[0]?.resolve(undefined)
+  await settle()
+}
+
+describe('the stream', () => {
+  it('loads a snapshot first and keeps the frames that come meanwhile', async () => {
+    expect(socket().path).toBe('/stream?v=2')
+    socket().say(hello(10))
+    expect(phase()).toBe('catching-up')
+    socket().say(event(11), event(12))
+    expect(got).toEqual([])
+    snapshots[0]?.resolve(undefined)
+    await settle()
+    expect(got).toEqual([11, 12])
+    expect(phase()).toBe('live')
+    socket().say(event(13))
+    expect(got).toEqual([11, 12, 13])
+  })
+
+  it('resumes where it stopped: nothing twice, nothing missing, no snapshot again', async () => {
+    await goLive()
+    socket().say(event(11), event(12))
+    socket().die()
+    expect(phase()).toBe('waiting')
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().path).toBe('/stream?v=2&after=12&hub=h1')
+    socket().say(hello(15))
+    expect(states.at(-1)).toEqual({ phase: 'catching-up', behind: 3 })
+    socket().say(event(12), event(13), event(14), event(15))
+    expect(got).toEqual([11, 12, 13, 14, 15])
+    expect(phase()).toBe('live')
+    expect(snapshots).toHaveLength(1)
+  })
+
+  it('waits longer each time, up to 15 s, and starts over once it is through', async () => {
+    await goLive()
+    const waits: number[] = []
+    for (let i = 0; i < 8; i++) {
+      socket().die()
+      const state = states.at(-1)
+      if (state?.phase !== 'waiting') throw new Error('should wait')
+      waits.push(state.retryAt - Date.now())
+      await vi.advanceTimersByTimeAsync(waits.at(-1) ?? 0)
+    }
+    expect(waits).toEqual([300, 600, 1200, 2400, 4800, 9600, 15_000, 15_000])
+    socket().say(hello(10))
+    socket().die()
+    expect(states.at(-1)).toMatchObject({ attempt: 1 })
+  })
+
+  it('connects at once when the network or the person comes back', async () => {
+    await goLive()
+    socket().die()
+    const before = sockets.length
+    window.dispatchEvent(new Event('online'))
+    expect(sockets).toHaveLength(before + 1)
+    window.dispatchEvent(new Event('online'))
+    expect(sockets).toHaveLength(before + 1)
+  })
+
+  it('loads everything anew when the hub says resync, or is another', async () => {
+    await goLive()
+    socket().say({ type: 'resync', data: { hubId: 'h2', seq: 3, serverTime: 0, version: 'x' } }, event(4))
+    expect(replaced).toBe(1)
+    snapshots[1]?.resolve(undefined)
+    await settle()
+    expect(got).toEqual([4])
+    socket().die()
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().path).toBe('/stream?v=2&after=4&hub=h2')
+    socket().say(hello(9, 'h3'))
+    expect(replaced).toBe(2)
+    expect(snapshots).toHaveLength(3)
+  })
+
+  it('tries again when the snapshot fails', async () => {
+    socket().say(hello(10))
+    snapshots[0]?.reject(new Error('gone'))
+    await settle()
+    expect(phase()).toBe('waiting')
+    await vi.advanceTimersByTimeAsync(300)
+    socket().say(hello(12))
+    expect(snapshots).toHaveLength(2)
+    snapshots[1]?.resolve(undefined)
+    await settle()
+    expect(states.some((s) => s.phase === 'live')).toBe(false)
+    socket().say(event(11), event(12))
+    expect(phase()).toBe('live')
+  })
+
+  it('ignores what an old socket still says', async () => {
+    await goLive()
+    const old = socket()
+    old.die()
+    old.say(event(11))
+    expect(got).toEqual([])
+    expect(old.closed).toBe(true)
+  })
+
+  it('is silent once stopped', async () => {
+    await goLive()
+    stream.stop()
+    socket().die()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(sockets).toHaveLength(1)
+  })
+})
