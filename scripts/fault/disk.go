@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,18 +18,18 @@ var errNoRoot = errors.New("left out: it mounts a file system, which takes root"
 
 // diskRun fills the hub's disk. Questions and answers must still be stored, plain
 // events refused with 507, and all be well again when there is room.
-func diskRun(ctx context.Context, bin, dir string, out io.Writer) (err error) {
+func diskRun(ctx context.Context, at site) (err error) {
 	if os.Geteuid() != 0 {
 		return errNoRoot
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(at.dir, 0o700); err != nil {
 		return err
 	}
-	if err := command(ctx, "mount", "-t", "tmpfs", "-o", "size=96m,mode=0700", "tmpfs", dir); err != nil {
+	if err := command(ctx, "mount", "-t", "tmpfs", "-o", "size=96m,mode=0700", "tmpfs", at.dir); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, command(context.WithoutCancel(ctx), "umount", dir)) }()
-	hub, err := newProcess(bin, filepath.Join(dir, "hub.db"))
+	defer func() { err = errors.Join(err, command(context.WithoutCancel(ctx), "umount", at.dir)) }()
+	hub, err := newProcess(at.bin, filepath.Join(at.dir, "hub.db"))
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func diskRun(ctx context.Context, bin, dir string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, hub.stop(), hub.check(ctx)) }()
 
-	d := &fullDisk{hub: hub, filler: filepath.Join(dir, "filler")}
+	d := &fullDisk{hub: hub, filler: filepath.Join(at.dir, "filler")}
 	if err := d.askMany(ctx, 50); err != nil {
 		return fmt.Errorf("before the disk was full: %w", err)
 	}
@@ -59,7 +58,7 @@ func diskRun(ctx context.Context, bin, dir string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "disk: %d events stored before it was full, %d questions asked and answered, plain events again after %d ms\n",
+	fmt.Fprintf(at.out, "disk: %d events stored before it was full, %d questions asked and answered, plain events again after %d ms\n",
 		d.events, len(d.ids), recovered.Milliseconds())
 	return d.readBack(ctx)
 }

@@ -11,5 +11,5 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	bin, err := build(t.Context(), dir)
 	require.NoError(t, err)
-	require.NoError(t, killRun(t.Context(), bin, dir, load{Kills: 20, Questions: 1600, Agents: 64}, t.Output()))
+	require.NoError(t, killRun(t.Context(), site{bin, dir, t.Output()}, load{Kills: 20, Questions: 1600, Agents: 64}))
 }

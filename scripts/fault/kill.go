@@ -44,11 +44,11 @@ type scene struct {
 }
 
 // killRun asks, answers and kills, and then looks whether anything is missing.
-func killRun(ctx context.Context, bin, dir string, l load, out io.Writer) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func killRun(ctx context.Context, at site, l load) error {
+	if err := os.MkdirAll(at.dir, 0o700); err != nil {
 		return err
 	}
-	hub, err := newProcess(bin, filepath.Join(dir, "hub.db"))
+	hub, err := newProcess(at.bin, filepath.Join(at.dir, "hub.db"))
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ func killRun(ctx context.Context, bin, dir string, l load, out io.Writer) error 
 		return err
 	}
 	began := time.Now()
-	kills, err := s.play(ctx, out)
+	kills, err := s.play(ctx, at.out)
 	err = errors.Join(err, s.verify(ctx), hub.stop(), hub.check(ctx))
-	fmt.Fprintf(out, "kill: %d × kill -9, %d questions of %d agents, %d answers right, %d wrong, %d other events, in %.1f s\n",
+	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d answers right, %d wrong, %d other events, in %.1f s\n",
 		kills, s.asked.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), len(s.events), time.Since(began).Seconds())
 	return err
 }

@@ -53,9 +53,9 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		name string
 		do   func() error
 	}{
-		{"kill", func() error { return killRun(ctx, bin, filepath.Join(dir, "kill"), load, out) }},
-		{"disk", func() error { return diskRun(ctx, bin, filepath.Join(dir, "disk"), out) }},
-		{"power", func() error { return powerRun(ctx, bin, filepath.Join(dir, "power"), *cuts, out) }},
+		{"kill", func() error { return killRun(ctx, site{bin, filepath.Join(dir, "kill"), out}, load) }},
+		{"disk", func() error { return diskRun(ctx, site{bin, filepath.Join(dir, "disk"), out}) }},
+		{"power", func() error { return powerRun(ctx, site{bin, filepath.Join(dir, "power"), out}, *cuts) }},
 	}
 	failed := 0
 	for _, r := range runs {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -28,11 +27,11 @@ const (
 )
 
 // powerRun cuts the power under load and counts what was acknowledged and is gone.
-func powerRun(ctx context.Context, bin, dir string, cuts int, out io.Writer) error {
+func powerRun(ctx context.Context, at site, cuts int) error {
 	if os.Geteuid() != 0 {
 		return errNoRoot
 	}
-	p := &power{image: filepath.Join(dir, "disk.img"), mount: filepath.Join(dir, "mnt"), acked: map[schema.EventID]string{}}
+	p := &power{image: filepath.Join(at.dir, "disk.img"), mount: filepath.Join(at.dir, "mnt"), acked: map[schema.EventID]string{}}
 	if err := os.MkdirAll(p.mount, 0o700); err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func powerRun(ctx context.Context, bin, dir string, cuts int, out io.Writer) err
 		return err
 	}
 	var err error
-	if p.hub, err = newProcess(bin, filepath.Join(p.mount, "hub.db")); err != nil {
+	if p.hub, err = newProcess(at.bin, filepath.Join(p.mount, "hub.db")); err != nil {
 		return err
 	}
 	for cut := range cuts {
@@ -51,7 +50,7 @@ func powerRun(ctx context.Context, bin, dir string, cuts int, out io.Writer) err
 			return fmt.Errorf("cut %d: %w", cut+1, err)
 		}
 		if (cut+1)%10 == 0 {
-			fmt.Fprintf(out, "power: %d cuts, %d acknowledged events, none lost\n", cut+1, len(p.acked))
+			fmt.Fprintf(at.out, "power: %d cuts, %d acknowledged events, none lost\n", cut+1, len(p.acked))
 		}
 	}
 	return nil

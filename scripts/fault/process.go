@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,13 @@ import (
 	"syscall"
 	"time"
 )
+
+// site is where a run takes place.
+type site struct {
+	bin string    // the hub's binary
+	dir string    // the run's own
+	out io.Writer // for progress and figures
+}
 
 // build makes the hub's binary in dir.
 func build(ctx context.Context, dir string) (bin string, err error) {
