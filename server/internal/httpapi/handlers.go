@@ -260,6 +260,7 @@ func filter(c *fiber.Ctx) (store.Filter, error) {
 	}
 	f.From, f.To = moment(n[0]), moment(n[1])
 	f.Before, f.After, f.Limit = schema.EventID(n[2]), schema.EventID(n[3]), int(n[4])
+	f.Oldest = c.Query("after") != "" // after=0 begins at the beginning
 	return f, nil
 }
 

@@ -50,7 +50,7 @@ func (h *Hub) Find(ctx context.Context, f store.Filter) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(events, nil, f.After == 0), nil
+	return list(events, nil, !f.Oldest && f.After == 0), nil
 }
 
 // FilterOptions are the values that a filter can offer.

@@ -44,11 +44,11 @@ func (s *Store) Pending(ctx context.Context) ([]*Event, error) {
 }
 
 // Find returns the events that f selects, the oldest first: the newest f.Limit
-// of them or, with After, the oldest. Without a limit they are
+// of them or, with Oldest or After, the oldest. Without a limit they are
 // schema.RecentLimit.
 //
 // A page may be short when the matches are far apart or big: ask on from its
-// oldest event (from its newest, with After). It is empty only when nothing
+// oldest event (from its newest, with Oldest or After). It is empty only when nothing
 // matches, at least not among the next million events (for a text, the next
 // hundred thousand) that have all the names of f.
 //
@@ -71,7 +71,7 @@ func (s *Store) search(ctx context.Context, f *Filter) (*query, bool, error) {
 	if len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text) {
 		return nil, false, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}
 	}
-	q := &query{limit: f.Limit, ascending: f.After > 0, status: f.Status, patterns: patterns(f.Text)}
+	q := &query{limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: patterns(f.Text)}
 	if !q.knowsStatus() {
 		return nil, false, &schema.FieldError{Field: "status", Detail: "must be pending, responded, timeout, error or undelivered"}
 	}

@@ -88,6 +88,7 @@ func TestFindAgreesWithALoop(t *testing.T) {
 		maybe(func() { f.To = began.Add(time.Duration(rnd.IntN(1500))*time.Second + time.Millisecond) })
 		maybe(func() { f.Before = schema.EventID(1 + rnd.IntN(1700)) })
 		maybe(func() { f.After = schema.EventID(1 + rnd.IntN(1700)) })
+		maybe(func() { f.Oldest = true })
 		got, err := b.Find(context.Background(), f)
 		require.NoError(t, err)
 		want := naive(all, f)
@@ -133,7 +134,7 @@ func naive(all []*Event, f Filter) []*Event {
 			found = append(found, e)
 		}
 	}
-	if f.After > 0 {
+	if f.Oldest || f.After > 0 {
 		return found[:min(f.Limit, len(found))]
 	}
 	return found[max(0, len(found)-f.Limit):]
@@ -148,7 +149,7 @@ func TestRareEventIsFoundFarBack(t *testing.T) {
 		}
 		return draft("app", "s", "PreToolUse", "Bash")
 	})
-	for _, f := range []Filter{{App: "rare"}, {Type: "Stop"}, {App: "rare", Session: "s"}, {App: "rare", After: 5}, {Text: "RARE"}} {
+	for _, f := range []Filter{{App: "rare"}, {Type: "Stop"}, {App: "rare", Session: "s"}, {App: "rare", After: 5}, {App: "rare", Oldest: true}, {Text: "RARE"}} {
 		got, err := b.Find(context.Background(), f)
 		require.NoError(t, err)
 		require.Equal(t, []schema.EventID{701}, ids(got), "%+v", f)

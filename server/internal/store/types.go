@@ -61,6 +61,13 @@ type Question struct {
 	Delivery *Delivery // nil while pending
 }
 
+// Listener is where the agent of a pending question waits for its answer.
+type Listener struct {
+	ID     schema.EventID // of the question
+	URL    string         // secret
+	Status []byte         // humanInTheLoopStatus
+}
+
 // Delivery is an answer on its way to an agent.
 type Delivery struct {
 	ID       schema.EventID // of the question
@@ -105,4 +112,5 @@ type Filter struct {
 	From, To                 time.Time // ReceivedAt, To exclusive
 	Before, After            schema.EventID
 	Limit                    int
+	Oldest                   bool // the oldest Limit matches rather than the newest; After implies it
 }

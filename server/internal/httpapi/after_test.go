@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// A reader pages through everything from after=0 on.
+func TestAfterBeginsAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for n := range 3 {
+		r.post(event(n))
+	}
+	for query, want := range map[string][]schema.EventID{
+		"?limit=2":                  {2, 3},
+		"?limit=2&after=":           {2, 3},
+		"?limit=2&after=0":          {1, 2},
+		"?limit=2&after=1":          {2, 3},
+		"?limit=1&after=1":          {2},
+		"?limit=1&after=0&before=3": {1},
+		"?limit=2&after=3":          nil,
+	} {
+		resp, b := r.do("GET", schema.PathEvents+query, "")
+		require.Equal(t, 200, resp.StatusCode, query)
+		var list []schema.Event
+		require.NoError(t, json.Unmarshal(b, &list), query)
+		var ids []schema.EventID
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		require.Equal(t, want, ids, query)
+	}
+}
