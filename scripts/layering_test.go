@@ -128,7 +128,7 @@ var storeMethods = map[string][]string{
 	"Close":           {"server/internal/app"},
 
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Head": nil, "HubID": nil,
-	"Key": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Stats": nil,
+	"Key": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Stats": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

@@ -73,6 +73,8 @@ const (
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
 	queryDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
+	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
+		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
 )
 
@@ -133,6 +135,24 @@ func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.Ev
 	}
 	rows, err := s.reads.query(ctx, queryPendingOf, sessionID, appID)
 	return scanIDs(rows, err)
+}
+
+// Listeners returns the version 2 listeners of up to limit pending questions
+// behind the given one, the oldest question first.
+func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) (listeners []Listener, _ error) {
+	rows, err := s.reads.query(ctx, queryListeners, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var l Listener
+		if err := rows.Scan(&l.ID, &l.URL, &l.Status); err != nil {
+			return nil, err
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, rows.Err()
 }
 
 // time reads one time; zero when there is none.

@@ -136,3 +136,33 @@ func TestPendingOfASession(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{1, 2, 4}, ids(pending))
 }
+
+func TestListenersOfPendingQuestions(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	for _, change := range []func(*Ask){
+		func(*Ask) {},
+		func(a *Ask) { a.URL = "" },
+		func(a *Ask) { a.Protocol = 1 },
+		func(a *Ask) { a.URL = "ws://127.0.0.1:10/other" },
+		func(*Ask) {},
+		func(*Ask) {},
+	} {
+		d := question("s", time.Time{})
+		change(d.Ask)
+		b.append(t, d)
+	}
+	b.answer(t, 5)
+	status := []byte(`{"status":"pending","revision":1}`)
+	first := Listener{ID: 1, URL: "ws://127.0.0.1:9/secret", Status: status}
+	rest := []Listener{{ID: 4, URL: "ws://127.0.0.1:10/other", Status: status}, {ID: 6, URL: first.URL, Status: status}}
+	got, err := b.Listeners(ctx, 0, 9)
+	require.NoError(t, err)
+	require.Equal(t, append([]Listener{first}, rest...), got)
+	got, err = b.Listeners(ctx, 1, 1)
+	require.NoError(t, err)
+	require.Equal(t, rest[:1], got)
+	got, err = b.Listeners(ctx, 6, 9)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}

@@ -73,6 +73,7 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
 		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
+		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"From and To", queryReceived, []any{1}, true},
 		{"Prune, events", queryPrunable, []any{0, 9, 9}, true},
 		{"Prune, questions", queryPrunableQuestions, []any{0, 9, 9, 9}, true},
