@@ -393,6 +393,51 @@ func TestRepeatedPostIsTheFirstEvent(t *testing.T) {
 	require.Equal(t, int64(2), b.Store.Head(), "one event, one answer")
 }
 
+func TestRepeatedPostHasTheAnswerDialledAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := with(`"idempotency_key":"k","humanInTheLoop":` + mayI)
+	id := b.post(body).ID
+	b.Posted(id)
+	b.post(body)
+	require.Empty(t, b.dispatched, "there is no answer yet")
+	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	require.NoError(t, err)
+	b.post(strings.Replace(body, "50123", "50124", 1))
+	require.Equal(t, []schema.EventID{id, id}, b.dispatched)
+	q, err := b.Store.Question(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "ws://127.0.0.1:50124/secret", q.URL)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, b.AwaitPosted(ctx, id), context.Canceled, "the repeat has no response yet")
+	b.Posted(id)
+	require.NoError(t, b.AwaitPosted(ctx, id))
+}
+
+func TestListGivesWayAtTheEndAwayFromItsCursor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	filler := strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
+	for range 80 { // more than pageBudget
+		b.post(filler)
+	}
+	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
+		raw, err := b.Find(t.Context(), f)
+		require.NoError(t, err)
+		var events []schema.Event
+		require.NoError(t, json.Unmarshal(raw, &events))
+		require.Less(t, len(events), 79)
+		require.Equal(t, want, events[0].ID)
+	}
+	raw, err := b.Find(t.Context(), store.Filter{Limit: 80})
+	require.NoError(t, err)
+	var events []schema.Event
+	require.NoError(t, json.Unmarshal(raw, &events))
+	require.Equal(t, schema.EventID(80), events[len(events)-1].ID)
+}
+
 func TestBlockedAddressIsShownAndNotDialled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.Blocked = func(string) error { return errors.New("10.0.0.1 is not allowed") } })

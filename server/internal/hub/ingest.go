@@ -39,7 +39,26 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error)
 	if d.Type == sessionEnd && !receipt.Replayed {
 		h.endSession(ctx, d.App, d.Session)
 	}
-	return h.saved(receipt.Event, hitl)
+	saved, err := h.saved(receipt.Event, hitl)
+	if err == nil && receipt.Replayed && saved.Asks {
+		h.redial(receipt.Event)
+	}
+	return saved, err
+}
+
+// redial has the answer to a repeated question brought to the address that the
+// repeat names, at once but for the repeat's own response, which comes first.
+func (h *Hub) redial(e *store.Event) {
+	var st schema.Status
+	if json.Unmarshal(e.Status, &st) != nil || !st.Settled() {
+		return
+	}
+	h.mu.Lock()
+	if h.posting[e.ID] == nil {
+		h.posting[e.ID] = make(chan struct{})
+	}
+	h.mu.Unlock()
+	h.Dispatch(e.ID)
 }
 
 // shed says what to do about an event that a full or busy hub could not take.
