@@ -54,7 +54,7 @@ CREATE TABLE events (
     PRIMARY KEY (stream_id, seq)
 ) STRICT;
 
--- Grows at its end only, so it costs little to keep, and a filter reads some 15
+-- Grows at its end only, so it costs little to keep, and a filter reads some ten
 -- events of it per microsecond without touching the wide rows.
 CREATE INDEX events_scan ON events (stream_id, seq, app, session, type, tool, asks);
 
