@@ -117,7 +117,7 @@ func (a *App) Run(ctx context.Context) error {
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+4)
+	failed := make(chan error, len(a.listeners)+5)
 	var group sync.WaitGroup
 	start := func(what string, run func() error) {
 		group.Go(func() {
@@ -128,6 +128,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("callbacks", func() error { return a.callback.Run(workers) })
+	start("watching agents", func() error { return a.callback.Watch(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
 	start("retention", func() error { return a.prune(workers) })
 	for _, ln := range a.listeners {

@@ -250,11 +250,21 @@ func (d *Dispatcher) delay(attempts int) time.Duration {
 // apply changes the delivery in the row and in the status that everyone sees, and
 // returns the question as it is then.
 func (d *Dispatcher) apply(ctx context.Context, q *store.Question, kept *store.Delivery, shown *schema.Delivery) (*store.Question, error) {
+	after, err := d.change(ctx, q, kept, func(st *schema.Status) { st.Delivery = shown })
+	if err != nil {
+		return nil, err
+	}
+	after.Delivery = kept
+	return after, nil
+}
+
+// change changes the status, and with it the delivery unless kept is nil.
+func (d *Dispatcher) change(ctx context.Context, q *store.Question, kept *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
 	var st schema.Status
 	if err := json.Unmarshal(q.Status, &st); err != nil {
 		return nil, fmt.Errorf("reading the stored status: %w", err)
 	}
-	st.Delivery = shown
+	edit(&st)
 	st.Revision = max(st.Revision, q.Version) + 1
 	status, err := json.Marshal(st)
 	if err != nil {
@@ -268,6 +278,6 @@ func (d *Dispatcher) apply(ctx context.Context, q *store.Question, kept *store.D
 		return nil, err
 	}
 	after := *q
-	after.Status, after.Version, after.Delivery = status, q.Version+1, kept
+	after.Status, after.Version = status, q.Version+1
 	return &after, nil
 }

@@ -5,7 +5,8 @@
 // Every answer has a row in the store, written together with the verdict, so a
 // crash loses none. One attempt (attempt.go) reads that row, dials (wire.go) and
 // says what came of it; the loop here decides when the next attempt is due, which
-// is on disk too. What may be dialled at all is in targets.go.
+// is on disk too. What may be dialled at all is in targets.go. While a question is
+// pending, watch.go finds out whether its agent is still there.
 //
 // A version 2 listener acknowledges the answer by its id and drops repeats, so it
 // is told again until it does. A version 1 listener can do neither: from the moment
@@ -30,12 +31,15 @@ type Config struct {
 	Store   *store.Store
 	Targets *Targets
 	// AwaitPosted returns when the POST of the question has been answered; an
-	// agent may not be dialled before. An error (only ctx's) puts the attempt off.
+	// agent may not be dialled before. An error (only ctx's) puts the attempt off;
+	// with a ctx that has ended it says whether the wait is over.
 	AwaitPosted func(ctx context.Context, id schema.EventID) error
 
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard
 	Workers int              // attempts at a time; default 64
+	// WatchEvery is how often Watch looks for agents that are gone; default 5 s.
+	WatchEvery time.Duration
 }
 
 const (
@@ -106,6 +110,9 @@ func New(cfg Config) *Dispatcher {
 	}
 	if cfg.Workers <= 0 {
 		cfg.Workers = defaultWorkers
+	}
+	if cfg.WatchEvery <= 0 {
+		cfg.WatchEvery = defaultWatchEvery
 	}
 	if cfg.AwaitPosted == nil {
 		cfg.AwaitPosted = func(context.Context, schema.EventID) error { return nil }

@@ -108,23 +108,28 @@ func (b *bench) start(d *Dispatcher) (stop func()) {
 
 func (b *bench) ask(ask store.Ask, payload string) *store.Question {
 	b.t.Helper()
+	r, err := b.store.Append(b.t.Context(), b.draft(ask, payload))
+	require.NoError(b.t, err)
+	q, err := b.store.Question(b.t.Context(), r.Event.ID)
+	require.NoError(b.t, err)
+	return q
+}
+
+func (b *bench) draft(ask store.Ask, payload string) *store.Draft {
+	b.t.Helper()
 	if payload == "" {
 		payload = `{"agent_name":"alice","permission_type":"env_file_access"}`
 	}
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
 	require.NoError(b.t, err)
-	r, err := b.store.Append(b.t.Context(), &store.Draft{
+	return &store.Draft{
 		Event: store.Event{
 			UID: uuid.Must(uuid.NewV7()).String(), ReceivedAt: b.clock(), Timestamp: 1, App: "app", Session: "s", Type: "HumanInTheLoop",
 			Envelope: []byte(`"source_app":"app","session_id":"s","hook_event_type":"HumanInTheLoop"`), Payload: []byte(payload),
 			Question: []byte(`{"question":"May I?","type":"permission"}`), Status: status,
 		},
 		Ask: &ask, Key: uuid.NewString(),
-	})
-	require.NoError(b.t, err)
-	q, err := b.store.Question(b.t.Context(), r.Event.ID)
-	require.NoError(b.t, err)
-	return q
+	}
 }
 
 func (b *bench) answered(ask store.Ask, payload string) schema.EventID {
