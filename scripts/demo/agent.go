@@ -183,7 +183,7 @@ func dies(after time.Duration) step {
 			return err // answered before its end, or never started
 		}
 		a.note(func(t *tally) { t.asked, t.unanswered = t.asked+1, t.unanswered+1 })
-		a.say("was killed while it waited: answer its question and see what the page says")
+		a.say("was killed while it waited: in ten seconds the page says so; answer its question and see what becomes of it")
 		return nil
 	}
 }

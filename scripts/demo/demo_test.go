@@ -146,6 +146,23 @@ func TestDemoShowsEverything(t *testing.T) {
 	require.Contains(t, out.String(), "The demo is over")
 }
 
+// The page says it before anyone answers: the hub looks for its agents every few
+// seconds, at the hub's own pace whatever the demo's.
+func TestAgentThatDiesIsShownAsGone(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	p := &person{t: t, hub: hub.URL()}
+	defer p.client.CloseIdleConnections()
+	a := newAgent(&stage{hub: hub.URL(), speed: 1, out: &screen{}}, nightBuild)
+	defer a.client.Close()
+	require.NoError(t, dies(2*time.Second)(t.Context(), a))
+	require.Eventually(t, func() bool {
+		var pending []schema.Event // its question stays
+		p.get(schema.PathEvents+"?status=pending&source_app=night-build", &pending)
+		return len(pending) == 1 && pending[0].HumanInTheLoopStatus.Waiter == schema.Lost
+	}, 30*time.Second, 100*time.Millisecond)
+}
+
 func TestDemoWithoutAHub(t *testing.T) {
 	t.Parallel()
 	out := &screen{}
