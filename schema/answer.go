@@ -169,7 +169,8 @@ type Response struct {
 	// ModifiedArguments replaces the arguments of an editable tool call, whole.
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
-	// Revision, when given, is the revision of the status the person was looking at.
+	// Revision, when given, is the revision of the status the person was looking
+	// at. One that the hub never gave out is refused: it is another history's.
 	Revision int64 `json:"revision,omitempty"`
 }
 

@@ -22,6 +22,8 @@
 // the only sign that the answer arrived. A version 2 listener (protocolVersion 2)
 // names the answer in an Ack once its caller has it, and drops repeats; given a
 // listenerKey it first proves in the handshake that it is the one that asked.
+// While its question is pending the hub may open a connection to a version 2
+// listener and close it again without a word, to see whether anyone still waits.
 //
 // An agent that can't be dialled pulls the same answer:
 //

@@ -49,7 +49,7 @@ var Routes = []Route{
 		{"from", "not before this time, the hub's clock, Unix ms"},
 		{"to", "before this time, the hub's clock, Unix ms"},
 		{"before", "only ids below this one"},
-		{"after", "only ids above this one"},
+		{"after", "only ids above this one, from the oldest on; 0 begins at the beginning"},
 		{"limit", "1 to 1000, 100 unless told"},
 	}, nil, []Event{}},
 	{"GET", PathFilterOptions, "The values a filter can offer", nil, nil, FilterOptions{}},

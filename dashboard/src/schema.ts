@@ -344,7 +344,10 @@ export interface Response {
   modifiedArguments?: Record<string, unknown>
   /** one of the question's suggestions */
   remember?: unknown
-  /** Revision, when given, is the revision of the status the person was looking at. */
+  /**
+   * Revision, when given, is the revision of the status the person was looking at. One that the hub never
+   * gave out is refused: it is another history's.
+   */
   revision?: number
 }
 

@@ -231,7 +231,9 @@ func (a *asking) respond(r *schema.Response, by *schema.Responder) (*ending, err
 		}
 		return nil, a.over()
 	}
-	if r.Revision != 0 && r.Revision != a.status.Revision {
+	// An older revision is fine: what changes while a question is pending, such as
+	// whether the agent still waits, does not change what is asked.
+	if r.Revision > a.status.Revision {
 		return nil, &schema.StatusError{Err: schema.ErrStale, Status: a.status}
 	}
 	if err := a.hitl.CheckResponse(r); err != nil {
