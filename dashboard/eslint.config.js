@@ -43,6 +43,7 @@ export default ts.config(
     files: ['**/*.test.ts', 'e2e/**'],
     rules: {
       'max-lines-per-function': 'off',
+      'max-params': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },

@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { program } from './build-hub.ts'
+
+type Json = Record<string, unknown>
+
+/** A real hub on a free port, with a database of its own. */
+export class RunningHub {
+  url = ''
+  private child: ChildProcess | undefined
+
+  private constructor(private readonly dir: string) {}
+
+  static async start(): Promise<RunningHub> {
+    const hub = new RunningHub(await mkdtemp(join(tmpdir(), 'hookback-e2e-')))
+    await hub.start('127.0.0.1:0')
+    return hub
+  }
+
+  private async start(addr: string): Promise<void> {
+    const child = spawn(program, ['-addr', addr, '-db', join(this.dir, 'hub.db')], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child = child
+    const said: string[] = []
+    const lines = [child.stdout, child.stderr].map((input) => createInterface({ input }))
+    this.url = await new Promise<string>((ok, no) => {
+      child.once('exit', (code) => no(new Error(`the hub ended with ${code}:\n${said.join('\n')}`)))
+      for (const from of lines) {
+        from.on('line', (line) => {
+          said.push(line)
+          const found = /Dashboard\s+(http:\/\/\S+)/.exec(line)
+          if (found?.[1]) ok(found[1])
+        })
+      }
+    })
+  }
+
+  /** Ends the hub as a person would. */
+  async stop(): Promise<void> {
+    await this.end('SIGTERM')
+  }
+
+  /** Starts it again where it was, on the same database. */
+  async restart(): Promise<void> {
+    await this.start(new URL(this.url).host)
+  }
+
+  async remove(): Promise<void> {
+    await this.end('SIGKILL')
+    await rm(this.dir, { recursive: true, force: true })
+  }
+
+  private async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const child = this.child
+    this.child = undefined
+    if (!child || child.exitCode !== null) return
+    child.kill(signal)
+    await once(child, 'exit')
+  }
+
+  async post(path: string, body: unknown): Promise<Json> {
+    const answer = await fetch(this.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as Json
+  }
+
+  /** Stores one event; returns its id. */
+  async event(type: string, payload: Json = {}, more: Json = {}): Promise<number> {
+    const event = { source_app: 'api', session_id: 's1', hook_event_type: type, payload, ...more }
+    return (await this.post('/events', event)).id as number
+  }
+
+  /** Stores n events at once. */
+  async batch(n: number, make: (i: number) => Json): Promise<void> {
+    const events = Array.from({ length: n }, (_, i) => ({
+      source_app: 'api',
+      session_id: 's1',
+      hook_event_type: 'PreToolUse',
+      payload: {},
+      ...make(i),
+    }))
+    await this.post('/events/batch', events)
+  }
+}

@@ -1,0 +1,326 @@
+import { WebSocketServer } from 'ws'
+import { Agent } from './agent.ts'
+import { choose, detail, expect, live, openAt, row, test } from './page.ts'
+
+const has = /agent has it/
+
+test('a request appears by itself, one key answers it, and the page shows that the agent has it', async ({
+  page,
+  hub,
+  agent,
+}, info) => {
+  await openAt(page, hub)
+  await expect(page.getByRole('heading', { name: 'No agent has asked yet' })).toBeVisible()
+  await page.evaluate(() => {
+    new MutationObserver((_, me) => {
+      if (!document.body.textContent.includes('Delete ./build?')) return
+      document.body.dataset.seen = String(Date.now())
+      me.disconnect()
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  })
+  const posted = Date.now()
+  const { id, answer } = await agent.ask(hub, { question: 'Delete ./build?' })
+  await expect(detail(page, id)).toBeVisible()
+  await expect(page).toHaveTitle('(1) Hookback')
+  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-waiting.svg')
+  await expect(page.getByTestId('polite')).toHaveText('api asks: Delete ./build?')
+  const seen = Number(await page.locator('body').getAttribute('data-seen')) - posted
+  info.annotations.push({ type: 'measured', description: `POST to row on screen: ${seen} ms` })
+  expect(seen).toBeLessThan(1000)
+
+  await choose(page, id)
+  await page.keyboard.press('a')
+  expect((await answer).permission).toBe(true)
+  await expect(detail(page, id).getByTestId('ticks')).toContainText(has)
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('by you')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('unverified')
+  await expect(page).toHaveTitle('Hookback')
+  await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon.svg')
+})
+
+test('an answer leads on to the next request, whose keys wait a moment', async ({ page, hub, agent }) => {
+  const asked = [await agent.ask(hub, {}), await agent.ask(hub, {}), await agent.ask(hub, {})]
+  await openAt(page, hub)
+  await choose(page, asked[0]!.id)
+  await page.keyboard.press('a')
+  await expect(detail(page, asked[1]!.id)).toBeVisible()
+  await page.keyboard.press('a') // too soon: swallowed
+  expect((await asked[0]!.answer).permission).toBe(true)
+  await expect(page.getByTestId('receipt')).toContainText(has)
+  await expect(detail(page, asked[1]!.id).getByRole('button', { name: /Approve/ })).toBeVisible()
+  await page.keyboard.press('j')
+  await expect(detail(page, asked[2]!.id)).toBeVisible()
+  await page.keyboard.press('Shift+D')
+  expect((await asked[2]!.answer).permission).toBe(false)
+})
+
+test('a new request moves neither the selection nor what is being written', async ({ page, hub, agent }) => {
+  const first = await agent.ask(hub, { type: 'question', question: 'Name?' })
+  await openAt(page, hub)
+  await choose(page, first.id)
+  await page.keyboard.press('r')
+  await page.keyboard.type('add a D')
+  const second = await agent.ask(hub, {})
+  await expect(row(page, second.id)).toBeVisible()
+  await page.keyboard.type('-team')
+  await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
+  await page.reload()
+  await expect(page.getByLabel('Your answer')).toHaveValue('add a D-team')
+  await page.getByLabel('Your answer').press('Control+Enter')
+  expect((await first.answer).response).toBe('add a D-team')
+  await expect(row(page, second.id)).toContainText('May I?')
+})
+
+test('a choice is made with its digit, with a comment', async ({ page, hub, agent }) => {
+  const { id, answer } = await agent.ask(hub, {
+    type: 'choice',
+    question: 'Which runner?',
+    choices: ['Jest', 'Vitest', 'Mocha'],
+  })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('c')
+  await page.getByLabel('Comment').fill('for its speed')
+  await page.getByLabel('Comment').press('Escape')
+  await page.keyboard.press('c')
+  await page.getByRole('button', { name: /Vitest/ }).click()
+  expect(await answer).toMatchObject({ choice: 'Vitest', comment: 'for its speed' })
+})
+
+test('a denial takes a reason along', async ({ page, hub, agent }) => {
+  const { id, answer } = await agent.ask(hub, { reasonRequired: 'deny' })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('Shift+D') // at once is not enough here
+  await page.getByLabel(/instead/).fill('Use the copy')
+  await page.getByLabel(/instead/).press('Control+Enter')
+  expect(await answer).toMatchObject({ permission: false, reason: 'Use the copy' })
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Use the copy')
+})
+
+test('a call is approved with changed arguments', async ({ page, hub, agent }) => {
+  const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] }
+  const { id, answer } = await agent.ask(hub, {
+    toolCall: {
+      name: 'Bash',
+      editable: true,
+      arguments: { command: 'rm -rf /tmp/a', timeout: 5, quiet: false },
+    },
+    suggestions: [rule],
+  })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('e')
+  await page.getByLabel('command', { exact: true }).fill('rm -rf /tmp/b')
+  await page.getByLabel('timeout', { exact: true }).fill('60')
+  await expect(page.getByLabel('What changed').first().locator('ins')).toHaveText('b')
+  await page.getByLabel(/Always allow Bash\(rm:\*\)/).check()
+  await page.getByRole('button', { name: 'Approve with 2 edits' }).click()
+  expect(await answer).toMatchObject({
+    permission: true,
+    modifiedArguments: { command: 'rm -rf /tmp/b', timeout: 60, quiet: false },
+    remember: rule,
+  })
+})
+
+test('several questions are answered together', async ({ page, hub, agent }) => {
+  const { id, answer } = await agent.ask(hub, {
+    type: 'question',
+    question: 'Three things',
+    questions: [
+      {
+        id: 'a',
+        question: 'Tone?',
+        options: [{ label: 'Friendly', description: 'short' }, { label: 'Formal' }],
+      },
+      {
+        id: 'b',
+        question: 'Parts?',
+        multiple: true,
+        allowOther: true,
+        options: [{ label: 'API' }, { label: 'CLI' }],
+      },
+      { id: 'c', question: 'Title?' },
+    ],
+  })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('2')
+  await page.getByLabel('API').check()
+  await page.getByLabel('Another answer to: Parts?').fill('Docs')
+  await page.getByLabel('Answer to: Title?').fill('Release 4')
+  await page.getByLabel('Answer to: Title?').press('Control+Enter')
+  expect((await answer).answers).toEqual({ a: 'Formal', b: ['API', 'Docs'], c: 'Release 4' })
+})
+
+test('what is risky is held, not tapped', async ({ page, hub, agent }) => {
+  const { id, answer } = await agent.ask(hub, {
+    risk: 'high',
+    toolCall: { name: 'Bash', arguments: { command: 'x' } },
+  })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('a')
+  await page.getByRole('button', { name: /Approve/ }).click()
+  await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
+  expect((await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus.status).toBe(
+    'pending',
+  )
+  await page.keyboard.down('a')
+  expect((await answer).permission).toBe(true)
+  await page.keyboard.up('a')
+})
+
+test('a long command must have been on screen to its end before it is approved', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const command = Array.from({ length: 120 }, (_, i) => `echo ${i} && \\`).join('\n') + '\ntrue'
+  const { id, answer } = await agent.ask(hub, { toolCall: { name: 'Bash', arguments: { command } } })
+  await openAt(page, hub)
+  await choose(page, id)
+  await expect(page.getByRole('button', { name: /Read to the end first/ })).toBeVisible()
+  await page.keyboard.press('a') // scrolls
+  await expect(page.getByRole('button', { name: /^Approve/ })).toBeVisible()
+  await expect(page.getByText('Raw JSON')).toBeInViewport()
+  await page.keyboard.press('a')
+  expect((await answer).permission).toBe(true)
+})
+
+test('two people answer at once: the loser sees who won', async ({ page, context, hub, agent, watch }) => {
+  const { id, answer } = await agent.ask(hub, {})
+  const other = await context.newPage()
+  watch(other)
+  await openAt(page, hub)
+  await openAt(other, hub)
+  let release: () => void = () => undefined
+  const held = new Promise<void>((ok) => (release = ok))
+  await other.route('**/respond', async (route) => {
+    await held
+    await route.continue()
+  })
+  await choose(other, id)
+  await other.keyboard.press('Shift+D')
+  await expect(row(other, id)).toContainText('Denied') // shown as taken, for now
+  await choose(page, id)
+  await page.keyboard.press('a')
+  expect((await answer).permission).toBe(true)
+  release()
+  await expect(detail(other, id).getByTestId('settled')).toContainText('Approved')
+  await expect(detail(other, id).getByTestId('settled')).toContainText('faster')
+  await expect(row(other, id)).toContainText('Approved')
+})
+
+test('an agent that is gone is shown, and gets its answer when it is back', async ({ page, hub, agent }) => {
+  const { id } = await agent.ask(hub, { question: 'Apply the plan?' })
+  const { port } = agent
+  await agent.die()
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('a')
+  const group = page.getByRole('region', { name: 'Not delivered' })
+  await expect(group.locator(`[data-id="${id}"]`)).toBeVisible()
+  await expect(detail(page, id)).toContainText('The agent can’t be reached')
+  await expect(detail(page, id)).toContainText(/next try in/)
+  await expect(detail(page, id).getByRole('button', { name: 'Copy the answer' })).toBeVisible()
+  // It comes back on the same port, whatever the path.
+  const back = new WebSocketServer({ host: '127.0.0.1', port })
+  back.on('connection', (socket) =>
+    socket.on('message', (m) =>
+      socket.send(JSON.stringify({ type: 'ack', answerId: JSON.parse(String(m)).answerId })),
+    ),
+  )
+  await expect(detail(page, id).getByTestId('ticks')).toContainText(has, { timeout: 20_000 })
+  await expect(group).toHaveCount(0)
+  back.close()
+})
+
+test('a version 1 agent that closes the line counts as having taken it', async ({ page, hub }) => {
+  const old = await Agent.start({ version: 1 })
+  const { id, answer } = await old.ask(hub, {})
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('a')
+  expect((await answer).permission).toBe(true)
+  await expect(detail(page, id).getByTestId('ticks')).toContainText('agent took it')
+  await old.die()
+})
+
+test('a request nobody answers ends by itself, and the page says what the agent is told', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const { id, answer } = await agent.ask(hub, { timeout: 1 })
+  await openAt(page, hub)
+  expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Nobody answered')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('The agent is told')
+})
+
+test('a request is cancelled with a reason', async ({ page, hub, agent }) => {
+  const { id, answer } = await agent.ask(hub, {})
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('Shift+X')
+  await page.getByLabel('Why').fill('Not today')
+  await page.getByLabel('Why').press('Control+Enter')
+  expect(await answer).toMatchObject({ permission: false, outcome: '__cancelled__' })
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Cancelled')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Not today')
+})
+
+test('a hub that goes away and comes back: nothing lost, nothing twice, and an answer it did not get is kept', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const first = await agent.ask(hub, { type: 'question', question: 'First?' })
+  await openAt(page, hub)
+  await choose(page, first.id)
+  await page.keyboard.press('r')
+  await page.keyboard.type('my answer')
+  await hub.stop()
+  await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+  await page.getByLabel('Your answer').press('Control+Enter')
+  await expect(detail(page, first.id).getByRole('alert')).toContainText('could not be reached')
+  await expect(page.getByLabel('Your answer')).toHaveValue('my answer')
+  await hub.restart()
+  await live(page)
+  const second = await agent.ask(hub, { question: 'Second?' })
+  await expect(row(page, second.id)).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Needs you' }).getByRole('link')).toHaveCount(2)
+  await page.getByLabel('Your answer').press('Control+Enter')
+  expect((await first.answer).response).toBe('my answer')
+})
+
+test('filters narrow the list and stand in the address', async ({ page, hub, agent }) => {
+  const ask = await agent.ask(hub, { question: 'A permission' })
+  const choice = await agent.ask(hub, { type: 'choice', question: 'A choice', choices: ['x'] })
+  await openAt(page, hub)
+  await page.getByRole('button', { name: /^Choice/ }).click()
+  await expect(row(page, ask.id)).toHaveCount(0)
+  await expect(row(page, choice.id)).toBeVisible()
+  await expect(page).toHaveURL(/kind=choice/)
+  await page.reload()
+  await expect(row(page, choice.id)).toBeVisible()
+  await expect(row(page, ask.id)).toHaveCount(0)
+})
+
+test('single keys can be switched off, and the theme chosen', async ({ page, hub, agent }) => {
+  const { id } = await agent.ask(hub, {})
+  await openAt(page, hub)
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByLabel(/Single-key shortcuts/).uncheck()
+  await page.getByText('Dark', { exact: true }).click()
+  await page.keyboard.press('Escape')
+  await choose(page, id)
+  await page.keyboard.press('a')
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+  await expect(page.getByRole('button', { name: /Approve/ })).toBeVisible()
+  await page.reload()
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+})

@@ -1,0 +1,61 @@
+import { expect, test as base, type Page } from '@playwright/test'
+import { Agent } from './agent.ts'
+import { RunningHub } from './hub.ts'
+
+export { expect }
+
+interface Fixtures {
+  hub: RunningHub
+  agent: Agent
+  /** Fails the test when a page broke its policy or threw. */
+  watch: (page: Page) => void
+}
+
+export const test = base.extend<Fixtures>({
+  // eslint-disable-next-line no-empty-pattern -- Playwright's way to say "needs nothing"
+  hub: async ({}, use) => {
+    const hub = await RunningHub.start()
+    await use(hub)
+    await hub.remove()
+  },
+  // eslint-disable-next-line no-empty-pattern -- as above
+  agent: async ({}, use) => {
+    const agent = await Agent.start()
+    await use(agent)
+    await agent.die()
+  },
+  // eslint-disable-next-line no-empty-pattern -- as above
+  watch: async ({}, use) => {
+    const broken: string[] = []
+    await use((page) => {
+      page.on('pageerror', (error) => broken.push(String(error.stack ?? error)))
+      page.on('console', (message) => {
+        if (/content security policy|trusted ?type|refused to/i.test(message.text()))
+          broken.push(message.text())
+      })
+    })
+    expect(broken).toEqual([])
+  },
+  page: async ({ page, watch }, use) => {
+    watch(page)
+    await use(page)
+  },
+})
+
+/** Opens a screen and waits until the page follows the hub. */
+export async function openAt(page: Page, hub: RunningHub, path = '/'): Promise<void> {
+  await page.goto(hub.url + path)
+  await live(page)
+}
+
+export const live = (page: Page) =>
+  expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live', { timeout: 20_000 })
+
+export const row = (page: Page, id: number) => page.getByTestId('list').locator(`[data-id="${id}"]`)
+export const detail = (page: Page, id: number) => page.locator(`[data-testid="detail"][data-request="${id}"]`)
+
+/** Chooses a request as a person does: then the keys act at once. */
+export async function choose(page: Page, id: number): Promise<void> {
+  await row(page, id).click()
+  await expect(detail(page, id)).toBeVisible()
+}
