@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,6 +28,8 @@ import (
 const (
 	roleVariable = "HOOKBACK_BENCH_SERVER"
 	dbVariable   = "HOOKBACK_BENCH_DB"
+	// profileVariable names a file for the hub's CPU profile.
+	profileVariable = "HOOKBACK_BENCH_PROFILE"
 )
 
 // serve is the child: it prints its address and serves until stdin ends.
@@ -38,6 +42,12 @@ func serve(role string) int {
 	var err error
 	switch role {
 	case "hub":
+		if file := os.Getenv(profileVariable); file != "" {
+			f, err := os.Create(file)
+			if err == nil && pprof.StartCPUProfile(f) == nil {
+				defer pprof.StopCPUProfile()
+			}
+		}
 		err = serveHub(ctx)
 	case "fiber":
 		err = serveFiber(ctx)
@@ -54,7 +64,7 @@ func serve(role string) int {
 }
 
 func serveHub(ctx context.Context) error {
-	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", DB: os.Getenv(dbVariable), Stderr: os.Stderr})
+	a, err := app.New(ctx, app.Config{Addr: "127.0.0.1:0", DB: os.Getenv(dbVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr})
 	if err != nil {
 		return err
 	}

@@ -222,14 +222,14 @@ var policy = strings.Join([]string{
 	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html",
 }, "; ")
 
-// securityHeaders stand on every response.
-var securityHeaders = [][2]string{
-	{fiber.HeaderContentSecurityPolicy, policy},
-	{fiber.HeaderXContentTypeOptions, "nosniff"},
-	{fiber.HeaderReferrerPolicy, "no-referrer"},
-	{"Cross-Origin-Opener-Policy", "same-origin"},
-	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{fiber.HeaderCacheControl, "no-store"}, // the dashboard's files say otherwise
+// securityHeaders stand on every response, as names in canonical form and values.
+var securityHeaders = [][2][]byte{
+	{[]byte(fiber.HeaderContentSecurityPolicy), []byte(policy)},
+	{[]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff")},
+	{[]byte(fiber.HeaderReferrerPolicy), []byte("no-referrer")},
+	{[]byte("Cross-Origin-Opener-Policy"), []byte("same-origin")},
+	{[]byte("Cross-Origin-Resource-Policy"), []byte("same-origin")},
+	{[]byte(fiber.HeaderCacheControl), []byte("no-store")}, // the dashboard's files say otherwise
 }
 
 // isAPI reports whether path is one of the protocol's, and the methods it knows.

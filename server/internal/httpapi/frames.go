@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
+	"io"
 	"strconv"
 
 	"github.com/hookback/hookback/schema"
@@ -13,9 +16,12 @@ import (
 // text frames (RFC 6455, 5.2) need no more than a header.
 
 const (
-	opText  = 1
-	opClose = 8
-	opPing  = 9
+	opContinuation = 0
+	opText         = 1
+	opBinary       = 2
+	opClose        = 8
+	opPing         = 9
+	opPong         = 10
 )
 
 // appendHeader appends the header of a whole server frame with n bytes of payload.
@@ -95,4 +101,57 @@ func appendJoined(b []byte, frames []feed.Frame) []byte {
 		b = appendFrame(b, f)
 	}
 	return append(b, ']')
+}
+
+// incoming is a frame of a client: its header, and the payload of a control frame.
+type incoming struct {
+	op      byte
+	size    int    // of the payload that is still to be read
+	control []byte // without the mask
+}
+
+// errProtocol is a frame that RFC 6455 does not allow a client to send.
+var errProtocol = errors.New("not a frame a client may send")
+
+// readIncoming reads a frame up to the payload of a data frame.
+func readIncoming(r *bufio.Reader) (in incoming, err error) {
+	var b [8]byte
+	if _, err := io.ReadFull(r, b[:2]); err != nil {
+		return in, err
+	}
+	const final, reserved, masked = 0x80, 0x70, 0x80
+	in.op, in.size = b[0]&0x0f, int(b[1]&0x7f)
+	isControl := in.op >= opClose
+	switch {
+	case b[0]&reserved != 0, b[1]&masked == 0, in.op > opBinary && !isControl, in.op > opPong:
+		return in, errProtocol
+	case isControl && (in.size > 125 || b[0]&final == 0):
+		return in, errProtocol
+	}
+	switch in.size {
+	case 126:
+		_, err = io.ReadFull(r, b[:2])
+		in.size = int(binary.BigEndian.Uint16(b[:2]))
+	case 127:
+		_, err = io.ReadFull(r, b[:8])
+		in.size = int(min(binary.BigEndian.Uint64(b[:8]), readLimit+1)) // more is refused all the same
+	}
+	if err != nil {
+		return in, err
+	}
+	mask := b[:4]
+	if _, err := io.ReadFull(r, mask); err != nil || !isControl {
+		return in, err
+	}
+	in.control, in.size = make([]byte, in.size), 0
+	if _, err := io.ReadFull(r, in.control); err != nil {
+		return in, err
+	}
+	for i := range in.control {
+		in.control[i] ^= mask[i%4]
+	}
+	if in.op == opClose && len(in.control) == 1 {
+		return in, errProtocol
+	}
+	return in, nil
 }

@@ -39,20 +39,19 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // conn is a connection that knows more than the HTTP server tells its handlers:
-// when a response has left, whether the peer is still there, and, once it is a
-// WebSocket, who alone may write.
+// when a response has left, and whether the peer is still there.
 type conn struct {
 	net.Conn
 	conns *conns
 
-	mu      sync.Mutex
-	used    bool         // a byte was read
-	linger  bool         // Close lets the peer read what was written
-	closed  bool         //
-	posted  []func()     // wait for the response under way to be written
-	wrote   bool         // something was written since the last of posted came
-	peeked  []byte       // read ahead by watch
-	control func([]byte) // takes what is written, once a writer owns the socket
+	mu     sync.Mutex
+	used   bool     // a byte was read
+	linger bool     // Close lets the peer read what was written
+	closed bool     // Close was called
+	drain  bool     // Read gives nothing any more, so that readers show what they hold
+	posted []func() // wait for the response under way to be written
+	wrote  bool     // something was written since the last of posted came
+	peeked []byte   // read ahead by watch
 }
 
 // onFlushed calls f when the response to the request being handled has been
@@ -76,6 +75,10 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.mu.Unlock()
 		return n, nil
 	}
+	if c.drain {
+		c.mu.Unlock()
+		return 0, io.EOF
+	}
 	c.mu.Unlock()
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -94,13 +97,6 @@ func (c *conn) flushedLocked() {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	divert := c.control
-	c.mu.Unlock()
-	if divert != nil {
-		divert(p)
-		return len(p), nil
-	}
 	n, err := c.Conn.Write(p)
 	c.mu.Lock()
 	c.wrote = true
@@ -108,23 +104,14 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline is the owning writer's business once there is one.
-func (c *conn) SetWriteDeadline(t time.Time) error {
+// leftIn returns what r, a buffered reader of c, has read from it and not given
+// away. From then on only c.Conn gives more.
+func (c *conn) leftIn(r io.Reader) []byte {
 	c.mu.Lock()
-	owned := c.control != nil
+	c.drain = true
 	c.mu.Unlock()
-	if owned {
-		return nil
-	}
-	return c.Conn.SetWriteDeadline(t)
-}
-
-// own makes the caller the only writer, on c.Conn. What anyone else writes, such
-// as the WebSocket library's pongs and close frames, goes to control instead.
-func (c *conn) own(control func([]byte)) {
-	c.mu.Lock()
-	c.control = control
-	c.mu.Unlock()
+	b, _ := io.ReadAll(r) // until it asks c for more
+	return b
 }
 
 // letRead makes Close wait a little for the peer to read what was written: closing

@@ -42,6 +42,6 @@ func (s *Server) headers(c *fiber.Ctx) error {
 
 func setHeaders(ctx *fasthttp.RequestCtx) {
 	for _, h := range securityHeaders {
-		ctx.Response.Header.Set(h[0], h[1])
+		ctx.Response.Header.SetCanonical(h[0], h[1])
 	}
 }

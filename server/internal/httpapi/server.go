@@ -105,6 +105,7 @@ func New(cfg Config) *Server {
 		DisableStartupMessage:        true,
 	})
 	s.app.Server().CloseOnShutdown = true
+	s.app.Server().KeepHijackedConns = true // streams close their own
 	s.app.Server().Handler = s.knownMethods(s.app.Server().Handler)
 	s.app.Use(s.observe, s.headers, s.enter)
 	handlers := s.handlers()

@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	fastws "github.com/fasthttp/websocket"
 	"github.com/gofiber/contrib/websocket"
 	"github.com/gofiber/fiber/v2"
 
@@ -32,10 +35,16 @@ type cursor struct {
 
 // stream upgrades GET /stream to a WebSocket that follows the hub's log.
 func (s *Server) stream() fiber.Handler {
-	upgrade := websocket.New(s.serveStream, websocket.Config{
+	upgrade := websocket.New(s.takeOver, websocket.Config{
 		// Origins stays open: the door has decided, and a list here would refuse
 		// clients that have no origin.
-		RecoverHandler: s.recoverStream,
+		// The library's own handler would send the panic's value to the page.
+		RecoverHandler: func(ws *websocket.Conn) {
+			if v := recover(); v != nil {
+				s.recovered(v)
+				_ = ws.Close()
+			}
+		},
 	})
 	return func(c *fiber.Ctx) error {
 		if !upgrading(c) {
@@ -67,48 +76,25 @@ func parseCursor(c *fiber.Ctx) (cursor, error) {
 	return cursor{version: int(version), after: after, hub: c.Query("hub")}, err
 }
 
-// recoverStream ends a stream whose handler panicked. The library's own would send
-// the panic's value to the page.
-func (s *Server) recoverStream(*websocket.Conn) {
-	if recover() != nil {
-		s.Log.Error("a stream panicked", "stack", string(debug.Stack()))
-	}
-}
-
-// serveStream runs one stream from upgrade to end. The library pools its Conn: it
-// must not be touched after this returns, so everything else has ended by then.
-func (s *Server) serveStream(ws *websocket.Conn) {
-	hijacked, ok := ws.NetConn().(interface{ UnsafeConn() net.Conn })
+// takeOver starts a stream on a connection that was just upgraded and returns. The
+// library's Conn goes back to its pool then and serves somebody else, and with it
+// go the request's buffers, which are most of what a stream would hold on to.
+func (s *Server) takeOver(ws *websocket.Conn) {
+	hijacked := ws.NetConn()
+	cn, ok := hijacked.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(*conn)
 	if !ok {
-		return
-	}
-	// Unwrapped: the wrapper would make a system call of every piece of a write.
-	cn, ok := hijacked.UnsafeConn().(*conn)
-	if !ok {
+		_ = hijacked.Close()
 		return
 	}
 	from, _ := ws.Locals("cursor").(cursor)
+	early := cn.leftIn(hijacked)
 	st := &stream{Server: s, conn: cn, from: from, wake: make(chan struct{}, 1)}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
-	defer st.cancel()
-	cn.own(st.queue)
-	s.Metrics.streams.Inc()
-	defer s.Metrics.streams.Dec()
-
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer s.recoverStream(nil)
-		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
-		st.hangUp(st.follow())
-	}()
-	st.read(ws.Conn)
-	st.cancel()
-	<-done
+	go st.run(io.MultiReader(bytes.NewReader(early), cn.Conn)) // Shutdown waits for cn to be closed
 }
 
-// stream is one page that follows the log. Two goroutines: read, which only
-// listens, and the writer, which runs follow and alone writes to conn.Conn.
+// stream is one page that follows the log. Two goroutines: run, which only listens,
+// and the writer, which runs follow and alone writes to conn.Conn.
 type stream struct {
 	*Server
 	conn   *conn
@@ -118,25 +104,75 @@ type stream struct {
 	wake   chan struct{} // told when control has something
 
 	mu      sync.Mutex
-	control []byte // whole frames the library wants to send: pongs, the echo of a close
+	control []byte // whole frames that answer the peer: pongs, a close
 	ending  bool   // the reader's deadline is the last one
 
 	broken bool // the writer's own: a write failed, what was sent may end within a frame
 	over   bool // the writer's own: hangUp was called
 }
 
-// read listens until the peer leaves or breaks a rule; the library answers pings,
-// closes and offences through queue.
-func (st *stream) read(ws *fastws.Conn) {
-	ws.SetReadLimit(readLimit)
-	ws.SetPongHandler(func(string) error { st.alive(); return nil })
-	st.alive()
+// run is the stream from its first byte to its last.
+func (st *stream) run(r io.Reader) {
+	st.Metrics.streams.Inc()
+	defer st.Metrics.streams.Dec()
+	defer func() { _ = st.conn.Close() }()
+	defer st.cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { st.recovered(recover()) }()
+		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
+		st.hangUp(st.follow())
+	}()
+	st.listen(bufio.NewReaderSize(r, 256))
+	st.cancel()
+	<-done
+}
+
+// recovered reports a panic, which costs its own stream only.
+func (s *Server) recovered(v any) {
+	if v != nil {
+		s.Log.Error("a stream panicked", "stack", string(debug.Stack()))
+	}
+}
+
+// listen hears the peer out until it leaves or breaks a rule. What it says is of no
+// interest; its pings and its close are answered.
+func (st *stream) listen(r *bufio.Reader) {
+	message := 0
 	for {
-		if _, _, err := ws.NextReader(); err != nil {
+		st.alive()
+		in, err := readIncoming(r)
+		switch {
+		case errors.Is(err, errProtocol):
+			st.refuse(websocket.CloseProtocolError)
+			return
+		case err != nil:
+			return
+		case in.op == opPing:
+			st.queue(append(appendHeader(nil, opPong, len(in.control)), in.control...))
+		case in.op == opClose:
+			st.queue(append(appendHeader(nil, opClose, len(in.control)), in.control...))
 			return
 		}
-		st.alive()
+		if in.op != opContinuation {
+			message = 0
+		}
+		if message += in.size; message > readLimit {
+			st.refuse(websocket.CloseMessageTooBig)
+			return
+		}
+		if _, err := r.Discard(in.size); err != nil {
+			return
+		}
 	}
+}
+
+// refuse ends the stream of a peer that breaks a rule, and may be in the middle of
+// saying more.
+func (st *stream) refuse(code uint16) {
+	st.conn.letRead()
+	st.queue(appendClose(nil, code, ""))
 }
 
 // alive puts off the moment when a silent peer counts as gone.
@@ -192,9 +228,6 @@ func (st *stream) hangUp(f farewell) {
 		wait = goodbye
 		_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(goodbye))
 		_, _ = st.conn.Conn.Write(b) // whoever does not get it sees the connection end
-		if f.code == 0 {
-			st.conn.letRead() // it may be in the middle of too long a message
-		}
 	}
 	st.mu.Lock()
 	st.ending = true

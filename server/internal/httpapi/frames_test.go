@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+)
+
+// masked is a client's frame.
+func masked(head byte, payload []byte) []byte {
+	b := appendHeader(nil, 0, len(payload))
+	b[0] = head
+	b[1] |= 0x80
+	mask := []byte{1, 2, 3, 4}
+	b = append(b, mask...)
+	for i, c := range payload {
+		b = append(b, c^mask[i%4])
+	}
+	return b
+}
+
+func TestHeadersOfEverySize(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 125, 126, 127, 65535, 65536, 1 << 20} {
+		data := bytes.Repeat([]byte("x"), size)
+		b := appendMessage(nil, schema.EventFrame, data)
+		r := bytes.NewReader(b)
+		payload := serverFrame(t, r)
+		require.Equal(t, `{"type":"event","data":`+string(data)+"}", string(payload))
+		require.Zero(t, r.Len())
+	}
+}
+
+// serverFrame reads a text frame of ours, as a client does.
+func serverFrame(t *testing.T, r io.Reader) []byte {
+	t.Helper()
+	var b [10]byte
+	_, err := io.ReadFull(r, b[:2])
+	require.NoError(t, err)
+	require.Equal(t, byte(0x81), b[0])
+	n := int(b[1])
+	extra := map[int]int{126: 2, 127: 8}[n]
+	if extra > 0 {
+		_, err = io.ReadFull(r, b[:extra])
+		require.NoError(t, err)
+		n = 0
+		for _, c := range b[:extra] {
+			n = n<<8 | int(c)
+		}
+	}
+	payload := make([]byte, n)
+	_, err = io.ReadFull(r, payload)
+	require.NoError(t, err)
+	return payload
+}
+
+func TestJoinedFrames(t *testing.T) {
+	t.Parallel()
+	frames := []feed.Frame{
+		{Seq: 9, Data: []byte(`{"id":9}`)},
+		{Seq: 10, Status: true, Data: []byte(`{"id":9,"humanInTheLoopStatus":{}}`), End: []byte(`{"id":9,"end":true}`)},
+		{Seq: 11, Data: []byte(`{"id":11}`)},
+	}
+	for n := 1; n <= len(frames); n++ {
+		r := bytes.NewReader(appendJoined(nil, frames[:n]))
+		payload := serverFrame(t, r)
+		require.Zero(t, r.Len())
+		if n == 1 {
+			payload = append(append([]byte("["), payload...), ']')
+		}
+		var got []schema.Frame
+		require.NoError(t, json.Unmarshal(payload, &got), string(payload))
+		require.Len(t, got, n)
+		for i, f := range got {
+			require.Equal(t, frames[i].Seq, f.Seq)
+			require.Equal(t, frames[i].Status, f.Type == schema.StatusFrame)
+			require.JSONEq(t, string(frames[i].Data), string(f.Data))
+		}
+	}
+}
+
+// TestPeersThatBreakTheRules are told so and let go; what is allowed is answered.
+func TestPeersThatBreakTheRules(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for name, c := range map[string]struct {
+		frame []byte
+		want  string
+	}{
+		"ping":                 {masked(0x89, []byte("hi")), "\x8a\x02hi"},
+		"close":                {masked(0x88, []byte("\x03\xe8bye")), "\x88\x05\x03\xe8bye"},
+		"close without a code": {masked(0x88, nil), "\x88\x00"},
+		"close with half one":  {masked(0x88, []byte{3}), "\x88\x02\x03\xea"},
+		"no mask":              {[]byte("\x81\x02hi"), "\x88\x02\x03\xea"},
+		"reserved bits":        {masked(0xc1, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown opcode":       {masked(0x83, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown control":      {masked(0x8b, nil), "\x88\x02\x03\xea"},
+		"long ping":            {masked(0x89, make([]byte, 126)), "\x88\x02\x03\xea"},
+		"split ping":           {masked(0x09, []byte("hi")), "\x88\x02\x03\xea"},
+		"too long":             {masked(0x81, make([]byte, readLimit+1)), "\x88\x02\x03\xf1"},
+		"far too long":         {append([]byte("\x81\xff"), bytes.Repeat([]byte{0xff}, 12)...), "\x88\x02\x03\xf1"},
+		"too long in pieces": {append(append(masked(0x01, make([]byte, 40<<10)), masked(0x00, make([]byte, 20<<10))...),
+			masked(0x00, make([]byte, 10<<10))...), "\x88\x02\x03\xf1"},
+		"just right, then a ping": {append(masked(0x81, make([]byte, readLimit)), masked(0x89, nil)...), "\x8a\x00"},
+	} {
+		conn, err := net.Dial("tcp", r.addr)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		// The frame comes with the handshake: what the HTTP server has read of it
+		// by then must not get lost.
+		_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n"+string(c.frame))
+		require.NoError(t, err, name)
+		replies := bufio.NewReader(conn)
+		for line := ""; line != "\r\n"; {
+			line, err = replies.ReadString('\n')
+			require.NoError(t, err, name)
+		}
+		var heard []byte
+		for !bytes.Contains(heard, []byte(c.want)) {
+			b, err := replies.ReadByte()
+			require.NoError(t, err, "%s: %q is not in %q", name, c.want, heard)
+			heard = append(heard, b)
+		}
+		if c.want[0] == 0x88 {
+			_, err = io.ReadAll(replies)
+			require.NoError(t, err, "%s: and then the connection ends", name)
+		}
+		require.NoError(t, conn.Close())
+	}
+}
+
+func FuzzIncoming(f *testing.F) {
+	f.Add(masked(0x81, []byte("hello")))
+	f.Add(masked(0x88, []byte{3, 0xe8}))
+	f.Add([]byte("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in, err := readIncoming(bufio.NewReader(bytes.NewReader(b)))
+		if err != nil {
+			return
+		}
+		require.LessOrEqual(t, len(in.control), 125)
+		require.LessOrEqual(t, in.size, readLimit+1)
+		require.GreaterOrEqual(t, in.size, 0)
+	})
+}
+
+func FuzzBody(f *testing.F) {
+	f.Add([]byte(`{"permission":true,"reason":"x"}`))
+	f.Add([]byte(`{"answers":{"a":["b"]},"hookEvent":{"deep":[[[[]]]]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r schema.Response
+		if err := unmarshal(b, &r); err != nil {
+			p := schema.ProblemOf(err)
+			require.Less(t, p.Status, 500, "%v", err)
+			return
+		}
+		require.True(t, json.Valid(b))
+	})
+}
