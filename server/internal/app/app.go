@@ -65,7 +65,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
 	})
 	if err != nil {
-		return fmt.Errorf("-callback-allow: %w", err)
+		return err // it names the flag and the mistake
 	}
 	if err := a.openStore(ctx); err != nil {
 		return err

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	)
+}
+
+// output collects what a hub says.
+type output struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// started is a hub that runs until its test ends.
+func started(t *testing.T, cfg Config) (a *App, stop func()) {
+	t.Helper()
+	a, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	t.Cleanup(stop)
+	return a, stop
+}
+
+func temporary(t *testing.T) Config {
+	t.Helper()
+	return Config{Addr: "127.0.0.1:0", DB: filepath.Join(t.TempDir(), "data", "hub.db")}
+}
+
+func post(t *testing.T, a *App, kind string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	body := `{"source_app":"a","session_id":"s","hook_event_type":"` + kind + `","payload":{}}`
+	resp, err := client.Post(a.URL()+"/events", "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, 200, resp.StatusCode)
+}
+
+func TestAHubGreetsServesAndStops(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	out := &output{}
+	cfg.Stdout, cfg.Stderr = out, out
+	a, stop := started(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), a.URL()) }, 5*time.Second, time.Millisecond)
+	require.Contains(t, out.String(), cfg.DB)
+	require.Contains(t, out.String(), `HOOKBACK_URL=`+a.URL()+` go run ./agentclient/cmd/hookback ask "May I delete ./build?"`)
+	post(t, a, "Start")
+	for _, ln := range a.listeners { // both families, one port
+		require.Equal(t, portOf(a.listeners[0]), portOf(ln))
+		c, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	}
+	info, err := os.Stat(cfg.DB)
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077, "the database is nobody else's business")
+	info, err = os.Stat(filepath.Dir(cfg.DB))
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077)
+	start := time.Now()
+	stop()
+	require.Less(t, time.Since(start), 4*time.Second)
+	_, err = net.Dial("tcp", a.listeners[0].Addr().String())
+	require.Error(t, err)
+}
+
+func TestABusyPortSaysWhoHasIt(t *testing.T) {
+	t.Parallel()
+	a, _ := started(t, temporary(t))
+	cfg := temporary(t)
+	for _, ln := range a.listeners {
+		cfg.Addr = ln.Addr().String()
+		_, err := New(t.Context(), cfg)
+		require.ErrorContains(t, err, "is taken by")
+		require.ErrorContains(t, err, "-addr")
+		if _, err := os.Stat("/proc/self/exe"); err == nil {
+			_, err := New(t.Context(), cfg)
+			require.ErrorContains(t, err, "app.test (process ")
+		}
+	}
+	_, err := os.Stat(cfg.DB)
+	require.ErrorIs(t, err, os.ErrNotExist, "nothing was made")
+}
+
+// TestOneFamilyTaken: another program on [::1] would be told what clients that
+// prefer it meant for the hub.
+func TestOneFamilyTaken(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6")
+	}
+	defer func() { _ = other.Close() }()
+	cfg := temporary(t)
+	_, port, err := net.SplitHostPort(other.Addr().String())
+	require.NoError(t, err)
+	cfg.Addr = "127.0.0.1:" + port
+	_, err = New(t.Context(), cfg)
+	require.ErrorContains(t, err, "is taken by")
+}
+
+func TestASecondHubOnTheSameFile(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	a, _ := started(t, cfg)
+	_, err := New(t.Context(), cfg)
+	require.ErrorIs(t, err, store.ErrLocked)
+	require.ErrorContains(t, err, "-db")
+	post(t, a, "StillAlive")
+}
+
+func TestMistakesThatShowLate(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	cfg.CallbackAllow = []string{"10.0.0.0/33"}
+	_, err := New(t.Context(), cfg)
+	require.ErrorContains(t, err, "callback-allow")
+	cfg = temporary(t)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	cfg.DB = filepath.Join(file, "hub.db")
+	_, err = New(t.Context(), cfg)
+	require.ErrorContains(t, err, "-db")
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	a, stop := started(t, cfg)
+	post(t, a, "Before")
+	require.NoError(t, Backup(t.Context(), cfg, copied), "while the hub runs")
+	require.Error(t, Backup(t.Context(), cfg, copied), "nothing is overwritten")
+	stop()
+	require.NoError(t, Backup(t.Context(), cfg, copied+"2"))
+	require.NoError(t, Check(t.Context(), Config{DB: copied}))
+	restored := temporary(t)
+	restored.DB = copied
+	b, _ := started(t, restored)
+	require.Equal(t, int64(1), b.store.Head())
+	missing := Config{DB: filepath.Join(t.TempDir(), "none.db")}
+	require.Error(t, Backup(t.Context(), missing, filepath.Join(t.TempDir(), "x")))
+}
+
+func TestRetentionPolicy(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	cfg, err := Config{Addr: "127.0.0.1:0", DB: "x", Clock: func() time.Time { return now }}.withDefaults(env())
+	require.NoError(t, err)
+	p := (&App{cfg: cfg}).policy()
+	require.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), p.EventsBefore)
+	require.Equal(t, now.AddDate(-1, 0, 0), p.QuestionsBefore)
+	require.Equal(t, int64(2<<30), p.MaxBytes)
+	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
+	require.Equal(t, store.Policy{}, (&App{cfg: cfg}).policy(), "nothing goes")
+}
+
+// TestRetentionRuns: what is too old goes when the hub starts.
+func TestRetentionRuns(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	now := time.Now()
+	cfg.Clock = func() time.Time { return now }
+	a, stop := started(t, cfg)
+	post(t, a, "Old")
+	stop()
+	later := now.Add(31 * day)
+	cfg.Clock = func() time.Time { return later }
+	a, _ = started(t, cfg)
+	post(t, a, "New")
+	require.Eventually(t, func() bool {
+		events, err := a.store.Recent(context.Background(), 10)
+		return err == nil && len(events) == 1 && events[0].Type == "New"
+	}, 10*time.Second, 5*time.Millisecond)
+}
+
+// TestAPartThatFailsStopsTheHub, and the error says which it was.
+func TestAPartThatFailsStopsTheHub(t *testing.T) {
+	t.Parallel()
+	a, err := New(t.Context(), temporary(t))
+	require.NoError(t, err)
+	broken := errors.New("broken")
+	a.listeners = append(a.listeners, brokenListener{a.listeners[0], broken})
+	err = a.Run(t.Context())
+	require.ErrorContains(t, err, "listening")
+	require.ErrorIs(t, err, broken)
+}
+
+type brokenListener struct {
+	net.Listener
+	err error
+}
+
+func (l brokenListener) Accept() (net.Conn, error) { return nil, l.err }
+func (l brokenListener) Close() error              { return nil }

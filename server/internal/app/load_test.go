@@ -1,0 +1,141 @@
+package app
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	cfg, rest, err := Load(nil, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	require.Equal(t, "127.0.0.1:4000", cfg.Addr)
+	require.Equal(t, 30*24*time.Hour, cfg.Retention)
+	require.Equal(t, int64(2<<30), cfg.RetentionSize)
+	require.Equal(t, 365*24*time.Hour, cfg.RetentionQuestions)
+	require.False(t, cfg.KeepSecrets)
+	require.Equal(t, filepath.Join("hookback", "hookback.db"), filepath.Join(filepath.Base(filepath.Dir(cfg.DB)), filepath.Base(cfg.DB)))
+}
+
+// TestEveryKnob sets each one by flag and by variable; the flag wins.
+func TestEveryKnob(t *testing.T) {
+	t.Parallel()
+	type want = func(Config) any
+	for name, c := range map[string]struct {
+		text, other string
+		want        any
+		get         want
+	}{
+		"addr":                {"localhost:0", "127.0.0.1:1", "localhost:0", func(c Config) any { return c.Addr }},
+		"insecure":            {"true", "false", true, func(c Config) any { return c.Insecure }},
+		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
+		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
+		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
+		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
+		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
+		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
+		"retention-questions": {"0", "1d", time.Duration(-1), func(c Config) any { return c.RetentionQuestions }},
+		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
+		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
+		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
+	} {
+		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		cfg, _, err := Load(nil, env(variable, c.text), io.Discard)
+		require.NoError(t, err, variable)
+		require.Equal(t, c.want, c.get(cfg), variable)
+		cfg, rest, err := Load([]string{"-" + name + "=" + c.text, "more"}, env(variable, c.other), io.Discard)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, c.get(cfg), name)
+		require.Equal(t, []string{"more"}, rest)
+	}
+	require.Len(t, knobs, 12, "a new knob gets its row above")
+}
+
+func TestHelpShowsEverything(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	_, _, err := Load([]string{"-help"}, env(), &out)
+	require.ErrorIs(t, err, ErrHelp)
+	for _, k := range knobs {
+		require.Contains(t, out.String(), "-"+k.name)
+		require.Contains(t, out.String(), k.env())
+		require.NotEmpty(t, k.usage)
+		require.NotEmpty(t, k.initially)
+	}
+	require.Contains(t, out.String(), "backup FILE")
+}
+
+// TestMistakesAreOneSentence each, which names the knob.
+func TestMistakesAreOneSentence(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ arg, want string }{
+		{"-addr=4000", "must be host:port"},
+		{"-addr=0.0.0.0:4000", "everyone who can reach"},
+		{"-addr=:4000", "everyone who can reach"},
+		{"-addr=hub.example.com:4000", "everyone who can reach"},
+		{"-retention=soon", "must be a duration"},
+		{"-retention=-1h", "must be a duration"},
+		{"-retention=1dd", "must be a duration"},
+		{"-retention-size=big", "must be a size"},
+		{"-retention-size=-1", "must be a size"},
+		{"-retention-size=1XB", "must be a size"},
+		{"-log-level=loud", "must be debug, info, warn or error"},
+		{"-log-format=xml", "must be text or json"},
+		{"-redact=maybe", "must be true or false"},
+		{"-allow-origin=*", "must be one origin"},
+		{"-allow-origin=localhost:5173", "must be one origin"},
+		{"-allow-origin=http://a/b", "must be one origin"},
+		{"-allow-host=http://a", "must be a host name"},
+		{"-colour=red", "-help lists"},
+	} {
+		_, _, err := Load([]string{c.arg}, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+		require.ErrorContains(t, err, c.want, c.arg)
+		require.NotContains(t, err.Error(), "\n")
+		name, _, _ := strings.Cut(c.arg, "=")
+		require.ErrorContains(t, err, name)
+	}
+	_, _, err := Load(nil, env("HOOKBACK_RETENTION", "soon"), io.Discard)
+	require.ErrorContains(t, err, "HOOKBACK_RETENTION")
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"0": 0, "1024": 1024, "10k": 10 << 10, "10KB": 10 << 10, "2MiB": 2 << 20, "3 GiB": 3 << 30, "1T": 1 << 40, "0.5m": 1 << 19, "7b": 7,
+	} {
+		got, err := parseSize(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+}
+
+func FuzzKnobs(f *testing.F) {
+	f.Add("30d", "2GiB")
+	f.Fuzz(func(t *testing.T, duration, size string) {
+		if d, err := parseDuration(duration); err == nil {
+			require.GreaterOrEqual(t, d, time.Duration(0), duration)
+		}
+		if n, err := parseSize(size); err == nil {
+			require.GreaterOrEqual(t, n, int64(0), size)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	)
+}
+
+type output struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := filepath.Join(dir, "hub.db")
+	none := func(string) string { return "" }
+	for _, c := range []struct {
+		args        []string
+		code        int
+		out, errOut string
+	}{
+		{[]string{"-version"}, 0, "dev", ""},
+		{[]string{"-help"}, 0, "HOOKBACK_ADDR", ""},
+		{[]string{"-db", db, "dance"}, 1, "", "dance"},
+		{[]string{"-db", db, "backup"}, 1, "", "-help"},
+		{[]string{"-db", db, "backup", filepath.Join(dir, "copy.db")}, 1, "", "was not backed up"},
+		{[]string{"-retention", "x"}, 1, "", "-retention"},
+	} {
+		var out, errOut output
+		code := run(t.Context(), c.args, none, &out, &errOut)
+		require.Equal(t, c.code, code, "%v: %s", c.args, errOut.String())
+		require.Contains(t, out.String(), c.out)
+		require.Contains(t, errOut.String(), c.errOut)
+		if c.code == 0 {
+			require.Empty(t, errOut.String())
+		}
+	}
+	_, err := os.Stat(db)
+	require.ErrorIs(t, err, os.ErrNotExist, "no command made a database")
+}
+
+func TestRunUntilASignal(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hub.db")
+	ctx, signal := context.WithCancel(t.Context())
+	var out, errOut output
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"-addr", "127.0.0.1:0"}, func(name string) string {
+			return map[string]string{"HOOKBACK_DB": db}[name]
+		}, &out, &errOut)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://127.0.0.1:") }, 10*time.Second, time.Millisecond)
+	require.Contains(t, out.String(), db)
+	var second output
+	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, func(string) string { return "" }, &out, &second))
+	require.Contains(t, second.String(), "another hub has this database open")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	require.Equal(t, 0, run(ctx, []string{"-db", db, "backup", copied}, func(string) string { return "" }, &out, &second), second.String())
+	signal()
+	require.Equal(t, 0, <-code, errOut.String())
+}
