@@ -56,7 +56,7 @@ test-dashboard: $(installed) ## the page's unit tests
 
 .PHONY: e2e
 e2e: $(installed) build ## a real browser against the real binary
-	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM; $(npm) run e2e
+	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: fuzz
 fuzz: ## every decoder's fuzz target, 20 seconds each
