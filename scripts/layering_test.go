@@ -121,6 +121,7 @@ func TestOnePlaceFor(t *testing.T) {
 // those that write, app those that keep house, everybody (nil) those that read.
 var storeMethods = map[string][]string{
 	"Append":          {"server/internal/hub"},
+	"AppendAll":       {"server/internal/hub"},
 	"Apply":           {"server/internal/hub", "server/internal/callback"},
 	"LeaseDeliveries": {"server/internal/callback"},
 	"Prune":           {"server/internal/app"},

@@ -569,4 +569,15 @@ func TestBatchStoresTheGoodOnes(t *testing.T) {
 	require.Equal(t, []schema.EventID{2}, ids)
 	_, _, err = b.IngestBatch(t.Context(), []byte(plain), Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
+
+	many := strings.Repeat(plain+",", schema.MaxBatch)
+	raw, _, err = b.IngestBatch(t.Context(), []byte("["+many[:len(many)-1]+"]"), Caller{})
+	require.NoError(t, err)
+	results = nil
+	require.NoError(t, json.Unmarshal(raw, &results))
+	for i, r := range results {
+		require.Equal(t, schema.EventID(3+i), r.Event.ID, "a batch keeps its order")
+	}
+	_, _, err = b.IngestBatch(t.Context(), []byte("["+many+plain+"]"), Caller{})
+	require.ErrorContains(t, err, "more than")
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
@@ -33,15 +33,20 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error)
 		return Saved{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
-	if err != nil {
-		return Saved{}, shed(err)
+	return h.finish(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
+}
+
+// finish does what is left to do for an event that was appended.
+func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTheLoop, r store.Result) (Saved, error) {
+	if r.Err != nil {
+		return Saved{}, shed(r.Err)
 	}
-	if d.Type == sessionEnd && !receipt.Replayed {
+	if d.Type == sessionEnd && !r.Receipt.Replayed {
 		h.endSession(ctx, d.App, d.Session)
 	}
-	saved, err := h.saved(receipt.Event, hitl)
-	if err == nil && receipt.Replayed && saved.Asks {
-		h.redial(receipt.Event)
+	saved, err := h.saved(r.Receipt.Event, hitl)
+	if err == nil && r.Receipt.Replayed && saved.Asks {
+		h.redial(r.Receipt.Event)
 	}
 	return saved, err
 }
@@ -75,8 +80,8 @@ func shed(err error) error {
 
 // draft reads an event and makes of it what the store is to keep.
 func (h *Hub) draft(body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
-	// The pieces outlive the caller's buffer: they are in the ring and the queue.
-	body = bytes.Clone(body)
+	// The pieces alias body. That is safe: the store is done with them when it
+	// returns, and what the feed keeps is encoded anew.
 	if h.Redactor != nil {
 		body, _ = h.Redactor.JSON(body)
 	}
@@ -189,12 +194,26 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 	if err != nil {
 		return nil, nil, err
 	}
-	result = append(result, '[')
+	questions := make([]*schema.HumanInTheLoop, len(events))
+	bad := make([]error, len(events))
+	var drafts []*store.Draft
 	for i, event := range events {
+		d, hitl, err := h.draft(event, by)
+		if questions[i], bad[i] = hitl, err; err == nil {
+			drafts = append(drafts, d)
+		}
+	}
+	stored := h.Store.AppendAll(ctx, drafts)
+	result = append(result, '[')
+	for i := range events {
 		if i > 0 {
 			result = append(result, ',')
 		}
-		saved, err := h.Ingest(ctx, event, by)
+		var saved Saved
+		if err = bad[i]; err == nil {
+			saved, err = h.finish(ctx, drafts[0], questions[i], stored[0])
+			drafts, stored = drafts[1:], stored[1:]
+		}
 		if saved.Asks {
 			ids = append(ids, saved.ID)
 		}
@@ -223,7 +242,11 @@ func elements(body []byte) ([][]byte, error) {
 	if tooDeep(body) {
 		return nil, invalid("", "nests deeper than %d", schema.MaxDepth)
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if !utf8.Valid(body) {
+		return nil, invalid("", "is not valid UTF-8")
+	}
+	dec := newDecoder(body)
+	defer decoders.Put(dec)
 	if dec.PeekKind() != '[' {
 		return nil, invalid("", "must be a JSON array of events")
 	}

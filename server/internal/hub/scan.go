@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,9 +81,21 @@ func scan(body []byte) (*scanned, error) {
 	return s, nil
 }
 
+// decoders are used again: one is larger than the event it reads.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// newDecoder reads body. What two members of one name mean is decided by once;
+// that body is UTF-8 is known.
+func newDecoder(body []byte) *jsontext.Decoder {
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return dec
+}
+
 // eachMember calls fn with every member of the JSON object body.
 func eachMember(body []byte, fn func(name string, raw, value []byte) error) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := newDecoder(body)
+	defer decoders.Put(dec)
 	if dec.PeekKind() != '{' {
 		return invalid("", "must be a JSON object")
 	}
@@ -159,9 +172,22 @@ func readRaw(dec *jsontext.Decoder, body []byte) ([]byte, error) {
 	return body[end-len(v) : end : end], nil
 }
 
+// memberNames holds the known names, so that reading one costs no memory.
+var memberNames = func() map[string]string {
+	names := map[string]string{}
+	for name := range memberBits {
+		names[name] = name
+	}
+	return names
+}()
+
 func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
+		plain := raw[1 : len(raw)-1]
+		if name, ok := memberNames[string(plain)]; ok {
+			return name
+		}
+		return string(plain)
 	}
 	b, _ := jsontext.AppendUnquote(nil, raw)
 	return string(b)

@@ -27,36 +27,75 @@ import (
 // once the writer has taken d, Append waits for the commit. So d's bytes are the
 // caller's again when it returns.
 func (s *Store) Append(ctx context.Context, d *Draft) (Receipt, error) {
+	return s.begin(d).wait(ctx, s)
+}
+
+// AppendAll is Append of several events that keep their order and share what
+// commits they can. Each has a result of its own: one that fails stops no other.
+func (s *Store) AppendAll(ctx context.Context, drafts []*Draft) []Result {
+	begun := make([]*appending, len(drafts))
+	for i, d := range drafts {
+		begun[i] = s.begin(d)
+	}
+	results := make([]Result, len(drafts))
+	for i, a := range begun {
+		results[i].Receipt, results[i].Err = a.wait(ctx, s)
+	}
+	return results
+}
+
+// Result is what became of one Draft of several.
+type Result struct {
+	Receipt Receipt
+	Err     error
+}
+
+// appending is a Draft on its way to the writer.
+type appending struct {
+	op      op
+	receipt Receipt
+	err     error // why it was not even queued
+}
+
+func (s *Store) begin(d *Draft) *appending {
+	a := &appending{}
 	if (d.Ask == nil) != (d.Question == nil) || (d.Ask == nil) != (d.Status == nil) {
-		return Receipt{}, errors.New("a draft must have Ask, Question and Status together")
+		a.err = errors.New("a draft must have Ask, Question and Status together")
+		return a
 	}
 	uid, err := uuid.Parse(d.UID)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("a draft's UID: %w", err)
+		a.err = fmt.Errorf("a draft's UID: %w", err)
+		return a
 	}
 	asks := d.Ask != nil
 	if !asks {
-		if err := s.space.admit(); err != nil {
-			return Receipt{}, err
+		if a.err = s.space.admit(); a.err != nil {
+			return a
 		}
 	}
-	var receipt Receipt
-	err = s.writer.do(ctx, &op{
-		spares: asks,
-		whole:  asks || d.Chat != nil,
-		run: func(t *tx) (err error) {
-			receipt, err = t.append(d, uid)
-			return err
-		},
-	})
-	if err != nil {
+	a.op.spares, a.op.whole = asks, asks || d.Chat != nil
+	a.op.run = func(t *tx) (err error) {
+		a.receipt, err = t.append(d, uid)
+		return err
+	}
+	a.err = s.writer.enqueue(&a.op)
+	return a
+}
+
+func (a *appending) wait(ctx context.Context, s *Store) (Receipt, error) {
+	if a.err != nil {
+		return Receipt{}, a.err
+	}
+	if err := s.writer.wait(ctx, &a.op); err != nil {
 		return Receipt{}, err
 	}
-	if receipt.Replayed {
-		// Read by now: it is committed, and the writer has other things to do.
-		receipt.Event, _, err = s.Event(ctx, receipt.Event.ID)
+	if !a.receipt.Replayed {
+		return a.receipt, nil
 	}
-	return receipt, err
+	// Read by now: it is committed, and the writer has other things to do.
+	e, _, err := s.Event(ctx, a.receipt.Event.ID)
+	return Receipt{Event: e, Replayed: true}, err
 }
 
 func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {

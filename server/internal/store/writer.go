@@ -80,10 +80,13 @@ func newWriter(ctx context.Context, s *Store, cfg *Config) (*writer, error) {
 // before the writer took it, nothing happens and do returns ctx.Err(); after that
 // it waits, so that the caller's bytes are its own again when do returns.
 func (w *writer) do(ctx context.Context, o *op) error {
-	o.done = make(chan struct{})
 	if err := w.enqueue(o); err != nil {
 		return err
 	}
+	return w.wait(ctx, o)
+}
+
+func (w *writer) wait(ctx context.Context, o *op) error {
 	select {
 	case <-o.done:
 	case <-ctx.Done():
@@ -96,6 +99,7 @@ func (w *writer) do(ctx context.Context, o *op) error {
 }
 
 func (w *writer) enqueue(o *op) error {
+	o.done = make(chan struct{})
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.stopped {
