@@ -1,6 +1,6 @@
 import { WebSocketServer } from 'ws'
 import { Agent } from './agent.ts'
-import { choose, detail, expect, live, openAt, row, test } from './page.ts'
+import { choose, detail, expect, live, openAt, row, strikeAtNext, test } from './page.ts'
 
 const has = /agent has it/
 
@@ -43,9 +43,9 @@ test('an answer leads on to the next request, whose keys wait a moment', async (
   const asked = [await agent.ask(hub, {}), await agent.ask(hub, {}), await agent.ask(hub, {})]
   await openAt(page, hub)
   await choose(page, asked[0]!.id)
+  await strikeAtNext(page, asked[0]!.id, 'a') // too soon: swallowed
   await page.keyboard.press('a')
-  await expect(detail(page, asked[1]!.id)).toBeVisible()
-  await page.keyboard.press('a') // too soon: swallowed
+  await expect(page.locator('body')).toHaveAttribute('data-struck', String(asked[1]!.id))
   expect((await asked[0]!.answer).permission).toBe(true)
   await expect(page.getByTestId('receipt')).toContainText(has)
   await expect(detail(page, asked[1]!.id).getByRole('button', { name: /Approve/ })).toBeVisible()
@@ -53,6 +53,26 @@ test('an answer leads on to the next request, whose keys wait a moment', async (
   await expect(detail(page, asked[2]!.id)).toBeVisible()
   await page.keyboard.press('Shift+D')
   expect((await asked[2]!.answer).permission).toBe(false)
+})
+
+test('when nothing was left, the next request comes up by itself, and its keys wait a moment', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  await openAt(page, hub)
+  const first = await agent.ask(hub, {})
+  await choose(page, first.id)
+  await page.keyboard.press('a')
+  await expect(detail(page, first.id).getByTestId('ticks')).toContainText(has)
+  await strikeAtNext(page, first.id, 'a') // too soon: swallowed
+  const second = await agent.ask(hub, {})
+  await expect(page.locator('body')).toHaveAttribute('data-struck', String(second.id))
+  await expect(async () => {
+    await page.keyboard.press('Shift+D', { delay: 1 })
+    await expect(detail(page, second.id).getByTestId('settled')).toBeVisible({ timeout: 700 })
+  }).toPass()
+  expect((await second.answer).permission).toBe(false)
 })
 
 test('a new request moves neither the selection nor what is being written', async ({ page, hub, agent }) => {

@@ -59,3 +59,21 @@ export async function choose(page: Page, id: number): Promise<void> {
   await row(page, id).click()
   await expect(detail(page, id)).toBeVisible()
 }
+
+/** Presses a key in the very moment another request than this one comes on screen. */
+export async function strikeAtNext(page: Page, than: number, key: string): Promise<void> {
+  await page.evaluate(
+    ([current, stray]) => {
+      new MutationObserver((_, me) => {
+        const shown = document.querySelector<HTMLElement>('[data-testid=detail]')?.dataset.request
+        if (shown === undefined || shown === String(current)) return
+        me.disconnect()
+        document.body.dispatchEvent(
+          new KeyboardEvent('keydown', { key: String(stray), bubbles: true, cancelable: true }),
+        )
+        document.body.dataset.struck = shown
+      }).observe(document.body, { subtree: true, childList: true })
+    },
+    [than, key] as const,
+  )
+}

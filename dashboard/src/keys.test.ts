@@ -57,6 +57,15 @@ describe('a key', () => {
     expect(ran).toEqual(['$mod+Enter'])
   })
 
+  it('leaves Space and Enter to the button that has the focus', () => {
+    bind({ keys: 'Space' }, { keys: '$mod+Enter', inFields: true })
+    const target = document.createElement('button')
+    expect(press(' ', { target }).defaultPrevented).toBe(false)
+    press('Enter', { target, ctrlKey: true })
+    press(' ', { code: 'Space' })
+    expect(ran).toEqual(['$mod+Enter', 'Space'])
+  })
+
   it('acts on a ticked box: nothing is typed there', () => {
     bind({ keys: 'a' })
     const target = document.createElement('input')

@@ -170,6 +170,7 @@ export class SafeKeys {
 
   keydown(e: KeyboardEvent): void {
     if (e.repeat || e.defaultPrevented || e.isComposing || !this.world.hasFocus()) return
+    if (pressesControl(e)) return
     const field = inField(e.target)
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const scope = this.scopes[i]
@@ -218,6 +219,12 @@ export class SafeKeys {
     this.surprised()
     return true
   }
+}
+
+/** Space and Enter belong to the button, link or box that has the focus. */
+function pressesControl(e: KeyboardEvent): boolean {
+  if ((e.key !== ' ' && e.key !== 'Enter') || e.ctrlKey || e.metaKey) return false
+  return e.target instanceof Element && e.target.closest('button, a, summary, input, [role=tab]') !== null
 }
 
 function inField(target: EventTarget | null): boolean {
