@@ -71,7 +71,7 @@ func (s *Server) whenPosted(c *fiber.Ctx, ids ...schema.EventID) {
 }
 
 func (s *Server) recent(c *fiber.Ctx) error {
-	limit, err := number(c, "limit", schema.RecentLimit, 1, schema.MaxPageLimit)
+	limit, err := number(c, "limit", span{otherwise: schema.RecentLimit, low: 1, high: schema.MaxPageLimit})
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	wait, err := number(c, "wait", 0, 0, maxWait)
+	wait, err := number(c, "wait", span{high: maxWait})
 	if err != nil {
 		return err
 	}
@@ -215,16 +215,19 @@ func eventID(c *fiber.Ctx) (schema.EventID, error) {
 	return schema.EventID(id), nil
 }
 
-func number(c *fiber.Ctx, name string, otherwise, low, high int64) (int64, error) {
+// span is what a number may be, and what it is when it is not given.
+type span struct{ low, high, otherwise int64 }
+
+func number(c *fiber.Ctx, name string, may span) (int64, error) {
 	text := c.Query(name)
 	if text == "" {
-		return otherwise, nil
+		return may.otherwise, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < low || n > high {
-		detail := "must be a whole number from " + strconv.FormatInt(low, 10)
-		if high < farAway {
-			detail += " to " + strconv.FormatInt(high, 10)
+	if err != nil || n < may.low || n > may.high {
+		detail := "must be a whole number from " + strconv.FormatInt(may.low, 10)
+		if may.high < farAway {
+			detail += " to " + strconv.FormatInt(may.high, 10)
 		}
 		return 0, &schema.FieldError{Field: name, Detail: detail}
 	}
@@ -244,17 +247,14 @@ func filter(c *fiber.Ctx) (store.Filter, error) {
 	if f.Status != "" && !slices.Contains(statuses, f.Status) {
 		return f, &schema.FieldError{Field: "status", Detail: "must be one of " + strings.Join(statuses, ", ")}
 	}
+	whole := span{high: farAway}
 	var n [5]int64
 	for i, q := range []struct {
-		name            string
-		otherwise, high int64
-	}{{"from", 0, farAway}, {"to", 0, farAway}, {"before", 0, farAway}, {"after", 0, farAway}, {"limit", 100, schema.MaxPageLimit}} {
-		low := int64(0)
-		if q.name == "limit" {
-			low = 1
-		}
+		name string
+		may  span
+	}{{"from", whole}, {"to", whole}, {"before", whole}, {"after", whole}, {"limit", span{low: 1, high: schema.MaxPageLimit, otherwise: 100}}} {
 		var err error
-		if n[i], err = number(c, q.name, q.otherwise, low, q.high); err != nil {
+		if n[i], err = number(c, q.name, q.may); err != nil {
 			return f, err
 		}
 	}

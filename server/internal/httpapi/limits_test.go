@@ -28,25 +28,32 @@ func TestTooLargeIsReadable(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	piece := strings.Repeat("x", 64<<10)
-	for name, send := range map[string]func(io.Writer){
-		"content-length": func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", r.addr, 20<<20)
+	for name, send := range map[string]func(io.Writer) error{
+		"content-length": func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", r.addr, 20<<20)
 			for range 20 << 20 / len(piece) {
-				_, _ = io.WriteString(w, piece)
+				if err == nil {
+					_, err = io.WriteString(w, piece)
+				}
 			}
+			return err
 		},
-		"chunked": func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "POST /events HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n", r.addr)
+		"chunked": func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "POST /events HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n", r.addr)
 			for range 20 << 20 / len(piece) {
-				_, _ = fmt.Fprintf(w, "%x\r\n%s\r\n", len(piece), piece)
+				if err == nil {
+					_, err = fmt.Fprintf(w, "%x\r\n%s\r\n", len(piece), piece)
+				}
 			}
-			_, _ = io.WriteString(w, "0\r\n\r\n")
+			return err
 		},
 	} {
 		c, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
 		require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
-		send(c) // all of it before reading anything, as python-requests does
+		// All of it before reading anything, as python-requests does: that would
+		// fail with a broken pipe and never read why.
+		require.NoError(t, send(c), name)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		require.NoError(t, err, name)
 		body, err := io.ReadAll(resp.Body)
@@ -115,6 +122,43 @@ func TestDribblingRequestsAreCut(t *testing.T) {
 	stream.hello()
 	r.post(event(1))
 	require.Equal(t, schema.EventFrame, stream.next().Type, "a stream outlives the timeouts of requests")
+}
+
+// TestAPeerThatDoesNotReadIsCut: without a write timeout its response would hold a
+// worker and its memory for ever.
+func TestAPeerThatDoesNotReadIsCut(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.WriteTimeout = 200 * time.Millisecond })
+	e := r.post(event(1, `"chat":["`+strings.Repeat("z", 7<<20)+`"]`))
+	stuck := make([]net.Conn, 4)
+	for i := range stuck {
+		c, err := net.Dial("tcp", r.addr)
+		require.NoError(t, err)
+		defer func() { _ = c.Close() }()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err = fmt.Fprintf(c, strings.Repeat("GET %[1]s HTTP/1.1\r\nHost: %[2]s\r\n\r\n", 3), schema.At(schema.PathEvent, e.ID), r.addr)
+		require.NoError(t, err)
+		stuck[i] = c
+	}
+	r.client.CloseIdleConnections()
+	require.Eventually(t, func() bool { return r.conns.count() == 0 }, patience, 5*time.Millisecond)
+}
+
+// TestAnIdleConnectionIsClosed, though longer headers than usual are welcome: pages
+// of other programs on this machine leave their cookies for every port.
+func TestAnIdleConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Minute, 200*time.Millisecond })
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	_, err = fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", r.addr, strings.Repeat("c", 15<<10))
+	require.NoError(t, err)
+	answer, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(answer, []byte("HTTP/1.1 200")), "%s", answer)
+	require.Equal(t, 4096, r.app.Config().Concurrency)
 }
 
 // TestHostileBodiesCostNoMemory: each is refused, and none of them is unpacked.

@@ -93,6 +93,35 @@ func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
 	}
 }
 
+// TestAPipelinedPostIsAnsweredFirst: with half of the next request in hand the HTTP
+// server keeps the response back, and reads on.
+func TestAPipelinedPostIsAnsweredFirst(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	asks, next := event(1, permission), event(2)
+	_, err = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: %[1]s\r\nContent-Length: %[2]d\r\n\r\n%[3]sPOST /events HTTP/1.1\r\nHost: %[1]s\r\nContent-Length: %[4]d\r\n\r\n%[5]s",
+		r.addr, len(asks), asks, len(next), next[:10])
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.store.Head() == 1 }, patience, time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, r.Hub.AwaitPosted(ctx, 1), context.DeadlineExceeded, "its response waits for the next one")
+	_, err = io.WriteString(c, next[10:])
+	require.NoError(t, err)
+	replies := bufio.NewReader(c)
+	for range 2 {
+		resp, err := http.ReadResponse(replies, nil)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		require.Equal(t, 200, resp.StatusCode)
+	}
+	require.NoError(t, r.Hub.AwaitPosted(t.Context(), 1))
+}
+
 // TestAnAbandonedPullEnds: an agent that died while it waited for its answer must
 // not count as having it.
 func TestAnAbandonedPullEnds(t *testing.T) {

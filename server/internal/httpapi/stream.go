@@ -68,11 +68,11 @@ func (s *Server) stream() fiber.Handler {
 func upgrading(c *fiber.Ctx) bool { return websocket.IsWebSocketUpgrade(c) }
 
 func parseCursor(c *fiber.Ctx) (cursor, error) {
-	version, err := number(c, "v", 1, 1, 2)
+	version, err := number(c, "v", span{low: 1, high: 2, otherwise: 1})
 	if err != nil {
 		return cursor{}, err
 	}
-	after, err := number(c, "after", -1, 0, farAway)
+	after, err := number(c, "after", span{high: farAway, otherwise: -1})
 	return cursor{version: int(version), after: after, hub: c.Query("hub")}, err
 }
 
