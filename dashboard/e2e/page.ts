@@ -60,19 +60,25 @@ export async function choose(page: Page, id: number): Promise<void> {
   await expect(detail(page, id)).toBeVisible()
 }
 
-/** Presses a key in the very moment another request than this one comes on screen. */
+/**
+ * Presses a key as soon as another request than this one could be decided: a person
+ * who was about to press it anyway.
+ */
 export async function strikeAtNext(page: Page, than: number, key: string): Promise<void> {
   await page.evaluate(
     ([current, stray]) => {
-      new MutationObserver((_, me) => {
-        const shown = document.querySelector<HTMLElement>('[data-testid=detail]')?.dataset.request
-        if (shown === undefined || shown === String(current)) return
-        me.disconnect()
+      const look = () => {
+        const shown = document.querySelector<HTMLElement>('[data-testid=detail]')
+        const ready = [...(shown?.querySelectorAll('button') ?? [])].some((b) =>
+          /^\s*Approve/.test(b.innerText),
+        )
+        if (!ready || shown?.dataset.request === String(current)) return void requestAnimationFrame(look)
         document.body.dispatchEvent(
           new KeyboardEvent('keydown', { key: String(stray), bubbles: true, cancelable: true }),
         )
-        document.body.dataset.struck = shown
-      }).observe(document.body, { subtree: true, childList: true })
+        document.body.dataset.struck = shown?.dataset.request
+      }
+      look()
     },
     [than, key] as const,
   )
