@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // rig is a server on a free port, over a real hub and a real database.
 type rig struct {
 	*Server
-	t          *testing.T
+	t          testing.TB
 	store      *store.Store
 	addr       string // 127.0.0.1:port
 	port       string
@@ -49,7 +49,7 @@ type rig struct {
 
 const page = "<!doctype html><title>Hookback</title>"
 
-func setup(t *testing.T, options ...func(*Config)) *rig {
+func setup(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})

@@ -20,7 +20,7 @@ import (
 
 // socket is a page on /stream.
 type socket struct {
-	t       *testing.T
+	t       testing.TB
 	ws      *websocket.Conn
 	waiting []schema.Frame // of a joined message
 }
