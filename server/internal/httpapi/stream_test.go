@@ -361,7 +361,7 @@ func TestControlFramesAndDataDoNotMix(t *testing.T) {
 func TestASilentPeerIsGone(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
-		c.PingInterval, c.StreamWriteTimeout = 50*time.Millisecond, 100*time.Millisecond
+		c.PingInterval, c.StreamWriteTimeout = 200*time.Millisecond, 2*time.Second
 	})
 	alive := dial(r, "/stream?v=2")
 	alive.hello()
