@@ -50,8 +50,8 @@ type Hub struct {
 	deadline chan struct{} // told when a question came in; never closed
 
 	mu      sync.Mutex
-	changed map[schema.EventID]chan struct{} // :: question → closed at its next change
-	posting map[schema.EventID]chan struct{} // :: question → closed when its POST was answered
+	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
+	posting map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
 }
 
 // New makes a hub over a store and publishes what the store commits.
@@ -71,7 +71,7 @@ func New(cfg Config) *Hub {
 	h := &Hub{
 		Config:   cfg,
 		deadline: make(chan struct{}, 1),
-		changed:  map[schema.EventID]chan struct{}{},
+		changed:  map[schema.EventID]map[chan struct{}]bool{},
 		posting:  map[schema.EventID]chan struct{}{},
 	}
 	cfg.Store.SetPublish(h.publish)
@@ -145,16 +145,23 @@ func (h *Hub) AwaitPosted(ctx context.Context, id schema.EventID) error {
 	}
 }
 
-// onChange returns a channel that is closed at the question's next change.
-func (h *Hub) onChange(id schema.EventID) <-chan struct{} {
+// onChange returns a channel that gets something when the question has changed,
+// until stop is called. The id may be anybody's guess: nothing of it stays behind.
+func (h *Hub) onChange(id schema.EventID) (changed <-chan struct{}, stop func()) {
+	ch := make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ch, ok := h.changed[id]
-	if !ok {
-		ch = make(chan struct{})
-		h.changed[id] = ch
+	if h.changed[id] == nil {
+		h.changed[id] = map[chan struct{}]bool{}
 	}
-	return ch
+	h.changed[id][ch] = true
+	return ch, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if delete(h.changed[id], ch); len(h.changed[id]) == 0 {
+			delete(h.changed, id)
+		}
+	}
 }
 
 // noteRows wakes whoever waits for one of the committed rows.
@@ -165,16 +172,20 @@ func (h *Hub) noteRows(rows []store.Row) {
 		id := row.Event.ID
 		switch {
 		case row.Change:
-			if ch, ok := h.changed[id]; ok {
-				close(ch)
-				delete(h.changed, id)
+			for ch := range h.changed[id] {
+				tell(ch)
 			}
 		case row.Event.Question != nil:
 			h.posting[id] = make(chan struct{})
-			select {
-			case h.deadline <- struct{}{}:
-			default:
-			}
+			tell(h.deadline)
 		}
+	}
+}
+
+// tell leaves word in a channel that holds one.
+func tell(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
 	}
 }

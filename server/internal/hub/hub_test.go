@@ -97,8 +97,9 @@ func (b *bench) status(id schema.EventID) schema.Status {
 // settled waits until the question has its end.
 func (b *bench) settled(id schema.EventID) schema.Status {
 	b.t.Helper()
+	changed, stop := b.onChange(id)
+	defer stop()
 	for {
-		changed := b.onChange(id)
 		if st := b.status(id); st.Settled() {
 			return st
 		}

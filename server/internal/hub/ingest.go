@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 	"unicode/utf8"
 
@@ -42,28 +43,55 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 		return Saved{}, shed(r.Err)
 	}
 	if d.Type == sessionEnd && !r.Receipt.Replayed {
-		h.endSession(ctx, d.App, d.Session)
+		h.endSession(ctx, r.Receipt.Event)
 	}
-	saved, err := h.saved(r.Receipt.Event, hitl)
-	if err == nil && r.Receipt.Replayed && saved.Asks {
-		h.redial(r.Receipt.Event)
+	e := r.Receipt.Event
+	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
+		var err error
+		if e, hitl, err = h.repeated(ctx, e.ID, hitl); err != nil {
+			return Saved{}, err
+		}
 	}
-	return saved, err
+	return h.saved(e, hitl)
 }
 
-// redial has the answer to a repeated question brought to the address that the
-// repeat names, at once but for the repeat's own response, which comes first.
-func (h *Hub) redial(e *store.Event) {
-	var st schema.Status
-	if json.Unmarshal(e.Status, &st) != nil || !st.Settled() {
-		return
-	}
+// repeated takes up a question that was asked before, by way of the address that
+// the repeat names. An answer that is there is brought to it at once, but for the
+// repeat's own response, which comes first. It returns the question as it was
+// asked the first time: a yes to that is not one to anything else.
+func (h *Hub) repeated(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
 	h.mu.Lock()
-	if h.posting[e.ID] == nil {
-		h.posting[e.ID] = make(chan struct{})
+	if h.posting[id] == nil {
+		h.posting[id] = make(chan struct{})
 	}
 	h.mu.Unlock()
-	h.Dispatch(e.ID)
+	a, err := h.read(ctx, id)
+	for range maxRaces {
+		if err != nil || a.status.Settled() {
+			break
+		}
+		st := a.status
+		if h.reach(&st, a.URL); reflect.DeepEqual(st, a.status) {
+			break
+		}
+		st.Revision = a.Version + 1
+		change := store.Change{Event: &a.Event, Version: a.Version, State: a.State}
+		if change.Status, err = json.Marshal(st); err == nil {
+			err = h.Store.Apply(ctx, change)
+		}
+		if err == nil || isConflict(err) {
+			a, err = h.read(ctx, id)
+		}
+	}
+	if err != nil {
+		h.Posted(id)
+		return nil, nil, err
+	}
+	if a.status.Settled() {
+		h.Dispatch(id)
+	}
+	a.hitl.ResponseWebSocketURL, a.hitl.ListenerKey = repeat.ResponseWebSocketURL, repeat.ListenerKey
+	return &a.Event, &a.hitl, nil
 }
 
 // shed says what to do about an event that a full or busy hub could not take.
@@ -141,20 +169,26 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 
 // asked is the status of a new question.
 func (h *Hub) asked(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
-	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Waiter: schema.Unknown}
+	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
-	if q.ResponseWebSocketURL == "" {
-		return st
+	h.reach(&st, q.ResponseWebSocketURL)
+	return st
+}
+
+// reach says in the status of a pending question how its agent is to be reached.
+func (h *Hub) reach(st *schema.Status, url string) {
+	st.Waiter, st.Delivery = schema.Unknown, nil
+	if url == "" {
+		return
 	}
 	st.Waiter = schema.Listening
-	if err := h.Blocked(q.ResponseWebSocketURL); err != nil {
+	if err := h.Blocked(url); err != nil {
 		// Known before anyone answers, so that the agent can pull at once and the
 		// person sees why the answer will not be dialled.
 		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: err.Error()}
 	}
-	return st
 }
 
 func within(outer string, err error) error {
@@ -272,14 +306,18 @@ func elements(body []byte) ([][]byte, error) {
 	return events, nil
 }
 
-// endSession cancels what a session still asks: nobody waits for it any more.
-func (h *Hub) endSession(ctx context.Context, app, session string) {
-	ids, err := h.Store.PendingOf(ctx, app, session)
+// endSession cancels what a session asked before its end and still asks: nobody
+// waits for it any more.
+func (h *Hub) endSession(ctx context.Context, end *store.Event) {
+	ids, err := h.Store.PendingOf(ctx, end.App, end.Session)
 	if err != nil {
 		h.Log.Error("looking for the questions of an ended session", "err", err)
 		return
 	}
 	for _, id := range ids {
+		if id > end.ID { // of the session taken up again
+			break
+		}
 		if err := h.abandon(ctx, id); err != nil {
 			h.Log.Error("cancelling a question of an ended session", "event", id, "err", err)
 		}

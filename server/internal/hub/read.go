@@ -135,14 +135,15 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 	ctx, cancel := context.WithTimeout(ctx, p.Wait+pushFirst)
 	defer cancel()
 	waited := time.After(p.Wait)
+	changed, stop := h.onChange(id)
+	defer stop()
 	for {
-		changed := h.onChange(id)
 		a, err := h.read(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if p.Secret != "" && !h.isSecret(a.UID, p.Secret) {
-			return nil, schema.ErrForbidden
+			return nil, notTheSecret(schema.SecretHeader)
 		}
 		if a.status.Settled() && !a.underWay() {
 			return h.pulled(ctx, a, p)
@@ -218,7 +219,9 @@ func (a *asking) pull(now time.Time) (store.Change, error) {
 // reaches back, from the store. more is closed when there is news. store.ErrRewound
 // and store.ErrPruned mean that the reader's history is not this hub's any more.
 func (h *Hub) After(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
-	if seq > h.Feed.Head() {
+	// The store's head, not the feed's: a stream may have begun with rows that are
+	// committed and about to be published.
+	if seq > h.Store.Head() {
 		return nil, nil, store.ErrRewound
 	}
 	frames, more, ok := h.Feed.After(seq)

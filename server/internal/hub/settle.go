@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,8 +32,9 @@ const (
 // asking is a question as read, decoded for a decision.
 type asking struct {
 	*store.Question
-	hitl   schema.HumanInTheLoop
-	status schema.Status
+	hitl    schema.HumanInTheLoop
+	status  schema.Status
+	blocked error // why its address may not be dialled
 }
 
 func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
@@ -46,6 +48,9 @@ func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
 	}
 	if err := json.Unmarshal(q.Status, &a.status); err != nil {
 		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
+	}
+	if a.URL != "" {
+		a.blocked = h.Blocked(a.URL)
 	}
 	return a, nil
 }
@@ -145,9 +150,10 @@ func (e *ending) delivery(a *asking, answerID string, now time.Time) *store.Deli
 	switch {
 	case e.silent || a.URL == "":
 		d.State = schema.NoDelivery
-	case a.status.Delivery != nil && a.status.Delivery.State == schema.Blocked:
+	case a.blocked != nil:
 		d.State = schema.Blocked
 	}
+	d.Sent = e.silent // not even to an address that a repeat names
 	return d
 }
 
@@ -155,7 +161,7 @@ func blockedWhy(a *asking, d *store.Delivery) string {
 	if d.State != schema.Blocked {
 		return ""
 	}
-	return a.status.Delivery.LastError
+	return a.blocked.Error()
 }
 
 // guidance is one sentence that tells a model what the answer means.
@@ -264,13 +270,17 @@ func sameJSON(a, b json.RawMessage) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)
 	}
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	p, err1 := json.Marshal(x)
-	q, err2 := json.Marshal(y)
-	return err1 == nil && err2 == nil && bytes.Equal(p, q)
+	x, errX := exactly(a)
+	y, errY := exactly(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// exactly decodes JSON with its numbers as they are written: as floats, two long
+// ids would be the same.
+func exactly(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return v, dec.Decode(&v)
 }
 
 // Cancel ends a question without an answer. With the question's own secret it is
@@ -287,7 +297,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by
 		}
 		if c.RequestSecret != "" {
 			if !h.isSecret(a.UID, c.RequestSecret) {
-				return nil, &schema.HintError{Err: schema.ErrForbidden, Hint: "requestSecret is not this question's; leave it out to cancel as a person."}
+				return nil, &schema.HintError{Err: notTheSecret("requestSecret"), Hint: "Leave it out to cancel as a person."}
 			}
 			end.outcome, end.source, end.by, end.silent = schema.Withdrawn, schema.ByAgent, nil, true
 		}
@@ -303,6 +313,11 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by
 		return nil, err
 	}
 	return event.AppendJSON(nil, -1), nil
+}
+
+// notTheSecret refuses a secret that is another question's, or nobody's.
+func notTheSecret(field string) error {
+	return &schema.FieldError{Field: field, Detail: "is not this question's", Cause: schema.ErrForbidden}
 }
 
 // errSettled stops a change that came too late to matter.

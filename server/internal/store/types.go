@@ -74,8 +74,8 @@ type Delivery struct {
 	AnswerID string         // UUIDv7, the same over all attempts
 	State    schema.DeliveryState
 	Attempts int
-	// Sent is set before the first byte goes to a version 1 listener. After
-	// that nothing is ever sent to it again.
+	// Sent is set before the first byte goes to a version 1 listener, and when
+	// the agent took its question back. After that nothing is ever sent again.
 	Sent   bool
 	Due    time.Time // of the next attempt
 	Until  time.Time // when to give up
