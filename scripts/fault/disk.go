@@ -51,7 +51,7 @@ func diskRun(ctx context.Context, at site) (err error) {
 	if err := d.answerAll(ctx); err != nil {
 		return fmt.Errorf("answering on a full disk: %w", err)
 	}
-	if _, err := d.event(ctx); !errors.Is(err, schema.ErrFull) {
+	if err := d.event(ctx); !errors.Is(err, schema.ErrFull) {
 		return fmt.Errorf("a plain event on a full disk: want %w, got: %w", schema.ErrFull, err)
 	}
 	recovered, err := d.recover(ctx)
@@ -71,14 +71,12 @@ type fullDisk struct {
 	ids    []schema.EventID // of the questions
 }
 
-func (d *fullDisk) event(ctx context.Context) (schema.Event, error) {
+func (d *fullDisk) event(ctx context.Context) error {
 	e := schema.Event{
 		SourceApp: "filler", SessionID: "s", HookEventType: "PostToolUse",
 		Payload: []byte(`{"output":"` + strings.Repeat("x", 60<<10) + `"}`),
 	}
-	var saved schema.Event
-	err := post(ctx, d.hub.url()+schema.PathEvents, e, &saved)
-	return saved, err
+	return post(ctx, d.hub.url()+schema.PathEvents, e, nil)
 }
 
 func (d *fullDisk) askMany(ctx context.Context, n int) error {
@@ -99,7 +97,7 @@ func (d *fullDisk) askMany(ctx context.Context, n int) error {
 // fill posts events until they are refused, then takes the last free byte away.
 func (d *fullDisk) fill(ctx context.Context) error {
 	for d.events < 10_000 {
-		if _, err := d.event(ctx); errors.Is(err, schema.ErrFull) {
+		if err := d.event(ctx); errors.Is(err, schema.ErrFull) {
 			break
 		} else if err != nil {
 			return fmt.Errorf("filling the disk: %w", err)
@@ -141,7 +139,7 @@ func (d *fullDisk) recover(ctx context.Context) (time.Duration, error) {
 	}
 	began := time.Now()
 	for time.Since(began) < 2*time.Second {
-		if _, err := d.event(ctx); err == nil {
+		if err := d.event(ctx); err == nil {
 			return time.Since(began), nil
 		}
 		wait(ctx, 20*time.Millisecond)

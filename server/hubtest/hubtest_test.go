@@ -3,6 +3,7 @@ package hubtest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -172,9 +173,9 @@ func TestAVersion1Agent(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		_, b, err := ws.Read(r.Context())
 		var a schema.Answer
-		if err = json.Unmarshal(b, &a); err != nil {
+		_, b, err := ws.Read(r.Context())
+		if err = errors.Join(err, json.Unmarshal(b, &a)); err != nil {
 			t.Error(err)
 		}
 		_ = ws.Close(websocket.StatusNormalClosure, "")

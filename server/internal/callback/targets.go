@@ -163,7 +163,7 @@ func (t *Targets) parse(rawURL string) (target, error) {
 		out.addr = addr
 		return out, t.checkAddr(out, addr)
 	}
-	switch _, named := t.named(out); {
+	switch named := t.named(out); {
 	case out.host == localhost || named:
 		if out.host != localhost {
 			return out, nil // its addresses are checked when they are known
@@ -188,14 +188,11 @@ func portOf(u *url.URL) (uint16, error) {
 // quoteHost shows a host that may be anything.
 func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(host), 80)]) }
 
-// named finds the entry that allows a host name.
-func (t *Targets) named(to target) (allowed, bool) {
-	for _, a := range t.allow {
-		if a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.clear) {
-			return a, true
-		}
-	}
-	return allowed{}, false
+// named reports whether an entry allows the host by its name.
+func (t *Targets) named(to target) bool {
+	return slices.ContainsFunc(t.allow, func(a allowed) bool {
+		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.clear)
+	})
 }
 
 // checkLoopback decides on a port of this machine. Below lowestPort, and with wss,
@@ -236,7 +233,7 @@ func (t *Targets) checkAddr(to target, addr netip.Addr) error {
 	if slices.Contains(t.ownPorts, to.port) && isOurs(plain) {
 		return blocked("port %d is the hub's own", to.port)
 	}
-	if _, ok := t.named(to); ok {
+	if t.named(to) {
 		return nil
 	}
 	for _, a := range t.allow {

@@ -12,11 +12,8 @@ import (
 // log like a page does, so that counting is nobody else's business.
 func (m *Metrics) Tally(ctx context.Context, h *hub.Hub) error {
 	seq := h.Hello().Seq
-	for {
+	for ctx.Err() == nil {
 		frames, more, err := h.After(ctx, seq)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil { // too far behind: figures may have a gap, but go on
 			seq = h.Hello().Seq
 			continue
@@ -35,9 +32,9 @@ func (m *Metrics) Tally(ctx context.Context, h *hub.Hub) error {
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	return nil
 }
 
 func (m *Metrics) changed(data []byte, ended bool) {
