@@ -70,7 +70,7 @@ func TestWrongTypesNameTheMember(t *testing.T) {
 		`{"humanInTheLoop":{"choices":["a",1]}}`:                                    "humanInTheLoop.choices must be an array of strings, not number",
 		`{"humanInTheLoop":{"timeout":"5m"}}`:                                       "humanInTheLoop.timeout must be a number, not string",
 		`{"humanInTheLoop":{"toolCall":{"editable":1}}}`:                            "humanInTheLoop.toolCall.editable must be true or false, not number",
-		`{"humanInTheLoop":{"toolCall":[]}}`:                                        "humanInTheLoop.toolCall must be an object, not array",
+		`{"humanInTheLoop":{"toolCall":[]}}`:                                        "humanInTheLoop.toolCall must be a JSON object",
 		`{"humanInTheLoop":{"questions":{}}}`:                                       "humanInTheLoop.questions must be an array, not object",
 		`{"humanInTheLoop":{"questions":[{"id":1}]}}`:                               "humanInTheLoop.questions.id must be a string, not number",
 		`{"humanInTheLoop":{"questions":[{"options":[{"label":1}]}]}}`:              "humanInTheLoop.questions.options.label must be a string, not number",

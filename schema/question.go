@@ -85,6 +85,8 @@ type ToolCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	ID        string          `json:"id,omitempty"`
 	Editable  bool            `json:"editable,omitempty"` // may be approved with changed arguments
+
+	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
 // Question is one of several questions in one request.
@@ -95,12 +97,16 @@ type Question struct {
 	Options    []Option `json:"options,omitempty"` // none: a text is wanted
 	Multiple   bool     `json:"multiple,omitempty"`
 	AllowOther bool     `json:"allowOther,omitempty"` // a text of the person's own is welcome too
+
+	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
 // Option is one label a person can pick.
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
+
+	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
 // Context is what a person needs to see beside the question to decide it.
@@ -111,12 +117,16 @@ type Context struct {
 	Diff       string   `json:"diff,omitempty"`
 	UserPrompt string   `json:"userPrompt,omitempty"`
 	Links      []string `json:"links,omitempty"`
+
+	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
 // Recipients says who may answer.
 type Recipients struct {
 	Mode    string   `json:"mode,omitempty" jsonschema:"enum=anyone,enum=owner,enum=owner_admins,enum=selected_members"`
 	Members []string `json:"members,omitempty"`
+
+	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
@@ -132,26 +142,99 @@ func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names.
-func (s *Question) UnmarshalJSON(b []byte) error {
-	type plain Question
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+func (c *ToolCall) UnmarshalJSON(b []byte) error {
+	type plain ToolCall
 	var p plain
-	if _, err := decodeObject(b, &p, true); err != nil {
+	extra, err := decodeObject(b, &p, true)
+	if err != nil {
 		return err
 	}
-	*s = Question(p)
+	*c = ToolCall(p)
+	c.Extra = extra
 	return nil
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names.
+// MarshalJSON writes camelCase names and the members of Extra.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	type plain ToolCall
+	return encodeObject(plain(c), c.Extra)
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+func (s *Question) UnmarshalJSON(b []byte) error {
+	type plain Question
+	var p plain
+	extra, err := decodeObject(b, &p, true)
+	if err != nil {
+		return err
+	}
+	*s = Question(p)
+	s.Extra = extra
+	return nil
+}
+
+// MarshalJSON writes camelCase names and the members of Extra.
+func (s Question) MarshalJSON() ([]byte, error) {
+	type plain Question
+	return encodeObject(plain(s), s.Extra)
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+func (o *Option) UnmarshalJSON(b []byte) error {
+	type plain Option
+	var p plain
+	extra, err := decodeObject(b, &p, true)
+	if err != nil {
+		return err
+	}
+	*o = Option(p)
+	o.Extra = extra
+	return nil
+}
+
+// MarshalJSON writes camelCase names and the members of Extra.
+func (o Option) MarshalJSON() ([]byte, error) {
+	type plain Option
+	return encodeObject(plain(o), o.Extra)
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
 func (c *Context) UnmarshalJSON(b []byte) error {
 	type plain Context
 	var p plain
-	if _, err := decodeObject(b, &p, true); err != nil {
+	extra, err := decodeObject(b, &p, true)
+	if err != nil {
 		return err
 	}
 	*c = Context(p)
+	c.Extra = extra
 	return nil
+}
+
+// MarshalJSON writes camelCase names and the members of Extra.
+func (c Context) MarshalJSON() ([]byte, error) {
+	type plain Context
+	return encodeObject(plain(c), c.Extra)
+}
+
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+func (r *Recipients) UnmarshalJSON(b []byte) error {
+	type plain Recipients
+	var p plain
+	extra, err := decodeObject(b, &p, true)
+	if err != nil {
+		return err
+	}
+	*r = Recipients(p)
+	r.Extra = extra
+	return nil
+}
+
+// MarshalJSON writes camelCase names and the members of Extra.
+func (r Recipients) MarshalJSON() ([]byte, error) {
+	type plain Recipients
+	return encodeObject(plain(r), r.Extra)
 }
 
 // MarshalJSON writes camelCase names and the members of Extra.
