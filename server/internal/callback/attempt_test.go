@@ -93,13 +93,15 @@ func TestWhatAVersion1ListenerGets(t *testing.T) {
 	l := listen(t, func(p *peerConn) { headers <- p.req.Header.Clone(); closing(1000)(p) })
 	d := b.dispatcher()
 	b.start(d)
-	id := b.answered(store.Ask{URL: strings.Replace(l.url(), "127.0.0.1", "localhost", 1) + "?k=v", Protocol: 1}, "")
+	url := strings.Replace(l.url(), "127.0.0.1", "localhost", 1) + "?k=v"
+	id := b.answered(store.Ask{URL: url, Protocol: 1}, "")
 	d.Dispatch(id)
 	b.status(id, in(schema.Delivered))
 	a := l.answer(0)
 	require.True(t, *a.Permission)
 	require.Zero(t, a.Attempt)
 	require.Equal(t, id, a.HookEvent.ID)
+	require.Equal(t, url, a.HookEvent.HumanInTheLoop.ResponseWebSocketURL, "models of version 1 require it")
 	require.JSONEq(t, `{"agent_name":"alice","permission_type":"env_file_access"}`, string(a.HookEvent.Payload))
 	h := <-headers
 	for _, name := range []string{"Origin", "Cookie", "Authorization", "Sec-Websocket-Extensions", "Referer", schema.ChallengeHeader} {
@@ -393,6 +395,14 @@ func TestFrames(t *testing.T) {
 			require.Equal(t, c.asks, a.HookEvent.HumanInTheLoop != nil)
 			require.Equal(t, (protocol-1)*7, a.Attempt)
 			require.Equal(t, q.Delivery.AnswerID, a.AnswerID)
+
+			// A long answer stands in the status once more.
+			q.Answer = fmt.Appendf(nil, `{"permission":true,"answerId":%q,"comment":%q}`, a.AnswerID, big[:3*schema.MaxFrame/4])
+			q.Status = fmt.Appendf(nil, `{"status":"responded","response":%s}`, q.Answer)
+			frame = buildFrame(q, 7)
+			require.LessOrEqual(t, len(frame), schema.MaxFrame)
+			require.NoError(t, json.Unmarshal(frame, &a))
+			require.Contains(t, string(a.HookEvent.Payload), `"agent_name":"alice"`)
 		}
 	}
 }

@@ -15,17 +15,33 @@ import (
 func buildFrame(q *store.Question, attempt int) []byte {
 	head := answerHead(q, attempt)
 	fits := func(event []byte) bool { return len(head)+len(event)+64 <= schema.MaxFrame }
-	event := q.Event.AppendJSON(nil, -1)
+	whole := q.Event
+	if q.Protocol < 2 {
+		whole.Question = addressed(whole.Question, q.URL)
+	}
+	event := whole.AppendJSON(nil, -1)
 	if fits(event) {
 		return finish(head, event, false)
 	}
-	slim := q.Event
+	slim := whole
 	slim.Payload = matching(q.Payload)
 	if event = slim.AppendJSON(nil, -1); !fits(event) {
 		slim.Envelope, slim.Question = naming(&q.Event), nil
 		event = slim.AppendJSON(nil, -1)
 	}
 	return finish(head, event, true)
+}
+
+// addressed is a question with the address that it is kept without: a version 1
+// agent may read its own question back with a model that requires it.
+func addressed(question []byte, url string) []byte {
+	b, err := json.Marshal(url)
+	if err != nil || len(question) < len(`{}`) {
+		return question
+	}
+	out := append(make([]byte, 0, len(question)+len(b)+32), question[:len(question)-1]...)
+	out = append(append(out, `,"responseWebSocketUrl":`...), b...)
+	return append(out, '}')
 }
 
 // answerHead is the stored answer without its closing brace.

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,4 +87,15 @@ func TestLongNumbersAreNotTheSameAnswer(t *testing.T) {
 	require.NoError(t, answer(`{"id":9007199254740993}`))
 	require.NoError(t, answer(`{ "id": 9007199254740993 }`))
 	require.ErrorIs(t, answer(`{"id":9007199254740992}`), schema.ErrDecided)
+}
+
+func TestAnAnswerThatIsTooLongForAFrameIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, _ := b.ask(`{"question":"q","type":"permission","toolCall":{"name":"n","arguments":{},"editable":true}}`)
+	r := yes()
+	r.ModifiedArguments = json.RawMessage(`{"a":"` + strings.Repeat("x", schema.MaxFrame) + `"}`)
+	_, err := b.Respond(t.Context(), id, r, Caller{})
+	require.ErrorIs(t, err, schema.ErrWrongAnswer)
+	require.Equal(t, schema.Pending, b.status(id).Status)
 }

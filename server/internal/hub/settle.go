@@ -25,6 +25,8 @@ const (
 	grace = 60 * time.Second
 	// foreverTries is how long an answer to a question without deadline is tried.
 	foreverTries = 24 * time.Hour
+	// maxAnswer leaves room in a frame to the agent for what it tells answers apart by.
+	maxAnswer = schema.MaxFrame - 64<<10
 	// maxRaces bounds the retries of a change that others were faster with.
 	maxRaces = 16
 )
@@ -131,6 +133,9 @@ func (e *ending) change(a *asking, now time.Time) (store.Change, error) {
 	c := store.Change{Event: &a.Event, Version: a.Version, State: e.state, Delivery: delivery, Ends: true}
 	if c.Answer, err = json.Marshal(answer); err != nil {
 		return store.Change{}, fmt.Errorf("encoding the answer: %w", err)
+	}
+	if len(c.Answer) > maxAnswer {
+		return store.Change{}, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswer), Cause: schema.ErrWrongAnswer}
 	}
 	if c.Status, err = json.Marshal(st); err != nil {
 		return store.Change{}, fmt.Errorf("encoding the status: %w", err)
