@@ -1,13 +1,22 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// lockSuffix names the file beside the database that keeps a second hub off it.
+const lockSuffix = ".lock"
 
 // databaseFile makes an absolute file name of Config.Path.
 func databaseFile(path string) (string, error) {
@@ -16,6 +25,33 @@ func databaseFile(path string) (string, error) {
 		return "", fmt.Errorf("the database must be a file, not %q: give its name, or sqlite:FILE", path)
 	}
 	return filepath.Abs(name)
+}
+
+// recognise refuses a file that is there and is no hub's, before anything is done
+// to it or beside it: -db may name anything by mistake. Behind a lock of ours
+// there is nothing to find out.
+func recognise(ctx context.Context, file string) error {
+	info, err := os.Lstat(file)
+	_, errLock := os.Lstat(file + lockSuffix)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || errLock == nil {
+		return nil // a new one, or others say what is wrong with it
+	}
+	db, err := sql.Open("sqlite", fileURI(file, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var ours bool
+	err = db.QueryRowContext(ctx, `SELECT count(*) = 0 OR total(name IN ('hub', 'goose_db_version')) > 0 FROM sqlite_master`).Scan(&ours)
+	if isNotDatabase(err) || err == nil && !ours {
+		return fmt.Errorf("%s is not a hub's database: nothing was changed; give another file with -db", file)
+	}
+	return err
+}
+
+func isNotDatabase(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_NOTADB
 }
 
 func privateFolder(file string) error {

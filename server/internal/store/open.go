@@ -130,7 +130,10 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	if err := privateFolder(s.file); err != nil {
 		return err
 	}
-	if s.lock, err = lock(s.file + ".lock"); err != nil {
+	if err := recognise(ctx, s.file); err != nil {
+		return err
+	}
+	if s.lock, err = lock(s.file + lockSuffix); err != nil {
 		return err
 	}
 	if err := privateFile(s.file); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,6 +84,33 @@ func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 	kept, err := os.ReadFile(text)
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("no database ", 100), string(kept))
+}
+
+// -db may name anything by mistake: somebody's text, or another program's database.
+func TestAnothersFileIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, foreign := filepath.Join(dir, "passwd"), filepath.Join(dir, "places.sqlite")
+	require.NoError(t, os.WriteFile(text, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644))
+	db, err := sql.Open("sqlite", foreign)
+	require.NoError(t, err)
+	_, err = db.Exec(`CREATE TABLE bookmarks (url TEXT)`)
+	require.NoError(t, errors.Join(err, db.Close(), os.Chmod(foreign, 0o644)))
+	for _, file := range []string{text, foreign} {
+		before, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, err = Open(t.Context(), Config{Path: file, BallastBytes: -1})
+		require.ErrorContains(t, err, "nothing was changed", file)
+		after, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, before, after, file)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o644), info.Mode(), "its other readers can still read %s", file)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "nothing was put beside them")
 }
 
 func TestNewerDatabaseIsRefused(t *testing.T) {

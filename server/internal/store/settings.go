@@ -53,6 +53,10 @@ func dsn(file, synchronous string, readOnly bool) string {
 	if readOnly {
 		q.Set("_txlock", "deferred")
 	}
+	return fileURI(file, q)
+}
+
+func fileURI(file string, q url.Values) string {
 	path := filepath.ToSlash(file)
 	if filepath.VolumeName(file) != "" {
 		path = "/" + path
