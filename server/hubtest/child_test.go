@@ -14,6 +14,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,6 +108,7 @@ func serveNetHTTP(ctx context.Context) error {
 type child struct {
 	addr string
 	pid  int
+	stop func() // may be called again
 }
 
 func start(b *testing.B, role string) *child {
@@ -121,11 +123,12 @@ func start(b *testing.B, role string) *child {
 	require.NoError(b, cmd.Start())
 	addr, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(b, err)
-	b.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
-	return &child{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid}
+	b.Cleanup(stop)
+	return &child{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop}
 }
 
 // tick is the unit of CPU times in /proc.

@@ -1,0 +1,175 @@
+package hubtest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// listeners is a version 2 agent that waits for many answers at the same time.
+type listeners struct {
+	url string
+
+	mu  sync.Mutex
+	got map[schema.EventID]chan time.Time // :: question → when its answer came
+}
+
+func listen(b *testing.B) *listeners {
+	b.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	l := &listeners{url: "ws://" + ln.Addr().String() + "/", got: map[schema.EventID]chan time.Time{}}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(l.accept)}
+	go func() { _ = server.Serve(ln) }()
+	b.Cleanup(func() { _ = server.Close() })
+	return l
+}
+
+func (l *listeners) accept(w http.ResponseWriter, r *http.Request) {
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = ws.CloseNow() }()
+	_, frame, err := ws.Read(r.Context())
+	if err != nil {
+		return
+	}
+	arrived := time.Now()
+	var a schema.Answer
+	if json.Unmarshal(frame, &a) != nil {
+		return
+	}
+	l.wait(a.HookEvent.ID) <- arrived
+	ack, _ := json.Marshal(schema.Ack{Type: schema.AckType, AnswerID: a.AnswerID})
+	_ = ws.Write(r.Context(), websocket.MessageText, ack)
+	_ = ws.Close(websocket.StatusNormalClosure, "")
+}
+
+func (l *listeners) wait(id schema.EventID) chan time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.got[id] == nil {
+		l.got[id] = make(chan time.Time, 4) // more than one delivery would be told apart by now
+	}
+	return l.got[id]
+}
+
+// browser keeps its connections, as a page does.
+var browser = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+// exchange posts body and decodes the event that comes back.
+func exchange(ctx context.Context, url string, body any) (e schema.Event, err error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return e, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
+	if err != nil {
+		return e, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := browser.Do(req)
+	if err != nil {
+		return e, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if b, err = io.ReadAll(resp.Body); err != nil {
+		return e, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return e, fmt.Errorf("%s: %s", resp.Status, b)
+	}
+	return e, json.Unmarshal(b, &e)
+}
+
+// askMany asks the same question n times.
+func askMany(b *testing.B, hub *child, question schema.Event, n int) []schema.EventID {
+	b.Helper()
+	ids := make([]schema.EventID, n)
+	for i := range ids {
+		asked, err := exchange(b.Context(), "http://"+hub.addr+schema.PathEvents, question)
+		require.NoError(b, err)
+		ids[i] = asked.ID
+	}
+	return ids
+}
+
+// BenchmarkAnswer measures a person's answer: how long the respond call takes, and
+// how long from its start until the agent has the frame. Storing is durable.
+func BenchmarkAnswer(b *testing.B) {
+	for _, atOnce := range []int{1, 20} {
+		b.Run(fmt.Sprintf("at-once=%d", atOnce), func(b *testing.B) {
+			hub, agent := start(b, "hub"), listen(b)
+			question := schema.Event{
+				SourceApp: "a", SessionID: "s", HookEventType: "DecisionPoint", Payload: json.RawMessage(`{}`),
+				HumanInTheLoop: &schema.HumanInTheLoop{
+					Question: "May I?", Type: schema.Permission, ProtocolVersion: 2, ResponseWebSocketURL: agent.url,
+				},
+			}
+			var mu sync.Mutex
+			var calls, arrivals []time.Duration
+			answer := func(id schema.EventID) error {
+				yes, began := true, time.Now()
+				_, err := exchange(b.Context(), "http://"+hub.addr+schema.At(schema.PathRespond, id), schema.Response{Permission: &yes})
+				if err != nil {
+					return err
+				}
+				call := time.Since(began)
+				arrived := <-agent.wait(id)
+				mu.Lock()
+				defer mu.Unlock()
+				calls, arrivals = append(calls, call), append(arrivals, arrived.Sub(began))
+				return nil
+			}
+			for b.Loop() {
+				var wg sync.WaitGroup
+				for _, id := range askMany(b, hub, question, atOnce) {
+					wg.Go(func() {
+						if err := answer(id); err != nil {
+							b.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+			}
+			slices.Sort(calls)
+			slices.Sort(arrivals)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(quantile(calls, 0.5), "respond-p50-ms")
+			b.ReportMetric(quantile(arrivals, 0.5), "agent-p50-ms")
+			b.ReportMetric(quantile(arrivals, 0.99), "agent-p99-ms")
+		})
+	}
+}
+
+// BenchmarkStart measures the time from starting the program until it listens,
+// and what it holds in memory then.
+func BenchmarkStart(b *testing.B) {
+	var took []time.Duration
+	var memory int64
+	for b.Loop() {
+		began := time.Now()
+		hub := start(b, "hub")
+		took = append(took, time.Since(began))
+		memory = hub.memory(b)
+		hub.stop()
+	}
+	slices.Sort(took)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(took, 0.5), "listening-p50-ms")
+	b.ReportMetric(float64(memory)/(1<<20), "MiB")
+}
