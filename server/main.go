@@ -65,7 +65,7 @@ func command(ctx context.Context, cfg app.Config, args []string, stdout io.Write
 		_, _ = fmt.Fprintln(stdout, "The database is sound:", cfg.DB)
 		return nil
 	default:
-		return fmt.Errorf("%q is not a command: -help lists what there is", strings.Join(args, " "))
+		return fmt.Errorf("%q is not a command: the commands are backup FILE and check, with flags before them; -help lists all", strings.Join(args, " "))
 	}
 }
 

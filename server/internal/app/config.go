@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -126,7 +127,7 @@ func dataDir(getenv func(string) string) (string, error) {
 // check finds mistakes before anything is opened.
 func (cfg Config) check() error {
 	host, port, err := net.SplitHostPort(cfg.Addr)
-	if err != nil || port == "" {
+	if _, errPort := strconv.ParseUint(port, 10, 16); err != nil || errPort != nil {
 		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
 	}
 	if !cfg.Insecure && !loopback(host) {

@@ -89,6 +89,8 @@ func TestMistakesAreOneSentence(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arg, want string }{
 		{"-addr=4000", "must be host:port"},
+		{"-addr=127.0.0.1:99999", "must be host:port"},
+		{"-addr=127.0.0.1:http-ish", "must be host:port"},
 		{"-addr=0.0.0.0:4000", "everyone who can reach"},
 		{"-addr=:4000", "everyone who can reach"},
 		{"-addr=hub.example.com:4000", "everyone who can reach"},
