@@ -49,6 +49,10 @@ type Hub struct {
 
 	deadline chan struct{} // told when a question came in; never closed
 
+	stepping sync.Mutex
+	checked  time.Time // when the clock was right; guarded by stepping
+	elapsed  func(from, to time.Time) time.Duration
+
 	mu      sync.Mutex
 	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
 	posting map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
@@ -71,6 +75,8 @@ func New(cfg Config) *Hub {
 	h := &Hub{
 		Config:   cfg,
 		deadline: make(chan struct{}, 1),
+		checked:  cfg.Clock(),
+		elapsed:  elapsed,
 		changed:  map[schema.EventID]map[chan struct{}]bool{},
 		posting:  map[schema.EventID]chan struct{}{},
 	}

@@ -29,7 +29,7 @@ type Saved struct {
 // Ingest stores one event and returns when it is on disk. body may be reused
 // afterwards. Errors are the schema's.
 func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error) {
-	d, hitl, err := h.draft(body, by)
+	d, hitl, err := h.draft(ctx, body, by)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -107,7 +107,7 @@ func shed(err error) error {
 }
 
 // draft reads an event and makes of it what the store is to keep.
-func (h *Hub) draft(body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
+func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
 	// The pieces alias body. That is safe: the store is done with them when it
 	// returns, and what the feed keeps is encoded anew.
 	if h.Redactor != nil {
@@ -120,6 +120,9 @@ func (h *Hub) draft(body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoo
 	uid, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a uid: %w", err)
+	}
+	if s.question != nil {
+		h.noticeStep(context.WithoutCancel(ctx)) // before its deadline is reckoned
 	}
 	now := h.Clock()
 	if s.timestamp == 0 {
@@ -149,6 +152,9 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
+	if err := canKeep(&q); err != nil {
+		return nil, err
+	}
 	var err error
 	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
 		return nil, fmt.Errorf("encoding the question: %w", err)
@@ -165,6 +171,18 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 		d.Ask.Asker, _ = json.Marshal(p)
 	}
 	return &q, nil
+}
+
+// canKeep refuses what this hub does not do yet: it takes the first answer of
+// anyone here, which is not what a question for two people asks for.
+func canKeep(q *schema.HumanInTheLoop) error {
+	if q.RequiredApprovals > 1 {
+		return invalid("humanInTheLoop.requiredApprovals", "must be 1: this hub takes one answer per question and can't count votes")
+	}
+	if r := q.Recipients; r != nil && r.Mode != "" && r.Mode != "anyone" {
+		return invalid("humanInTheLoop.recipients.mode", "must be anyone: this hub has no accounts, so it can't tell who answers")
+	}
+	return nil
 }
 
 // asked is the status of a new question.
@@ -232,7 +250,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 	bad := make([]error, len(events))
 	var drafts []*store.Draft
 	for i, event := range events {
-		d, hitl, err := h.draft(event, by)
+		d, hitl, err := h.draft(ctx, event, by)
 		if questions[i], bad[i] = hitl, err; err == nil {
 			drafts = append(drafts, d)
 		}

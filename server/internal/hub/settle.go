@@ -355,6 +355,7 @@ func (h *Hub) endIfPending(ctx context.Context, id schema.EventID, end *ending) 
 // that passed while the hub was down is found at once.
 func (h *Hub) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
+		h.noticeStep(ctx)
 		more, next, err := h.expireDue(ctx)
 		if err != nil && ctx.Err() == nil {
 			h.Log.Error("ending questions at their deadline; trying again in a second", "err", err)

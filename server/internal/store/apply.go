@@ -32,6 +32,11 @@ func (t *tx) apply(c *Change) error {
 	if changed == 0 {
 		return t.whyUnchanged(id)
 	}
+	if !c.Deadline.IsZero() {
+		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, millis(c.Deadline), id); err != nil {
+			return err
+		}
+	}
 	seq := t.next()
 	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
 		seq, id, c.Ends, c.Status)

@@ -91,6 +91,8 @@ type Change struct {
 	Answer  []byte // nil leaves it as it is
 	// Delivery is stored as the question's delivery; nil leaves it as it is.
 	Delivery *Delivery
+	// Deadline is the question's new one; zero leaves it as it is.
+	Deadline time.Time
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
 }

@@ -1,0 +1,62 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxStep is how far the wall clock may get away from the time that passes.
+const maxStep = 5 * time.Second
+
+// elapsed is the time that passed between two readings of the clock, whatever was
+// done to the wall clock meanwhile and not counting the machine's sleep.
+func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
+
+// noticeStep moves the deadlines of pending questions along when the wall clock
+// was set, or the machine slept: rows hold wall time, for restarts, but a question
+// has its time to answer in time that passes. Its agent's own timer stood still
+// with the machine, too.
+func (h *Hub) noticeStep(ctx context.Context) {
+	h.stepping.Lock()
+	defer h.stepping.Unlock()
+	now := h.Clock()
+	step := now.Round(0).Sub(h.checked.Round(0)) - h.elapsed(h.checked, now) // Round(0) leaves wall time alone
+	if step.Abs() < maxStep {
+		return
+	}
+	h.checked = now
+	h.Log.Warn("the clock was moved, or the machine slept; the deadlines of open questions move along", "by", step)
+	pending, err := h.Store.Pending(ctx)
+	for _, e := range pending {
+		if moveErr := h.moveDeadline(ctx, e.ID, step); moveErr != nil {
+			err = moveErr
+		}
+	}
+	if err != nil {
+		h.Log.Error("a deadline could not be moved; its question may end at the wrong time", "err", err)
+	}
+}
+
+func (h *Hub) moveDeadline(ctx context.Context, id schema.EventID, step time.Duration) error {
+	for range maxRaces {
+		a, err := h.read(ctx, id)
+		if err != nil || a.status.Settled() || a.Deadline.IsZero() {
+			return err
+		}
+		deadline := a.Deadline.Add(step)
+		st := a.status
+		st.ExpiresAt, st.Revision = schema.Millis(deadline.UnixMilli()), a.Version+1
+		change := store.Change{Event: &a.Event, Version: a.Version, State: a.State, Deadline: deadline}
+		if change.Status, err = json.Marshal(st); err != nil {
+			return err
+		}
+		if err = h.Store.Apply(ctx, change); !isConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
