@@ -87,17 +87,7 @@ type Event struct {
 
 // UnmarshalJSON reads an event and keeps unknown members in Extra. Its errors
 // are *FieldError and wrap ErrInvalid.
-func (e *Event) UnmarshalJSON(b []byte) error {
-	type plain Event
-	var p plain
-	extra, err := decodeObject(b, &p, false)
-	if err != nil {
-		return err
-	}
-	*e = Event(p)
-	e.Extra = extra
-	return nil
-}
+func (e *Event) UnmarshalJSON(b []byte) error { return decodeObject(b, e, false) }
 
 // MarshalJSON writes the event with the members of Extra behind the known ones.
 func (e Event) MarshalJSON() ([]byte, error) {

@@ -58,28 +58,46 @@ func snakeCase(camel string) string {
 	return b.String()
 }
 
-// decodeObject reads the JSON object b into the struct that into points to and
-// returns the members it has no field for. null is an absent member; names match
-// exactly (encoding/json alone would take SOURCE_APP for source_app) and once (of
-// two it would take the last, where another reader takes the first).
-func decodeObject(b []byte, into any, snake bool) (extra map[string]json.RawMessage, err error) {
+// decodeObject reads the JSON object b into the struct that into points to; the
+// members it has no field for go to its field Extra, if it has one. null is an
+// absent member; names match exactly (encoding/json alone would take SOURCE_APP
+// for source_app) and once (of two it would take the last, where another reader
+// takes the first). A struct that can't be read stays as it was.
+func decodeObject(b []byte, into any, snake bool) error {
 	if !isObject(b) {
-		return nil, invalid("", "must be a JSON object")
+		return invalid("", "must be a JSON object")
 	}
 	depth, commas := shape(b)
 	if depth > MaxDepth {
-		return nil, invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
+		return invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, invalid("", "is not valid JSON")
+		return invalid("", "is not valid JSON")
 	}
 	if len(raw) > 0 && len(raw) != commas+1 {
-		return nil, invalid(repeated(b), "is given twice")
+		return invalid(repeated(b), "is given twice")
 	}
-	v := reflect.ValueOf(into).Elem()
-	names := membersOf(v.Type(), snake)
-	known := make(map[string]json.RawMessage, len(raw))
+	target := reflect.ValueOf(into).Elem()
+	known, extra, err := sortMembers(raw, membersOf(target.Type(), snake))
+	if err != nil {
+		return err
+	}
+	v := reflect.New(target.Type()).Elem()
+	if err := decodeFields(v, known); err != nil {
+		return err
+	}
+	if f := v.FieldByName("Extra"); f.IsValid() {
+		f.Set(reflect.ValueOf(extra))
+	}
+	target.Set(v)
+	return nil
+}
+
+// sortMembers tells the members that have a field, by their canonical names, from
+// those that have none.
+func sortMembers(raw map[string]json.RawMessage, names members) (known, extra map[string]json.RawMessage, err error) {
+	known = make(map[string]json.RawMessage, len(raw))
 	for name, value := range raw {
 		canonical, ok := names[name]
 		switch {
@@ -90,15 +108,15 @@ func decodeObject(b []byte, into any, snake bool) (extra map[string]json.RawMess
 			}
 			extra[name] = value
 		case known[canonical] != nil:
-			return nil, invalid(name, "is given twice, in both spellings")
+			return nil, nil, invalid(name, "is given twice, in both spellings")
 		default:
 			known[canonical] = value
 		}
 	}
 	if len(extra) > MaxExtra {
-		return nil, invalid("", "has too many unknown members")
+		return nil, nil, invalid("", "has too many unknown members")
 	}
-	return extra, decodeFields(v, known)
+	return known, extra, nil
 }
 
 // shape tells how deep JSON text nests and how many commas stand between the

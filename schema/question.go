@@ -130,30 +130,10 @@ type Recipients struct {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error {
-	type plain HumanInTheLoop
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*q = HumanInTheLoop(p)
-	q.Extra = extra
-	return nil
-}
+func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error { return decodeObject(b, q, true) }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (c *ToolCall) UnmarshalJSON(b []byte) error {
-	type plain ToolCall
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*c = ToolCall(p)
-	c.Extra = extra
-	return nil
-}
+func (c *ToolCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
@@ -162,17 +142,7 @@ func (c ToolCall) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (s *Question) UnmarshalJSON(b []byte) error {
-	type plain Question
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*s = Question(p)
-	s.Extra = extra
-	return nil
-}
+func (s *Question) UnmarshalJSON(b []byte) error { return decodeObject(b, s, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
 func (s Question) MarshalJSON() ([]byte, error) {
@@ -181,17 +151,7 @@ func (s Question) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (o *Option) UnmarshalJSON(b []byte) error {
-	type plain Option
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*o = Option(p)
-	o.Extra = extra
-	return nil
-}
+func (o *Option) UnmarshalJSON(b []byte) error { return decodeObject(b, o, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
 func (o Option) MarshalJSON() ([]byte, error) {
@@ -200,17 +160,7 @@ func (o Option) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (c *Context) UnmarshalJSON(b []byte) error {
-	type plain Context
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*c = Context(p)
-	c.Extra = extra
-	return nil
-}
+func (c *Context) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
 func (c Context) MarshalJSON() ([]byte, error) {
@@ -219,17 +169,7 @@ func (c Context) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (r *Recipients) UnmarshalJSON(b []byte) error {
-	type plain Recipients
-	var p plain
-	extra, err := decodeObject(b, &p, true)
-	if err != nil {
-		return err
-	}
-	*r = Recipients(p)
-	r.Extra = extra
-	return nil
-}
+func (r *Recipients) UnmarshalJSON(b []byte) error { return decodeObject(b, r, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
 func (r Recipients) MarshalJSON() ([]byte, error) {

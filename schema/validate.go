@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -409,16 +410,12 @@ func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 // ErrWrongAnswer, or ErrInvalid when b is no object at all. Unknown members (a version 1 page sends the whole hookEvent
 // back) are ignored.
 func (r *Response) UnmarshalJSON(b []byte) error {
-	type plain Response
-	var p plain
-	if _, err := decodeObject(b, &p, true); err != nil {
-		if f, ok := err.(*FieldError); ok && f.Field != "" { //nolint:errorlint // decodeObject returns it bare
-			f.Cause = ErrWrongAnswer
-		}
-		return err
+	err := decodeObject(b, r, true)
+	var f *FieldError
+	if errors.As(err, &f) && f.Field != "" {
+		f.Cause = ErrWrongAnswer
 	}
-	*r = Response(p)
-	return nil
+	return err
 }
 
 // Until is when a question asked at the given time ends: the zero time for never.
