@@ -3,8 +3,8 @@
 //
 // The algorithm, to be recomputed elsewhere:
 //   1. Take every file below src/ and public/, and the files named in `single`,
-//      as paths relative to dashboard/ with forward slashes. Tests (*.test.ts)
-//      and src/testing/ are left out: they don't end up in dist.
+//      as paths relative to dashboard/ with forward slashes. Tests (*.test.ts),
+//      goldens (*.golden.ts) and src/testing/ are left out: they don't end up in dist.
 //   2. Sort the paths by their bytes.
 //   3. For each path, append to one text: path, a NUL byte, the lower-case hex
 //      sha256 of the file's bytes, a newline.
@@ -32,7 +32,7 @@ function sources(root: string): string[] {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
       .map((path) => path.replaceAll('\\', '/'))
-      .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('src/testing/'))
+      .filter((path) => !/\.(test|golden)\.ts$/.test(path) && !path.startsWith('src/testing/'))
   const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
   return [...below('src'), ...below('public'), ...single].sort(byBytes)
 }

@@ -276,8 +276,37 @@ test('a request nobody answers ends by itself, and the page says what the agent 
   const { id, answer } = await agent.ask(hub, { timeout: 1 })
   await openAt(page, hub)
   expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
-  await expect(detail(page, id).getByTestId('settled')).toContainText('Nobody answered')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('No answer')
   await expect(detail(page, id).getByTestId('settled')).toContainText('The agent is told')
+})
+
+test('a deadline that gets short is spoken of once', async ({ page, hub, agent }) => {
+  const { id } = await agent.ask(hub, { question: 'Deploy?', timeout: 32 })
+  await openAt(page, hub, `/inbox/${id}`)
+  await expect(page.getByTestId('polite')).toHaveText(/^(30|29) seconds left to answer api: Deploy\?$/)
+  const said = await page.getByTestId('polite').textContent()
+  await expect(detail(page, id)).toContainText('0:27 left')
+  await expect(page.getByTestId('polite')).toHaveText(String(said))
+})
+
+test('a form that was left open is found open, and takes no focus by itself', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const { id } = await agent.ask(hub, { question: 'Deploy?' })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('d')
+  await expect(page.getByLabel(/instead/)).toBeFocused()
+  await page.getByLabel(/instead/).fill('Use the copy')
+  await page.reload()
+  await live(page)
+  await expect(page.getByLabel(/instead/)).toHaveValue('Use the copy')
+  await expect(page.getByLabel(/instead/)).not.toBeFocused()
+  await page.getByRole('button', { name: /Back/ }).click()
+  await page.keyboard.press('d')
+  await expect(page.getByLabel(/instead/)).toBeFocused()
 })
 
 test('a request is cancelled with a reason', async ({ page, hub, agent }) => {

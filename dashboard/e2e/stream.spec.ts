@@ -104,6 +104,21 @@ test('history beyond the page comes from the hub', async ({ page, hub }) => {
   await expect(page.getByText('The history begins here')).toBeVisible()
 })
 
+test('history is searched as the page filters: whatever the case, and on until something fits', async ({
+  page,
+  hub,
+}) => {
+  await hub.batch(3, () => ({ source_app: 'Infra', hook_event_type: 'Rare' }))
+  await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
+  for (const filter of ['agent:INFRA', 'type:ra*']) {
+    await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
+    await page.getByRole('button', { name: 'Look through the history' }).click()
+    await expect(page.getByText('3 events of 300')).toBeVisible()
+    await page.getByRole('button', { name: 'Older events' }).click()
+    await expect(page.getByText('The history begins here')).toBeVisible()
+  }
+})
+
 test('a restart of the hub leaves no gap and no double', async ({ page, hub }) => {
   await hub.batch(5, (i) => ({ payload: { tool_input: { command: `before ${i}` } } }))
   await openAt(page, hub, '/stream')

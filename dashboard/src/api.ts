@@ -1,4 +1,4 @@
-import type { Event, Problem, Response } from './types'
+import type { Event, FilterOptions, Problem, Response } from './types'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -59,6 +59,9 @@ export function find(filter: Find): Promise<Event[]> {
   for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
   return call<Event[]>(`/events?${query}`)
 }
+
+/** The names the hub knows: of agents, sessions, types and tools. */
+export const filterOptions = () => call<FilterOptions>('/events/filter-options')
 
 /** One event, whole. */
 export const event = (id: number) => call<Event>(`/events/${id}`)

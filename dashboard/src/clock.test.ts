@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ago, Clock, lapse, left, span, timeOfUid, urgent } from './clock'
+import { ago, Clock, lapse, left, span, spoken, timeOfUid, urgent } from './clock'
 
 describe('time', () => {
   it('follows the hub’s clock on a machine whose own is wrong', () => {
@@ -37,6 +37,16 @@ describe('time', () => {
     expect(urgent(300_000, 0, 200_000)).toBe(false)
     expect(urgent(300_000, 0, 240_000)).toBe(true)
     expect(urgent(100_000, 0, 70_000)).toBe(true)
+  })
+
+  it('says what is left in words', () => {
+    expect([0, 900, 30_000, 61_000, 90_000].map(spoken)).toEqual([
+      '0 seconds',
+      '1 second',
+      '30 seconds',
+      '61 seconds',
+      '2 minutes',
+    ])
   })
 
   it('reads the hub’s time from a UUIDv7, and from nothing else', () => {

@@ -61,6 +61,13 @@ export function left(ms: number): string {
   return `${Math.floor(s / 60)}:${two(s % 60)}`
 }
 
+/** What is left in words, to be heard: "25 seconds", "2 minutes". */
+export function spoken(ms: number): string {
+  const s = Math.max(0, Math.ceil(ms / 1000))
+  const [n, unit] = s < 90 ? [s, 'second'] : [Math.round(s / 60), 'minute']
+  return `${n} ${unit}${n === 1 ? '' : 's'}`
+}
+
 /** Whether the last fifth, or the last half minute, of a deadline has begun. */
 export function urgent(expiresAt: number, asked: number, now: number): boolean {
   const rest = expiresAt - now

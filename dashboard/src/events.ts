@@ -74,6 +74,13 @@ export function lineOf(e: Event): string {
   )
 }
 
+/** The same line, where the tool's name stands beside it already. */
+export function lineBeside(e: Event): string {
+  const line = lineOf(e)
+  const name = `${toolOf(e) ?? ''}: `
+  return name.length > 2 && line.startsWith(name) ? line.slice(name.length) : line
+}
+
 const MAX_TEXT = 2000
 
 function collect(value: Json | undefined, into: string[], budget: number): number {
@@ -112,8 +119,12 @@ export class Entry {
 /** When an event came to the hub, the hub's clock where it is known. */
 export const arrived = (e: Event): number => timeOfUid(e.uid) ?? e.timestamp ?? 0
 
-/** A session's id, short enough to read aloud. */
-export const shortSession = (id: string): string => (id.length > 12 ? id.slice(0, 8) : id)
+/** A session's id, short enough to read aloud: a UUID's first part, a name as far as it fits. */
+export function shortSession(id: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(id)) return id.slice(0, 8)
+  const own = id.replace(/^session-(?=.)/, '')
+  return own.length > 20 ? own.slice(0, 19) + '…' : own
+}
 
 /** A hue of its own for every name, the same in every session. */
 export function hueOf(name: string): number {

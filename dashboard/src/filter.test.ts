@@ -84,11 +84,31 @@ describe('a click on a cell', () => {
 })
 
 describe('the hub’s part of a filter', () => {
+  const known = {
+    source_apps: ['Infra', 'api', 'API'],
+    session_ids: [],
+    hook_event_types: ['PostToolUse'],
+    tool_names: ['Bash'],
+  }
+  const part = (text: string) => forHub(parse(text), known)
+
   it('takes what it can match exactly, and leaves the rest to the page', () => {
-    expect(forHub(parse('agent:infra type:Post* -tool:Read status:pending word "a phrase" /x/'))).toEqual({
-      source_app: 'infra',
+    expect(part('type:Post* -tool:Read status:Pending word "a phrase" /x/')).toEqual({
       status: 'pending',
       q: 'word',
+    })
+  })
+
+  it('names things as the hub spells them, for it tells capitals from small letters', () => {
+    expect(part('agent:infra type:posttooluse tool:BASH')).toEqual({
+      source_app: 'Infra',
+      hook_event_type: 'PostToolUse',
+      tool_name: 'Bash',
+    })
+    expect(part('agent:Api'), 'both are meant').toEqual({})
+    expect(part('agent:nobody session:S-1'), 'not known here').toEqual({
+      source_app: 'nobody',
+      session_id: 'S-1',
     })
   })
 })

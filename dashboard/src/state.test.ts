@@ -78,10 +78,11 @@ beforeEach(() => {
 
 describe('the inbox', () => {
   it('has every pending request, however old, and each once', async () => {
-    stored.pending = [anAsk(1), anAsk(2), anAsk(3), anAsk(90)]
+    stored.pending = [{ ...anAsk(1), source_app: 'old' }, anAsk(2), anAsk(3), anAsk(90)]
     stored.recent = [anEvent(89), anAsk(90)]
     await start()
     expect(ids(hub.lists().needs)).toEqual([1, 2, 3, 90])
+    expect(hub.agents.all().map((a) => a.name)).toEqual(['api', 'old'])
     expect(hub.events.length).toBe(2)
     expect(happened).toEqual([])
   })

@@ -166,11 +166,14 @@ export class Hub {
       this.all('pending'),
       this.all('undelivered'),
     ])
-    for (const event of pending) this.adopt(event)
-    for (const event of undelivered) this.adopt(event)
+    for (const event of [...pending, ...undelivered]) {
+      this.adopt(event)
+      this.agents.see(event)
+    }
     for (const event of recent) this.take(event)
     this.loaded = true
     this.changed()
+    this.painter.touch('agents')
   }
 
   /** Every event in this state, however many pages they fill. */

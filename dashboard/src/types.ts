@@ -6,6 +6,7 @@ import type * as wire from './schema'
 export type {
   Delivery,
   DeliveryState,
+  FilterOptions,
   Frame,
   Hello,
   Kind,

@@ -246,7 +246,11 @@ describe('any request', () => {
           possibleSelfApproval: true,
           process: { pid: 7, exe: '/bin/sh', ancestors: ['agent (3)'] },
         },
-        delivery: { state: 'blocked', attempts: 1, lastError: '10.0.0.7' },
+        delivery: {
+          state: 'blocked',
+          attempts: 1,
+          lastError: 'the hub may not dial this address: 10.0.0.7 is not allowed; see -callback-allow',
+        },
       },
       { problem: { type: '', title: '', status: 409, code: 'decided', error: '' } },
     )
@@ -258,7 +262,7 @@ describe('any request', () => {
       '/bin/sh (7)',
       'Possible self-approval',
       '-callback-allow',
-      '10.0.0.7',
+      'The answer is kept here. 10.0.0.7 is not allowed',
     ])
       expect(text).toContain(part)
     await press('a')

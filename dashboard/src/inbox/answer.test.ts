@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { requestOf, type Request } from '../requests'
 import { anAsk } from '../testing/build'
-import type { Delivery, DeliveryState, HumanInTheLoop, JsonObject, Question, Status } from '../types'
+import type { Delivery, DeliveryState, HumanInTheLoop, JsonObject, Problem, Question, Status } from '../types'
 import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, uneditable } from './draft.svelte'
 import { offerOf } from './suggestion'
-import { answerText, byWhom, progressOf, toldOf, verdictOf } from './verdict'
+import { answerText, beatenBy, byWhom, progressOf, toldOf, verdictOf } from './verdict'
 
 const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
   requestOf(anAsk(1, question, status)) as Request
@@ -18,10 +18,10 @@ describe('how it ended', () => {
     [{ status: 'responded', outcome: 'deny' }, 'Denied'],
     [{ status: 'responded', outcome: 'answered' }, 'Answered'],
     [{ status: 'responded', outcome: 'Vitest', response: { choice: 'Vitest', respondedAt: 1 } }, 'Vitest'],
-    [{ status: 'timeout', outcome: '__timeout__' }, 'Nobody answered'],
+    [{ status: 'timeout', outcome: '__timeout__' }, 'No answer'],
     [
       { status: 'timeout', outcome: '__timeout__', response: { permission: false, respondedAt: 1 } },
-      'Nobody answered',
+      'No answer',
     ],
     [{ status: 'error', outcome: '__cancelled__' }, 'Cancelled'],
     [{ status: 'error', outcome: '__withdrawn__' }, 'Withdrawn by the agent'],
@@ -36,6 +36,18 @@ describe('how it ended', () => {
       ),
     ).toBe('mara')
     expect(byWhom({ ...asked({}, { status: 'responded' }), mine: true })).toBe('you')
+  })
+
+  it('tells the loser of a race who was faster', () => {
+    const problem = (code: string) => ({ type: '', title: '', status: 409, code, error: '' }) as Problem
+    const lost = asked(
+      {},
+      { status: 'responded', source: 'human', respondedBy: { name: 'mara', verified: true } },
+    )
+    expect(beatenBy(lost)).toBeUndefined()
+    expect(beatenBy({ ...lost, problem: problem('decided') })).toContain('mara was faster')
+    expect(beatenBy({ ...lost, mine: true, problem: problem('decided') })).toContain('It was faster')
+    expect(beatenBy({ ...lost, problem: problem('expired') })).toContain('It was over')
   })
 
   it('says what the agent was told where no person decided', () => {

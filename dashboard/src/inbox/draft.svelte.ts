@@ -37,6 +37,8 @@ const nameOf = (id: number) => `hookback.draft.${id}`
  */
 export class Draft {
   readonly kept: Kept = $state(blank())
+  /** Whether the person is at it: a form that was found open takes no focus by itself. */
+  attended = false
 
   constructor(readonly id: number) {
     try {

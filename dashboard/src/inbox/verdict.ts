@@ -15,7 +15,7 @@ const ends: Record<string, Verdict> = {
   approve: { word: 'Approved', tone: 'ok', icon: 'check' },
   deny: { word: 'Denied', tone: 'no', icon: 'x' },
   answered: { word: 'Answered', tone: 'ok', icon: 'reply' },
-  __timeout__: { word: 'Nobody answered', tone: 'plain', icon: 'clock' },
+  __timeout__: { word: 'No answer', tone: 'plain', icon: 'clock' },
   __cancelled__: { word: 'Cancelled', tone: 'plain', icon: 'stop' },
   __withdrawn__: { word: 'Withdrawn by the agent', tone: 'plain', icon: 'stop' },
   __no_quorum__: { word: 'No majority', tone: 'plain', icon: 'stop' },
@@ -57,6 +57,14 @@ export function byWhom(r: Request): string {
     default:
       return status.respondedBy?.name ?? 'somebody'
   }
+}
+
+/** Why this page's answer is not the one that counts; undefined when it does, or there was none. */
+export function beatenBy(r: Request): string | undefined {
+  if (r.problem?.code === 'expired') return 'It was over before your answer came. This is how it ended.'
+  if (r.problem?.code !== 'decided') return undefined
+  const who = r.mine ? 'It' : byWhom(r)
+  return `${who} was faster: your answer was not taken. This is the one that counts.`
 }
 
 export type StepState = 'done' | 'busy' | 'open' | 'failed'
@@ -154,11 +162,17 @@ function troubleOf(d: Delivery, now: number): Progress['trouble'] {
     case 'blocked':
       return {
         title: 'The hub may not call this agent',
-        text: `Its address is not one the hub is allowed to dial${cause}. The answer is kept here. To allow it, start the hub with -callback-allow and the agent’s host.`,
+        text: `The answer is kept here. ${why(d) ?? 'Its address is not on this machine. Start the hub with -callback-allow to allow it'}.`,
       }
     default:
       return undefined
   }
+}
+
+/** The hub's own reason for not dialling, without what the title says already. */
+function why(d: Delivery): string | undefined {
+  const text = d.lastError?.replace('the hub may not dial this address: ', '')
+  return text && text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** What the agent was told at the end nobody here chose. */
