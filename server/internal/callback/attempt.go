@@ -237,13 +237,23 @@ func (d *Dispatcher) next(q *store.Question, number int, o outcome) (*store.Deli
 	return &kept, shown
 }
 
-// delays are the pauses after the first attempts; the last one is kept up.
+// delays are the pauses after the first attempts; the last one is kept up for the
+// attempts of five minutes. After that it is slow: every attempt is a row of the
+// log, and an agent that is gone for so long has all day.
 var delays = []time.Duration{
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
 }
 
+const (
+	eagerAttempts = 35
+	slow          = time.Minute
+)
+
 func (d *Dispatcher) delay(attempts int) time.Duration {
 	pause := delays[min(max(attempts, 1), len(delays))-1]
+	if attempts > eagerAttempts {
+		pause = slow
+	}
 	return time.Duration(float64(pause) * d.jitter())
 }
 

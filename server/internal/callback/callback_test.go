@@ -47,6 +47,18 @@ func TestRetriesUntilTheAgentListens(t *testing.T) {
 	require.Empty(t, st.Delivery.LastError)
 }
 
+// TestRetriesGetSlow: an agent that is gone for days must not fill the log.
+func TestRetriesGetSlow(t *testing.T) {
+	t.Parallel()
+	d := setup(t).dispatcher()
+	var eager time.Duration
+	for n := 1; d.delay(n) != slow; n++ {
+		eager += d.delay(n)
+	}
+	require.InDelta(t, 5*time.Minute, eager, float64(30*time.Second))
+	require.Equal(t, slow, d.delay(10_000))
+}
+
 func TestGivesUpAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for protocol, want := range map[int]schema.DeliveryState{1: schema.Unreachable, 2: schema.Unconfirmed} {
