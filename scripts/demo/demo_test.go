@@ -175,6 +175,8 @@ func TestDemoFlags(t *testing.T) {
 	out := &screen{}
 	require.Equal(t, 2, run(t.Context(), []string{"-speed", "0"}, "", out))
 	require.Equal(t, 2, run(t.Context(), []string{"-nonsense"}, "", out))
+	require.Equal(t, 2, run(t.Context(), []string{"blah"}, "", out))
+	require.Contains(t, out.String(), `"blah" means nothing here`)
 	require.Equal(t, 0, run(t.Context(), []string{"-help"}, "", out))
 	require.Contains(t, out.String(), "-duration")
 }

@@ -39,8 +39,8 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&hub, "hub", hub, "`address` of the hub; HOOKBACK_URL says it too")
-	duration := flags.Duration("duration", 2*time.Minute, "`how long` to play")
-	speed := flags.Float64("speed", 1, "`how` many times as fast as people work")
+	duration := flags.Duration("duration", 2*time.Minute, "how long to play, a `duration`")
+	speed := flags.Float64("speed", 1, "how `many` times as fast as people work")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -53,8 +53,12 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	}
 	hub = strings.TrimRight(hub, "/")
 	s := &stage{hub: hub, speed: *speed, out: out}
-	if rest := flags.Args(); len(rest) == 1 && rest[0] == doomed {
+	switch rest := flags.Args(); {
+	case len(rest) == 1 && rest[0] == doomed:
 		return s.playDoomed(ctx)
+	case len(rest) > 0:
+		fmt.Fprintf(out, "demo: %q means nothing here; -help lists the flags\n", rest[0])
+		return 2
 	}
 	if err := reachable(ctx, hub); err != nil {
 		fmt.Fprintf(out, "demo: no hub answers at %s (%v).\nStart one in another terminal with: go run ./server\n", hub, err)

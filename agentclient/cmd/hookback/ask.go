@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,11 +35,25 @@ func newAsking(env func(string) string) *asking {
 	a.BoolVar(&a.text, "text", false, "ask for a text")
 	a.Var(&a.choices, "choice", "offer this `label`; give it once for each")
 	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
-	a.DurationVar(&a.timeout, "timeout", schema.DefaultTimeout, "how `long` a person has, such as 90s or 10m; 0: for ever (default 5m)")
-	a.StringVar(&a.risk, "risk", "", "`how` bad it can get: low, medium, high or critical")
+	a.timeout = schema.DefaultTimeout
+	a.Func("timeout", "how long a person has, a `duration` such as 90s or 10m; 0: for ever (default 5m)", a.setTimeout)
+	a.StringVar(&a.risk, "risk", "", "how bad it can get, a `level`: low, medium, high or critical")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown on the card")
-	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "`what` to do without a hub: deny, allow or fail")
+	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` without a hub: deny, allow or fail (default deny)")
 	return a
+}
+
+// setTimeout reads --timeout.
+func (a *asking) setTimeout(text string) (err error) {
+	a.timeout, err = time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return errors.New("it must be a number with its unit, such as 90s or 10m")
+	case a.timeout < 0:
+		return errors.New("it must not be negative; 0 waits for ever")
+	default:
+		return nil
+	}
 }
 
 // request makes the question, or says what is wrong with the command line.
@@ -54,8 +69,8 @@ func (a *asking) request() (agentclient.Request, error) {
 		return r, fmt.Errorf("ask takes one question, not %d words; put it in quotes", len(a.words))
 	case a.text && len(a.choices) > 0:
 		return r, errors.New("it is --text or --choice, not both")
-	case a.timeout < 0:
-		return r, errors.New("--timeout must not be negative; 0 waits for ever")
+	case !slices.Contains([]agentclient.Fallback{agentclient.Deny, agentclient.Allow, agentclient.Fail}, r.OnUnreachable):
+		return r, fmt.Errorf("--on-unreachable %s: it must be deny, allow or fail", a.onUnreachable)
 	case a.text:
 		r.Kind = schema.FreeText
 	case len(a.choices) > 0:

@@ -187,14 +187,15 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"ask", "Go?", "--nonsense"}, "see hookback ask --help"},
 		{[]string{"ask", "Go?", "--timeout"}, "flag needs an argument"},
 		{[]string{"ask", "Go?", "--timeout", "-1s"}, "must not be negative"},
+		{[]string{"ask", "Go?", "--timeout", "5"}, "a number with its unit, such as 90s or 10m; see hookback ask --help"},
 		{[]string{"ask", "Go?", "--text", "--choice", "a"}, "not both"},
 		{[]string{"ask", "Go?", "--risk", "huge"}, "humanInTheLoop.risk must be one of"},
-		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "must be deny, allow or fail"},
+		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "--on-unreachable maybe: it must be deny, allow or fail"},
 		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is no hub address"},
 		{[]string{"send", "x"}, "send takes flags only"},
 		{[]string{"send"}, "the event on stdin is not valid"},
-		{[]string{"send", "--type", "x", "--payload", "[]"}, "payload"},
-		{[]string{"send", "--type", "x", "--payload", "{]"}, "can't be written as JSON"},
+		{[]string{"send", "--type", "x", "--payload", "[]"}, "--payload must be a JSON object"},
+		{[]string{"send", "--type", "x", "--payload", "{]"}, "--payload must be a JSON object"},
 	} {
 		got := b.run(b.ctx, "", test.args...)
 		require.Equal(t, 2, got.status, test.args)

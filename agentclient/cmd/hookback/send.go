@@ -57,6 +57,9 @@ func (s *sending) event(stdin io.Reader) (schema.Event, error) {
 		}
 	}
 	if s.payload != "" {
+		if err := json.Unmarshal([]byte(s.payload), &map[string]json.RawMessage{}); err != nil {
+			return e, errors.New(`--payload must be a JSON object, such as '{"command": "ls"}'`)
+		}
 		e.Payload = json.RawMessage(s.payload)
 	}
 	for _, f := range []struct {

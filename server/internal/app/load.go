@@ -44,7 +44,7 @@ var knobs = []knob{
 			c.RetentionQuestions, err = forever(parseDuration(s))
 			return err
 		}},
-	{"redact", "", "true", "replace tokens and passwords in events before they are stored",
+	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false keeps them",
 		func(c *Config, s string) error {
 			redact, err := strconv.ParseBool(s)
 			c.KeepSecrets = !redact
