@@ -1,0 +1,26 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheREADMEListsEveryFlag, as -help does and in its order. When it fails, put
+// the table it wants into the README.
+func TestTheREADMEListsEveryFlag(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	table.WriteString("| Flag | Default | What it does |\n|---|---|---|\n")
+	for _, k := range knobs {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.TrimSpace("-"+k.name+" "+k.value), k.initially, k.usage)
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	require.NoError(t, err)
+	if !strings.Contains(string(readme), table.String()) {
+		t.Fatalf("the table of flags in README.md is not that of -help; it should be:\n\n%s", table.String())
+	}
+}
