@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -15,27 +17,62 @@ const (
 	lingerBytes = 256 << 20
 )
 
+// acceptPause is how long the hub waits before it tries again to take a connection
+// that the system had no room for.
+const acceptPause = 100 * time.Millisecond
+
 // listener gives the server connections of type *conn.
 type listener struct {
 	net.Listener
 	conns *conns
-	once  sync.Once // closes it
+	log   *slog.Logger
+	once  sync.Once     // closes it
+	gone  chan struct{} // closed by Close
+}
+
+func (s *Server) listener(ln net.Listener) *listener {
+	return &listener{Listener: ln, conns: &s.conns, log: s.Log, gone: make(chan struct{})}
 }
 
 // Close is idempotent.
 func (l *listener) Close() (err error) {
-	l.once.Do(func() { err = l.Listener.Close() })
+	l.once.Do(func() {
+		close(l.gone)
+		err = l.Listener.Close()
+	})
 	return err
 }
 
+// Accept waits while the process may open no more files, or the system has no room
+// for sockets: the HTTP server would take that for the end of the listener, and the
+// hub would stop because too many connections are open.
 func (l *listener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for told := false; ; told = true {
+		nc, err := l.Listener.Accept()
+		if err == nil {
+			c := &conn{Conn: nc, conns: l.conns}
+			l.conns.add(c)
+			return c, nil
+		}
+		if !passing(err) {
+			return nil, err
+		}
+		if !told {
+			l.log.Warn("a connection could not be taken; new ones wait until others are closed", "err", err, "open", l.conns.count())
+		}
+		select {
+		case <-time.After(acceptPause):
+		case <-l.gone:
+			return nil, net.ErrClosed
+		}
 	}
-	c := &conn{Conn: nc, conns: l.conns}
-	l.conns.add(c)
-	return c, nil
+}
+
+// passing reports whether another try may work, in the words of package net: it
+// means EMFILE, ENFILE, ECONNABORTED and the like.
+func passing(err error) bool {
+	var temporary interface{ Temporary() bool }
+	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
 // conn is a connection that knows more than the HTTP server tells its handlers:

@@ -134,7 +134,7 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 
 // Serve answers connections of ln until Shutdown, which closes it.
 func (s *Server) Serve(ln net.Listener) error {
-	own := &listener{Listener: ln, conns: &s.conns}
+	own := s.listener(ln)
 	// fasthttp forgets a Shutdown that came before Serve.
 	context.AfterFunc(s.stopping, func() { _ = own.Close() })
 	return s.app.Listener(own)

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crowded is a listener of a process that has no file to spare for a while.
+type crowded struct {
+	net.Listener
+	refusals atomic.Int32 // that are left
+	err      error
+}
+
+func (l *crowded) Accept() (net.Conn, error) {
+	if l.refusals.Add(-1) >= 0 {
+		return nil, l.err
+	}
+	return l.Listener.Accept()
+}
+
+func crowd(t *testing.T, refusals int32, errno syscall.Errno) *crowded {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &crowded{Listener: ln, err: &net.OpError{Op: "accept", Net: "tcp", Addr: ln.Addr(), Err: os.NewSyscallError("accept4", errno)}}
+	l.refusals.Store(refusals)
+	return l
+}
+
+// TestTooManyOpenFilesEndNothing: the HTTP server takes EMFILE for the end of its
+// listener, and a hub whose listener ends stops.
+func TestTooManyOpenFilesEndNothing(t *testing.T) {
+	t.Parallel()
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		r := setup(t)
+		ln := crowd(t, 2, errno)
+		served := make(chan error, 1)
+		go func() { served <- r.Serve(ln) }()
+
+		resp, err := r.client.Get("http://" + ln.Addr().String() + "/healthz")
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		require.Contains(t, r.log.String(), "could not be taken")
+
+		r.client.CloseIdleConnections()
+		r.shutdown()
+		require.NoError(t, <-served)
+	}
+}
+
+func TestAHubWithoutFilesStops(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	served := make(chan error, 1)
+	ln := crowd(t, 1<<30, syscall.EMFILE)
+	go func() { served <- r.Serve(ln) }()
+	require.Eventually(t, func() bool { return ln.refusals.Load() < 1<<30 }, 10*time.Second, time.Millisecond)
+	r.shutdown()
+	require.NoError(t, <-served)
+}
