@@ -17,6 +17,14 @@ const MaxDepth = 200
 // MaxExtra is how many unknown members one object may have.
 const MaxExtra = 256
 
+// maxMembers is how many members an object may have at all, and maxElements how
+// many elements a list: more than any message's own limits. They are counted before
+// anything is decoded, which takes many times the memory of the text.
+const (
+	maxMembers  = 4 * MaxExtra
+	maxElements = MaxExtra
+)
+
 // members maps the wire names of a struct's fields to their canonical name.
 type members map[string]string
 
@@ -70,6 +78,9 @@ func decodeObject(b []byte, into any, snake bool) error {
 	depth, commas := shape(b)
 	if depth > MaxDepth {
 		return invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
+	}
+	if commas >= maxMembers {
+		return invalid("", "has too many members")
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -170,6 +181,9 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		if !ok {
 			continue
 		}
+		if _, commas := shape(value); commas >= maxElements && isList(v.Field(i).Type()) {
+			return invalid(name, "has too many elements")
+		}
 		err := json.Unmarshal(value, v.Field(i).Addr().Interface())
 		if err == nil {
 			continue
@@ -181,6 +195,12 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		return fieldError(name, err)
 	}
 	return nil
+}
+
+// isList reports whether a field of type t is decoded one by one; raw JSON, which is
+// a slice too, is not.
+func isList(t reflect.Type) bool {
+	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
 }
 
 // fieldError turns an error of encoding/json into one that names the member.

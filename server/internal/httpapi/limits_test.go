@@ -184,6 +184,10 @@ func TestHostileBodiesCostNoMemory(t *testing.T) {
 		keys.WriteString(`,"k` + strconv.Itoa(i) + `":1`)
 	}
 	keys.WriteString("}")
+	question := func(members string) string {
+		return event(1, `"humanInTheLoop":{"question":"May I?","type":"permission",`+members+`}`)
+	}
+	objects := "[" + strings.Repeat("{},", 2_000_000) + "{}]"
 	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
 	for name, c := range map[string]struct {
 		path, body string
@@ -197,6 +201,11 @@ func TestHostileBodiesCostNoMemory(t *testing.T) {
 		"deep array":           {respond, strings.Repeat("[", 1_000_000), nil},
 		"many members":         {respond, keys.String(), nil},
 		"many members, event":  {"/events", keys.String(), nil},
+		"members, question":    {"/events", question(keys.String()[1 : keys.Len()-1]), nil},
+		"members, context":     {"/events", question(`"context":` + keys.String()), nil},
+		"questions":            {"/events", question(`"questions":` + objects), nil},
+		"suggestions":          {"/events", question(`"suggestions":` + objects), nil},
+		"answers":              {respond, `{"answers":` + keys.String() + `}`, nil},
 		"invalid utf-8":        {"/events", strings.Replace(event(1), "demo", "d\xff", 1), nil},
 		"invalid utf-8 answer": {respond, "{\"permission\":true,\"reason\":\"\xff\"}", nil},
 		"a nul":                {"/events", strings.Replace(event(1), "demo", "d\x00", 1), nil},
