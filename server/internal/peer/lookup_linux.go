@@ -65,7 +65,7 @@ func (f *finder) find(s socket) (*Process, bool) {
 	if !ok {
 		return nil, false
 	}
-	p, ok := describe(pid)
+	p, ok := describe(eldest(pid, want))
 	if ok {
 		f.remember(s, p)
 	}
@@ -83,6 +83,19 @@ func (f *finder) remember(s socket, p *Process) {
 	f.recent = slices.DeleteFunc(f.recent, func(l Link) bool { return l.PID == link.PID })
 	f.recent = slices.Insert(f.recent, 0, link)
 	f.recent = f.recent[:min(len(f.recent), recentProcesses)]
+}
+
+// eldest is the process that opened the socket, as far as it still has it: children
+// have the sockets of their parents, if only until they run another program.
+func eldest(pid int, want string) int {
+	for range maxAncestors {
+		st, ok := readStat(pid)
+		if !ok || !has(st.parent, want) {
+			break
+		}
+		pid = st.parent
+	}
+	return pid
 }
 
 // search goes through the processes of the socket's user, the newest ids first.

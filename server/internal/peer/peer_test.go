@@ -128,6 +128,25 @@ func TestDescends(t *testing.T) {
 	require.False(t, Descends(grandchild, &stored), "the machine was started anew")
 }
 
+// TestAnInheritedSocketIsTheParents: a child has its parent's sockets, for a moment
+// or for good, and a newer id than the parent.
+func TestAnInheritedSocketIsTheParents(t *testing.T) {
+	t.Parallel()
+	conn, client := pair(t)
+	file, err := client.(*net.TCPConn).File()
+	require.NoError(t, err)
+	cmd := exec.Command("cat")
+	cmd.ExtraFiles = []*os.File{file}
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait(); _ = file.Close() })
+
+	p, ok := Lookup(ends(conn))
+	require.True(t, ok)
+	require.Equal(t, os.Getpid(), p.PID)
+}
+
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	at := netip.MustParseAddrPort
