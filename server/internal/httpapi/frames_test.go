@@ -111,6 +111,8 @@ func TestPeersThatBreakTheRules(t *testing.T) {
 		"far too long":         {append([]byte("\x81\xff"), bytes.Repeat([]byte{0xff}, 12)...), "\x88\x02\x03\xf1"},
 		"too long in pieces": {append(append(masked(0x01, make([]byte, 40<<10)), masked(0x00, make([]byte, 20<<10))...),
 			masked(0x00, make([]byte, 10<<10))...), "\x88\x02\x03\xf1"},
+		"too long in pieces, with a ping": {append(append(masked(0x01, make([]byte, 40<<10)), masked(0x89, nil)...),
+			masked(0x00, make([]byte, 40<<10))...), "\x88\x02\x03\xf1"},
 		"just right, then a ping": {append(masked(0x81, make([]byte, readLimit)), masked(0x89, nil)...), "\x8a\x00"},
 	} {
 		conn, err := net.Dial("tcp", r.addr)

@@ -128,6 +128,7 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 			next(ctx)
 			return
 		}
+		setHeaders(ctx)
 		writeProblem(ctx, schema.ProblemOf(schema.ErrMethod))
 	}
 }

@@ -155,7 +155,7 @@ func (st *stream) listen(r *bufio.Reader) {
 			st.queue(append(appendHeader(nil, opClose, len(in.control)), in.control...))
 			return
 		}
-		if in.op != opContinuation {
+		if in.op == opText || in.op == opBinary { // control frames may come between a message's
 			message = 0
 		}
 		if message += in.size; message > readLimit {
