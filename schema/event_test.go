@@ -198,6 +198,17 @@ func TestRedactedQuestionHasNoSecrets(t *testing.T) {
 	require.Equal(t, "key", q.ListenerKey, "the question itself keeps them")
 }
 
+func TestAMisspelledSecretIsRedacted(t *testing.T) {
+	t.Parallel()
+	var q schema.HumanInTheLoop
+	require.NoError(t, json.Unmarshal([]byte(`{"question":"?","type":"permission","ResponseWebSocketURL":"ws://localhost/secret",
+		"RESPONSE-websocket_url":"ws://localhost/secret","Listener_Key":"key","listenerPort":1}`), &q))
+	shown, err := json.Marshal(q.Redacted())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"question":"?","type":"permission","listenerPort":1}`, string(shown))
+	require.Len(t, q.Extra, 4, "the question itself keeps them")
+}
+
 func TestListenerProof(t *testing.T) {
 	t.Parallel()
 	// From openssl: printf challenge | openssl dgst -sha256 -hmac key -binary | base64, in the URL's alphabet.

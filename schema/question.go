@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"time"
 )
 
@@ -191,9 +193,19 @@ func (q *HumanInTheLoop) TimeoutDuration() time.Duration {
 	return time.Duration(*q.Timeout * float64(time.Second))
 }
 
-// Redacted is the question without its secrets, as lists and streams show it.
+// Redacted is the question without its secrets, as lists and streams show it. A
+// secret whose name the agent misspelled is one too.
 func (q HumanInTheLoop) Redacted() HumanInTheLoop {
 	q.ResponseWebSocketURL, q.ListenerKey = "", ""
+	q.Extra = maps.Clone(q.Extra)
+	maps.DeleteFunc(q.Extra, func(name string, _ json.RawMessage) bool {
+		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+		case "responsewebsocketurl", "listenerkey", "requestsecret":
+			return true
+		default:
+			return false
+		}
+	})
 	return q
 }
 
