@@ -97,7 +97,7 @@ func TestAskGivesTheAnswerOfEveryKind(t *testing.T) {
 			b := setup(t, &config{})
 			got := b.ask(b.ctx, test.ask)
 			q := b.question(t, 1)
-			ack, err := q.Push(b.ctx, test.answer)
+			ack, err := q.Dial(b.ctx, q.Frame(test.answer)) // Push would race with a pull
 			require.NoError(t, err)
 			require.Equal(t, schema.Ack{Type: schema.AckType, AnswerID: "answer-1", Result: schema.AckAccepted}, ack)
 			end := b.end(t, got)

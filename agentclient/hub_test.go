@@ -29,7 +29,8 @@ func setupReal(t testing.TB) *real {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	r.ctx = ctx
-	r.client = agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
+	// The hub's disk may be slower than an agent that is interrupted has patience.
+	r.client = agentclient.NewPaced(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pace{Withdraw: 20 * time.Second})
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
 }

@@ -27,7 +27,7 @@ func (b *bundle) waiting(t *testing.T) (*fakehub.Question, <-chan result) {
 // now is taken.
 func (b *bundle) stillWaiting(t *testing.T, q *fakehub.Question, got <-chan result) {
 	t.Helper()
-	ack, err := q.Push(b.ctx, no())
+	ack, err := q.Dial(b.ctx, q.Frame(no())) // Push would race with a pull
 	require.NoError(t, err)
 	require.Equal(t, schema.AckAccepted, ack.Result)
 	end := b.end(t, got)
@@ -263,7 +263,7 @@ func TestCloseLetsTheAcknowledgementOut(t *testing.T) {
 		q, got := b.waiting(t)
 		acks := make(chan schema.Ack, 1)
 		go func() {
-			ack, err := q.Push(b.ctx, yes())
+			ack, err := q.Dial(b.ctx, q.Frame(yes())) // Push would race with a pull
 			if err != nil {
 				t.Error(err)
 			}
@@ -323,7 +323,8 @@ func TestAMalformedAnswerIsAnErrorWhereTheCallerWantsErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnUnreachable: agentclient.Fail})
-	ack, err := b.question(t, 1).Push(b.ctx, schema.Answer{Response: ptr("yes")})
+	q := b.question(t, 1)
+	ack, err := q.Dial(b.ctx, q.Frame(schema.Answer{Response: ptr("yes")})) // Push would race with a pull
 	require.NoError(t, err)
 	require.Equal(t, schema.AckMismatch, ack.Result, "the hub must not show this as taken")
 	end := b.end(t, got)
