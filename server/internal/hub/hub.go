@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -52,6 +53,9 @@ type Hub struct {
 	stepping sync.Mutex
 	checked  time.Time // when the clock was right; guarded by stepping
 	elapsed  func(from, to time.Time) time.Duration
+
+	opening sync.Mutex               // held while a first message is made
+	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
 
 	mu      sync.Mutex
 	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes

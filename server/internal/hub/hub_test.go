@@ -501,6 +501,25 @@ func TestInitialHoldsEveryPendingQuestion(t *testing.T) {
 	require.Equal(t, schema.EventID(seq), events[len(events)-1].ID)
 }
 
+// TestPagesShareTheirFirstMessage: twenty pages that open and never read must not
+// cost twenty first messages.
+func TestPagesShareTheirFirstMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(plain)
+	_, first, err := b.Initial(t.Context())
+	require.NoError(t, err)
+	_, second, err := b.Initial(t.Context())
+	require.NoError(t, err)
+	require.Same(t, &first[0], &second[0])
+
+	b.post(plain)
+	seq, third, err := b.Initial(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(2), seq)
+	require.NotEqual(t, string(first), string(third))
+}
+
 func TestListsHaveABudget(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

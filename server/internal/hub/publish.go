@@ -12,6 +12,7 @@ import (
 // writer, before the posters are told: so the feed's order is the commits'.
 func (h *Hub) publish(rows []store.Row) {
 	h.noteRows(rows)
+	h.initial.Store(nil) // it is of the past now
 	h.Feed.Publish(h.frames(rows)...)
 }
 

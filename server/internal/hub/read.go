@@ -60,16 +60,39 @@ func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 
 // Initial is the data of a version 1 stream's first message: the newest events
 // and every pending question, oldest first. The stream goes on behind seq.
+//
+// Pages that open while nothing happens share the same bytes, and one message is
+// made at a time: making it takes several times the memory that it has.
 func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
-	// The head first: what is stored in between comes as a frame, not twice.
-	seq = h.Store.Head()
-	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if s := h.initial.Load(); s != nil && s.seq == h.Store.Head() {
+		return s.seq, s.data, nil
+	}
+	s, err := h.snapshot(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
+	h.initial.Store(s)
+	return s.seq, s.data, nil
+}
+
+// snapshot is what a version 1 page starts from.
+type snapshot struct {
+	seq  int64
+	data []byte
+}
+
+func (h *Hub) snapshot(ctx context.Context) (*snapshot, error) {
+	// The head first: what is stored in between comes as a frame, not twice.
+	seq := h.Store.Head()
+	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
+	if err != nil {
+		return nil, err
+	}
 	pending, err := h.Store.Pending(ctx)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	keep := map[schema.EventID]bool{}
 	for _, e := range pending {
@@ -82,7 +105,7 @@ func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
 	events = append(events, pending...)
 	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
 	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
-	return seq, list(events, keep, true), nil
+	return &snapshot{seq: seq, data: list(events, keep, true)}, nil
 }
 
 // list encodes events within pageBudget. Beyond it plain events are left out, from
