@@ -5,36 +5,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/server/hubtest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-	)
-}
-
-type output struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
+	var ignored []goleak.Option
+	for _, name := range hubtest.Goroutines() {
+		ignored = append(ignored, goleak.IgnoreAnyFunction(name))
+	}
+	goleak.VerifyTestMain(m, ignored...)
 }
 
 func TestCommands(t *testing.T) {
@@ -54,7 +39,7 @@ func TestCommands(t *testing.T) {
 		{[]string{"-db", db, "backup", filepath.Join(dir, "copy.db")}, 1, "", "was not backed up"},
 		{[]string{"-retention", "x"}, 1, "", "-retention"},
 	} {
-		var out, errOut output
+		var out, errOut hubtest.Output
 		code := run(t.Context(), c.args, none, &out, &errOut)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errOut.String())
 		require.Contains(t, out.String(), c.out)
@@ -71,7 +56,7 @@ func TestRunUntilASignal(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hub.db")
 	ctx, signal := context.WithCancel(t.Context())
-	var out, errOut output
+	var out, errOut hubtest.Output
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, []string{"-addr", "127.0.0.1:0"}, func(name string) string {
@@ -80,7 +65,7 @@ func TestRunUntilASignal(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://127.0.0.1:") }, 10*time.Second, time.Millisecond)
 	require.Contains(t, out.String(), db)
-	var second output
+	var second hubtest.Output
 	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, func(string) string { return "" }, &out, &second))
 	require.Contains(t, second.String(), "another hub has this database open")
 	copied := filepath.Join(t.TempDir(), "copy.db")

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,30 +80,12 @@ func answerTo(q *schema.HumanInTheLoop) schema.Response {
 	}
 }
 
-// screen collects what the demo prints.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 func TestDemoShowsEverything(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	out, code := &screen{}, make(chan int, 1)
+	out, code := &hubtest.Output{}, make(chan int, 1)
 	go func() {
 		code <- run(ctx, []string{"-speed", "20", "-duration", "1m", "-hub", hub.URL() + "/"}, "", out)
 	}()
@@ -153,7 +134,7 @@ func TestAgentThatDiesIsShownAsGone(t *testing.T) {
 	hub := hubtest.Start(t)
 	p := &person{t: t, hub: hub.URL()}
 	defer p.client.CloseIdleConnections()
-	a := newAgent(&stage{hub: hub.URL(), speed: 1, out: &screen{}}, nightBuild)
+	a := newAgent(&stage{hub: hub.URL(), speed: 1, out: &hubtest.Output{}}, nightBuild)
 	defer a.client.Close()
 	require.NoError(t, dies(2*time.Second)(t.Context(), a))
 	require.Eventually(t, func() bool {
@@ -165,14 +146,14 @@ func TestAgentThatDiesIsShownAsGone(t *testing.T) {
 
 func TestDemoWithoutAHub(t *testing.T) {
 	t.Parallel()
-	out := &screen{}
+	out := &hubtest.Output{}
 	require.Equal(t, 1, run(t.Context(), []string{"-hub", "http://127.0.0.1:1"}, "", out))
 	require.Contains(t, out.String(), "go run ./server")
 }
 
 func TestDemoFlags(t *testing.T) {
 	t.Parallel()
-	out := &screen{}
+	out := &hubtest.Output{}
 	require.Equal(t, 2, run(t.Context(), []string{"-speed", "0"}, "", out))
 	require.Equal(t, 2, run(t.Context(), []string{"-nonsense"}, "", out))
 	require.Equal(t, 2, run(t.Context(), []string{"blah"}, "", out))
