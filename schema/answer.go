@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"time"
 )
 
 // State is the version 1 state of a question.
@@ -68,6 +69,33 @@ type Status struct {
 	Waiter            Waiter     `json:"waiter,omitempty"`
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
+
+	// Risk is the hub's estimate: the higher one of the agent's own and of what
+	// Findings say.
+	Risk Risk `json:"risk,omitempty"`
+	// Findings are what the hub's rules see in the tool call, the worst first.
+	Findings []Finding `json:"findings,omitempty"`
+	// Held is an answer that is given but can still be undone: the question is
+	// pending until Held.Until, and the agent hears nothing before.
+	Held *Held `json:"held,omitempty"`
+}
+
+// Finding is one thing in a tool call that a person should know before saying yes.
+type Finding struct {
+	Code string `json:"code"` // names the rule, such as recursive_delete
+	Risk Risk   `json:"risk"`
+	Text string `json:"text"` // one sentence in plain words
+	// At is a JSON pointer into the arguments of the tool call, and Excerpt the
+	// part of the text there that the finding is about, exactly as it stands.
+	At      string `json:"at,omitempty"`
+	Excerpt string `json:"excerpt,omitempty"`
+}
+
+// Held is an answer within its undo window.
+type Held struct {
+	Until   Millis     `json:"until"` // the hub's clock
+	Outcome Outcome    `json:"outcome"`
+	By      *Responder `json:"by,omitempty"`
 }
 
 // Settled reports whether the question has its end.
@@ -109,12 +137,21 @@ const (
 	Unknown   Waiter = "unknown"
 )
 
-// Execution is what became of an approved call.
+// Execution is what became of an approved call, as a later event of the same
+// session with the same tool_use_id tells it.
 type Execution struct {
-	State      string `json:"state"`
-	DurationMS int64  `json:"durationMs,omitempty"`
-	Error      string `json:"error,omitempty"`
+	State      string  `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
+	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event
+	Error      string  `json:"error,omitempty"`
+	EventID    EventID `json:"eventId,omitempty"` // the event that told
 }
+
+// The states of an Execution.
+const (
+	Succeeded   = "succeeded"
+	ToolFailed  = "failed"
+	Interrupted = "interrupted"
+)
 
 // DeliveryState is how far an answer got on its way to the agent.
 type DeliveryState string
@@ -154,6 +191,8 @@ type Delivery struct {
 	// with NextAttemptAt is still being tried; without it the hub gave up.
 	DeliveredAt   Millis `json:"deliveredAt,omitempty"`
 	NextAttemptAt Millis `json:"nextAttemptAt,omitempty"`
+	// HandledAt is set when a person took care of an undelivered answer.
+	HandledAt Millis `json:"handledAt,omitempty"`
 }
 
 // Response is the body of POST /events/:id/respond: exactly one of Permission,
@@ -172,6 +211,29 @@ type Response struct {
 	// Revision, when given, is the revision of the status the person was looking
 	// at. One that the hub never gave out is refused: it is another history's.
 	Revision int64 `json:"revision,omitempty"`
+	// HoldMS keeps the answer back this long, at most MaxHold, so that POST
+	// /events/:id/undo can take it back.
+	HoldMS int64 `json:"holdMs,omitempty"`
+}
+
+// MaxHold is the longest undo window.
+const MaxHold = 30 * time.Second
+
+// Approvals is the body of POST /events/approve: exactly the permissions that a
+// person saw in one list.
+type Approvals struct {
+	Requests []Seen `json:"requests"` // 1 to MaxApprovals
+	HoldMS   int64  `json:"holdMs,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// MaxApprovals is how many requests can be approved at once.
+const MaxApprovals = 100
+
+// Seen is a request as a person saw it.
+type Seen struct {
+	ID       EventID `json:"id"`
+	Revision int64   `json:"revision"`
 }
 
 // Answer is what the agent receives: one text frame on its own socket, or the

@@ -33,6 +33,14 @@ var messageTypes = map[string]reflect.Type{
 	"BatchResult":    reflect.TypeFor[schema.BatchResult](),
 	"Health":         reflect.TypeFor[schema.Health](),
 	"Problem":        reflect.TypeFor[schema.Problem](),
+	"Approvals":      reflect.TypeFor[schema.Approvals](),
+	"Looking":        reflect.TypeFor[schema.Looking](),
+	"Presence":       reflect.TypeFor[schema.Presence](),
+	"SearchResult":   reflect.TypeFor[schema.SearchResult](),
+	"Led":            reflect.TypeFor[schema.Led](),
+	"SessionPage":    reflect.TypeFor[schema.SessionPage](),
+	"SessionDetail":  reflect.TypeFor[schema.SessionDetail](),
+	"Overview":       reflect.TypeFor[schema.Overview](),
 }
 
 // frameTypes are what the data of a frame is.
@@ -42,6 +50,8 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.HelloFrame:  reflect.TypeFor[schema.Hello](),
 	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
+
+	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 }
 
 // golden is one file of testdata: version.Type.what.json. What stands beside it

@@ -5,14 +5,18 @@ import "encoding/json"
 // FrameType is the type of a message on /stream.
 type FrameType string
 
-// The messages of /stream. Initial is version 1's only; Hello, StatusFrame and
-// Resync are version 2's only.
+// The messages of /stream. Initial is version 1's only; Hello, StatusFrame,
+// Resync and PresenceFrame are version 2's only.
 const (
 	Initial     FrameType = "initial" // data: [Event], once, on connect
 	EventFrame  FrameType = "event"   // data: Event
 	HelloFrame  FrameType = "hello"   // data: Hello, once, on connect
 	StatusFrame FrameType = "status"  // data: StatusChange
 	Resync      FrameType = "resync"  // data: Hello; the page must load its snapshot anew
+
+	// PresenceFrame says who else is looking. It is no part of the log (no seq) and
+	// goes only to pages that sent a Looking themselves.
+	PresenceFrame FrameType = "presence" // data: Presence
 )
 
 // Frame is one message of /stream. A version 2 message may also be a JSON array
@@ -29,6 +33,32 @@ type Hello struct {
 	Seq        int64  `json:"seq"`   // the last number given out
 	ServerTime Millis `json:"serverTime"`
 	Version    string `json:"version"` // of the hub program
+	// Page names the dashboard that the hub serves, by its content. A page that
+	// sees another one than at its first hello is out of date.
+	Page string `json:"page,omitempty"`
+}
+
+// LookingType is the type of a Looking.
+const LookingType = "looking"
+
+// Looking is the one message that a version 2 page sends on its stream: which
+// request it shows. The hub forgets it when the socket closes.
+type Looking struct {
+	Type string  `json:"type" jsonschema:"enum=looking"`
+	ID   EventID `json:"id,omitempty"` // 0: none
+}
+
+// Presence is how many pages follow the hub, the receiver among them, and which
+// requests they show.
+type Presence struct {
+	Screens int      `json:"screens"`
+	Looking []Looked `json:"looking"`
+}
+
+// Looked is a request that pages show right now.
+type Looked struct {
+	ID      EventID `json:"id"`
+	Screens int     `json:"screens"`
 }
 
 // StatusChange tells a version 2 stream how a question's status is now.

@@ -2,7 +2,7 @@
 /* eslint-disable max-lines */
 
 // prettier-ignore
-import type { Ack, Answer, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Problem, Response, Status, StatusChange } from './schema'
+import type { Ack, Answer, Approvals, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, Looking, Overview, Presence, Problem, Response, SearchResult, SessionDetail, SessionPage, Status, StatusChange } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {
@@ -502,6 +502,22 @@ export const v2AnswerTruncated = {
 } satisfies Answer
 
 // prettier-ignore
+export const v2ApprovalsSeen = {
+  "requests": [
+    {
+      "id": 41,
+      "revision": 1
+    },
+    {
+      "id": 44,
+      "revision": 2
+    }
+  ],
+  "holdMs": 5000,
+  "reason": "Routine"
+} satisfies Approvals
+
+// prettier-ignore
 export const v2BatchResultsMixed = [
   {
     "event": {
@@ -735,6 +751,20 @@ export const v2FrameHello = {
 } satisfies Frame
 
 // prettier-ignore
+export const v2FramePresence = {
+  "type": "presence",
+  "data": {
+    "screens": 2,
+    "looking": [
+      {
+        "id": 41,
+        "screens": 2
+      }
+    ]
+  }
+} satisfies Frame
+
+// prettier-ignore
 export const v2FrameResync = {
   "type": "resync",
   "data": { "hubId": "0193c5f8-0000-7000-8000-000000000002", "seq": 3, "serverTime": 1734189234000, "version": "0.1.0" }
@@ -798,6 +828,132 @@ export const v2HelloData = {
   "serverTime": 1734189234000,
   "version": "0.1.0"
 } satisfies Hello
+
+// prettier-ignore
+export const v2HelloPage = {
+  "hubId": "019a9f5e-7c00-7000-8000-000000000000",
+  "seq": 812,
+  "serverTime": 1795262400000,
+  "version": "0.2.0",
+  "page": "b0c1d2e3f4a5b6c7"
+} satisfies Hello
+
+// prettier-ignore
+export const v2LedContext = {
+  "before": [
+    {
+      "id": 41,
+      "uid": "019a9f5e-7c00-7000-8000-000000000041",
+      "source_app": "api-refactor",
+      "session_id": "f3a91c07",
+      "hook_event_type": "PostToolUse",
+      "payload": {
+        "tool_name": "Bash"
+      },
+      "timestamp": 1795262400000,
+      "tool_name": "Bash",
+      "tool_use_id": "toolu_01"
+    }
+  ],
+  "earlier": {
+    "approved": 3,
+    "denied": 2,
+    "other": 1,
+    "last": {
+      "id": 12,
+      "uid": "019a9f5e-7c00-7000-8000-000000000041",
+      "source_app": "api-refactor",
+      "session_id": "f3a91c07",
+      "hook_event_type": "PostToolUse",
+      "payload": {
+        "tool_name": "Bash"
+      },
+      "timestamp": 1795262400000,
+      "tool_name": "Bash",
+      "tool_use_id": "toolu_01"
+    }
+  }
+} satisfies Led
+
+// prettier-ignore
+export const v2LookingRequest = {
+  "type": "looking",
+  "id": 41
+} satisfies Looking
+
+// prettier-ignore
+export const v2OverviewDays = {
+  "from": 1795219200000,
+  "to": 1795262900000,
+  "pending": 1,
+  "undelivered": 1,
+  "answered": 87,
+  "medianMs": 6200,
+  "p95Ms": 41000,
+  "days": [
+    {
+      "day": "2026-11-21",
+      "approved": 60,
+      "denied": 12,
+      "answered": 15,
+      "timeout": 3,
+      "cancelled": 2,
+      "other": 1
+    }
+  ],
+  "waits": [
+    {
+      "belowMs": 1000,
+      "count": 4
+    },
+    {
+      "belowMs": 10000,
+      "count": 60
+    }
+  ],
+  "agents": [
+    {
+      "source_app": "api-refactor",
+      "events": 8800,
+      "sessions": 4,
+      "tools": 310,
+      "failures": 21,
+      "asked": 40,
+      "pending": 1,
+      "waitedMs": 310000,
+      "lastAt": 1795262900000,
+      "ended": true,
+      "tokens": {
+        "input": 1200,
+        "output": 340,
+        "cacheRead": 56000,
+        "cacheWrite": 800
+      },
+      "costUsd": 4.2
+    }
+  ],
+  "tools": [
+    {
+      "tool": "Bash",
+      "calls": 20,
+      "failures": 2,
+      "totalMs": 18400,
+      "medianMs": 310,
+      "p95Ms": 4100
+    }
+  ]
+} satisfies Overview
+
+// prettier-ignore
+export const v2PresenceData = {
+  "screens": 2,
+  "looking": [
+    {
+      "id": 41,
+      "screens": 2
+    }
+  ]
+} satisfies Presence
 
 // prettier-ignore
 export const v2ProblemDecided = {
@@ -865,6 +1021,13 @@ export const v2ResponseEdited = {
 } satisfies Response
 
 // prettier-ignore
+export const v2ResponseHeld = {
+  "permission": true,
+  "revision": 3,
+  "holdMs": 5000
+} satisfies Response
+
+// prettier-ignore
 export const v2ResponseRemembered = {
   "permission": true,
   "remember": { "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "psql:*" }], "behavior": "allow" }
@@ -880,6 +1043,106 @@ export const v2ResponseSnakeCase = {
   "permission": true,
   "modifiedArguments": { "command": "ls" }
 } satisfies Response
+
+// prettier-ignore
+export const v2SearchResultPage = {
+  "events": [
+    {
+      "id": 41,
+      "uid": "019a9f5e-7c00-7000-8000-000000000041",
+      "source_app": "api-refactor",
+      "session_id": "f3a91c07",
+      "hook_event_type": "PostToolUse",
+      "payload": {
+        "tool_name": "Bash"
+      },
+      "timestamp": 1795262400000,
+      "tool_name": "Bash",
+      "tool_use_id": "toolu_01"
+    }
+  ],
+  "searchedTo": 7,
+  "complete": true
+} satisfies SearchResult
+
+// prettier-ignore
+export const v2SessionDetailTools = {
+  "session": {
+    "source_app": "api-refactor",
+    "session_id": "f3a91c07",
+    "parent_session_id": "a0",
+    "title": "Upgrade the hub to schema v4",
+    "cwd": "/home/mara/src/payments",
+    "branch": "main",
+    "model": "claude-opus-4-1",
+    "startedAt": 1795262400000,
+    "lastAt": 1795262900000,
+    "ended": true,
+    "firstId": 3,
+    "lastId": 90,
+    "events": 88,
+    "tools": 31,
+    "failures": 2,
+    "agents": 2,
+    "asked": 4,
+    "pending": 1,
+    "waitedMs": 31000,
+    "tokens": {
+      "input": 1200,
+      "output": 340,
+      "cacheRead": 56000,
+      "cacheWrite": 800
+    },
+    "costUsd": 0.42,
+    "transcript": 90
+  },
+  "tools": [
+    {
+      "tool": "Bash",
+      "calls": 20,
+      "failures": 2,
+      "totalMs": 18400,
+      "medianMs": 310,
+      "p95Ms": 4100
+    }
+  ]
+} satisfies SessionDetail
+
+// prettier-ignore
+export const v2SessionPagePage = {
+  "sessions": [
+    {
+      "source_app": "api-refactor",
+      "session_id": "f3a91c07",
+      "parent_session_id": "a0",
+      "title": "Upgrade the hub to schema v4",
+      "cwd": "/home/mara/src/payments",
+      "branch": "main",
+      "model": "claude-opus-4-1",
+      "startedAt": 1795262400000,
+      "lastAt": 1795262900000,
+      "ended": true,
+      "firstId": 3,
+      "lastId": 90,
+      "events": 88,
+      "tools": 31,
+      "failures": 2,
+      "agents": 2,
+      "asked": 4,
+      "pending": 1,
+      "waitedMs": 31000,
+      "tokens": {
+        "input": 1200,
+        "output": 340,
+        "cacheRead": 56000,
+        "cacheWrite": 800
+      },
+      "costUsd": 0.42,
+      "transcript": 90
+    }
+  ],
+  "next": "90"
+} satisfies SessionPage
 
 // prettier-ignore
 export const v2StatusAcknowledged = {
@@ -915,6 +1178,78 @@ export const v2StatusDeliveredByClose = {
   "revision": 4,
   "waiter": "unknown",
   "delivery": { "state": "delivered", "attempts": 1, "confirmed": "close", "deliveredAt": 1734189245012 }
+} satisfies Status
+
+// prettier-ignore
+export const v2StatusExecuted = {
+  "status": "responded",
+  "respondedAt": 1795262403000,
+  "outcome": "approve",
+  "source": "human",
+  "revision": 7,
+  "delivery": {
+    "state": "acked",
+    "attempts": 1,
+    "deliveredAt": 1795262403011
+  },
+  "execution": {
+    "state": "failed",
+    "durationMs": 840,
+    "error": "exit status 1",
+    "eventId": 52
+  }
+} satisfies Status
+
+// prettier-ignore
+export const v2StatusFound = {
+  "status": "pending",
+  "expiresAt": 1795262700000,
+  "revision": 1,
+  "waiter": "listening",
+  "risk": "high",
+  "findings": [
+    {
+      "code": "recursive_delete",
+      "risk": "high",
+      "text": "Deletes a whole folder with everything in it.",
+      "at": "/command",
+      "excerpt": "rm -rf ./releases"
+    },
+    {
+      "code": "outside_cwd",
+      "risk": "medium",
+      "text": "Reaches outside the working folder."
+    }
+  ]
+} satisfies Status
+
+// prettier-ignore
+export const v2StatusHandled = {
+  "status": "responded",
+  "respondedAt": 1795262403000,
+  "outcome": "approve",
+  "source": "human",
+  "revision": 9,
+  "delivery": {
+    "state": "unreachable",
+    "attempts": 12,
+    "lastError": "connection refused",
+    "handledAt": 1795262900000
+  }
+} satisfies Status
+
+// prettier-ignore
+export const v2StatusHeld = {
+  "status": "pending",
+  "revision": 4,
+  "held": {
+    "until": 1795262705000,
+    "outcome": "approve",
+    "by": {
+      "name": "local user",
+      "verified": false
+    }
+  }
 } satisfies Status
 
 // prettier-ignore

@@ -11,6 +11,26 @@ export interface Ack {
   result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
 }
 
+/** AgentStat is one application over the days of an Overview. */
+export interface AgentStat {
+  source_app: string
+  events: number
+  /** that were active within the days */
+  sessions: number
+  tools: number
+  failures: number
+  asked: number
+  /** now */
+  pending: number
+  /** blocked: time that its questions waited for a person */
+  waitedMs: number
+  lastAt: Millis
+  /** its latest session has ended */
+  ended: boolean
+  tokens?: Tokens
+  costUsd?: number
+}
+
 /**
  * Answer is what the agent receives: one text frame on its own socket, or the body of GET
  * /events/:id/response.
@@ -42,6 +62,14 @@ export interface Answer {
   attempt?: number
 }
 
+/** Approvals is the body of POST /events/approve: exactly the permissions that a person saw in one list. */
+export interface Approvals {
+  /** 1 to MaxApprovals */
+  requests: Seen[]
+  holdMs?: number
+  reason?: string
+}
+
 /** BatchResult is the result for one event of POST /events/batch: the saved event or why it was not saved. */
 export interface BatchResult {
   event?: Event
@@ -67,6 +95,20 @@ export interface Context {
   links?: string[]
 }
 
+/** DayCount is how the questions ended that ended on one day. */
+export interface DayCount {
+  /** 2026-11-21 */
+  day: string
+  approved: number
+  denied: number
+  /** texts and choices */
+  answered: number
+  timeout: number
+  /** and withdrawn */
+  cancelled: number
+  other: number
+}
+
 /** Delivery is how an answer got to the agent. */
 export interface Delivery {
   state: DeliveryState
@@ -80,6 +122,8 @@ export interface Delivery {
    */
   deliveredAt?: Millis
   nextAttemptAt?: Millis
+  /** handledAt is set when a person took care of an undelivered answer. */
+  handledAt?: Millis
 }
 
 /** DeliveryState is how far an answer got on its way to the agent. */
@@ -95,6 +139,18 @@ export type DeliveryState =
   | 'unreachable'
   | 'too_late'
   | 'blocked'
+
+/**
+ * Earlier counts how questions about the same call (same application, same tool, same arguments) ended
+ * before, and names the newest of them.
+ */
+export interface Earlier {
+  approved: number
+  denied: number
+  /** timed out, cancelled */
+  other: number
+  last?: Event
+}
 
 /** EndedBy says what ended a question. */
 export type EndedBy =
@@ -167,11 +223,17 @@ export interface Event {
  */
 export type EventID = number
 
-/** Execution is what became of an approved call. */
+/**
+ * Execution is what became of an approved call, as a later event of the same session with the same
+ * tool_use_id tells it.
+ */
 export interface Execution {
-  state: string
+  state: 'succeeded' | 'failed' | 'interrupted'
+  /** from the approval to that event */
   durationMs?: number
   error?: string
+  /** the event that told */
+  eventId?: EventID
 }
 
 /** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
@@ -183,6 +245,21 @@ export interface FilterOptions {
   tool_names: string[]
 }
 
+/** Finding is one thing in a tool call that a person should know before saying yes. */
+export interface Finding {
+  /** names the rule, such as recursive_delete */
+  code: string
+  risk: Risk
+  /** one sentence in plain words */
+  text: string
+  /**
+   * At is a JSON pointer into the arguments of the tool call, and Excerpt the part of the text there that
+   * the finding is about, exactly as it stands.
+   */
+  at?: string
+  excerpt?: string
+}
+
 /** Frame is one message of /stream. A version 2 message may also be a JSON array of frames. */
 export type Frame =
   | { type: 'initial'; data: Event[]; seq?: number }
@@ -190,9 +267,10 @@ export type Frame =
   | { type: 'hello'; data: Hello; seq?: number }
   | { type: 'status'; data: StatusChange; seq?: number }
   | { type: 'resync'; data: Hello; seq?: number }
+  | { type: 'presence'; data: Presence; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
-export type FrameType = 'initial' | 'event' | 'hello' | 'status' | 'resync'
+export type FrameType = 'initial' | 'event' | 'hello' | 'status' | 'resync' | 'presence'
 
 /** Health is the body of GET /healthz and GET /readyz. */
 export interface Health {
@@ -200,6 +278,14 @@ export interface Health {
   status: string
   detail?: string
   version: string
+}
+
+/** Held is an answer within its undo window. */
+export interface Held {
+  /** the hub's clock */
+  until: Millis
+  outcome: Outcome
+  by?: Responder
 }
 
 /** Hello opens a version 2 stream. */
@@ -211,6 +297,11 @@ export interface Hello {
   serverTime: Millis
   /** of the hub program */
   version: string
+  /**
+   * Page names the dashboard that the hub serves, by its content. A page that sees another one than at its
+   * first hello is out of date.
+   */
+  page?: string
 }
 
 /**
@@ -261,6 +352,29 @@ export interface HumanInTheLoop {
 /** Kind says what sort of answer a question wants. */
 export type Kind = 'permission' | 'question' | 'choice'
 
+/** Led is what led to a question, from GET /events/:id/context. */
+export interface Led {
+  /** the session's last events before it, oldest first, at most 8 */
+  before: Event[]
+  earlier: Earlier
+}
+
+/** Looked is a request that pages show right now. */
+export interface Looked {
+  id: EventID
+  screens: number
+}
+
+/**
+ * Looking is the one message that a version 2 page sends on its stream: which request it shows. The hub
+ * forgets it when the socket closes.
+ */
+export interface Looking {
+  type: 'looking'
+  /** 0: none */
+  id?: EventID
+}
+
 /** Millis is a point in time on the wire: Unix time in milliseconds. A fraction sent by a client is cut off. */
 export type Millis = number
 
@@ -272,6 +386,35 @@ export interface Option {
 
 /** Outcome says how a question ended. A choice ends with the chosen label. */
 export type Outcome = string
+
+/** Overview is GET /api/overview: how people and agents did over some days. */
+export interface Overview {
+  from: Millis
+  to: Millis
+  /** now */
+  pending: number
+  /** now */
+  undelivered: number
+  /** by a person, within the days */
+  answered: number
+  /** of the time to answer, within 5 % */
+  medianMs: number
+  p95Ms: number
+  /** one for each day, in the time zone asked for */
+  days: DayCount[]
+  /** of the time to answer, shortest first */
+  waits: WaitBin[]
+  /** by name */
+  agents: AgentStat[]
+  /** the most used first, at most 50 */
+  tools: ToolStat[]
+}
+
+/** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
+export interface Presence {
+  screens: number
+  looking: Looked[]
+}
 
 /** Problem is the body of every error response: RFC 9457, media type application/problem+json. */
 export interface Problem {
@@ -349,10 +492,83 @@ export interface Response {
    * gave out is refused: it is another history's.
    */
   revision?: number
+  /**
+   * holdMs keeps the answer back this long, at most MaxHold, so that POST /events/:id/undo can take it
+   * back.
+   */
+  holdMs?: number
 }
 
 /** Risk is the agent's own estimate of what can go wrong. */
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
+
+/**
+ * SearchResult is one page of GET /events/search: the matching events, oldest first. A search looks at a
+ * bounded stretch of the log at a time. When Complete is false, ask again with before=searchedTo
+ * (after=searchedTo when searching upwards), even when Events is empty.
+ */
+export interface SearchResult {
+  events: Event[]
+  searchedTo: EventID
+  /** nothing more matches in that direction */
+  complete: boolean
+}
+
+/** Seen is a request as a person saw it. */
+export interface Seen {
+  id: EventID
+  revision: number
+}
+
+/** Session sums up the events with the same source_app and session_id. Times are the hub's clock. */
+export interface Session {
+  source_app: string
+  session_id: string
+  parent_session_id?: string
+  /** the first prompt, shortened */
+  title?: string
+  cwd?: string
+  branch?: string
+  /** the latest */
+  model?: string
+  startedAt: Millis
+  lastAt: Millis
+  /** a SessionEnd, and nothing after it */
+  ended: boolean
+  firstId: EventID
+  lastId: EventID
+  events: number
+  /** calls that came to an end */
+  tools: number
+  /** of tools and of the agent itself */
+  failures: number
+  /** subagents */
+  agents: number
+  asked: number
+  pending: number
+  /** time that settled questions waited for a person */
+  waitedMs: number
+  /** where events or transcripts carry them */
+  tokens?: Tokens
+  /** as the agent reported it, never estimated */
+  costUsd?: number
+  /** the newest event with a chat */
+  transcript?: EventID
+}
+
+/** SessionDetail is GET /api/session: a session and the tools it used. */
+export interface SessionDetail {
+  session: Session
+  /** the most used first */
+  tools: ToolStat[]
+}
+
+/** SessionPage is a page of GET /api/sessions, the latest active first. */
+export interface SessionPage {
+  sessions: Session[]
+  /** cursor of the page behind this one */
+  next?: string
+}
 
 /** State is the version 1 state of a question. */
 export type State = 'pending' | 'responded' | 'timeout' | 'error'
@@ -380,12 +596,29 @@ export interface Status {
   waiter?: Waiter
   delivery?: Delivery
   execution?: Execution
+  /** Risk is the hub's estimate: the higher one of the agent's own and of what Findings say. */
+  risk?: Risk
+  /** Findings are what the hub's rules see in the tool call, the worst first. */
+  findings?: Finding[]
+  /**
+   * Held is an answer that is given but can still be undone: the question is pending until Held.Until, and
+   * the agent hears nothing before.
+   */
+  held?: Held
 }
 
 /** StatusChange tells a version 2 stream how a question's status is now. */
 export interface StatusChange {
   id: EventID
   humanInTheLoopStatus: Status
+}
+
+/** Tokens counts what a model read and wrote. */
+export interface Tokens {
+  input: number
+  output: number
+  cacheRead?: number
+  cacheWrite?: number
 }
 
 /** ToolCall is what will run when a person says yes. */
@@ -397,12 +630,31 @@ export interface ToolCall {
   editable?: boolean
 }
 
+/**
+ * ToolStat is how often a tool was used and how long it took. Durations are between PreToolUse and
+ * PostToolUse without the time a person was waited for; percentiles are within 5 %.
+ */
+export interface ToolStat {
+  tool: string
+  calls: number
+  failures: number
+  totalMs: number
+  medianMs: number
+  p95Ms: number
+}
+
 /** Vote is one person's vote on a question that needs several. */
 export interface Vote {
   user: string
   choice: string
   comment?: string
   at: Millis
+}
+
+/** WaitBin counts the answers that took less than belowMs and at least the bin before it. */
+export interface WaitBin {
+  belowMs: number
+  count: number
 }
 
 /** Waiter says whether the agent still waits. */

@@ -26,6 +26,8 @@ var messages = []any{
 	schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
+	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
+	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -35,12 +37,15 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.HelloFrame:  reflect.TypeFor[schema.Hello](),
 	schema.StatusFrame: reflect.TypeFor[schema.StatusChange](),
 	schema.Resync:      reflect.TypeFor[schema.Hello](),
+
+	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 }
 
 // fromClients are the types that clients send. They may say null for what they
 // leave out.
 var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
+	"Approvals", "Seen", "Looking",
 }
 
 // bothSpellings are the types whose members may be snake_case too.
@@ -170,7 +175,7 @@ func inspect(dir string, visit func(ast.Node)) error {
 // frame makes the frame's data depend on its type.
 func frame(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync} {
+	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))
