@@ -35,6 +35,7 @@ export default defineConfig({
   server: {
     host: '127.0.0.1',
     proxy: {
+      '/api': toHub,
       '/events': toHub,
       '/healthz': toHub,
       '/stream': { ...toHub, ws: true, bypass: wantsPage },

@@ -1,20 +1,64 @@
 /** Where the page is. All of it stands in the URL, so that a link leads back to it. */
-export type Place = { screen: 'inbox'; id?: number } | { screen: 'stream' } | { screen: 'nowhere' }
+export type Place =
+  | { screen: 'inbox'; id?: number }
+  | { screen: 'review'; id: number }
+  | { screen: 'session'; app: string; session: string }
+  | { screen: 'stream' | 'sessions' | 'overview' | 'setup' | 'settings' | 'nowhere' }
+
+export type Screen = Place['screen']
+
+const plain: Record<string, Place> = {
+  '/': { screen: 'inbox' },
+  '/inbox': { screen: 'inbox' },
+  '/stream': { screen: 'stream' },
+  '/sessions': { screen: 'sessions' },
+  '/overview': { screen: 'overview' },
+  '/setup': { screen: 'setup' },
+  '/settings': { screen: 'settings' },
+}
 
 export function placeOf(path: string): Place {
-  const request = /^\/inbox\/(\d{1,15})\/?$/.exec(path)
-  if (request) return { screen: 'inbox', id: Number(request[1]) }
-  if (path === '/' || path === '/inbox' || path === '/inbox/') return { screen: 'inbox' }
-  if (path === '/stream' || path === '/stream/') return { screen: 'stream' }
+  const place = plain[path.replace(/([^/])\/$/, '$1')]
+  if (place) return place
+  const request = /^\/(inbox|r)\/(\d{1,15})\/?$/.exec(path)
+  if (request) return { screen: request[1] === 'r' ? 'review' : 'inbox', id: Number(request[2]) }
+  const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(unpack)
+  if (app !== undefined && session !== undefined) return { screen: 'session', app, session }
   return { screen: 'nowhere' }
+}
+
+/** The address of a session; at: the id of the event to show in it. */
+export function sessionPath(app: string, session: string, at?: number): string {
+  return `/sessions/${pack(app)}/${pack(session)}${at === undefined ? '' : '#' + at}`
+}
+
+// Browsers take "." and ".." out of a path even where they are percent-encoded:
+// names that are nothing but dots get a tilde in front.
+const pack = (name: string): string => encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
+
+function unpack(part: string): string | undefined {
+  try {
+    const name = decodeURIComponent(part)
+    return /^~+\.{1,2}$/.test(name) ? name.slice(1) : name
+  } catch {
+    return undefined // not percent-encoded UTF-8: no address of ours
+  }
+}
+
+/** The event a fragment such as #123 names. */
+export function eventOf(hash: string): number | undefined {
+  return /^#\d{1,15}$/.test(hash) ? Number(hash.slice(1)) : undefined
 }
 
 class Router {
   private path = $state(location.pathname)
   private search = $state(location.search)
+  private hash = $state(location.hash)
 
   place = $derived(placeOf(this.path))
   query = $derived(new URLSearchParams(this.search))
+  /** The event the address points at, as in /sessions/app/session#123. */
+  event = $derived(eventOf(this.hash))
 
   /** Goes to a path of this page. replace: the place before is not to come back to. */
   go(to: string, { replace = false } = {}): void {
@@ -41,9 +85,11 @@ class Router {
     const back = () => this.read()
     const click = (e: MouseEvent) => this.click(e)
     window.addEventListener('popstate', back)
+    window.addEventListener('hashchange', back)
     document.addEventListener('click', click)
     return () => {
       window.removeEventListener('popstate', back)
+      window.removeEventListener('hashchange', back)
       document.removeEventListener('click', click)
     }
   }
@@ -51,6 +97,7 @@ class Router {
   private read(): void {
     this.path = location.pathname
     this.search = location.search
+    this.hash = location.hash
   }
 
   /** Clicks with a modifier, or on links that lead elsewhere, stay the browser's. */

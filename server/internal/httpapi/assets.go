@@ -151,7 +151,9 @@ func wantsPage(c *fiber.Ctx) bool {
 	if c.Path() == "/" {
 		return true
 	}
-	return strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) && path.Ext(c.Path()) == ""
+	// The names in a session's address may well end like a file's.
+	file := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
+	return strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) && !file
 }
 
 func (f *asset) send(c *fiber.Ctx) error {

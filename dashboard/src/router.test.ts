@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { eventOf, placeOf, router, sessionPath } from './router.svelte'
+
+describe('placeOf', () => {
+  test.each([
+    ['/', { screen: 'inbox' }],
+    ['/inbox', { screen: 'inbox' }],
+    ['/inbox/', { screen: 'inbox' }],
+    ['/inbox/12', { screen: 'inbox', id: 12 }],
+    ['/r/12', { screen: 'review', id: 12 }],
+    ['/r/12/', { screen: 'review', id: 12 }],
+    ['/stream', { screen: 'stream' }],
+    ['/sessions', { screen: 'sessions' }],
+    ['/sessions/', { screen: 'sessions' }],
+    ['/sessions/api/s1', { screen: 'session', app: 'api', session: 's1' }],
+    ['/sessions/a%2Fb/..%2F..%3F%23', { screen: 'session', app: 'a/b', session: '../..?#' }],
+    ['/overview', { screen: 'overview' }],
+    ['/setup', { screen: 'setup' }],
+    ['/settings/', { screen: 'settings' }],
+  ])('%s', (path, place) => expect(placeOf(path)).toEqual(place))
+
+  test.each([
+    '/r',
+    '/r/x',
+    '/r/1/2',
+    '/inbox/99999999999999999',
+    '/sessions/api',
+    '/sessions/a/b/c',
+    '/sessions/%zz/s1',
+    '/sessions/a/%ff',
+    '/Stream',
+    '/constructor',
+    '//',
+    '/overview/x',
+  ])('%s leads nowhere', (path) => expect(placeOf(path)).toEqual({ screen: 'nowhere' }))
+})
+
+test('every name of an agent and a session survives the address bar', () => {
+  const name = fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 1 }),
+    fc.constantFrom('.', '..', '~.', '~~..', '%2e', '%', '/', 'a/b', '#1', '?x', 'x.js', '~x'),
+  )
+  fc.assert(
+    fc.property(name, name, (app, session) => {
+      const url = new URL(sessionPath(app, session, 7), 'http://127.0.0.1:4000/stream')
+      expect(placeOf(url.pathname)).toEqual({ screen: 'session', app, session })
+      expect(eventOf(url.hash)).toBe(7)
+    }),
+  )
+})
+
+test.each([
+  ['#123', 123],
+  ['', undefined],
+  ['#', undefined],
+  ['#main', undefined],
+  ['#1e3', undefined],
+  ['#1234567890123456', undefined],
+])('the fragment %s names event %s', (hash, event) => expect(eventOf(hash)).toBe(event))
+
+describe('router', () => {
+  afterEach(() => router.go('/', { replace: true }))
+
+  test('goes to places, with what the query and the fragment say', () => {
+    router.go('/overview?days=7')
+    expect(router.place).toEqual({ screen: 'overview' })
+    expect(router.query.get('days')).toBe('7')
+    router.go('/sessions/api/s1#12')
+    expect(router.place).toEqual({ screen: 'session', app: 'api', session: 's1' })
+    expect(router.event).toBe(12)
+    router.go('/sessions/api/s1')
+    expect(router.event).toBeUndefined()
+  })
+
+  test('takes clicks on links of this page, and leaves those on fragments to the browser', () => {
+    const stop = router.listen()
+    const click = (href: string) => {
+      const link = document.body.appendChild(document.createElement('a'))
+      link.setAttribute('href', href)
+      const e = new MouseEvent('click', { bubbles: true, cancelable: true })
+      link.dispatchEvent(e)
+      link.remove()
+      return e.defaultPrevented
+    }
+    expect(click('/setup')).toBe(true)
+    expect(router.place).toEqual({ screen: 'setup' })
+    expect(click('#main')).toBe(false)
+    history.replaceState(null, '', '#9')
+    window.dispatchEvent(new Event('hashchange'))
+    expect(router.event).toBe(9)
+    stop()
+    expect(click('/stream')).toBe(false)
+  })
+})
