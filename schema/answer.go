@@ -223,7 +223,7 @@ const MaxHold = 30 * time.Second
 // person saw in one list.
 type Approvals struct {
 	Requests []Seen `json:"requests"` // 1 to MaxApprovals
-	HoldMS   int64  `json:"holdMs,omitempty"`
+	HoldMS   int64  `json:"holdMs,omitempty"` // as in Response; 5,000 unless told
 	Reason   string `json:"reason,omitempty"`
 }
 

@@ -14,6 +14,7 @@
 //	agent → hub    POST /events              Event{HumanInTheLoop} → 200 Event{pending, requestSecret}
 //	hub → page     WS /stream                Frame{event}
 //	page → hub     POST /events/:id/respond  Response             → 200 Event{responded}
+//	page → hub     POST /events/:id/undo                          (holdMs only)
 //	hub → agent    WS responseWebSocketUrl   Answer               ← Ack (version 2)
 //	hub → page     WS /stream                Frame{event} (version 1), Frame{status} (version 2)
 //
@@ -37,6 +38,12 @@
 // (expired) and the status as it is. Nobody answering is never a yes: a
 // permission that timed out is delivered as permission false with the outcome
 // __timeout__.
+//
+// An answer with holdMs can be undone for that long: the question stays pending
+// with held in its status, the agent hears nothing and version 1 streams see
+// nothing. No other answer is taken meanwhile (409, held); a cancellation, a
+// withdrawal and the end of the session are, and drop it. It counts at the latest a
+// second before the question's deadline.
 //
 // # Names and numbers
 //

@@ -21,6 +21,11 @@ var (
 	ErrNoQuestion      = errors.New("this event asks nothing")
 	ErrWrongAnswer     = errors.New("the answer does not fit the question")
 	ErrDecided         = errors.New("the question has been answered already")
+	ErrHeld            = errors.New("the question has an answer that can still be undone")
+	ErrNotHeld         = errors.New("there is no answer to undo any more")
+	ErrRisky           = errors.New("this permission is too risky to be approved in a list")
+	ErrUndecided       = errors.New("the question has no answer yet")
+	ErrNoRetry         = errors.New("the answer can't be sent again")
 	ErrExpired         = errors.New("the question is over")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFull            = errors.New("the disk is full")
@@ -46,6 +51,11 @@ var problems = []struct {
 	{ErrNoQuestion, "no_question", http.StatusUnprocessableEntity},
 	{ErrWrongAnswer, "wrong_answer", http.StatusUnprocessableEntity},
 	{ErrDecided, "decided", http.StatusConflict},
+	{ErrHeld, "held", http.StatusConflict},
+	{ErrNotHeld, "not_held", http.StatusConflict},
+	{ErrRisky, "too_risky", http.StatusUnprocessableEntity},
+	{ErrUndecided, "undecided", http.StatusConflict},
+	{ErrNoRetry, "no_retry", http.StatusConflict},
 	{ErrStale, "stale", http.StatusConflict},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},
@@ -82,8 +92,9 @@ func wrong(field, detail string) error {
 	return &FieldError{Field: field, Detail: detail, Cause: ErrWrongAnswer}
 }
 
-// StatusError is an ErrDecided, ErrExpired or ErrStale together with the
-// question's status as it is now.
+// StatusError is an error of a question together with the question's status as it
+// is now: ErrDecided, ErrExpired, ErrStale, ErrHeld, ErrNotHeld, ErrRisky,
+// ErrUndecided or ErrNoRetry.
 type StatusError struct {
 	Err    error
 	Status Status
@@ -111,7 +122,8 @@ type Problem struct {
 	Error  string `json:"error"`           // Detail again, for version 1 clients
 	Hint   string `json:"hint,omitempty"`  // what to do
 
-	// HumanInTheLoopStatus is the question's status now, with decided, expired and stale.
+	// HumanInTheLoopStatus is the question's status now, with decided, expired,
+	// stale, held, not_held, too_risky, undecided and no_retry.
 	HumanInTheLoopStatus *Status `json:"humanInTheLoopStatus,omitempty"`
 }
 

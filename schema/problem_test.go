@@ -24,7 +24,8 @@ var sentinels = map[string]error{
 	"ErrNoRoute": schema.ErrNoRoute, "ErrMethod": schema.ErrMethod, "ErrNoQuestion": schema.ErrNoQuestion,
 	"ErrWrongAnswer": schema.ErrWrongAnswer, "ErrDecided": schema.ErrDecided, "ErrExpired": schema.ErrExpired,
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
-	"ErrInternal": schema.ErrInternal,
+	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
+	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry,
 }
 
 // overTheWire is what a client gets of an error.

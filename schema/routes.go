@@ -24,6 +24,10 @@ const (
 	PathRespond       = "/events/:id/respond"
 	PathCancel        = "/events/:id/cancel"
 	PathResponse      = "/events/:id/response"
+	PathUndo          = "/events/:id/undo"
+	PathApprove       = "/events/approve"
+	PathRedeliver     = "/events/:id/redeliver"
+	PathHandled       = "/events/:id/handled"
 	PathStream        = "/stream"
 	PathHealth        = "/healthz"
 	PathReady         = "/readyz"
@@ -54,7 +58,11 @@ var Routes = []Route{
 	}, nil, []Event{}},
 	{"GET", PathFilterOptions, "The values a filter can offer", nil, nil, FilterOptions{}},
 	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
-	{"POST", PathRespond, "Answer a question; the first answer wins", nil, Response{}, Event{}},
+	{"POST", PathRespond, "Answer a question; the first answer wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
+	{"POST", PathUndo, "Take back an answer that is still held", nil, nil, Event{}},
+	{"POST", PathApprove, "Approve exactly the listed permissions, held for 5 s unless told; one result each, in their order", nil, Approvals{}, []BatchResult{}},
+	{"POST", PathRedeliver, "Try an answer now that did not get to its agent", nil, nil, Event{}},
+	{"POST", PathHandled, "Note that a person took care of an answer that did not get to its agent", nil, nil, Event{}},
 	{"POST", PathCancel, "Cancel a question, or withdraw it with its own secret", nil, Cancel{}, Event{}},
 	{"GET", PathResponse, "Pull the answer: 200, or 204 while there is none", []Param{
 		{"wait", "seconds to wait for an answer, at most 60"},

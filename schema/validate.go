@@ -242,8 +242,29 @@ func (q *HumanInTheLoop) CheckResponse(r *Response) error {
 		func() error { return q.checkEdit(r) },
 		func() error { return q.checkReason(r) },
 		func() error { return q.checkRemember(r) },
+		func() error { return checkHold(r.HoldMS, ErrWrongAnswer) },
 	)
 	return err
+}
+
+func checkHold(ms int64, cause error) error {
+	if ms < 0 || ms > MaxHold.Milliseconds() {
+		return &FieldError{Field: "holdMs", Detail: fmt.Sprintf("must be from 0 to %d", MaxHold.Milliseconds()), Cause: cause}
+	}
+	return nil
+}
+
+// Validate checks a list of approvals. Its errors are *FieldError.
+func (a *Approvals) Validate() error {
+	switch n := len(a.Requests); {
+	case n == 0:
+		return invalid("requests", "must name what is approved")
+	case n > MaxApprovals:
+		return invalid("requests", fmt.Sprintf("has more than %d requests", MaxApprovals))
+	case len(a.Reason) > MaxReason:
+		return invalid("reason", "is too long")
+	}
+	return checkHold(a.HoldMS, ErrInvalid)
 }
 
 func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {

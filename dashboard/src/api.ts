@@ -1,4 +1,4 @@
-import type { Event, FilterOptions, Problem, Response } from './types'
+import type { Approvals, BatchResult, Event, FilterOptions, Problem, Response } from './types'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -68,6 +68,18 @@ export const event = (id: number) => call<Event>(`/events/${id}`)
 
 /** Answers a question; the first answer wins. Returns the updated event. */
 export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)
+
+/** Takes back an answer that is still held. Returns the updated event. */
+export const undo = (id: number) => post<Event>(`/events/${id}/undo`, {})
+
+/** Approves exactly the listed permissions; one result each, in their order. */
+export const approve = (list: Approvals) => post<BatchResult[]>('/events/approve', list)
+
+/** Tries an answer now that did not get to its agent. Returns the updated event. */
+export const redeliver = (id: number) => post<Event>(`/events/${id}/redeliver`, {})
+
+/** Notes that a person took care of an undelivered answer. Returns the updated event. */
+export const handled = (id: number) => post<Event>(`/events/${id}/handled`, {})
 
 /** Cancels a question as a person. Returns the updated event. */
 export const cancel = (id: number, reason: string) =>

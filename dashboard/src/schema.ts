@@ -66,6 +66,7 @@ export interface Answer {
 export interface Approvals {
   /** 1 to MaxApprovals */
   requests: Seen[]
+  /** as in Response; 5,000 unless told */
   holdMs?: number
   reason?: string
 }
@@ -430,7 +431,10 @@ export interface Problem {
   error: string
   /** what to do */
   hint?: string
-  /** humanInTheLoopStatus is the question's status now, with decided, expired and stale. */
+  /**
+   * humanInTheLoopStatus is the question's status now, with decided, expired, stale, held, not_held,
+   * too_risky, undecided and no_retry.
+   */
   humanInTheLoopStatus?: Status
 }
 

@@ -4,6 +4,7 @@
 import type * as wire from './schema'
 
 export type {
+  Approvals,
   Delivery,
   DeliveryState,
   FilterOptions,
@@ -28,6 +29,10 @@ export interface Event extends Omit<wire.Event, 'id' | 'payload' | 'humanInTheLo
   id: number
   payload: JsonObject
   humanInTheLoop?: HumanInTheLoop
+}
+
+export interface BatchResult extends Omit<wire.BatchResult, 'event'> {
+  event?: Event
 }
 
 export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | 'suggestions'> {

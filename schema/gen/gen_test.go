@@ -102,7 +102,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 	respond := doc.Paths["/events/{id}/respond"]["post"]
 	require.Subset(t, slices.Collect(maps.Keys(respond.Responses)), []string{"200", "400", "404", "409", "410", "413", "415", "422"})
-	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 2, "decided and stale")
+	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 3, "decided, stale and held")
 }
 
 // TestOpenAPIExamplesExist: an example is named by its golden, and a renamed

@@ -197,7 +197,13 @@ func errorsOf(route schema.Route) []error {
 	}
 	switch route.Path {
 	case schema.PathRespond:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrExpired)
+		errs = append(errs, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired)
+	case schema.PathUndo:
+		errs = append(errs, schema.ErrNoQuestion, schema.ErrNotHeld)
+	case schema.PathRedeliver:
+		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided, schema.ErrNoRetry)
+	case schema.PathHandled:
+		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided)
 	case schema.PathCancel:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrForbidden)
 	case schema.PathResponse:
@@ -223,7 +229,8 @@ func problemContent(problems []schema.Problem) map[string]content {
 var requestExamples = map[string][]string{
 	http.MethodPost + " " + schema.PathEvents:  {"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions"},
 	http.MethodPost + " " + schema.PathBatch:   {"v2.Event[].batch"},
-	http.MethodPost + " " + schema.PathRespond: {"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions"},
+	http.MethodPost + " " + schema.PathRespond: {"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions", "v2.Response.held"},
+	http.MethodPost + " " + schema.PathApprove: {"v2.Approvals.seen"},
 	http.MethodPost + " " + schema.PathCancel:  {"v2.Cancel.person", "v2.Cancel.agent"},
 }
 

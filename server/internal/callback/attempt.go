@@ -59,7 +59,7 @@ func due(q *store.Question, now time.Time) bool {
 
 // open reports whether the delivery is neither done nor given up.
 func open(d *store.Delivery) bool {
-	if d == nil || d.Due.IsZero() {
+	if d == nil || d.Due.IsZero() || !d.Handled.IsZero() {
 		return false
 	}
 	switch d.State {
@@ -230,7 +230,7 @@ func (d *Dispatcher) next(q *store.Question, number int, o outcome) (*store.Deli
 	case schema.Delivered, schema.Acked:
 		shown.DeliveredAt = schema.Millis(now.UnixMilli())
 	}
-	if at := now.Add(d.delay(number)); o.retry && (kept.Until.IsZero() || at.Before(kept.Until)) {
+	if at := now.Add(d.delay(number)); o.retry && kept.Handled.IsZero() && (kept.Until.IsZero() || at.Before(kept.Until)) {
 		kept.Due = at
 		shown.NextAttemptAt = schema.Millis(at.UnixMilli())
 	}
@@ -260,6 +260,9 @@ func (d *Dispatcher) delay(attempts int) time.Duration {
 // apply changes the delivery in the row and in the status that everyone sees, and
 // returns the question as it is then.
 func (d *Dispatcher) apply(ctx context.Context, q *store.Question, kept *store.Delivery, shown *schema.Delivery) (*store.Question, error) {
+	if !kept.Handled.IsZero() {
+		shown.HandledAt = schema.Millis(kept.Handled.UnixMilli())
+	}
 	after, err := d.change(ctx, q, kept, func(st *schema.Status) { st.Delivery = shown })
 	if err != nil {
 		return nil, err

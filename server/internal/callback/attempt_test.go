@@ -414,3 +414,26 @@ func TestFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestHandledMeanwhile: a person who takes care of an answer while it is being
+// tried stops the next attempts, and what the last one found out is still said.
+func TestHandledMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := b.dispatcher()
+	id := b.answered(store.Ask{URL: "ws://127.0.0.1:9/" + secretPath, Protocol: 2}, "")
+	before, err := b.store.Question(t.Context(), id)
+	require.NoError(t, err)
+	handled := *before.Delivery
+	handled.Handled, handled.Due = b.clock(), time.Time{}
+	_, err = d.apply(t.Context(), before, &handled, &schema.Delivery{State: schema.Queued})
+	require.NoError(t, err)
+
+	require.NoError(t, d.settle(t.Context(), before, 1, outcome{state: schema.Unreachable, retry: true, problem: "nobody listens"}))
+	st, q := b.status(id, attempted(1))
+	require.Equal(t, &schema.Delivery{
+		State: schema.Unreachable, Attempts: 1, LastError: "nobody listens", HandledAt: schema.Millis(b.clock().UnixMilli()),
+	}, st.Delivery)
+	require.True(t, q.Delivery.Due.IsZero())
+	require.False(t, due(q, b.clock()))
+}

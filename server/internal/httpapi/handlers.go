@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -28,6 +29,10 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		"GET " + schema.PathEvent:         s.event,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
+		"POST " + schema.PathUndo:         s.verb(s.Hub.Undo),
+		"POST " + schema.PathApprove:      s.approve,
+		"POST " + schema.PathRedeliver:    s.verb(s.Hub.Redeliver),
+		"POST " + schema.PathHandled:      s.verb(s.Hub.Handled),
 		"GET " + schema.PathResponse:      s.pull,
 		"GET " + schema.PathStream:        s.stream(),
 		"GET " + schema.PathHealth:        s.health,
@@ -109,6 +114,25 @@ func (s *Server) respond(c *fiber.Ctx) error {
 		return err
 	}
 	return reply(c)(s.Hub.Respond(c.UserContext(), id, &r, caller(c)))
+}
+
+// verb is a verb that needs no more than the event's id.
+func (s *Server) verb(do func(context.Context, schema.EventID) ([]byte, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		id, err := eventID(c)
+		if err != nil {
+			return err
+		}
+		return reply(c)(do(c.UserContext(), id))
+	}
+}
+
+func (s *Server) approve(c *fiber.Ctx) error {
+	var list schema.Approvals
+	if err := unmarshal(c.Request().Body(), &list); err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Approve(c.UserContext(), &list, caller(c)))
 }
 
 func (s *Server) cancel(c *fiber.Ctx) error {

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -16,7 +15,7 @@ const maxStep = 5 * time.Second
 // done to the wall clock meanwhile and not counting the machine's sleep.
 func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
 
-// noticeStep moves the deadlines of pending questions along when the wall clock
+// noticeStep moves the deadlines of pending questions, and the ends of holds, along when the wall clock
 // was set, or the machine slept: rows hold wall time, for restarts, but a question
 // has its time to answer in time that passes. Its agent's own timer stood still
 // with the machine, too.
@@ -42,21 +41,31 @@ func (h *Hub) noticeStep(ctx context.Context) {
 }
 
 func (h *Hub) moveDeadline(ctx context.Context, id schema.EventID, step time.Duration) error {
-	for range maxRaces {
-		a, err := h.read(ctx, id)
-		if err != nil || a.status.Settled() || a.Deadline.IsZero() {
-			return err
-		}
-		deadline := a.Deadline.Add(step)
-		st := a.status
-		st.ExpiresAt, st.Revision = schema.Millis(deadline.UnixMilli()), a.Version+1
-		change := store.Change{Event: &a.Event, Version: a.Version, State: a.State, Deadline: deadline}
-		if change.Status, err = json.Marshal(st); err != nil {
-			return err
-		}
-		if err = h.Store.Apply(ctx, change); !isConflict(err) {
-			return err
-		}
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.move(step) })
+	return err
+}
+
+// move gives a pending question so much more time, and one who may want to undo
+// an answer, too.
+func (a *asking) move(step time.Duration) (*store.Change, error) {
+	if a.status.Settled() || a.Deadline.IsZero() && a.Hold == nil {
+		return nil, nil
 	}
-	return nil
+	st, deadline, hold := a.status, a.Deadline, a.Hold
+	if !deadline.IsZero() {
+		deadline = deadline.Add(step)
+		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
+	}
+	if hold != nil {
+		hold = &store.Hold{Answer: hold.Answer, Until: hold.Until.Add(step)}
+		held := *st.Held
+		held.Until = schema.Millis(hold.Until.UnixMilli())
+		st.Held = &held
+	}
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Deadline, c.Hold = deadline, hold
+	return c, nil
 }

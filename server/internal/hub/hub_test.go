@@ -230,15 +230,17 @@ func TestFiftyAnswersAtOnceHaveOneWinner(t *testing.T) {
 
 func TestAnswerCancelAndDeadlineRace(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	clock := newClock()
+	b := setup(t, clock.in)
 	for range 20 {
 		id, secret := b.ask(mayI)
+		clock.pass(301 * time.Second)
 		var wg sync.WaitGroup
 		ends := make([]error, 4)
 		wg.Go(func() { _, ends[0] = b.Respond(t.Context(), id, yes(), Caller{}) })
 		wg.Go(func() { _, ends[1] = b.Cancel(t.Context(), id, schema.Cancel{}, Caller{}) })
 		wg.Go(func() { _, ends[2] = b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{}) })
-		wg.Go(func() { ends[3] = b.expire(t.Context(), id) })
+		wg.Go(func() { ends[3] = b.lapse(t.Context(), id) })
 		wg.Wait()
 		require.NoError(t, ends[3])
 		won := b.status(id).Outcome

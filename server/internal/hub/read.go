@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -207,35 +206,29 @@ func (h *Hub) pulled(ctx context.Context, a *asking, p Pull) ([]byte, error) {
 
 // markPulled notes that the agent has its answer, unless that is known already.
 func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
-	for range maxRaces {
-		a, err := h.read(ctx, id)
-		if err != nil {
-			return err
-		}
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if d := a.status.Delivery; d == nil || a.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
-			return nil
+			return nil, nil
 		}
-		change, err := a.pull(h.Clock())
-		if err != nil {
-			return err
-		}
-		if err := h.Store.Apply(ctx, change); !isConflict(err) {
-			return err
-		}
-	}
-	return nil
+		return a.pull(h.Clock())
+	})
+	return err
 }
 
-func (a *asking) pull(now time.Time) (store.Change, error) {
+func (a *asking) pull(now time.Time) (*store.Change, error) {
 	delivery := *a.Delivery
 	delivery.State = schema.Pulled
 	st := a.status
-	st.Revision = a.Version + 1
 	st.Delivery = &schema.Delivery{
 		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
+		HandledAt: st.Delivery.HandledAt,
 	}
-	status, err := json.Marshal(st)
-	return store.Change{Event: &a.Event, Version: a.Version, State: a.State, Status: status, Delivery: &delivery}, err
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Delivery = &delivery
+	return c, nil
 }
 
 // After returns the frames behind seq, from the ring or, where it no longer

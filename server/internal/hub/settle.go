@@ -1,19 +1,15 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -36,7 +32,8 @@ type asking struct {
 	*store.Question
 	hitl    schema.HumanInTheLoop
 	status  schema.Status
-	blocked error // why its address may not be dialled
+	held    *schema.Answer // nil: none is
+	blocked error          // why its address may not be dialled
 }
 
 func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
@@ -50,6 +47,11 @@ func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
 	}
 	if err := json.Unmarshal(q.Status, &a.status); err != nil {
 		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
+	}
+	if a.Hold != nil {
+		if err := json.Unmarshal(a.Hold.Answer, &a.held); err != nil {
+			return nil, fmt.Errorf("reading the held answer of %d: %w", id, err)
+		}
 	}
 	if a.URL != "" {
 		a.blocked = h.Blocked(a.URL)
@@ -68,26 +70,23 @@ type ending struct {
 	silent  bool          // the agent is told nothing: it took the question back
 }
 
-// settle ends a question. decide is a pure function from the question as read to
-// its end; it is asked again whenever somebody else changed the question first.
-func (h *Hub) settle(ctx context.Context, id schema.EventID, decide func(*asking) (*ending, error)) (*store.Event, error) {
+// transition changes a question. decide is a pure function from the question as
+// read to its change, nil when it is just so already; it is asked again whenever
+// somebody else changed the question first.
+func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*asking) (*store.Change, error)) (*store.Event, error) {
 	for range maxRaces {
 		a, err := h.read(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		end, err := decide(a)
+		change, err := decide(a)
 		if err != nil {
 			return nil, err
 		}
-		if end == nil { // already just so
+		if change == nil {
 			return &a.Event, nil
 		}
-		change, err := end.change(a, h.Clock())
-		if err != nil {
-			return nil, err
-		}
-		err = h.Store.Apply(ctx, change)
+		err = h.Store.Apply(ctx, *change)
 		if errors.Is(err, store.ErrConflict) {
 			continue
 		}
@@ -97,6 +96,9 @@ func (h *Hub) settle(ctx context.Context, id schema.EventID, decide func(*asking
 		if d := change.Delivery; d != nil && d.State == schema.Queued {
 			h.Dispatch(id)
 		}
+		if change.Hold != nil {
+			tell(h.deadline)
+		}
 		done := a.Event
 		done.Status = change.Status
 		return &done, nil
@@ -104,11 +106,21 @@ func (h *Hub) settle(ctx context.Context, id schema.EventID, decide func(*asking
 	return nil, fmt.Errorf("%w: question %d changes too fast", schema.ErrBusy, id)
 }
 
+// change is the row change that gives question a the status st.
+func (a *asking) change(st schema.Status) (*store.Change, error) {
+	st.Revision = a.Version + 1
+	status, err := json.Marshal(st)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the status: %w", err)
+	}
+	return &store.Change{Event: &a.Event, Version: a.Version, State: st.Status, Status: status}, nil
+}
+
 // change is the row change that ends question a.
-func (e *ending) change(a *asking, now time.Time) (store.Change, error) {
+func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 	answerID, err := uuid.NewV7()
 	if err != nil {
-		return store.Change{}, fmt.Errorf("making an answer id: %w", err)
+		return nil, fmt.Errorf("making an answer id: %w", err)
 	}
 	answer := e.answer
 	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), e.by
@@ -124,21 +136,24 @@ func (e *ending) change(a *asking, now time.Time) (store.Change, error) {
 	st := a.status
 	st.Status, st.Outcome, st.Source = e.state, e.outcome, e.source
 	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, e.by, answer.RespondedAt
-	st.Revision = a.Version + 1
 	shown := answer
 	shown.RespondedBy = nil // stands beside it
-	st.Response = &shown
+	st.Response, st.Held = &shown, nil
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedWhy(a, delivery)}
 
-	c := store.Change{Event: &a.Event, Version: a.Version, State: e.state, Delivery: delivery, Ends: true}
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Delivery, c.Ends = delivery, true
+	if a.Hold != nil {
+		c.Hold = &store.Hold{}
+	}
 	if c.Answer, err = json.Marshal(answer); err != nil {
-		return store.Change{}, fmt.Errorf("encoding the answer: %w", err)
+		return nil, fmt.Errorf("encoding the answer: %w", err)
 	}
 	if len(c.Answer) > maxAnswer {
-		return store.Change{}, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswer), Cause: schema.ErrWrongAnswer}
-	}
-	if c.Status, err = json.Marshal(st); err != nil {
-		return store.Change{}, fmt.Errorf("encoding the status: %w", err)
+		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswer), Cause: schema.ErrWrongAnswer}
 	}
 	return c, nil
 }
@@ -195,170 +210,49 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	}
 }
 
-// over is the error for a question that has its end already.
-func (a *asking) over() error {
-	err := schema.ErrDecided
-	if a.status.Status != schema.Responded {
-		err = schema.ErrExpired
-	}
-	return &schema.StatusError{Err: err, Status: a.status}
-}
-
-// Respond stores a person's answer. The first one wins: the same answer again
-// returns the event as it is, another one is schema.ErrDecided with the status.
-func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, by Caller) ([]byte, error) {
-	process := h.process(by)
-	event, err := h.settle(ctx, id, func(a *asking) (*ending, error) {
-		return a.respond(r, responder(a.Asker, process))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return event.AppendJSON(nil, -1), nil
-}
-
-// localName is who answers a hub that knows no operators.
-const localName = "local user"
-
-// responder is who answered, as far as the hub can tell in local mode: anyone on
-// this machine. The process is evidence, not proof.
-func responder(asker []byte, process *peer.Process) *schema.Responder {
-	who := &schema.Responder{Name: localName}
-	if process == nil {
-		return who
-	}
-	who.Process = &process.Process
-	var asked peer.Process
-	if len(asker) > 0 && json.Unmarshal(asker, &asked) == nil {
-		who.SelfApproval = peer.Descends(process, &asked)
-	}
-	return who
-}
-
-func (a *asking) respond(r *schema.Response, by *schema.Responder) (*ending, error) {
-	if a.status.Settled() {
-		if a.status.Status == schema.Responded && sameAnswer(a.status.Response, r) && a.status.RespondedBy.Name == by.Name {
-			return nil, nil
-		}
-		return nil, a.over()
-	}
-	// An older revision is fine: what changes while a question is pending, such as
-	// whether the agent still waits, does not change what is asked.
-	if r.Revision > a.status.Revision {
-		return nil, &schema.StatusError{Err: schema.ErrStale, Status: a.status}
-	}
-	if err := a.hitl.CheckResponse(r); err != nil {
-		return nil, err
-	}
-	return &ending{
-		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by,
-		answer: schema.Answer{
-			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
-			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
-		},
-	}, nil
-}
-
-// sameAnswer reports whether r says again what was answered before.
-func sameAnswer(a *schema.Answer, r *schema.Response) bool {
-	return a != nil && equal(a.Permission, r.Permission) && equal(a.Response, r.Response) && equal(a.Choice, r.Choice) &&
-		maps.EqualFunc(a.Answers, r.Answers, sameJSON) && sameJSON(a.ModifiedArguments, r.ModifiedArguments) &&
-		a.Reason == r.Reason && a.Comment == r.Comment && sameJSON(a.Remember, r.Remember)
-}
-
-func equal[T comparable](a, b *T) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
-// sameJSON compares two texts of JSON but for white space and escapes of HTML.
-func sameJSON(a, b json.RawMessage) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	x, errX := exactly(a)
-	y, errY := exactly(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-// exactly decodes JSON with its numbers as they are written: as floats, two long
-// ids would be the same.
-func exactly(raw []byte) (v any, err error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	return v, dec.Decode(&v)
-}
-
-// Cancel ends a question without an answer. With the question's own secret it is
-// the agent that withdraws it; the wrong secret is schema.ErrForbidden.
-func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by Caller) ([]byte, error) {
-	if len(c.Reason) > schema.MaxReason {
-		return nil, invalid("reason", "is longer than %d bytes", schema.MaxReason)
-	}
-	process := h.process(by)
-	event, err := h.settle(ctx, id, func(a *asking) (*ending, error) {
-		end := &ending{
-			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
-			reason: c.Reason, by: responder(nil, process),
-		}
-		if c.RequestSecret != "" {
-			if !h.isSecret(a.UID, c.RequestSecret) {
-				return nil, &schema.HintError{Err: notTheSecret("requestSecret"), Hint: "Leave it out to cancel as a person."}
-			}
-			end.outcome, end.source, end.by, end.silent = schema.Withdrawn, schema.ByAgent, nil, true
-		}
-		if !a.status.Settled() {
-			return end, nil
-		}
-		if a.status.Outcome == end.outcome {
-			return nil, nil
-		}
-		return nil, a.over()
-	})
-	if err != nil {
-		return nil, err
-	}
-	return event.AppendJSON(nil, -1), nil
-}
-
-// notTheSecret refuses a secret that is another question's, or nobody's.
-func notTheSecret(field string) error {
-	return &schema.FieldError{Field: field, Detail: "is not this question's", Cause: schema.ErrForbidden}
-}
-
-// errSettled stops a change that came too late to matter.
-var errSettled = errors.New("the question is settled")
-
-// expire ends a question whose time is up.
-func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
-	return h.endIfPending(ctx, id, &ending{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout})
-}
-
 // abandon ends a question of a session that is over.
 func (h *Hub) abandon(ctx context.Context, id schema.EventID) error {
-	return h.endIfPending(ctx, id, &ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd})
-}
-
-func (h *Hub) endIfPending(ctx context.Context, id schema.EventID, end *ending) error {
-	_, err := h.settle(ctx, id, func(a *asking) (*ending, error) {
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() {
-			return nil, errSettled
+			return nil, nil
 		}
-		return end, nil
+		end := ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
+		return end.change(a, h.Clock())
 	})
-	if errors.Is(err, errSettled) {
-		return nil
-	}
 	return err
 }
 
-// Run ends questions at their deadlines until ctx ends. Deadlines are rows: one
-// that passed while the hub was down is found at once.
+// lapse does what is due for a question whose time has come.
+func (h *Hub) lapse(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.lapse(h.Clock()) })
+	return err
+}
+
+// lapse ends a question with the answer that was held until now, or else at its
+// deadline. Meanwhile it may have been settled, or undone, or have got more time.
+func (a *asking) lapse(now time.Time) (*store.Change, error) {
+	switch {
+	case a.status.Settled():
+		return nil, nil
+	case a.held != nil && !now.Before(a.Hold.Until):
+		return a.released().change(a, now)
+	case !a.Deadline.IsZero() && !now.Before(a.Deadline):
+		end := ending{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}
+		return end.change(a, now)
+	default:
+		return nil, nil
+	}
+}
+
+// Run ends questions at their deadlines, and those with a held answer when that
+// counts, until ctx ends. Both times are rows: one that passed while the hub was
+// down is found at once.
 func (h *Hub) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		h.noticeStep(ctx)
 		more, next, err := h.expireDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			h.Log.Error("ending questions at their deadline; trying again in a second", "err", err)
+			h.Log.Error("ending questions whose time is up; trying again in a second", "err", err)
 			next = h.Clock().Add(time.Second)
 		}
 		if !more || err != nil {
@@ -369,16 +263,16 @@ func (h *Hub) Run(ctx context.Context) error {
 }
 
 // expireDue ends the questions whose time is up; more is set when there may be
-// others, next is the deadline after them.
+// others, next is when the next one's is.
 func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err error) {
 	due, next, err := h.Store.DueQuestions(ctx, h.Clock(), 256)
 	for _, id := range due {
-		err = errors.Join(err, h.expire(ctx, id))
+		err = errors.Join(err, h.lapse(ctx, id))
 	}
 	return len(due) > 0, next, err
 }
 
-// sleep waits for the next deadline, a new question, or the end of ctx.
+// sleep waits until the next question is due, for news of one, or the end of ctx.
 func (h *Hub) sleep(ctx context.Context, next time.Time) {
 	var due <-chan time.Time
 	if !next.IsZero() {

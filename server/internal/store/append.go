@@ -164,7 +164,7 @@ func (t *tx) replay(seq int64, a *Ask) error {
 		return err
 	}
 	now := millis(t.now)
-	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, due = ?2, wake = max(?2, leased), until = max(until, ?3)
+	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
 		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
 		schema.Queued, now, now+patience.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err

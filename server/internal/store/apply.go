@@ -37,6 +37,11 @@ func (t *tx) apply(c *Change) error {
 			return err
 		}
 	}
+	if h := c.Hold; h != nil {
+		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(h.Answer), millis(h.Until), id); err != nil {
+			return err
+		}
+	}
 	seq := t.next()
 	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
 		seq, id, c.Ends, c.Status)

@@ -11,14 +11,14 @@ import (
 
 // deliveryRow is a delivery as it is scanned; all NULL where there is none.
 type deliveryRow struct {
-	answer, state      sql.NullString
-	attempts           sql.NullInt64
-	sent               sql.NullBool
-	due, until, leased sql.NullInt64
+	answer, state               sql.NullString
+	attempts                    sql.NullInt64
+	sent                        sql.NullBool
+	due, until, leased, handled sql.NullInt64
 }
 
 func (r *deliveryRow) into() []any {
-	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased}
+	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased, &r.handled}
 }
 
 func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
@@ -28,12 +28,16 @@ func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
 	return &Delivery{
 		ID: id, AnswerID: r.answer.String, State: schema.DeliveryState(r.state.String), Attempts: int(r.attempts.Int64),
 		Sent: r.sent.Bool, Due: fromMillis(r.due.Int64), Until: fromMillis(r.until.Int64), Leased: fromMillis(r.leased.Int64),
+		Handled: fromMillis(r.handled.Int64),
 	}
 }
 
 // open reports whether there is something left to do: an attempt is to be made or
 // under way, or the state allows another one and Due names its time.
 func (d *Delivery) open() bool {
+	if !d.Handled.IsZero() {
+		return false
+	}
 	switch d.State {
 	case schema.Queued, schema.Sending:
 		return true
@@ -44,9 +48,12 @@ func (d *Delivery) open() bool {
 	}
 }
 
-// undelivered reports whether a person should know that the agent may not have
+// Undelivered reports whether a person should know that the agent may not have
 // its answer.
-func (d *Delivery) undelivered() bool {
+func (d *Delivery) Undelivered() bool {
+	if !d.Handled.IsZero() {
+		return false
+	}
 	switch d.State {
 	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled:
 		return false
@@ -57,12 +64,12 @@ func (d *Delivery) undelivered() bool {
 
 func (t *tx) putDelivery(id schema.EventID, d *Delivery) error {
 	due, leased := millis(d.Due), millis(d.Leased)
-	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, wake, open, undelivered)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
+		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (stream_id, seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
-			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, wake = excluded.wake,
+			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, millis(d.Until), leased, max(due, leased), d.open(), d.undelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, millis(d.Until), leased, millis(d.Handled), max(due, leased), d.open(), d.Undelivered())
 	return err
 }
 
@@ -73,6 +80,10 @@ const (
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
 	queryDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
+	queryNextHold = `SELECT held_until FROM questions INDEXED BY questions_by_hold
+		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
+	queryHolds = `SELECT seq FROM questions INDEXED BY questions_by_hold
+		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
 	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
 		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
@@ -112,15 +123,27 @@ func (t *tx) lease(now, until time.Time, n int) ([]schema.EventID, error) {
 	return ids, nil
 }
 
-// DueQuestions returns up to n pending questions whose deadline has passed, the
-// longest due first, and the earliest deadline after now: zero when there is none.
+// DueQuestions returns pending questions for which the time has come: up to n
+// whose held answer counts now, then up to n whose deadline has passed, the
+// longest due first. next is the earliest such time after now: zero when there is
+// none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	rows, err := s.reads.query(ctx, queryDeadlines, millis(now), n)
-	if due, err = scanIDs(rows, err); err != nil {
-		return nil, time.Time{}, err
+	for _, of := range []struct{ due, next string }{{queryHolds, queryNextHold}, {queryDeadlines, queryNextDeadline}} {
+		rows, err := s.reads.query(ctx, of.due, millis(now), n)
+		ids, err := scanIDs(rows, err)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		due = append(due, ids...)
+		at, err := s.time(ctx, of.next, millis(now))
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		if next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
 	}
-	next, err = s.time(ctx, queryNextDeadline, millis(now))
-	return due, next, err
+	return due, next, nil
 }
 
 // PendingOf returns the pending questions of a session, the oldest first.

@@ -79,6 +79,8 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
 		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
+		{"DueQuestions, next hold", queryNextHold, []any{1}, true},
+		{"DueQuestions, due holds", queryHolds, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
 		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"From and To", queryReceived, []any{1}, true},

@@ -58,7 +58,14 @@ type Question struct {
 	Version  int64 // grows with every change; Apply is guarded by it
 	State    schema.State
 	Answer   []byte    // schema.Answer without hookEvent; nil while pending
+	Hold     *Hold     // an answer that can still be undone; nil: none
 	Delivery *Delivery // nil while pending
+}
+
+// Hold is an answer that was given and does not count yet.
+type Hold struct {
+	Answer []byte    // schema.Answer
+	Until  time.Time // when it counts
 }
 
 // Listener is where the agent of a pending question waits for its answer.
@@ -80,6 +87,8 @@ type Delivery struct {
 	Due    time.Time // of the next attempt
 	Until  time.Time // when to give up
 	Leased time.Time // until then the lessee alone works on it
+	// Handled is when a person took care of it: nothing is tried by itself any more.
+	Handled time.Time
 }
 
 // Change is one guarded change of a question: all of it or nothing.
@@ -93,6 +102,8 @@ type Change struct {
 	Delivery *Delivery
 	// Deadline is the question's new one; zero leaves it as it is.
 	Deadline time.Time
+	// Hold is the question's new one; nil leaves it as it is, an empty one takes it away.
+	Hold *Hold
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
 }

@@ -1,0 +1,160 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// over is the error for a question that has its end already.
+func (a *asking) over() error {
+	err := schema.ErrDecided
+	if a.status.Status != schema.Responded {
+		err = schema.ErrExpired
+	}
+	return &schema.StatusError{Err: err, Status: a.status}
+}
+
+// Respond stores a person's answer. The first one wins: the same answer again
+// returns the event as it is, another one is schema.ErrDecided with the status.
+// One with HoldMS does not count before that time is over (hold.go).
+func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, by Caller) ([]byte, error) {
+	if r.HoldMS > 0 {
+		h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
+	}
+	process := h.process(by)
+	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+		return a.respond(r, responder(a.Asker, process), h.Clock())
+	}))
+}
+
+// whole is the JSON of an event that a verb returns.
+func whole(e *store.Event, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e.AppendJSON(nil, -1), nil
+}
+
+// localName is who answers a hub that knows no operators.
+const localName = "local user"
+
+// responder is who answered, as far as the hub can tell in local mode: anyone on
+// this machine. The process is evidence, not proof.
+func responder(asker []byte, process *peer.Process) *schema.Responder {
+	who := &schema.Responder{Name: localName}
+	if process == nil {
+		return who
+	}
+	who.Process = &process.Process
+	var asked peer.Process
+	if len(asker) > 0 && json.Unmarshal(asker, &asked) == nil {
+		who.SelfApproval = peer.Descends(process, &asked)
+	}
+	return who
+}
+
+func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	if a.status.Settled() {
+		if a.status.Status == schema.Responded && sameAnswer(a.status.Response, r) && a.status.RespondedBy.Name == by.Name {
+			return nil, nil
+		}
+		return nil, a.over()
+	}
+	// An older revision is fine: what changes while a question is pending, such as
+	// whether the agent still waits, does not change what is asked.
+	if r.Revision > a.status.Revision {
+		return nil, &schema.StatusError{Err: schema.ErrStale, Status: a.status}
+	}
+	if err := a.hitl.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	end := &ending{
+		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by,
+		answer: schema.Answer{
+			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
+			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
+		},
+	}
+	same := a.held != nil && sameAnswer(a.held, r) && a.held.RespondedBy.Name == by.Name
+	switch until := a.holdUntil(now, r); {
+	case a.held != nil && !same:
+		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: a.status}
+	case same && r.HoldMS > 0:
+		return nil, nil
+	case until.IsZero():
+		return end.change(a, now)
+	default:
+		return end.hold(a, now, until)
+	}
+}
+
+// sameAnswer reports whether r says again what was answered before.
+func sameAnswer(a *schema.Answer, r *schema.Response) bool {
+	return a != nil && equal(a.Permission, r.Permission) && equal(a.Response, r.Response) && equal(a.Choice, r.Choice) &&
+		maps.EqualFunc(a.Answers, r.Answers, sameJSON) && sameJSON(a.ModifiedArguments, r.ModifiedArguments) &&
+		a.Reason == r.Reason && a.Comment == r.Comment && sameJSON(a.Remember, r.Remember)
+}
+
+func equal[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// sameJSON compares two texts of JSON but for white space and escapes of HTML.
+func sameJSON(a, b json.RawMessage) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	x, errX := exactly(a)
+	y, errY := exactly(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// exactly decodes JSON with its numbers as they are written: as floats, two long
+// ids would be the same.
+func exactly(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return v, dec.Decode(&v)
+}
+
+// Cancel ends a question without an answer. With the question's own secret it is
+// the agent that withdraws it; the wrong secret is schema.ErrForbidden.
+func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by Caller) ([]byte, error) {
+	if len(c.Reason) > schema.MaxReason {
+		return nil, invalid("reason", "is longer than %d bytes", schema.MaxReason)
+	}
+	process := h.process(by)
+	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+		end := &ending{
+			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
+			reason: c.Reason, by: responder(nil, process),
+		}
+		if c.RequestSecret != "" {
+			if !h.isSecret(a.UID, c.RequestSecret) {
+				return nil, &schema.HintError{Err: notTheSecret("requestSecret"), Hint: "Leave it out to cancel as a person."}
+			}
+			end.outcome, end.source, end.by, end.silent = schema.Withdrawn, schema.ByAgent, nil, true
+		}
+		switch {
+		case !a.status.Settled():
+			return end.change(a, h.Clock())
+		case a.status.Outcome == end.outcome:
+			return nil, nil
+		default:
+			return nil, a.over()
+		}
+	}))
+}
+
+// notTheSecret refuses a secret that is another question's, or nobody's.
+func notTheSecret(field string) error {
+	return &schema.FieldError{Field: field, Detail: "is not this question's", Cause: schema.ErrForbidden}
+}

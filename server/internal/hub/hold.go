@@ -1,0 +1,74 @@
+package hub
+
+import (
+	"context"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// An answer that can still be undone is held: it is checked and stored like any
+// other, and its question stays pending. Whatever ends the question meanwhile
+// drops it; left alone it becomes the answer when its time is up (asking.lapse).
+
+// beforeDeadline is how long before its question's deadline a held answer counts
+// at the latest: it still has to get to an agent whose own clock runs out, too.
+const beforeDeadline = time.Second
+
+// holdUntil is when an answer given now counts; the zero time: at once.
+func (a *asking) holdUntil(now time.Time, r *schema.Response) time.Time {
+	until := now.Add(time.Duration(r.HoldMS) * time.Millisecond)
+	if last := a.Deadline.Add(-beforeDeadline); !a.Deadline.IsZero() && until.After(last) {
+		until = last
+	}
+	if !until.After(now) {
+		return time.Time{}
+	}
+	return until
+}
+
+// hold is the change that keeps the end back until then. The end is made all the
+// same: so the answer is checked now, and it is kept as it would be sent.
+func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
+	end, err := e.change(a, now)
+	if err != nil {
+		return nil, err
+	}
+	st := a.status
+	st.Held = &schema.Held{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by}
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Hold = &store.Hold{Answer: end.Answer, Until: until}
+	return c, nil
+}
+
+// released is the end that was held.
+func (a *asking) released() *ending {
+	return &ending{
+		state: schema.Responded, outcome: a.held.Outcome, source: a.held.Source,
+		reason: a.held.Reason, by: a.held.RespondedBy, answer: *a.held,
+	}
+}
+
+// Undo takes back an answer that is held: schema.ErrNotHeld when there is none any
+// more.
+func (h *Hub) Undo(ctx context.Context, id schema.EventID) ([]byte, error) {
+	return whole(h.transition(ctx, id, (*asking).undo))
+}
+
+func (a *asking) undo() (*store.Change, error) {
+	if a.held == nil {
+		return nil, &schema.StatusError{Err: schema.ErrNotHeld, Status: a.status}
+	}
+	st := a.status
+	st.Held = nil
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Hold = &store.Hold{}
+	return c, nil
+}
