@@ -29,6 +29,7 @@ const inbox = follow('inbox')
 const stream = follow('stream')
 const connection = follow('connection')
 const agents = follow('agents')
+const presence = follow('presence')
 
 const second = createSubscriber((update) => {
   const timer = setInterval(update, 1000)
@@ -65,6 +66,20 @@ export const live = {
   get version() {
     connection()
     return hub.version
+  },
+  /** Whether the hub serves a newer page than this one. */
+  get outdated() {
+    connection()
+    return hub.outdated
+  },
+  /** How late events are, ms. */
+  get lag() {
+    connection()
+    return hub.lag
+  },
+  get presence() {
+    presence()
+    return hub.presence
   },
   get agents() {
     agents()

@@ -231,3 +231,35 @@ describe('the page’s memory', () => {
     expect(held).toContain(1100)
   })
 })
+
+describe('the line to the hub', () => {
+  it('knows when the hub serves another page by now', async () => {
+    const greet = (page?: string) =>
+      socket.onmessage?.({
+        data: JSON.stringify({
+          type: 'hello',
+          data: { hubId: 'h', seq, serverTime: Date.now(), version: '1', page },
+        }),
+      })
+    await start()
+    expect(hub.outdated).toBe(false)
+    greet('a')
+    expect(hub.outdated, 'a hub that names its page for the first time').toBe(false)
+    greet('a')
+    expect(hub.outdated).toBe(false)
+    greet('b')
+    expect(hub.outdated).toBe(true)
+  })
+
+  it('knows how late the events are, once it has caught up', async () => {
+    const uid = (ms: number) => {
+      const hex = ms.toString(16).padStart(12, '0')
+      return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+    }
+    await start()
+    say({ type: 'event', data: anEvent(1000, { uid: uid(Date.now()) }) })
+    expect(hub.lag).toBeLessThan(1000)
+    say({ type: 'event', data: anEvent(1001, { uid: uid(Date.now() - 60_000) }) })
+    expect(hub.lag).toBeGreaterThan(50_000)
+  })
+})

@@ -4,6 +4,7 @@ import { Agents } from './agents'
 import { Clock } from './clock'
 import { Entry } from './events'
 import { Painter } from './paint'
+import { Presence } from './presence'
 import { lists, lost, newer, open, requestOf, settledAt, type Lists, type Request } from './requests'
 import { Ring } from './ring'
 import { Stream, type Connection } from './stream'
@@ -12,8 +13,10 @@ import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } fro
 /** How many events the page holds. */
 export const CAPACITY = 50_000
 const SETTLED_KEPT = 200
+/** From how many ms on the page counts as behind. */
+export const BEHIND = 2000
 
-export type Topic = 'inbox' | 'stream' | 'connection' | 'agents'
+export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
 
 /** Things the page tells the person beside the list. */
 export interface Happening {
@@ -31,8 +34,13 @@ export class Hub {
   readonly painter = new Painter<Topic>()
   readonly events = new Ring<Entry>(CAPACITY)
   readonly agents = new Agents()
+  readonly presence = new Presence()
   connection: Connection = { phase: 'connecting' }
   version = ''
+  /** Whether the hub serves another page than this one by now. */
+  outdated = false
+  /** How long the newest event took from the hub to this page, ms. */
+  lag = 0
   /** How often the hub came back with another history. */
   replacements = 0
   /** Whether the first snapshot is there: before it, an empty inbox means nothing. */
@@ -42,6 +50,7 @@ export class Hub {
   private readonly happenings = new Set<(h: Happening) => void>()
   private cached: Lists | undefined
   private pruneAt = SETTLED_KEPT * 2
+  private page: string | undefined
   private readonly stream: Stream
 
   /** hidden: the undelivered answers the person does not want to see any more. */
@@ -54,9 +63,10 @@ export class Hub {
       frames: (frames) => this.frames(frames),
       hello: (hello) => this.hello(hello),
       replaced: () => this.replaced(),
-      connection: (state) => {
-        this.connection = state
-        this.painter.touch('connection')
+      connection: (state) => this.connected(state),
+      presence: (said) => {
+        this.presence.take(said)
+        this.painter.touch('presence')
       },
     })
   }
@@ -72,6 +82,13 @@ export class Hub {
   /** Connects now instead of at the next try. */
   reconnect(): void {
     this.stream.hurry()
+  }
+
+  /** Tells the hub, and so the other pages, which request this one shows; 0: none. */
+  look(id: number): void {
+    this.presence.look(id)
+    this.stream.look(id)
+    this.painter.touch('presence')
   }
 
   request(id: number): Request | undefined {
@@ -148,6 +165,17 @@ export class Hub {
   private hello(hello: Hello): void {
     this.clock.sync(hello.serverTime)
     this.version = hello.version
+    this.page ??= hello.page
+    if (hello.page && hello.page !== this.page) this.outdated = true
+  }
+
+  private connected(state: Connection): void {
+    this.connection = state
+    if (state.phase === 'waiting') {
+      this.presence.forget()
+      this.painter.touch('presence')
+    }
+    this.painter.touch('connection')
   }
 
   private replaced(): void {
@@ -192,6 +220,15 @@ export class Hub {
       if (frame.type === 'event') this.take(frame.data as Event)
       else this.change(frame.data as StatusChange)
     }
+    if (frames.at(-1)?.type === 'event') this.measure()
+  }
+
+  /** Tells when what arrives is old: the page, or the line, can not keep up. */
+  private measure(): void {
+    const was = this.lag
+    const live = this.connection.phase === 'live' // else what comes is old anyway
+    this.lag = live ? Math.max(0, this.clock.now() - (this.events.last?.at ?? 0)) : 0
+    if (was > BEHIND || this.lag > BEHIND) this.painter.touch('connection')
   }
 
   /** An event of the log, in the log's order. */

@@ -1,12 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Stream, type Connection } from './stream'
 import { later } from './testing/build'
-import type { Frame } from './types'
+import type { Frame, Presence } from './types'
 
 class FakeSocket {
   onmessage: ((m: { data: string }) => void) | null = null
-  onclose: (() => void) | null = null
+  onclose: ((e: { code: number }) => void) | null = null
+  readyState = 1
   closed = false
+  sent: unknown[] = []
   constructor(readonly path: string) {}
   close() {
     this.closed = true
@@ -14,8 +16,11 @@ class FakeSocket {
   say(...frames: object[]) {
     this.onmessage?.({ data: JSON.stringify(frames.length === 1 ? frames[0] : frames) })
   }
-  die() {
-    this.onclose?.()
+  send(text: string) {
+    this.sent.push(JSON.parse(text))
+  }
+  die(code = 1006) {
+    this.onclose?.({ code })
   }
 }
 
@@ -24,6 +29,7 @@ let got: number[]
 let states: Connection[]
 let snapshots: ReturnType<typeof later<undefined>>[]
 let replaced: number
+let said: Presence[]
 let stream: Stream
 
 const hello = (seq: number, hubId = 'h1') => ({
@@ -37,7 +43,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 
 beforeEach(() => {
   vi.useFakeTimers()
-  ;[sockets, got, states, snapshots, replaced] = [[], [], [], [], 0]
+  ;[sockets, got, states, snapshots, replaced, said] = [[], [], [], [], 0, []]
   stream = new Stream(
     {
       snapshot: () => {
@@ -48,6 +54,7 @@ beforeEach(() => {
       frames: (frames: Frame[]) => got.push(...frames.map((f) => f.seq ?? -1)),
       hello: () => undefined,
       replaced: () => replaced++,
+      presence: (p) => said.push(p),
       connection: (state) => states.push(state),
     },
     {
@@ -153,6 +160,42 @@ describe('the stream', () => {
     expect(states.some((s) => s.phase === 'live')).toBe(false)
     socket().say(event(11), event(12))
     expect(phase()).toBe('live')
+  })
+
+  it('says how the line came back: what was missed, and whether the hub had gone down in order', async () => {
+    await goLive()
+    expect(states.at(-1)).toEqual({ phase: 'live', since: Date.now(), back: undefined })
+    socket().die(1012)
+    expect(states.at(-1)).toMatchObject({ phase: 'waiting', attempt: 1, restarting: true })
+    await vi.advanceTimersByTimeAsync(300)
+    socket().die() // not up yet
+    expect(states.at(-1)).toMatchObject({ attempt: 2, restarting: true })
+    await vi.advanceTimersByTimeAsync(600)
+    socket().say(hello(12))
+    socket().say(event(11), event(12))
+    expect(states.at(-1)).toMatchObject({ phase: 'live', back: { missed: 2, restarted: true } })
+    socket().die()
+    expect(states.at(-1)).toMatchObject({ restarting: false })
+    await vi.advanceTimersByTimeAsync(300)
+    socket().say(hello(12))
+    expect(states.at(-1)).toMatchObject({ phase: 'live', back: { missed: 0, restarted: false } })
+  })
+
+  it('tells the hub what is looked at, on every line anew, and takes what it says of others', async () => {
+    await goLive()
+    expect(socket().sent).toEqual([])
+    stream.look(7)
+    expect(socket().sent).toEqual([{ type: 'looking', id: 7 }])
+    socket().die()
+    stream.look(8) // nobody hears it
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().sent).toEqual([])
+    socket().say(hello(10))
+    expect(socket().sent).toEqual([{ type: 'looking', id: 8 }])
+    const presence = { screens: 2, looking: [{ id: 8, screens: 2 }] }
+    socket().say({ type: 'presence', data: presence }, event(11))
+    expect(said).toEqual([presence])
+    expect(got).toEqual([11])
   })
 
   it('ignores what an old socket still says', async () => {

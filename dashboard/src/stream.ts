@@ -1,11 +1,19 @@
-import type { Frame, Hello } from './types'
+import type { Frame, Hello, Looking, Presence } from './types'
 
 /** What the connection to the hub is doing, for the person to see. */
 export type Connection =
   | { phase: 'connecting' }
   | { phase: 'catching-up'; behind: number }
-  | { phase: 'live'; since: number }
-  | { phase: 'waiting'; attempt: number; retryAt: number }
+  | { phase: 'live'; since: number; back?: Back }
+  | { phase: 'waiting'; attempt: number; retryAt: number; restarting: boolean }
+
+/** How a line that had been broken came back. */
+export interface Back {
+  /** How many changes had been missed, and have been caught up with. */
+  missed: number
+  /** Whether the hub had said that it restarts. */
+  restarted: boolean
+}
 
 export interface StreamHandlers {
   /** Loads everything anew. Frames that arrive meanwhile are kept and follow it. */
@@ -16,6 +24,8 @@ export interface StreamHandlers {
   hello(hello: Hello): void
   /** The hub has another history than the one this page knows. */
   replaced(): void
+  /** Who else follows the hub. */
+  presence(said: Presence): void
   connection(state: Connection): void
 }
 
@@ -28,6 +38,9 @@ export interface StreamWorld {
 
 const FIRST_DELAY = 300
 const LAST_DELAY = 15_000
+/** RFC 6455's registry: the hub goes down and comes again. */
+const SERVICE_RESTART = 1012
+const OPEN = 1
 
 const browser: StreamWorld = {
   open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
@@ -51,6 +64,11 @@ export class Stream {
   private goal = 0
   private needsSnapshot = true
   private live = false
+  private restarting = false
+  /** How far the hub had got when the line came back; undefined: it was not broken. */
+  private missed: number | undefined
+  /** The request this page shows; undefined: it has not said yet. */
+  private looking: number | undefined
   /** Frames that arrived while the snapshot was loading. */
   private held: Frame[] | undefined
 
@@ -82,6 +100,14 @@ export class Stream {
     this.connect()
   }
 
+  /** Tells the hub which request this page shows; 0: none. */
+  look(id: number): void {
+    this.looking = id
+    if (this.socket?.readyState !== OPEN) return
+    const looking: Looking = { type: 'looking', id }
+    this.socket.send(JSON.stringify(looking))
+  }
+
   private connect(): void {
     this.timer = undefined
     this.live = false
@@ -92,8 +118,10 @@ export class Stream {
     socket.onmessage = (message) => {
       if (this.socket === socket) this.receive(String(message.data))
     }
-    socket.onclose = () => {
-      if (this.socket === socket) this.retry()
+    socket.onclose = ({ code }) => {
+      if (this.socket !== socket) return
+      this.restarting ||= code === SERVICE_RESTART
+      this.retry()
     }
   }
 
@@ -114,6 +142,7 @@ export class Stream {
       phase: 'waiting',
       attempt: this.attempt,
       retryAt: this.world.now() + delay,
+      restarting: this.restarting,
     })
     this.timer = setTimeout(() => this.connect(), delay)
   }
@@ -124,6 +153,7 @@ export class Stream {
     for (const frame of Array.isArray(message) ? message : [message]) {
       if (frame.type === 'hello') this.greet(frame.data as Hello)
       else if (frame.type === 'resync') this.resync(frame.data as Hello)
+      else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
     }
     this.take(frames)
@@ -131,6 +161,8 @@ export class Stream {
 
   private greet(hello: Hello): void {
     this.handlers.hello(hello)
+    if (this.looking !== undefined) this.look(this.looking)
+    this.missed = this.attempt > 0 && this.cursor ? Math.max(0, hello.seq - this.cursor.seq) : undefined
     this.attempt = 0
     if (this.cursor && this.cursor.hub !== hello.hubId) return this.resync(hello)
     this.cursor ??= { hub: hello.hubId, seq: hello.seq }
@@ -183,7 +215,10 @@ export class Stream {
   private progress(): void {
     const behind = this.goal - (this.cursor?.seq ?? 0)
     this.live = behind <= 0
-    if (!this.live) this.handlers.connection({ phase: 'catching-up', behind })
-    else this.handlers.connection({ phase: 'live', since: this.world.now() })
+    if (!this.live) return this.handlers.connection({ phase: 'catching-up', behind })
+    const { missed, restarting: restarted } = this
+    const back = missed === undefined ? undefined : { missed, restarted }
+    this.restarting = false
+    this.handlers.connection({ phase: 'live', since: this.world.now(), back })
   }
 }

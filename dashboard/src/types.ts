@@ -11,6 +11,8 @@ export type {
   Frame,
   Hello,
   Kind,
+  Looking,
+  Presence,
   Problem,
   Question,
   Response,
