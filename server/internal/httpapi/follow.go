@@ -85,7 +85,7 @@ func (st *stream) begin() (seq int64, err error) {
 		}
 		return seq, st.writeMessage(schema.Initial, data)
 	}
-	hello := st.Hub.Hello()
+	hello := st.hello()
 	data, err := json.Marshal(hello)
 	if err != nil {
 		return 0, err
@@ -104,10 +104,19 @@ func (st *stream) begin() (seq int64, err error) {
 	}
 }
 
+// hello introduces the hub, and names the page that it serves.
+func (s *Server) hello() schema.Hello {
+	h := s.Hub.Hello()
+	if index := s.assets.files[indexFile]; index != nil {
+		h.Page = index.etag
+	}
+	return h
+}
+
 // resync tells a page that its cursor leads nowhere: it loads its snapshot anew and
 // goes on from the hub's present.
 func (st *stream) resync() (seq int64, err error) {
-	hello := st.Hub.Hello()
+	hello := st.hello()
 	data, err := json.Marshal(hello)
 	if err != nil {
 		return 0, err
@@ -123,7 +132,7 @@ func (st *stream) idle(more <-chan struct{}, ping <-chan time.Time) error {
 	case <-st.ctx.Done():
 		return nil
 	case <-st.wake:
-		return st.write(st.takeControl(nil))
+		return st.write(st.takeAside(nil))
 	case <-ping:
 		return st.write(appendHeader(nil, opPing, 0))
 	}
@@ -151,7 +160,7 @@ func (st *stream) gather(n int) {
 func (st *stream) send(frames []feed.Frame, ping <-chan time.Time) error {
 	buf := st.buffer()
 	defer st.release(buf)
-	b := st.takeControl((*buf)[:0])
+	b := st.takeAside((*buf)[:0])
 	select {
 	case <-ping:
 		b = appendHeader(b, opPing, 0)

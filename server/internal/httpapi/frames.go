@@ -106,8 +106,16 @@ func appendJoined(b []byte, frames []feed.Frame) []byte {
 // incoming is a frame of a client: its header, and the payload of a control frame.
 type incoming struct {
 	op      byte
-	size    int    // of the payload that is still to be read
+	final   bool // the message ends with it
+	size    int  // of the payload that is still to be read
+	mask    [4]byte
 	control []byte // without the mask
+}
+
+func (in *incoming) unmask(payload []byte) {
+	for i := range payload {
+		payload[i] ^= in.mask[i%4]
+	}
 }
 
 // errProtocol is a frame that RFC 6455 does not allow a client to send.
@@ -121,11 +129,12 @@ func readIncoming(r *bufio.Reader) (in incoming, err error) {
 	}
 	const final, reserved, masked = 0x80, 0x70, 0x80
 	in.op, in.size = b[0]&0x0f, int(b[1]&0x7f)
+	in.final = b[0]&final != 0
 	isControl := in.op >= opClose
 	switch {
 	case b[0]&reserved != 0, b[1]&masked == 0, in.op > opBinary && !isControl, in.op > opPong:
 		return in, errProtocol
-	case isControl && (in.size > 125 || b[0]&final == 0):
+	case isControl && (in.size > 125 || !in.final):
 		return in, errProtocol
 	}
 	switch in.size {
@@ -139,17 +148,14 @@ func readIncoming(r *bufio.Reader) (in incoming, err error) {
 	if err != nil {
 		return in, err
 	}
-	mask := b[:4]
-	if _, err := io.ReadFull(r, mask); err != nil || !isControl {
+	if _, err := io.ReadFull(r, in.mask[:]); err != nil || !isControl {
 		return in, err
 	}
 	in.control, in.size = make([]byte, in.size), 0
 	if _, err := io.ReadFull(r, in.control); err != nil {
 		return in, err
 	}
-	for i := range in.control {
-		in.control[i] ^= mask[i%4]
-	}
+	in.unmask(in.control)
 	if in.op == opClose && len(in.control) == 1 {
 		return in, errProtocol
 	}

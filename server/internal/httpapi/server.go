@@ -75,7 +75,8 @@ type Server struct {
 	assets *assets
 	conns  conns
 
-	buffers sync.Pool // :: *[]byte, for writes to streams
+	presence presence
+	buffers  sync.Pool // :: *[]byte, for writes to streams
 
 	// stopping ends with Shutdown: streams say goodbye, waiting pulls return.
 	stopping context.Context

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// readLimit is the most a page may say at a time; it has nothing to say.
+	// readLimit is the most a page may send at a time, though it has little to say.
 	readLimit = 64 << 10
 	// goodbye is how long a close frame and its echo may take.
 	goodbye = time.Second
@@ -90,7 +90,8 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 	early := cn.leftIn(hijacked)
 	st := &stream{Server: s, conn: cn, from: from, wake: make(chan struct{}, 1)}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
-	go st.run(io.MultiReader(bytes.NewReader(early), cn.Conn)) // Shutdown waits for cn to be closed
+	st.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)
+	go st.run() // Shutdown waits for cn to be closed
 }
 
 // stream is one page that follows the log. Two goroutines: run, which only listens,
@@ -101,18 +102,24 @@ type stream struct {
 	from   cursor
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc
-	wake   chan struct{} // told when control has something
+	wake   chan struct{} // told when there is something to write beside the log
 
 	mu      sync.Mutex
-	control []byte // whole frames that answer the peer: pongs, a close
-	ending  bool   // the reader's deadline is the last one
+	control []byte  // whole frames that answer the peer: pongs, a close
+	ending  bool    // the reader's deadline is the last one
+	looks   bool    // the page said what it shows: it is told of the others
+	shown   *[]byte // the presence that it was told last
+
+	in      *bufio.Reader // the reader's own, as are the next two
+	said    []byte        // of the message that is coming in
+	sayNext time.Time     // when the page may say something again, give or take maxAtOnce
 
 	broken bool // the writer's own: a write failed, what was sent may end within a frame
 	over   bool // the writer's own: hangUp was called
 }
 
 // run is the stream from its first byte to its last.
-func (st *stream) run(r io.Reader) {
+func (st *stream) run() {
 	st.Metrics.streams.Inc()
 	defer st.Metrics.streams.Dec()
 	defer func() { _ = st.conn.Close() }()
@@ -124,7 +131,8 @@ func (st *stream) run(r io.Reader) {
 		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
 		st.hangUp(st.follow())
 	}()
-	st.listen(bufio.NewReaderSize(r, 256))
+	st.listen()
+	st.presence.leave(st)
 	st.cancel()
 	<-done
 }
@@ -136,13 +144,13 @@ func (s *Server) recovered(v any) {
 	}
 }
 
-// listen hears the peer out until it leaves or breaks a rule. What it says is of no
-// interest; its pings and its close are answered.
-func (st *stream) listen(r *bufio.Reader) {
+// listen hears the peer out until it leaves or breaks a rule. Its pings and its
+// close are answered.
+func (st *stream) listen() {
 	message := 0
 	for {
 		st.alive()
-		in, err := readIncoming(r)
+		in, err := readIncoming(st.in)
 		switch {
 		case errors.Is(err, errProtocol):
 			st.refuse(websocket.CloseProtocolError)
@@ -151,18 +159,20 @@ func (st *stream) listen(r *bufio.Reader) {
 			return
 		case in.op == opPing:
 			st.queue(append(appendHeader(nil, opPong, len(in.control)), in.control...))
+			continue // control frames may come between a message's
 		case in.op == opClose:
-			st.queue(append(appendHeader(nil, opClose, len(in.control)), in.control...))
+			st.lastWord(append(appendHeader(nil, opClose, len(in.control)), in.control...))
 			return
-		}
-		if in.op == opText || in.op == opBinary { // control frames may come between a message's
+		case in.op == opPong:
+			continue
+		case in.op != opContinuation:
 			message = 0
 		}
 		if message += in.size; message > readLimit {
 			st.refuse(websocket.CloseMessageTooBig)
 			return
 		}
-		if _, err := r.Discard(in.size); err != nil {
+		if !st.hear(in, message) {
 			return
 		}
 	}
@@ -172,7 +182,15 @@ func (st *stream) listen(r *bufio.Reader) {
 // saying more.
 func (st *stream) refuse(code uint16) {
 	st.conn.letRead()
-	st.queue(appendClose(nil, code, ""))
+	st.lastWord(appendClose(nil, code, ""))
+}
+
+// lastWord queues a close, behind which nothing may come.
+func (st *stream) lastWord(frame []byte) {
+	st.mu.Lock()
+	st.looks = false
+	st.mu.Unlock()
+	st.queue(frame)
 }
 
 // alive puts off the moment when a silent peer counts as gone.
@@ -191,16 +209,25 @@ func (st *stream) queue(frame []byte) {
 		st.control = append(st.control, frame...)
 	}
 	st.mu.Unlock()
+	st.poke()
+}
+
+// poke wakes the writer.
+func (st *stream) poke() {
 	select {
 	case st.wake <- struct{}{}:
 	default:
 	}
 }
 
-// takeControl appends the control frames that wait.
-func (st *stream) takeControl(b []byte) []byte {
+// takeAside appends what waits beside the log: who else is looking, and control
+// frames.
+func (st *stream) takeAside(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if now := st.presence.message.Load(); st.looks && now != st.shown {
+		b, st.shown = append(b, *now...), now
+	}
 	b = append(b, st.control...)
 	st.control = st.control[:0]
 	return b
@@ -219,7 +246,7 @@ func (st *stream) hangUp(f farewell) {
 		return
 	}
 	st.over = true
-	b := st.takeControl(nil)
+	b := st.takeAside(nil)
 	if f.code != 0 {
 		b = appendClose(b, f.code, f.reason)
 	}
