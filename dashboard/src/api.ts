@@ -1,4 +1,4 @@
-import type { Approvals, BatchResult, Event, FilterOptions, Problem, Response } from './types'
+import type { Approvals, BatchResult, Event, FilterOptions, Led, Problem, Response } from './types'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -84,3 +84,6 @@ export const handled = (id: number) => post<Event>(`/events/${id}/handled`, {})
 /** Cancels a question as a person. Returns the updated event. */
 export const cancel = (id: number, reason: string) =>
   post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})
+
+/** What led to a question: the session's last events, and how the same call fared before. */
+export const ledTo = (id: number) => call<Led>(`/events/${id}/context`)

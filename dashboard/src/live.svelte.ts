@@ -1,17 +1,18 @@
 import { createSubscriber } from 'svelte/reactivity'
 import { SafeKeys } from './keys'
-import { hiddenRequests, keepHidden, settings } from './settings.svelte'
+import { keepSnoozed, settings, snoozedRequests } from './settings.svelte'
 import { Hub, type Topic } from './state'
 
 // The bridge between plain state and screens: a screen that reads one of these is
 // drawn again when the painter says that it changed. No event ever becomes a proxy.
 
-const hidden = hiddenRequests()
-export const hub = new Hub(hidden)
+const snoozed = snoozedRequests(Date.now())
+export const hub = new Hub(snoozed)
 
-export function hide(id: number): void {
-  hub.hide(id)
-  keepHidden(hidden)
+/** Puts a request aside until a time of the hub's clock; 0 takes it back out. */
+export function snooze(id: number, until: number): void {
+  hub.snooze(id, until)
+  keepSnoozed(snoozed)
 }
 
 export const keys = new SafeKeys({

@@ -1,5 +1,5 @@
 import { arrived } from './events'
-import type { Delivery, DeliveryState, Event, HumanInTheLoop, Problem, Response, Status } from './types'
+import type { Delivery, DeliveryState, Event, HumanInTheLoop, Problem, Response, Risk, Status } from './types'
 
 /** A request to a person, with what this page knows of it beside the hub. */
 export interface Request {
@@ -15,6 +15,8 @@ export interface Request {
   readonly problem?: Problem
   /** Whether the answer the hub holds is this page's. */
   readonly mine: boolean
+  /** This page is taking its answer back, or has the hub try again: buttons wait. */
+  readonly busy?: boolean
   /** How long the hub took to take this page's answer, ms. */
   readonly savedIn?: number
 }
@@ -39,6 +41,7 @@ export function requestOf(event: Event, before?: Request): Request | undefined {
     sending: before?.sending,
     problem: before?.problem,
     mine: before?.mine ?? false,
+    busy: before?.busy,
     savedIn: before?.savedIn,
   }
 }
@@ -46,8 +49,19 @@ export function requestOf(event: Event, before?: Request): Request | undefined {
 /** Whether status a is newer than b. */
 export const newer = (a: Status, b: Status): boolean => (a.revision ?? 0) > (b.revision ?? 0)
 
+/** Whether it has an answer that can still be taken back. */
+export const held = (r: Request): boolean =>
+  r.status.status === 'pending' && r.status.held !== undefined && !r.sending
+
 /** Whether a person can still decide it here. */
-export const open = (r: Request): boolean => r.status.status === 'pending' && !r.sending
+export const open = (r: Request): boolean =>
+  r.status.status === 'pending' && r.status.held === undefined && !r.sending
+
+/** How risky it is: the hub's estimate; a hub that makes none leaves the agent's own. */
+export const riskOf = (r: Request): Risk | undefined => r.status.risk ?? r.question.risk
+
+/** Whether a decision must be held, not tapped. */
+export const risky = (r: Request): boolean => riskOf(r) === 'high' || riskOf(r) === 'critical'
 
 const failed: ReadonlySet<DeliveryState> = new Set([
   'unconfirmed',
@@ -60,31 +74,46 @@ const failed: ReadonlySet<DeliveryState> = new Set([
 /** Whether an answer did not, or not surely, reach the agent. */
 export const lost = (d: Delivery | undefined): boolean => d !== undefined && failed.has(d.state)
 
-/** Whether a person's answer did not reach its agent: the person should know. */
-export const undelivered = (r: Request): boolean => r.status.status === 'responded' && lost(r.status.delivery)
+/** Whether a person's answer did not reach its agent, and nobody took care of that yet. */
+export const undelivered = (r: Request): boolean =>
+  r.status.status === 'responded' && lost(r.status.delivery) && r.status.delivery?.handledAt === undefined
+
+/** Whether this page has voted, and others have not. */
+export const awaitsVotes = (r: Request): boolean =>
+  open(r) && r.mine && (r.status.requiredApprovals ?? 1) > (r.status.votes?.length ?? 0)
 
 export interface Lists {
   undelivered: Request[]
   needs: Request[]
+  votes: Request[]
+  snoozed: Request[]
   settled: Request[]
 }
 
 const SETTLED_SHOWN = 20
 const SETTLED_FOR = 3_600_000
+/** A deadline this near is not put aside. */
+export const LAST_MINUTE = 60_000
+
+/** When a request that was put aside comes back; 0: it is not put aside. */
+export function asideUntil(r: Request, snoozed: ReadonlyMap<number, number>): number {
+  const until = snoozed.get(r.id) ?? 0
+  return Math.min(until, (r.status.expiresAt ?? Infinity) - LAST_MINUTE)
+}
 
 /**
  * Sorts requests into the inbox's groups: in order of arrival, the settled ones
  * newest first.
  */
-export function lists(all: Iterable<Request>, now: number, hidden: ReadonlySet<number>): Lists {
-  const out: Lists = { undelivered: [], needs: [], settled: [] }
+export function lists(all: Iterable<Request>, now: number, snoozed: ReadonlyMap<number, number>): Lists {
+  const out: Lists = { undelivered: [], needs: [], votes: [], snoozed: [], settled: [] }
   for (const r of all) {
-    if (open(r)) out.needs.push(r)
-    else if (undelivered(r) && !hidden.has(r.id)) out.undelivered.push(r)
+    if (awaitsVotes(r)) out.votes.push(r)
+    else if (open(r)) (asideUntil(r, snoozed) > now ? out.snoozed : out.needs).push(r)
+    else if (undelivered(r)) out.undelivered.push(r)
     else if (now - settledAt(r) < SETTLED_FOR) out.settled.push(r)
   }
-  out.needs.sort((a, b) => a.id - b.id)
-  out.undelivered.sort((a, b) => a.id - b.id)
+  for (const group of [out.undelivered, out.needs, out.votes, out.snoozed]) group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
   out.settled.length = Math.min(out.settled.length, SETTLED_SHOWN)
   return out
@@ -92,5 +121,6 @@ export function lists(all: Iterable<Request>, now: number, hidden: ReadonlySet<n
 
 /** When it came to its end, the hub's clock; for an answer on its way, when it was given. */
 export function settledAt(r: Request): number {
-  return r.sending?.since ?? r.status.respondedAt ?? r.status.response?.respondedAt ?? r.asked
+  const { sending, status } = r
+  return sending?.since ?? status.held?.until ?? status.respondedAt ?? status.response?.respondedAt ?? r.asked
 }

@@ -8,11 +8,14 @@ interface Saved {
   keys: boolean
   /** How a risky approval is given: by holding the key, or by pressing it twice. */
   confirm: 'hold' | 'twice'
+  /** How long a single answer can be taken back, seconds. */
+  undo: Undo
 }
 
+export type Undo = 0 | 3 | 5
+
 const NAME = 'hookback.settings'
-const HIDDEN = 'hookback.hidden'
-const HIDDEN_KEPT = 500
+const SNOOZED = 'hookback.snoozed'
 
 /** Reads what a browser may refuse to keep; a private window simply forgets. */
 function read(name: string): unknown {
@@ -36,6 +39,7 @@ class Settings {
     theme: 'system',
     keys: true,
     confirm: 'hold',
+    undo: 0,
     ...(read(NAME) as Partial<Saved>),
   })
 
@@ -64,6 +68,14 @@ class Settings {
     this.keep()
   }
 
+  get undo(): Undo {
+    return this.saved.undo
+  }
+  set undo(seconds: Undo) {
+    this.saved.undo = seconds
+    this.keep()
+  }
+
   /** How long a risky decision must be held, ms; 0 when it is pressed twice instead. */
   get holdTime(): number {
     return this.confirm === 'hold' ? HOLD : 0
@@ -81,12 +93,12 @@ class Settings {
 
 export const settings = new Settings()
 
-/** The undelivered answers the person has seen enough of. */
-export function hiddenRequests(): Set<number> {
-  const ids = read(HIDDEN)
-  return new Set(Array.isArray(ids) ? ids.filter((id): id is number => typeof id === 'number') : [])
+/** The requests put aside: id → until when, the hub's clock. */
+export function snoozedRequests(now: number): Map<number, number> {
+  const pairs = read(SNOOZED)
+  const sound = (pair: unknown): pair is [number, number] =>
+    Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite) && pair[1] > now
+  return new Map(Array.isArray(pairs) ? pairs.filter(sound) : [])
 }
 
-export function keepHidden(ids: Iterable<number>): void {
-  write(HIDDEN, [...ids].slice(-HIDDEN_KEPT))
-}
+export const keepSnoozed = (requests: ReadonlyMap<number, number>): void => write(SNOOZED, [...requests])

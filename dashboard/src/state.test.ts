@@ -3,7 +3,7 @@ import { ApiError } from './api'
 import type * as api from './api'
 import { Hub, type Happening } from './state'
 import { anAsk, anEvent, later } from './testing/build'
-import type { Event, Problem, Status } from './types'
+import type { Approvals, BatchResult, Event, Problem, Status } from './types'
 
 type Calls = typeof api
 
@@ -21,7 +21,9 @@ let hub: Hub
 let happened: Happening[]
 let stored: { recent: Event[]; pending: Event[]; undelivered: Event[] }
 let answering: ReturnType<typeof later<Event>>
-const hidden = new Set<number>()
+let approving: ReturnType<typeof later<BatchResult[]>>
+let approved: Approvals | undefined
+const snoozed = new Map<number, number>()
 
 const calls = {
   ApiError,
@@ -34,6 +36,13 @@ const calls = {
   event: async (id: number) => anAsk(id),
   respond: () => (answering = later<Event>()).promise,
   cancel: () => (answering = later<Event>()).promise,
+  approve: (list: Approvals) => {
+    approved = list
+    return (approving = later<BatchResult[]>()).promise
+  },
+  undo: () => (answering = later<Event>()).promise,
+  redeliver: () => (answering = later<Event>()).promise,
+  handled: () => (answering = later<Event>()).promise,
 } as unknown as Calls
 
 const say = (...frames: { type: string; data: unknown }[]) =>
@@ -57,7 +66,7 @@ async function start() {
 }
 
 beforeEach(() => {
-  hidden.clear()
+  snoozed.clear()
   seq = 100
   happened = []
   stored = { recent: [], pending: [], undelivered: [] }
@@ -71,7 +80,7 @@ beforeEach(() => {
       }
     },
   )
-  hub = new Hub(hidden, calls)
+  hub = new Hub(snoozed, calls)
   hub.onHappening((h) => happened.push(h))
   return () => hub.stop()
 })
@@ -118,9 +127,16 @@ describe('the inbox', () => {
     )
     const { needs, undelivered, settled } = hub.lists()
     expect([ids(needs), ids(undelivered), ids(settled)]).toEqual([[], [102], [103, 101]])
-    hub.hide(102)
+    say(
+      statusOf(102, {
+        status: 'responded',
+        revision: 3,
+        respondedAt: at + 1,
+        delivery: { state: 'unreachable', attempts: 1, handledAt: at + 2 },
+      }),
+    )
     expect(ids(hub.lists().undelivered)).toEqual([])
-    expect(hidden.has(102)).toBe(true)
+    expect(ids(hub.lists().settled)).toEqual([103, 102, 101])
   })
 
   it('never goes back to an older revision', async () => {
@@ -261,5 +277,113 @@ describe('the line to the hub', () => {
     expect(hub.lag).toBeLessThan(1000)
     say({ type: 'event', data: anEvent(1001, { uid: uid(Date.now() - 60_000) }) })
     expect(hub.lag).toBeGreaterThan(50_000)
+  })
+})
+
+const refusal = (code: string): Problem => ({ type: '', title: 'No', status: 409, code, error: '' })
+const held = (id: number, revision = 2) =>
+  anAsk(id, {}, { revision, held: { until: Date.now() + 5000, outcome: 'approve' } })
+
+describe('several approvals at once', () => {
+  it('are exactly those the person saw, at the revision they saw; each has its own result', async () => {
+    await start()
+    say(...[101, 102, 103].map((id) => ({ type: 'event', data: anAsk(id) })))
+    const seen = hub.lists().needs
+    say(statusOf(103, { status: 'responded', revision: 2, outcome: 'deny' }))
+    const done = hub.approve(seen, 5000)
+    expect(ids(hub.lists().needs)).toEqual([])
+    expect(approved).toEqual({
+      requests: [
+        { id: 101, revision: 1 },
+        { id: 102, revision: 1 },
+      ],
+      holdMs: 5000,
+    })
+    approving.resolve([{ event: held(101) }, { problem: refusal('changed') }])
+    expect(ids(await done)).toEqual([102, 103])
+    expect(hub.request(101)).toMatchObject({ mine: true, sending: undefined })
+    expect(hub.request(102)?.problem?.code).toBe('changed')
+    expect(ids(hub.lists().needs)).toEqual([102])
+  })
+
+  it('are open again when the hub is not there', async () => {
+    await start()
+    say({ type: 'event', data: anAsk(101) }, { type: 'event', data: anAsk(102) })
+    const done = hub.approve(hub.lists().needs, 5000)
+    approving.reject(new ApiError(refusal('unreachable')))
+    expect(ids(await done)).toEqual([101, 102])
+    expect(ids(hub.lists().needs)).toEqual([101, 102])
+  })
+})
+
+describe('an answer that can still be taken back', () => {
+  it('counts as settled, and is open again when it was; its keys are anyone’s then', async () => {
+    await start()
+    say({ type: 'event', data: anAsk(101) })
+    const done = hub.answer(101, { permission: true, holdMs: 5000 })
+    answering.resolve(held(101))
+    await done
+    expect([ids(hub.lists().needs), ids(hub.lists().settled)]).toEqual([[], [101]])
+    const undone = hub.undo(101)
+    expect(hub.request(101)?.busy).toBe(true)
+    answering.resolve(anAsk(101, {}, { revision: 3 }))
+    expect(await undone).toBeUndefined()
+    expect(ids(hub.lists().needs)).toEqual([101])
+    expect(hub.request(101)).toMatchObject({ mine: false, busy: undefined })
+  })
+
+  it('says why it could not be', async () => {
+    await start()
+    say({ type: 'event', data: held(101) })
+    const undone = hub.undo(101)
+    refuse({
+      code: 'not_held',
+      humanInTheLoopStatus: { status: 'responded', revision: 3, outcome: 'approve' },
+    })
+    expect((await undone)?.code).toBe('not_held')
+    expect(hub.request(101)?.status.status).toBe('responded')
+    expect(await hub.undo(101)).toBeUndefined()
+  })
+})
+
+describe('a request put aside', () => {
+  it('comes back by itself, at the latest a minute before its deadline', async () => {
+    await start()
+    vi.useFakeTimers()
+    const now = Date.now()
+    say(
+      { type: 'event', data: anAsk(101) },
+      { type: 'event', data: anAsk(102, {}, { expiresAt: now + 90_000 }) },
+    )
+    hub.snooze(101, hub.clock.now() + 300_000)
+    hub.snooze(102, hub.clock.now() + 300_000)
+    expect([ids(hub.lists().needs), ids(hub.lists().snoozed)]).toEqual([[], [101, 102]])
+    hub.clock.sync(now + 31_000)
+    await vi.advanceTimersByTimeAsync(31_000)
+    expect([ids(hub.lists().needs), ids(hub.lists().snoozed)]).toEqual([[102], [101]])
+    hub.snooze(101, 0)
+    expect(ids(hub.lists().needs)).toEqual([101, 102])
+    vi.useRealTimers()
+  })
+})
+
+describe('the agent', () => {
+  it('has moved on when its session goes on after the answer', async () => {
+    await start()
+    const at = Date.now()
+    const timed = (id: number, ms: number, more = {}) => ({
+      type: 'event',
+      data: anEvent(id, { timestamp: ms, ...more }),
+    })
+    say(
+      { type: 'event', data: { ...anAsk(101), timestamp: at - 10 } },
+      timed(102, at - 5),
+      statusOf(101, { status: 'responded', revision: 2, respondedAt: at }),
+      timed(103, at + 5, { session_id: 'other' }),
+    )
+    const now = () => hub.request(101) as NonNullable<ReturnType<typeof hub.request>>
+    expect(hub.movedOn(now())).toBeUndefined()
+    say(timed(104, at + 6), timed(105, at + 7))
+    expect(hub.movedOn(now())?.id).toBe(104)
   })
 })

@@ -5,7 +5,18 @@ import { Clock } from './clock'
 import { Entry } from './events'
 import { Painter } from './paint'
 import { Presence } from './presence'
-import { lists, lost, newer, open, requestOf, settledAt, type Lists, type Request } from './requests'
+import {
+  asideUntil,
+  held,
+  lists,
+  lost,
+  newer,
+  open,
+  requestOf,
+  settledAt,
+  type Lists,
+  type Request,
+} from './requests'
 import { Ring } from './ring'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from './types'
@@ -15,6 +26,7 @@ export const CAPACITY = 50_000
 const SETTLED_KEPT = 200
 /** From how many ms on the page counts as behind. */
 export const BEHIND = 2000
+const LOOK_BACK = 2000
 
 export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
 
@@ -53,9 +65,11 @@ export class Hub {
   private page: string | undefined
   private readonly stream: Stream
 
-  /** hidden: the undelivered answers the person does not want to see any more. */
+  private waker: ReturnType<typeof setTimeout> | undefined
+
+  /** snoozed: the requests put aside, id → until when. */
   constructor(
-    private readonly hidden: Set<number> = new Set(),
+    private readonly snoozed: Map<number, number> = new Map(),
     private readonly calls: typeof api = api,
   ) {
     this.stream = new Stream({
@@ -77,6 +91,7 @@ export class Hub {
 
   stop(): void {
     this.stream.stop()
+    clearTimeout(this.waker)
   }
 
   /** Connects now instead of at the next try. */
@@ -97,7 +112,11 @@ export class Hub {
 
   /** The inbox's groups, the same object until something changes. */
   lists(): Lists {
-    return (this.cached ??= lists(this.requests.values(), this.clock.now(), this.hidden))
+    if (!this.cached) {
+      this.cached = lists(this.requests.values(), this.clock.now(), this.snoozed)
+      this.wakeLater(this.cached.snoozed)
+    }
+    return this.cached
   }
 
   /** Calls fn for what happens; returns how to stop that. */
@@ -106,10 +125,19 @@ export class Hub {
     return () => this.happenings.delete(fn)
   }
 
-  /** Takes an undelivered answer out of its group. */
-  hide(id: number): void {
-    this.hidden.add(id)
+  /** Puts a request aside until a time of the hub's clock; 0 takes it back out. */
+  snooze(id: number, until: number): void {
+    const now = this.clock.now()
+    for (const [other, end] of this.snoozed) if (end <= now) this.snoozed.delete(other)
+    if (until > now) this.snoozed.set(id, until)
+    else this.snoozed.delete(id)
     this.changed()
+  }
+
+  private wakeLater(aside: Request[]): void {
+    clearTimeout(this.waker)
+    const next = Math.min(...aside.map((r) => asideUntil(r, this.snoozed)))
+    if (next < Infinity) this.waker = setTimeout(() => this.changed(), next - this.clock.now() + 1)
   }
 
   /** Fetches a request the page does not hold, such as an old one from a link. */
@@ -131,6 +159,84 @@ export class Hub {
     return this.settle(id, { since: this.clock.now(), cancel: reason }, () => this.calls.cancel(id, reason))
   }
 
+  /**
+   * Approves the permissions as the person saw them, to be taken back for holdMs.
+   * Returns those the hub did not take; each carries its problem.
+   */
+  async approve(seen: Request[], holdMs: number): Promise<Request[]> {
+    const since = this.clock.now()
+    const began = performance.now()
+    const still = seen.filter(({ id }) => {
+      const request = this.requests.get(id)
+      if (request && open(request))
+        this.put({ ...request, sending: { since, answer: { permission: true } }, problem: undefined })
+      return request !== undefined && open(request)
+    })
+    if (still.length === 0) return seen
+    const refused = new Set(seen.filter((r) => !still.includes(r)).map((r) => r.id))
+    try {
+      const requests = still.map((r) => ({ id: r.id, revision: r.status.revision ?? 0 }))
+      const results = await this.calls.approve({ requests, holdMs })
+      const savedIn = performance.now() - began
+      for (const [i, { id }] of still.entries()) {
+        const { event, problem } = results[i] ?? {}
+        if (event) this.taken(event, savedIn)
+        else this.refused(id, problem ?? noAnswer)
+        if (!event) refused.add(id)
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      for (const { id } of still) this.refused(id, error.problem)
+      for (const { id } of still) refused.add(id)
+    }
+    return seen.filter((r) => refused.has(r.id)).map((r) => this.requests.get(r.id) ?? r)
+  }
+
+  /** Takes back an answer the hub still holds. Returns why it could not. */
+  undo(id: number): Promise<Problem | undefined> {
+    return this.act(id, held, () => this.calls.undo(id))
+  }
+
+  /** Has the hub try an undelivered answer now. Returns why it would not. */
+  redeliver(id: number): Promise<Problem | undefined> {
+    return this.act(
+      id,
+      (r) => lost(r.status.delivery),
+      () => this.calls.redeliver(id),
+    )
+  }
+
+  /** Says that a person took care of an undelivered answer. */
+  handled(id: number): Promise<Problem | undefined> {
+    return this.act(
+      id,
+      (r) => lost(r.status.delivery),
+      () => this.calls.handled(id),
+    )
+  }
+
+  private async act(
+    id: number,
+    may: (r: Request) => boolean,
+    send: () => Promise<Event>,
+  ): Promise<Problem | undefined> {
+    const request = this.requests.get(id)
+    if (!request || !may(request) || request.busy) return undefined
+    this.put({ ...request, busy: true })
+    try {
+      this.adopt(await send())
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const status = error.problem.humanInTheLoopStatus
+      if (status) this.change({ id, humanInTheLoopStatus: status })
+      return error.problem
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.put({ ...now, busy: undefined })
+    }
+  }
+
   private async settle(
     id: number,
     sending: Request['sending'],
@@ -141,16 +247,20 @@ export class Hub {
     const began = performance.now()
     this.put({ ...request, sending, problem: undefined })
     try {
-      const event = await send()
-      const now = this.requests.get(id) ?? request
-      this.put({ ...now, sending: undefined, mine: true, savedIn: performance.now() - began })
-      this.adopt(event)
+      this.taken(await send(), performance.now() - began)
       return true
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.refused(id, error.problem)
       return false
     }
+  }
+
+  /** The hub has this page's answer. */
+  private taken(event: Event, savedIn: number): void {
+    const now = this.requests.get(event.id)
+    if (now) this.put({ ...now, sending: undefined, mine: true, savedIn })
+    this.adopt(event)
   }
 
   private refused(id: number, problem: Problem): void {
@@ -257,14 +367,35 @@ export class Hub {
     }
   }
 
+  /**
+   * The first event of the same session after the request had its answer: what
+   * shows that the agent goes on. Only what the page holds is looked at.
+   */
+  movedOn({ event, status }: Request): Event | undefined {
+    const since = status.respondedAt
+    if (since === undefined) return undefined
+    let first: Event | undefined
+    const { events } = this
+    for (let at = events.end - 1; at >= Math.max(events.start, events.end - LOOK_BACK); at--) {
+      const entry = events.at(at)
+      if (!entry || entry.id <= event.id || entry.at < since) break
+      const other = entry.event
+      if (other.session_id === event.session_id && other.source_app === event.source_app) first = other
+    }
+    return first
+  }
+
   /** Takes over an event as the hub has it now. */
   private adopt(event: Event): void {
     const request = requestOf(event, this.requests.get(event.id))
     if (request) this.put(request)
   }
 
-  private put(request: Request): void {
-    const before = this.requests.get(request.id)
+  private put(next: Request): void {
+    const before = this.requests.get(next.id)
+    // Taken back: the next answer is anyone's again.
+    const back = before !== undefined && held(before) && open(next)
+    const request = back ? { ...next, mine: false, savedIn: undefined } : next
     this.requests.set(request.id, request)
     const entry = this.events.find(request.id)
     if (entry && entry.event.humanInTheLoopStatus !== request.status) {
@@ -303,6 +434,15 @@ export class Hub {
   private tell(h: Happening): void {
     for (const fn of this.happenings) fn(h)
   }
+}
+
+const noAnswer: Problem = {
+  type: 'about:blank',
+  title: 'No answer',
+  status: 0,
+  code: 'internal',
+  error: 'The hub did not say what became of it.',
+  detail: 'The hub did not say what became of it.',
 }
 
 function withStatus(request: Request, status: Status): Request {

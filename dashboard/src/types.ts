@@ -7,8 +7,11 @@ export type {
   Approvals,
   Delivery,
   DeliveryState,
+  Execution,
   FilterOptions,
+  Finding,
   Frame,
+  Held,
   Hello,
   Kind,
   Looking,
@@ -40,4 +43,9 @@ export interface BatchResult extends Omit<wire.BatchResult, 'event'> {
 export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | 'suggestions'> {
   toolCall?: wire.ToolCall & { arguments?: Json }
   suggestions?: Json[]
+}
+
+export interface Led {
+  before: Event[]
+  earlier: Omit<wire.Earlier, 'last'> & { last?: Event }
 }

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { keys } from '../live.svelte'
 import { requestOf, type Request } from '../requests'
 import { settings } from '../settings.svelte'
-import { anAsk } from '../testing/build'
-import type { HumanInTheLoop, Response, Status } from '../types'
+import { anAsk, anEvent } from '../testing/build'
+import type { HumanInTheLoop, Led, Response, Status } from '../types'
 import Detail from './Detail.svelte'
 
 let sent: Response[]
@@ -12,7 +12,10 @@ let cancelled: string[]
 let take: boolean
 let id = 0
 
-vi.stubGlobal('fetch', () => Promise.resolve(new globalThis.Response('[]')))
+let led: Led
+vi.stubGlobal('fetch', (path: string) =>
+  Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? led : []))),
+)
 vi.spyOn(document, 'hasFocus').mockReturnValue(true)
 
 function show(question: Partial<HumanInTheLoop>, status: Partial<Status> = {}, more: Partial<Request> = {}) {
@@ -40,6 +43,7 @@ const type = (label: RegExp, value: string) =>
 let stop: () => void
 beforeEach(() => {
   ;[sent, cancelled, take] = [[], [], true]
+  led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
   vi.spyOn(document, 'hasFocus').mockReturnValue(true)
   stop = keys.listen(window)
   keys.chosen()
@@ -209,6 +213,107 @@ describe('a choice', () => {
     show({ type: 'choice', choices: ['Jest', 'Vitest'] })
     await press('3')
     expect(sent).toEqual([])
+  })
+})
+
+describe('what is risky', () => {
+  const findings = [
+    {
+      code: 'pipe_to_shell',
+      risk: 'critical',
+      text: 'Runs what it downloads.',
+      at: '/command',
+      excerpt: 'curl x | sh',
+    },
+    { code: 'sudo', risk: 'high', text: 'Acts as root.', at: '/command', excerpt: 'sudo' },
+  ] as const
+
+  it('is marked inside the command and said in plain words', () => {
+    const command = 'sudo true && curl x | sh # curl x | sh'
+    show(
+      { risk: 'low', toolCall: { name: 'Bash', arguments: { command } } },
+      { risk: 'critical', findings: [...findings] },
+    )
+    const exact = screen.getByLabelText('What will happen')
+    expect([...exact.querySelectorAll('mark')].map((m) => m.textContent)).toEqual([
+      'sudo',
+      'curl x | sh',
+      'curl x | sh',
+    ])
+    expect(exact.textContent).toContain(command)
+    const risk = screen.getByTestId('risk').textContent ?? ''
+    for (const part of ['Critical risk', 'called it low', 'Runs what it downloads.', 'Acts as root.'])
+      expect(risk).toContain(part)
+  })
+
+  it('must be held when the hub says so, whatever the agent says', async () => {
+    vi.useFakeTimers()
+    show({ risk: 'low' }, { risk: 'high', findings: [findings[1]] })
+    await press('a')
+    await fireEvent.keyUp(window, { key: 'a' })
+    vi.advanceTimersByTime(5000)
+    expect(sent).toEqual([])
+  })
+})
+
+describe('what led here', () => {
+  it('tells how the same call fared before, and the session’s last events', async () => {
+    const last = anAsk(
+      900,
+      {},
+      {
+        status: 'responded',
+        outcome: 'deny',
+        respondedAt: Date.now() - 180_000,
+        response: { respondedAt: 1, reason: 'use the copy' },
+      },
+    )
+    led = {
+      before: [anEvent(901, { tool_name: 'Bash', payload: { tool_input: { command: 'go test ./...' } } })],
+      earlier: { approved: 0, denied: 2, other: 0, last },
+    }
+    show({})
+    const section = await screen.findByTestId('led')
+    expect(section.textContent).toContain('denied twice before, last 3 min ago: use the copy')
+    expect(section.textContent).toContain('go test ./...')
+    expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
+  })
+})
+
+describe('what is very long', () => {
+  it('is not drawn at once, says so, and is not approved before it was', async () => {
+    const command = 'echo ok\n'.repeat(9000) + 'rm -rf ~'
+    show({ toolCall: { name: 'Bash', arguments: { command } } })
+    const exact = screen.getByLabelText('What will happen')
+    expect(exact.textContent).not.toContain('rm -rf ~')
+    expect(exact.textContent).toContain('This is the beginning')
+    await press('a')
+    expect(sent).toEqual([])
+    expect(exact.textContent).toContain('rm -rf ~')
+    await vi.waitFor(async () => {
+      await press('a')
+      expect(sent).toEqual([{ permission: true }])
+    })
+  })
+
+  it('may be thousands of arguments', async () => {
+    const args = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]))
+    show({ toolCall: { name: 'X', arguments: args } })
+    const exact = screen.getByLabelText('What will happen')
+    expect(exact.querySelectorAll('dt')).toHaveLength(200)
+    await click('Show all of them')
+    expect(exact.querySelectorAll('dt')).toHaveLength(600)
+  })
+})
+
+describe('a kind this page does not know', () => {
+  it('is shown, and can be cancelled', async () => {
+    show({ type: 'plan' as never, question: 'Go on like this?' })
+    expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('Go on like this?')
+    expect(screen.getByTestId('detail').textContent).toContain('does not know requests of the kind “plan”')
+    await press('X', { shiftKey: true })
+    await fireEvent.keyDown(screen.getByLabelText(/Why/), { key: 'Enter', ctrlKey: true })
+    expect(cancelled).toEqual([''])
   })
 })
 

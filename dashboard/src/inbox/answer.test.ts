@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { requestOf, type Request } from '../requests'
-import { anAsk } from '../testing/build'
-import type { Delivery, DeliveryState, HumanInTheLoop, JsonObject, Problem, Question, Status } from '../types'
+import { anAsk, anEvent } from '../testing/build'
+import type {
+  Delivery,
+  DeliveryState,
+  Event,
+  HumanInTheLoop,
+  JsonObject,
+  Problem,
+  Question,
+  Status,
+} from '../types'
 import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, uneditable } from './draft.svelte'
 import { offerOf } from './suggestion'
-import { answerText, beatenBy, byWhom, progressOf, toldOf, verdictOf } from './verdict'
+import { earlierText } from './earlier'
+import { progressOf, ranAnyway } from './progress'
+import { answerText, beatenBy, byWhom, toldOf, verdictOf } from './verdict'
 
 const asked = (question: Partial<HumanInTheLoop>, status: Partial<Status>) =>
   requestOf(anAsk(1, question, status)) as Request
@@ -83,9 +94,54 @@ describe('the way of an answer', () => {
   })
 
   it('tells how long the agent took to have it', () => {
-    expect(progressOf(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2].took).toBe(
+    expect(progressOf(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }), 0)?.steps[2]?.took).toBe(
       '11 ms',
     )
+  })
+
+  it('ends with what became of the call, and the event that shows it', () => {
+    const called = (more: Partial<Status>, next?: Event) => {
+      const status = {
+        status: 'responded',
+        outcome: 'approve',
+        delivery: { state: 'acked', attempts: 1 },
+      } as const
+      const r = asked({ toolCall: { name: 'Bash', id: 't1' } }, { ...status, ...more })
+      return progressOf(r, 0, next)?.steps[3]
+    }
+    expect(called({})).toMatchObject({ state: 'open', label: 'runs' })
+    expect(called({ execution: { state: 'succeeded', durationMs: 1200, eventId: 9 } })).toEqual({
+      state: 'done',
+      label: 'ran',
+      took: '1.2 s',
+      event: 9,
+    })
+    expect(called({ execution: { state: 'failed' } })).toMatchObject({
+      state: 'failed',
+      label: 'ran and failed',
+    })
+    expect(called({ execution: { state: 'interrupted' } })?.label).toBe('interrupted')
+    expect(called({}, anEvent(12))).toMatchObject({ label: 'moved on', event: 12 })
+    expect(called({ outcome: 'deny' })).toBeUndefined()
+  })
+
+  it('that no trouble is left of is not called trouble: somebody took care', () => {
+    expect(progressOf(delivered({ state: 'refused', attempts: 1, handledAt: 5 }), 0)?.trouble).toBeUndefined()
+  })
+
+  it('has not left while it can be taken back', () => {
+    const r = asked({}, { held: { until: 1, outcome: 'approve', by: { name: 'mara', verified: true } } })
+    expect(progressOf(r, 0)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])
+    expect([verdictOf(r).word, byWhom(r)]).toEqual(['Approved', 'mara'])
+  })
+
+  it('is an alarm when the call ran without one', () => {
+    const ran = (status: Partial<Status>) =>
+      ranAnyway(asked({}, { execution: { state: 'succeeded' }, ...status }))
+    expect(ran({ status: 'responded', outcome: 'approve' })).toBeUndefined()
+    expect(ran({ status: 'responded', outcome: 'deny' })).toContain('denied')
+    expect(ran({ status: 'timeout', outcome: '__timeout__' })).toContain('nobody allowed')
+    expect(ran({ status: 'pending' })).toContain('before anybody answered')
   })
 
   it('has not begun while the hub has not saved it', () => {
@@ -108,6 +164,31 @@ const parts: Question = {
   multiple: true,
 }
 const title: Question = { id: 'title', question: 'Title?' }
+
+describe('how the same call fared before', () => {
+  const last = anAsk(
+    3,
+    {},
+    { outcome: 'deny', respondedAt: 1_000, response: { respondedAt: 1_000, reason: 'use the copy' } },
+  )
+
+  it('is said in words, with the last reason', () => {
+    expect(earlierText({ approved: 0, denied: 2, other: 0, last }, 181_000)).toEqual({
+      before: 'The same call was denied twice before, last 3 min ago: ',
+      quote: 'use the copy',
+    })
+    expect(earlierText({ approved: 5, denied: 1, other: 0, last }, 181_000)?.before).toBe(
+      'The same call was denied once and approved 5 times before, last denied 3 min ago: ',
+    )
+    expect(earlierText({ approved: 0, denied: 0, other: 1 }, 0)?.before).toContain(
+      'left without an answer once',
+    )
+  })
+
+  it('is nothing when it never did', () => {
+    expect(earlierText({ approved: 0, denied: 0, other: 0 }, 0)).toBeUndefined()
+  })
+})
 
 describe('several questions', () => {
   it('are answered by label, labels or text, and all or none', () => {

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anAsk } from '../testing/build'
-import { compare, exactOf, parseDiff } from './exact'
+import { changesOf, compare, pairs, parseDiff, parsePatch, words } from '../parts/changes'
+import type { Event } from '../types'
+import { exactOf } from './exact'
 
+const changed = (e: Event) => changesOf(exactOf(e)?.changes ?? [])
 const call = (name: string, args: never) => anAsk(1, { toolCall: { name, arguments: args } })
 
 describe('the exact thing', () => {
@@ -23,12 +26,16 @@ describe('the exact thing', () => {
   })
 
   it('is a change of a file, for the ways tools have to say so', () => {
-    const edit = exactOf(
-      call('Edit', { file_path: 'a.go', old_string: 'x\ny', new_string: 'x\nz', replace_all: true } as never),
-    )
-    expect(edit?.changes).toEqual([
+    const edit = call('Edit', {
+      file_path: 'a.go',
+      old_string: 'x\ny',
+      new_string: 'x\nz',
+      replace_all: true,
+    } as never)
+    expect(changed(edit)).toEqual([
       {
         file: 'a.go',
+        at: '/new_string',
         lines: [
           { kind: 'same', text: 'x', old: 1, new: 1 },
           { kind: 'del', text: 'y', old: 2 },
@@ -36,19 +43,43 @@ describe('the exact thing', () => {
         ],
       },
     ])
-    expect(edit?.rest).toEqual([['replace_all', true]])
-    const write = exactOf(call('Write', { file_path: 'b', content: '1\n2\n' } as never))
-    expect(write?.changes[0]?.lines.map((l) => l.kind)).toEqual(['add', 'add'])
-    const many = exactOf(
+    expect(exactOf(edit)?.rest).toEqual([['replace_all', true]])
+    const write = changed(call('Write', { file_path: 'b', content: '1\n2\n' } as never))
+    expect(write[0]?.lines.map((l) => l.kind)).toEqual(['add', 'add'])
+    const many = changed(
       call('MultiEdit', {
         file_path: 'c',
         edits: [
           { old_string: 'a', new_string: 'b' },
-          { old_string: 'c', new_string: 'd' },
+          { old_string: 'c', new_string: 'd', replace_all: true },
         ],
       } as never),
     )
-    expect(many?.changes).toHaveLength(2)
+    expect(many.map((c) => [c.at, c.note])).toEqual([
+      ['/edits/0/new_string', undefined],
+      ['/edits/1/new_string', 'every occurrence'],
+    ])
+    const cell = call('NotebookEdit', {
+      notebook_path: 'n.ipynb',
+      cell_id: 'c3',
+      new_source: 'x = 1',
+    } as never)
+    expect(changed(cell)).toMatchObject([{ file: 'n.ipynb', note: 'replaces the source of cell c3' }])
+    expect(exactOf(cell)?.rest).toEqual([['cell_id', 'c3']])
+  })
+
+  it('is a patch, alone or as a word of a command', () => {
+    const patch = '*** Begin Patch\n*** Update File: a.go\n@@ f\n x\n-old\n+new\n*** End Patch\n'
+    const forms = [{ input: patch }, { command: ['apply_patch', patch] }]
+    for (const args of forms) {
+      const e = call('apply_patch', args as never)
+      expect(exactOf(e)?.command).toBeUndefined()
+      expect(exactOf(e)?.rest).toEqual([])
+      const file = changed(e).find((c) => c.file === 'a.go')
+      expect(file?.lines.map((l) => l.kind)).toEqual(['head', 'head', 'same', 'del', 'add', 'head'])
+    }
+    const beside = call('shell', { command: ['apply_patch', patch, '&& rm -rf x'] } as never)
+    expect(exactOf(beside)?.command).toContain('rm -rf x')
   })
 
   it('shows edits it does not fully understand as arguments, never half of them', () => {
@@ -120,6 +151,45 @@ describe('a diff', () => {
   it('shows that only the end of the file changes', () => {
     expect(compare('a', 'a\n').map((l) => l.kind)).toEqual(['same', 'head'])
     expect(compare('a\n', 'a\n').map((l) => l.kind)).toEqual(['same'])
+  })
+
+  it('in the form of apply_patch loses no line either', () => {
+    const line = fc.oneof(
+      fc.string({ maxLength: 12 }).map((s) => s.replaceAll('\n', '')),
+      fc.constantFrom('*** Begin Patch', '*** Add File: f', '*** Update File: ', '@@', '+x', '-x', ' x'),
+    )
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1 }), (lines) => {
+        const shown = parsePatch(lines.join('\n') + '\n').flatMap((c) => c.lines)
+        expect(shown).toHaveLength(lines.length)
+        for (const [i, l] of shown.entries()) expect(lines[i]).toContain(l.text)
+      }),
+    )
+  })
+
+  it('stands side by side: each line once on its side, in order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b', 'c')), fc.array(fc.constantFrom('a', 'd')), (a, b) => {
+        const lines = compare(a.join('\n'), b.join('\n'))
+        const rows = pairs(lines)
+        expect(rows.flatMap((p) => p.left ?? [])).toEqual(lines.filter((l) => l.kind !== 'add'))
+        expect(rows.flatMap((p) => p.right ?? [])).toEqual(lines.filter((l) => l.kind !== 'del'))
+      }),
+    )
+    const [row] = pairs(compare('old line', 'new line'))
+    expect([row?.left?.text, row?.right?.text]).toEqual(['old line', 'new line'])
+  })
+
+  it('marks the words that differ, and none where nearly all do', () => {
+    const found = words('rm -rf /tmp/a now', 'rm -rf /tmp/b now')
+    expect(found?.left.filter((w) => w.changed).map((w) => w.text)).toEqual(['a'])
+    expect(found?.right.map((w) => w.text).join('')).toBe('rm -rf /tmp/b now')
+    expect(words('abc def', 'xyz uvw')).toBeUndefined()
+  })
+
+  it('of two long texts with nothing in common is shown all the same, and soon', () => {
+    const many = (mark: string) => Array.from({ length: 6000 }, (_, i) => `${mark}${i}`).join('\n')
+    expect(compare(many('a'), many('b')).length).toBe(12_000)
   })
 
   it('of two texts shows every line of both', () => {

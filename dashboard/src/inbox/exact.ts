@@ -1,4 +1,3 @@
-import { diffArrays } from 'diff'
 import { gistOf } from '../events'
 import type { Event, Json, JsonObject } from '../types'
 
@@ -10,24 +9,19 @@ export interface Exact {
   /** A command line, whole. */
   command?: string
   /** Changes of files. */
-  changes: Change[]
+  changes: Source[]
   /** Everything else there is to know about the call. */
   rest: [name: string, value: Json][]
+  /** JSON pointer of the command in the arguments. */
+  commandAt?: string
   cwd?: string
 }
 
-export interface Change {
-  file?: string
-  lines: DiffLine[]
-}
-
-export interface DiffLine {
-  kind: 'add' | 'del' | 'same' | 'head'
-  text: string
-  /** Line numbers before and after. */
-  old?: number
-  new?: number
-}
+/** A change of a file as the call has it; changesOf makes lines of it. */
+export type Source =
+  | { kind: 'texts'; file?: string; before: string; after: string; at: string; note?: string }
+  | { kind: 'unified'; text: string; at?: string }
+  | { kind: 'patch'; text: string; at: string }
 
 const isObject = (v: Json | undefined): v is JsonObject =>
   v !== null && typeof v === 'object' && !Array.isArray(v)
@@ -43,7 +37,7 @@ export function exactOf(e: Event): Exact | undefined {
   const call = e.humanInTheLoop?.toolCall
   const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
   const args = call ? call.arguments : e.payload.tool_input
-  const changes = context?.diff ? parseDiff(context.diff) : []
+  const changes: Source[] = context?.diff ? [{ kind: 'unified', text: context.diff }] : []
   if (!tool && args === undefined && changes.length === 0) return undefined
   const exact: Exact = {
     tool: tool ?? '',
@@ -59,13 +53,16 @@ export function exactOf(e: Event): Exact | undefined {
 
 function readArguments(exact: Exact, args: JsonObject): void {
   const used = new Set<string>()
+  if (exact.changes.length === 0) for (const name of readChange(exact, args)) used.add(name)
   for (const name of ['command', 'cmd', 'script']) {
     const value = args[name]
-    if (exact.command !== undefined || (typeof value !== 'string' && !Array.isArray(value))) continue
+    if (exact.command !== undefined || used.has(name)) continue
+    if (typeof value !== 'string' && !(Array.isArray(value) && value.every((v) => typeof v === 'string')))
+      continue
     exact.command = Array.isArray(value) ? value.map(quoted).join(' ') : value
+    exact.commandAt = '/' + name
     used.add(name)
   }
-  if (exact.changes.length === 0) for (const name of readChange(exact, args)) used.add(name)
   exact.rest = Object.entries(args).filter(([name]) => !used.has(name))
 }
 
@@ -77,126 +74,66 @@ function quoted(word: Json): string {
 
 /** Reads the edits of a file; returns the names of the arguments it has shown. */
 function readChange(exact: Exact, args: JsonObject): string[] {
-  const file = text(args.file_path) ?? text(args.path)
+  const named = ['file_path', 'path', 'notebook_path'].find((name) => text(args[name]) !== undefined)
+  const file = named && text(args[named])
+  const shown = (...names: string[]) => (named ? [named, ...names] : names)
+  const patch = patchIn(args)
+  if (patch) {
+    exact.changes.push({ kind: 'patch', ...patch })
+    return [patch.at.split('/')[1] ?? '']
+  }
   const before = text(args.old_string)
   const after = text(args.new_string)
   if (before !== undefined && after !== undefined) {
-    exact.changes.push({ file, lines: compare(before, after) })
-    return ['file_path', 'path', 'old_string', 'new_string']
+    exact.changes.push({ kind: 'texts', file, before, after, at: '/new_string' })
+    return shown('old_string', 'new_string')
   }
   if (Array.isArray(args.edits) && args.edits.length > 0 && args.edits.every(isEdit)) {
-    for (const edit of args.edits.filter(isEdit)) {
-      exact.changes.push({ file, lines: compare(edit.old_string, edit.new_string) })
+    for (const [i, edit] of args.edits.filter(isEdit).entries()) {
+      const note = edit.replace_all === true ? 'every occurrence' : undefined
+      const [before, after] = [edit.old_string, edit.new_string]
+      exact.changes.push({ kind: 'texts', file, before, after, at: `/edits/${i}/new_string`, note })
     }
-    return ['file_path', 'path', 'edits']
+    return shown('edits')
   }
-  const content = text(args.content)
-  if (file !== undefined && content !== undefined) {
-    exact.changes.push({ file, lines: compare('', content) })
-    return ['file_path', 'path', 'content']
+  for (const name of ['content', 'new_source']) {
+    const content = text(args[name])
+    if (file === undefined || content === undefined) continue
+    const note = name === 'new_source' ? cellOf(args) : undefined
+    exact.changes.push({ kind: 'texts', file, before: '', after: content, at: '/' + name, note })
+    return shown(name)
   }
   return []
 }
 
+/** What is known of the cell whose new source a notebook's edit gives: not its old one. */
+function cellOf(args: JsonObject): string {
+  const cell = text(args.cell_id) ?? (typeof args.cell_number === 'number' ? String(args.cell_number) : '')
+  const mode = text(args.edit_mode) ?? 'replace'
+  const what = mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'
+  return `${what} cell ${cell}`.trimEnd()
+}
+
+const PATCH = '*** Begin Patch'
+
+/** A patch as apply_patch takes it, wherever it stands: alone, or as a word of a command. */
+function patchIn(args: JsonObject): { text: string; at: string } | undefined {
+  for (const name of ['input', 'patch']) {
+    const value = text(args[name])
+    if (value?.trimStart().startsWith(PATCH)) return { text: value, at: '/' + name }
+  }
+  const { command } = args
+  if (!Array.isArray(command) || command.length !== 2 || command[0] !== 'apply_patch') return undefined
+  const patch = text(command[1])
+  return patch?.trimStart().startsWith(PATCH) ? { text: patch, at: '/command/1' } : undefined
+}
+
 function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: string } {
-  return (
-    isObject(v) &&
-    Object.keys(v).every((k) => k === 'old_string' || k === 'new_string') &&
-    typeof v.old_string === 'string' &&
-    typeof v.new_string === 'string'
+  if (!isObject(v) || typeof v.old_string !== 'string' || typeof v.new_string !== 'string') return false
+  return Object.entries(v).every(
+    ([k, inner]) =>
+      k === 'old_string' || k === 'new_string' || (k === 'replace_all' && typeof inner === 'boolean'),
   )
-}
-
-/** The lines of two texts, those that differ marked. Nothing is left out. */
-export function compare(before: string, after: string): DiffLine[] {
-  const signs = diffArrays(linesOf(before), linesOf(after)).flatMap((part) =>
-    part.value.map((line) => (part.added ? '+' : part.removed ? '-' : ' ') + line),
-  )
-  const lines = numbered(signs, 1, 1)
-  const [had, has] = [before.endsWith('\n'), after.endsWith('\n')]
-  if (before !== '' && after !== '' && had !== has) {
-    lines.push({
-      kind: 'head',
-      text: has ? '(a line feed is added at the end)' : '(the line feed at the end goes)',
-    })
-  }
-  return lines
-}
-
-/** A line feed at the end begins no further line. */
-function linesOf(text: string): string[] {
-  if (text === '') return []
-  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
-}
-
-function numbered(lines: string[], oldStart: number, newStart: number): DiffLine[] {
-  let o = oldStart
-  let n = newStart
-  return lines.map((line): DiffLine => {
-    const body = line.slice(1)
-    switch (line[0]) {
-      case '+':
-        return { kind: 'add', text: body, new: n++ }
-      case '-':
-        return { kind: 'del', text: body, old: o++ }
-      case '\\':
-        return { kind: 'head', text: line }
-      default:
-        return { kind: 'same', text: body, old: o++, new: n++ }
-    }
-  })
-}
-
-/**
- * Reads a unified diff. What it doesn't understand is shown as it is: a diff that
- * is only nearly one must not lose a line.
- */
-export function parseDiff(diff: string): Change[] {
-  const changes: Change[] = []
-  let current: Change | undefined
-  let o = 0
-  let n = 0
-  /** Between "diff --git" and the first hunk: modes, index, renames. */
-  let preamble = false
-  const open = (file?: string): Change => {
-    current = { file, lines: [] }
-    changes.push(current)
-    return current
-  }
-  const lines = diff.split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  for (const [i, line] of lines.entries()) {
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line)
-    const next = lines[i + 1]
-    if (line.startsWith('diff --git ') || (line.startsWith('--- ') && next?.startsWith('+++ '))) {
-      const started = current && current.lines.every((l) => l.kind === 'head')
-      const change = started && line.startsWith('--- ') && current ? current : open()
-      change.lines.push({ kind: 'head', text: line })
-      preamble = true
-    } else if (line.startsWith('+++ ') && lines[i - 1]?.startsWith('--- ')) {
-      const change = current ?? open()
-      change.file = nameIn(line) ?? nameIn(lines[i - 1] ?? '')
-      change.lines.push({ kind: 'head', text: line })
-    } else if (hunk) {
-      o = Number(hunk[1])
-      n = Number(hunk[2])
-      preamble = false
-      ;(current ?? open()).lines.push({ kind: 'head', text: line })
-    } else if (preamble) {
-      current?.lines.push({ kind: 'head', text: line })
-    } else {
-      const change = current ?? open()
-      change.lines.push(...numbered([/^[ +\-\\]/.test(line) ? line : ' ' + line], o, n))
-      if (!line.startsWith('+') && !line.startsWith('\\')) o++
-      if (!line.startsWith('-') && !line.startsWith('\\')) n++
-    }
-  }
-  return changes
-}
-
-function nameIn(line: string): string | undefined {
-  const name = line.slice(4).split('\t')[0]?.trim()
-  return !name || name === '/dev/null' ? undefined : name.replace(/^[ab]\//, '')
 }
 
 /** One line for the list: what the request is about beside its question. */

@@ -1,0 +1,28 @@
+import { ago } from '../clock'
+import { arrived } from '../events'
+import type { Led } from '../types'
+
+const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
+
+/** How the same call fared before, in words; undefined when it was never asked for. */
+export function earlierText(
+  { approved, denied, other, last }: Led['earlier'],
+  now: number,
+): { before: string; quote?: string } | undefined {
+  const parts = [
+    denied > 0 && `denied ${times(denied)}`,
+    approved > 0 && `approved ${times(approved)}`,
+    other > 0 && `left without an answer ${times(other)}`,
+  ].filter((part): part is string => part !== false)
+  if (parts.length === 0) return undefined
+  const all =
+    parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}` : (parts[0] ?? '')
+  const whole = `The same call was ${all} before`
+  if (!last) return { before: whole + '.' }
+  const status = last.humanInTheLoopStatus
+  const how = { approve: 'approved', deny: 'denied' }[status?.outcome ?? '']
+  const word = parts.length > 1 && how ? `last ${how}` : 'last'
+  const when = ago(status?.respondedAt ?? arrived(last), now)
+  const reason = status?.response?.reason ?? status?.reason
+  return { before: `${whole}, ${word} ${when}${reason ? ': ' : '.'}`, quote: reason }
+}
