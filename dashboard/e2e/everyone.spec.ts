@@ -99,8 +99,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       expect.soft(await faults(page), 'editing').toEqual([])
       await page.getByRole('button', { name: /Deny/ }).click()
       expect.soft(await faults(page), 'denying').toEqual([])
-      for (const name of ['Keyboard shortcuts', 'Settings']) {
-        await page.getByRole('button', { name }).click()
+      for (const name of ['Keyboard shortcuts', 'Find']) {
+        if (width < 760) await page.getByRole('button', { name: 'More' }).click()
+        await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()
         await expect(page.getByRole('dialog')).toBeVisible()
         expect.soft(await faults(page), name).toEqual([])
         await page.keyboard.press('Escape')

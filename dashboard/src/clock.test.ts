@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { ago, Clock, lapse, left, span, spoken, timeOfUid, urgent } from './clock'
+import {
+  ago,
+  Clock,
+  fullTime,
+  lapse,
+  left,
+  span,
+  spoken,
+  timeOfDay,
+  timeOfUid,
+  urgent,
+  writeTimes,
+} from './clock'
 
 describe('time', () => {
   it('follows the hub’s clock on a machine whose own is wrong', () => {
@@ -53,5 +65,20 @@ describe('time', () => {
     expect(timeOfUid('01a1fc2d-a4a7-78fc-91db-1c6fb382d6e7')).toBe(0x01a1fc2da4a7)
     expect(timeOfUid('c232ab00-9414-41ec-b3c8-9f6bdeced846')).toBeUndefined()
     expect(timeOfUid(undefined)).toBeUndefined()
+  })
+})
+
+describe('times in the style a person wants', () => {
+  const now = Date.UTC(2026, 10, 21, 12, 0, 7)
+  const before = now - 3 * 3_600_000
+  it('by the clock of Greenwich', () => {
+    writeTimes(() => 'utc')
+    expect(timeOfDay(now)).toBe('12:00:07.000')
+    expect(fullTime(now)).toBe('21 Nov 2026, 12:00:07 UTC')
+    expect(ago(before, now)).toBe('09:00:07')
+    expect(ago(now - 86_400_000, now)).toBe('20 Nov, 12:00')
+    writeTimes(() => 'relative')
+    expect(ago(before, now)).toBe('3 h ago')
+    expect(fullTime(now)).not.toContain('UTC')
   })
 })

@@ -15,23 +15,43 @@ export class Clock {
   }
 }
 
-const timeFormat = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hourCycle: 'h23',
-})
-const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+/** How people want to read times: how long ago, or by which clock. */
+export type TimeStyle = 'relative' | 'local' | 'utc'
 
-/** 12:00:00.001 in local time. */
-export const timeOfDay = (ms: number): string => timeFormat.format(ms)
+let style: () => TimeStyle = () => 'relative'
+
+/** Has every time on the page written in the style that fn tells. */
+export function writeTimes(fn: () => TimeStyle): void {
+  style = fn
+}
+
+/** One format for this machine's zone, one for UTC. */
+function twice(options: Intl.DateTimeFormatOptions): (ms: number) => string {
+  const local = new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options })
+  const utc = new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options, timeZone: 'UTC' })
+  return (ms) => (style() === 'utc' ? utc : local).format(ms)
+}
+
+const seconds = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+
+/** 12:00:00.001, in local time unless UTC is wanted. */
+export const timeOfDay = twice({ ...seconds, fractionalSecondDigits: 3 })
+
+const second = twice(seconds)
+const day = twice({ day: 'numeric', month: 'short' })
+/** 12:00, such as for when something ends. */
+export const clockTime = twice({ hour: '2-digit', minute: '2-digit' })
+const whole = twice({ dateStyle: 'medium', timeStyle: 'medium' })
 
 /** The whole date, for tooltips. */
-export const fullTime = (ms: number): string => dateFormat.format(ms)
+export const fullTime = (ms: number): string => whole(ms) + (style() === 'utc' ? ' UTC' : '')
 
-/** How long ago: "now", "12 s ago", "4 min ago", "3 h ago", "2 d ago". */
+/**
+ * When it was: "now", "12 s ago", "4 min ago", "3 h ago", "2 d ago"; or by the
+ * clock, "12:00:07" and "20 Nov, 12:00", where people want that.
+ */
 export function ago(ms: number, now: number): string {
+  if (style() !== 'relative') return day(ms) === day(now) ? second(ms) : `${day(ms)}, ${clockTime(ms)}`
   const s = Math.round((now - ms) / 1000)
   if (s < 2) return 'now'
   return span(s) + ' ago'

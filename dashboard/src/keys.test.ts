@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { CLICK_GUARD, GRACE, HOLD, SafeKeys, type Binding } from './keys'
+import { CLICK_GUARD, GRACE, SafeKeys, type Binding } from './keys'
+
+const HOLD = 700
 
 let now = 0
 let focused = true
@@ -178,5 +180,43 @@ describe('a click', () => {
     expect(keys.clickDecides()).toBe(false)
     now += GRACE
     expect(keys.clickDecides()).toBe(true)
+  })
+})
+
+describe('other keys than the usual ones', () => {
+  it('act, held as long as the usual ones would be, and the usual ones no more', () => {
+    vi.useFakeTimers()
+    let chosen: Record<string, string> = { a: 'y' }
+    keys = new SafeKeys({
+      now: () => now,
+      hasFocus: () => focused,
+      enabled: () => enabled,
+      chosen: (usual) => chosen[usual] ?? usual,
+    })
+    bind({ keys: 'a', decides: true, hold: () => HOLD }, { keys: 'g i' })
+    press('a')
+    vi.advanceTimersByTime(HOLD)
+    expect(ran).toEqual([])
+    press('y')
+    vi.advanceTimersByTime(HOLD - 1)
+    expect(ran).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(ran).toEqual(['a'])
+    lift('y')
+    chosen = { 'g i': 'Shift+I' }
+    press('I', { shiftKey: true })
+    press('a')
+    vi.advanceTimersByTime(HOLD)
+    expect(ran).toEqual(['a', 'g i', 'a'])
+  })
+
+  it('says which bindings act now: below a dialog, none', () => {
+    bind({ keys: 'g i' })
+    bind({ keys: 'a' })
+    expect(keys.active().map((b) => b.keys)).toEqual(['a', 'g i'])
+    const close = keys.push({ bindings: () => [], modal: true })
+    expect(keys.active()).toEqual([])
+    close()
+    expect(keys.active()).toHaveLength(2)
   })
 })

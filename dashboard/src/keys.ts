@@ -5,6 +5,8 @@ export interface Binding {
   /** In tinykeys' notation, such as "a", "Shift+D" or "g i". */
   keys: string
   run(): void
+  /** What it does, in words, where keymap.ts does not say it. */
+  does?: string
   /** It decides a request: subject to the grace period and the rest of the safe keys. */
   decides?: boolean
   /** It only opens a form for a decision: the request need not be in sight. */
@@ -27,11 +29,12 @@ export interface KeysWorld {
   now(): number
   hasFocus(): boolean
   enabled(): boolean
+  /** The keys a person chose in the place of the usual ones. */
+  chosen?(keys: string): string
 }
 
 export const GRACE = 500
 export const CLICK_GUARD = 250
-export const HOLD = 700
 
 const browser: KeysWorld = {
   now: () => performance.now(),
@@ -109,6 +112,15 @@ export class SafeKeys {
     for (const fn of this.grace) fn()
   }
 
+  /** Every binding that acts now, those of the topmost scope first. */
+  active(): Binding[] {
+    const modal = this.scopes.findLastIndex((scope) => scope.modal)
+    return this.scopes
+      .slice(Math.max(0, modal))
+      .reverse()
+      .flatMap((scope) => scope.bindings())
+  }
+
   /** Calls fn whenever the grace period begins, grows or is called off. */
   onGrace(fn: () => void): () => void {
     this.grace.add(fn)
@@ -165,7 +177,7 @@ export class SafeKeys {
     }
   }
 
-  // :: scope → its handlers, kept so that sequences such as "g i" outlive a key
+  // :: scope → keys → its handler, kept so that sequences such as "g i" outlive a key
   private readonly sequences = new Map<Scope, Map<string, EventListener>>()
 
   keydown(e: KeyboardEvent): void {
@@ -187,11 +199,13 @@ export class SafeKeys {
       if (!modified && !binding.inFields && !this.world.enabled()) continue
       const handlers = this.sequences.get(scope) ?? new Map<string, EventListener>()
       this.sequences.set(scope, handlers)
-      let handler = handlers.get(binding.keys)
+      const { keys } = binding
+      const pressed = this.world.chosen?.(keys) ?? keys
+      const name = `${keys} ${pressed}`
+      let handler = handlers.get(name)
       if (!handler) {
-        const { keys } = binding
-        handler = createKeybindingsHandler({ [keys]: (event) => this.hit(scope, keys, event) })
-        handlers.set(keys, handler)
+        handler = createKeybindingsHandler({ [pressed]: (event) => this.hit(scope, keys, event) })
+        handlers.set(name, handler)
       }
       handler(e)
       if (e.defaultPrevented) {

@@ -1,10 +1,13 @@
 import { createSubscriber } from 'svelte/reactivity'
+import { writeTimes } from './clock'
 import { SafeKeys } from './keys'
 import { keepSnoozed, settings, snoozedRequests } from './settings.svelte'
 import { Hub, type Topic } from './state'
 
 // The bridge between plain state and screens: a screen that reads one of these is
 // drawn again when the painter says that it changed. No event ever becomes a proxy.
+
+writeTimes(() => settings.time)
 
 const snoozed = snoozedRequests(Date.now())
 export const hub = new Hub(snoozed)
@@ -19,6 +22,7 @@ export const keys = new SafeKeys({
   now: () => performance.now(),
   hasFocus: () => document.hasFocus(),
   enabled: () => settings.keys,
+  chosen: (usual) => settings.remap[usual] ?? usual,
 })
 
 /** Whether a key or button that must be held is being held. */

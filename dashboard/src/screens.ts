@@ -13,6 +13,7 @@ import type { Screen } from './router.svelte'
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   stream: () => import('./stream/Stream.svelte'),
+  settings: () => import('./settings/Settings.svelte'),
 }
 
 /** A place one can go to from everywhere. */

@@ -1,18 +1,6 @@
-import { HOLD } from './keys'
+import { defaults, names, preferencesOf, type Preferences } from './preferences'
 
-export type Theme = 'system' | 'light' | 'dark'
-
-interface Saved {
-  theme: Theme
-  /** Whether single keys act (WCAG 2.1.4). */
-  keys: boolean
-  /** How a risky approval is given: by holding the key, or by pressing it twice. */
-  confirm: 'hold' | 'twice'
-  /** How long a single answer can be taken back, seconds. */
-  undo: Undo
-}
-
-export type Undo = 0 | 3 | 5
+export type { Theme, Undo } from './preferences'
 
 const NAME = 'hookback.settings'
 const SNOOZED = 'hookback.snoozed'
@@ -34,64 +22,67 @@ function write(name: string, value: unknown): void {
   }
 }
 
+/** The preferences, each to be read and set; what is set is kept and shown at once. */
 class Settings {
-  private saved: Saved = $state({
-    theme: 'system',
-    keys: true,
-    confirm: 'hold',
-    undo: 0,
-    ...(read(NAME) as Partial<Saved>),
-  })
+  private saved: Preferences = $state(preferencesOf(read(NAME)))
 
-  get theme(): Theme {
-    return this.saved.theme
-  }
-  set theme(theme: Theme) {
-    this.saved.theme = theme
-    this.keep()
-    this.show()
-  }
-
-  get keys(): boolean {
-    return this.saved.keys
-  }
-  set keys(on: boolean) {
-    this.saved.keys = on
-    this.keep()
-  }
-
-  get confirm(): 'hold' | 'twice' {
-    return this.saved.confirm
-  }
-  set confirm(how: 'hold' | 'twice') {
-    this.saved.confirm = how
-    this.keep()
-  }
-
-  get undo(): Undo {
-    return this.saved.undo
-  }
-  set undo(seconds: Undo) {
-    this.saved.undo = seconds
-    this.keep()
+  constructor() {
+    for (const name of names)
+      Object.defineProperty(this, name, {
+        enumerable: true,
+        get: () => this.saved[name],
+        set: (value: never) => {
+          this.saved[name] = value
+          this.keep()
+        },
+      })
   }
 
   /** How long a risky decision must be held, ms; 0 when it is pressed twice instead. */
   get holdTime(): number {
-    return this.confirm === 'hold' ? HOLD : 0
+    return this.saved.confirm === 'hold' ? this.saved.hold : 0
   }
 
-  /** Puts the theme onto the page. */
+  /** All of them, such as for a file. */
+  all(): Preferences {
+    return $state.snapshot(this.saved)
+  }
+
+  /** Takes over what a file or another page says. */
+  replace(value: unknown): void {
+    this.saved = preferencesOf(value)
+    this.keep()
+  }
+
+  reset(): void {
+    this.replace(defaults())
+  }
+
+  /** Puts the looks onto the page. */
   show(): void {
-    document.documentElement.dataset.theme = this.theme
+    const { dataset } = document.documentElement
+    dataset.theme = this.saved.theme
+    dataset.density = this.saved.density
+  }
+
+  /** Follows what the other tabs of this browser choose; returns how to stop. */
+  listen(target: Window): () => void {
+    const changed = (e: StorageEvent) => {
+      if (e.key !== NAME && e.key !== null) return
+      this.saved = preferencesOf(read(NAME))
+      this.show()
+    }
+    target.addEventListener('storage', changed)
+    return () => target.removeEventListener('storage', changed)
   }
 
   private keep(): void {
     write(NAME, this.saved)
+    this.show()
   }
 }
 
-export const settings = new Settings()
+export const settings = new Settings() as Settings & Preferences
 
 /** The requests put aside: id → until when, the hub's clock. */
 export function snoozedRequests(now: number): Map<number, number> {

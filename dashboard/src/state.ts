@@ -53,6 +53,8 @@ export class Hub {
   outdated = false
   /** How long the newest event took from the hub to this page, ms. */
   lag = 0
+  /** The hub's database, empty before the first hello. */
+  hubId = ''
   /** How often the hub came back with another history. */
   replacements = 0
   /** Whether the first snapshot is there: before it, an empty inbox means nothing. */
@@ -275,6 +277,7 @@ export class Hub {
   private hello(hello: Hello): void {
     this.clock.sync(hello.serverTime)
     this.version = hello.version
+    this.hubId = hello.hubId
     this.page ??= hello.page
     if (hello.page && hello.page !== this.page) this.outdated = true
   }

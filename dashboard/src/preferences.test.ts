@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { defaults, isQuiet, preferencesOf } from './preferences'
+
+describe('preferencesOf', () => {
+  test('keeps what is sound', () => {
+    const chosen = {
+      ...defaults(),
+      theme: 'dark',
+      density: 'roomy',
+      time: 'utc',
+      hold: 400,
+      remap: { a: 'y' },
+      notifyKinds: ['choice'],
+      quietFrom: '23:59',
+      volume: 0,
+      name: 'Mara',
+    }
+    expect(preferencesOf(JSON.parse(JSON.stringify(chosen)))).toEqual(chosen)
+  })
+
+  test.each([
+    ['theme', 'pink'],
+    ['keys', 'yes'],
+    ['hold', 399],
+    ['hold', 1501],
+    ['hold', NaN],
+    ['undo', 4],
+    ['notifyKinds', ['permission', 'riddle']],
+    ['notifyKinds', 'permission'],
+    ['quietFrom', '24:00'],
+    ['quietTo', '7:00'],
+    ['volume', 1.1],
+    ['mutedUntil', -1],
+    ['name', 'x'.repeat(61)],
+    ['remap', ['a']],
+    ['remap', { a: 1 }],
+    ['remap', { a: '' }],
+  ])('takes the usual for %s: %j', (name, value) =>
+    expect(preferencesOf({ [name]: value })).toEqual(defaults()),
+  )
+
+  test('whatever is in the store, the page gets preferences', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        (value) => void expect(Object.keys(preferencesOf(value))).toEqual(Object.keys(defaults())),
+      ),
+    )
+    expect(preferencesOf(Object.create({ theme: 'dark' }))).toEqual(defaults())
+  })
+
+  test('an older page kept less', () =>
+    expect(preferencesOf({ theme: 'light', keys: false, confirm: 'twice' })).toEqual({
+      ...defaults(),
+      theme: 'light',
+      keys: false,
+      confirm: 'twice',
+    }))
+})
+
+describe('quiet hours', () => {
+  const at = (h: number, m = 0) => new Date(2026, 10, 21, h, m)
+  const night = { ...defaults(), quiet: true, quietFrom: '22:00', quietTo: '07:00' }
+  test.each([
+    [21, 59, false],
+    [22, 0, true],
+    [0, 0, true],
+    [6, 59, true],
+    [7, 0, false],
+  ])('over midnight, %i:%i', (h, m, quiet) => expect(isQuiet(night, at(h, m))).toBe(quiet))
+  test('within a day', () => {
+    const noon = { ...night, quietFrom: '12:00', quietTo: '13:30' }
+    expect([11, 12, 13, 14].map((h) => isQuiet(noon, at(h)))).toEqual([false, true, true, false])
+  })
+  test('only when they are on, and not all day', () => {
+    expect(isQuiet({ ...night, quiet: false }, at(23))).toBe(false)
+    expect(isQuiet({ ...night, quietTo: '22:00' }, at(23))).toBe(false)
+  })
+})

@@ -1,0 +1,40 @@
+import { beforeEach, expect, test } from 'vitest'
+import { defaults } from './preferences'
+import { settings } from './settings.svelte'
+
+const kept = () => JSON.parse(localStorage.getItem('hookback.settings') ?? 'null') as unknown
+
+beforeEach(() => settings.reset())
+
+test('what is set is kept and shown', () => {
+  settings.theme = 'dark'
+  settings.density = 'roomy'
+  expect(kept()).toMatchObject({ theme: 'dark', density: 'roomy' })
+  expect(document.documentElement.dataset).toMatchObject({ theme: 'dark', density: 'roomy' })
+  settings.reset()
+  expect(settings.all()).toEqual(defaults())
+  expect(document.documentElement.dataset.theme).toBe('system')
+})
+
+test('a hold lasts as long as chosen, and not at all when it is pressed twice instead', () => {
+  settings.hold = 1200
+  expect(settings.holdTime).toBe(1200)
+  settings.confirm = 'twice'
+  expect(settings.holdTime).toBe(0)
+})
+
+test('another tab has its say, whatever it wrote', () => {
+  const stop = settings.listen(window)
+  const tell = (value: string) => {
+    localStorage.setItem('hookback.settings', value)
+    window.dispatchEvent(new StorageEvent('storage', { key: 'hookback.settings', newValue: value }))
+  }
+  tell('{"theme":"dark","hold":500}')
+  expect([settings.theme, settings.hold]).toEqual(['dark', 500])
+  expect(document.documentElement.dataset.theme).toBe('dark')
+  tell('{"theme":7,')
+  expect(settings.all()).toEqual(defaults())
+  stop()
+  tell('{"theme":"dark"}')
+  expect(settings.theme).toBe('system')
+})
