@@ -18,7 +18,7 @@ import (
 func (s *Server) fail(c *fiber.Ctx, err error) error {
 	var server *fiber.Error
 	if errors.As(err, &server) {
-		s.failServer(c, server.Code)
+		s.failServer(c.Context(), server.Code)
 		return nil
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -36,7 +36,7 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 }
 
 // failServer answers for a request that was refused before any handler saw it.
-func (s *Server) failServer(c *fiber.Ctx, status int) {
+func (s *Server) failServer(ctx *fasthttp.RequestCtx, status int) {
 	var p schema.Problem
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -45,6 +45,9 @@ func (s *Server) failServer(c *fiber.Ctx, status int) {
 		p = described(status, "the request's headers are too large", "They may have 16 KiB in all.")
 	case http.StatusRequestTimeout:
 		p = described(status, "the request did not arrive in time", "Nothing was stored. Send it again.")
+	case http.StatusServiceUnavailable:
+		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrBusy, Hint: "Too many big requests arrive at once. Nothing was stored. Send it again in a moment."})
+		ctx.Response.Header.Set(fiber.HeaderRetryAfter, "1")
 	case http.StatusUpgradeRequired:
 		p = described(status, "this path is a WebSocket", "Open it as ws://…/stream.")
 	case http.StatusMethodNotAllowed:
@@ -55,11 +58,11 @@ func (s *Server) failServer(c *fiber.Ctx, status int) {
 		p = described(http.StatusBadRequest, "this is not a valid HTTP request", "")
 	}
 	// The peer may still be sending: let it read this first.
-	if cn, ok := c.Context().Conn().(*conn); ok {
+	if cn, ok := ctx.Conn().(*conn); ok {
 		cn.letRead()
 	}
-	setHeaders(c.Context())
-	writeProblem(c.Context(), p)
+	setHeaders(ctx)
+	writeProblem(ctx, p)
 }
 
 // described is an invalid request in the words of HTTP.

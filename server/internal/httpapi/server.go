@@ -35,6 +35,8 @@ type Config struct {
 	WriteTimeout time.Duration // for a whole response, 30 s
 	IdleTimeout  time.Duration // between two requests of a connection, 75 s
 
+	BodyBudget int64 // bytes that the big bodies under way may take together, 256 MiB; beyond it they get 503
+
 	StreamWriteTimeout time.Duration // for a write to a stream, 5 s; who is slower is cut off and resumes
 	PingInterval       time.Duration // between pings on a stream, 20 s; two unanswered ones end it
 
@@ -56,6 +58,9 @@ func (cfg *Config) defaults() {
 			*d.knob = d.value
 		}
 	}
+	if cfg.BodyBudget == 0 {
+		cfg.BodyBudget = 256 << 20
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -76,6 +81,7 @@ type Server struct {
 	conns  conns
 
 	presence presence
+	bodies   bodies
 	buffers  sync.Pool // :: *[]byte, for writes to streams
 
 	// stopping ends with Shutdown: streams say goodbye, waiting pulls return.
@@ -87,6 +93,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	cfg.defaults()
 	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
+	s.bodies.limit = cfg.BodyBudget
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.assets = loadAssets(cfg.Assets)
 	s.app = fiber.New(fiber.Config{
@@ -97,6 +104,7 @@ func New(cfg Config) *Server {
 		ErrorHandler:  s.fail,
 
 		BodyLimit:                    schema.MaxBody,
+		StreamRequestBody:            true, // withBody reads them
 		DisablePreParseMultipartForm: true, // keep the bytes as they came
 		ReadBufferSize:               16 << 10,
 		Concurrency:                  4096,
@@ -107,7 +115,7 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own
-	s.app.Server().Handler = s.knownMethods(s.app.Server().Handler)
+	s.app.Server().Handler = s.withBody(s.knownMethods(s.app.Server().Handler))
 	s.app.Use(s.observe, s.headers, s.enter)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {

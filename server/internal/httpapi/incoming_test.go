@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// open sends bytes on a connection of its own.
+func (r *rig) open(text string) *net.TCPConn {
+	r.t.Helper()
+	c, err := net.Dial("tcp", r.addr)
+	require.NoError(r.t, err)
+	require.NoError(r.t, c.SetDeadline(time.Now().Add(patience)))
+	r.t.Cleanup(func() { _ = c.Close() })
+	_, _ = io.WriteString(c, text) // the server may hang up in the middle
+	return c.(*net.TCPConn)
+}
+
+// answer is the status of the next response on a connection.
+func answer(t *testing.T, from *bufio.Reader) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(from, nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, resp.Body)
+	require.NoError(t, err)
+	return resp
+}
+
+func (r *rig) stalled(announced, sent int) string {
+	return fmt.Sprintf("POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", r.addr, announced, strings.Repeat(" ", sent))
+}
+
+// TestAnAnnouncedBodyTakesNoRoom: 300 connections that announce as much as is
+// allowed and then stall would have 2.4 GB set aside for them.
+//
+//nolint:paralleltest // it counts all that is allocated
+func TestAnAnnouncedBodyTakesNoRoom(t *testing.T) {
+	r := setup(t)
+	r.post(event(1))
+	stalled := r.stalled(schema.MaxBody, 20<<10)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	conns := make([]*net.TCPConn, 300)
+	for i := range conns {
+		conns[i] = r.open(stalled)
+	}
+	require.Eventually(t, func() bool {
+		return r.bodies.taken.Load() >= int64(len(conns))*firstBody
+	}, patience, time.Millisecond, "all of them wait for the rest")
+	r.post(event(2))
+	for _, c := range conns {
+		require.NoError(t, c.CloseWrite())
+		require.Equal(t, http.StatusBadRequest, answer(t, bufio.NewReader(c)).StatusCode, "what was cut off is no event")
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(conns)*schema.MaxBody/32))
+	require.Equal(t, int64(2), r.store.Head())
+	require.Eventually(t, func() bool { return r.bodies.taken.Load() == 0 }, patience, time.Millisecond)
+}
+
+// TestBigBodiesShareABudget: those that really send much are told to come back,
+// and nobody else feels it.
+func TestBigBodiesShareABudget(t *testing.T) {
+	t.Parallel()
+	const budget = 1 << 20
+	r := setup(t, func(c *Config) { c.BodyBudget = budget })
+	first := r.open(r.stalled(schema.MaxBody, 512<<10))
+	require.Eventually(t, func() bool { return r.bodies.taken.Load() > budget/3 }, patience, time.Millisecond)
+	second := r.open(r.stalled(schema.MaxBody, 700<<10))
+	resp := answer(t, bufio.NewReader(second))
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Equal(t, "1", resp.Header.Get("Retry-After"))
+	require.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))
+	require.LessOrEqual(t, r.bodies.taken.Load(), int64(budget))
+	r.post(event(1))
+	require.NoError(t, first.Close())
+	require.Eventually(t, func() bool { return r.bodies.taken.Load() == 0 }, patience, time.Millisecond)
+	r.post(event(2, `"summary":"`+strings.Repeat("y", 500<<10)+`"`))
+}
+
+// TestOneBodyEndsWhereTheNextRequestBegins: a body that is not read, or only in
+// part, would be taken for a request, and the sender of it for somebody else.
+func TestOneBodyEndsWhereTheNextRequestBegins(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	smuggled := "POST /events HTTP/1.1\r\nHost: " + r.addr + "\r\nContent-Length: " + fmt.Sprint(len(event(666))) + "\r\n\r\n" + event(666)
+	padding := strings.Repeat(" ", 20<<10)
+	with := func(line, body string, headers ...string) string {
+		return line + " HTTP/1.1\r\nHost: " + r.addr + "\r\n" + strings.Join(append(headers, ""), "\r\n") +
+			"Content-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body
+	}
+	requests := []struct {
+		text   string
+		status int
+	}{
+		{with("POST /events", event(1)), 200},
+		{with("BREW /events", padding+smuggled), 405},
+		{with("POST /nowhere", padding+smuggled), 404},
+		{with("GET /healthz", padding+smuggled), 200},
+		{with("POST /events", padding+smuggled, "Origin: http://evil.example"), 403},
+		{with("POST /events", padding+event(2)+padding), 200},
+		{"POST /events HTTP/1.1\r\nHost: " + r.addr + "\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			fmt.Sprintf("%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", len(padding), padding, len(event(3)), event(3)), 200},
+		{with("POST /events", ""), 400},
+		{with("POST /events", event(4)), 200},
+	}
+	var all strings.Builder
+	for _, q := range requests {
+		all.WriteString(q.text)
+	}
+	answers := bufio.NewReader(r.open(all.String()))
+	for i, q := range requests {
+		require.Equal(t, q.status, answer(t, answers).StatusCode, "%d", i)
+	}
+	require.Equal(t, int64(4), r.store.Head())
+
+	over := r.open(r.stalled(schema.MaxBody+1, 30<<10) + smuggled)
+	from := bufio.NewReader(over)
+	require.Equal(t, http.StatusRequestEntityTooLarge, answer(t, from).StatusCode)
+	_, err := from.ReadByte()
+	require.Error(t, err, "behind a body that was not read there is no request")
+	require.Equal(t, int64(4), r.store.Head())
+}
