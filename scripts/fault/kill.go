@@ -36,11 +36,12 @@ type scene struct {
 	load
 	hub *process
 
-	asked, answered, wrong atomic.Int64
+	asked, answered, wrong, held atomic.Int64
 
 	mu     sync.Mutex
 	events map[schema.EventID]string // :: id → uid of an event the hub said it has
 	agreed map[schema.EventID]bool   // questions whose answer the hub said it has
+	slips  map[schema.EventID]slip   // what became of the wrong answers to be undone
 }
 
 // killRun asks, answers and kills, and then looks whether anything is missing.
@@ -52,15 +53,15 @@ func killRun(ctx context.Context, at site, l load) error {
 	if err != nil {
 		return err
 	}
-	s := &scene{load: l, hub: hub, events: map[schema.EventID]string{}, agreed: map[schema.EventID]bool{}}
+	s := &scene{load: l, hub: hub, events: map[schema.EventID]string{}, agreed: map[schema.EventID]bool{}, slips: map[schema.EventID]slip{}}
 	if err := hub.start(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
 	kills, err := s.play(ctx, at.out)
-	err = errors.Join(err, s.verify(ctx), hub.stop(), hub.check(ctx))
-	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d answers right, %d wrong, %d other events, in %.1f s\n",
-		kills, s.asked.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), len(s.events), time.Since(began).Seconds())
+	err = errors.Join(err, s.verify(ctx), s.verifySlips(), hub.stop(), hub.check(ctx))
+	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d answers right, %d wrong, %d held, %d undone, %d other events, in %.1f s\n",
+		kills, s.asked.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.held.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
 	return err
 }
 
@@ -204,23 +205,37 @@ func (s *scene) person(ctx context.Context, n int) {
 		}
 		for _, e := range pending {
 			if int(e.ID)%people == n {
-				s.answer(ctx, e)
+				s.decide(ctx, e)
 			}
 		}
 	}
 }
 
-func (s *scene) answer(ctx context.Context, e schema.Event) {
+// decide does what the question at hand calls for.
+func (s *scene) decide(ctx context.Context, e schema.Event) {
 	i, err := strconv.Atoi(strings.TrimPrefix(e.HumanInTheLoop.Question, "question "))
-	if err != nil {
-		return
+	held := e.HumanInTheLoopStatus.Held != nil
+	switch {
+	case err != nil:
+	case slippery(i) && s.slip(ctx, e.ID, i, held):
+	case held: // it will count in time
+	default:
+		s.answer(ctx, e.ID, i)
 	}
-	if post(ctx, s.hub.url()+schema.At(schema.PathRespond, e.ID), response(i), nil) != nil {
+}
+
+func (s *scene) answer(ctx context.Context, id schema.EventID, i int) {
+	r := response(i)
+	if hesitant(i) {
+		r.HoldMS = hesitation.Milliseconds()
+		s.held.Add(1)
+	}
+	if post(ctx, s.hub.url()+schema.At(schema.PathRespond, id), r, nil) != nil {
 		return // the hub is down, or was when it had stored the answer: the next look tells
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agreed[e.ID] = true
+	s.agreed[id] = true
 }
 
 // poster reports events and notes which of them the hub said it has.
