@@ -1,4 +1,5 @@
 import type { Approvals, BatchResult, Event, FilterOptions, Led, Problem, Response } from './types'
+import type { SessionDetail, SessionPage } from './schema'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -87,3 +88,22 @@ export const cancel = (id: number, reason: string) =>
 
 /** What led to a question: the session's last events, and how the same call fared before. */
 export const ledTo = (id: number) => call<Led>(`/events/${id}/context`)
+
+/** Sessions, the latest active first; cursor: the page behind another one. */
+export function sessions(
+  filter: Partial<Record<'source_app' | 'q' | 'cursor', string> & { limit: number }>,
+): Promise<SessionPage> {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, String(value))
+  return call<SessionPage>(`/api/sessions?${query}`)
+}
+
+const ofSession = (app: string, session: string) =>
+  new URLSearchParams({ source_app: app, session_id: session })
+
+/** A session's sums and what its tools did. */
+export const session = (app: string, id: string) => call<SessionDetail>(`/api/session?${ofSession(app, id)}`)
+
+/** Where a session is downloaded from. */
+export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
+  `/api/session/export?${ofSession(app, session)}&format=${format}`

@@ -14,6 +14,8 @@ import type { Screen } from './router.svelte'
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   stream: () => import('./stream/Stream.svelte'),
   settings: () => import('./settings/Settings.svelte'),
+  sessions: () => import('./sessions/Sessions.svelte'),
+  session: () => import('./sessions/SessionPage.svelte'),
 }
 
 /** A place one can go to from everywhere. */

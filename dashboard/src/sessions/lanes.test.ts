@@ -424,15 +424,15 @@ describe('turns', () => {
     s.pre(2, 'Read', 'a')
     s.post(3, 'Read', 'a')
     s.at(4, 'UserPromptSubmit')
+    s.at(5, 'Stop')
     expect(s.session.rows.map((r) => (r.turn ? `turn ${r.turn.index}` : brief(r.bar)))).toEqual([
       'turn 0',
-      'mark UserPromptSubmit 1',
       'call Read 2-3 ok',
       'turn 1',
-      'mark UserPromptSubmit 4',
+      'mark Stop 5',
     ])
-    expect(s.session.rows.map((r) => r.heads)).toEqual([0, 1, 1, 1, 2])
-    for (const bar of s.session.bars) expect(s.session.rows[s.session.row(bar)]?.bar).toBe(bar)
+    expect(s.session.rows.map((r) => r.heads)).toEqual([0, 1, 1, 2])
+    expect(s.session.bars.map((bar) => s.session.row(bar))).toEqual([0, 1, 2, 3])
   })
 })
 

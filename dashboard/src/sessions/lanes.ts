@@ -287,7 +287,7 @@ export class Session {
     }
   }
 
-  private add(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'look' | 'tool'>): Bar {
+  private add(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'look' | 'tool'>, heading = false): Bar {
     const { event, lane } = bar
     const made: Bar = {
       ...bar,
@@ -300,8 +300,8 @@ export class Session {
     this.bars.push(made)
     lane.bars.push(made)
     for (const id of made.ids) if (!this.barOf.has(id)) this.barOf.set(id, made)
-    this.rowOf[made.index] = this.rows.length
-    this.rows.push({ bar: made, heads: this.turns.length })
+    this.rowOf[made.index] = heading ? this.rows.length - 1 : this.rows.length
+    if (!heading) this.rows.push({ bar: made, heads: this.turns.length })
     if (made.kind === 'mark') lane.marks.push(made)
     else if (!made.host) this.lay(made)
     return made
@@ -435,9 +435,11 @@ export class Session {
 
   private mark(e: Event, at: number, lane: Lane): void {
     const state = lookOf(e) === 'fail' ? 'failed' : 'plain'
-    const bar = this.add({ kind: 'mark', lane, start: at, end: at, state, ids: [e.id], event: e })
+    // The prompt of the person is its turn's heading, not a line of its own below.
+    const heading = e.hook_event_type === 'UserPromptSubmit' && lane.key === ''
+    const bar = this.add({ kind: 'mark', lane, start: at, end: at, state, ids: [e.id], event: e }, heading)
     if (state === 'failed') bar.turn.failures++
-    if (e.hook_event_type === 'UserPromptSubmit' && lane.key === '') bar.turn.prompt = bar
+    if (heading) bar.turn.prompt = bar
   }
 }
 

@@ -1,0 +1,107 @@
+import type { Bar, Lane } from './lanes'
+import type { Scale } from './scale'
+
+// Where everything stands, in px: lanes from top to bottom below the axis.
+
+export const AXIS = 28
+export const TRACK = 24
+export const BAR = 20
+const MARKS = 18
+const LABEL = 18
+const PAD = 5
+
+/** A lane on the screen. */
+export interface Strip {
+  lane: Lane
+  top: number
+  height: number
+  /** The middle of its marks. */
+  marks: number
+  /** Where its first track begins. */
+  tracks: number
+}
+
+/** labelled: names stand above their lanes, for there is no room beside them. */
+export function stripsOf(lanes: readonly Lane[], labelled: boolean): { strips: Strip[]; height: number } {
+  let top = 0
+  const strips = lanes.map((lane) => {
+    const label = labelled ? LABEL : 0
+    const marks = lane.marks.length > 0 ? MARKS : 0
+    const height = Math.max(PAD * 2 + label + marks + lane.tracks.length * TRACK, PAD * 2 + label + MARKS)
+    const strip = {
+      lane,
+      top,
+      height,
+      marks: top + PAD + label + MARKS / 2,
+      tracks: top + PAD + label + marks,
+    }
+    top += height
+    return strip
+  })
+  return { strips, height: top }
+}
+
+/** The first of bars that don't overlap that ends at or after a time. */
+export function firstFrom(track: readonly Bar[], time: number): number {
+  let low = 0
+  let high = track.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((track[middle]?.end ?? Infinity) < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const NEAR = 7
+
+/** The bar at a place: x within the whole width, y within the lanes. */
+export function barAt(
+  strips: readonly Strip[],
+  scale: Scale,
+  at: { x: number; y: number; now: number },
+): Bar | undefined {
+  const strip = strips.find((s) => at.y >= s.top && at.y < s.top + s.height)
+  if (!strip) return undefined
+  const { lane } = strip
+  if (lane.marks.length > 0 && at.y < strip.tracks) return nearest(lane.marks, scale, at)
+  const track = lane.tracks[Math.floor((at.y - strip.tracks) / TRACK)]
+  if (!track) return undefined
+  const bar = nearest(track, scale, at)
+  const within = (b: Bar) => scale.x(b.start) <= at.x && at.x <= scale.x(b.end ?? at.now)
+  return bar?.waits?.find(within) ?? bar
+}
+
+function nearest(bars: readonly Bar[], scale: Scale, at: { x: number; now: number }): Bar | undefined {
+  let best: Bar | undefined
+  let least = NEAR
+  for (let i = firstFrom(bars, scale.t(at.x - NEAR - 1)); i < bars.length; i++) {
+    const bar = bars[i]
+    if (!bar) break
+    const from = scale.x(bar.start)
+    if (from > at.x + NEAR) break
+    const away = Math.max(from - at.x, at.x - Math.max(from + 2, scale.x(bar.end ?? at.now)), 0)
+    if (away >= least) continue
+    best = bar
+    least = away
+    if (away === 0 && bar.kind !== 'mark') break
+  }
+  return best
+}
+
+/** The bar beside another: along its lane, or in the lane above or below at about the same time. */
+export function beside(lanes: readonly Lane[], bar: Bar, key: string): Bar | undefined {
+  const { bars } = bar.lane
+  const at = bars.indexOf(bar)
+  if (key === 'ArrowRight') return bars[at + 1]
+  if (key === 'ArrowLeft') return bars[at - 1]
+  if (key === 'Home') return bars[0]
+  if (key === 'End') return bars[bars.length - 1]
+  const by = key === 'ArrowDown' ? 1 : -1
+  for (let i = lanes.indexOf(bar.lane) + by; i >= 0 && i < lanes.length; i += by) {
+    const there = lanes[i]?.bars ?? []
+    if (there.length > 0)
+      return there.find((b) => (b.end ?? Infinity) >= bar.start) ?? there[there.length - 1]
+  }
+  return undefined
+}
