@@ -149,8 +149,19 @@ function drawBreak(pen: Pen, p: Picture, b: Break): void {
 function drawStrip(pen: Pen, p: Picture, strip: Strip): void {
   const y = AXIS + strip.top - p.top
   if (y > p.height || y + strip.height < AXIS) return
+  drawLife(pen, p, strip)
   strip.lane.tracks.forEach((track, i) => drawTrack(pen, p, track, AXIS + strip.tracks + i * TRACK - p.top))
   drawMarks(pen, p, strip.lane.marks, AXIS + strip.marks - p.top)
+}
+
+/** How long a subagent lived. */
+function drawLife(pen: Pen, p: Picture, { lane, marks }: Strip): void {
+  if (lane.key === '' || lane.marks.length === 0) return
+  const from = Math.max(0, p.scale.x(lane.start) - p.left)
+  const to = Math.min(p.width, p.scale.x(lane.end ?? p.scale.end) - p.left)
+  if (to <= from) return
+  pen.fillStyle = p.colours.line
+  pen.fillRect(from, Math.round(AXIS + marks - p.top) - 1, to - from, 2)
 }
 
 function drawTrack(pen: Pen, p: Picture, track: readonly Bar[], y: number): void {
@@ -371,13 +382,13 @@ function mark(pen: Pen, p: Picture, bar: Bar, { x, y }: { x: number; y: number }
     pen.fill()
   } else if (type === 'Stop' || type === 'SubagentStop') {
     pen.rect(x - 3.5, y - 3.5, 7, 7)
-    pen.stroke()
+    hollow(pen, c.surface)
   } else if (bar.look === 'session') {
     pen.roundRect(x - 1.5, y - 5, 3, 10, 1)
     pen.fill()
   } else if (bar.look === 'note') {
     pen.arc(x, y, 4, 0, Math.PI * 2)
-    pen.stroke()
+    hollow(pen, c.surface)
   } else {
     pen.arc(x, y, 2.5, 0, Math.PI * 2)
     pen.fill()
@@ -387,6 +398,12 @@ function mark(pen: Pen, p: Picture, bar: Bar, { x, y }: { x: number; y: number }
   pen.lineWidth = bar === p.selected ? 2 : 1
   pen.beginPath()
   pen.arc(x, y, 8.5, 0, Math.PI * 2)
+  pen.stroke()
+}
+
+function hollow(pen: Pen, ground: string): void {
+  pen.fillStyle = ground
+  pen.fill()
   pen.stroke()
 }
 

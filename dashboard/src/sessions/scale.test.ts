@@ -22,14 +22,15 @@ describe('breaks', () => {
     expect(folded([bar(0, 100), bar(0, 1), bar(90, 91)])).toEqual([])
   })
 
-  it('fold a wait of hours that dwarfs the work', () => {
-    expect(folded([bar(0, 30), bar(30, 7230), bar(7230, 7250)])).toEqual([[30, 7230, true]])
+  it('fold the middle of a wait of hours that dwarfs the work', () => {
+    expect(folded([bar(0, 30), bar(30, 7230), bar(7230, 7250)])).toEqual([[55, 7205, true]])
+    expect(folded([bar(0, 7230)])).toEqual([])
     expect(folded([bar(0, 300), bar(300, 800)])).toEqual([])
   })
 
   it('count what goes on up to now', () => {
-    expect(folded([bar(0, 10), bar(10)], 100)).toEqual([])
-    expect(folded([bar(0, 10), bar(10)], 4000)).toEqual([[10, 4000, true]])
+    expect(folded([bar(0, 10), bar(10)], 60)).toEqual([])
+    expect(folded([bar(0, 10), bar(10)], 4000)).toEqual([[25, 3985, true]])
   })
 })
 

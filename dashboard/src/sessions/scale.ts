@@ -12,7 +12,7 @@ const GAP = 34 // px of a break
 const SHARE = 0.35 // of the width that breaks may take together, when everything is in sight
 const SHORTEST = 10_000
 const LONGEST = 300_000
-const COVERED = 600_000
+const COVERED = 60_000
 
 interface Stretch extends Break {
   length: number
@@ -37,15 +37,19 @@ function stretches(bars: readonly Bar[], now: number): Stretch[] {
 
 /**
  * Where time is folded. Idle stretches are when they would take much of what the
- * session worked; a stretch of one long wait or call only when it dwarfs all the rest.
+ * session worked; of a long wait or call that dwarfs all the rest the middle is.
  */
 export function breaksOf(bars: readonly Bar[], now: number): Break[] {
   const all = stretches(bars, now)
-  const covered = all.reduce((sum, s) => sum + (s.covered ? s.length : 0), 0)
-  const idle = Math.min(LONGEST, Math.max(SHORTEST, covered * 0.15))
-  return all
-    .filter((s) => (s.covered ? s.length > Math.max(COVERED, 2 * (covered - s.length)) : s.length > idle))
-    .map(({ from, to, covered }) => ({ from, to, covered }))
+  const work = all.reduce((sum, s) => sum + (s.covered ? s.length : 0), 0)
+  const idle = Math.min(LONGEST, Math.max(SHORTEST, work * 0.15))
+  return all.flatMap(({ from, to, covered, length }) => {
+    if (!covered) return length > idle ? [{ from, to, covered }] : []
+    const others = work - length
+    if (others < 1000 || length <= Math.max(COVERED, 3 * others)) return []
+    const kept = Math.max(COVERED / 4, others / 2)
+    return [{ from: from + kept, to: to - kept, covered }]
+  })
 }
 
 /** Time as a place on the screen, with breaks folded. */
