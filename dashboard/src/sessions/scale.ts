@@ -43,7 +43,7 @@ export function breaksOf(bars: readonly Bar[], now: number): Break[] {
   const all = stretches(bars, now)
   const work = all.reduce((sum, s) => sum + (s.covered ? s.length : 0), 0)
   const idle = Math.min(LONGEST, Math.max(SHORTEST, work * 0.15))
-  return all.flatMap(({ from, to, covered, length }) => {
+  return all.flatMap(({ from, to, covered, length }): Break[] => {
     if (!covered) return length > idle ? [{ from, to, covered }] : []
     const others = work - length
     if (others < 1000 || length <= Math.max(COVERED, 3 * others)) return []
