@@ -20,6 +20,7 @@ const (
 	PathBatch         = "/events/batch"
 	PathRecent        = "/events/recent"
 	PathFilterOptions = "/events/filter-options"
+	PathSearch        = "/events/search"
 	PathEvent         = "/events/:id"
 	PathRespond       = "/events/:id/respond"
 	PathCancel        = "/events/:id/cancel"
@@ -57,6 +58,14 @@ var Routes = []Route{
 		{"limit", "1 to 1000, 100 unless told"},
 	}, nil, []Event{}},
 	{"GET", PathFilterOptions, "The values a filter can offer", nil, nil, FilterOptions{}},
+	{"GET", PathSearch, "Events of the whole history that match a filter as people write it, oldest first; a bounded part of the history at a time", []Param{
+		{"filter", "words that all occur, \"a phrase\", key:value with * for anything, /a regular expression/ (RE2), - before what must not be; keys are agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload or its tool_input"},
+		{"from", "not before this time, the hub's clock, Unix ms"},
+		{"to", "before this time, the hub's clock, Unix ms"},
+		{"before", "only ids below this one; searchedTo of the page above"},
+		{"after", "only ids above this one, from the oldest on; 0 begins at the beginning; searchedTo of the page below"},
+		{"limit", "1 to 1000, 100 unless told"},
+	}, nil, SearchResult{}},
 	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
 	{"POST", PathRespond, "Answer a question; the first answer wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
 	{"POST", PathUndo, "Take back an answer that is still held", nil, nil, Event{}},

@@ -124,6 +124,8 @@ func TestTheHubKeepsTheContract(t *testing.T) {
 	c.says("GET /events/recent", "", 200, "Event[]")
 	c.says("GET /events?status=responded", "", 200, "Event[]")
 	c.says("GET /events/filter-options", "", 200, "FilterOptions")
+	c.says("GET /events/search?filter=status:responded+-nothing", "", 200, "SearchResult")
+	c.says("GET /events/search?filter=/(/", "", 400, "Problem")
 	c.says("GET /healthz", "", 200, "Health")
 	c.says("GET /readyz", "", 200, "Health")
 	require.JSONEq(t, string(schema.OpenAPI), string(c.fetch("/openapi.json")))

@@ -1,5 +1,6 @@
 import type { Approvals, BatchResult, Event, FilterOptions, Led, Problem, Response } from './types'
 import type { SessionDetail, SessionPage } from './schema'
+import type { SearchResult } from './types'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -59,6 +60,27 @@ export function find(filter: Find): Promise<Event[]> {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
   return call<Event[]>(`/events?${query}`)
+}
+
+export interface Stretch {
+  /** Not before this time, the hub's clock, Unix ms. */
+  from?: number
+  /** Before this time. */
+  to?: number
+  before?: number
+  after?: number
+  limit?: number
+}
+
+/**
+ * Looks through a part of the hub's whole history for what matches a filter, newest
+ * first unless `after` is given. Unless the result is `complete`, ask on with its
+ * `searchedTo` as `before` (or `after`), even when it is empty.
+ */
+export function search(filter: string, within: Stretch = {}, signal?: AbortSignal): Promise<SearchResult> {
+  const query = new URLSearchParams({ filter })
+  for (const [name, value] of Object.entries(within)) query.set(name, String(value))
+  return call<SearchResult>(`/events/search?${query}`, signal && { signal })
 }
 
 /** The names the hub knows: of agents, sessions, types and tools. */

@@ -1,5 +1,5 @@
 import { timeOfUid } from './clock'
-import { toolOf } from './filter'
+import { fold, toolOf } from './filter'
 import type { Event, Json } from './types'
 
 /** How an event is drawn in the stream. */
@@ -81,7 +81,8 @@ export function lineBeside(e: Event): string {
   return name.length > 2 && line.startsWith(name) ? line.slice(name.length) : line
 }
 
-const MAX_TEXT = 2000
+/** How much of an event words are looked for in; the hub's maxText is the same. */
+const MAX_TEXT = 8000
 
 function collect(value: Json | undefined, into: string[], budget: number): number {
   if (budget <= 0 || value === undefined || value === null) return budget
@@ -110,9 +111,11 @@ export class Entry {
   text(): string {
     if (this.searched !== undefined) return this.searched
     const e = this.event
-    const parts = [e.source_app, e.session_id, e.hook_event_type, toolOf(e) ?? '', lineOf(e)]
-    collect(e.payload, parts, MAX_TEXT)
-    return (this.searched = parts.join('\n').toLowerCase())
+    const names = [e.source_app, e.session_id, e.hook_event_type, toolOf(e) ?? '']
+    const parts = [...names, e.summary ?? '', e.error ?? '', lineOf(e)]
+    const budget = collect(e.humanInTheLoop as Json | undefined, parts, MAX_TEXT)
+    collect(e.payload, parts, budget)
+    return (this.searched = fold(parts.join('\n')))
   }
 }
 

@@ -2,7 +2,9 @@ import type { Event, FilterOptions, Json } from './types'
 
 /**
  * A filter as a person writes it: words that must all occur, `key:value` with `*`
- * for anything, `-` before what must not be, `"a phrase"`, `/a regex/`.
+ * for anything, `-` before what must not be, `"a phrase"`, `/a regex/`. The hub
+ * looks through its history by the same language (server/internal/filter); the
+ * cases in testing/filter-cases.json are run by both.
  */
 export interface Filter {
   readonly text: string
@@ -22,7 +24,7 @@ export interface Term {
 /** What a filter looks at: an event, with its searchable text made once. */
 export interface Filterable {
   readonly event: Event
-  /** Lower-case text of the row and the payload's strings. */
+  /** Folded text of the row and of what the payload and the question hold. */
   text(): string
 }
 
@@ -51,12 +53,24 @@ export function parse(text: string): Filter {
   return { text, terms, problem }
 }
 
+/** Makes capitals and small letters the same. ς is a σ at a word's end. */
+export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ')
+
+/** With the flag u it means what it means to the hub. Older habits get by without. */
+function regexOf(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'iu')
+  } catch {
+    return new RegExp(pattern, 'i')
+  }
+}
+
 function tester(key: string | undefined, value: string, pattern: string | undefined) {
   if (pattern !== undefined) {
-    const regex = new RegExp(pattern, 'i')
+    const regex = regexOf(pattern)
     return (text: string) => regex.test(text)
   }
-  const wanted = value.toLowerCase()
+  const wanted = fold(value)
   if (key === undefined) return (text: string) => text.includes(wanted)
   if (!wanted.includes('*')) return (text: string) => text === wanted
   const escaped = wanted.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
@@ -70,7 +84,7 @@ export function matches(filter: Filter, row: Filterable): boolean {
     const found =
       term.key === undefined
         ? term.test(row.text())
-        : valuesOf(row.event, term.key).some((value) => term.test(value.toLowerCase()))
+        : valuesOf(row.event, term.key).some((value) => term.test(fold(value)))
     if (found === term.not) return false
   }
   return true
@@ -87,7 +101,7 @@ export const fields: Record<string, (e: Event) => unknown> = {
   id: (e) => e.id,
   error: (e) => e.error ?? '',
   kind: (e) => e.humanInTheLoop?.type,
-  risk: (e) => e.humanInTheLoop?.risk,
+  risk: (e) => e.humanInTheLoopStatus?.risk ?? e.humanInTheLoop?.risk,
   status: (e) => e.humanInTheLoopStatus?.status,
   outcome: (e) => e.humanInTheLoopStatus?.outcome,
   delivery: (e) => e.humanInTheLoopStatus?.delivery?.state,
@@ -102,21 +116,23 @@ export function toolOf(e: Event): string | undefined {
 }
 
 function valuesOf(e: Event, key: string): string[] {
-  const field = fields[key]
-  if (field) {
-    const value = field(e)
+  if (Object.hasOwn(fields, key)) {
+    const value = fields[key]?.(e)
     return value === undefined ? [] : [String(value)]
   }
-  const value = dig(e.payload, key.split('.')) ?? dig(e.payload.tool_input, key.split('.'))
-  return value === undefined || value === null
-    ? []
-    : [typeof value === 'object' ? JSON.stringify(value) : String(value)]
+  return scalars(dig(e.payload, key.split('.')) ?? dig(e.payload.tool_input, key.split('.')))
+}
+
+/** A list or an object matches when something in it does. */
+function scalars(value: Json | undefined): string[] {
+  if (value === undefined || value === null) return []
+  return typeof value === 'object' ? Object.values(value).flatMap(scalars) : [String(value)]
 }
 
 function dig(value: Json | undefined, path: string[]): Json | undefined {
   for (const name of path) {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
-    value = Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1]
+    value = Object.entries(value).find(([key]) => fold(key) === name)?.[1]
   }
   return value
 }

@@ -49,3 +49,8 @@ export interface Led {
   before: Event[]
   earlier: Omit<wire.Earlier, 'last'> & { last?: Event }
 }
+
+/** A page of the history: what matched from where the search began to `searchedTo`. */
+export interface SearchResult extends Omit<wire.SearchResult, 'events'> {
+  events: Event[]
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -26,6 +27,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		"GET " + schema.PathRecent:        s.recent,
 		"GET " + schema.PathEvents:        s.find,
 		"GET " + schema.PathFilterOptions: s.filterOptions,
+		"GET " + schema.PathSearch:        s.search,
 		"GET " + schema.PathEvent:         s.event,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
@@ -84,11 +86,23 @@ func (s *Server) recent(c *fiber.Ctx) error {
 }
 
 func (s *Server) find(c *fiber.Ctx) error {
-	f, err := filter(c)
+	f, err := exact(c)
 	if err != nil {
 		return err
 	}
 	return reply(c)(s.Hub.Find(c.UserContext(), f))
+}
+
+func (s *Server) search(c *fiber.Ctx) error {
+	f, err := stretch(c)
+	if err != nil {
+		return err
+	}
+	q := store.Search{From: f.From, To: f.To, Before: f.Before, After: f.After, Limit: f.Limit, Oldest: f.Oldest}
+	if q.Filter, err = filter.Parse(c.Query("filter")); err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Search(c.UserContext(), q))
 }
 
 func (s *Server) filterOptions(c *fiber.Ctx) error {
@@ -263,21 +277,28 @@ const farAway = 1 << 53
 
 var statuses = []string{"pending", "responded", "timeout", "error", "undelivered"}
 
-func filter(c *fiber.Ctx) (store.Filter, error) {
-	f := store.Filter{
-		App: c.Query("source_app"), Session: c.Query("session_id"), Type: c.Query("hook_event_type"),
-		Tool: c.Query("tool_name"), Status: c.Query("status"), Text: c.Query("q"),
+// exact reads the filters that compare names as they are.
+func exact(c *fiber.Ctx) (store.Filter, error) {
+	f, err := stretch(c)
+	if err != nil {
+		return f, err
 	}
+	f.App, f.Session, f.Type = c.Query("source_app"), c.Query("session_id"), c.Query("hook_event_type")
+	f.Tool, f.Status, f.Text = c.Query("tool_name"), c.Query("status"), c.Query("q")
 	if f.Status != "" && !slices.Contains(statuses, f.Status) {
 		return f, &schema.FieldError{Field: "status", Detail: "must be one of " + strings.Join(statuses, ", ")}
 	}
+	return f, nil
+}
+
+// stretch reads which part of the log a list is of.
+func stretch(c *fiber.Ctx) (f store.Filter, err error) {
 	whole := span{high: farAway}
 	var n [5]int64
 	for i, q := range []struct {
 		name string
 		may  span
 	}{{"from", whole}, {"to", whole}, {"before", whole}, {"after", whole}, {"limit", span{low: 1, high: schema.MaxPageLimit, otherwise: 100}}} {
-		var err error
 		if n[i], err = number(c, q.name, q.may); err != nil {
 			return f, err
 		}

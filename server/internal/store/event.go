@@ -80,10 +80,15 @@ func (s *Store) events(ctx context.Context, rows *sql.Rows, err error) ([]*Event
 // before names are looked up: a reader must not wait for another connection while
 // it holds one.
 func (s *Store) page(ctx context.Context, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
+	return s.upTo(ctx, pageBytes, rows, err)
+}
+
+// upTo is page with another limit to the bytes.
+func (s *Store) upTo(ctx context.Context, limit int, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}
-	scanned, full, err := scanEvents(rows)
+	scanned, full, err := scanEvents(rows, limit)
 	if err != nil {
 		return nil, false, err
 	}
@@ -96,10 +101,10 @@ func (s *Store) page(ctx context.Context, rows *sql.Rows, err error) (events []*
 	return events, full, nil
 }
 
-func scanEvents(rows *sql.Rows) (scanned []*eventRow, full bool, err error) {
+func scanEvents(rows *sql.Rows, limit int) (scanned []*eventRow, full bool, err error) {
 	defer func() { _ = rows.Close() }()
 	bytes := 0
-	for bytes < pageBytes && rows.Next() {
+	for bytes < limit && rows.Next() {
 		r := &eventRow{}
 		if err := rows.Scan(r.into()...); err != nil {
 			return nil, false, err
@@ -107,7 +112,7 @@ func scanEvents(rows *sql.Rows) (scanned []*eventRow, full bool, err error) {
 		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(r.event.Status)
 		scanned = append(scanned, r)
 	}
-	return scanned, bytes >= pageBytes, rows.Err()
+	return scanned, bytes >= limit, rows.Err()
 }
 
 var queryEvent = `SELECT ` + eventColumns + asWhole + `q.question, q.status, c.chat

@@ -1,0 +1,124 @@
+package filter
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// The most that a filter may be: enough to write, and to match in good time.
+const (
+	maxBytes = 1 << 10
+	maxTerms = 64
+)
+
+// Filter selects events. It may be used by many goroutines.
+type Filter struct{ terms []term }
+
+// term is one condition.
+type term struct {
+	not   bool
+	key   string // small letters; "" with keyed unset
+	keyed bool   // looks at the values of key, not at the text
+	want  string // folded
+	glob  []string
+	regex *regexp.Regexp
+}
+
+// Parse reads a filter. A text that is none is a *schema.FieldError for the field
+// filter.
+func Parse(text string) (*Filter, error) {
+	if len(text) > maxBytes || !utf8.ValidString(text) {
+		return nil, invalid("must be UTF-8 text of at most %d bytes", maxBytes)
+	}
+	f := &Filter{}
+	for rest := skipSpace(text); rest != ""; rest = skipSpace(rest) {
+		var tok token
+		tok, rest = next(rest)
+		if tok.value == "" && !tok.keyed {
+			continue
+		}
+		t, err := tok.term()
+		if err != nil {
+			return nil, err
+		}
+		if f.terms = append(f.terms, t); len(f.terms) > maxTerms {
+			return nil, invalid("has more than %d terms", maxTerms)
+		}
+	}
+	return f, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &schema.FieldError{Field: "filter", Detail: fmt.Sprintf(format, args...)}
+}
+
+func (tok *token) term() (term, error) {
+	t := term{not: tok.not, key: strings.ToLower(tok.key), keyed: tok.keyed}
+	if tok.regex {
+		regex, err := compile(tok.value)
+		if err != nil {
+			return t, invalid("/%s/ can't be searched for in the history: %v", tok.value, err)
+		}
+		t.regex = regex
+		return t, nil
+	}
+	t.want = Fold(tok.value)
+	if t.keyed && strings.Contains(t.want, "*") {
+		t.glob = strings.Split(t.want, "*")
+	}
+	return t, nil
+}
+
+// Match reports whether every term of the filter holds.
+func (f *Filter) Match(e *Event) bool {
+	r := row{Event: e}
+	for i := range f.terms {
+		if t := &f.terms[i]; t.found(&r) == t.not {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *term) found(r *row) bool {
+	if !t.keyed {
+		return t.test(r.text())
+	}
+	return r.values(t.key, func(text string) bool { return t.test(Fold(text)) })
+}
+
+// test looks at folded text: all of it for a key, a part of it for a word.
+func (t *term) test(text string) bool {
+	switch {
+	case t.regex != nil:
+		return t.regex.MatchString(text)
+	case !t.keyed:
+		return strings.Contains(text, t.want)
+	case t.glob != nil:
+		return matchGlob(t.glob, text)
+	default:
+		return text == t.want
+	}
+}
+
+// matchGlob reports whether text is the pieces in their order with anything in
+// between. Each piece is taken where it comes first: a later place never helps.
+func matchGlob(pieces []string, text string) bool {
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		at := strings.Index(text, piece)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(piece):]
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package filter
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// wire makes an Event of one as lists and streams send it.
+func wire(t testing.TB, raw []byte) *Event {
+	t.Helper()
+	var known struct {
+		ID       int64
+		App      string          `json:"source_app"`
+		Session  string          `json:"session_id"`
+		Type     string          `json:"hook_event_type"`
+		Tool     string          `json:"tool_name"`
+		Payload  json.RawMessage `json:"payload"`
+		Question json.RawMessage `json:"humanInTheLoop"`
+		Status   json.RawMessage `json:"humanInTheLoopStatus"`
+	}
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(raw, &known))
+	require.NoError(t, json.Unmarshal(raw, &members))
+	for _, own := range []string{"id", "payload", "humanInTheLoop", "humanInTheLoopStatus"} {
+		delete(members, own)
+	}
+	envelope, err := json.Marshal(members)
+	require.NoError(t, err)
+	return &Event{
+		ID: known.ID, App: known.App, Session: known.Session, Type: known.Type, Tool: known.Tool,
+		Envelope: envelope[1 : len(envelope)-1], Payload: known.Payload, Question: known.Question, Status: known.Status,
+	}
+}
+
+type cases struct {
+	Events map[string]json.RawMessage
+	Cases  []struct {
+		Filter, Event string
+		Matches       bool
+		Refused       *string // by the hub only; what it says
+	}
+}
+
+// sharedCases are run by the dashboard's filter.cases.test.ts, too.
+func sharedCases(t testing.TB) (c cases) {
+	t.Helper()
+	text, err := os.ReadFile("../../../dashboard/src/testing/filter-cases.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &c))
+	return c
+}
+
+func TestSharedCases(t *testing.T) {
+	t.Parallel()
+	all := sharedCases(t)
+	require.Greater(t, len(all.Cases), 200)
+	for _, c := range all.Cases {
+		f, err := Parse(c.Filter)
+		if c.Refused != nil {
+			require.ErrorContains(t, err, *c.Refused, c.Filter)
+			continue
+		}
+		require.NoError(t, err, c.Filter)
+		e := wire(t, all.Events[c.Event])
+		require.Equal(t, c.Matches, f.Match(e), "%q of %s", c.Filter, c.Event)
+		if c.Matches {
+			requireFindable(t, f, e, c.Filter)
+		}
+	}
+}
+
+// requireFindable asserts that what f needs is in e, so that an index that looks
+// for it finds e.
+func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
+	t.Helper()
+	indexed := string(IndexText(nil, e))
+	for _, l := range f.Literals() {
+		require.Contains(t, indexed, l, "%q", filter)
+	}
+	require.True(t, !f.Asks() || e.Question != nil, "%q", filter)
+	require.True(t, f.ID() == 0 || f.ID() == e.ID, "%q", filter)
+	for _, n := range f.Names() {
+		name := map[string]string{"app": e.App, "session": e.Session, "type": e.Type, "tool": e.Tool}[n.Key]
+		require.True(t, n.Key == "tool" && name == "" || n.Fits(name) != n.Not, "%q %s", filter, n.Key)
+	}
+}
+
+func TestRefusalsNameTheParameter(t *testing.T) {
+	t.Parallel()
+	for text, why := range map[string]string{
+		"/(/":                     "/(/ can't be searched for in the history: missing closing )",
+		strings.Repeat("x", 1025): "1024 bytes",
+		"\xff":                    "UTF-8",
+		strings.Repeat("x ", 65):  "64 terms",
+		`/x\u12/`:                 `\u without a number`,
+		`/a(?i)b/`:                "no flags",
+	} {
+		_, err := Parse(text)
+		require.ErrorIs(t, err, schema.ErrInvalid, text)
+		var field *schema.FieldError
+		require.ErrorAs(t, err, &field)
+		require.Equal(t, "filter", field.Field)
+		require.ErrorContains(t, err, why)
+	}
+	_, err := Parse(strings.Repeat("x ", 64))
+	require.NoError(t, err)
+}

@@ -1,0 +1,101 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A search does not ask Match of every event. What follows says what an event that
+// matches must have, so that an index can name those worth a look.
+
+// Literals are folded texts that all occur in the IndexText of an event that
+// matches. None has a line break.
+func (f *Filter) Literals() (list []string) {
+	for _, t := range f.terms {
+		if t.not || t.regex != nil || t.keyed && !indexed(t.key) {
+			continue
+		}
+		pieces := []string{t.want}
+		if t.glob != nil {
+			pieces = t.glob
+		}
+		for _, piece := range pieces {
+			list = append(list, strings.Split(piece, "\n")...)
+		}
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+func indexed(key string) bool { return key != "id" && key != "risk" && !ofStatus(key) }
+
+// ofStatus reports whether a key's value changes while the event does not.
+func ofStatus(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
+
+// Asks reports whether only questions match.
+func (f *Filter) Asks() bool {
+	return slices.ContainsFunc(f.terms, func(t term) bool {
+		return !t.not && t.keyed && (ofStatus(t.key) || t.key == "kind" || t.key == "risk")
+	})
+}
+
+// Status is the one state that a question must be in, "" for any.
+func (f *Filter) Status() string { return f.exact("status") }
+
+// ID is the one event that can match, 0 for any.
+func (f *Filter) ID() int64 {
+	id, err := strconv.ParseInt(f.exact("id"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+func (f *Filter) exact(key string) string {
+	for _, t := range f.terms {
+		if t.keyed && t.key == key && !t.not && t.regex == nil && t.glob == nil {
+			return t.want
+		}
+	}
+	return ""
+}
+
+// Name is a condition on one of an event's names.
+type Name struct {
+	Key string // app, session, type or tool
+	Not bool   // none of the names that fit
+	t   *term
+}
+
+// Fits reports whether a name is one that the condition speaks of.
+func (n *Name) Fits(name string) bool { return n.t.test(Fold(name)) }
+
+// Pieces are folded texts that a name that fits is made of, in their order, with
+// anything between any two.
+func (n *Name) Pieces() []string {
+	switch {
+	case n.t.regex != nil:
+		return []string{"", ""}
+	case n.t.glob != nil:
+		return n.t.glob
+	default:
+		return []string{n.t.want}
+	}
+}
+
+// Names are the conditions on names.
+func (f *Filter) Names() (list []Name) {
+	for i := range f.terms {
+		t := &f.terms[i]
+		if !t.keyed {
+			continue
+		}
+		switch t.key {
+		case "agent", "app":
+			list = append(list, Name{"app", t.not, t})
+		case "session", "type", "tool":
+			list = append(list, Name{t.key, t.not, t})
+		}
+	}
+	return list
+}

@@ -1,0 +1,132 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// What \s of JavaScript matches, and what it doesn't, inside a class.
+const (
+	spaces    = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	notSpaces = `\x{0}-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	anything  = `\x{0}-\x{10ffff}`
+	lineEnds  = `\n\r\x{2028}\x{2029}`
+)
+
+// compile makes RE2 of a JavaScript regular expression with the flags i and u.
+// What RE2 has no equal for is refused, with the reason.
+func compile(pattern string) (*regexp.Regexp, error) {
+	t := translator{rest: pattern}
+	for t.rest != "" && t.err == nil {
+		t.step()
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	regex, err := regexp.Compile("(?i)" + t.out.String())
+	if e := (*syntax.Error)(nil); errors.As(err, &e) {
+		return nil, fmt.Errorf("%s: %s", e.Code, strings.TrimPrefix(e.Expr, "(?i)"))
+	}
+	return regex, err
+}
+
+// translator rewrites what the two spell alike and mean differently.
+type translator struct {
+	rest    string
+	out     strings.Builder
+	inClass bool
+	err     error
+}
+
+func (t *translator) take(n int) string {
+	piece := t.rest[:n]
+	t.rest = t.rest[n:]
+	return piece
+}
+
+func (t *translator) step() {
+	switch c := t.rest[0]; {
+	case c == '\\':
+		t.escape()
+	case t.inClass && c == ']':
+		t.inClass = false
+		t.out.WriteString(t.take(1))
+	case t.inClass && c == '[': // [[:alpha:]] is a class of RE2's own
+		t.out.WriteString(`\[`)
+		t.take(1)
+	case t.inClass:
+		t.out.WriteString(t.take(1))
+	case c == '[':
+		t.class()
+	case c == '.':
+		t.out.WriteString("[^" + lineEnds + "]")
+		t.take(1)
+	case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
+		t.err = errors.New("no look-ahead and no flags inside")
+	default:
+		t.out.WriteString(t.take(1))
+	}
+}
+
+func (t *translator) class() {
+	for _, c := range [...]struct{ js, re2 string }{{"[^]", "[" + anything + "]"}, {"[]", "[^" + anything + "]"}} {
+		if strings.HasPrefix(t.rest, c.js) {
+			t.out.WriteString(c.re2)
+			t.take(len(c.js))
+			return
+		}
+	}
+	t.inClass = true
+	t.out.WriteString(t.take(1))
+	if strings.HasPrefix(t.rest, "^") {
+		t.out.WriteString(t.take(1))
+	}
+}
+
+func (t *translator) escape() {
+	if len(t.rest) < 2 {
+		t.err = errors.New("a backslash at its end")
+		return
+	}
+	switch c := t.rest[1]; c {
+	case 's', 'S':
+		set := map[byte]string{'s': spaces, 'S': notSpaces}[c]
+		if !t.inClass {
+			set = "[" + set + "]"
+		}
+		t.out.WriteString(set)
+		t.take(2)
+	case 'u':
+		t.unicode()
+	case 'b':
+		if t.inClass {
+			t.out.WriteString(`\x08`)
+			t.take(2)
+			return
+		}
+		t.out.WriteString(t.take(2))
+	case 'A', 'z', 'Q', 'E', 'C', 'a':
+		t.err = fmt.Errorf(`\%c is not known`, c)
+	default:
+		t.out.WriteString(t.take(2))
+	}
+}
+
+// unicode rewrites \uXXXX and \u{X}.
+func (t *translator) unicode() {
+	digits, length := "", 6
+	if end := strings.IndexByte(t.rest, '}'); strings.HasPrefix(t.rest, `\u{`) && end > 0 {
+		digits, length = t.rest[3:end], end+1
+	} else if len(t.rest) >= length {
+		digits = t.rest[2:length]
+	}
+	if digits == "" || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+		t.err = errors.New(`\u without a number`)
+		return
+	}
+	t.out.WriteString(`\x{` + digits + `}`)
+	t.take(length)
+}

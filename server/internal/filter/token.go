@@ -1,0 +1,98 @@
+package filter
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// token is one term as it is written.
+type token struct {
+	not, keyed, regex bool
+	key, value        string
+}
+
+// next cuts the first token off s, which begins with something to read. What looks
+// like the beginning of more and isn't followed by a value is a word: "-", "key:".
+func next(s string) (token, string) {
+	if after, minus := strings.CutPrefix(s, "-"); minus {
+		if tok, rest, ok := nextKeyed(after); ok {
+			tok.not = true
+			return tok, rest
+		}
+	}
+	tok, rest, _ := nextKeyed(s)
+	return tok, rest
+}
+
+// nextKeyed reads a value with its key, or without one.
+func nextKeyed(s string) (tok token, rest string, ok bool) {
+	n := 0
+	for n < len(s) && isKey(s[n]) {
+		n++
+	}
+	if n > 0 && n < len(s) && s[n] == ':' {
+		if tok, rest, ok = nextValue(s[n+1:]); ok {
+			tok.keyed, tok.key = true, s[:n]
+			return tok, rest, true
+		}
+	}
+	return nextValue(s)
+}
+
+func nextValue(s string) (tok token, rest string, ok bool) {
+	if after, quoted := strings.CutPrefix(s, `"`); quoted {
+		tok.value, rest, _ = strings.Cut(after, `"`)
+		return tok, rest, true
+	}
+	if n := regexEnd(s); n > 0 {
+		return token{regex: true, value: s[1:n]}, s[n+1:], true
+	}
+	n := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return !isSpace(r) }))
+	return token{value: s[:n]}, s[n:], n > 0
+}
+
+// regexEnd is where the slash stands that ends the regular expression which s
+// begins with, 0 when it begins with none: in /usr/bin the second slash ends
+// nothing.
+func regexEnd(s string) int {
+	if !strings.HasPrefix(s, "/") {
+		return 0
+	}
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			r, size := utf8.DecodeRuneInString(s[i+1:])
+			if endsLine(r) {
+				return 0
+			}
+			i += size
+		case '/':
+			if r, _ := utf8.DecodeRuneInString(s[i+1:]); i+1 == len(s) || isSpace(r) {
+				return i
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+func isKey(c byte) bool {
+	return c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func skipSpace(s string) string { return strings.TrimLeftFunc(s, isSpace) }
+
+// isSpace is \s of JavaScript.
+func isSpace(r rune) bool {
+	switch {
+	case r == ' ', '\t' <= r && r <= '\r', 0x2000 <= r && r <= 0x200a:
+		return true
+	case r == 0xa0, r == 0x1680, r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000, r == 0xfeff:
+		return true
+	default:
+		return false
+	}
+}
+
+// endsLine is what the dot of JavaScript does not match.
+func endsLine(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }

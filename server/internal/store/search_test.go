@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
+)
+
+func parsed(t testing.TB, text string) *filter.Filter {
+	t.Helper()
+	f, err := filter.Parse(text)
+	require.NoError(t, err, text)
+	return f
+}
+
+// searchAll asks on until the search is complete, and returns the matches in the
+// order of ids and how many calls it took.
+func (b *bench) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
+	t.Helper()
+	up := q.Oldest || q.After > 0
+	for {
+		found, err := b.Search(context.Background(), q)
+		require.NoError(t, err)
+		calls++
+		if up {
+			all = append(all, found.Events...)
+		} else {
+			all = append(found.Events, all...)
+		}
+		if found.Complete {
+			return all, calls
+		}
+		if up {
+			require.Greater(t, found.SearchedTo, q.After, "it gets on")
+			q.After = found.SearchedTo
+		} else {
+			require.True(t, q.Before == 0 || found.SearchedTo < q.Before, "it gets on: %d, %d", found.SearchedTo, q.Before)
+			q.Before = found.SearchedTo
+		}
+	}
+}
+
+// some make drafts that differ in everything a filter can look at.
+type some struct{ *rand.Rand }
+
+func (r some) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(len(of)))] }
+
+var words = strings.Fields("alpha beta Gamma delta EPSILON zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau Ünder 日本語 straße ΟΔΟΣ go test ./... rm -rf /tmp 404 3.50 null")
+
+func (r some) draft(i int) *Draft {
+	names := [3]string{r.pick("api", "Api", "web", "приём"), fmt.Sprint("session-", i/100+r.IntN(5)), r.pick("PreToolUse", "PostToolUse", "Stop", "pretooluse")}
+	d := draft(names[0], names[1], names[2], "")
+	if r.IntN(10) == 0 {
+		d = question("", time.Time{})
+		d.App, d.Session, d.Type, d.Tool = names[0], names[1], names[2], ""
+		d.Question = fmt.Appendf(nil, `{"question":%q,"type":"permission","risk":%q,"toolCall":{"name":"Write"}}`, r.pick(words...), r.pick("low", "high"))
+	}
+	if r.IntN(2) == 0 {
+		d.Tool = r.pick("Bash", "bash", "Read", "Grep")
+		d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q`, d.Tool)
+	}
+	if r.IntN(8) == 0 {
+		d.Envelope = fmt.Appendf(d.Envelope, `,"error":%q,"model_name":"opus"`, r.pick(words...))
+	}
+	d.Payload = fmt.Appendf(nil, `{"tool_name":%q,"n":%d,"tool_input":{"command":"%s %s","list":[%q]},"text":"%s"}`,
+		r.pick("Bash", "Edit"), r.IntN(60), r.pick(words...), r.pick(words...), r.pick(words...), strings.Join([]string{r.pick(words...), r.pick(words...)}, `\n`))
+	d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+	return d
+}
+
+func (r some) filter() string {
+	var terms []string
+	for range 1 + r.IntN(3) {
+		word := r.pick(words...)
+		term := r.pick(word, `"`+word+`"`, "agent:api", "tool:bash", "type:pre*", "n:"+fmt.Sprint(r.IntN(60)), "command:*"+word, "list:"+word,
+			"session:session-"+fmt.Sprint(r.IntN(30)), "status:pending", "status:re*", "risk:high", "kind:permission", "error:*"+word+"*", "model:opus",
+			"/"+strings.NewReplacer("/", `\/`, "*", "").Replace(word)+"/", "app:/^a/", "text:"+word, "id:"+fmt.Sprint(1+r.IntN(2000)), "mu", "tool:*", "agent:web", "nowhere")
+		if r.IntN(4) == 0 {
+			term = "-" + term
+		}
+		terms = append(terms, term)
+	}
+	return strings.Join(terms, " ")
+}
+
+// TestSearchAgreesWithALoop compares random searches, in both directions, in pages
+// and cut short at every moment, with the filter asked of every event.
+func TestSearchAgreesWithALoop(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := some{rand.New(rand.NewPCG(3, 4))}
+	b.fill(t, 2000, r.draft)
+	for i, e := range b.pending(t) {
+		if i%3 == 0 {
+			b.answer(t, e.ID)
+		}
+	}
+	all := b.everything(t)
+	require.Len(t, all, 2000)
+	matched := 0
+	for range 150 {
+		q := Search{Limit: 1 + r.IntN(400)}
+		maybe := func(set func()) {
+			if r.IntN(4) == 0 {
+				set()
+			}
+		}
+		maybe(func() { q.From = began.Add(time.Duration(r.IntN(2000)) * time.Second) })
+		maybe(func() { q.To = began.Add(time.Duration(r.IntN(2000))*time.Second + time.Millisecond) })
+		maybe(func() { q.Before = schema.EventID(1 + r.IntN(2200)) })
+		maybe(func() { q.After = schema.EventID(1 + r.IntN(2200)) })
+		maybe(func() { q.Oldest = true })
+		maybe(func() { q.Bytes = 1 + r.IntN(4000) })
+		maybe(func() { q.Within = 1 })
+		text := r.filter()
+		q.Filter = parsed(t, text)
+		got, _ := b.searchAll(t, q)
+		want := b.matching(all, q)
+		require.Equal(t, ids(want), ids(got), "%s %+v", text, q)
+		matched += len(got)
+	}
+	require.Greater(t, matched, 2000)
+}
+
+func (b *bench) pending(t testing.TB) []*Event {
+	t.Helper()
+	events, err := b.Pending(context.Background())
+	require.NoError(t, err)
+	return events
+}
+
+// matching is Search as a loop.
+func (b *bench) matching(all []*Event, q Search) []*Event {
+	found := []*Event{}
+	for _, e := range all {
+		switch {
+		case !q.From.IsZero() && e.ReceivedAt.Before(q.From), !q.To.IsZero() && !e.ReceivedAt.Before(q.To):
+		case q.Before > 0 && e.ID >= q.Before, e.ID <= q.After:
+		case q.Filter.Match(e.filterable()):
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func TestSearchWithHardlyAnyTimeGetsOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 700, func(int) *Draft { return draft("app", "s", "PreToolUse", "Bash") })
+	for _, up := range []bool{true, false} {
+		all, calls := b.searchAll(t, Search{Filter: parsed(t, "-nowhere"), Within: 1, Oldest: up})
+		require.Len(t, all, 700)
+		require.Greater(t, calls, 700/firstBatch-1, "time was up again and again")
+	}
+}
+
+func TestSearchOfNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	all, calls := b.searchAll(t, Search{Filter: parsed(t, "")})
+	require.Empty(t, all)
+	require.Equal(t, 1, calls)
+	found, err := b.Search(t.Context(), Search{Filter: parsed(t, ""), After: 7})
+	require.NoError(t, err)
+	require.Equal(t, Found{SearchedTo: 7, Complete: true}, found)
+}
+
+// A payload that a list leaves out is not looked into, as a page can't either.
+func TestSearchSeesWhatAListShows(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := draft("app", "s", "PreToolUse", "Bash")
+	d.Payload = fmt.Appendf(nil, `{"a":"needle","b":%q}`, strings.Repeat("x", schema.MaxListed))
+	b.append(t, d)
+	for text, n := range map[string]int{"needle": 0, "a:needle": 0, "bash": 1, "app": 1, "tool:bash": 1, "-needle": 1} {
+		all, _ := b.searchAll(t, Search{Filter: parsed(t, text)})
+		require.Len(t, all, n, text)
+	}
+}
+
+// More names than a statement can hold are compared one by one.
+func TestSearchByVeryManyNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 3*maxNameIDs, func(i int) *Draft { return draft("app", fmt.Sprint("session ", i), "Stop", "") })
+	all, _ := b.searchAll(t, Search{Filter: parsed(t, "session:*1")})
+	require.Len(t, all, 60)
+	all, _ = b.searchAll(t, Search{Filter: parsed(t, `session:* -session:"session 7*"`)})
+	require.Len(t, all, 3*maxNameIDs-11)
+}
