@@ -1,0 +1,153 @@
+package filter
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// hostile are events that were made to hurt, each as big as the hub takes them.
+func hostile() map[string]*Event {
+	deep := strings.Repeat(`{"a":`, schema.MaxDepth-1) + `"x"` + strings.Repeat("}", schema.MaxDepth-1)
+	lists := strings.Repeat("[", schema.MaxDepth-1) + strings.Repeat("]", schema.MaxDepth-1)
+	var keys, same strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&keys, `"k%d":%d,`, i, i)
+		fmt.Fprintf(&same, `"k":%d,`, i)
+	}
+	payload := func(json string) *Event {
+		return &Event{ID: 1, App: "a", Session: "s", Type: "t", Payload: []byte(json)}
+	}
+	return map[string]*Event{
+		"a line of 1 MB":       payload(`{"line":"` + strings.Repeat("a", 1<<20) + `"}`),
+		"1 MB of escapes":      payload(`{"line":"` + strings.Repeat(`\u0041`, 1<<17) + `"}`),
+		"10,000 keys":          payload(`{` + keys.String() + `"last":"x"}`),
+		"10,000 times one key": payload(`{` + same.String() + `"k":"x"}`),
+		"deep objects":         payload(`{"a":` + deep + `}`),
+		"deep lists":           payload(`{"a":` + lists + `}`),
+		"a million elements":   payload(`{"a":[` + strings.Repeat("0,", 1<<19) + `1]}`),
+		"half a surrogate":     payload(`{"a":"\ud83d","b":"\ude00 x"}`),
+		"bidi and zero width":  payload(`{"a":"` + strings.Repeat("\u202e\u200b\u2066", 9000) + `"}`),
+		"no JSON at all":       {Payload: []byte(`{"a":`), Question: []byte(`}`), Status: []byte(`nil`), Envelope: []byte(`"x`)},
+		"nothing":              {},
+	}
+}
+
+// Whatever an event holds, a filter takes time and memory in proportion to it.
+func TestHostileEventsCostWhatTheyWeigh(t *testing.T) {
+	t.Parallel()
+	filters := []string{
+		"nowhere", `"a b"`, "k:x", "a:*a*b*c*", "line:" + strings.Repeat("a*", 400) + "b", "/(a+)+$b/", "-/(a|aa)+$/",
+		strings.Repeat("a.", 500) + "a:x", "last:x k9999:9999", strings.Repeat("-nowhere ", maxTerms), "tool_input:*", "error:* model:*",
+	}
+	for name, e := range hostile() {
+		weight := uint64(len(e.Payload) + 1)
+		for _, text := range filters {
+			f, err := Parse(text)
+			require.NoError(t, err, text)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			f.Match(e)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			require.Less(t, took, 10*time.Second, "%s: %s", name, text)
+			// Other tests that run meanwhile are counted, too: this catches a square.
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, 400*weight+512<<20, "%s: %s", name, text)
+		}
+		require.LessOrEqual(t, uint64(len(IndexText(nil, e))), 3*weight+64, name)
+	}
+}
+
+func TestWordsLookOnlySoFar(t *testing.T) {
+	t.Parallel()
+	e := &Event{App: "app", Payload: []byte(`{"a":"` + strings.Repeat("é", maxText-3) + `b😀c"}`)}
+	for text, want := range map[string]bool{"éb": true, "b😀": true, "😀c": false, "a:*c": true} {
+		f, err := Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, f.Match(e), text)
+	}
+	half := &Event{Payload: []byte(`{"a":"` + strings.Repeat("x", maxText-1) + `😀"}`)}
+	f, err := Parse("😀")
+	require.NoError(t, err)
+	require.False(t, f.Match(half), "a page cuts this one in two")
+}
+
+func TestNumbersAreWrittenAsABrowserDoes(t *testing.T) {
+	t.Parallel()
+	for json, want := range map[string]string{
+		"0": "0", "-0": "0", "-0.0": "0", "7": "7", "-7": "-7", "1.50": "1.5", "1e3": "1000", "1E+3": "1000", "0.1": "0.1",
+		"1e21": "1e+21", "1e20": "100000000000000000000", "9007199254740993": "9007199254740992",
+		"1e-6": "0.000001", "1e-7": "1e-7", "1.5e-10": "1.5e-10", "5e-324": "5e-324", "1e999": "Infinity", "-1e999": "-Infinity", "12345678901234567890": "12345678901234567000",
+	} {
+		require.Equal(t, want, number(json), json)
+	}
+}
+
+func TestOfTwoMembersTheLastCounts(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	for i := range 3 * fewMembers {
+		fmt.Fprintf(&many, `"k%d":"v%d",`, i, i)
+	}
+	for _, payload := range []string{`{"k1":"first","k2":"b","k1":"last"}`, `{` + many.String() + `"k1":"last"}`} {
+		e := &Event{Payload: []byte(payload)}
+		for text, want := range map[string]bool{"k1:last": true, "k1:first": false, "k1:v1": false, "last": true, "first": false, "K1:LAST": true} {
+			f, err := Parse(text)
+			require.NoError(t, err)
+			require.Equal(t, want, f.Match(e), "%s of %s", text, payload)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]token{
+		`a b`:         {{value: "a"}, {value: "b"}},
+		`-a --a -`:    {{not: true, value: "a"}, {not: true, value: "-a"}, {value: "-"}},
+		`k:v -k:"a b`: {{keyed: true, key: "k", value: "v"}, {not: true, keyed: true, key: "k", value: "a b"}},
+		`k: x`:        {{value: "k:"}, {value: "x"}},
+		`-k:`:         {{not: true, value: "k:"}},
+		`k::v a.b:/`:  {{keyed: true, key: "k", value: ":v"}, {keyed: true, key: "a.b", value: "/"}},
+		`"a""b"c`:     {{value: "a"}, {value: "b"}, {value: "c"}},
+		`a"b c"`:      {{value: `a"b`}, {value: `c"`}},
+		`/a b/ /c/d`:  {{regex: true, value: "a b"}, {value: "/c/d"}},
+		`/a\/b/`:      {{regex: true, value: `a\/b`}},
+		"/a\\\nb/":    {{value: "/a\\"}, {value: "b/"}},
+		`k:// /a\`:    {{keyed: true, key: "k", regex: true}, {value: `/a\`}},
+		"a\u3000b":    {{value: "a"}, {value: "b"}},
+		`ключ:x`:      {{value: "ключ:x"}},
+	} {
+		var got []token
+		for rest := skipSpace(text); rest != ""; rest = skipSpace(rest) {
+			var tok token
+			tok, rest = next(rest)
+			got = append(got, tok)
+		}
+		require.Equal(t, want, got, text)
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, c := range sharedCases(f).Cases {
+		f.Add(c.Filter, `{"tool_input":{"command":"go test"},"n":[1,null,"x"]}`, `{"question":"May I?"}`)
+	}
+	f.Fuzz(func(t *testing.T, text, payload, question string) {
+		filter, err := Parse(text)
+		if err != nil {
+			require.ErrorIs(t, err, schema.ErrInvalid)
+			return
+		}
+		require.LessOrEqual(t, len(filter.terms), maxTerms)
+		e := &Event{ID: 7, App: "app", Session: "session", Type: "Stop", Payload: []byte(payload), Question: []byte(question), Status: []byte(`{"status":"pending"}`)}
+		if filter.Match(e) {
+			requireFindable(t, filter, e, text)
+		}
+	})
+}
