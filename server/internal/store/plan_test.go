@@ -103,6 +103,29 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 			list = append(list, plannedQuery{name + ", zones", query, args, golden})
 		}
 	}
+	return append(list, plannedSearches(t, b)...)
+}
+
+// plannedSearches are the statements of searches, of every shape.
+func plannedSearches(t *testing.T, b *bench) (list []plannedQuery) {
+	list = append(list,
+		plannedQuery{"Search, names that fit", queryNames, []any{1, 9, "%", 9}, true},
+		plannedQuery{"Search, how many names", queryNamesMore, []any{1, 9}, true},
+	)
+	for _, text := range []string{
+		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
+		"kind:permission agent:app -tool:bash", "id:1",
+	} {
+		for _, up := range []bool{false, true} {
+			w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}, up: up}
+			w.asks, w.status = w.Filter.Asks(), w.Filter.Status()
+			require.NoError(t, w.bounds(context.Background()))
+			list = append(list, plannedQuery{fmt.Sprintf("Search %s up=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
+			for _, n := range w.names {
+				list = append(list, plannedQuery{"Search " + text + ", zones of " + n.column, zonesSQL(n), []any{1, 9}, !up})
+			}
+		}
+	}
 	return list
 }
 

@@ -230,6 +230,6 @@ func (w *walk) sql() string {
 	for _, set := range w.names {
 		b.add(set.sql(table))
 	}
-	b.add(` AND ` + table + `.seq BETWEEN ? AND ? ORDER BY ` + table + `.seq ` + (&query{ascending: w.up}).order() + ` LIMIT ?`)
+	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + (&query{ascending: w.up}).order() + ` LIMIT ?`)
 	return b.String()
 }
