@@ -111,3 +111,36 @@ func TestRefusalsNameTheParameter(t *testing.T) {
 	_, err := Parse(strings.Repeat("x ", 64))
 	require.NoError(t, err)
 }
+
+// What JavaScript and RE2 spell alike and mean differently is rewritten.
+func TestRegularExpressionsMeanWhatABrowserMeans(t *testing.T) {
+	t.Parallel()
+	for pattern, texts := range map[string]map[string]bool{
+		`^.$`:               {"x": true, "😀": true, "\n": false, "\u2028": false, "\r": false},
+		`^\s$`:              {" ": true, "\v": true, "\u00a0": true, "\ufeff": true, "x": false, "\u200b": false},
+		`^\S$`:              {" ": false, "\v": false, "\u00a0": false, "x": true, "\u200b": true, "\x00": true},
+		`^[\s]$`:            {"\u3000": true, "x": false},
+		`^[^\s]$`:           {"\u3000": false, "x": true},
+		`^[\S]$`:            {"\u3000": false, "é": true},
+		`^[^]$`:             {"\n": true, "x": true},
+		`^[]$`:              {"x": false, "": false},
+		`^[[:a]$`:           {"[": true, ":": true, "a": true, "b": false},
+		`^[.]$`:             {".": true, "x": false},
+		`^[\b]$`:            {"\b": true, "b": false},
+		`^\u00e9\u{1f600}$`: {"é😀": true, "É😀": true},
+		`^[\]x]$`:           {"]": true, "x": true, `\`: false},
+		`^(?<year>\d{4})$`:  {"2026": true, "20261": false},
+		`^a\/b$`:            {"a/b": true},
+		`K`:                 {"k": true, "\u212a": true},
+	} {
+		regex, err := compile(pattern)
+		require.NoError(t, err, pattern)
+		for text, want := range texts {
+			require.Equal(t, want, regex.MatchString(text), "%s on %q", pattern, text)
+		}
+	}
+	for _, refused := range []string{`(?i)a`, `(?=a)`, `(?!a)`, `(?P<a>b)`, `\A`, `\z`, `\Qa\E`, `\1`, `\c`, `\`, `\u12`, `\u{}`, `\u{zz}`, `(`, `[a`, `a**`, `(a{1000}){1000}`} {
+		_, err := compile(refused)
+		require.Error(t, err, refused)
+	}
+}
