@@ -172,6 +172,23 @@ func TestARealHubMayRestartMeanwhile(t *testing.T) {
 	r.status(t, id, acked)
 }
 
+// What is undone never reaches the agent; what is held does when it counts, also
+// after a restart.
+func TestARealHubTellsNothingOfAHeldAnswer(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?"})
+	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true), HoldMS: 20_000}))
+	_, err := r.call(http.MethodPost, schema.At(schema.PathUndo, id), nil)
+	require.NoError(t, err)
+	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(false), HoldMS: 200}))
+	r.server.Restart()
+	end := r.end(t, got)
+	require.NoError(t, end.err)
+	require.Equal(t, schema.Deny, end.Outcome)
+	r.status(t, id, acked)
+}
+
 // The agent died before its answer came, and asks again under the same key: the
 // answer is there already, and is pulled.
 func TestARealHubRemembersTheAnswerForARestartedAgent(t *testing.T) {

@@ -974,6 +974,25 @@ export const v2ProblemDecided = {
 } satisfies Problem
 
 // prettier-ignore
+export const v2ProblemHeld = {
+  "type": "about:blank",
+  "title": "Conflict",
+  "status": 409,
+  "detail": "the question has an answer that can still be undone",
+  "code": "held",
+  "error": "the question has an answer that can still be undone",
+  "humanInTheLoopStatus": {
+    "status": "pending",
+    "revision": 2,
+    "held": {
+      "until": 1734189245000,
+      "outcome": "approve",
+      "by": { "name": "mara", "verified": true }
+    }
+  }
+} satisfies Problem
+
+// prettier-ignore
 export const v2ProblemInvalid = {
   "type": "about:blank",
   "title": "Bad Request",
@@ -993,6 +1012,23 @@ export const v2ProblemMisdirectedWithHint = {
   "code": "misdirected",
   "error": "the hub does not go by this name",
   "hint": "Use http://127.0.0.1:4000."
+} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemNoRetry = {
+  "type": "about:blank",
+  "title": "Conflict",
+  "status": 409,
+  "detail": "the answer can't be sent again",
+  "code": "no_retry",
+  "error": "the answer can't be sent again",
+  "hint": "The agent took its question back: it waits for no answer.",
+  "humanInTheLoopStatus": {
+    "status": "error",
+    "outcome": "__withdrawn__",
+    "source": "agent",
+    "revision": 2
+  }
 } satisfies Problem
 
 // prettier-ignore

@@ -82,7 +82,12 @@ func (p *page) question() schema.Event {
 
 func answer(t *testing.T, hub *hubtest.Hub, id schema.EventID, body string) {
 	t.Helper()
-	resp, err := http.Post(hub.URL()+schema.At(schema.PathRespond, id), "application/json", strings.NewReader(body))
+	post(t, hub.URL()+schema.At(schema.PathRespond, id), body)
+}
+
+func post(t *testing.T, url, body string) {
+	t.Helper()
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
 	require.NoError(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
@@ -164,9 +169,54 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 func TestAVersion1Agent(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	got := make(chan schema.Answer, 1)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	got := takeOne(t, ln)
+	dashboard := open(t, hub.StreamURL()+"?v=2")
+	asked := dashboard.asked(hub, ln.Addr())
+	require.Empty(t, asked.HumanInTheLoop.ResponseWebSocketURL)
+	answer(t, hub, asked.ID, `{"response":"Ada"}`)
+	a := <-got
+	require.Equal(t, "Ada", *a.Response)
+	require.Equal(t, asked.ID, a.HookEvent.ID)
+	require.Equal(t, "close", dashboard.delivery(schema.Delivered).Confirmed)
+}
+
+// TestAnAnswerThatDoesNotArrive: the agent's listener is gone. A person takes care
+// of it, and sends it again when the listener is back.
+func TestAnAnswerThatDoesNotArrive(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, ln.Close())
+	dashboard := open(t, hub.StreamURL()+"?v=2")
+	asked := dashboard.asked(hub, ln.Addr())
+	answer(t, hub, asked.ID, `{"response":"Ada"}`)
+	require.NotZero(t, dashboard.delivery(schema.Unreachable).NextAttemptAt)
+
+	post(t, hub.URL()+schema.At(schema.PathHandled, asked.ID), "")
+	for d := dashboard.delivery(schema.Unreachable); d.HandledAt == 0; {
+		d = dashboard.delivery(schema.Unreachable)
+	}
+	resp, err := http.Get(hub.URL() + schema.PathEvents + "?status=undelivered")
+	require.NoError(t, err)
+	list, err := io.ReadAll(resp.Body)
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
+	require.JSONEq(t, "[]", string(list))
+
+	ln, err = net.Listen("tcp", ln.Addr().String())
+	require.NoError(t, err)
+	got := takeOne(t, ln)
+	post(t, hub.URL()+schema.At(schema.PathRedeliver, asked.ID), "")
+	require.Equal(t, "Ada", *(<-got).Response)
+	require.Zero(t, dashboard.delivery(schema.Delivered).HandledAt)
+}
+
+// takeOne is the guide's listener: it reads one message and closes.
+func takeOne(t *testing.T, ln net.Listener) <-chan schema.Answer {
+	t.Helper()
+	got := make(chan schema.Answer, 1)
 	listener := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -182,27 +232,26 @@ func TestAVersion1Agent(t *testing.T) {
 		got <- a
 	})}
 	go func() { _ = listener.Serve(ln) }()
-	defer func() { _ = listener.Close() }()
+	t.Cleanup(func() { _ = listener.Close() })
+	return got
+}
 
-	dashboard := open(t, hub.StreamURL()+"?v=2")
-	body := fmt.Sprintf(`{"source_app":"py","session_id":"1","hook_event_type":"HumanInTheLoop","payload":{},`+
-		`"humanInTheLoop":{"question":"Name?","responseWebSocketUrl":"ws://%s","type":"question","choices":null,"timeout":300,"requiresResponse":true}}`, ln.Addr())
-	resp, err := http.Post(hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
-	require.NoError(t, err)
-	require.Equal(t, 200, resp.StatusCode)
-	require.NoError(t, resp.Body.Close())
-	asked := dashboard.question()
-	require.Empty(t, asked.HumanInTheLoop.ResponseWebSocketURL)
-	answer(t, hub, asked.ID, `{"response":"Ada"}`)
-	a := <-got
-	require.Equal(t, "Ada", *a.Response)
-	require.Equal(t, asked.ID, a.HookEvent.ID)
+// asked has a version 1 agent ask whose listener is at the address.
+func (p *page) asked(hub *hubtest.Hub, addr net.Addr) schema.Event {
+	p.t.Helper()
+	post(p.t, hub.URL()+schema.PathEvents, fmt.Sprintf(`{"source_app":"py","session_id":"1","hook_event_type":"HumanInTheLoop","payload":{},`+
+		`"humanInTheLoop":{"question":"Name?","responseWebSocketUrl":"ws://%s","type":"question","choices":null,"timeout":300,"requiresResponse":true}}`, addr))
+	return p.question()
+}
+
+// delivery waits for a delivery in this state.
+func (p *page) delivery(state schema.DeliveryState) *schema.Delivery {
+	p.t.Helper()
 	for {
 		var change schema.StatusChange
-		require.NoError(t, json.Unmarshal(dashboard.next().Data, &change))
-		if d := change.HumanInTheLoopStatus.Delivery; d != nil && d.State == schema.Delivered {
-			require.Equal(t, "close", d.Confirmed)
-			return
+		require.NoError(p.t, json.Unmarshal(p.next().Data, &change))
+		if d := change.HumanInTheLoopStatus.Delivery; d != nil && d.State == state {
+			return d
 		}
 	}
 }

@@ -117,6 +117,61 @@ func TestDeadlines(t *testing.T) {
 	require.True(t, next.IsZero())
 }
 
+func TestHoldsAreDueBeforeDeadlines(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	hold := func(id schema.EventID, h *Hold) {
+		q := b.question(t, id)
+		require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: q.Status, Hold: h}))
+	}
+	for range 3 {
+		b.append(t, question("s", began.Add(time.Minute)))
+	}
+	for id, after := range map[schema.EventID]time.Duration{1: 5 * time.Second, 2: 3 * time.Second, 3: 4 * time.Second} {
+		hold(id, &Hold{Answer: []byte(`{"permission":true}`), Until: began.Add(after)})
+	}
+	_, next, err := b.DueQuestions(ctx, began, 9)
+	require.NoError(t, err)
+	require.Equal(t, began.Add(3*time.Second), next.UTC())
+	first := b.question(t, 1).Hold
+	require.JSONEq(t, `{"permission":true}`, string(first.Answer))
+	require.Equal(t, began.Add(5*time.Second), first.Until.UTC())
+
+	hold(3, nil)
+	require.NotNil(t, b.question(t, 3).Hold, "a change that does not speak of it leaves it")
+	hold(3, &Hold{})
+	require.Nil(t, b.question(t, 3).Hold)
+	due, next, err := b.DueQuestions(ctx, began.Add(5*time.Second), 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{2, 1}, due)
+	require.Equal(t, began.Add(time.Minute), next.UTC(), "and then the deadlines")
+	b.answer(t, 2)
+	due, _, err = b.DueQuestions(ctx, began.Add(time.Minute), 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{1, 1, 3}, due, "holds first")
+}
+
+func TestHandledDeliveriesRest(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	d := question("s", time.Time{})
+	d.Key = "k"
+	id := b.append(t, d).ID
+	b.deliver(t, id, Delivery{State: schema.Unreachable, Due: began, Handled: began.Add(time.Second)})
+	require.Equal(t, began.Add(time.Second), b.question(t, id).Delivery.Handled.UTC())
+	leased, next, err := b.LeaseDeliveries(ctx, began.Add(time.Hour), began.Add(2*time.Hour), 9)
+	require.NoError(t, err)
+	require.Empty(t, leased)
+	require.True(t, next.IsZero())
+	again := question("s", time.Time{})
+	again.Key = "k"
+	b.append(t, again)
+	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again: it wants its answer")
+	leased, _, err = b.LeaseDeliveries(ctx, began.Add(time.Hour), began.Add(2*time.Hour), 9)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{id}, leased)
+}
+
 func TestPendingOfASession(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
