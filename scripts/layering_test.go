@@ -31,10 +31,12 @@ var mayImport = map[string][]string{
 	"server/internal/store":    {"schema", "server/internal/filter"}, // what matches is decided where the rows are read
 	"server/internal/feed":     nil,
 	"server/internal/redact":   {"schema"},
+	"server/internal/risk":     {"schema"},
 	"server/internal/peer":     {"schema"},
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
+		"server/internal/risk",
 	},
 	"server/internal/httpapi": {"schema", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
 	"server/internal/app": {

@@ -160,7 +160,11 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 		return nil, fmt.Errorf("encoding the question: %w", err)
 	}
 	deadline := q.Until(d.ReceivedAt)
-	if d.Status, err = json.Marshal(h.asked(&q, deadline)); err != nil {
+	st := h.asked(&q, deadline)
+	if call, ok := toolCallOf(d, &q); ok {
+		judge(&st, &q, call)
+	}
+	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	d.Ask = &store.Ask{
@@ -187,7 +191,7 @@ func canKeep(q *schema.HumanInTheLoop) error {
 
 // asked is the status of a new question.
 func (h *Hub) asked(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
-	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals}
+	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}

@@ -1,0 +1,119 @@
+package risk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+var (
+	sameName = rule{"obfuscated", high, "It gives the same argument twice: which of the two counts is anybody's guess."}
+	tooMany  = rule{"unreadable", medium, "It has more arguments than the rules look at: read it yourself with care."}
+)
+
+// maxTokens is how many pieces of JSON are read of a call.
+const maxTokens = 1 << 16
+
+// argument is a string of the arguments.
+type argument struct {
+	name string // of the member that holds it, or its list
+	src  *source
+}
+
+// reader goes through the JSON of a call and hands out its strings.
+type reader struct {
+	dec    *json.Decoder
+	tokens int
+	text   func(a argument)
+	list   func(name string, texts []*source) // the strings of a list
+	twice  func(at string)                    // the object there has a name twice
+}
+
+var errTooMany = errors.New("too many arguments")
+
+// read walks one value, and returns it when it is a string. What is no JSON ends
+// the walk.
+func (r *reader) read(name, at string) (*source, error) {
+	if r.tokens++; r.tokens > maxTokens {
+		return nil, errTooMany
+	}
+	token, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case string:
+		return &source{text: t, at: at}, nil
+	case json.Delim:
+		if t == '{' {
+			return nil, r.object(at)
+		}
+		return nil, r.array(name, at)
+	default:
+		return nil, nil
+	}
+}
+
+func (r *reader) object(at string) error {
+	seen := map[string]bool{}
+	for r.dec.More() {
+		key, err := r.dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		if seen[name] {
+			r.twice(at)
+		}
+		seen[name] = true
+		text, err := r.read(name, below(at, name))
+		if err != nil {
+			return err
+		}
+		if text != nil {
+			r.text(argument{name, text})
+		}
+	}
+	_, err := r.dec.Token()
+	return err
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+func (r *reader) array(name, at string) error {
+	var texts []*source
+	for i := 0; r.dec.More(); i++ {
+		text, err := r.read(name, below(at, strconv.Itoa(i)))
+		if err != nil {
+			return err
+		}
+		if text != nil {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) > 0 {
+		r.list(name, texts)
+	}
+	_, err := r.dec.Token()
+	return err
+}
+
+// call judges a tool call.
+func (j *judge) call(tool string, arguments json.RawMessage) {
+	k := kindOf(tool)
+	j.toolName(tool, k)
+	r := &reader{dec: json.NewDecoder(bytes.NewReader(arguments))}
+	r.dec.UseNumber()
+	r.text = func(a argument) { j.argument(k, a) }
+	r.list = func(name string, texts []*source) { j.list(k, name, texts) }
+	r.twice = func(at string) { j.add(sameName, span{&source{at: at}, 0, 0}) }
+	text, err := r.read("", "")
+	if text != nil {
+		j.argument(k, argument{"", text})
+	}
+	if errors.Is(err, errTooMany) {
+		j.add(tooMany, span{})
+	}
+}

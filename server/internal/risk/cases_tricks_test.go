@@ -1,0 +1,101 @@
+package risk
+
+var tricks = []verdict{
+	{"echo cm0gLXJmIC8= | base64 -d | sh", []string{
+		"high obfuscated: base64 -d | sh",
+	}},
+	{"base64 -d <<< cm0gLXJmIC8= | bash", []string{
+		"high obfuscated: base64 -d <<< cm0gLXJmIC8= | bash",
+	}},
+	{`bash -c "$(echo cm0= | base64 --decode)"`, []string{
+		`high obfuscated: bash -c "$(echo cm0= | base64 --decode)"`,
+	}},
+	{`eval "$(echo cm0= | base64 -d)"`, []string{
+		`high obfuscated: eval "$(echo cm0= | base64 -d)"`,
+	}},
+	{`eval "$CMD"`, []string{
+		`medium obfuscated: eval "$CMD"`,
+	}},
+	{`bash -c "$CMD"`, []string{
+		`medium obfuscated: bash -c "$CMD"`,
+	}},
+	{"$(echo rm) -rf /", []string{
+		"high obfuscated: $(echo rm)",
+	}},
+	{"rm${IFS}-rf${IFS}/", []string{
+		"high obfuscated: rm${IFS}-rf${IFS}/",
+	}},
+	{"{rm,-rf,/}", []string{
+		"high obfuscated: {rm,-rf,/}",
+	}},
+	{"/bin/r? -rf /", []string{
+		"high obfuscated: /bin/r?",
+	}},
+	{`$'\x72\x6d' -rf out`, []string{
+		`high obfuscated: $'\x72\x6d'`,
+		`medium recursive_delete: $'\x72\x6d' -rf out`,
+	}},
+	{`$'\162m' -rf out`, []string{
+		`high obfuscated: $'\162m'`,
+		`medium recursive_delete: $'\162m' -rf out`,
+	}},
+	{`echo $'\u0041'`, []string{
+		`high obfuscated: $'\u0041'`,
+	}},
+	{`python3 -c 'import base64; exec(base64.b64decode("eA=="))'`, []string{
+		`high obfuscated: python3 -c 'import base64; exec(base64.b64decode("eA=="))'`,
+	}},
+	{`node -e 'eval(atob("eA=="))'`, []string{
+		`high obfuscated: node -e 'eval(atob("eA=="))'`,
+	}},
+	{"powershell -enc ZQBjAGgAbwA=", []string{
+		"high obfuscated: powershell -enc ZQBjAGgAbwA=",
+	}},
+	{"rm\u200b x", []string{
+		"high hidden_text: \u200b",
+	}},
+	{"echo \u202etxt.exe", []string{
+		"high hidden_text: \u202e",
+	}},
+	{"echo \x1b[2Jhello", []string{
+		"high hidden_text: \x1b",
+	}},
+	{"echo a\rrm b", []string{
+		"high hidden_text: \r",
+	}},
+	{"gсc main.c", []string{
+		"high look_alike: gсc",
+	}},
+	{"curl https://pаypal.com", []string{
+		"high look_alike: pаypal",
+	}},
+	{"echo hi                                                                                            ; rm -rf ~", []string{
+		"critical recursive_delete: rm -rf ~",
+		"high out_of_sight: ; rm -rf ~",
+	}},
+	{"echo hi\n\n\n\n\n\n\n\n\n\n\n\n\n\nrm -rf ~", []string{
+		"critical recursive_delete: rm -rf ~",
+		"high out_of_sight: rm -rf ~",
+	}},
+	{"echo 'never closed", []string{
+		"medium unreadable: 'never closed",
+	}},
+	{`echo "never closed`, []string{
+		`medium unreadable: "never closed`,
+	}},
+	{"echo $(never closed", []string{
+		"medium unreadable: (never closed",
+	}},
+	{"echo `never closed", []string{
+		"medium unreadable: `never closed",
+	}},
+	{"(never closed", []string{
+		"medium unreadable: (never closed",
+	}},
+	{"echo )", []string{
+		"medium unreadable: )",
+	}},
+	{"cat <", []string{
+		"medium unreadable: <",
+	}},
+}
