@@ -65,23 +65,16 @@ func (h *Hub) repeated(ctx context.Context, id schema.EventID, repeat *schema.Hu
 		h.posting[id] = make(chan struct{})
 	}
 	h.mu.Unlock()
-	a, err := h.read(ctx, id)
-	for range maxRaces {
-		if err != nil || a.status.Settled() {
-			break
-		}
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		st := a.status
-		if h.reach(&st, a.URL); reflect.DeepEqual(st, a.status) {
-			break
+		if h.reach(&st, a.URL); a.status.Settled() || reflect.DeepEqual(st, a.status) {
+			return nil, nil
 		}
-		st.Revision = a.Version + 1
-		change := store.Change{Event: &a.Event, Version: a.Version, State: a.State}
-		if change.Status, err = json.Marshal(st); err == nil {
-			err = h.Store.Apply(ctx, change)
-		}
-		if err == nil || isConflict(err) {
-			a, err = h.read(ctx, id)
-		}
+		return a.change(st)
+	})
+	var a *asking
+	if err == nil {
+		a, err = h.read(ctx, id)
 	}
 	if err != nil {
 		h.Posted(id)

@@ -1,8 +1,6 @@
 package hub
 
 import (
-	"errors"
-
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
@@ -41,5 +39,3 @@ func frame(row store.Row) feed.Frame {
 	}
 	return f
 }
-
-func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }
