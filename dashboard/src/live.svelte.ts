@@ -1,6 +1,7 @@
 import { createSubscriber } from 'svelte/reactivity'
 import { writeTimes } from './clock'
 import { SafeKeys } from './keys'
+import { asideUntil, type Request } from './requests'
 import { keepSnoozed, settings, snoozedRequests } from './settings.svelte'
 import { Hub, type Topic } from './state'
 
@@ -46,6 +47,11 @@ export const live = {
   get lists() {
     inbox()
     return hub.lists()
+  },
+  /** Until when a request is put aside; not in the future: it is not. */
+  asideUntil(request: Request) {
+    inbox()
+    return asideUntil(request, snoozed)
   },
   get loaded() {
     inbox()

@@ -115,7 +115,9 @@ export function lists(all: Iterable<Request>, now: number, snoozed: ReadonlyMap<
   }
   for (const group of [out.undelivered, out.needs, out.votes, out.snoozed]) group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
-  out.settled.length = Math.min(out.settled.length, SETTLED_SHOWN)
+  // What can still be taken back is shown, however much it is.
+  const shown = Math.max(SETTLED_SHOWN, out.settled.filter(held).length)
+  out.settled.length = Math.min(out.settled.length, shown)
   return out
 }
 

@@ -12,6 +12,7 @@ import type { Screen } from './router.svelte'
  * not listed here does not exist: no link leads to it.
  */
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
+  review: () => import('./inbox/Review.svelte'),
   stream: () => import('./stream/Stream.svelte'),
   settings: () => import('./settings/Settings.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),

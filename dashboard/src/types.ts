@@ -54,3 +54,6 @@ export interface Led {
 export interface SearchResult extends Omit<wire.SearchResult, 'events'> {
   events: Event[]
 }
+
+/** How many requests the hub lets be approved at once. */
+export const MAX_APPROVALS = 100
