@@ -361,10 +361,10 @@ test('filters narrow the list and stand in the address', async ({ page, hub, age
 test('single keys can be switched off, and the theme chosen', async ({ page, hub, agent }) => {
   const { id } = await agent.ask(hub, {})
   await openAt(page, hub)
-  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByRole('link', { name: 'Settings' }).click()
   await page.getByLabel(/Single-key shortcuts/).uncheck()
   await page.getByText('Dark', { exact: true }).click()
-  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: /^Inbox/ }).click()
   await choose(page, id)
   await page.keyboard.press('a')
   await page.keyboard.press('?')

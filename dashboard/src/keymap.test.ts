@@ -21,7 +21,7 @@ test('as they are, no two keys clash', () => {
 
 describe('other keys', () => {
   test.each([
-    ['y', 'a', {}, undefined],
+    ['v', 'a', {}, undefined],
     ['d', 'a', {}, 'D is taken: Deny with a reason.'],
     ['d', 'a', { d: 'n' }, undefined],
     ['n', 'a', { d: 'n' }, 'N is taken: Deny with a reason.'],
