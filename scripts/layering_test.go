@@ -128,6 +128,7 @@ var storeMethods = map[string][]string{
 	"Apply":           {"server/internal/hub", "server/internal/callback"},
 	"LeaseDeliveries": {"server/internal/callback"},
 	"Prune":           {"server/internal/app"},
+	"Index":           {"server/internal/app"},
 	"SetPublish":      {"server/internal/hub", "server/internal/app"},
 	"Close":           {"server/internal/app"},
 

@@ -117,7 +117,7 @@ func (a *App) Run(ctx context.Context) error {
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+5)
+	failed := make(chan error, len(a.listeners)+6)
 	var group sync.WaitGroup
 	start := func(what string, run func() error) {
 		group.Go(func() {
@@ -130,6 +130,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("callbacks", func() error { return a.callback.Run(workers) })
 	start("watching agents", func() error { return a.callback.Watch(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
+	start("search index", func() error { return a.store.Index(workers) })
 	start("retention", func() error { return a.prune(workers) })
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })

@@ -8,7 +8,7 @@ import (
 
 // Fold makes capitals and small letters the same, as fold in the dashboard's
 // filter.ts does: the small letter of each, ς as σ. What it folds is Unicode's to
-// change; FoldVersion then grows with it.
+// change; IndexVersion then grows with it.
 func Fold(text string) string {
 	plain := true
 	for i := 0; i < len(text) && plain; i++ {
@@ -32,6 +32,6 @@ func Fold(text string) string {
 	return b.String()
 }
 
-// FoldVersion names what IndexText says of an event. An index that was made with
+// IndexVersion names what IndexText says of an event. An index that was made with
 // another one is made anew.
-const FoldVersion = "1/" + unicode.Version
+const IndexVersion = "1/" + unicode.Version

@@ -72,6 +72,8 @@ type Store struct {
 	lock    io.Closer
 	head    atomic.Int64
 	pruned  atomic.Int64
+	grown   chan struct{} // told when the index of texts has something to do; never closed
+	log     *slog.Logger
 	close   func() error
 }
 
@@ -117,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, clock: cfg.Clock, names: newNames()}
+	s := &Store{file: file, clock: cfg.Clock, names: newNames(), grown: make(chan struct{}, 1), log: cfg.Log}
 	s.close = sync.OnceValue(s.shut)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())

@@ -110,6 +110,11 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 func plannedSearches(t *testing.T, b *bench) (list []plannedQuery) {
 	list = append(list,
 		plannedQuery{"Search, names that fit", queryNames, []any{1, 9, "%", 9}, true},
+		plannedQuery{"Search, where the texts are", queryGrams, []any{1, 1, 9, "1"}, true},
+		plannedQuery{"Index, a block to make anew", queryStaleBlock, nil, true},
+		plannedQuery{"Index, how far it is", queryLastBlock, nil, true},
+		plannedQuery{"Index, the next event", queryFirstEvent, []any{1}, true},
+		plannedQuery{"Index, is all of it still there", queryCountBlock, []any{1, 9}, true},
 		plannedQuery{"Search, how many names", queryNamesMore, []any{1, 9}, true},
 	)
 	for _, text := range []string{

@@ -30,6 +30,7 @@ func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) {
 	if p.Batch <= 0 {
 		p.Batch = 250
 	}
+	defer s.notifyIndex()
 	var done Pruned
 	err := s.pruneEvents(ctx, &p, &done)
 	if err == nil {
@@ -148,8 +149,8 @@ func (t *tx) removeEvent(seq int64) error {
 	return err
 }
 
-// sweep removes the zones of names that the zones have no more, and the names
-// that no zone has.
+// sweep removes the zones of names that the zones have no more, the names that no
+// zone has, and the texts from the index.
 func (t *tx) sweep(gone []goneEvent) error {
 	type spot struct{ zone, name int64 }
 	seen := map[spot]bool{}
@@ -167,7 +168,7 @@ func (t *tx) sweep(gone []goneEvent) error {
 	}
 	// Both caches may hold what is gone now.
 	t.forget()
-	return nil
+	return t.unindex(gone)
 }
 
 func (t *tx) sweepName(zone, id int64) error {

@@ -40,7 +40,7 @@ type Found struct {
 func (s *Store) Search(ctx context.Context, q Search) (Found, error) {
 	w := &walk{
 		Search: q, store: s, up: q.Oldest || q.After > 0,
-		asks: q.Filter.Asks(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
+		grams: gramsOf(q.Filter.Literals()), asks: q.Filter.Asks(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
 	}
 	if w.Limit <= 0 {
 		w.Limit = schema.RecentLimit
@@ -67,6 +67,7 @@ type walk struct {
 	asks     bool  // only questions match
 	status   string
 	names    []nameSet
+	grams    []uint32  // of the texts that all must be there
 	stmt     *sql.Stmt // reads the events of a span that have the names
 	deadline time.Time
 	looked   int // events, and as many as a first batch for every span

@@ -63,7 +63,7 @@ func (w *walk) candidates(ctx context.Context, from, to int64) (*stretchSet, err
 			return nil, err
 		}
 	}
-	return set, nil
+	return set, w.textual(ctx, set, run{from, to})
 }
 
 // zonesOf leaves the stretches of zones that have one of the names.

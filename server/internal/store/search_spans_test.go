@@ -1,13 +1,9 @@
 package store
 
 import (
-	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -87,49 +83,4 @@ func TestSearchSkipsZonesWithoutTheName(t *testing.T) {
 		}
 		require.Equal(t, want, got, text)
 	}
-}
-
-// Searches, events that come in, answers and retention go on together.
-func TestSearchWhileEverythingMoves(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	r := some{rand.New(rand.NewPCG(7, 8))}
-	drafts := make([]*Draft, 900)
-	for i := range drafts {
-		drafts[i] = r.draft(i)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var readers, writers sync.WaitGroup
-	for i := range 3 {
-		readers.Go(func() {
-			for n := 0; ctx.Err() == nil || n == 0; n++ {
-				filter := parsed(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i])
-				found, err := b.Search(context.Background(), Search{Filter: filter, Limit: 50, Within: time.Millisecond, Oldest: n%2 == 0})
-				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *Event) int { return int(a.ID - b.ID) }) {
-					t.Errorf("%v %v", ids(found.Events), err)
-				}
-			}
-		})
-	}
-	writers.Go(func() {
-		for i, d := range drafts {
-			if _, err := b.Append(context.Background(), d); err != nil {
-				t.Error(err)
-			}
-			if i%300 == 299 {
-				if _, err := b.Prune(context.Background(), Policy{EventsBefore: began.Add(time.Duration(i-200) * time.Second), Batch: 40}); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	writers.Wait()
-	cancel()
-	readers.Wait()
-	all, _ := b.searchAll(t, Search{Filter: parsed(t, "")})
-	stats, err := b.Stats(t.Context())
-	require.NoError(t, err)
-	require.Len(t, all, int(stats.Events))
-	require.Less(t, len(all), 900, "some were pruned")
-	require.Contains(t, fmt.Sprint(ids(all)), fmt.Sprint(b.Head()))
 }

@@ -82,7 +82,7 @@ func (r some) filter() string {
 		word := r.pick(words...)
 		term := r.pick(word, `"`+word+`"`, "agent:api", "tool:bash", "type:pre*", "n:"+fmt.Sprint(r.IntN(60)), "command:*"+word, "list:"+word,
 			"session:session-"+fmt.Sprint(r.IntN(30)), "status:pending", "status:re*", "risk:high", "kind:permission", "error:*"+word+"*", "model:opus",
-			"/"+strings.NewReplacer("/", `\/`, "*", "").Replace(word)+"/", "app:/^a/", "text:"+word, "id:"+fmt.Sprint(1+r.IntN(1000)), "mu", "tool:*", "agent:web", "nowhere")
+			"/"+strings.NewReplacer("/", `\/`, "*", "").Replace(word)+"/", "app:/^a/", "text:"+word, "id:"+fmt.Sprint(1+r.IntN(2400)), "mu", "tool:*", "agent:web", "nowhere")
 		if r.IntN(4) == 0 {
 			term = "-" + term
 		}
@@ -97,29 +97,33 @@ func TestSearchAgreesWithALoop(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := some{rand.New(rand.NewPCG(3, 4))}
-	b.fill(t, 1000, r.draft)
+	b.fill(t, 2400, r.draft)
+	b.index(t)
+	require.Equal(t, 2, b.blocks(t), "the rest is not in the index")
 	for i, e := range b.pending(t) {
 		if i%3 == 0 {
 			b.answer(t, e.ID)
 		}
 	}
 	all := b.everything(t)
-	require.Len(t, all, 1000)
+	require.Len(t, all, 2400)
 	matched := 0
-	for range 80 {
+	for range 100 {
 		q := Search{Limit: 1 + r.IntN(400)}
 		maybe := func(set func()) {
 			if r.IntN(4) == 0 {
 				set()
 			}
 		}
-		maybe(func() { q.From = began.Add(time.Duration(r.IntN(1000)) * time.Second) })
-		maybe(func() { q.To = began.Add(time.Duration(r.IntN(1000))*time.Second + time.Millisecond) })
-		maybe(func() { q.Before = schema.EventID(1 + r.IntN(1100)) })
-		maybe(func() { q.After = schema.EventID(1 + r.IntN(1100)) })
+		maybe(func() { q.From = began.Add(time.Duration(r.IntN(2400)) * time.Second) })
+		maybe(func() { q.To = began.Add(time.Duration(r.IntN(2400))*time.Second + time.Millisecond) })
+		maybe(func() { q.Before = schema.EventID(1 + r.IntN(2600)) })
+		maybe(func() { q.After = schema.EventID(1 + r.IntN(2600)) })
 		maybe(func() { q.Oldest = true })
 		maybe(func() { q.Bytes = 1 + r.IntN(4000) })
-		maybe(func() { q.Within = 1 })
+		if r.IntN(20) == 0 {
+			q.Within = 1
+		}
 		text := r.filter()
 		q.Filter = parsed(t, text)
 		got, _ := b.searchAll(t, q)
@@ -128,6 +132,24 @@ func TestSearchAgreesWithALoop(t *testing.T) {
 		matched += len(got)
 	}
 	require.Greater(t, matched, 1000)
+}
+
+// index makes the index of all that is full.
+func (b *bench) index(t testing.TB) {
+	t.Helper()
+	x := &indexer{Store: b.Store}
+	for more := true; more; {
+		var err error
+		more, err = x.next(context.Background())
+		require.NoError(t, err)
+	}
+}
+
+// blocks is how many blocks the index has.
+func (b *bench) blocks(t testing.TB) (n int) {
+	t.Helper()
+	require.NoError(t, b.reads.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
+	return n
 }
 
 func (b *bench) pending(t testing.TB) []*Event {

@@ -243,7 +243,9 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	}
 	w.ledger = t.ledger
 	w.store.pruned.Store(t.ledger.pruned)
-	w.store.head.Store(t.ledger.head)
+	if before := w.store.head.Swap(t.ledger.head); before>>blockBits != t.ledger.head>>blockBits {
+		w.store.notifyIndex()
+	}
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}

@@ -1,0 +1,136 @@
+//go:build unix
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// varied is a busy event with a text of its own: 120 words of 20,000, some of them
+// often, and an id that nothing else has.
+func varied(r *rand.Rand, zipf *rand.Zipf, i int) *Draft {
+	d := busy(i)
+	if d.App == "app0" && d.Tool == "tool0" {
+		d.Tool = "tool1" // the two are everywhere, but never together
+	}
+	d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+	var text strings.Builder
+	for range 120 {
+		text.WriteString(vocabulary[zipf.Uint64()])
+		text.WriteByte(' ')
+	}
+	d.Payload = fmt.Appendf(nil, `{"hook_event_name":"PreToolUse","tool_use_id":"toolu_%016x%08x","tool_input":{"command":"go test ./...","n":%d,"description":%q}}`,
+		r.Uint64(), r.Uint32(), i%1000, text.String())
+	return d
+}
+
+var vocabulary = func() (words []string) {
+	r := rand.New(rand.NewPCG(9, 9))
+	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
+	for range 20_000 {
+		var b strings.Builder
+		for range 2 + r.IntN(3) {
+			b.WriteByte(consonants[r.IntN(len(consonants))])
+			b.WriteByte(vowels[r.IntN(len(vowels))])
+		}
+		words = append(words, b.String())
+	}
+	return words
+}()
+
+// BenchmarkSearch looks through a history of -events events. calls is how many
+// times a page asks until it has 50 matches or the end; ms/call is what each takes.
+func BenchmarkSearch(b *testing.B) {
+	s := setup(b, quiet("NORMAL"))
+	n := *benchEvents
+	r := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
+	s.fill(b, n, func(i int) *Draft {
+		d := varied(r, zipf, i)
+		if i == n/50 {
+			d.App, d.Payload = "rare app", []byte(`{"text":"the quick brown needle"}`)
+		}
+		if i%1000 == 0 {
+			q := question(d.Session, time.Time{})
+			q.App, q.Payload = d.App, d.Payload
+			return q
+		}
+		return d
+	})
+	benchmarkIndex(b, s, n)
+	last := s.newest(b)
+	hour := began.Add(time.Duration(n-3600) * time.Second)
+	for _, c := range []struct {
+		name, filter string
+		from         time.Time
+	}{
+		{"everywhere", "test", time.Time{}},
+		{"rare word", "needle", time.Time{}},
+		{"absent word", "qqxqq", time.Time{}},
+		{"absent word, of frequent parts", "description nothingness", time.Time{}},
+		{"phrase", `"quick brown needle"`, time.Time{}},
+		{"key:value", "n:500", time.Time{}},
+		{"key:value, rare", "text:*needle", time.Time{}},
+		{"key:value, absent", "description:nosuchthing", time.Time{}},
+		{"session", "session:" + last.Session, time.Time{}},
+		{"rare app", `agent:"rare app"`, time.Time{}},
+		{"never together", "agent:app0 tool:tool0", time.Time{}},
+		{"status", "status:pending", time.Time{}},
+		{"short word", "qx", time.Time{}},
+		{"regex, absent", "/nosuch[0-9]thing/", time.Time{}},
+		{"not", "-test", time.Time{}},
+		{"regex, absent, last hour", "/nosuch[0-9]thing/", hour},
+		{"absent word, last hour", "qqxqq", hour},
+		{"not, last hour", "-test", hour},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchmarkSearch(b, s, Search{Filter: parsed(b, c.filter), From: c.from}) })
+	}
+}
+
+func benchmarkSearch(b *testing.B, s *bench, q Search) {
+	calls, longest := 0, time.Duration(0)
+	used, start := cpuTime(), time.Now()
+	for b.Loop() {
+		q := q
+		q.Limit, q.Within = 50, 40*time.Millisecond
+		for {
+			began := time.Now()
+			found, err := s.Search(context.Background(), q)
+			require.NoError(b, err)
+			longest = max(longest, time.Since(began))
+			calls++
+			if q.Limit -= len(found.Events); found.Complete || q.Limit <= 0 {
+				break
+			}
+			q.Before = found.SearchedTo
+		}
+	}
+	b.ReportMetric(float64(calls)/float64(b.N), "calls")
+	b.ReportMetric(float64(time.Since(start).Microseconds())/1e3/float64(calls), "ms/call")
+	b.ReportMetric(float64(longest.Microseconds())/1e3, "ms/longest")
+	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(b.N), "cpu-ms/op")
+}
+
+// benchmarkIndex makes the index, once.
+func benchmarkIndex(b *testing.B, s *bench, n int) {
+	before, used, start := s.pages(b), cpuTime(), time.Now()
+	s.index(b)
+	b.Logf("index: %.1f bytes and %.1f µs of CPU per event of %.0f bytes; %v", float64(s.pages(b)-before)/float64(n),
+		float64((cpuTime()-used).Microseconds())/float64(n), float64(before)/float64(n), time.Since(start))
+}
+
+// pages is what the database holds, in bytes.
+func (b *bench) pages(t testing.TB) int64 {
+	t.Helper()
+	var pages, free int64
+	require.NoError(t, b.reads.get(context.Background(), []any{&pages}, `PRAGMA page_count`))
+	require.NoError(t, b.reads.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
+	return (pages - free) * 4096
+}

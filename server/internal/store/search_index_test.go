@@ -1,0 +1,302 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
+)
+
+// TestBlocksFindEveryGram compares the encoded form with a map.
+func TestBlocksFindEveryGram(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 5))
+	b, want := new(block), map[uint32]uint16{}
+	for n := range blockSize >> stretchBits {
+		text := make([]byte, 3000)
+		for i := range text {
+			text[i] = "abcdefgh é\n"[r.IntN(11)]
+		}
+		b.count = 0
+		b.add(n, text)
+		eachGram(text, func(g uint32) { want[g] |= 1 << n })
+	}
+	require.Greater(t, len(want), 500)
+	slices := make([][]byte, slices64)
+	for i := range slices {
+		slices[i] = b.slice(i, nil)
+	}
+	for g := range uint32(1 << gramBits) {
+		require.Equal(t, want[g], stretchesOf(slices[g>>sliceShift], g))
+	}
+	require.Zero(t, stretchesOf([]byte{0x80}, 1), "a cut off slice is harmless")
+	require.Zero(t, stretchesOf([]byte{1, 0}, 0), "a cut off slice is harmless")
+}
+
+func TestGramsStayWithinTheirLine(t *testing.T) {
+	t.Parallel()
+	of := func(text string) (list []uint32) {
+		eachGram([]byte(text), func(g uint32) { list = append(list, g) })
+		return list
+	}
+	abc, bcd := gram('a', 'b', 'c'), gram('b', 'c', 'd')
+	require.Equal(t, []uint32{abc, bcd}, of("abcd"))
+	require.Equal(t, []uint32{abc, bcd}, of("abc\nbcd"))
+	require.Equal(t, []uint32{abc}, of("abc\nx\n"))
+	require.Empty(t, of("ab"))
+	require.Equal(t, []uint32{abc, bcd}, gramsOf([]string{"abc", "ab", "abcd"}))
+	require.Len(t, gramsOf([]string{"日"}), 1, "one letter of three bytes is enough")
+	require.Less(t, len(gramsOf([]string{strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 3)})), 36)
+}
+
+// The index tells a search where to look: of a long log it reads what it must.
+func TestIndexNamesTheStretches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 3*blockSize, func(i int) *Draft {
+		d := draft("app", "s", "PreToolUse", "Bash")
+		switch i + 1 {
+		case 700, 1500:
+			d.Payload = []byte(`{"tool_input":{"command":"find the NEEDLE"}}`)
+		case 2100:
+			r := rand.New(rand.NewPCG(1, 1))
+			noise := make([]rune, 2*maxGrams)
+			for i := range noise {
+				noise[i] = rune(0x4e00 + r.IntN(20_000))
+			}
+			d.Envelope = fmt.Appendf(d.Envelope, `,"summary":%q`, string(noise))
+		}
+		return d
+	})
+	b.index(t)
+	require.Equal(t, 3, b.blocks(t))
+	tail := run{3072, 3072} // not in a full block yet
+	crowded := run{2048, 2111}
+	for text, want := range map[string][]run{
+		"needle":                  {tail, crowded, {1472, 1535}, {640, 703}},
+		"command:*needle":         {tail, crowded, {1472, 1535}, {640, 703}},
+		"nowhere":                 {tail, crowded},
+		"command:nowhere":         {tail, crowded},
+		"-needle":                 {{1, 3072}},
+		"/needle/":                {{1, 3072}},
+		"ne":                      {{1, 3072}},
+		"needle agent:app app":    {tail, crowded, {1472, 1535}, {640, 703}},
+		"needle -command:*needle": {tail, crowded, {1472, 1535}, {640, 703}},
+		"risk:nowhere":            {{1, 3072}}, // walks the questions, of which there are none
+	} {
+		w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}}
+		w.asks, w.grams = w.Filter.Asks(), gramsOf(w.Filter.Literals())
+		require.NoError(t, w.bounds(t.Context()))
+		candidates, err := w.candidates(t.Context(), w.from, w.to)
+		require.NoError(t, err)
+		require.Equal(t, want, slices.Collect(candidates.runs(w.from, w.to, false)), text)
+	}
+	all, calls := b.searchAll(t, Search{Filter: parsed(t, "needle"), Within: time.Minute})
+	require.Equal(t, []schema.EventID{700, 1500}, ids(all))
+	require.Equal(t, 1, calls)
+}
+
+// What retention removed is in the index no more, and the rest is still found.
+func TestIndexFollowsRetention(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 3*blockSize, func(i int) *Draft {
+		d := draft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
+		if i == 100 {
+			d = question("s", time.Time{})
+		}
+		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
+		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	b.index(t)
+	require.Equal(t, 3, b.blocks(t))
+	_, err := b.Prune(t.Context(), Policy{EventsBefore: began.Add(1500 * time.Second)})
+	require.NoError(t, err)
+	require.Equal(t, 1, b.blocks(t), "those with holes are made anew")
+	require.Equal(t, 1*slices64, b.gramRows(t))
+	find := func(word string) []schema.EventID {
+		all, _ := b.searchAll(t, Search{Filter: parsed(t, word)})
+		return ids(all)
+	}
+	require.Equal(t, []schema.EventID{1600}, find("word1600x"), "not in the index for the moment")
+	b.index(t)
+	require.Equal(t, 3, b.blocks(t))
+	require.Empty(t, find("word1400x"))
+	require.Equal(t, []schema.EventID{101}, find("word101x"), "questions stay longer")
+	require.Equal(t, []schema.EventID{1600}, find("word1600x"))
+
+	b.answer(t, 101)
+	require.NoError(t, b.Apply(t.Context(), Change{
+		Event: &b.question(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &Delivery{ID: 101, State: schema.Acked},
+	}))
+	b.clock.advance(time.Hour)
+	_, err = b.Prune(t.Context(), Policy{EventsBefore: began.Add(9999 * time.Second), QuestionsBefore: b.clock.now().Add(time.Hour)})
+	require.NoError(t, err)
+	b.index(t)
+	require.Zero(t, b.blocks(t))
+	require.Zero(t, b.gramRows(t))
+	b.fill(t, 2*blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.index(t)
+	require.Equal(t, 2, b.blocks(t), "it goes on where the log does")
+}
+
+func (b *bench) gramRows(t testing.TB) (n int) {
+	t.Helper()
+	require.NoError(t, b.reads.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_grams`))
+	return n
+}
+
+// A block is not stored when events of it were removed while it was made.
+func TestIndexOfWhatIsGoneIsNotStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, blockSize, func(i int) *Draft {
+		d := draft("app", "s", "Stop", "")
+		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+		return d
+	})
+	x := &indexer{Store: b.Store, block: new(block)}
+	events, err := x.read(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, blockSize-1, events)
+	_, err = b.Prune(t.Context(), Policy{EventsBefore: began.Add(10 * time.Second)})
+	require.NoError(t, err)
+	require.NoError(t, x.write(t.Context(), 0, events))
+	require.Zero(t, b.blocks(t))
+	b.index(t)
+	require.Equal(t, 1, b.blocks(t))
+}
+
+// An index that another version made of other texts is not used, and made anew.
+func TestIndexOfAnotherVersionIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, 2*blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.index(t)
+	b.exec(t, `UPDATE search_blocks SET made = '0/old'`)
+	b.exec(t, `UPDATE search_grams SET grams = x''`)
+	all, _ := b.searchAll(t, Search{Filter: parsed(t, "command:*test*")})
+	require.Len(t, all, 2*blockSize)
+	require.NoError(t, (&indexer{Store: b.Store}).outdate(t.Context()))
+	b.index(t)
+	var made string
+	require.NoError(t, b.reads.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
+	require.Equal(t, filter.IndexVersion, made)
+	all, _ = b.searchAll(t, Search{Filter: parsed(t, "command:*test*")})
+	require.Len(t, all, 2*blockSize)
+}
+
+func (b *bench) exec(t testing.TB, query string) {
+	t.Helper()
+	require.NoError(t, b.writer.do(context.Background(), &op{run: func(tx *tx) error {
+		_, err := tx.exec(query)
+		return err
+	}}))
+}
+
+// indexing runs Index until stop is called, as the hub does.
+func (b *bench) indexing(t testing.TB) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.Index(ctx) }()
+	return func() {
+		cancel()
+		require.NoError(t, <-done)
+	}
+}
+
+// The index follows the log by itself, and takes up where it was after a restart.
+func TestIndexFollowsTheLog(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stop := b.indexing(t)
+	grow := func() {
+		b.fill(t, blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	}
+	indexed := func(n int) func() bool {
+		return func() bool {
+			var have int
+			err := b.reads.get(context.Background(), []any{&have}, `SELECT count(*) FROM search_blocks`)
+			return err == nil && have == n
+		}
+	}
+	for n := range 2 {
+		grow()
+		require.Eventually(t, indexed(n+1), 20*time.Second, time.Millisecond)
+	}
+	stop()
+	grow()
+	b.reopen(t)
+	require.Equal(t, 2, b.blocks(t))
+	stop = b.indexing(t)
+	require.Eventually(t, indexed(3), 20*time.Second, time.Millisecond)
+	stop()
+}
+
+// A full disk, or whatever keeps the index from being written, stops no search.
+func TestIndexThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.exec(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
+	more, err := (&indexer{Store: b.Store}).next(t.Context())
+	require.ErrorContains(t, err, "no")
+	require.False(t, more)
+	stop := b.indexing(t)
+	all, _ := b.searchAll(t, Search{Filter: parsed(t, "stop")})
+	require.Len(t, all, blockSize)
+	stop()
+	b.exec(t, `DROP TRIGGER no`)
+	b.index(t)
+	require.Equal(t, 1, b.blocks(t))
+}
+
+// Searches, events that come in, the index and retention go on together.
+func TestSearchWhileEverythingMoves(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := some{rand.New(rand.NewPCG(7, 8))}
+	stopIndex := b.indexing(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for i := range 3 {
+		readers.Go(func() {
+			for n := 0; ctx.Err() == nil || n == 0; n++ {
+				q := Search{Filter: parsed(t, []string{"-nowhere", "alpha", "agent:api type:pre*"}[i]), Limit: 50, Within: time.Millisecond, Oldest: n%2 == 0}
+				found, err := b.Search(context.Background(), q)
+				if err != nil || !slices.IsSortedFunc(found.Events, func(a, b *Event) int { return int(a.ID - b.ID) }) {
+					t.Errorf("%v %v", ids(found.Events), err)
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		b.fill(t, 300, func(n int) *Draft { return r.draft(300*i + n) })
+		_, err := b.Prune(t.Context(), Policy{EventsBefore: began.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
+		require.NoError(t, err)
+	}
+	cancel()
+	readers.Wait()
+	stopIndex()
+	b.index(t)
+	all, _ := b.searchAll(t, Search{Filter: parsed(t, "")})
+	stats, err := b.Stats(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, int(stats.Events))
+	require.Less(t, len(all), 2400, "some were pruned")
+	for _, text := range []string{"alpha", "agent:api", "command:*beta*", "-gamma"} {
+		q := Search{Filter: parsed(t, text)}
+		got, _ := b.searchAll(t, q)
+		require.Equal(t, ids(b.matching(all, q)), ids(got), text)
+	}
+}
