@@ -22,6 +22,7 @@ const (
 	PathFilterOptions = "/events/filter-options"
 	PathSearch        = "/events/search"
 	PathEvent         = "/events/:id"
+	PathContext       = "/events/:id/context"
 	PathRespond       = "/events/:id/respond"
 	PathCancel        = "/events/:id/cancel"
 	PathResponse      = "/events/:id/response"
@@ -67,6 +68,7 @@ var Routes = []Route{
 		{"limit", "1 to 1000, 100 unless told"},
 	}, nil, SearchResult{}},
 	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
+	{"GET", PathContext, "What led to a question: its session's last events before it, at most 8, and how questions about the same call ended before", nil, nil, Led{}},
 	{"POST", PathRespond, "Answer a question; the first answer wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
 	{"POST", PathUndo, "Take back an answer that is still held", nil, nil, Event{}},
 	{"POST", PathApprove, "Approve exactly the listed permissions, held for 5 s unless told; one result each, in their order", nil, Approvals{}, []BatchResult{}},

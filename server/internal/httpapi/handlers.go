@@ -29,6 +29,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		"GET " + schema.PathFilterOptions: s.filterOptions,
 		"GET " + schema.PathSearch:        s.search,
 		"GET " + schema.PathEvent:         s.event,
+		"GET " + schema.PathContext:       s.led,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
 		"POST " + schema.PathUndo:         s.verb(s.Hub.Undo),
@@ -119,6 +120,14 @@ func (s *Server) event(c *fiber.Ctx) error {
 		return err
 	}
 	return reply(c)(s.Hub.Event(c.UserContext(), id))
+}
+
+func (s *Server) led(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Led(c.UserContext(), id))
 }
 
 func (s *Server) respond(c *fiber.Ctx) error {

@@ -154,15 +154,17 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 	}
 	deadline := q.Until(d.ReceivedAt)
 	st := h.asked(&q, deadline)
-	if call, ok := toolCallOf(d, &q); ok {
-		judge(&st, &q, call)
+	var call []byte
+	if c, ok := toolCallOf(d, &q); ok {
+		judge(&st, &q, c)
+		call = c.hash()
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question,
+		Deadline: deadline, Text: q.Question, Call: call,
 	}
 	if p := h.process(by); p != nil {
 		d.Ask.Asker, _ = json.Marshal(p)

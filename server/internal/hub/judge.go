@@ -2,7 +2,10 @@ package hub
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
@@ -45,4 +48,19 @@ func toolCallOf(d *store.Draft, q *schema.HumanInTheLoop) (toolCall, bool) {
 func judge(st *schema.Status, q *schema.HumanInTheLoop, c toolCall) {
 	st.Findings = risk.Of(c.name, c.arguments, c.cwd)
 	st.Risk = risk.Highest(q.Risk, st.Findings)
+}
+
+// hash tells the call apart from others, whatever order its arguments have.
+func (c *toolCall) hash() []byte {
+	plain := jsontext.Value(append([]byte(nil), c.arguments...))
+	// Numbers stay as they were written: two that are beyond 2^53 are not the same.
+	err := plain.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
+		jsontext.AllowInvalidUTF8(true))
+	if err != nil { // such as a name given twice
+		plain = jsontext.Value(c.arguments)
+	}
+	h := sha256.New()
+	h.Write([]byte(c.name + "\x00"))
+	h.Write(plain)
+	return h.Sum(nil)[:16]
 }

@@ -92,7 +92,7 @@ func TestShellIsReadAsAShellReadsIt(t *testing.T) {
 		{"while a; do b; done", []string{"[a]", "[b]"}},
 		{"until ! a; do b; done < c", []string{"[a]", "[b]", " <c"}},
 		{"for x in a b; do c; done", []string{"[for][x][in][a][b]", "[c]"}},
-		{"case $x in a|b) c ;; (d) e ;; *) f ;; esac; g", []string{"[c]", "[d]", "[e]", "[f]", "[g]"}},
+		{"case $x in a|b) c ;; (d) e ;; *) f ;; esac; g", []string{"[c]", "[e]", "[f]", "[g]"}},
 		{"if a; then case $x in b) c;; esac; fi; d", []string{"[a]", "[c]", "[d]"}},
 		{"echo case x in; b", []string{"[echo][case][x][in]", "[b]"}},
 		{"f() { a; }; function g { b; }", []string{"[a]", "[{][b]"}},

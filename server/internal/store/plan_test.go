@@ -82,6 +82,7 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"DueQuestions, next hold", queryNextHold, []any{1}, true},
 		{"DueQuestions, due holds", queryHolds, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
+		{"Earlier", queryEarlier, []any{1, 9}, true},
 		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"From and To", queryReceived, []any{1}, true},
 		{"Prune, events", queryPrunable, []any{0, 9, 9}, true},

@@ -1,0 +1,57 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// ledBefore is how many events of a session are shown before its question.
+const ledBefore = 8
+
+// Led is what led to a question, as schema.Led: the session's last events before
+// it, and how the same call ended before.
+func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
+	q, err := h.Store.Question(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	before, err := h.Store.Find(ctx, store.Filter{App: q.App, Session: q.Session, Before: id, Limit: ledBefore})
+	if err != nil {
+		return nil, err
+	}
+	ended, err := h.Store.Earlier(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var last *store.Event
+	if len(ended) > 0 {
+		if last, _, err = h.Store.Event(ctx, ended[0].ID); err != nil {
+			return nil, err
+		}
+	}
+	return appendLed(before, ended, last), nil
+}
+
+func appendLed(before []*store.Event, ended []store.Ended, last *store.Event) []byte {
+	var count schema.Earlier
+	for _, e := range ended {
+		switch e.Outcome {
+		case schema.Approve:
+			count.Approved++
+		case schema.Deny:
+			count.Denied++
+		default:
+			count.Other++
+		}
+	}
+	b := append([]byte(`{"before":`), list(before, nil, true)...)
+	b = append(b, `,"earlier":`...)
+	b = fmt.Appendf(b, `{"approved":%d,"denied":%d,"other":%d`, count.Approved, count.Denied, count.Other)
+	if last != nil {
+		b = last.AppendJSON(append(b, `,"last":`...), schema.MaxListed)
+	}
+	return append(b, `}}`...)
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// callsLookedAt is how many earlier questions about a call are counted, the newest
+// ones.
+const callsLookedAt = 1000
+
+// Ended is how a question ended.
+type Ended struct {
+	ID      schema.EventID
+	Outcome schema.Outcome
+}
+
+const queryEarlier = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT), '$.outcome'), '')
+	FROM questions q CROSS JOIN questions p INDEXED BY questions_by_call
+		ON p.stream_id = q.stream_id AND p.app = q.app AND p.call = q.call AND p.seq < q.seq
+	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
+	ORDER BY p.seq DESC LIMIT ?`
+
+// Earlier returns how questions about the same call ended that were asked before
+// this one, the newest first. None for a question that is about no call.
+func (s *Store) Earlier(ctx context.Context, id schema.EventID) ([]Ended, error) {
+	rows, err := s.reads.query(ctx, queryEarlier, id, callsLookedAt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []Ended
+	for rows.Next() {
+		var e Ended
+		if err := rows.Scan(&e.ID, &e.Outcome); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
