@@ -37,6 +37,16 @@ test('a filter is typed or clicked together, and stands in the address', async (
   await page.keyboard.type('type:Post*')
   await expect(page.getByText('10 events')).toBeVisible()
   await page.getByLabel('Filter', { exact: true }).fill('')
+  await page.keyboard.press('Escape')
+  await page
+    .locator(rows)
+    .getByRole('button', { name: 'infra' })
+    .first()
+    .click({ modifiers: ['Alt'] })
+  await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('-agent:infra')
+  await expect(page.getByText('20 events of 40')).toBeVisible()
+  await page.getByLabel('Filter', { exact: true }).fill('')
+  await page.keyboard.press('Escape')
   await page.locator(rows).getByRole('button', { name: 'infra' }).first().click()
   await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('agent:infra')
   await expect(page.getByText('20 events of 40')).toBeVisible()
@@ -91,20 +101,32 @@ test('copies an event as JSON and as a command that posts it again', async ({ pa
     .toBe(id)
 })
 
-test('history beyond the page comes from the hub', async ({ page, hub }) => {
-  await hub.batch(700, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
+test('history beyond the page comes as one scrolls up, and what is read stays where it is', async ({
+  page,
+  hub,
+}) => {
+  await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
   await openAt(page, hub, '/stream')
   await expect(page.getByText('300 events')).toBeVisible()
   await page.getByRole('button', { name: 'Older events' }).click()
   await expect(page.getByText('500 events')).toBeVisible()
+  await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // it still follows
+  await page.getByTestId('rows').hover()
+  await page.mouse.wheel(0, -2500)
+  await expect(page.getByTestId('pill')).toBeVisible()
+  // The row of event 405 begins 30 px below the top, before and after.
+  await page.evaluate(() => (document.querySelector('[data-testid=rows]')!.scrollTop = 90))
+  await expect(page.getByText('700 events')).toBeVisible()
+  const from = async (selector: string) => (await page.locator(selector).boundingBox())!.y
+  expect((await from('#event-405')) - (await from('[data-testid=rows]'))).toBe(30)
   await page.getByTestId('rows').focus()
   await page.keyboard.press('Home')
-  await expect(page.getByText('700 events')).toBeVisible()
-  await page.getByRole('button', { name: 'Older events' }).click()
+  await expect(page.getByText('900 events')).toBeVisible()
+  await page.keyboard.press('Home')
   await expect(page.getByText('The history begins here')).toBeVisible()
 })
 
-test('history is searched as the page filters: whatever the case, and on until something fits', async ({
+test('the whole history is searched by the same filter, and a search can be called off', async ({
   page,
   hub,
 }) => {
@@ -114,9 +136,157 @@ test('history is searched as the page filters: whatever the case, and on until s
     await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
     await page.getByRole('button', { name: 'Look through the history' }).click()
     await expect(page.getByText('3 events of 300')).toBeVisible()
-    await page.getByRole('button', { name: 'Older events' }).click()
     await expect(page.getByText('The history begins here')).toBeVisible()
   }
+  await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
+  await expect(page.getByText('4 events of 301')).toBeVisible() // the live ones go on behind them
+
+  const asked: string[] = []
+  await page.route('**/events/search?*', async (route) => {
+    const query = new URL(route.request().url()).searchParams
+    const before = Number(query.get('before'))
+    asked.push(`${query.get('filter')} ${before}`)
+    const json = { events: [], searchedTo: before - 10, complete: false }
+    await route.fulfill({ json }) // a hub with a history without end
+  })
+  await page.getByLabel('Filter', { exact: true }).fill('nowhere')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText(/^Searched back to \d\d:\d\d:\d\d, 0 found/)).toBeVisible()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expect(page.getByRole('button', { name: 'Look further back' })).toBeVisible()
+  const soFar = asked.length
+  await page.getByLabel('Filter', { exact: true }).fill('other')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => asked.some((a) => a.startsWith('other'))).toBe(true)
+  expect(asked.slice(soFar + 1).filter((a) => a.startsWith('nowhere'))).toEqual([])
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+})
+
+test('a time range stands in the address, and holds for the history and for what comes', async ({
+  page,
+  hub,
+}) => {
+  await hub.batch(400, (i) => ({ payload: { tool_input: { command: `old ${i}` } } }))
+  await openAt(page, hub, '/stream')
+  await page.getByRole('button', { name: /^Time range/ }).click()
+  await page.getByRole('button', { name: 'last 5 minutes' }).click()
+  await expect(page).toHaveURL(/since=5m/)
+  // The page holds 300 of them; the range begins before, so the rest is fetched.
+  await expect(page.getByText('400 events')).toBeVisible()
+  await hub.batch(1, () => ({ payload: { tool_input: { command: 'just now' } } }))
+  await expect(page.getByText('just now')).toBeInViewport()
+  const far = (ms: number) => new Date(Date.now() + ms).toISOString()
+  await openAt(page, hub, `/stream?from=${far(-7_200_000)}&to=${far(-3_600_000)}`)
+  await expect(page.getByText('Nothing here is of that time')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Nothing older fits either' })).toBeVisible()
+
+  await openAt(page, hub, '/stream')
+  await expect(page.getByText('301 events').or(page.getByText('300 events'))).toBeVisible()
+  const chart = (await page.getByTestId('pulse').boundingBox())!
+  await page.mouse.move(chart.x + chart.width * 0.1, chart.y + 10)
+  await page.mouse.down()
+  await page.mouse.move(chart.x + chart.width * 0.3, chart.y + 10)
+  await page.mouse.up()
+  await expect(page).toHaveURL(/from=20.*to=20/)
+  await page.goBack()
+  await expect(page).not.toHaveURL(/from=/)
+})
+
+test('a link shows an event far back in its surroundings, and leads on to the present', async ({
+  page,
+  context,
+  hub,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await hub.batch(900, (i) => ({
+    source_app: i % 3 ? 'api' : 'infra',
+    payload: { tool_input: { command: `echo ${i}` } },
+  }))
+  await openAt(page, hub, '/stream?event=100')
+  const drawer = page.getByTestId('drawer')
+  await expect(drawer).toContainText('echo 99')
+  await expect(page.locator('#event-100')).toBeInViewport()
+  await expect(page.locator('#event-99')).toBeInViewport()
+  await expect(page.getByTestId('pill')).toContainText('Back to live')
+  await page.keyboard.press('j')
+  await expect(page).toHaveURL(/event=101/)
+  await page.keyboard.press('k')
+  await page.keyboard.press('k')
+  await expect(page).toHaveURL(/event=99/)
+  await drawer.getByRole('button', { name: 'Link' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${hub.url}/stream?event=99`)
+  await expect(drawer.getByRole('link', { name: 'Open in session' })).toHaveAttribute(
+    'href',
+    '/sessions/api/s1#99',
+  )
+  // On it goes by scrolling, without a gap, until it meets what the page holds.
+  for (const n of ['400 events', '900 events']) {
+    await page.evaluate(() => document.querySelector('[data-testid=rows]')!.scrollTo(0, 1e7))
+    await expect(page.getByText(n)).toBeVisible()
+  }
+  await expect(page.getByTestId('pill')).toContainText('Paused')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('End')
+  await expect(page.getByText('echo 899', { exact: true })).toBeInViewport()
+  // With a filter, the surroundings are those that fit it.
+  await openAt(page, hub, '/stream?event=100&q=agent:infra')
+  await expect(page.locator('#event-103')).toBeInViewport()
+  await expect(page.locator('#event-101')).toHaveCount(0)
+})
+
+test('suggestions, mistakes in words, and filters that are kept', async ({ page, hub }) => {
+  await hub.batch(2, () => ({ source_app: 'infra', payload: { tool_name: 'Bash' } }))
+  await openAt(page, hub, '/stream')
+  const box = page.getByLabel('Filter', { exact: true })
+  await page.keyboard.press('/')
+  await page.keyboard.type('ag')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await expect(box).toHaveValue('agent:')
+  await expect(page.getByText('2 events of 2')).toBeVisible() // half a term hides nothing
+  await page.getByRole('option', { name: 'agent:infra' }).click()
+  await expect(box).toHaveValue('agent:infra ')
+  await page.getByRole('button', { name: 'Save this filter' }).click()
+  await box.fill('agnet:infra')
+  await expect(page.getByText('Did you mean “agent:”?')).toBeVisible()
+  await page.reload()
+  await live(page)
+  await box.fill('')
+  await page.getByRole('option', { name: 'agent:infra' }).click()
+  await expect(box).toHaveValue('agent:infra')
+  await expect(page.getByText('2 events of 2')).toBeVisible()
+})
+
+test('newest first, wrapped, other columns: as the person wants it, and kept', async ({ page, hub }) => {
+  const pre = { tool_name: 'Bash', tool_use_id: 'u1', tool_input: { command: 'make' } }
+  await hub.batch(100, (i) => ({ model_name: 'opus', payload: { tool_input: { command: `echo ${i}` } } }))
+  await hub.event('PreToolUse', pre)
+  const post = await hub.event('PostToolUse', pre)
+  await openAt(page, hub, '/stream')
+  await expect(page.locator(`#event-${post}`)).toContainText(/\d ms$/)
+  await page.getByRole('button', { name: 'View' }).click()
+  await page.getByLabel('Newest first').check()
+  await page.getByLabel('Wrap').check()
+  await page.getByLabel('Model').check()
+  await page.getByLabel('Time', { exact: true }).uncheck()
+  await page.keyboard.press('Escape')
+  await page.reload()
+  await live(page)
+  const first = page.locator(rows).first()
+  await expect(page.locator(rows).filter({ hasText: 'opus' }).first()).toBeVisible()
+  expect(await page.locator(`#event-${post}`).evaluate((e) => e.getBoundingClientRect().height)).toBe(68)
+  await expect(page.locator(`#event-${post}`)).toHaveAttribute('aria-rowindex', '1')
+  await expect(page.locator(`#event-${post}`)).toBeInViewport()
+  await expect(first).toBeVisible()
+  await hub.batch(1, () => ({ payload: { tool_input: { command: 'on top' } } }))
+  await expect(page.getByText('on top')).toBeInViewport()
+  await page.getByTestId('rows').hover()
+  await page.mouse.wheel(0, 900)
+  await expect(page.getByTestId('pill')).toContainText('Paused')
+  await hub.batch(2, () => ({}))
+  await expect(page.getByTestId('pill')).toContainText('2 new')
+  await page.keyboard.press('Home')
+  await expect(page.getByTestId('pill')).toHaveCount(0)
 })
 
 test('a restart of the hub leaves no gap and no double', async ({ page, hub }) => {

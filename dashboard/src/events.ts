@@ -100,6 +100,8 @@ export class Entry {
   readonly id: number
   /** When the hub took it, else when the agent says it happened. Unix ms. */
   readonly at: number
+  /** How long the tool call took that this is the end of, ms; undefined: not known. */
+  took: number | undefined
   private searched: string | undefined
 
   constructor(public event: Event) {

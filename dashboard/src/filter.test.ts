@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Entry } from './events'
-import { forHub, matches, parse, withTerm } from './filter'
+import { matches, parse, withTerm } from './filter'
 import { anAsk, anEvent } from './testing/build'
 import type { Event } from './types'
 
@@ -79,36 +79,8 @@ describe('a click on a cell', () => {
     expect(withTerm('agent:infra', 'agent', 'infra')).toBe('agent:infra')
     expect(withTerm('x', 'agent', 'my agent')).toBe('x agent:"my agent"')
     expect(withTerm('-tool:Bash x', 'tool', 'Bash')).toBe('x tool:Bash')
+    expect(withTerm('x tool:Bash', 'tool', 'Bash', true)).toBe('x -tool:Bash')
+    expect(withTerm('-tool:Bash', 'tool', 'Bash', true)).toBe('-tool:Bash')
     expect(fits(withTerm('', 'agent', 'my agent'), anEvent(1, { source_app: 'my agent' }))).toBe(true)
-  })
-})
-
-describe('the hub’s part of a filter', () => {
-  const known = {
-    source_apps: ['Infra', 'api', 'API'],
-    session_ids: [],
-    hook_event_types: ['PostToolUse'],
-    tool_names: ['Bash'],
-  }
-  const part = (text: string) => forHub(parse(text), known)
-
-  it('takes what it can match exactly, and leaves the rest to the page', () => {
-    expect(part('type:Post* -tool:Read status:Pending word "a phrase" /x/')).toEqual({
-      status: 'pending',
-      q: 'word',
-    })
-  })
-
-  it('names things as the hub spells them, for it tells capitals from small letters', () => {
-    expect(part('agent:infra type:posttooluse tool:BASH')).toEqual({
-      source_app: 'Infra',
-      hook_event_type: 'PostToolUse',
-      tool_name: 'Bash',
-    })
-    expect(part('agent:Api'), 'both are meant').toEqual({})
-    expect(part('agent:nobody session:S-1'), 'not known here').toEqual({
-      source_app: 'nobody',
-      session_id: 'S-1',
-    })
   })
 })

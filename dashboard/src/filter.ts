@@ -1,4 +1,4 @@
-import type { Event, FilterOptions, Json } from './types'
+import type { Event, Json } from './types'
 
 /**
  * A filter as a person writes it: words that must all occur, `key:value` with `*`
@@ -137,43 +137,12 @@ function dig(value: Json | undefined, path: string[]): Json | undefined {
   return value
 }
 
-/** The text with one more term, or with the term's opposite turned round. */
-export function withTerm(text: string, key: string, value: string): string {
+/** The text with one more term, or with the term's opposite turned round. not: what must not be. */
+export function withTerm(text: string, key: string, value: string, not = false): string {
   const quoted = /[\s"]/.test(value) || value === '' ? `"${value.replaceAll('"', '')}"` : value
-  const term = `${key}:${quoted}`
+  const plain = `${key}:${quoted}`
+  const [term, opposite] = not ? ['-' + plain, plain] : [plain, '-' + plain]
   const has = text.split(/\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/).filter(Boolean)
   if (has.includes(term)) return text
-  return [...has.filter((t) => t !== '-' + term), term].join(' ')
-}
-
-/** What the hub calls the keys it can search by, and where it lists the names it knows. */
-const hubKeys: Record<string, [name: string, known?: keyof FilterOptions]> = {
-  agent: ['source_app', 'source_apps'],
-  app: ['source_app', 'source_apps'],
-  session: ['session_id', 'session_ids'],
-  type: ['hook_event_type', 'hook_event_types'],
-  tool: ['tool_name', 'tool_names'],
-  status: ['status'],
-}
-
-/**
- * The part of a filter the hub can apply itself when it looks through its history.
- * The hub tells capitals from small letters and the page does not: a name is sent as
- * the hub spells it, and is left to the page where two differ in nothing else.
- */
-export function forHub(filter: Filter, known: FilterOptions): Record<string, string> {
-  const query: Record<string, string> = {}
-  for (const term of filter.terms) {
-    if (term.not || term.regex || term.value.includes('*')) continue
-    if (term.key === undefined) {
-      query.q ??= term.value
-      continue
-    }
-    const [name, list] = hubKeys[term.key] ?? []
-    if (!name) continue
-    const wanted = term.value.toLowerCase()
-    const spelled = list ? known[list].filter((one) => one.toLowerCase() === wanted) : [wanted]
-    if (spelled.length <= 1) query[name] ??= spelled[0] ?? term.value
-  }
-  return query
+  return [...has.filter((t) => t !== opposite), term].join(' ')
 }

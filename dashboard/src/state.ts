@@ -4,6 +4,7 @@ import { Agents } from './agents'
 import { Clock } from './clock'
 import { Entry } from './events'
 import { Painter } from './paint'
+import { Pairs } from './stream/pairs'
 import { Presence } from './presence'
 import {
   asideUntil,
@@ -47,6 +48,7 @@ export class Hub {
   readonly events = new Ring<Entry>(CAPACITY)
   readonly agents = new Agents()
   readonly presence = new Presence()
+  readonly pairs = new Pairs()
   connection: Connection = { phase: 'connecting' }
   version = ''
   /** Whether the hub serves another page than this one by now. */
@@ -348,7 +350,9 @@ export class Hub {
   private take(event: Event): void {
     const last = this.events.last
     if (!last || event.id > last.id) {
-      this.events.push(new Entry(event))
+      const entry = new Entry(event)
+      this.pairs.see(entry)
+      this.events.push(entry)
       this.painter.touch('stream')
     }
     this.agents.see(event)

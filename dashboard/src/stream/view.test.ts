@@ -4,8 +4,7 @@ import { Entry } from '../events'
 import { parse } from '../filter'
 import { Ring } from '../ring'
 import { anEvent } from '../testing/build'
-import { Pulse, SECONDS } from './pulse'
-import { StreamView } from './view'
+import { StreamView, MOST_OLDER } from './view'
 
 function setup(capacity = 5) {
   const ring = new Ring<Entry>(capacity)
@@ -17,8 +16,9 @@ function setup(capacity = 5) {
       view.sync()
     }
   }
+  const entries = (...ids: number[]) => ids.map((n) => new Entry(anEvent(n)))
   const shown = () => Array.from({ length: view.length }, (_, i) => view.at(i)?.id)
-  return { ring, view, add, shown }
+  return { ring, view, add, shown, entries }
 }
 
 describe('the rows of the stream', () => {
@@ -64,15 +64,101 @@ describe('the rows of the stream', () => {
     expect([shown(), view.fresh, view.paused]).toEqual([[1, 2], 1, true])
   })
 
-  it('take history before the first row, once each', () => {
-    const { view, ring, shown } = setup(10)
-    for (const id of [50, 51]) ring.push(new Entry(anEvent(id)))
+  it('take history before the first row, once each, and say how far back it reaches', () => {
+    const { view, ring, shown, entries } = setup(10)
+    for (const entry of entries(50, 51)) ring.push(entry)
     view.sync()
+    view.prepend(entries(48, 49, 50), 40, false)
+    expect([shown(), view.reached, view.complete]).toEqual([[48, 49, 50, 51], 40, false])
+    expect([view.indexOf(50), view.indexOf(48), view.indexOf(7)]).toEqual([2, 0, -1])
+    view.prepend(entries(3), 0, true)
+    expect([shown(), view.complete]).toEqual([[3, 48, 49, 50, 51], true])
+    view.setFilter(parse('agent:a'))
+    expect([view.reached, view.complete]).toEqual([undefined, false])
+  })
+
+  it('have no gap behind their history, however far the ring goes on', () => {
+    const { view, add, shown, entries } = setup(5)
+    add(5)
+    view.prepend(entries(-1, 0), -1, true)
+    add(4)
+    expect(shown()).toEqual([-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     view.pause()
-    view.prepend([48, 49, 50].map((id) => new Entry(anEvent(id))))
-    expect(shown()).toEqual([48, 49, 50, 51])
-    expect(view.indexOf(50)).toBe(2)
-    expect(view.indexOf(7)).toBe(-1)
+    add(2)
+    view.follow()
+    expect(shown()).toEqual([-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  })
+
+  it('let the history go when there would be a gap', () => {
+    const { view, add, shown, entries } = setup(5)
+    add(5)
+    view.pause()
+    add(5) // the ring has lost what the view still shows
+    view.prepend(entries(-1, 0), -1, true)
+    expect(shown()).toEqual([-1, 0, 1, 2, 3, 4, 5])
+    view.follow()
+    expect([shown(), view.reached]).toEqual([[6, 7, 8, 9, 10], undefined])
+  })
+
+  it('hold a bounded history', () => {
+    const { view, ring, add, entries } = setup(5)
+    view.prepend(entries(...Array.from({ length: MOST_OLDER }, (_, i) => i - MOST_OLDER)), -MOST_OLDER, false)
+    expect(view.full).toBe(true)
+    add(20)
+    expect(view.length).toBe(ring.capacity)
+    expect(view.full).toBe(false)
+  })
+
+  it('are those within the range, and go as time goes on', () => {
+    const { ring, view, shown } = setup(10)
+    const at = (id: number, timestamp: number) => ring.push(new Entry(anEvent(id, { timestamp })))
+    for (const id of [1, 2, 3, 4]) at(id, id * 1000)
+    view.setFilter(parse(''), { since: 2500 }, 4000)
+    expect(shown()).toEqual([2, 3, 4])
+    view.sync(6000)
+    expect(shown()).toEqual([4])
+    view.setFilter(parse(''), { from: 2000, to: 4000 }, 4000)
+    expect(shown()).toEqual([2, 3])
+    at(5, 5000)
+    view.sync(5000)
+    expect(shown()).toEqual([2, 3])
+  })
+
+  it('can be a stretch of the past, which grows both ways and ends in the present', () => {
+    const { view, add, shown, entries } = setup(5)
+    add(20)
+    view.around(entries(4, 5, 6))
+    expect([shown(), view.detached, view.paused, view.reached]).toEqual([[4, 5, 6], true, true, 4])
+    view.prepend(entries(2, 3), 2, false)
+    view.append(entries(6, 7))
+    expect(shown()).toEqual([2, 3, 4, 5, 6, 7])
+    add(1)
+    expect(view.fresh).toBe(1)
+    view.append(Array.from({ length: 9 }, (_, i) => entries(i + 8)).flat())
+    view.join()
+    expect([shown().slice(-3), view.detached, view.fresh]).toEqual([[19, 20, 21], false, 0])
+    expect(new Set(shown()).size).toBe(20)
+    view.follow()
+    expect(shown()).toEqual([17, 18, 19, 20, 21])
+  })
+
+  it('give the newest first, down to where one was, and the history only from the beginning', () => {
+    const { view, add, entries } = setup(5)
+    add(3)
+    view.prepend(entries(-1), -1, true)
+    const seen: number[] = []
+    const look = (down: number) => {
+      seen.length = 0
+      view.newest(down, (e) => seen.push(e.id) > 0)
+      return [...seen]
+    }
+    expect(look(0)).toEqual([3, 2, 1, -1])
+    const end = view.end
+    add(2)
+    expect(look(end)).toEqual([5, 4])
+    expect(look(view.end)).toEqual([])
+    view.newest(0, (e) => e.id !== 4 && seen.push(e.id) > 0)
+    expect(seen).toEqual([5])
   })
 
   it('start over when the hub was replaced', () => {
@@ -87,10 +173,13 @@ describe('the rows of the stream', () => {
   it('keep one element per row: base + index never changes for an entry on screen', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 30 }), (steps) => {
-        const { view, add } = setup(8)
+        const { view, add, entries } = setup(8)
         const places = new Map<number | undefined, number>()
         for (const n of steps) {
-          add(n)
+          if (n === 9) view.pause()
+          else if (n === 8) view.follow()
+          else if (n === 7) view.prepend(entries((view.at(0)?.id ?? 0) - 1), 0, false)
+          else add(n)
           for (let i = 0; i < view.length; i++) {
             const id = view.at(i)?.id
             expect(places.get(id) ?? view.base + i).toBe(view.base + i)
@@ -99,27 +188,5 @@ describe('the rows of the stream', () => {
         }
       }),
     )
-  })
-})
-
-describe('the pulse', () => {
-  it('counts the last minute by second, and forgets what is older', () => {
-    const ring = new Ring<Entry>(100)
-    const pulse = new Pulse()
-    const start = 1_700_000_000_000
-    const at = (s: number, error?: string) =>
-      ring.push(new Entry(anEvent(ring.end + 1, { timestamp: start + s * 1000, error })))
-    at(0)
-    at(0, 'broken')
-    at(-90)
-    pulse.sync(ring, start)
-    expect([pulse.total, pulse.all[SECONDS - 1], pulse.fails[SECONDS - 1]]).toEqual([2, 2, 1])
-    at(5)
-    pulse.sync(ring, start + 5000)
-    expect([pulse.total, pulse.all[SECONDS - 6], pulse.all[SECONDS - 1]]).toEqual([3, 2, 1])
-    pulse.sync(ring, start + 62_000)
-    expect(pulse.total).toBe(1)
-    pulse.sync(ring, start + 600_000)
-    expect(pulse.total).toBe(0)
   })
 })

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { Entry } from '../events'
+import { anEvent } from '../testing/build'
+import { Pairs } from './pairs'
+
+const call = (id: number, type: string, use: string, more = {}) =>
+  new Entry(
+    anEvent(id, { hook_event_type: type, payload: { tool_use_id: use }, timestamp: id * 100, ...more }),
+  )
+
+describe('the two ends of a tool call', () => {
+  it.each([
+    ['as they come', false],
+    ['from the history, backwards', true],
+  ])('find each other %s', (_, backwards) => {
+    const all = [
+      call(1, 'PreToolUse', 'a'),
+      call(2, 'PreToolUse', 'b'),
+      call(5, 'PostToolUse', 'a'),
+      call(9, 'PostToolUseFailure', 'b'),
+    ]
+    const pairs = new Pairs()
+    for (const entry of backwards ? all.toReversed() : all) pairs.see(entry)
+    expect(all.map((e) => e.took)).toEqual([undefined, undefined, 400, 700])
+  })
+
+  it('must be of the same session, and of a call that has a name', () => {
+    const pairs = new Pairs()
+    const post = call(2, 'PostToolUse', 'a', { session_id: 'other' })
+    const nameless = call(4, 'PostToolUse', '')
+    for (const e of [call(1, 'PreToolUse', 'a'), post, call(3, 'PreToolUse', ''), nameless]) pairs.see(e)
+    expect([post.took, nameless.took]).toEqual([undefined, undefined])
+  })
+
+  it('are not waited for without end', () => {
+    const pairs = new Pairs()
+    for (let i = 0; i < 6000; i++) pairs.see(call(i, 'PreToolUse', `use ${i}`))
+    const first = call(7000, 'PostToolUse', 'use 0')
+    const last = call(7001, 'PostToolUse', 'use 5999')
+    pairs.see(first)
+    pairs.see(last)
+    expect([first.took, last.took]).toEqual([undefined, 100_200])
+  })
+})

@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hintFor, meant, suggest } from './suggest'
+
+const known = {
+  source_apps: ['infra', 'api', 'my agent'],
+  session_ids: ['s-1'],
+  hook_event_types: ['PreToolUse', 'PostToolUse', 'Stop'],
+  tool_names: ['Bash', 'Read'],
+}
+/** | is the caret. */
+const at = (text: string) => suggest(text.replace('|', ''), text.indexOf('|'), known)
+const terms = (text: string) => at(text).items.map((i) => i.term)
+const taken = (text: string, n = 0) => {
+  const { from, to, items } = at(text)
+  const plain = text.replace('|', '')
+  return plain.slice(0, from) + (items[n]?.term ?? '') + plain.slice(to)
+}
+
+describe('suggestions for a filter', () => {
+  it('begin with the keys', () => {
+    expect(terms('|').slice(0, 3)).toEqual(['agent:', 'type:', 'tool:'])
+    expect(terms('Bash to|')).toContain('tool:')
+    expect(terms('-ty|')).toEqual(['-type:'])
+  })
+
+  it('know the values of a key, what begins with the text first', () => {
+    expect(terms('type:|')).toEqual(['type:PreToolUse', 'type:PostToolUse', 'type:Stop'])
+    expect(terms('type:po|')).toEqual(['type:PostToolUse'])
+    expect(terms('type:tool|')).toEqual(['type:PreToolUse', 'type:PostToolUse'])
+    expect(terms('status:r|')).toEqual(['status:responded', 'status:error'])
+    expect(terms('-agent:|')).toContain('-agent:"my agent"')
+  })
+
+  it('find values without their key', () => {
+    expect(terms('bas|')).toEqual(['tool:Bash'])
+  })
+
+  it('take the place of the term at the caret, and of no other', () => {
+    expect(taken('agent:inf| x')).toBe('agent:infra x')
+    expect(taken('agent:i|nf x')).toBe('agent:infra x')
+    expect(taken('x agent:"my a|" y')).toBe('x agent:"my agent" y')
+    expect(taken('x agent:"my a|')).toBe('x agent:"my agent"')
+  })
+
+  it('are not what stands there already', () => {
+    expect(terms('tool:Bash|')).toEqual([])
+  })
+
+  it('never throw, wherever the caret is', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.nat(20), (text, caret) => {
+        const { from, to } = suggest(text, Math.min(caret, text.length), known)
+        expect(from).toBeLessThanOrEqual(to)
+      }),
+    )
+  })
+})
+
+describe('what is meant', () => {
+  it.each([
+    ['agent:', ''],
+    ['x -agent:', 'x'],
+    ['x -', 'x'],
+    ['agent:a', 'agent:a'],
+    ['Error: type:', 'Error:'],
+    ['what:', 'what:'],
+    ['tool_input.path:', 'tool_input.path:'],
+  ])('%s → %s', (text, expected) => {
+    expect(meant(text)).toBe(expected)
+  })
+})
+
+describe('hints', () => {
+  it.each([
+    ['agnet:api', /Did you mean “agent:”/],
+    ['tools:Bash', /“tool:”/],
+    ['say "hello', /not closed/],
+    ['status:open', /No status is called “open”. There are pending/],
+    ['risk:severe', /low, medium, high, critical/],
+  ])('%s', (text, says) => {
+    expect(hintFor(text)).toMatch(says)
+  })
+
+  it.each([
+    'agent:api',
+    'path:x',
+    'status:pend*',
+    'risk:/high|critical/',
+    '"agnet:x"',
+    'app:api',
+    'error:exit',
+    'command:ls',
+    'status:pending',
+  ])('nothing is wrong with %s', (text) => expect(hintFor(text)).toBeUndefined())
+})
