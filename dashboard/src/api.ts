@@ -1,6 +1,14 @@
-import type { Approvals, BatchResult, Event, FilterOptions, Led, Problem, Response } from './types'
-import type { SessionDetail, SessionPage } from './schema'
-import type { SearchResult } from './types'
+import type { Overview, SessionDetail, SessionPage } from './schema'
+import type {
+  Approvals,
+  BatchResult,
+  Event,
+  FilterOptions,
+  Led,
+  Problem,
+  Response,
+  SearchResult,
+} from './types'
 
 /** A refusal of the hub, or the hub not being there at all (status 0). */
 export class ApiError extends Error {
@@ -26,6 +34,7 @@ async function call<T>(path: string, init?: RequestInit): Promise<T> {
   } catch {
     throw new ApiError(unreachable)
   }
+  if (answer.status === 204) return undefined as T
   if (answer.ok) return (await answer.json()) as T
   throw new ApiError(await problemOf(answer))
 }
@@ -89,6 +98,13 @@ export const filterOptions = () => call<FilterOptions>('/events/filter-options')
 /** One event, whole. */
 export const event = (id: number) => call<Event>(`/events/${id}`)
 
+/** Stores an event, as an agent does. Returns it as it was stored. */
+export const send = (event: Omit<Event, 'id'>) => post<Event>('/events', event)
+
+/** Waits for an answer as its agent does; undefined when there is none after that many seconds. */
+export const waitForAnswer = (id: number, seconds: number) =>
+  call<Response | undefined>(`/events/${id}/response?wait=${seconds}`)
+
 /** Answers a question; the first answer wins. Returns the updated event. */
 export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)
 
@@ -129,3 +145,9 @@ export const session = (app: string, id: string) => call<SessionDetail>(`/api/se
 /** Where a session is downloaded from. */
 export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
   `/api/session/export?${ofSession(app, session)}&format=${format}`
+
+/** How people and agents did over the last days, in the page's own time zone. */
+export function overview(days = 14): Promise<Overview> {
+  const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
+  return call<Overview>(`/api/overview?${new URLSearchParams({ days: String(days), tz })}`)
+}

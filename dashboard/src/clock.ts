@@ -72,6 +72,19 @@ export function lapse(ms: number): string {
   return span(ms / 1000)
 }
 
+/** A length of time in its two largest units: "850 ms", "6.2 s", "48 s", "4 min 12 s", "2 h", "3 d 4 h". */
+export function lasting(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
+  const s = Math.round(ms / 1000)
+  const pair = (big: number, unit: string, small: number, lesser: string) => {
+    const rest = Math.floor((s % big) / small)
+    return `${Math.floor(s / big)} ${unit}${rest > 0 ? ` ${rest} ${lesser}` : ''}`
+  }
+  if (s < 3600) return pair(60, 'min', 1, 's')
+  return s < 86_400 ? pair(3600, 'h', 60, 'min') : pair(86_400, 'd', 3600, 'h')
+}
+
 /** What is left: "4:48", "1:04:10", "2 d 3 h". Never negative; full seconds, rounded up. */
 export function left(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000))

@@ -14,6 +14,8 @@ import type { Screen } from './router.svelte'
 export const screens: Partial<Record<Screen, () => Promise<{ default: Component }>>> = {
   review: () => import('./inbox/Review.svelte'),
   stream: () => import('./stream/Stream.svelte'),
+  overview: () => import('./overview/Overview.svelte'),
+  setup: () => import('./setup/Setup.svelte'),
   settings: () => import('./settings/Settings.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),
   session: () => import('./sessions/SessionPage.svelte'),

@@ -15,6 +15,7 @@ export type {
   Hello,
   Kind,
   Looking,
+  Overview,
   Presence,
   Problem,
   Question,

@@ -1,0 +1,197 @@
+import type { Event } from '../types'
+
+/** A way to connect something, with what it takes. */
+export interface Step {
+  id: string
+  title: string
+  text: string
+  /** What to copy, one after the other. */
+  commands: { label: string; text: string; where?: string }[]
+  /** The name its events come under. */
+  app: string
+  /** What may be wrong when nothing arrives. */
+  trouble: string[]
+}
+
+const json = `-H 'Content-Type: application/json'`
+
+// The hook reads the two names it needs out of what Claude Code pipes to it; the
+// rest goes on as it is. It says nothing and never fails, so it never stops Claude.
+const hookScript = (hub: string) => `cat > ~/.claude/hookback.sh <<'EOF'
+event=$(cat)
+field() { printf '%s' "$event" | grep -o "\\"$1\\" *: *\\"[^\\"]*\\"" | head -n 1 | sed 's/.*: *"//; s/"$//'; }
+printf '{"source_app":"claude-code","session_id":"%s","hook_event_type":"%s","payload":%s}' \\
+  "$(field session_id)" "$(field hook_event_name)" "$event" |
+  curl -s -m 3 -o /dev/null ${json} --data-binary @- '${hub}/events'
+exit 0
+EOF`
+
+/** What Claude Code tells its hooks of; the ones with tools take a matcher. */
+export const HOOKS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'Notification',
+  'SubagentStop',
+  'Stop',
+  'SessionEnd',
+]
+
+function hookSettings(): string {
+  const command = { type: 'command', command: 'sh ~/.claude/hookback.sh', timeout: 5 }
+  const entry = (name: string) => ({ ...(name.includes('Tool') ? { matcher: '*' } : {}), hooks: [command] })
+  return JSON.stringify({ hooks: Object.fromEntries(HOOKS.map((name) => [name, [entry(name)]])) }, null, 2)
+}
+
+const question = (app: string) => `{
+  "source_app": "${app}", "session_id": "setup", "hook_event_type": "PermissionRequest", "payload": {},
+  "humanInTheLoop": {"type": "permission", "question": "May I delete ./build?"}
+}`
+
+const python = (hub: string) => `python3 - <<'EOF'
+import json, urllib.request
+
+hub = "${hub}"
+
+def call(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(hub + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.loads(answer.read() or b"null")
+
+asked = call("/events", {
+    "source_app": "from-python", "session_id": "setup",
+    "hook_event_type": "PermissionRequest", "payload": {},
+    "humanInTheLoop": {"type": "permission", "question": "May I delete ./build?"},
+})
+answer = None
+while answer is None:  # each call waits until somebody answers, 30 s at most
+    answer = call(f"/events/{asked['id']}/response?wait=30")
+print("approved" if answer.get("permission") else "not approved")
+EOF`
+
+const goProgram = (hub: string) => `cat > /tmp/hookback-ask.go <<'EOF'
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/hookback/hookback/agentclient"
+)
+
+func main() {
+	client := agentclient.New(agentclient.Options{
+		Hubs: []string{"${hub}"}, SourceApp: "from-go",
+	})
+	defer client.Close()
+	decision, err := client.AskPermission(context.Background(), "May I delete ./build?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("approved:", decision.Approved())
+}
+EOF
+go run /tmp/hookback-ask.go`
+
+/** Every way, for a hub at this address. */
+export function stepsFor(hub: string): Step[] {
+  const usual = ['http://127.0.0.1:4000', 'http://localhost:4000'].includes(hub)
+  const command = `${usual ? '' : `HOOKBACK_URL='${hub}' `}go run ./agentclient/cmd/hookback`
+  const repository = 'Run it in the directory of the Hookback repository, with Go installed.'
+  const address = `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz answers “ok”.`
+  const terminal = 'In a terminal'
+  return [
+    {
+      id: 'ask',
+      title: 'Ask from a terminal',
+      text: 'The command waits for your answer: its exit status is 0 for yes and 1 for no, so a script can go on or stop.',
+      commands: [{ label: terminal, text: `${command} ask 'May I delete ./build?' --app from-ask` }],
+      app: 'from-ask',
+      trouble: [repository, address, `${command} help shows what else it can do.`],
+    },
+    {
+      id: 'send',
+      title: 'Tell, without asking',
+      text: 'An event that asks nothing shows up in the stream.',
+      commands: [
+        {
+          label: terminal,
+          text: `${command} send --type Notification --payload '{"message": "Hello"}' --app from-send`,
+        },
+      ],
+      app: 'from-send',
+      trouble: [repository, address],
+    },
+    {
+      id: 'claude',
+      title: 'Connect Claude Code',
+      text: 'Its hooks tell the hub what it does: prompts, tools, failures, the end of a turn. It never waits for the hub longer than three seconds.',
+      commands: [
+        { label: '1. The hook', text: hookScript(hub), where: 'in a terminal' },
+        { label: '2. Its settings', text: hookSettings(), where: 'into ~/.claude/settings.json' },
+      ],
+      app: 'claude-code',
+      trouble: [
+        'Claude Code reads its settings when it starts: begin a new session.',
+        'If settings.json has "hooks" already, add the entries to those that are there.',
+        `The hook needs curl. Try it by hand: echo '{"session_id":"s1","hook_event_name":"Stop"}' | sh ~/.claude/hookback.sh`,
+        address,
+      ],
+    },
+    {
+      id: 'curl',
+      title: 'curl',
+      text: 'One POST is all the protocol takes. The answer stays with the hub until somebody fetches it.',
+      commands: [{ label: terminal, text: `curl -s '${hub}/events' ${json} -d '${question('from-curl')}'` }],
+      app: 'from-curl',
+      trouble: [address, 'A refusal of the hub says in its JSON what is wrong.'],
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      text: 'Nothing but the standard library: it asks, waits, and prints what you decided.',
+      commands: [{ label: terminal, text: python(hub) }],
+      app: 'from-python',
+      trouble: ['It needs Python 3.', address],
+    },
+    {
+      id: 'go',
+      title: 'Go',
+      text: 'With the client library the hub dials the answer back at once, and proves that it is the hub.',
+      commands: [{ label: terminal, text: goProgram(hub) }],
+      app: 'from-go',
+      trouble: [repository, address],
+    },
+  ]
+}
+
+/** The newest event of each application that is looked for. events: newest first. */
+export function arrivals(events: Iterable<Event>, apps: ReadonlySet<string>): Map<string, Event> {
+  const found = new Map<string, Event>()
+  for (const event of events) {
+    if (!apps.has(event.source_app) || found.has(event.source_app)) continue
+    found.set(event.source_app, event)
+    if (found.size === apps.size) break
+  }
+  return found
+}
+
+/** The question that a person can raise here, to see how it goes. */
+export const demo = (session: string): Omit<Event, 'id'> => ({
+  source_app: 'demo',
+  session_id: session,
+  hook_event_type: 'PermissionRequest',
+  payload: {},
+  humanInTheLoop: {
+    type: 'permission',
+    question: 'May I delete ./build?',
+    timeout: 600,
+    risk: 'low',
+    toolCall: { name: 'Bash', arguments: { command: 'rm -r ./build', description: 'Remove the build' } },
+    context: { why: 'This is a demonstration. Nothing runs and nothing is deleted, whatever you answer.' },
+  },
+})
