@@ -103,8 +103,11 @@ func shed(err error) error {
 func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
 	// The pieces alias body. That is safe: the store is done with them when it
 	// returns, and what the feed keeps is encoded anew.
+	var sent []byte // as it was, when something was taken out
 	if h.Redactor != nil {
-		body, _ = h.Redactor.JSON(body)
+		if clean, n := h.Redactor.JSON(body); n > 0 {
+			body, sent = clean, body
+		}
 	}
 	s, err := scan(body)
 	if err != nil {
@@ -132,12 +135,12 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, 
 	if s.question == nil {
 		return d, nil, nil
 	}
-	hitl, err := h.ask(d, s.question, by)
+	hitl, err := h.ask(d, s.question, sent, by)
 	return d, hitl, err
 }
 
 // ask adds the question to the draft.
-func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop, error) {
+func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
 		return nil, within("humanInTheLoop", err)
@@ -157,6 +160,9 @@ func (h *Hub) ask(d *store.Draft, raw []byte, by Caller) (*schema.HumanInTheLoop
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
 		judge(&st, &q, c)
+		if sent != nil {
+			concealed(&st, sent)
+		}
 		call = c.hash()
 	}
 	if d.Status, err = json.Marshal(st); err != nil {

@@ -64,3 +64,30 @@ func (c *toolCall) hash() []byte {
 	h.Write(plain)
 	return h.Sum(nil)[:16]
 }
+
+// hiddenCommand is for a command that passes itself off as a secret.
+var hiddenCommand = schema.Finding{
+	Code: "hidden_by_redaction", Text: "What was taken out of it as a secret holds more than a secret: ask the agent what it is.",
+}
+
+// concealed adds a finding when the event as it was sent is worse than what is
+// left of it: redaction must not be a way to hide a command from the person who is
+// to approve it. Of what was found there only the risk is told.
+func concealed(st *schema.Status, sent []byte) {
+	s, err := scan(sent)
+	if err != nil {
+		return
+	}
+	var q schema.HumanInTheLoop
+	if err := q.UnmarshalJSON(s.question); err != nil {
+		return
+	}
+	c, _ := toolCallOf(&store.Draft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
+	shown := risk.Highest("", st.Findings)
+	if worse := risk.Highest(shown, risk.Of(c.name, c.arguments, c.cwd)); worse != shown {
+		f := hiddenCommand
+		f.Risk = worse
+		st.Findings = append([]schema.Finding{f}, st.Findings...)
+		st.Risk = risk.Highest(st.Risk, st.Findings)
+	}
+}

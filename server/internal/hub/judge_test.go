@@ -103,3 +103,24 @@ func TestFindingsRevealNoSecret(t *testing.T) {
 		require.NotContains(t, string(said), secret[4:20], command)
 	}
 }
+
+// A command that looks like a secret is hidden from the person, but not unsaid.
+func TestRedactionHidesNoCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	posted := func(command string) schema.Status {
+		input, err := json.Marshal(map[string]string{"command": command})
+		require.NoError(t, err)
+		return b.posted(questionIn(may, `{"tool_name":"Bash","tool_input":`+string(input)+`}`))
+	}
+	st := posted("API_KEY=x;rm${IFS}-rf${IFS}/ ls")
+	require.Equal(t, "hidden_by_redaction", st.Findings[0].Code)
+	require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
+	require.Equal(t, schema.HighRisk, st.Risk)
+	require.Empty(t, st.Findings[0].Excerpt)
+	for _, honest := range []string{"API_KEY=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
+		for _, f := range posted(honest).Findings {
+			require.NotEqual(t, "hidden_by_redaction", f.Code, honest)
+		}
+	}
+}

@@ -84,6 +84,7 @@ func TestShellIsReadAsAShellReadsIt(t *testing.T) {
 		{"((i++)); a", []string{"[a]"}},
 		{"a ${b:-c d} \"${e}\"", []string{"[a][${b:-c d}][${e}]"}},
 		{"a ${b:-$(c)}", []string{"[c]", "[a][${b:-$(c)}]"}},
+		{"a ${b#<x} ${c%>} d", []string{"[a][${b#<x}][${c%>}][d]"}},
 		{"a $b$1$@ $", []string{"[a][$b$1$@][$]"}},
 		{"(a; b) | c", []string{"[a]", "[b]", "[c] of a of b"}},
 		{"a | (b; c)", []string{"[a]", "[b] of a", "[c] of a"}},

@@ -85,7 +85,7 @@ func (p *parser) piece(w *word, text *[]byte) {
 		p.dollar(w, text, false)
 	case c == '`' && p.d.backticks:
 		p.backtick(w)
-	case c == '<' || c == '>':
+	case (c == '<' || c == '>') && p.peek(1) == '(':
 		p.i += 2
 		w.process = true
 		p.substitution(w)
