@@ -53,8 +53,8 @@ export function parse(text: string): Filter {
   return { text, terms, problem }
 }
 
-/** Makes capitals and small letters the same. ς is a σ at a word's end. */
-export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ')
+/** Makes capitals and small letters the same. ς is a σ at a word's end, and ſ is an old s. */
+export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ').replaceAll('ſ', 's')
 
 /** With the flag u it means what it means to the hub. Older habits get by without. */
 function regexOf(pattern: string): RegExp {

@@ -26,6 +26,7 @@ type term struct {
 	want  string // folded
 	glob  []string
 	regex *regexp.Regexp
+	parts []string // literals that all occur in what a regular expression matches
 }
 
 // Parse reads a filter. A text that is none is a *schema.FieldError for the field
@@ -59,11 +60,10 @@ func invalid(format string, args ...any) error {
 func (tok *token) term() (term, error) {
 	t := term{not: tok.not, key: strings.ToLower(tok.key), keyed: tok.keyed}
 	if tok.regex {
-		regex, err := compile(tok.value)
-		if err != nil {
+		var err error
+		if t.regex, t.parts, err = compile(tok.value); err != nil {
 			return t, invalid("/%s/ can't be searched for in the history: %v", tok.value, err)
 		}
-		t.regex = regex
 		return t, nil
 	}
 	t.want = Fold(tok.value)

@@ -133,14 +133,33 @@ func TestRegularExpressionsMeanWhatABrowserMeans(t *testing.T) {
 		`^a\/b$`:            {"a/b": true},
 		`K`:                 {"k": true, "\u212a": true},
 	} {
-		regex, err := compile(pattern)
+		regex, _, err := compile(pattern)
 		require.NoError(t, err, pattern)
 		for text, want := range texts {
-			require.Equal(t, want, regex.MatchString(text), "%s on %q", pattern, text)
+			require.Equal(t, want, regex.MatchString(Fold(text)), "%s on %q", pattern, text)
 		}
 	}
 	for _, refused := range []string{`(?i)a`, `(?=a)`, `(?!a)`, `(?P<a>b)`, `\A`, `\z`, `\Qa\E`, `\1`, `\c`, `\`, `\u12`, `\u{}`, `\u{zz}`, `(`, `[a`, `a**`, `(a{1000}){1000}`} {
-		_, err := compile(refused)
+		_, _, err := compile(refused)
 		require.Error(t, err, refused)
+	}
+}
+
+func TestWhatARegularExpressionRequires(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string][]string{
+		"NoSuch[0-9]thing":     {"nosuch", "thing"},
+		"(?:exit) (code)+ x?y": {"exit ", "code", " ", "y"},
+		"(ab){2,}c{0,3}":       {"ab"},
+		"foo|bar":              nil,
+		"fo*":                  {"f"},
+		"^straße$":             {"straße"},
+		"ϑ":                    nil, // θ means the same, and both are small
+		"[a]bc":                {"abc"},
+		".*":                   nil,
+	} {
+		_, got, err := compile(pattern)
+		require.NoError(t, err)
+		require.Equal(t, want, got, pattern)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Fold makes capitals and small letters the same, as fold in the dashboard's
-// filter.ts does: the small letter of each, ς as σ. What it folds is Unicode's to
+// filter.ts does: the small letter of each, ς as σ and ſ as s. What it folds is Unicode's to
 // change; IndexVersion then grows with it.
 func Fold(text string) string {
 	plain := true
@@ -25,6 +25,8 @@ func Fold(text string) string {
 			b.WriteString("i\u0307")
 		case 'Σ', 'ς':
 			b.WriteRune('σ')
+		case 'ſ':
+			b.WriteByte('s')
 		default:
 			b.WriteRune(unicode.ToLower(r))
 		}

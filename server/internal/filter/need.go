@@ -13,11 +13,14 @@ import (
 // matches. None has a line break.
 func (f *Filter) Literals() (list []string) {
 	for _, t := range f.terms {
-		if t.not || t.regex != nil || t.keyed && !indexed(t.key) {
+		if t.not || t.keyed && !indexed(t.key) {
 			continue
 		}
 		pieces := []string{t.want}
-		if t.glob != nil {
+		switch {
+		case t.regex != nil:
+			pieces = t.parts
+		case t.glob != nil:
 			pieces = t.glob
 		}
 		for _, piece := range pieces {

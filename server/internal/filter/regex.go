@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 )
 
 // What \s of JavaScript matches, and what it doesn't, inside a class.
@@ -18,19 +19,71 @@ const (
 
 // compile makes RE2 of a JavaScript regular expression with the flags i and u.
 // What RE2 has no equal for is refused, with the reason.
-func compile(pattern string) (*regexp.Regexp, error) {
+// literals are what a text it matches must have.
+func compile(pattern string) (regex *regexp.Regexp, literals []string, err error) {
 	t := translator{rest: pattern}
 	for t.rest != "" && t.err == nil {
 		t.step()
 	}
 	if t.err != nil {
-		return nil, t.err
+		return nil, nil, t.err
 	}
-	regex, err := regexp.Compile("(?i)" + t.out.String())
+	tree, err := syntax.Parse(t.out.String(), syntax.Perl|syntax.FoldCase)
+	if err == nil {
+		unfold(tree)
+		regex, err = regexp.Compile(tree.String())
+	}
 	if e := (*syntax.Error)(nil); errors.As(err, &e) {
-		return nil, fmt.Errorf("%s: %s", e.Code, strings.TrimPrefix(e.Expr, "(?i)"))
+		return nil, nil, fmt.Errorf("%s: %s", e.Code, e.Expr)
 	}
-	return regex, err
+	return regex, required(tree), err
+}
+
+// unfold spells literals as folded text has them, which is found faster than
+// either case.
+func unfold(tree *syntax.Regexp) {
+	for _, sub := range tree.Sub {
+		unfold(sub)
+	}
+	if tree.Op != syntax.OpLiteral {
+		return
+	}
+	plain := make([]rune, len(tree.Rune))
+	for i, r := range tree.Rune {
+		var one bool
+		if plain[i], one = foldedForm(r); !one {
+			return
+		}
+	}
+	tree.Rune, tree.Flags = plain, tree.Flags&^syntax.FoldCase
+}
+
+// foldedForm is how folded text has a letter; false when there are several ways,
+// such as θ and ϑ.
+func foldedForm(r rune) (form rune, one bool) {
+	forms := 0
+	for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(next) {
+		if Fold(string(next)) == string(next) {
+			form = next
+			forms++
+		}
+		if next == r {
+			return form, forms == 1
+		}
+	}
+}
+
+// required are literals that occur wherever the regular expression matches.
+func required(tree *syntax.Regexp) (list []string) {
+	switch {
+	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
+		return []string{string(tree.Rune)}
+	case tree.Op == syntax.OpConcat, tree.Op == syntax.OpCapture, tree.Op == syntax.OpPlus, tree.Op == syntax.OpRepeat && tree.Min > 0:
+		for _, sub := range tree.Sub {
+			list = append(list, required(sub)...)
+		}
+	}
+	return list
 }
 
 // translator rewrites what the two spell alike and mean differently.

@@ -30,6 +30,10 @@ func crashed() bool {
 		fmt.Println("error", err)
 		return true
 	}
+	if strings.HasSuffix(file, crashIndex) {
+		indexUntilKilled(s)
+		return true
+	}
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
@@ -61,6 +65,45 @@ func crashed() bool {
 	}
 	wg.Wait()
 	return true
+}
+
+// crashIndex ends the name of a database whose index a child makes.
+const crashIndex = "index.db"
+
+func indexUntilKilled(s *Store) {
+	x := &indexer{Store: s}
+	for n := 0; ; n++ {
+		if more, err := x.next(context.Background()); err != nil || !more {
+			fmt.Println("error", more, err)
+			return
+		}
+		fmt.Printf("event %d %s\n", n, strings.Repeat("-", 36))
+	}
+}
+
+// A kill -9 while the index is made leaves whole blocks, and it goes on behind them.
+func TestKilledIndexGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndex })
+	b.fill(t, 8*blockSize, func(i int) *Draft {
+		d := draft("app", "s", "Stop", "")
+		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
+		return d
+	})
+	for _, blocks := range []int{1, 3} {
+		before := b.blocks(t)
+		require.NoError(t, b.Close())
+		killAfter(t, b.cfg.Path, blocks)
+		b.open(t)
+		require.GreaterOrEqual(t, b.blocks(t), before+blocks)
+		require.Equal(t, b.blocks(t)*slices64, b.gramRows(t), "no block is half there")
+		all, _ := b.searchAll(t, Search{Filter: parsed(t, "word77*x word7777x")})
+		require.Empty(t, all)
+		all, _ = b.searchAll(t, Search{Filter: parsed(t, "text:word77*x")})
+		require.Len(t, all, 111)
+	}
+	b.index(t)
+	require.Equal(t, 8, b.blocks(t))
 }
 
 // A kill -9 at any moment loses nothing that was acknowledged.
