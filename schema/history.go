@@ -64,7 +64,11 @@ type Session struct {
 	Transcript EventID `json:"transcript,omitempty"` // the newest event with a chat
 }
 
-// SessionPage is a page of GET /api/sessions, the latest active first.
+// MaxSessions is how many sessions a page can have.
+const MaxSessions = 200
+
+// SessionPage is a page of GET /api/sessions, the latest active first. With q it
+// can be short, or even empty, and still have a page behind it.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
 	Next     string    `json:"next,omitempty"` // cursor of the page behind this one
@@ -87,6 +91,9 @@ type ToolStat struct {
 	MedianMS int64  `json:"medianMs"`
 	P95MS    int64  `json:"p95Ms"`
 }
+
+// MaxDays is how many days an Overview can span.
+const MaxDays = 90
 
 // Overview is GET /api/overview: how people and agents did over some days.
 type Overview struct {

@@ -31,6 +31,10 @@ const (
 	PathRedeliver     = "/events/:id/redeliver"
 	PathHandled       = "/events/:id/handled"
 	PathStream        = "/stream"
+	PathSessions      = "/api/sessions"
+	PathSession       = "/api/session"
+	PathExport        = "/api/session/export"
+	PathOverview      = "/api/overview"
 	PathHealth        = "/healthz"
 	PathReady         = "/readyz"
 	PathMetrics       = "/metrics"
@@ -83,6 +87,25 @@ var Routes = []Route{
 		{"after", "version 2: continue behind this seq"},
 		{"hub", "version 2: the hubId that seq came from"},
 	}, nil, nil},
+	{"GET", PathSessions, "Sessions, the latest active first", []Param{
+		{"source_app", "exactly this application"},
+		{"q", "text in the title, the application, the session's id or its directory, in any case"},
+		{"limit", "1 to 200, 50 unless told"},
+		{"cursor", "next of the page before"},
+	}, nil, SessionPage{}},
+	{"GET", PathSession, "One session and the tools it used", []Param{
+		{"source_app", "its application"},
+		{"session_id", "its id"},
+	}, nil, SessionDetail{}},
+	{"GET", PathExport, "A session as a download: its events, one per line, or a report in Markdown", []Param{
+		{"source_app", "its application"},
+		{"session_id", "its id"},
+		{"format", "ndjson or markdown; ndjson unless told"},
+	}, nil, nil},
+	{"GET", PathOverview, "How people and agents did over some days, today included", []Param{
+		{"days", "1 to 90, 14 unless told"},
+		{"tz", "the IANA time zone that the days are of, such as Europe/Berlin; UTC unless told"},
+	}, nil, Overview{}},
 	{"GET", PathHealth, "Whether the process answers", nil, nil, Health{}},
 	{"GET", PathReady, "Whether the hub can store events", nil, nil, Health{}},
 	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},

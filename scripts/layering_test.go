@@ -33,10 +33,12 @@ var mayImport = map[string][]string{
 	"server/internal/redact":   {"schema"},
 	"server/internal/risk":     {"schema"},
 	"server/internal/peer":     {"schema"},
+	"server/internal/digest":   {"schema"},
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk",
+		"server/internal/digest",
 	},
 	"server/internal/httpapi": {"schema", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
 	"server/internal/app": {
@@ -126,6 +128,7 @@ var storeMethods = map[string][]string{
 	"Append":          {"server/internal/hub"},
 	"AppendAll":       {"server/internal/hub"},
 	"Apply":           {"server/internal/hub", "server/internal/callback"},
+	"Derive":          {"server/internal/hub"},
 	"LeaseDeliveries": {"server/internal/callback"},
 	"Prune":           {"server/internal/app"},
 	"Index":           {"server/internal/app"},
@@ -133,6 +136,8 @@ var storeMethods = map[string][]string{
 	"Close":           {"server/internal/app"},
 
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "Head": nil, "HubID": nil,
+	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
+	"Sessions": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Key": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 }
 

@@ -567,7 +567,10 @@ export interface SessionDetail {
   tools: ToolStat[]
 }
 
-/** SessionPage is a page of GET /api/sessions, the latest active first. */
+/**
+ * SessionPage is a page of GET /api/sessions, the latest active first. With q it can be short, or even
+ * empty, and still have a page behind it.
+ */
 export interface SessionPage {
   sessions: Session[]
   /** cursor of the page behind this one */

@@ -117,7 +117,7 @@ func (a *App) Run(ctx context.Context) error {
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+6)
+	failed := make(chan error, len(a.listeners)+7)
 	var group sync.WaitGroup
 	start := func(what string, run func() error) {
 		group.Go(func() {
@@ -127,6 +127,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	start("deadlines", func() error { return a.hub.Run(workers) })
+	start("sums", func() error { return a.hub.Derive(workers) })
 	start("callbacks", func() error { return a.callback.Run(workers) })
 	start("watching agents", func() error { return a.callback.Watch(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
@@ -217,6 +218,10 @@ func (a *App) prune(ctx context.Context) error {
 	}
 }
 
+// keepFigures is a day more than an overview can ask for, whatever the events'
+// retention.
+const keepFigures = (schema.MaxDays + 1) * day
+
 func (a *App) policy() store.Policy {
 	now := a.cfg.Clock()
 	var p store.Policy
@@ -227,5 +232,6 @@ func (a *App) policy() store.Policy {
 		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
 	}
 	p.MaxBytes = max(a.cfg.RetentionSize, 0)
+	p.FiguresBefore = now.Add(-keepFigures)
 	return p
 }

@@ -49,6 +49,7 @@ type Hub struct {
 	Config
 
 	deadline chan struct{} // told when a question came in; never closed
+	grown    chan struct{} // told when the log has grown, for Derive; never closed
 
 	stepping sync.Mutex
 	checked  time.Time // when the clock was right; guarded by stepping
@@ -79,6 +80,7 @@ func New(cfg Config) *Hub {
 	h := &Hub{
 		Config:   cfg,
 		deadline: make(chan struct{}, 1),
+		grown:    make(chan struct{}, 1),
 		checked:  cfg.Clock(),
 		elapsed:  elapsed,
 		changed:  map[schema.EventID]map[chan struct{}]bool{},

@@ -19,7 +19,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if crashed() { // this process is the child of TestKilledFollower
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bench is a hub over a real store.
 type bench struct {

@@ -12,6 +12,7 @@ func (h *Hub) publish(rows []store.Row) {
 	h.noteRows(rows)
 	h.initial.Store(nil) // it is of the past now
 	h.Feed.Publish(h.frames(rows)...)
+	tell(h.grown)
 }
 
 func (h *Hub) frames(rows []store.Row) []feed.Frame {

@@ -25,12 +25,7 @@ func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := e.AppendJSON(nil, -1)
-	if chat == nil {
-		return b, nil
-	}
-	b = append(b[:len(b)-1], `,"chat":`...)
-	return append(append(b, chat...), '}'), nil
+	return appendWhole(nil, e, chat), nil
 }
 
 // Recent is a JSON array of the newest events, oldest first.

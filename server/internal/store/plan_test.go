@@ -33,7 +33,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		for _, line := range plan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
-			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "z", "zones", "names"} {
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
 				require.NotContains(t, line, "SCAN "+table+" ", q.name)
 			}
@@ -90,6 +90,23 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"Stats, events", queryCountEvents, nil, true},
 		{"Stats, pending", queryCountPending, nil, true},
 		{"Stats, undelivered", queryCountUndelivered, nil, true},
+		{"Cursor", queryCursor, nil, true},
+		{"Entries, events", queryEntries, []any{0, 9}, true},
+		{"Entries, ends", queryEnds, []any{0, 9}, true},
+		{"SessionFacts", querySession, []any{"app", "s"}, true},
+		{"Sessions", querySessions, []any{9, 9}, true},
+		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
+		{"Sessions, search", querySessionTexts, []any{9, 9}, true},
+		{"Sessions, search in an application", querySessionTextsOf, []any{"app", 9, 9}, true},
+		{"Sessions, found", querySessionAt, []any{9}, true},
+		{"SessionTools", querySessionTools, []any{1}, true},
+		{"PendingCounts", queryPendingCounts, nil, true},
+		{"Decisions", queryDecisions, []any{0, 9}, true},
+		{"Activity", queryActivity, []any{1, 0, 9}, true},
+		{"ToolTimes", queryToolTimes, []any{1, 0, 9}, true},
+		{"SessionsOf, count", queryCountSessions, []any{"app", 9}, true},
+		{"SessionsOf, latest", queryLatestSession, []any{"app"}, true},
+		{"Prune, what a session has left", queryLeftOfSession, []any{"app", "s"}, true},
 	}
 	for _, f := range filters() {
 		q, ok, err := b.search(context.Background(), &f)
@@ -185,7 +202,11 @@ func TestWriterPlans(t *testing.T) {
 	require.NoError(t, err)
 	b.deliver(t, 1, Delivery{State: schema.Acked})
 	b.clock.advance(time.Hour)
-	_, err = b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
+	b.derive(t, &Derived{
+		Sessions: []SessionRow{kept("s", 1, 1)}, Activity: map[ActivityKey]Activity{{App: "app"}: {Events: 1}},
+		Decisions: map[Decision]int64{{App: "app"}: 1}, Tools: map[ToolKey]ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
+	})
+	_, err = b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), FiguresBefore: b.clock.now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	queries := slices.Sorted(maps.Keys(b.writer.stmts))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type Policy struct {
 	EventsBefore    time.Time // events without a question received before
 	MaxBytes        int64     // then the oldest of them while the database holds more
 	QuestionsBefore time.Time // questions received and last changed before, with all that belongs to them
+	FiguresBefore   time.Time // derived figures of before
 	Batch           int       // events in one transaction, 250
 }
 
@@ -21,7 +23,8 @@ type Pruned struct {
 
 // Prune removes what the policy allows, in small transactions between other
 // writes, and never a pending question or one whose answer is still on its way.
-// Names that no event has any more leave the filter options. Free pages are
+// Names that no event has any more leave the filter options, sessions without an
+// event the list of sessions; figures stay until their own time. Free pages are
 // overwritten and used again; the file does not shrink (a backup is compact).
 //
 // It stops early when ctx ends and when the hub is busy; what was removed by then
@@ -35,6 +38,9 @@ func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) {
 	err := s.pruneEvents(ctx, &p, &done)
 	if err == nil {
 		err = s.pruneQuestions(ctx, &p, &done)
+	}
+	if err == nil {
+		err = s.pruneFigures(ctx, p.FiguresBefore)
 	}
 	return done, err
 }
@@ -150,8 +156,50 @@ func (t *tx) removeEvent(seq int64) error {
 }
 
 // sweep removes the zones of names that the zones have no more, the names that no
-// zone has, and the texts from the index.
+// zone has, the sessions that have no event, and the texts from the index.
 func (t *tx) sweep(gone []goneEvent) error {
+	sessions, err := t.sessionsOf(gone)
+	if err != nil {
+		return err
+	}
+	if err := t.sweepZones(gone); err != nil {
+		return err
+	}
+	for key := range sessions {
+		if err := t.sweepSession(key.App, key.Session); err != nil {
+			return err
+		}
+	}
+	// Both caches may hold what is gone now.
+	t.forget()
+	return t.unindex(gone)
+}
+
+// sessionsOf names the sessions of removed events.
+func (t *tx) sessionsOf(gone []goneEvent) (map[SessionKey]bool, error) {
+	sessions, seen := map[SessionKey]bool{}, map[nameIDs]bool{}
+	for _, g := range gone {
+		ids := nameIDs{app: g.ids.app, session: g.ids.session}
+		if seen[ids] {
+			continue
+		}
+		seen[ids] = true
+		var key SessionKey
+		err := t.get([]any{&key.App, &key.Session}, queryNamesOfSession, ids.app, ids.session)
+		switch {
+		case err == nil:
+			sessions[key] = true
+		case !errors.Is(err, sql.ErrNoRows): // without a name there is no session
+			return nil, err
+		}
+	}
+	return sessions, nil
+}
+
+const queryNamesOfSession = `SELECT a.name, s.name FROM names a CROSS JOIN names s
+	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
+
+func (t *tx) sweepZones(gone []goneEvent) error {
 	type spot struct{ zone, name int64 }
 	seen := map[spot]bool{}
 	for _, g := range gone {
@@ -166,9 +214,7 @@ func (t *tx) sweep(gone []goneEvent) error {
 			}
 		}
 	}
-	// Both caches may hold what is gone now.
-	t.forget()
-	return t.unindex(gone)
+	return nil
 }
 
 func (t *tx) sweepName(zone, id int64) error {

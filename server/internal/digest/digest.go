@@ -1,0 +1,114 @@
+// Package digest tells facts from events: what an agent was asked to do, which
+// tools it used and how long they took, what failed, what it cost. It is pure:
+// no clock, no store, and the same events always make the same session.
+//
+// Events are written by programs we don't know. Read believes no type, and what
+// it can't make sense of is not there: it never fails.
+package digest
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Event is what is read of an event. The slices are not changed or kept.
+type Event struct {
+	ID                       schema.EventID
+	At                       int64 // when it was received, Unix ms
+	App, Session, Type, Tool string
+	Envelope                 []byte // members of a JSON object, without braces
+	Payload, Chat, Question  []byte // nil: it has none
+}
+
+// Facts are what one event says.
+type Facts struct {
+	ID           schema.EventID
+	At           int64
+	App, Session string
+
+	Kind               Kind
+	Tool, UseID, Agent string
+	Parent             string // the parent session
+	Prompt             string
+	Cwd, Branch, Model string
+
+	Failed      bool // a tool or the agent itself
+	Interrupted bool // by a person, which is no failure
+	Error       string
+	TookMS      int64 // as the agent measured it; 0: it did not say
+
+	Asks, AsksPermission bool
+
+	MessageID string         // Used is this message's, which several events may carry
+	Used      *schema.Tokens // by this event alone
+	Total     *schema.Tokens // by the session so far
+	InChat    *schema.Tokens // by all messages of the transcript
+	HasChat   bool
+	CostUSD   float64 // of the session so far; 0: not told
+}
+
+// Kind is what an event is about, whatever its agent calls it.
+type Kind int
+
+// The kinds that mean something here.
+const (
+	Other Kind = iota
+	ToolStarts
+	ToolEnds
+	Prompt
+	SessionEnds
+)
+
+// kinds are the names that agents have for a Kind, in lower case and without
+// separators.
+var kinds = map[string]Kind{
+	"pretooluse": ToolStarts, "beforetool": ToolStarts,
+	"posttooluse": ToolEnds, "posttoolusefailure": ToolEnds, "aftertool": ToolEnds,
+	"userpromptsubmit": Prompt, "userpromptsubmitted": Prompt, "beforesubmitprompt": Prompt,
+	"sessionend": SessionEnds,
+}
+
+// failures are the types of events that are a failure by themselves.
+var failures = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}
+
+// normal is an event type as the tables above have it.
+func normal(typ string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(typ))
+}
+
+// Lengths of the texts that are kept, in characters.
+const (
+	titleLength = 120
+	textLength  = 300
+	pathLength  = 1000
+)
+
+// shorten makes one line of text, without characters that draw nothing, and cuts
+// it at n characters.
+func shorten(text string, n int) string {
+	var b strings.Builder
+	space, length := false, 0
+	for _, r := range text {
+		if unicode.IsSpace(r) {
+			space = length > 0
+			continue
+		}
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+			length++
+		}
+		if length >= n-1 {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+		length++
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+package digest
+
+import "github.com/hookback/hookback/schema"
+
+// What an agent may claim. Sums over any number of sessions stay whole numbers.
+const (
+	maxTokens = 1e12
+	maxCost   = 1e6 // USD
+	maxTook   = 30 * 24 * 3600 * 1000
+)
+
+// Read tells the facts of an event.
+func Read(e *Event) *Facts {
+	typ := normal(e.Type)
+	f := &Facts{
+		ID: e.ID, At: e.At, App: e.App, Session: e.Session, Tool: e.Tool,
+		Kind: kinds[typ], Failed: failures[typ],
+	}
+	members(e.Payload, f.fromPayload)
+	envelope := make([]byte, 0, len(e.Envelope)+2)
+	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
+	members(envelope, f.fromEnvelope) // later: it has the last word
+	f.fromQuestion(e.Question)
+	f.fromChat(e.Chat)
+	if f.Error != "" {
+		f.Failed = true
+	}
+	if f.Interrupted {
+		f.Failed = false
+	}
+	if f.Kind != Prompt {
+		f.Prompt = ""
+	}
+	f.Prompt = shorten(f.Prompt, titleLength)
+	f.Cwd, f.Branch, f.Model = shorten(f.Cwd, pathLength), shorten(f.Branch, textLength), shorten(f.Model, textLength)
+	f.Error = shorten(f.Error, textLength)
+	return f
+}
+
+// set keeps a text unless it is empty.
+func set(into *string, value []byte) {
+	if s := text(value); s != "" {
+		*into = s
+	}
+}
+
+func (f *Facts) fromEnvelope(name string, value []byte) {
+	switch name {
+	case "tool_use_id":
+		set(&f.UseID, value)
+	case "agent_id":
+		set(&f.Agent, value)
+	case "parent_session_id":
+		set(&f.Parent, value)
+	case "model_name":
+		set(&f.Model, value)
+	case "error":
+		set(&f.Error, value)
+		set(&f.Error, member(value, "message"))
+	case "is_interrupt":
+		f.Interrupted = f.Interrupted || string(value) == "true"
+	}
+}
+
+func (f *Facts) fromPayload(name string, value []byte) {
+	switch name {
+	case "prompt", "user_prompt", "userPrompt":
+		set(&f.Prompt, value)
+	case "cwd":
+		set(&f.Cwd, value)
+	case "git_branch", "gitBranch", "branch":
+		set(&f.Branch, value)
+	case "model":
+		set(&f.Model, value)
+		set(&f.Model, member(value, "id"))
+	case "tool_name", "toolName":
+		if f.Tool == "" {
+			set(&f.Tool, value)
+		}
+	case "duration_ms":
+		f.TookMS = int64(number(value, maxTook))
+	case "message":
+		f.fromMessage(value)
+	case "tool_response":
+		f.fromToolResponse(value)
+	default:
+		f.fromEnvelope(name, value)
+		f.fromUsage(name, value)
+	}
+}
+
+func (f *Facts) fromToolResponse(raw []byte) {
+	if f.Kind != ToolEnds {
+		return
+	}
+	members(raw, func(name string, value []byte) {
+		switch name {
+		case "interrupted":
+			f.Interrupted = f.Interrupted || string(value) == "true"
+		case "is_error", "isError":
+			f.Failed = f.Failed || string(value) == "true"
+		case "success":
+			f.Failed = f.Failed || string(value) == "false"
+		}
+	})
+}
+
+// fromUsage reads what a model read and wrote, where a payload has it.
+func (f *Facts) fromUsage(name string, value []byte) {
+	switch name {
+	case "usage":
+		f.Used = tokens(value)
+	case "message_id":
+		set(&f.MessageID, value)
+	case "total_token_usage":
+		f.Total = tokens(value)
+	case "total_cost_usd":
+		f.CostUSD = number(value, maxCost)
+	case "cost":
+		if cost := number(member(value, "total_cost_usd"), maxCost); cost > 0 {
+			f.CostUSD = cost
+		}
+	}
+}
+
+// fromMessage reads a model's message, as SDKs and transcripts have it.
+func (f *Facts) fromMessage(raw []byte) {
+	members(raw, func(name string, value []byte) {
+		switch name {
+		case "id":
+			set(&f.MessageID, value)
+		case "model":
+			set(&f.Model, value)
+		case "usage":
+			f.Used = tokens(value)
+		}
+	})
+}
+
+// tokens reads a usage by the names that the providers have for it; nil when it
+// counts nothing.
+func tokens(raw []byte) *schema.Tokens {
+	var t schema.Tokens
+	members(raw, func(name string, value []byte) {
+		n := int64(number(value, maxTokens))
+		switch name {
+		case "input_tokens", "prompt_tokens":
+			t.Input = n
+		case "output_tokens", "completion_tokens":
+			t.Output = n
+		case "cache_read_input_tokens", "cached_input_tokens":
+			t.CacheRead = n
+		case "cache_creation_input_tokens":
+			t.CacheWrite = n
+		}
+	})
+	if t == (schema.Tokens{}) {
+		return nil
+	}
+	return &t
+}
+
+func (f *Facts) fromQuestion(raw []byte) {
+	if raw == nil {
+		return
+	}
+	f.Asks = true
+	members(raw, func(name string, value []byte) {
+		switch name {
+		case "type":
+			f.AsksPermission = text(value) == string(schema.Permission)
+		case "toolCall":
+			members(value, func(name string, value []byte) {
+				switch {
+				case name == "id" && f.UseID == "":
+					set(&f.UseID, value)
+				case name == "name" && f.Tool == "":
+					set(&f.Tool, value)
+				}
+			})
+		case "context":
+			members(value, func(name string, value []byte) {
+				switch {
+				case name == "cwd" && f.Cwd == "":
+					set(&f.Cwd, value)
+				case name == "branch" && f.Branch == "":
+					set(&f.Branch, value)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,310 @@
+package digest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// event is an event of session s1 of demo, received at 1000 ms.
+func event(typ, payload string) *Event {
+	return &Event{
+		ID: 7, At: 1000, App: "demo", Session: "s1", Type: typ, Payload: []byte(payload),
+		Envelope: []byte(`"source_app":"demo","session_id":"s1","hook_event_type":"` + typ + `"`),
+	}
+}
+
+// with adds members to the envelope.
+func (e *Event) with(members string) *Event {
+	e.Envelope = append(append(e.Envelope, ','), members...)
+	return e
+}
+
+func (e *Event) saying(chat string) *Event {
+	e.Chat = []byte(chat)
+	return e
+}
+
+func (e *Event) asking(question string) *Event {
+	e.Question = []byte(question)
+	return e
+}
+
+// fact is what Read says beside where the event is from.
+func fact(change func(*Facts)) *Facts {
+	f := &Facts{ID: 7, At: 1000, App: "demo", Session: "s1"}
+	change(f)
+	return f
+}
+
+// TestRead reads one thing at a time, in the words of the agents that say it.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event *Event
+		want  func(*Facts)
+	}{
+		"nothing": {event("Notification", `{}`), func(*Facts) {}},
+		"a prompt of Claude Code": {
+			event("UserPromptSubmit", `{"prompt":"  Drop the\told\norders table \n","cwd":"/home/dev/shop-api"}`),
+			func(f *Facts) { f.Kind, f.Prompt, f.Cwd = Prompt, "Drop the old orders table", "/home/dev/shop-api" },
+		},
+		"a prompt of Copilot": {
+			event("userPromptSubmitted", `{"prompt":"Go"}`),
+			func(f *Facts) { f.Kind, f.Prompt = Prompt, "Go" },
+		},
+		"a prompt that is none": {
+			event("Stop", `{"prompt":"Go"}`), func(*Facts) {},
+		},
+		"a call begins": {
+			event("PreToolUse", `{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}`),
+			func(f *Facts) { f.Kind, f.Tool, f.UseID = ToolStarts, "Bash", "toolu_1" },
+		},
+		"a call of Copilot": {
+			event("preToolUse", `{"toolName":"bash","toolArgs":{}}`),
+			func(f *Facts) { f.Kind, f.Tool = ToolStarts, "bash" },
+		},
+		"a call of Gemini": {
+			event("BeforeTool", `{"tool_name":"run_shell_command"}`),
+			func(f *Facts) { f.Kind, f.Tool = ToolStarts, "run_shell_command" },
+		},
+		"a call of a subagent": {
+			event("PreToolUse", `{"tool_name":"Grep","agent_id":"a4d2","agent_type":"Explore"}`),
+			func(f *Facts) { f.Kind, f.Tool, f.Agent = ToolStarts, "Grep", "a4d2" },
+		},
+		"the envelope has the last word": {
+			event("PreToolUse", `{"tool_use_id":"inner","agent_id":"inner","model":"inner"}`).with(`"tool_use_id":"outer","agent_id":"outer","model_name":"outer"`),
+			func(f *Facts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStarts, "outer", "outer", "outer" },
+		},
+		"a call ends": {
+			event("PostToolUse", `{"tool_name":"Bash","duration_ms":2418.9,"tool_response":{"interrupted":false}}`),
+			func(f *Facts) { f.Kind, f.Tool, f.TookMS = ToolEnds, "Bash", 2418 },
+		},
+		"a call fails": {
+			event("PostToolUseFailure", `{"tool_name":"Bash","error":"Exit code 1\nError: no express","is_interrupt":false}`),
+			func(f *Facts) {
+				f.Kind, f.Tool, f.Failed, f.Error = ToolEnds, "Bash", true, "Exit code 1 Error: no express"
+			},
+		},
+		"a person interrupts": {
+			event("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
+			func(f *Facts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
+		},
+		"a person interrupts, as the envelope says": {
+			event("PostToolUseFailure", `{}`).with(`"is_interrupt":true`),
+			func(f *Facts) { f.Kind, f.Interrupted = ToolEnds, true },
+		},
+		"a person interrupts, as the response says": {
+			event("PostToolUse", `{"tool_response":{"interrupted":true}}`),
+			func(f *Facts) { f.Kind, f.Interrupted = ToolEnds, true },
+		},
+		"a tool of MCP fails": {
+			event("PostToolUse", `{"tool_response":{"isError":true}}`),
+			func(f *Facts) { f.Kind, f.Failed = ToolEnds, true },
+		},
+		"a tool has no success": {
+			event("PostToolUse", `{"tool_response":{"success":false}}`),
+			func(f *Facts) { f.Kind, f.Failed = ToolEnds, true },
+		},
+		"a response before the call ended": {
+			event("Notification", `{"tool_response":{"success":false}}`), func(*Facts) {},
+		},
+		"the agent itself fails": {
+			event("StopFailure", `{"error":"rate_limit"}`),
+			func(f *Facts) { f.Failed, f.Error = true, "rate_limit" },
+		},
+		"an error anywhere": {
+			event("Notification", `{}`).with(`"error":"out of memory"`),
+			func(f *Facts) { f.Failed, f.Error = true, "out of memory" },
+		},
+		"an error with parts": {
+			event("ErrorOccurred", `{"error":{"message":"no network","name":"E"}}`),
+			func(f *Facts) { f.Failed, f.Error = true, "no network" },
+		},
+		"no error": {
+			event("Notification", `{"error":""}`).with(`"error":""`), func(*Facts) {},
+		},
+		"a session ends": {
+			event("SessionEnd", `{"reason":"exit"}`),
+			func(f *Facts) { f.Kind = SessionEnds },
+		},
+		"a subagent": {
+			event("SubagentStart", `{}`).with(`"agent_id":"a1","parent_session_id":"p1"`),
+			func(f *Facts) { f.Agent, f.Parent = "a1", "p1" },
+		},
+		"a model with parts": {
+			event("Status", `{"model":{"id":"claude-opus-5","display_name":"Opus"}}`),
+			func(f *Facts) { f.Model = "claude-opus-5" },
+		},
+		"a branch": {
+			event("SessionStart", `{"git_branch":"main","model":"gpt-5.5"}`),
+			func(f *Facts) { f.Branch, f.Model = "main", "gpt-5.5" },
+		},
+		"usage of one event": {
+			event("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
+			func(f *Facts) { f.Used = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
+		},
+		"usage in the words of another provider": {
+			event("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
+			func(f *Facts) { f.Used = &schema.Tokens{Input: 5, Output: 6} },
+		},
+		"usage of a message": {
+			event("Message", `{"message":{"id":"m1","model":"opus","usage":{"input_tokens":1}}}`),
+			func(f *Facts) { f.MessageID, f.Model, f.Used = "m1", "opus", &schema.Tokens{Input: 1} },
+		},
+		"a sum of Codex": {
+			event("token_count", `{"total_token_usage":{"input_tokens":10,"cached_input_tokens":8,"output_tokens":2},"last_token_usage":{"input_tokens":1}}`),
+			func(f *Facts) { f.Total = &schema.Tokens{Input: 10, Output: 2, CacheRead: 8} },
+		},
+		"the result of a run": {
+			event("Result", `{"total_cost_usd":0.42,"usage":{"input_tokens":9}}`),
+			func(f *Facts) { f.CostUSD, f.Used = 0.42, &schema.Tokens{Input: 9} },
+		},
+		"a status line": {
+			event("Status", `{"cost":{"total_cost_usd":1.5,"total_duration_ms":9}}`),
+			func(f *Facts) { f.CostUSD = 1.5 },
+		},
+		"a permission": {
+			event("PermissionRequest", `{"tool_name":"Bash"}`).asking(`{"type":"permission","question":"?","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x","branch":"b"}}`),
+			func(f *Facts) {
+				f.Asks, f.AsksPermission, f.Tool, f.UseID, f.Cwd, f.Branch = true, true, "Bash", "t1", "/x", "b"
+			},
+		},
+		"a permission whose event names the call": {
+			event("PermissionRequest", `{"cwd":"/y"}`).with(`"tool_use_id":"t2"`).asking(`{"type":"permission","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x"}}`),
+			func(f *Facts) {
+				f.Asks, f.AsksPermission, f.Tool, f.UseID, f.Cwd = true, true, "Bash", "t2", "/y"
+			},
+		},
+		"a question": {
+			event("Ask", `{}`).asking(`{"type":"question","question":"?"}`),
+			func(f *Facts) { f.Asks = true },
+		},
+	} {
+		require.Equal(t, fact(c.want), Read(c.event), name)
+	}
+}
+
+// TestReadChat adds up transcripts.
+func TestReadChat(t *testing.T) {
+	t.Parallel()
+	line := func(id string, input, output int) string {
+		return fmt.Sprintf(`{"type":"assistant","gitBranch":"main","message":{"id":%q,"model":"opus","usage":{"input_tokens":%d,"output_tokens":%d}}}`, id, input, output)
+	}
+	for name, c := range map[string]struct {
+		chat []string
+		want *schema.Tokens
+	}{
+		"empty": {nil, nil},
+		"one":   {[]string{line("m1", 1, 2)}, &schema.Tokens{Input: 1, Output: 2}},
+		"a message over three lines counts once": {
+			[]string{line("m1", 1, 2), line("m1", 1, 2), line("m1", 1, 2)}, &schema.Tokens{Input: 1, Output: 2},
+		},
+		"its last word counts": {
+			[]string{line("m1", 1, 2), line("m2", 10, 20), line("m1", 1, 5)}, &schema.Tokens{Input: 11, Output: 25},
+		},
+		"without ids each line counts": {
+			[]string{line("", 1, 2), line("", 1, 2)}, &schema.Tokens{Input: 2, Output: 4},
+		},
+		"what is no message is passed by": {
+			[]string{`null`, `7`, `"text"`, `[]`, `{"message":[]}`, `{"message":{"usage":7}}`, line("m1", 1, 2), `{"message":{"usage":{"input_tokens":"9"}}}`},
+			&schema.Tokens{Input: 1, Output: 2},
+		},
+	} {
+		f := Read(event("Stop", `{}`).saying("[" + strings.Join(c.chat, ",") + "]"))
+		require.Equal(t, c.want, f.InChat, name)
+		require.True(t, f.HasChat)
+	}
+	f := Read(event("Stop", `{}`).saying("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
+	require.Equal(t, []any{"opus", "main", 0.7}, []any{f.Model, f.Branch, f.CostUSD})
+	f = Read(event("Stop", `{"model":"own","total_cost_usd":2}`).saying("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
+	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "what the event says counts more")
+}
+
+// TestHostileEventsSayNothing: types that don't fit, and numbers nobody used.
+func TestHostileEventsSayNothing(t *testing.T) {
+	t.Parallel()
+	members := []string{
+		"prompt", "cwd", "model", "git_branch", "tool_name", "tool_use_id", "agent_id", "parent_session_id", "error",
+		"message", "usage", "cost", "total_cost_usd", "total_token_usage", "duration_ms", "tool_response", "is_interrupt", "message_id",
+	}
+	for _, value := range []string{
+		`null`, `[]`, `[[[]]]`, `{}`, `{"id":{},"usage":[],"model":7,"message":{}}`, `-1`, `1e999`, `-1e999`, `1e300`, `0`, `false`, `""`,
+		`{"input_tokens":-5,"output_tokens":1e300,"cache_read_input_tokens":"9","total_cost_usd":-1}`,
+	} {
+		var all []string
+		for _, m := range members {
+			all = append(all, fmt.Sprintf("%q:%s", m, value))
+		}
+		object := "{" + strings.Join(all, ",") + "}"
+		e := event("UserPromptSubmit", object).asking(object).saying("[" + value + "," + object + "]")
+		f := Read(e)
+		f.HasChat, f.Asks = false, false
+		f.Model = "" // 7 is none, and {"id":{}} neither
+		require.Equal(t, fact(func(f *Facts) { f.Kind = Prompt }), f, value)
+	}
+}
+
+func TestAnEventWithTenThousandMembers(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"prompt":"first"`)
+	for i := range 10_000 {
+		fmt.Fprintf(&b, `,"k%d":{"prompt":"inner","error":"inner"}`, i)
+	}
+	b.WriteString(`}`)
+	f := Read(event("UserPromptSubmit", b.String()))
+	require.Equal(t, "first", f.Prompt)
+	require.False(t, f.Failed, "what lies deeper is not the event's")
+}
+
+func TestTextsAreShortened(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"", ""}, {"  \n\t ", ""}, {"a\u0000b\u202ec\u200bd", "abcd"}, {" a \n b ", "a b"},
+		{"12345678901", "123456789…"}, {"123456789", "123456789"}, {"äöüäöüäöüäöü", "äöüäöüäöü…"},
+	} {
+		require.Equal(t, c.want, shorten(c.in, 10), "%q", c.in)
+	}
+	long := strings.Repeat("x", 5000)
+	f := Read(event("UserPromptSubmit", `{"prompt":"`+long+`","cwd":"`+long+`","model":"`+long+`","error":"`+long+`"}`))
+	require.Len(t, []rune(f.Prompt), titleLength)
+	require.Len(t, []rune(f.Cwd), pathLength)
+	require.Len(t, []rune(f.Model), textLength)
+	require.Len(t, []rune(f.Error), textLength)
+}
+
+// FuzzRead: nothing an agent may send stops the follower, and what was told can
+// be kept and read again.
+func FuzzRead(f *testing.F) {
+	f.Add("PostToolUse", `"tool_use_id":"t"`, `{"tool_response":{"interrupted":true}}`, `[{"message":{"id":"m","usage":{"input_tokens":1}}}]`, `{"type":"permission"}`)
+	f.Add("UserPromptSubmit", ``, `{"prompt":"\ud800"}`, `7`, `[]`)
+	f.Add("x", `"a":`, `{"usage":{"input_tokens":1e12}}`, `[`, `{`)
+	f.Fuzz(func(t *testing.T, typ, envelope, payload, chat, question string) {
+		e := &Event{ID: 1, At: 5, App: "a", Session: "s", Type: typ, Envelope: []byte(envelope), Payload: []byte(payload), Chat: []byte(chat), Question: []byte(question)}
+		var s Session
+		for i := range 3 {
+			e.ID++
+			e.At += int64(i)
+			facts := Read(e)
+			s.Add(facts)
+			s.Settle(facts, e.At+5)
+		}
+		kept, err := json.Marshal(&s)
+		require.NoError(t, err)
+		var again Session
+		require.NoError(t, json.Unmarshal(kept, &again))
+		require.EqualValues(t, 3, again.Sum.Events)
+		if tokens := again.Sum.Tokens; tokens != nil {
+			for _, n := range []int64{tokens.Input, tokens.Output, tokens.CacheRead, tokens.CacheWrite} {
+				require.True(t, n >= 0 && n <= maxTokens, "%d", n)
+			}
+		}
+		require.True(t, again.Sum.CostUSD >= 0 && again.Sum.CostUSD <= maxCost)
+	})
+}

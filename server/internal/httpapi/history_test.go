@@ -1,0 +1,238 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// derives runs the follower of the log until the test ends.
+func (r *rig) derives() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Hub.Derive(ctx) }()
+	r.t.Cleanup(func() {
+		cancel()
+		require.NoError(r.t, <-done)
+	})
+}
+
+// caughtUp waits until the derived tables have all of the log that says something.
+func (r *rig) caughtUp(app, session string, events int64) schema.SessionDetail {
+	r.t.Helper()
+	var d schema.SessionDetail
+	require.Eventually(r.t, func() bool {
+		resp, b := r.do("GET", sessionPath(schema.PathSession, app, session), "")
+		return resp.StatusCode == 200 && json.Unmarshal(b, &d) == nil && d.Session.Events == events
+	}, patience, 5*time.Millisecond)
+	return d
+}
+
+func sessionPath(path, app, session string) string {
+	return path + "?" + url.Values{"source_app": {app}, "session_id": {session}}.Encode()
+}
+
+func (r *rig) get(path string, into any) {
+	r.t.Helper()
+	resp, b := r.do("GET", path, "")
+	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", path, b)
+	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
+}
+
+// told posts an event of session s1 of demo.
+func (r *rig) told(typ, payload string, members ...string) schema.Event {
+	r.t.Helper()
+	return r.post(fmt.Sprintf(`{"source_app":"demo","session_id":"s1","hook_event_type":%q,"payload":%s%s}`,
+		typ, payload, strings.Join(append([]string{""}, members...), ",")))
+}
+
+// aSession posts a life of a session: a prompt, a call that a person approves, one
+// that fails, its end.
+func (r *rig) aSession() {
+	r.told("SessionStart", `{"cwd":"/home/mara/payments","model":"claude-opus-4-1"}`)
+	r.told("UserPromptSubmit", `{"prompt":"Upgrade the\n  hub"}`)
+	r.told("PreToolUse", `{"tool_input":{"command":"make"}}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
+	asked := r.told("PermissionRequest", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`, permission)
+	r.respond(asked.ID)
+	r.told("PostToolUse", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
+	r.told("PreToolUse", `{}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
+	r.told("PostToolUseFailure", `{"error":"no such file"}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
+	r.told("Stop", `{}`, `"chat":[{"message":{"id":"m1","model":"claude-sonnet-5","usage":{"input_tokens":3,"output_tokens":4}}}]`)
+	r.told("SessionEnd", `{"total_cost_usd":0.25}`)
+}
+
+func TestASessionIsToldFromItsEvents(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	r.aSession()
+	d := r.caughtUp("demo", "s1", 9)
+	s := d.Session
+	require.Equal(t, "Upgrade the hub", s.Title)
+	require.Equal(t, "/home/mara/payments", s.Cwd)
+	require.Equal(t, "claude-sonnet-5", s.Model)
+	require.True(t, s.Ended)
+	require.EqualValues(t, 1, s.FirstID)
+	require.GreaterOrEqual(t, s.LastID, schema.EventID(10), "the approval has a number too, and what came of it")
+	require.Equal(t, []int64{2, 1, 1, 1, 0}, []int64{s.Tools, s.Failures, s.Agents, s.Asked, s.Pending})
+	require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, s.Tokens)
+	require.InDelta(t, 0.25, s.CostUSD, 1e-9)
+	require.Len(t, d.Tools, 2)
+	require.Equal(t, "Bash", d.Tools[0].Tool)
+	require.EqualValues(t, 1, d.Tools[1].Failures)
+
+	var page schema.SessionPage
+	r.get("/api/sessions", &page)
+	require.Equal(t, []schema.Session{s}, page.Sessions)
+}
+
+func TestSessionsAreFoundAndPaged(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	const sessions = 7
+	for i := range sessions {
+		r.post(fmt.Sprintf(`{"source_app":"app%d","session_id":"s%d","hook_event_type":"UserPromptSubmit","payload":{"prompt":"Prüfe Nº %d"}}`, i%2, i, i))
+	}
+	r.caughtUp("app0", "s6", 1)
+	var all []string
+	for cursor, turn := "", 0; turn == 0 || cursor != ""; turn++ {
+		require.Less(t, turn, sessions)
+		var page schema.SessionPage
+		r.get("/api/sessions?limit=3&cursor="+cursor, &page)
+		for _, s := range page.Sessions {
+			all = append(all, s.SessionID)
+		}
+		cursor = page.Next
+	}
+	require.Equal(t, []string{"s6", "s5", "s4", "s3", "s2", "s1", "s0"}, all)
+	for query, want := range map[string][]string{
+		"source_app=app1":          {"s5", "s3", "s1"},
+		"q=PRÜFE+Nº+4":             {"s4"},
+		"q=app1&source_app=app0":   nil,
+		"q=S2":                     {"s2"},
+		"source_app=app1&q=prüfe":  {"s5", "s3", "s1"},
+		"q=%25":                    nil,
+		"source_app=nobody":        nil,
+		"q=prüfe&limit=1":          {"s6"},
+		"q=prüfe&limit=1&cursor=3": {"s1"},
+	} {
+		var page schema.SessionPage
+		r.get("/api/sessions?"+query, &page)
+		var ids []string
+		for _, s := range page.Sessions {
+			ids = append(ids, s.SessionID)
+		}
+		require.Equal(t, want, ids, query)
+	}
+}
+
+func TestQueriesOfHistoryAreChecked(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for path, field := range map[string]string{
+		"/api/sessions?limit=0": "limit", "/api/sessions?limit=201": "limit", "/api/sessions?cursor=x": "cursor",
+		"/api/sessions?q=" + strings.Repeat("x", 1025): "q",
+		"/api/overview?days=0":                         "days", "/api/overview?days=91": "days",
+		"/api/overview?tz=Mars%2FOlympus": "tz", "/api/overview?tz=Local": "tz", "/api/overview?tz=..%2F..%2Fetc%2Fpasswd": "tz",
+		"/api/session/export?format=pdf": "format",
+	} {
+		resp, b := r.do("GET", path, "")
+		require.Equal(t, 400, resp.StatusCode, path)
+		require.Equal(t, field, r.problem(resp, b).Field, path)
+	}
+	for _, path := range []string{schema.PathSession, schema.PathExport} {
+		resp, b := r.do("GET", sessionPath(path, "demo", "none"), "")
+		require.Equal(t, 404, resp.StatusCode)
+		require.Equal(t, "not_found", r.problem(resp, b).Code)
+	}
+}
+
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	r.aSession()
+	r.told("PermissionRequest", `{}`, permission)
+	r.caughtUp("demo", "s1", 10)
+	for _, zone := range []string{"", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia"} {
+		var o schema.Overview
+		r.get("/api/overview?days=3&tz="+url.QueryEscape(zone), &o)
+		at, err := time.LoadLocation(zone)
+		require.NoError(t, err)
+		require.Len(t, o.Days, 3)
+		require.Equal(t, time.UnixMilli(int64(o.To)).In(at).Format(time.DateOnly), o.Days[2].Day)
+		require.EqualValues(t, 1, o.Days[2].Approved, zone)
+		require.EqualValues(t, 1, o.Pending)
+		require.EqualValues(t, 1, o.Answered)
+		require.Len(t, o.Agents, 1)
+		a := o.Agents[0]
+		require.Equal(t, []int64{10, 1, 2, 1, 2, 1}, []int64{a.Events, a.Sessions, a.Tools, a.Failures, a.Asked, a.Pending}, zone)
+		require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, a.Tokens)
+		require.InDelta(t, 0.25, a.CostUSD, 1e-9)
+		require.False(t, a.Ended, "it went on")
+		require.Len(t, o.Tools, 2)
+	}
+}
+
+func TestExecutionFollowsAnApproval(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	r.aSession()
+	denied := r.told("PermissionRequest", `{}`, `"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","id":"t7"}}`)
+	resp, b := r.do("POST", schema.At(schema.PathRespond, denied.ID), `{"permission":false}`)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	ran := r.told("PostToolUse", `{"tool_response":{"interrupted":true}}`, `"tool_name":"Bash"`, `"tool_use_id":"t7"`)
+	var asked schema.Event
+	require.Eventually(t, func() bool {
+		r.get(schema.At(schema.PathEvent, denied.ID), &asked)
+		return asked.HumanInTheLoopStatus.Execution != nil
+	}, patience, 5*time.Millisecond)
+	require.Equal(t, &schema.Execution{State: schema.Interrupted, EventID: ran.ID}, asked.HumanInTheLoopStatus.Execution)
+	require.Equal(t, schema.Deny, asked.HumanInTheLoopStatus.Outcome)
+	r.get(schema.At(schema.PathEvent, 4), &asked)
+	x := asked.HumanInTheLoopStatus.Execution
+	require.NotNil(t, x)
+	require.Equal(t, schema.Succeeded, x.State)
+	require.EqualValues(t, 6, x.EventID)
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	r.aSession()
+	r.caughtUp("demo", "s1", 9)
+	path := sessionPath(schema.PathExport, "demo", "s1")
+	resp, b := r.do("GET", path, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Equal(t, "application/x-ndjson", resp.Header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename="hookback-demo-s1.ndjson"`, resp.Header.Get("Content-Disposition"))
+	require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	require.Len(t, lines, 9)
+	for _, line := range lines {
+		var e schema.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		require.Equal(t, e.HookEventType == "Stop", e.Chat != nil, "of transcripts the newest only")
+	}
+	resp, b = r.do("HEAD", path, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.NotEmpty(t, resp.Header.Get("Content-Disposition"))
+	require.Empty(t, b)
+
+	resp, b = r.do("GET", path+"&format=markdown", "")
+	require.Equal(t, "text/markdown; charset=utf-8", resp.Header.Get("Content-Type"))
+	for _, want := range []string{"# Upgrade the hub\n", "```json\n{\n  \"command\": \"make\"\n}\n```", "**Approved** at", "**Failed.**", "no such file"} {
+		require.Contains(t, string(b), want)
+	}
+}

@@ -1,0 +1,291 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// deriveStep is how much of the log is taken at a time.
+	deriveStep = 512
+	// derivePause is the least time from one step to the next: each is a commit of
+	// its own, which the posters' have to wait for.
+	derivePause = 25 * time.Millisecond
+	// deriveRetry is how long a step that failed waits for the next try.
+	deriveRetry = time.Second
+	// deriveSkip is how much of the log that says nothing may be read again after
+	// a restart.
+	deriveSkip = 4096
+)
+
+// Derive tells sessions, tools, decisions and executions from the log until ctx
+// ends. It reads behind the log like a page does, so no event waits for it, and
+// its cursor is written with what it told: after a restart it goes on exactly
+// where it was.
+func (h *Hub) Derive(ctx context.Context) error {
+	f := follower{hub: h, cursor: -1}
+	for failed := ""; ctx.Err() == nil; {
+		began := time.Now()
+		more, err := f.step(ctx)
+		next := began.Add(derivePause)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			failed = ""
+		default:
+			if err.Error() != failed {
+				h.Log.Error("sums of the log are not up to date; trying again", "every", deriveRetry, "err", err)
+			}
+			failed, more, next = err.Error(), true, time.Now().Add(deriveRetry)
+		}
+		if !more {
+			select {
+			case <-h.grown:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		rest(ctx, time.Until(next))
+	}
+	return nil
+}
+
+// rest waits for some time or the end of ctx.
+func rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// follower is how far Derive has come.
+type follower struct {
+	hub    *Hub
+	cursor int64 // as stored; below 0: not read yet
+	at     int64 // read up to here; nothing is told from what lies between
+}
+
+// step takes the next stretch of the log; false when there is none.
+func (f *follower) step(ctx context.Context) (more bool, err error) {
+	db := f.hub.Store
+	if f.cursor < 0 {
+		if f.cursor, err = db.Cursor(ctx); err != nil {
+			f.cursor = -1
+			return false, err
+		}
+		f.at = f.cursor
+	}
+	entries, upTo, err := db.Entries(ctx, f.at, deriveStep)
+	if err != nil || upTo == f.at {
+		return false, err
+	}
+	s := &sums{hub: f.hub, sessions: map[store.SessionKey]*digest.Session{}, Derived: store.Derived{
+		From: f.cursor, To: upTo,
+		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, Tools: map[store.ToolKey]store.ToolTime{},
+	}}
+	for i := range entries {
+		if err := s.take(ctx, &entries[i]); err != nil {
+			return false, err
+		}
+	}
+	if len(entries) > 0 || upTo-f.cursor >= deriveSkip {
+		if err := s.write(ctx); err != nil {
+			f.cursor = -1 // read it again: the write may have been somebody else's
+			return false, err
+		}
+		f.cursor = upTo
+	}
+	f.at = upTo
+	return true, nil
+}
+
+// sums is what a stretch of the log adds.
+type sums struct {
+	store.Derived
+	hub      *Hub
+	sessions map[store.SessionKey]*digest.Session // :: as they are after what was taken
+	ran      []digest.Ran
+}
+
+func (s *sums) take(ctx context.Context, e *store.Entry) error {
+	session, err := s.session(ctx, e.Event)
+	if err != nil {
+		return err
+	}
+	facts := digest.Read(&digest.Event{
+		ID: e.Event.ID, At: e.Event.ReceivedAt.UnixMilli(), App: e.Event.App, Session: e.Event.Session,
+		Type: e.Event.Type, Tool: e.Event.Tool,
+		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Chat: e.Chat,
+	})
+	if e.Ends {
+		s.end(session, facts, e.Event.Status)
+	} else {
+		s.add(session, facts)
+	}
+	return nil
+}
+
+// session is the session of an event, as it is before the event.
+func (s *sums) session(ctx context.Context, e *store.Event) (*digest.Session, error) {
+	key := store.SessionKey{App: e.App, Session: e.Session}
+	if known := s.sessions[key]; known != nil {
+		return known, nil
+	}
+	facts, err := s.hub.Store.SessionFacts(ctx, e.App, e.Session)
+	if err != nil {
+		return nil, err
+	}
+	session := &digest.Session{}
+	if facts != nil {
+		if err := json.Unmarshal(facts, session); err != nil {
+			return nil, fmt.Errorf("reading the stored session of event %d: %w", e.ID, err)
+		}
+	}
+	s.sessions[key] = session
+	return session, nil
+}
+
+func quarter(at int64) int64 { return at / store.QuarterMS }
+
+func (s *sums) act(at int64, app string, a store.Activity) {
+	key := store.ActivityKey{Quarter: quarter(at), App: app}
+	s.Activity[key] = a.Plus(s.Activity[key])
+}
+
+func (s *sums) add(session *digest.Session, f *digest.Facts) {
+	step := session.Add(f)
+	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
+	if f.Asks {
+		a.Asked = 1
+	}
+	if step.Failed {
+		a.Failures = 1
+	}
+	if use := step.Ended; use != nil {
+		a.Tools = 1
+		s.use(session.Sum.FirstID, f.At, use)
+	}
+	s.act(f.At, f.App, a)
+	if step.Ran != nil {
+		s.ran = append(s.ran, *step.Ran)
+	}
+}
+
+func (s *sums) use(session schema.EventID, at int64, use *digest.Use) {
+	key := store.ToolKey{Session: session, Quarter: quarter(at), Tool: use.Tool, Bin: -1}
+	if use.MS >= 0 {
+		key.Bin = digest.Bin(use.MS)
+	}
+	sum := s.Tools[key]
+	sum.Calls++
+	sum.TotalMS += max(0, use.MS)
+	if use.Failed {
+		sum.Failures++
+	}
+	s.Tools[key] = sum
+}
+
+// end takes the end of a question. A session that retention removed meanwhile has
+// no more figures, but the decision counts.
+func (s *sums) end(session *digest.Session, asked *digest.Facts, status []byte) {
+	var st schema.Status
+	if json.Unmarshal(status, &st) != nil {
+		return
+	}
+	at := int64(st.RespondedAt)
+	waited := max(0, at-asked.At)
+	if session.Sum.Events > 0 {
+		waited = session.Settle(asked, at)
+	}
+	s.Decisions[store.Decision{
+		Quarter: quarter(at), App: asked.App, Outcome: class(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bin(waited),
+	}]++
+	s.act(at, asked.App, store.Activity{WaitedMS: waited})
+}
+
+// The classes of outcomes, as the members of schema.DayCount are called.
+const (
+	approved  = "approved"
+	denied    = "denied"
+	answered  = "answered"
+	timedOut  = "timeout"
+	cancelled = "cancelled"
+	other     = "other"
+)
+
+// class keeps agents' own labels out of the figures.
+func class(st *schema.Status) string {
+	switch {
+	case st.Outcome == schema.Timeout:
+		return timedOut
+	case st.Outcome == schema.Cancelled, st.Outcome == schema.Withdrawn:
+		return cancelled
+	case st.Status != schema.Responded:
+		return other
+	case st.Response != nil && st.Response.Permission != nil && *st.Response.Permission:
+		return approved
+	case st.Response != nil && st.Response.Permission != nil:
+		return denied
+	default:
+		return answered
+	}
+}
+
+// write commits what was told. What became of approved calls is written first: it
+// is a change of the question like any other, which a second time changes nothing.
+func (s *sums) write(ctx context.Context) error {
+	for i := range s.ran {
+		if err := s.hub.executed(ctx, &s.ran[i]); err != nil {
+			return err
+		}
+	}
+	for key, session := range s.sessions {
+		m := &session.Sum
+		if m.Events == 0 {
+			continue
+		}
+		facts, err := json.Marshal(session)
+		if err != nil {
+			return fmt.Errorf("encoding the session of event %d: %w", m.FirstID, err)
+		}
+		s.Sessions = append(s.Sessions, store.SessionRow{
+			App: key.App, Session: key.Session, First: m.FirstID, Last: m.LastID, Facts: facts,
+			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
+		})
+	}
+	return s.hub.Store.Derive(ctx, &s.Derived)
+}
+
+// executed notes in the question's status what became of its call. A call may run
+// that was never approved: then this says so.
+func (h *Hub) executed(ctx context.Context, ran *digest.Ran) error {
+	_, err := h.transition(ctx, ran.Question, func(a *asking) (*store.Change, error) {
+		if a.status.Execution != nil {
+			return nil, nil // told before a restart
+		}
+		st, execution := a.status, ran.Execution
+		if st.Outcome == schema.Approve {
+			execution.DurationMS = max(0, ran.At-int64(st.RespondedAt))
+		}
+		st.Execution = &execution
+		return a.change(st)
+	})
+	if errors.Is(err, schema.ErrNotFound) {
+		return nil // retention took the question
+	}
+	return err
+}

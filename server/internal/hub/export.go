@@ -1,0 +1,118 @@
+package hub
+
+import (
+	"context"
+	"io"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// exportPage is how many events an export reads at a time.
+const exportPage = 200
+
+// Export reads a session from its first event to the last there is now, page by
+// page as it is read: as Markdown, or one whole event per line. Of the transcripts
+// it has the newest only, since each holds the ones before. It fails with
+// schema.ErrNotFound at once, and with anything else while it is read.
+func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (io.Reader, error) {
+	detail, err := h.Session(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	e := &export{
+		ctx: ctx, db: h.Store, transcript: detail.Session.Transcript, end: schema.EventID(h.Store.Head()),
+		filter: store.Filter{App: key.App, Session: key.Session, Limit: exportPage, Oldest: true},
+	}
+	e.append = e.line
+	if markdown {
+		e.append = e.entry
+		e.buffer = appendReport(nil, &detail, h.Clock())
+	}
+	return e, nil
+}
+
+// export is a session that is being read.
+type export struct {
+	ctx        context.Context // of the one request that reads it
+	db         *store.Store
+	filter     store.Filter
+	end        schema.EventID // what comes later is not in it
+	transcript schema.EventID
+	append     func(dst []byte, e *store.Event) ([]byte, error)
+	buffer     []byte // not read yet
+	done       bool
+}
+
+// Read gives what is in the buffer, which it fills when it is empty.
+func (x *export) Read(p []byte) (int, error) {
+	for len(x.buffer) == 0 {
+		if x.done {
+			return 0, io.EOF
+		}
+		if err := x.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, x.buffer)
+	x.buffer = x.buffer[n:]
+	return n, nil
+}
+
+func (x *export) next() error {
+	events, err := x.db.Find(x.ctx, x.filter)
+	if err != nil {
+		return err
+	}
+	x.buffer = x.buffer[:0]
+	x.done = len(events) == 0
+	for _, e := range events {
+		if e.ID > x.end {
+			x.done = true
+			return nil
+		}
+		if x.buffer, err = x.append(x.buffer, e); err != nil {
+			return err
+		}
+		x.filter.After = e.ID
+	}
+	return nil
+}
+
+// whole is the event with what lists leave out.
+func (x *export) whole(e *store.Event) (*store.Event, []byte, error) {
+	if e.PayloadBytes == 0 && e.ID != x.transcript {
+		return e, nil, nil
+	}
+	e, chat, err := x.db.Event(x.ctx, e.ID)
+	if err != nil || e.ID != x.transcript {
+		chat = nil
+	}
+	return e, chat, err
+}
+
+func (x *export) line(dst []byte, e *store.Event) ([]byte, error) {
+	e, chat, err := x.whole(e)
+	if err != nil {
+		return dst, err
+	}
+	return append(appendWhole(dst, e, chat), '\n'), nil
+}
+
+func (x *export) entry(dst []byte, e *store.Event) ([]byte, error) {
+	e, _, err := x.whole(e)
+	if err != nil {
+		return dst, err
+	}
+	return appendEntry(dst, e), nil
+}
+
+// appendWhole appends an event as JSON, with its transcript unless that is nil.
+func appendWhole(dst []byte, e *store.Event, chat []byte) []byte {
+	dst = e.AppendJSON(dst, -1)
+	if chat == nil {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"chat":`...)
+	return append(append(dst, chat...), '}')
+}

@@ -1,0 +1,193 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// exported reads a session whole.
+func (b *bench) exported(app, session string, markdown bool) string {
+	b.t.Helper()
+	b.catchUp(b.follower())
+	r, err := b.Export(b.t.Context(), store.SessionKey{App: app, Session: session}, markdown)
+	require.NoError(b.t, err)
+	text, err := io.ReadAll(r)
+	require.NoError(b.t, err)
+	return string(text)
+}
+
+// TestExportIsWhole: big payloads too, over many pages, and nobody else's events.
+func TestExportIsWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const events = exportPage + 30
+	big := strings.Repeat("x", schema.MaxListed)
+	for i := range events {
+		payload := fmt.Sprintf(`{"n":%d}`, i)
+		if i == 3 {
+			payload = `{"n":3,"big":"` + big + `"}`
+		}
+		b.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":%s,"chat":[%d]}`, payload, i))
+		if i%50 == 0 {
+			b.post(`{"source_app":"b","session_id":"s","hook_event_type":"Stop","payload":{}}`)
+			b.post(`{"source_app":"a","session_id":"t","hook_event_type":"Stop","payload":{}}`)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(b.exported("a", "s", false), "\n"), "\n")
+	require.Equal(t, events, len(lines))
+	for i, line := range lines {
+		e := decode(t, []byte(line))
+		require.Equal(t, "s", e.SessionID)
+		var payload struct {
+			N   int    `json:"n"`
+			Big string `json:"big"`
+		}
+		require.NoError(t, json.Unmarshal(e.Payload, &payload))
+		require.Equal(t, i, payload.N)
+		require.Equal(t, i == 3, payload.Big == big)
+		require.False(t, e.PayloadTruncated)
+		require.Equal(t, i == events-1, e.Chat != nil, "each transcript holds the ones before; the newest is enough")
+	}
+}
+
+func TestExportEndsWhereItBegan(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"One","payload":{}}`)
+	b.catchUp(b.follower())
+	key := store.SessionKey{App: "a", Session: "s"}
+	r, err := b.Export(t.Context(), key, false)
+	require.NoError(t, err)
+	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"Two","payload":{}}`)
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(text), "\n"), "a session that goes on has an end all the same")
+
+	_, err = b.Export(t.Context(), store.SessionKey{App: "a", Session: "none"}, true)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err = b.Export(ctx, key, false)
+	require.NoError(t, err)
+	cancel()
+	_, err = io.ReadAll(r)
+	require.ErrorIs(t, err, context.Canceled, "a download that was cut off does not look whole")
+}
+
+// hostile is text that would be markup, break out of a fence, or hide something.
+const hostile = "# h\n- l\n> q\n1. n\n```\n~~~\n````\n<script>alert(1)</script> [x](javascript:1) ![i](http://e/i) **b** _e_ `c` |t| &lt; \\ www.e.org\r\n\u202e\u200b\u0007\u2028end"
+
+func TestAReportIsText(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	quoted, err := json.Marshal(hostile)
+	require.NoError(t, err)
+	all := strings.ReplaceAll(`{"source_app":H,"session_id":H,"hook_event_type":H,"tool_name":H,"agent_id":H,"error":H,"model_name":H,"parent_session_id":H,`+
+		`"payload":{"cwd":H,"git_branch":H,"last_assistant_message":H,"message":H,"tool_input":{"command":H}},`+
+		`"humanInTheLoop":{"question":H,"type":"choice","choices":[H],"toolCall":{"name":H,"arguments":{"x":H}}}}`, "H", string(quoted))
+	all = strings.ReplaceAll(all, `\u0007`, "") // a name has no control characters
+	saved := b.post(all)
+	b.post(strings.Replace(all[:strings.Index(all, `,"humanInTheLoop"`)]+"}", `"hook_event_type":`+strings.ReplaceAll(string(quoted), `\u0007`, ""), `"hook_event_type":"UserPromptSubmit"`, 1))
+	label := decode(t, saved.JSON).HumanInTheLoop.Choices[0]
+	_, err = b.Respond(t.Context(), saved.ID, &schema.Response{Choice: &label, Reason: hostile, Comment: hostile}, Caller{})
+	require.NoError(t, err)
+	e := decode(t, saved.JSON)
+	text := b.exported(e.SourceApp, e.SessionID, true)
+
+	fence := ""
+	for _, line := range strings.Split(text, "\n") {
+		for _, r := range line {
+			require.False(t, hidden(r), "%U in %q", r, line)
+		}
+		bare := strings.TrimRight(line, "`json")
+		switch {
+		case fence != "":
+			if line == fence {
+				fence = ""
+			}
+			continue
+		case strings.HasPrefix(line, "```") && bare == "":
+			fence = strings.TrimSuffix(line, "json")
+			continue
+		}
+		for _, prefix := range []string{"# ", "## What happened", "- ", "| ", "|--"} {
+			line = strings.TrimPrefix(line, prefix)
+		}
+		require.NotContains(t, strings.ReplaceAll(line, `\<`, ""), "<", "markup")
+		require.NotContains(t, strings.ReplaceAll(line, "\\`", ""), "`", "code")
+		require.NotContains(t, strings.ReplaceAll(line, `\[`, ""), "[", "a link")
+		require.NotContains(t, line, "www.", "a link")
+		require.NotRegexp(t, `^\s*(#|>|\d+\. |~~~)`, line, "a block")
+	}
+	require.Empty(t, fence, "every fence is closed")
+	require.Contains(t, text, `[U+202E]`, "what hides is shown")
+	require.Contains(t, text, `\[U\+202E\]`)
+}
+
+func TestAReportTellsDecisions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	text, choice, comment := "use the staging one", "left", "just this time"
+	ask := func(question string, r *schema.Response) {
+		id, _ := b.ask(question)
+		if r == nil {
+			return
+		}
+		_, err := b.Respond(t.Context(), id, r, Caller{})
+		require.NoError(t, err)
+	}
+	edited := yes()
+	edited.ModifiedArguments = json.RawMessage(`{"command":"ls build"}`)
+	denied := no()
+	denied.Reason = "not on a Friday"
+	ask(`{"question":"Delete it?","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"rm -r build"},"editable":true}}`, edited)
+	ask(`{"question":"Deploy?","type":"permission"}`, denied)
+	ask(`{"question":"Which one?","type":"question"}`, &schema.Response{Response: &text})
+	ask(`{"question":"Left or right?","type":"choice","choices":["left","right"]}`, &schema.Response{Choice: &choice, Comment: comment})
+	ask(`{"question":"Still there?","type":"permission"}`, nil)
+	cancelled, _ := b.ask(pullOne)
+	_, err := b.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
+	require.NoError(t, err)
+	withdrawn, secret := b.ask(pullOne)
+	_, err = b.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, Caller{})
+	require.NoError(t, err)
+	one, _, err := b.Store.Event(t.Context(), 1)
+	require.NoError(t, err)
+	report := b.exported(one.App, one.Session, true)
+	at := 0
+	for _, want := range []string{
+		"- Questions: 7, of which 1 wait for an answer",
+		"Delete it?", `To run Bash with`, `"command": "rm -r build"`, "**Approved** at", ", by local user.", "With changed arguments:", `"command": "ls build"`,
+		"Deploy?", "**Denied** at", "not on a Friday",
+		"Which one?", "**Answered** at", text,
+		"Left or right?", `**Chosen\: left** at`, comment,
+		"Still there?", "**Waits for an answer.**",
+		"**Cancelled** at", "**Taken back by the agent** at",
+	} {
+		i := strings.Index(report[at:], want)
+		require.GreaterOrEqual(t, i, 0, "%q behind %q", want, report[at:])
+		at += i
+	}
+}
+
+// FuzzBlock: no text gets out of its fence.
+func FuzzBlock(f *testing.F) {
+	f.Add("```\n# out")
+	f.Add("a\r\n````\r```")
+	f.Fuzz(func(t *testing.T, text string) {
+		block := string(appendBlock(nil, "", text))
+		fence := block[:strings.IndexByte(block, '\n')]
+		inside := strings.TrimSuffix(strings.TrimPrefix(block, fence+"\n"), "\n"+fence+"\n\n")
+		require.GreaterOrEqual(t, len(fence), 3)
+		require.NotContains(t, inside, fence)
+		require.NotContains(t, inside, "\r")
+	})
+}

@@ -1,0 +1,158 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// overviewTools is how many tools an overview names.
+const overviewTools = 50
+
+// Overview is how people and agents did over the last days, today included, as
+// days are in a time zone. Pending and Undelivered are as of now, the rest is some
+// milliseconds behind the log.
+func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
+	now := h.Clock()
+	begins := calendar(now.In(zone), days)
+	o := schema.Overview{From: schema.Millis(begins[0].UnixMilli()), To: schema.Millis(now.UnixMilli())}
+	stats, err := h.Store.Stats(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.Pending, o.Undelivered = stats.Pending, stats.Undelivered
+	if err := h.countDecisions(ctx, &o, begins); err != nil {
+		return o, err
+	}
+	if o.Agents, err = h.agents(ctx, begins[0]); err != nil {
+		return o, err
+	}
+	times, err := h.Store.ToolTimes(ctx, quarter(begins[0].UnixMilli()))
+	o.Tools = toolStats(times)
+	o.Tools = o.Tools[:min(len(o.Tools), overviewTools)]
+	return o, err
+}
+
+// calendar is when each of the last days began, and when the last one ends.
+func calendar(now time.Time, days int) []time.Time {
+	begins := make([]time.Time, 0, days+1)
+	for i := 1 - days; i <= 1; i++ {
+		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
+		begin := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
+		for begin.Day() != noon.Day() { // the clock skips this midnight
+			begin = begin.Add(store.QuarterMS * time.Millisecond)
+		}
+		begins = append(begins, begin)
+	}
+	return begins
+}
+
+// waitBins are the upper ends of the bins of Overview.Waits, in ms; the last one
+// has none but the longest timeout.
+var waitBins = []int64{
+	1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000,
+	schema.MaxTimeout.Milliseconds(), 1 << 53,
+}
+
+func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []time.Time) error {
+	edges := make([]int64, len(begins))
+	for i, b := range begins {
+		edges[i] = quarter(b.UnixMilli())
+		if i+1 < len(begins) {
+			o.Days = append(o.Days, schema.DayCount{Day: b.Format(time.DateOnly)})
+		}
+	}
+	decisions, err := h.Store.Decisions(ctx, edges[0], edges[len(edges)-1])
+	if err != nil {
+		return err
+	}
+	waits, counts := digest.Times{}, make([]int64, len(waitBins))
+	for d, n := range decisions {
+		day, _ := slices.BinarySearch(edges, d.Quarter+1)
+		count(&o.Days[day-1], d.Outcome, n)
+		if !d.Person {
+			continue
+		}
+		o.Answered += n
+		waits[d.Bin] += n
+		i, _ := slices.BinarySearch(waitBins, digest.Middle(d.Bin)+1)
+		counts[min(i, len(counts)-1)] += n
+	}
+	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)
+	o.Waits = []schema.WaitBin{}
+	for i, n := range counts {
+		if n > 0 {
+			// The bins in between too: a chart of some of them would lie.
+			for j := len(o.Waits); j < i; j++ {
+				o.Waits = append(o.Waits, schema.WaitBin{BelowMS: waitBins[j], Count: counts[j]})
+			}
+			o.Waits = append(o.Waits, schema.WaitBin{BelowMS: waitBins[i], Count: n})
+		}
+	}
+	return nil
+}
+
+func count(day *schema.DayCount, outcome string, n int64) {
+	into := &day.Other
+	switch outcome {
+	case approved:
+		into = &day.Approved
+	case denied:
+		into = &day.Denied
+	case answered:
+		into = &day.Answered
+	case timedOut:
+		into = &day.Timeout
+	case cancelled:
+		into = &day.Cancelled
+	}
+	*into += n
+}
+
+// agents are the applications that did something since a time, or wait for an
+// answer.
+func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
+	activity, err := h.Store.Activity(ctx, quarter(since.UnixMilli()))
+	if err != nil {
+		return nil, err
+	}
+	pending, err := h.Store.PendingCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting := map[string]int64{}
+	for key, n := range pending {
+		waiting[key.App] += n
+		activity[key.App] = activity[key.App].Plus(store.Activity{})
+	}
+	agents := make([]schema.AgentStat, 0, len(activity))
+	for app, a := range activity {
+		stat := schema.AgentStat{
+			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Asked: a.Asked,
+			Pending: waiting[app], WaitedMS: a.WaitedMS, CostUSD: max(0, a.CostUSD),
+		}
+		if a.Tokens != (schema.Tokens{}) {
+			stat.Tokens = &a.Tokens
+		}
+		var latest []byte
+		if stat.Sessions, latest, err = h.Store.SessionsOf(ctx, app, since); err != nil {
+			return nil, err
+		}
+		var s digest.Session
+		if latest != nil {
+			if err := json.Unmarshal(latest, &s); err != nil {
+				return nil, err
+			}
+		}
+		stat.LastAt, stat.Ended = s.Sum.LastAt, s.Sum.Ended
+		agents = append(agents, stat)
+	}
+	slices.SortFunc(agents, func(a, b schema.AgentStat) int { return cmp.Compare(a.SourceApp, b.SourceApp) })
+	return agents, nil
+}

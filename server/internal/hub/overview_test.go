@@ -1,0 +1,198 @@
+package hub
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	at, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return at
+}
+
+// TestCalendar: days are as long as they are where they are, and begin with a
+// quarter of an hour.
+func TestCalendar(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		zone, now string
+		days      int
+		hours     []float64 // of each day
+	}{
+		{"UTC", "2026-11-21T12:00:00Z", 3, []float64{24, 24, 24}},
+		{"Europe/Berlin", "2026-10-26T12:00:00Z", 3, []float64{24, 25, 24}},
+		{"Europe/Berlin", "2026-03-29T22:30:00Z", 3, []float64{24, 23, 24}},
+		{"Asia/Kathmandu", "2026-11-21T18:20:00Z", 2, []float64{24, 24}},
+		{"America/Santiago", "2026-09-06T12:00:00Z", 3, []float64{24, 24, 23}}, // has no midnight
+		{"Africa/Cairo", "2026-04-24T12:00:00Z", 2, []float64{24, 23}},         // neither
+		{"Australia/Lord_Howe", "2026-10-04T12:00:00Z", 2, []float64{24, 23.5}},
+		{"Pacific/Apia", "2026-01-01T00:00:00Z", 1, []float64{24}},
+	} {
+		now, err := time.Parse(time.RFC3339, c.now)
+		require.NoError(t, err)
+		local := now.In(zone(t, c.zone))
+		begins := calendar(local, c.days)
+		require.Len(t, begins, c.days+1)
+		require.Equal(t, local.Format(time.DateOnly), begins[c.days-1].Format(time.DateOnly), c.zone)
+		for i, hours := range c.hours {
+			require.InDelta(t, hours, begins[i+1].Sub(begins[i]).Hours(), 1e-9, "%s %s", c.zone, begins[i])
+			require.Zero(t, begins[i].UnixMilli()%store.QuarterMS)
+			day := begins[i].Add(time.Minute)
+			require.Equal(t, begins[i].Format(time.DateOnly), day.Format(time.DateOnly))
+			before := begins[i].Add(-time.Minute)
+			require.NotEqual(t, begins[i].Format(time.DateOnly), before.Format(time.DateOnly))
+		}
+	}
+}
+
+// TestOverviewCountsByDayAndPerson answers at known times and looks from zones
+// that put them on different days.
+func TestOverviewCountsByDayAndPerson(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
+	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	ask := func(question string, took time.Duration, r *schema.Response) {
+		id, _ := b.ask(question)
+		now = now.Add(took)
+		if r != nil {
+			_, err := b.Respond(t.Context(), id, r, Caller{})
+			require.NoError(t, err)
+			return
+		}
+		_, err := b.Cancel(t.Context(), id, schema.Cancel{}, Caller{})
+		require.NoError(t, err)
+	}
+	text, label := "fine", "left"
+	ask(pullOne, 500*time.Millisecond, yes())                                                               // 22:40 UTC
+	ask(pullOne, 30*time.Minute, no())                                                                      // 23:10 UTC, the 21st in Berlin
+	ask(`{"question":"q","type":"question"}`, 3*time.Second, &schema.Response{Response: &text})             // 23:10
+	ask(`{"question":"q","type":"choice","choices":["left"]}`, time.Hour, &schema.Response{Choice: &label}) // 00:10 UTC, the 21st
+	ask(pullOne, 4*time.Hour, nil)                                                                          // 04:10
+	late, _ := b.ask(`{"question":"q","type":"permission","timeout":60}`)
+	now = now.Add(2 * time.Minute)
+	_, _, err := b.expireDue(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, schema.TimedOut, b.status(late).Status)
+	b.ask(pullOne)
+	b.catchUp(b.follower())
+
+	for at, want := range map[string][]schema.DayCount{
+		"UTC": {
+			{Day: "2026-11-20", Approved: 1, Denied: 1, Answered: 1},
+			{Day: "2026-11-21", Answered: 1, Timeout: 1, Cancelled: 1},
+		},
+		"Europe/Berlin": {
+			{Day: "2026-11-20", Approved: 1},
+			{Day: "2026-11-21", Denied: 1, Answered: 2, Timeout: 1, Cancelled: 1},
+		},
+		"Asia/Tokyo": {
+			{Day: "2026-11-20"},
+			{Day: "2026-11-21", Approved: 1, Denied: 1, Answered: 2, Timeout: 1, Cancelled: 1},
+		},
+	} {
+		o, err := b.Overview(t.Context(), 2, zone(t, at))
+		require.NoError(t, err)
+		require.Equal(t, want, o.Days, at)
+		require.EqualValues(t, 1, o.Pending)
+	}
+	o, err := b.Overview(t.Context(), 2, time.UTC)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, o.Answered, "by a person")
+	require.InDelta(t, 3000, o.MedianMS, 150)
+	require.InDelta(t, time.Hour.Milliseconds(), o.P95MS, 0.05*float64(time.Hour.Milliseconds()))
+	sum := int64(0)
+	for i, bin := range o.Waits {
+		sum += bin.Count
+		require.Equal(t, waitBins[i], bin.BelowMS, "without a gap")
+	}
+	require.EqualValues(t, 4, sum)
+	require.EqualValues(t, 1, o.Waits[0].Count, "half a second")
+	require.Len(t, o.Agents, 1)
+	waited := 30*time.Minute + 3*time.Second + 500*time.Millisecond + time.Hour + 4*time.Hour + 2*time.Minute
+	require.Equal(t, waited.Milliseconds(), o.Agents[0].WaitedMS, "for whatever end")
+	o, err = b.Overview(t.Context(), 1, zone(t, "Pacific/Kiritimati"))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, o.Answered)
+}
+
+// TestAnOverviewOfNothing has its days, and lists instead of nulls.
+func TestAnOverviewOfNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o, err := b.Overview(t.Context(), 90, time.UTC)
+	require.NoError(t, err)
+	require.Len(t, o.Days, 90)
+	require.NotNil(t, o.Waits)
+	require.NotNil(t, o.Agents)
+	require.NotNil(t, o.Tools)
+	require.Zero(t, o.Answered+o.MedianMS+o.P95MS+o.Pending+o.Undelivered)
+}
+
+// TestAnOldPendingQuestionIsAnAgents: whoever waits is shown, however long ago it
+// did anything.
+func TestAnOldPendingQuestionIsAnAgents(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	b.ask(`{"question":"q","type":"permission","timeout":0}`)
+	b.catchUp(b.follower())
+	now = now.AddDate(0, 0, 20)
+	o, err := b.Overview(t.Context(), 7, time.UTC)
+	require.NoError(t, err)
+	require.Len(t, o.Agents, 1)
+	require.EqualValues(t, []int64{1, 0, 0}, []int64{o.Agents[0].Pending, o.Agents[0].Events, o.Agents[0].Sessions})
+	require.NotZero(t, o.Agents[0].LastAt)
+}
+
+// TestAnOverviewNamesTheMostUsedTools, and how long they took.
+func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
+	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	tell := func(typ, tool, use string) {
+		b.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":%q,"tool_name":%q,"tool_use_id":%q,"payload":{}}`, typ, tool, use))
+	}
+	for i := range overviewTools + 5 {
+		for n := range 1 + i%3 {
+			use := fmt.Sprint(i, "-", n)
+			tell("PreToolUse", fmt.Sprintf("tool%02d", i), use)
+			now = now.Add(time.Duration(100*(n+1)) * time.Millisecond)
+			tell("PostToolUse", fmt.Sprintf("tool%02d", i), use)
+		}
+	}
+	tell("PostToolUse", "tool02", "never begun")
+	b.catchUp(b.follower())
+	o, err := b.Overview(t.Context(), 2, time.UTC)
+	require.NoError(t, err)
+	require.Len(t, o.Tools, overviewTools)
+	first := o.Tools[0]
+	require.Equal(t, []any{"tool02", int64(4), int64(600)}, []any{first.Tool, first.Calls, first.TotalMS}, "an end without a beginning counts, but took nobody knows how long")
+	require.InDelta(t, 200, first.MedianMS, 10)
+	require.InDelta(t, 300, first.P95MS, 15)
+	for i := range o.Tools[1:] {
+		require.GreaterOrEqual(t, o.Tools[i].Calls, o.Tools[i+1].Calls)
+	}
+}
+
+// TestLabelsStayOutOfTheFigures: what an agent offers as a choice is no class.
+func TestLabelsStayOutOfTheFigures(t *testing.T) {
+	t.Parallel()
+	permission := true
+	for want, st := range map[string]schema.Status{
+		approved:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
+		answered:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // the label of a choice
+		timedOut:  {Status: schema.TimedOut, Outcome: schema.Timeout},
+		cancelled: {Status: schema.Failed, Outcome: schema.Withdrawn},
+		other:     {Status: schema.Failed, Outcome: schema.NoQuorum},
+	} {
+		require.Equal(t, want, class(&st))
+	}
+}

@@ -1,0 +1,97 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Sessions is a page of sessions, the latest active first. What it says is some
+// milliseconds behind the log, but for what is pending.
+func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
+	page := schema.SessionPage{Sessions: []schema.Session{}}
+	facts, next, err := h.Store.Sessions(ctx, f)
+	if err != nil {
+		return page, err
+	}
+	pending, err := h.Store.PendingCounts(ctx)
+	if err != nil {
+		return page, err
+	}
+	for _, raw := range facts {
+		session, err := known(raw, pending)
+		if err != nil {
+			return page, err
+		}
+		page.Sessions = append(page.Sessions, session)
+	}
+	if next > 0 {
+		page.Next = next.String()
+	}
+	return page, nil
+}
+
+// known is a session of what is kept of it, and its pending questions.
+func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
+	var s digest.Session
+	if err := json.Unmarshal(facts, &s); err != nil {
+		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
+	}
+	s.Sum.Pending = pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}]
+	return s.Sum, nil
+}
+
+// Session is one session with its tools; schema.ErrNotFound when there is none.
+func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
+	detail := schema.SessionDetail{}
+	facts, err := h.Store.SessionFacts(ctx, key.App, key.Session)
+	if err != nil {
+		return detail, err
+	}
+	if facts == nil {
+		return detail, schema.ErrNotFound
+	}
+	pending, err := h.Store.PendingCounts(ctx)
+	if err != nil {
+		return detail, err
+	}
+	if detail.Session, err = known(facts, pending); err != nil {
+		return detail, err
+	}
+	times, err := h.Store.SessionTools(ctx, detail.Session.FirstID)
+	detail.Tools = toolStats(times)
+	return detail, err
+}
+
+// toolStats are the tools, the most used first.
+func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
+	byTool, bins := map[string]schema.ToolStat{}, map[string]digest.Times{}
+	for key, u := range times {
+		sum := byTool[key.Tool]
+		sum.Tool = key.Tool
+		sum.Calls, sum.Failures, sum.TotalMS = sum.Calls+u.Calls, sum.Failures+u.Failures, sum.TotalMS+u.TotalMS
+		byTool[key.Tool] = sum
+		if key.Bin < 0 {
+			continue
+		}
+		if bins[key.Tool] == nil {
+			bins[key.Tool] = digest.Times{}
+		}
+		bins[key.Tool][key.Bin] += u.Calls
+	}
+	stats := make([]schema.ToolStat, 0, len(byTool))
+	for tool, sum := range byTool {
+		sum.MedianMS, sum.P95MS = bins[tool].Percentile(0.5), bins[tool].Percentile(0.95)
+		stats = append(stats, sum)
+	}
+	slices.SortFunc(stats, func(a, b schema.ToolStat) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Tool, b.Tool))
+	})
+	return stats
+}

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// QuarterMS is the unit of time of derived figures, in ms: every time zone's day
+// begins with a quarter of an hour.
+const QuarterMS = 15 * 60 * 1000
+
+// day is how many quarters a day of UTC has.
+const day = 96
+
+// Entry is what the derived tables are told from: a new event, or how a question
+// ended.
+type Entry struct {
+	Seq   int64
+	Event *Event // whole; Status as it began, or as it is after the end
+	Chat  []byte // the transcript of a new event
+	Ends  bool   // the question's end
+}
+
+// Derived is what a stretch of the log adds to the derived tables.
+type Derived struct {
+	From, To  int64 // from behind From up to To; the guard of the whole
+	Sessions  []SessionRow
+	Activity  map[ActivityKey]Activity
+	Decisions map[Decision]int64 // how many
+	Tools     map[ToolKey]ToolTime
+}
+
+// SessionRow is a session as it is kept.
+type SessionRow struct {
+	App, Session string
+	First, Last  schema.EventID
+	Text         string // what a search looks in, in lower case
+	Facts        []byte
+}
+
+// ActivityKey says whose activity it is.
+type ActivityKey struct {
+	Quarter int64
+	App     string
+}
+
+// Activity is what an application did.
+type Activity struct {
+	Events, Tools, Failures, Asked, WaitedMS int64
+	Tokens                                   schema.Tokens
+	CostUSD                                  float64
+}
+
+// Decision is one way in which questions end.
+type Decision struct {
+	Quarter int64
+	App     string
+	Outcome string // approved, denied, answered, timeout, cancelled, other
+	Person  bool   // a person decided
+	Bin     int64  // of the time it took
+}
+
+// ToolKey says which uses of a tool are summed up: those of a session within a
+// quarter that took about the same time.
+type ToolKey struct {
+	Session schema.EventID // SessionRow.First
+	Quarter int64
+	Tool    string
+	Bin     int64 // -1: not known how long
+}
+
+// ToolTime sums up uses of a tool.
+type ToolTime struct{ Calls, Failures, TotalMS int64 }
+
+const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
+
+// Cursor is how far the derived tables have come.
+func (s *Store) Cursor(ctx context.Context) (cursor int64, err error) {
+	return cursor, s.reads.get(ctx, []any{&cursor}, queryCursor)
+}
+
+var queryEntries = `SELECT ` + eventColumns + asWhole + `q.question, q.asked, c.chat FROM ` + eventTables + `
+	LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
+	WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq`
+
+const queryEnds = `SELECT seq, question, status FROM changes
+	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
+
+// Entries reads the log behind seq and up to the returned number, which is at
+// most limit further, less where events are big, and seq at the end of the log.
+// Unlike After it steps over what retention removed.
+func (s *Store) Entries(ctx context.Context, seq int64, limit int) (entries []Entry, upTo int64, err error) {
+	upTo = min(s.head.Load(), seq+int64(limit))
+	if upTo <= seq {
+		return nil, seq, nil
+	}
+	scanned, chats, full, err := s.scanEntries(ctx, seq, upTo)
+	if err != nil {
+		return nil, seq, err
+	}
+	if full {
+		upTo = scanned[len(scanned)-1].seq
+	}
+	ends, err := s.ends(ctx, seq, upTo)
+	if err != nil {
+		return nil, seq, err
+	}
+	for i, r := range scanned {
+		for len(ends) > 0 && ends[0].Seq < r.seq {
+			entries, ends = append(entries, ends[0]), ends[1:]
+		}
+		e, err := s.finish(ctx, r)
+		if err != nil {
+			return nil, seq, err
+		}
+		if e.App != "" { // else it was removed meanwhile, and its names with it
+			entries = append(entries, Entry{Seq: r.seq, Event: e, Chat: chats[i]})
+		}
+	}
+	return append(entries, ends...), upTo, nil
+}
+
+func (s *Store) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*eventRow, chats [][]byte, full bool, err error) {
+	rows, err := s.reads.query(ctx, queryEntries, seq, upTo)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer func() { _ = rows.Close() }()
+	bytes := 0
+	for bytes < pageBytes && rows.Next() {
+		r, chat := &eventRow{}, []byte(nil)
+		if err := rows.Scan(append(r.into(), &chat)...); err != nil {
+			return nil, nil, false, err
+		}
+		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
+		scanned, chats = append(scanned, r), append(chats, chat)
+	}
+	return scanned, chats, bytes >= pageBytes, rows.Err()
+}
+
+// ends reads how questions ended, each with its event.
+func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]Entry, error) {
+	found, err := s.scanEnds(ctx, seq, upTo)
+	if err != nil {
+		return nil, err
+	}
+	ends := found[:0]
+	for _, end := range found {
+		e, _, err := s.Event(ctx, end.Event.ID)
+		if errors.Is(err, schema.ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.Status = end.Event.Status
+		ends = append(ends, Entry{Seq: end.Seq, Event: e, Ends: true})
+	}
+	return ends, nil
+}
+
+func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []Entry, _ error) {
+	rows, err := s.reads.query(ctx, queryEnds, seq, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		e := Entry{Event: &Event{}}
+		if err := rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status); err != nil {
+			return nil, err
+		}
+		ends = append(ends, e)
+	}
+	return ends, rows.Err()
+}
+
+// Derive adds d to the derived tables and moves the cursor, all or nothing. It
+// fails with ErrConflict when the cursor is not at d.From.
+func (s *Store) Derive(ctx context.Context, d *Derived) error {
+	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error { return t.derive(d) }})
+}
+
+func (t *tx) derive(d *Derived) error {
+	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
+	if err != nil {
+		return err
+	}
+	if moved == 0 {
+		return ErrConflict
+	}
+	for key, n := range d.Decisions {
+		_, err := t.exec(`INSERT INTO decisions (stream_id, quarter, app, outcome, person, bin, count) VALUES (1, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bin, n)
+		if err != nil {
+			return err
+		}
+	}
+	for key, a := range d.Activity {
+		if err := t.addActivity(key, &a); err != nil {
+			return err
+		}
+	}
+	for key, u := range d.Tools {
+		if err := t.addTool(key, u); err != nil {
+			return err
+		}
+	}
+	for i := range d.Sessions {
+		if err := t.putSession(&d.Sessions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) putSession(r *SessionRow) error {
+	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
+		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
+	if err != nil {
+		return err
+	}
+	// Retention may have been faster than the follower.
+	return t.sweepSession(r.App, r.Session)
+}
+
+func (t *tx) addActivity(key ActivityKey, a *Activity) error {
+	for _, span := range [...]int64{1, day} {
+		_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
+				input, output, cache_read, cache_write, cost)
+			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET events = events + excluded.events, tools = tools + excluded.tools,
+				failures = failures + excluded.failures, asked = asked + excluded.asked, waited = waited + excluded.waited,
+				input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+				cost = cost + excluded.cost`,
+			span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Asked, a.WaitedMS,
+			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) addTool(key ToolKey, u ToolTime) error {
+	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
+		key.Session, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
+	for _, span := range [...]int64{1, day} {
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
+			span, key.Quarter/span, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
+	}
+	return err
+}
+
+var queryLeftOfSession = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
+	CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
+	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
+	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, zoneBits, zoneBits, zoneSize-1)
+
+// sweepSession removes a session that has no event any more.
+func (t *tx) sweepSession(app, session string) error {
+	var first, last, one int64
+	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = t.get([]any{&one}, queryIsEvent, last) // mostly it is there, and so is the session
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = t.get([]any{&one}, queryLeftOfSession, app, session)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM session_tools WHERE stream_id = 1 AND first = ?`, first); err != nil {
+		return err
+	}
+	_, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	return err
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	queryDecisions = `SELECT quarter, app, outcome, person, bin, count FROM decisions
+		WHERE stream_id = 1 AND quarter >= ? AND quarter < ?`
+	queryActivity = `SELECT app, events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost FROM activity
+		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+	queryToolTimes = `SELECT tool, bin, calls, failures, total FROM tool_times
+		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+)
+
+// Decisions is how questions ended from one quarter on and before another.
+func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error) {
+	rows, err := s.reads.query(ctx, queryDecisions, from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	decisions := map[Decision]int64{}
+	for rows.Next() {
+		var d Decision
+		var n int64
+		if err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bin, &n); err != nil {
+			return nil, err
+		}
+		decisions[d] = n
+	}
+	return decisions, rows.Err()
+}
+
+// period is a part of a span of time that one kind of row covers.
+type period struct{ span, from, to int64 }
+
+// periods covers the quarters from one on: as quarters up to the end of that day
+// of UTC, then as days.
+func periods(from int64) []period {
+	tomorrow := (from + day - 1) / day
+	return []period{{1, from, tomorrow * day}, {day, tomorrow, 1 << 40}}
+}
+
+// Activity is what each application did from a quarter on.
+func (s *Store) Activity(ctx context.Context, from int64) (map[string]Activity, error) {
+	sums := map[string]Activity{}
+	for _, part := range periods(from) {
+		rows, err := s.reads.query(ctx, queryActivity, part.span, part.from, part.to)
+		if err := scanActivity(rows, err, sums); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+func scanActivity(rows *sql.Rows, err error, sums map[string]Activity) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var app string
+		var a Activity
+		t := &a.Tokens
+		if err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Asked, &a.WaitedMS,
+			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &a.CostUSD); err != nil {
+			return err
+		}
+		sums[app] = a.Plus(sums[app])
+	}
+	return rows.Err()
+}
+
+// Plus is the sum of two.
+func (a Activity) Plus(b Activity) Activity {
+	return Activity{
+		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
+		Asked: a.Asked + b.Asked, WaitedMS: a.WaitedMS + b.WaitedMS,
+		Tokens: schema.Tokens{
+			Input: a.Tokens.Input + b.Tokens.Input, Output: a.Tokens.Output + b.Tokens.Output,
+			CacheRead: a.Tokens.CacheRead + b.Tokens.CacheRead, CacheWrite: a.Tokens.CacheWrite + b.Tokens.CacheWrite,
+		},
+		CostUSD: a.CostUSD + b.CostUSD,
+	}
+}
+
+// ToolTimes sums up the uses of all tools from a quarter on.
+func (s *Store) ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error) {
+	sums := map[ToolKey]ToolTime{}
+	for _, part := range periods(from) {
+		rows, err := s.reads.query(ctx, queryToolTimes, part.span, part.from, part.to)
+		tools, err := scanTools(rows, err)
+		if err != nil {
+			return nil, err
+		}
+		for key, u := range tools {
+			sum := sums[key]
+			sums[key] = ToolTime{sum.Calls + u.Calls, sum.Failures + u.Failures, sum.TotalMS + u.TotalMS}
+		}
+	}
+	return sums, nil
+}
+
+const (
+	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? AND last >= ?`
+	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY last DESC LIMIT 1`
+)
+
+// SessionsOf counts the sessions of an application that were active since a time,
+// and returns what is kept of its latest; nil when it has none.
+func (s *Store) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
+	first, err := s.firstSince(ctx, since)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.reads.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
+		return 0, nil, err
+	}
+	err = s.reads.get(ctx, []any{&latest}, queryLatestSession, app)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return active, latest, err
+}
+
+// pruneFigures removes the figures of before a time.
+func (s *Store) pruneFigures(ctx context.Context, before time.Time) error {
+	if before.IsZero() {
+		return nil
+	}
+	quarter := before.UnixMilli() / QuarterMS
+	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error {
+		if _, err := t.exec(`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`, quarter); err != nil {
+			return err
+		}
+		for _, span := range [...]int64{1, day} {
+			for _, query := range [...]string{
+				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
+				`DELETE FROM tool_times WHERE stream_id = 1 AND span = ? AND at < ?`,
+			} {
+				if _, err := t.exec(query, span, quarter/span); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}})
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// SessionFilter selects sessions. Zero values select everything.
+type SessionFilter struct {
+	App    string
+	Text   string // in the title, the application, the session's id or its directory
+	Before schema.EventID
+	Limit  int
+}
+
+// SessionFacts is what is kept of a session; nil when there is none.
+func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
+	err = s.reads.get(ctx, []any{&facts}, querySession, app, session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return facts, err
+}
+
+const querySession = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
+
+// A search looks at so many sessions at a time.
+const sessionStep = 20_000
+
+// What a page of sessions walks. A search reads their texts only, and asks for as
+// many as match among the next sessionStep.
+const (
+	querySessions = `SELECT last, facts FROM sessions INDEXED BY sessions_by_last
+		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
+	querySessionsOf = `SELECT last, facts FROM sessions INDEXED BY sessions_by_app
+		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
+	querySessionTexts = `SELECT last, text FROM sessions INDEXED BY sessions_by_last
+		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
+	querySessionTextsOf = `SELECT last, text FROM sessions INDEXED BY sessions_by_app
+		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
+	querySessionAt = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
+)
+
+// Sessions returns what is kept of the sessions that f selects, the latest active
+// first. next is the Before of the page behind; 0: there is none. A search may
+// find less than a page, or nothing, and still have a next one.
+func (s *Store) Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, next schema.EventID, err error) {
+	if f.Before <= 0 {
+		f.Before = 1 << 62
+	}
+	if f.Text != "" {
+		return s.searchSessions(ctx, f)
+	}
+	query, args := querySessions, []any{f.Before, f.Limit + 1}
+	if f.App != "" {
+		query, args = querySessionsOf, append([]any{f.App}, args...)
+	}
+	rows, err := s.reads.query(ctx, query, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if len(facts) == f.Limit {
+			return facts, next, rows.Err()
+		}
+		var one []byte
+		if err := rows.Scan(&next, &one); err != nil {
+			return nil, 0, err
+		}
+		facts = append(facts, one)
+	}
+	return facts, 0, rows.Err()
+}
+
+func (s *Store) searchSessions(ctx context.Context, f SessionFilter) (facts [][]byte, next schema.EventID, err error) {
+	found, next, err := s.findSessions(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, last := range found {
+		var one []byte
+		err := s.reads.get(ctx, []any{&one}, querySessionAt, last)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // something happened in it just now: it is on an earlier page
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		facts = append(facts, one)
+	}
+	return facts, next, nil
+}
+
+func (s *Store) findSessions(ctx context.Context, f SessionFilter) (found []schema.EventID, next schema.EventID, err error) {
+	wanted := strings.ToLower(f.Text)
+	query, args := querySessionTexts, []any{f.Before, sessionStep}
+	if f.App != "" {
+		query, args = querySessionTextsOf, append([]any{f.App}, args...)
+	}
+	rows, err := s.reads.query(ctx, query, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	looked := 0
+	for rows.Next() {
+		var text sql.RawBytes
+		if err := rows.Scan(&next, &text); err != nil {
+			return nil, 0, err
+		}
+		looked++
+		if !strings.Contains(string(text), wanted) {
+			continue
+		}
+		if found = append(found, next); len(found) == f.Limit {
+			return found, next, rows.Err()
+		}
+	}
+	if looked < sessionStep {
+		next = 0
+	}
+	return found, next, rows.Err()
+}
+
+const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE stream_id = 1 AND first = ?`
+
+// SessionTools sums up the tools of the session whose first event is given.
+func (s *Store) SessionTools(ctx context.Context, first schema.EventID) (map[ToolKey]ToolTime, error) {
+	rows, err := s.reads.query(ctx, querySessionTools, first)
+	return scanTools(rows, err)
+}
+
+// scanTools sums rows up by tool and bin.
+func scanTools(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	tools := map[ToolKey]ToolTime{}
+	for rows.Next() {
+		var key ToolKey
+		var u ToolTime
+		if err := rows.Scan(&key.Tool, &key.Bin, &u.Calls, &u.Failures, &u.TotalMS); err != nil {
+			return nil, err
+		}
+		sum := tools[key]
+		tools[key] = ToolTime{sum.Calls + u.Calls, sum.Failures + u.Failures, sum.TotalMS + u.TotalMS}
+	}
+	return tools, rows.Err()
+}
+
+// SessionKey names a session.
+type SessionKey struct{ App, Session string }
+
+const queryPendingCounts = `SELECT app, session, count(*) FROM questions INDEXED BY questions_by_session
+	WHERE stream_id = 1 AND state = 'pending' GROUP BY session, app`
+
+// PendingCounts is how many questions are pending now, by the session that asks.
+func (s *Store) PendingCounts(ctx context.Context) (map[SessionKey]int64, error) {
+	found, err := s.scanPending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[SessionKey]int64, len(found))
+	for ids, n := range found {
+		var key SessionKey
+		if key.App, err = s.nameText(ctx, appName, ids.app); err != nil {
+			return nil, err
+		}
+		if key.Session, err = s.nameText(ctx, sessionName, ids.session); err != nil {
+			return nil, err
+		}
+		counts[key] = n
+	}
+	return counts, nil
+}
+
+func (s *Store) scanPending(ctx context.Context) (map[nameIDs]int64, error) {
+	rows, err := s.reads.query(ctx, queryPendingCounts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	counts := map[nameIDs]int64{}
+	for rows.Next() {
+		var ids nameIDs
+		var n int64
+		if err := rows.Scan(&ids.app, &ids.session, &n); err != nil {
+			return nil, err
+		}
+		counts[ids] = n
+	}
+	return counts, rows.Err()
+}
