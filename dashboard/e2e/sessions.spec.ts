@@ -1,0 +1,326 @@
+import { readFile } from 'node:fs/promises'
+import type { Agent } from './agent.ts'
+import type { RunningHub } from './hub.ts'
+import { expect, live, openAt, test } from './page.ts'
+import type { Page } from '@playwright/test'
+
+const at = '/sessions/api/s1'
+const line = (page: Page, id: number) => page.locator(`[data-testid=turn-line][data-event="${id}"]`)
+const lanes = (page: Page) => page.getByTestId('lanes')
+
+/** A tool call from begin to end; returns the ids of both events. */
+async function call(hub: RunningHub, tool: string, more: { use: string; fails?: string; agent?: object }) {
+  const same = { tool_name: tool, tool_use_id: more.use, ...more.agent }
+  const input = { tool_name: tool, tool_input: { file_path: `/src/${more.use}.go` } }
+  const begin = await hub.event('PreToolUse', input, same)
+  const end = await hub.event(
+    more.fails ? 'PostToolUseFailure' : 'PostToolUse',
+    more.fails ? { ...input, error: more.fails } : input,
+    more.fails ? { ...same, error: more.fails } : same,
+  )
+  return [begin, end] as const
+}
+
+const usage = { input_tokens: 1200, output_tokens: 300, cache_read_input_tokens: 9000 }
+const chat = [
+  { type: 'user', message: { role: 'user', content: 'Clean up, <img src=x onerror=alert(1)>' } },
+  {
+    type: 'assistant',
+    message: {
+      id: 'm1',
+      role: 'assistant',
+      model: 'claude-opus-5',
+      usage,
+      content: [
+        { type: 'thinking', thinking: 'Hm.' },
+        { type: 'text', text: 'I **look** first.' },
+        { type: 'tool_use', id: 't', name: 'Bash', input: { command: 'ls -la' } },
+      ],
+    },
+  },
+  {
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'a\nb' }] },
+  },
+  { type: 'file-history-snapshot', snapshot: { a: 1 } },
+]
+
+/** A session with a bit of everything. */
+async function work(hub: RunningHub, agent: Agent) {
+  await hub.event('SessionStart', { source: 'startup', cwd: '/home/dev/api' })
+  await hub.event('UserPromptSubmit', { prompt: 'Clean up the build' })
+  const read = await call(hub, 'Read', { use: 'r1' })
+  const explore = { agent_id: 'a1b2', agent_type: 'Explore' }
+  await hub.event('SubagentStart', {}, explore)
+  await call(hub, 'Grep', { use: 'g1', agent: explore })
+  await hub.event('SubagentStop', {}, explore)
+  const failed = await call(hub, 'Edit', { use: 'e1', fails: 'exit 1' })
+  const tool = { tool_name: 'Bash', tool_use_id: 'b1' }
+  await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'rm -rf build' } }, tool)
+  const settled = await agent.ask(
+    hub,
+    { question: 'Delete build?', toolCall: { name: 'Bash', id: 'b1' } },
+    tool,
+  )
+  await hub.post(`/events/${settled.id}/respond`, { permission: false })
+  const stop = await hub.event('Stop', { last_assistant_message: 'Done' }, { chat })
+  await hub.event('UserPromptSubmit', { prompt: 'Now deploy it' })
+  const pending = await agent.ask(hub, { question: 'Deploy?' })
+  return { read, failed, settled: settled.id, stop, pending: pending.id }
+}
+
+test.describe('the timeline', () => {
+  test('shows calls, a failure, a denied call, a settled and a pending wait, by turns and agents', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const did = await work(hub, agent)
+    await openAt(page, hub, at)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Clean up the build')
+    await expect(page.getByTestId('turn')).toHaveCount(3)
+    await expect(page.getByTestId('turn').nth(1)).toContainText('Clean up the build')
+    await expect(page.getByTestId('turn').nth(1)).toContainText('1 failed')
+    await expect(line(page, did.read[1])).toContainText('Read')
+    await expect(line(page, did.read[0])).toHaveCount(0)
+    await expect(line(page, did.failed[1])).toContainText('failed')
+    await expect(line(page, did.settled)).toContainText('Denied')
+    await expect(line(page, did.pending)).toContainText('needs you')
+    await expect(page.getByText('waiting for a human:')).toBeVisible()
+    await expect(lanes(page)).toHaveAttribute('data-bars', '13')
+    await page.getByRole('button', { name: 'As a table' }).click()
+    const table = page.getByTestId('lane-table')
+    await expect(table.getByRole('row')).toHaveCount(14)
+    await expect(table.getByRole('row', { name: /Grep/ })).toContainText('Explore')
+    await expect(table.getByRole('row', { name: /Bash.*denied/ })).toBeVisible()
+  })
+
+  test('grows as the agent works, and a wait grows until its answer', async ({ page, hub, agent }) => {
+    const did = await work(hub, agent)
+    await openAt(page, hub, at)
+    const wait = line(page, did.pending)
+    await expect(wait).toContainText('needs you')
+    await expect(wait).toContainText(/waited [2-9](\.\d)? s/)
+    await hub.post(`/events/${did.pending}/respond`, { permission: true })
+    await expect(wait).toContainText('Approved')
+    const [begin] = await call(hub, 'Write', { use: 'w1' })
+    await expect(page.getByTestId('turn-line').last()).toContainText('Write')
+    await page.goto(hub.url + at + '#' + begin)
+    await expect(page.locator('[data-testid=turn-line][aria-selected=true]')).toContainText('Write')
+  })
+
+  test('a link to an event leads there, and still does after a reload', async ({ page, hub }) => {
+    await hub.event('UserPromptSubmit', { prompt: 'go' })
+    await hub.batch(600, (i) => ({
+      hook_event_type: i % 2 ? 'PostToolUse' : 'PreToolUse',
+      tool_name: 'Read',
+      tool_use_id: `u${i >> 1}`,
+    }))
+    await openAt(page, hub, at + '#21') // the second event of the tenth call
+    const chosen = page.locator('[data-testid=turn-line][aria-selected=true]')
+    await expect(chosen).toBeInViewport()
+    await expect(chosen).toHaveAttribute('data-event', '21')
+    await page.reload()
+    await live(page)
+    await expect(chosen).toBeInViewport()
+    await expect(page).toHaveURL(/#21$/)
+  })
+
+  test('is worked by keys alone', async ({ page, hub, agent }) => {
+    const did = await work(hub, agent)
+    await openAt(page, hub, at)
+    await lanes(page).focus()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await expect(line(page, did.read[1])).toHaveAttribute('aria-selected', 'true')
+    await expect(page.getByTestId('tip')).toContainText('Read')
+    await page.keyboard.press('ArrowDown')
+    await expect(page.locator('#lane-bar')).toContainText('Explore')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('+')
+    await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
+    await page.keyboard.press('0')
+    await expect(lanes(page)).toHaveAttribute('data-zoom', '1.00')
+    await page.keyboard.press('Enter')
+    await expect(page.getByTestId('drawer')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(page.getByTestId('drawer')).toBeHidden()
+    await page.getByTestId('turns').focus()
+    await page.keyboard.press('End')
+    await expect(line(page, did.pending)).toHaveAttribute('aria-selected', 'true')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await expect(page).toHaveURL(/\/sessions$/)
+  })
+
+  test('the wheel zooms, a drag moves, a click opens what is under it', async ({ page, hub, agent }) => {
+    const did = await work(hub, agent)
+    await openAt(page, hub, at)
+    await expect(line(page, did.pending)).toBeVisible()
+    const box = (await lanes(page).boundingBox())!
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 90)
+    await page.mouse.wheel(0, -400)
+    await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 90, { steps: 4 })
+    await page.mouse.up()
+    await expect(page.getByTestId('drawer')).toBeHidden()
+    await page.getByRole('button', { name: 'Show everything' }).click()
+    // The wait that goes on takes the right end of the first lane.
+    await page.mouse.click(box.x + box.width - 60, box.y + 61)
+    await expect(page.getByTestId('drawer')).toContainText('PermissionRequest')
+    await expect(page).toHaveURL(new RegExp(`#${did.pending}$`))
+  })
+
+  test('loads twenty thousand events and stays quick', async ({ page, hub }) => {
+    test.setTimeout(120_000)
+    for (let n = 0; n < 20; n++) {
+      await hub.batch(1000, (i) => ({
+        hook_event_type: i === 0 ? 'UserPromptSubmit' : i % 2 ? 'PreToolUse' : 'PostToolUse',
+        payload: i === 0 ? { prompt: `turn ${n}` } : { tool_input: { command: `go test ./${i}` } },
+        ...(i === 0 ? {} : { tool_name: 'Bash', tool_use_id: `u${n}-${(i - 1) >> 1}` }),
+      }))
+    }
+    await openAt(page, hub, at)
+    await expect(lanes(page)).toHaveAttribute('data-bars', '10020', { timeout: 60_000 })
+    expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
+    const slow = await page.evaluate(async () => {
+      const list = document.querySelector('[data-testid=turns]') as HTMLElement
+      const times: number[] = []
+      for (let i = 0; i < 60; i++) {
+        const began = performance.now()
+        list.scrollTop = (list.scrollHeight / 60) * i
+        await new Promise((next) => requestAnimationFrame(() => setTimeout(next)))
+        times.push(performance.now() - began)
+      }
+      return times.sort((a, b) => a - b)[30] ?? 0
+    })
+    test.info().annotations.push({ type: 'measured', description: `a scroll step: ${slow.toFixed(1)} ms` })
+    expect(slow).toBeLessThan(150)
+  })
+})
+
+test.describe('the transcript', () => {
+  test('is a conversation: Markdown, folded calls, usage, what is unknown as it is, and nothing of it runs', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    await work(hub, agent)
+    await openAt(page, hub, at + '?tab=transcript')
+    const messages = page.getByTestId('transcript').getByRole('article')
+    await expect(messages).toHaveCount(3)
+    await expect(messages.first()).toContainText('<img src=x onerror=alert(1)>')
+    await expect(page.getByTestId('transcript').locator('img')).toHaveCount(0)
+    await expect(messages.nth(1).locator('strong')).toHaveText('look')
+    await expect(messages.nth(1)).toContainText('1.2k (+9.0k cached) in, 300 out')
+    await messages.nth(1).getByText('ls -la').click()
+    await expect(messages.nth(1)).toContainText('Result')
+    await page.getByRole('searchbox').fill('SNAPSHOT')
+    await expect(page.getByRole('status').filter({ hasText: '1 of 1' })).toBeVisible()
+    await expect(messages.nth(2)).toHaveClass(/found/)
+  })
+
+  test('of five thousand messages is drawn a few at a time and searched as a whole', async ({
+    page,
+    hub,
+  }) => {
+    const long = Array.from({ length: 5000 }, (_, i) => ({
+      role: i % 2 ? 'assistant' : 'user',
+      content: `message number ${i} ${'words '.repeat(200)}`,
+    }))
+    await hub.event('Stop', {}, { chat: long })
+    await openAt(page, hub, at + '?tab=transcript')
+    await expect(page.getByTestId('transcript')).toHaveAttribute('data-messages', '5000')
+    await page.getByRole('searchbox').fill('number 4321 ')
+    await expect(page.getByRole('article', { name: 'message 4322' })).toBeInViewport()
+    expect(await page.getByRole('article').count()).toBeLessThan(200)
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('button', { name: 'End' }).click()
+    await expect(page.getByRole('article', { name: 'message 5000' })).toBeInViewport()
+  })
+})
+
+test.describe('tools and export', () => {
+  test('a table says how often and how long', async ({ page, hub, agent }) => {
+    await work(hub, agent)
+    await openAt(page, hub, at)
+    await page.getByRole('tab', { name: 'Tools' }).click()
+    await expect(page).toHaveURL(/tab=tools/)
+    const tools = page.getByTestId('tools')
+    await expect(tools.getByRole('row', { name: /Edit/ })).toContainText('✕ 1')
+    await expect(tools).toContainText('1.2k')
+  })
+
+  test('downloads are the whole session', async ({ page, hub, agent }) => {
+    await work(hub, agent)
+    await openAt(page, hub, at)
+    for (const [name, looks] of [
+      ['Markdown', /Clean up the build/],
+      ['NDJSON', /"hook_event_type":"SessionStart"/],
+    ] as const) {
+      await page.getByRole('button', { name: 'Export' }).click()
+      const loading = page.waitForEvent('download')
+      await page.getByRole('link', { name }).click()
+      expect(await readFile(await (await loading).path(), 'utf8')).toMatch(looks)
+    }
+    await expect(page).toHaveURL(new RegExp(at + '$'))
+  })
+})
+
+test.describe('the list', () => {
+  test('shows sessions as they are, live, and leads to them', async ({ page, hub, agent }) => {
+    await openAt(page, hub, '/sessions')
+    await expect(page.getByRole('heading', { name: 'No session yet' })).toBeVisible()
+    await work(hub, agent)
+    const rows = page.getByTestId('sessions').getByRole('link')
+    await expect(rows).toHaveCount(1)
+    await expect(rows.first()).toContainText('Clean up the build')
+    await expect(rows.first()).toContainText('needs you')
+    await expect(rows.first()).toContainText('~/api')
+    await expect(rows.first()).toContainText('✕ 1 failed')
+    await hub.event('UserPromptSubmit', { prompt: 'Another thing' }, { session_id: 's2', source_app: 'web' })
+    await expect(rows.first()).toContainText('Another thing')
+    await hub.event('SessionEnd', {}, { session_id: 's2', source_app: 'web' })
+    await expect(rows.first()).toContainText('ended')
+    await rows.nth(1).click()
+    await expect(page).toHaveURL(new RegExp(at + '$'))
+    await page.goBack()
+    await expect(rows).toHaveCount(2)
+  })
+
+  test('is searched and narrowed, and both stand in the address', async ({ page, hub }) => {
+    await hub.event('UserPromptSubmit', { prompt: 'Fix the parser' })
+    await hub.event('UserPromptSubmit', { prompt: 'Write the docs' }, { session_id: 's2', source_app: 'web' })
+    await openAt(page, hub, '/sessions')
+    const rows = page.getByTestId('sessions').getByRole('link')
+    await expect(rows).toHaveCount(2)
+    await page.getByLabel('Search sessions').fill('parser')
+    await expect(rows).toHaveCount(1)
+    await expect(page).toHaveURL(/q=parser/)
+    await page.getByLabel('Search sessions').fill('nobody')
+    await page.getByRole('button', { name: 'Show all sessions' }).click()
+    await page.getByLabel('Agent').selectOption('web')
+    await expect(rows).toHaveCount(1)
+    await expect(rows.first()).toContainText('Write the docs')
+    await page.reload()
+    await expect(rows).toHaveCount(1)
+  })
+
+  test('loads older ones page by page', async ({ page, hub }) => {
+    await hub.batch(120, (i) => ({
+      session_id: `s${i}`,
+      hook_event_type: 'UserPromptSubmit',
+      payload: { prompt: `p${i}` },
+    }))
+    await openAt(page, hub, '/sessions')
+    const rows = page.getByTestId('sessions').getByRole('link')
+    await expect(rows).toHaveCount(50)
+    await page.getByRole('button', { name: 'Older sessions' }).click()
+    await expect(rows).toHaveCount(100)
+    await page.getByRole('button', { name: 'Older sessions' }).click()
+    await expect(rows).toHaveCount(120)
+    await expect(page.getByText('All 120 sessions')).toBeVisible()
+  })
+})
