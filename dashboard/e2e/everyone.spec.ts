@@ -1,24 +1,7 @@
-import axe from 'axe-core'
-import type { Page } from '@playwright/test'
+import { faults, overflow, smallTargets } from './barriers.ts'
 import { expect, openAt, test } from './page.ts'
 import type { RunningHub } from './hub.ts'
 import type { Agent } from './agent.ts'
-
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
-
-/** What axe finds, as short lines. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  return page.evaluate(async (values) => {
-    const run = (window as unknown as { axe: typeof axe }).axe.run
-    const { violations } = await run(document, { runOnly: { type: 'tag', values } })
-    return violations.flatMap((v) =>
-      v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
-    )
-  }, rules)
-}
-
-const overflow = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
 
 async function fill(hub: RunningHub, agent: Agent) {
   await hub.event('UserPromptSubmit', { prompt: 'Deploy it' })
@@ -123,14 +106,7 @@ test('targets are at least 24 px', async ({ page, hub, agent }) => {
   const ids = await fill(hub, agent)
   for (const path of [`/inbox/${ids[0]}`, `/inbox/${ids[6]}`, '/stream']) {
     await openAt(page, hub, path)
-    const small = await page.evaluate(() =>
-      [...document.querySelectorAll('a, button, summary, input, textarea')]
-        .map((e) => ({ e, box: (e.closest('label') ?? e).getBoundingClientRect() }))
-        .filter(({ e, box }) => box.width > 1 && !e.matches('.skip') && (box.height < 24 || box.width < 24))
-        .map(
-          ({ e, box }) => `${e.outerHTML.slice(0, 120)} ${Math.round(box.width)}×${Math.round(box.height)}`,
-        ),
-    )
+    const small = await smallTargets(page)
     expect.soft(small, path).toEqual([])
   }
 })

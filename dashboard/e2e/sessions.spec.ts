@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { taken } from '../src/testing/hostile.ts'
 import type { Agent } from './agent.ts'
+import { faults, overflow, smallTargets } from './barriers.ts'
 import type { RunningHub } from './hub.ts'
 import { expect, live, openAt, test } from './page.ts'
 import type { Page } from '@playwright/test'
@@ -87,10 +89,10 @@ test.describe('the timeline', () => {
     await expect(line(page, did.settled)).toContainText('Denied')
     await expect(line(page, did.pending)).toContainText('needs you')
     await expect(page.getByText('waiting for a human:')).toBeVisible()
-    await expect(lanes(page)).toHaveAttribute('data-bars', '13')
+    await expect(lanes(page)).toHaveAttribute('data-bars', '12')
     await page.getByRole('button', { name: 'As a table' }).click()
     const table = page.getByTestId('lane-table')
-    await expect(table.getByRole('row')).toHaveCount(14)
+    await expect(table.getByRole('row')).toHaveCount(13)
     await expect(table.getByRole('row', { name: /Grep/ })).toContainText('Explore')
     await expect(table.getByRole('row', { name: /Bash.*denied/ })).toBeVisible()
   })
@@ -301,7 +303,7 @@ test.describe('the list', () => {
     await expect(page).toHaveURL(/q=parser/)
     await page.getByLabel('Search sessions').fill('nobody')
     await page.getByRole('button', { name: 'Show all sessions' }).click()
-    await page.getByLabel('Agent').selectOption('web')
+    await page.getByLabel('Agent', { exact: true }).selectOption('web')
     await expect(rows).toHaveCount(1)
     await expect(rows.first()).toContainText('Write the docs')
     await page.reload()
@@ -323,4 +325,98 @@ test.describe('the list', () => {
     await expect(rows).toHaveCount(120)
     await expect(page.getByText('All 120 sessions')).toBeVisible()
   })
+})
+
+test('the drawer of an event leads to its session and shows its transcript; the rail leads to an agent’s sessions', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const did = await work(hub, agent)
+  await hub.event('Stop', {}, { source_app: 'idle-one' })
+  await openAt(page, hub, `/stream?event=${did.stop}`)
+  const drawer = page.getByTestId('drawer')
+  await drawer.getByRole('tab', { name: 'Transcript' }).click()
+  await expect(drawer.getByRole('article')).toHaveCount(3)
+  await drawer.getByRole('link', { name: /session/ }).click()
+  await expect(page).toHaveURL(new RegExp(`${at}#${did.stop}$`))
+  await expect(line(page, did.stop)).toHaveAttribute('aria-selected', 'true')
+  await page.getByRole('link', { name: /idle-one/ }).click()
+  await expect(page).toHaveURL(/\/sessions\?agent=idle-one$/)
+  await expect(page.getByTestId('sessions').getByRole('link')).toHaveCount(1)
+})
+
+test('what is hostile is text in the timeline, the table and the transcript', async ({ page, hub }) => {
+  const ids: number[] = []
+  for (const { body } of taken) {
+    if (typeof body !== 'string') continue
+    const event = JSON.parse(body) as Record<string, unknown>
+    const answer = await hub.post('/events', {
+      ...event,
+      source_app: 'api',
+      session_id: 's1',
+      chat: [event, event.payload],
+    })
+    ids.push(answer.id as number)
+  }
+  expect(ids.length).toBeGreaterThan(20)
+  await page.addInitScript(() => (document.title = 'Hookback'))
+  await openAt(page, hub, at)
+  await expect(lanes(page)).not.toHaveAttribute('data-bars', '0')
+  await lanes(page).focus()
+  await page.keyboard.press('Home')
+  for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowRight')
+  await page.getByRole('button', { name: 'As a table' }).click()
+  await expect(page.getByTestId('lane-table').getByRole('row').nth(20)).toBeAttached()
+  await page.getByRole('tab', { name: 'Transcript' }).click()
+  await expect(page.getByTestId('transcript')).toBeVisible()
+  await openAt(page, hub, '/sessions')
+  await expect(page.getByTestId('sessions')).toBeVisible()
+  await expect(page).not.toHaveTitle(/pwned/)
+  expect(await page.locator('main :is(script, iframe, object, embed)').count()).toBe(0)
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [1360, 390]) {
+    test(`no barrier on the session screens, ${colorScheme}, ${width} px`, async ({ page, hub, agent }) => {
+      test.setTimeout(60_000)
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.setViewportSize({ width, height: 844 })
+      const did = await work(hub, agent)
+      for (const path of [
+        '/sessions',
+        at,
+        `${at}#${did.settled}`,
+        `${at}?open=1#${did.failed[1]}`,
+        `${at}?tab=transcript`,
+        `${at}?tab=tools`,
+        '/sessions/nobody/nothing',
+      ]) {
+        await openAt(page, hub, path)
+        await expect(
+          page.locator(':is([data-testid=sessions], h1, [data-testid=drawer]):visible').first(),
+        ).toBeVisible()
+        await expect(page.getByText('Loading …')).toHaveCount(0)
+        expect.soft(await faults(page), path).toEqual([])
+        expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+      }
+      await openAt(page, hub, at)
+      await page.getByRole('button', { name: 'As a table' }).click()
+      await expect(page.getByTestId('lane-table')).toBeVisible()
+      expect.soft(await faults(page), 'as a table').toEqual([])
+      await page.getByRole('button', { name: 'Export' }).click()
+      expect.soft(await faults(page), 'export').toEqual([])
+    })
+  }
+}
+
+test('the session screens fit 320 px and have targets of 24 px', async ({ page, hub, agent }) => {
+  await page.setViewportSize({ width: 320, height: 640 })
+  await work(hub, agent)
+  for (const path of ['/sessions', at, `${at}?tab=transcript`, `${at}?tab=tools`]) {
+    await openAt(page, hub, path)
+    await expect(page.getByText('Loading …')).toHaveCount(0)
+    expect.soft(await overflow(page), path).toBeLessThanOrEqual(0)
+    expect.soft(await smallTargets(page), path).toEqual([])
+  }
 })

@@ -104,7 +104,7 @@ class Router {
   private click(e: MouseEvent): void {
     if (e.defaultPrevented || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return
     const link = e.target instanceof Element ? e.target.closest('a') : null
-    if (!link?.href || link.target || link.download || link.origin !== location.origin) return
+    if (!link?.href || link.target || link.hasAttribute('download') || link.origin !== location.origin) return
     if (link.getAttribute('href')?.startsWith('#')) return
     e.preventDefault()
     this.go(link.href)

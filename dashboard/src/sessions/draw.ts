@@ -332,7 +332,8 @@ function fit(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: str
 function waitLabel(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
   pen.font = `550 12px ${p.font}`
   const time = length(union([bar], p.now))
-  const text = [`waited ${time}`, time].find((t) => measured(pen, t) + 18 <= box.w)
+  const about = bar.tool ? [`${plainText(bar.tool)}: waited ${time}`] : []
+  const text = [...about, `waited ${time}`, time].find((t) => measured(pen, t) + 18 <= box.w)
   if (!text) return
   const wide = measured(pen, text)
   pen.fillStyle = box.fill
