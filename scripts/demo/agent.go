@@ -37,6 +37,7 @@ type agent struct {
 	session string
 	cwd     string
 	sub     *subagent // nil for the root agent
+	said    *transcript
 }
 
 type subagent struct{ id, kind string }
@@ -44,7 +45,7 @@ type subagent struct{ id, kind string }
 func newAgent(s *stage, p part) *agent {
 	session := uuid()
 	return &agent{
-		stage: s, part: p, session: session, cwd: "/home/dev/" + p.app,
+		stage: s, part: p, session: session, cwd: "/home/dev/" + p.app, said: &transcript{model: p.model},
 		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.app, SessionID: session}),
 	}
 }
@@ -100,11 +101,15 @@ func (a *agent) tell(ctx context.Context, name, summary string, members map[stri
 		return err
 	}
 	e.Summary = summary
-	if _, err = a.client.Send(ctx, e); err != nil {
+	return a.send(ctx, e)
+}
+
+func (a *agent) send(ctx context.Context, e schema.Event) error {
+	if _, err := a.client.Send(ctx, e); err != nil {
 		return err
 	}
 	a.note(func(t *tally) { t.events++ })
-	a.say("%s  %s", name, summary)
+	a.say("%s  %s", e.HookEventType, e.Summary)
 	return nil
 }
 

@@ -15,16 +15,24 @@ var cast = []part{shop, release, docs, planner, report, impatient, nightBuild}
 var shop = part{app: "shop-api", model: "claude-sonnet-5", steps: []step{
 	begins("Drop the old orders table and run the migration on staging"),
 	runs(call{tool: "Read", input: map[string]any{"file_path": "/home/dev/shop-api/internal/order/store.go"}, output: map[string]any{"numLines": 214}}),
-	delegates("Explore", "Found 3 handlers that still read orders_old.",
-		runs(call{
-			tool: "Grep", input: map[string]any{"pattern": "func Handle.*Order", "path": "/home/dev/shop-api", "output_mode": "files_with_matches"},
-			output: map[string]any{"filenames": []string{"internal/order/list.go", "internal/order/refund.go", "internal/order/export.go"}},
-		}),
+	together(
+		delegates("Explore", "Found 3 handlers that still read orders_old.",
+			runs(call{
+				tool: "Grep", input: map[string]any{"pattern": "func Handle.*Order", "path": "/home/dev/shop-api", "output_mode": "files_with_matches"},
+				output: map[string]any{"filenames": []string{"internal/order/list.go", "internal/order/refund.go", "internal/order/export.go"}},
+			}),
+			together(
+				runs(call{tool: "Read", input: map[string]any{"file_path": "/home/dev/shop-api/internal/order/list.go"}, output: map[string]any{"numLines": 88}}),
+				runs(call{tool: "Read", input: map[string]any{"file_path": "/home/dev/shop-api/internal/order/refund.go"}, output: map[string]any{"numLines": 140}, takes: 2 * time.Second}),
+			),
+		),
+		delegates("Tester", "The tests of the web shop can't run here: express is missing.",
+			runs(call{
+				tool: "Bash", input: map[string]any{"command": "npm test", "description": "Run test suite"}, takes: 4 * time.Second,
+				fails: "Exit code 1\nError: Cannot find module 'express'",
+			}),
+		),
 	),
-	runs(call{
-		tool: "Bash", input: map[string]any{"command": "npm test", "description": "Run test suite"}, takes: 4 * time.Second,
-		fails: "Exit code 1\nError: Cannot find module 'express'",
-	}),
 	runs(bash("go test ./...", "Run tests", "ok  \tshop-api/order\t0.412s")),
 	notifies("permission_prompt", "Claude needs your permission to use Bash"),
 	wants(
@@ -39,7 +47,14 @@ var shop = part{app: "shop-api", model: "claude-sonnet-5", steps: []step{
 		},
 		runs(bash("git stash", "Keep the migration for later", "Saved working directory and index state")),
 	),
-	ends("The staging migration is done; all tests pass."),
+	rests("The staging migration is done:\n\n- `orders_old` is **gone**\n- all tests of the API pass\n- the web shop's tests need `npm ci` first"),
+	idles(6 * time.Second),
+	prompted("Write it down in the changelog"),
+	runs(call{
+		tool: "Edit", input: map[string]any{"file_path": "/home/dev/shop-api/CHANGELOG.md", "old_string": "## Unreleased\n", "new_string": "## Unreleased\n\n- The table orders_old is gone.\n"},
+		output: map[string]any{"filePath": "/home/dev/shop-api/CHANGELOG.md"},
+	}),
+	ends("It stands in the changelog."),
 }}
 
 // release deploys: two questions at the same time, one of them critical.

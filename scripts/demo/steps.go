@@ -17,15 +17,38 @@ func begins(prompt string) step {
 		if err := a.tell(ctx, "SessionStart", "startup", map[string]any{"source": "startup", "model": a.part.model}); err != nil {
 			return err
 		}
+		return prompted(prompt)(ctx, a)
+	}
+}
+
+// prompted is what the person says next.
+func prompted(prompt string) step {
+	return func(ctx context.Context, a *agent) error {
+		a.said.user(prompt)
 		return a.tell(ctx, "UserPromptSubmit", prompt, map[string]any{"prompt": prompt + "\n"})
 	}
 }
 
-// ends closes it.
+// rests is the end of a turn: the agent says what it did, and sends its transcript along.
+func rests(message string) step {
+	return func(ctx context.Context, a *agent) error {
+		a.said.assistant(map[string]any{"type": "text", "text": message})
+		e, err := a.hook("Stop", map[string]any{"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []any{}})
+		if err != nil {
+			return err
+		}
+		e.Summary = message
+		if e.Chat, err = a.said.chat(); err != nil {
+			return err
+		}
+		return a.send(ctx, e)
+	}
+}
+
+// ends closes a session.
 func ends(message string) step {
 	return func(ctx context.Context, a *agent) error {
-		members := map[string]any{"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []any{}}
-		if err := a.tell(ctx, "Stop", message, members); err != nil {
+		if err := rests(message)(ctx, a); err != nil {
 			return err
 		}
 		if err := a.think(ctx, 2*time.Second); err != nil {
@@ -62,25 +85,37 @@ func (c call) summary() string {
 	return c.tool
 }
 
+func toolUse() string { return "toolu_" + strings.ReplaceAll(uuid(), "-", "")[:24] }
+
 // runs does a tool call: before, after, or how it failed.
 func runs(c call) step {
 	return func(ctx context.Context, a *agent) error {
-		takes := max(c.takes, time.Second)
-		members := map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": "toolu_" + strings.ReplaceAll(uuid(), "-", "")[:24]}
-		if err := a.tell(ctx, "PreToolUse", c.summary(), members); err != nil {
+		id := toolUse()
+		if err := a.starts(ctx, id, c); err != nil {
 			return err
 		}
-		if err := a.think(ctx, takes); err != nil {
-			return err
-		}
-		members["duration_ms"] = takes.Milliseconds()
-		if c.fails != "" {
-			members["error"], members["is_interrupt"] = c.fails, false
-			return a.tell(ctx, "PostToolUseFailure", c.summary(), members)
-		}
-		members["tool_response"] = c.output
-		return a.tell(ctx, "PostToolUse", c.summary(), members)
+		return a.finishes(ctx, id, c)
 	}
+}
+
+func (a *agent) starts(ctx context.Context, id string, c call) error {
+	a.said.call(id, c)
+	return a.tell(ctx, "PreToolUse", c.summary(), map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": id})
+}
+
+func (a *agent) finishes(ctx context.Context, id string, c call) error {
+	takes := max(c.takes, time.Second)
+	if err := a.think(ctx, takes); err != nil {
+		return err
+	}
+	a.said.result(id, c)
+	members := map[string]any{"tool_name": c.tool, "tool_input": c.input, "tool_use_id": id, "duration_ms": takes.Milliseconds()}
+	if c.fails != "" {
+		members["error"], members["is_interrupt"] = c.fails, false
+		return a.tell(ctx, "PostToolUseFailure", c.summary(), members)
+	}
+	members["tool_response"] = c.output
+	return a.tell(ctx, "PostToolUse", c.summary(), members)
 }
 
 // delegates lets a subagent do some steps.
@@ -136,24 +171,30 @@ func wants(c call, r agentclient.Request, otherwise step) step {
 		if err != nil {
 			return err
 		}
+		id := toolUse()
+		if err := a.starts(ctx, id, c); err != nil {
+			return err
+		}
 		members := map[string]any{"tool_name": c.tool, "tool_input": c.input}
 		if r.Event, err = a.hook("PermissionRequest", members); err != nil {
 			return err
 		}
 		r.Event.Summary = c.summary()
 		editable := r.ToolCall == nil || r.ToolCall.Editable
-		r.ToolCall = &schema.ToolCall{Name: c.tool, Arguments: arguments, ID: "toolu_" + uuid(), Editable: editable}
+		r.ToolCall = &schema.ToolCall{Name: c.tool, Arguments: arguments, ID: id, Editable: editable}
 		d, err := a.ask(ctx, r)
 		if err != nil {
 			return err
 		}
 		if !d.Approved() {
+			c.fails = "Not allowed: " + told(d)
+			a.said.result(id, c)
 			return otherwise(ctx, a)
 		}
 		if err := json.Unmarshal(d.Arguments, &c.input); err != nil {
 			return fmt.Errorf("the edited arguments: %w", err)
 		}
-		return runs(c)(ctx, a)
+		return a.finishes(ctx, id, c)
 	}
 }
 

@@ -464,5 +464,8 @@ export function union(waits: readonly Bar[], now: number, until = Infinity): num
   return sum
 }
 
-/** What a bar is about, in one line; agents wrote it. */
-export const lineFor = (bar: Bar): string => lineBeside(bar.event).split('\n', 1)[0]?.slice(0, 400) ?? ''
+/** What a bar is about, in one line; agents wrote it. Of a wait it is the question. */
+export function lineFor(bar: Bar): string {
+  const text = (bar.kind === 'wait' ? bar.event.humanInTheLoop?.question : '') || lineBeside(bar.event)
+  return text.split('\n', 1)[0]?.slice(0, 400) ?? ''
+}
