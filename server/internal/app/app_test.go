@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net"
 	"net/http"
@@ -216,6 +217,28 @@ func TestRetentionRuns(t *testing.T) {
 }
 
 // TestAPartThatFailsStopsTheHub, and the error says which it was.
+// A running hub keeps the index that searches live by.
+func TestTheSearchIndexIsMade(t *testing.T) {
+	t.Parallel()
+	cfg := temporary(t)
+	a, _ := started(t, cfg)
+	const event = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"text":"needle"}}`
+	body := "[" + strings.Repeat(event+",", 99) + event + "]"
+	for range 11 {
+		resp, err := http.Post(a.URL()+"/events/batch", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, 200, resp.StatusCode)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(cfg.DB)+"?mode=ro")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.Eventually(t, func() bool {
+		var blocks int
+		return db.QueryRow(`SELECT count(*) FROM search_blocks WHERE made <> ''`).Scan(&blocks) == nil && blocks == 1
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
 func TestAPartThatFailsStopsTheHub(t *testing.T) {
 	t.Parallel()
 	a, err := New(t.Context(), temporary(t))

@@ -134,3 +134,28 @@ func (b *bench) pages(t testing.TB) int64 {
 	require.NoError(t, b.reads.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
 	return (pages - free) * 4096
 }
+
+// BenchmarkAppendIndexed writes with 64 producers, in turns with and without the
+// indexer at work: rate-x is what is left of the rate, cpu-µs/indexed what the
+// index costs in all.
+func BenchmarkAppendIndexed(b *testing.B) {
+	stores := []*bench{setup(b, quiet("FULL")), setup(b, quiet("FULL"))}
+	stop := stores[0].indexing(b)
+	defer stop()
+	var took, cpu [2]time.Duration
+	n := 0
+	for b.Loop() {
+		for i, s := range stores {
+			start, used := time.Now(), cpuTime()
+			produce(b, s, 64, 4*blockSize)
+			took[i] += time.Since(start)
+			require.Eventually(b, func() bool { return i == 1 || s.blocks(b) >= int(s.Head()>>blockBits) }, time.Minute, time.Millisecond)
+			cpu[i] += cpuTime() - used
+		}
+		n += 4 * blockSize
+	}
+	b.ReportMetric(float64(n)/took[0].Seconds(), "events/s")
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "rate-x")
+	b.ReportMetric(float64((cpu[0]-cpu[1]).Microseconds())/float64(n), "cpu-µs/indexed")
+	b.ReportMetric(0, "ns/op")
+}
