@@ -17,8 +17,8 @@ type indexer struct {
 	block *block // nil while there is nothing to do: it is 2 MiB
 }
 
-// Index keeps the index of texts up with the log until ctx ends. While events come
-// in it works a fifth of the time.
+// Index keeps the index of texts up with the log until ctx ends. While writes queue
+// it works a little only, and catches up later.
 func (s *Store) Index(ctx context.Context) error {
 	x := &indexer{Store: s}
 	var last string
@@ -146,17 +146,30 @@ func (x *indexer) read(ctx context.Context, n int64) (events int, err error) {
 			}
 			first = int64(found[len(found)-1].ID) + 1
 		}
-		if x.head.Load() != head {
-			if err := pause(ctx, 4*time.Since(start)); err != nil {
-				return 0, err
-			}
+		if err := pause(ctx, x.rest(time.Since(start), head)); err != nil {
+			return 0, err
 		}
 	}
 	return events, nil
 }
 
-// pause leaves the processor to others.
+// rest is how long to leave the processor to others after some work: not at all
+// while nothing comes in, and for long while writes queue.
+func (x *indexer) rest(worked time.Duration, head int64) time.Duration {
+	switch {
+	case len(x.writer.queue) > 0:
+		return 16 * worked
+	case x.head.Load() != head:
+		return 2 * worked
+	default:
+		return 0
+	}
+}
+
 func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
 	timer := time.NewTimer(min(d, time.Second))
 	defer timer.Stop()
 	select {

@@ -301,3 +301,28 @@ func TestSearchWhileEverythingMoves(t *testing.T) {
 		require.Equal(t, ids(b.matching(all, q)), ids(got), text)
 	}
 }
+
+// The indexer gives way: a little to events that come in, much to writes that wait.
+func TestIndexRestsWhileOthersWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.append(t, draft("app", "s", "Stop", ""))
+	x := &indexer{Store: b.Store}
+	require.Zero(t, x.rest(time.Second, b.Head()))
+	require.Equal(t, 2*time.Second, x.rest(time.Second, 0))
+
+	entered, leave := make(chan struct{}), make(chan struct{})
+	first := &op{run: func(*tx) error { close(entered); <-leave; return nil }, done: make(chan struct{})}
+	second := &op{run: func(*tx) error { return nil }, done: make(chan struct{})}
+	require.NoError(t, b.writer.enqueue(first))
+	<-entered
+	require.NoError(t, b.writer.enqueue(second))
+	require.Equal(t, 16*time.Second, x.rest(time.Second, b.Head()))
+	close(leave)
+	require.NoError(t, b.writer.wait(t.Context(), second))
+
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, pause(stopped, time.Hour), context.Canceled)
+	require.ErrorIs(t, pause(stopped, 0), context.Canceled)
+}
