@@ -338,7 +338,7 @@ test('the drawer of an event leads to its session and shows its transcript; the 
   const drawer = page.getByTestId('drawer')
   await drawer.getByRole('tab', { name: 'Transcript' }).click()
   await expect(drawer.getByRole('article')).toHaveCount(3)
-  await drawer.getByRole('link', { name: /session/ }).click()
+  await drawer.getByRole('link', { name: 'Open in session' }).click()
   await expect(page).toHaveURL(new RegExp(`${at}#${did.stop}$`))
   await expect(line(page, did.stop)).toHaveAttribute('aria-selected', 'true')
   await page.getByRole('link', { name: /idle-one/ }).click()
