@@ -26,7 +26,8 @@ const looks: Record<string, Look> = {
 export function lookOf(e: Event): Look {
   if (e.humanInTheLoop) return 'ask'
   if (e.error) return 'fail'
-  return looks[e.hook_event_type] ?? 'other'
+  const name = e.hook_event_type
+  return (Object.hasOwn(looks, name) ? looks[name] : undefined) ?? 'other'
 }
 
 const str = (value: Json | undefined): string | undefined =>

@@ -11,7 +11,7 @@ import type {
   Question,
   Status,
 } from '../types'
-import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, uneditable } from './draft.svelte'
+import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, slot, uneditable } from './draft.svelte'
 import { offerOf } from './suggestion'
 import { earlierText } from './earlier'
 import { progressOf, ranAnyway } from './progress'
@@ -29,6 +29,11 @@ describe('how it ended', () => {
     [{ status: 'responded', outcome: 'deny' }, 'Denied'],
     [{ status: 'responded', outcome: 'answered' }, 'Answered'],
     [{ status: 'responded', outcome: 'Vitest', response: { choice: 'Vitest', respondedAt: 1 } }, 'Vitest'],
+    [
+      { status: 'responded', outcome: 'toString', response: { choice: 'toString', respondedAt: 1 } },
+      'toString',
+    ],
+    [{ status: 'responded', outcome: 'deny', response: { choice: 'deny', respondedAt: 1 } }, 'deny'],
     [{ status: 'timeout', outcome: '__timeout__' }, 'No answer'],
     [
       { status: 'timeout', outcome: '__timeout__', response: { permission: false, respondedAt: 1 } },
@@ -151,6 +156,9 @@ describe('the way of an answer', () => {
   })
 })
 
+const slots = (edits: Record<string, string>) =>
+  Object.fromEntries(Object.entries(edits).map(([name, text]) => [slot(name), text]))
+
 const tone: Question = {
   id: 'tone',
   question: 'Tone?',
@@ -194,18 +202,28 @@ describe('several questions', () => {
   it('are answered by label, labels or text, and all or none', () => {
     const { kept } = new Draft(1)
     expect(answersTo([tone, parts, title], kept)).toBeUndefined()
-    kept.picks.tone = ['B']
-    kept.picks.parts = ['Y', 'X']
+    kept.picks[slot('tone')] = ['B']
+    kept.picks[slot('parts')] = ['Y', 'X']
     expect(answersTo([tone, parts, title], kept)).toBeUndefined()
-    kept.other.title = ' The title '
+    kept.other[slot('title')] = ' The title '
     expect(answersTo([tone, parts, title], kept)).toEqual({
       tone: 'B',
       parts: ['X', 'Y'],
       title: 'The title',
     })
-    kept.picks.tone = []
-    kept.other.tone = 'my own'
+    kept.picks[slot('tone')] = []
+    kept.other[slot('tone')] = 'my own'
     expect(answerTo(tone, kept)).toBe('my own')
+  })
+
+  it('may have any name', () => {
+    const named = ['__proto__', 'constructor', 'toString'].map((id) => ({ id, question: id }))
+    const { kept } = new Draft(1)
+    expect(answersTo(named, kept)).toBeUndefined()
+    for (const { id } of named) kept.other[slot(id)] = `to ${id}`
+    expect(JSON.stringify(answersTo(named, kept))).toBe(
+      '{"__proto__":"to __proto__","constructor":"to constructor","toString":"to toString"}',
+    )
   })
 
   it('are read back in words', () => {
@@ -241,7 +259,7 @@ describe('edited arguments', () => {
   }
 
   it('keep their JSON types', () => {
-    const fields = fieldsOf(args, { command: 'rm b', timeout: '7', force: 'true', env: '{"A":"2"}' })
+    const fields = fieldsOf(args, slots({ command: 'rm b', timeout: '7', force: 'true', env: '{"A":"2"}' }))
     expect(fields.map((f) => [f.kind, f.changed])).toEqual([
       ['text', true],
       ['number', true],
@@ -254,11 +272,13 @@ describe('edited arguments', () => {
   })
 
   it('that say the same count as no edit', () => {
-    expect(fieldsOf(args, { env: '{ "A": "1" }', timeout: '5.0' }).filter((f) => f.changed)).toEqual([])
+    expect(fieldsOf(args, slots({ env: '{ "A": "1" }', timeout: '5.0' })).filter((f) => f.changed)).toEqual(
+      [],
+    )
   })
 
   it('that are no JSON, or no number, say so', () => {
-    const fields = fieldsOf(args, { env: '{', timeout: 'soon' })
+    const fields = fieldsOf(args, slots({ env: '{', timeout: 'soon' }))
     expect(fields.filter((f) => f.error).map((f) => f.name)).toEqual(['timeout', 'env'])
   })
 

@@ -10,11 +10,11 @@ interface Kept {
   comment: string
   /** The suggestion to send back with an approval, by its place; -1: none. */
   remember: number
-  /** Question id → picked labels. */
+  /** Slot of a question's id → picked labels. */
   picks: Record<string, string[]>
-  /** Question id → a text of the person's own; undefined: not wanted. */
+  /** Slot of a question's id → a text of the person's own; undefined: not wanted. */
   other: Record<string, string | undefined>
-  /** Edited arguments, by name: the text of the field. */
+  /** Slot of an argument's name → the text of its field. */
   fields: Record<string, string>
 }
 
@@ -28,6 +28,12 @@ const blank = (): Kept => ({
   other: {},
   fields: {},
 })
+
+/**
+ * The place of a name that an agent chose: a name such as "constructor" or
+ * "__proto__" must not be found where nothing was put.
+ */
+export const slot = (name: string): string => '=' + name
 
 const nameOf = (id: number) => `hookback.draft.${id}`
 
@@ -67,9 +73,9 @@ export class Draft {
 
 /** The answer to one of several questions: a label, labels or a text; undefined while there is none. */
 export function answerTo(q: Question, kept: Kept): Json | undefined {
-  const own = kept.other[q.id]?.trim()
+  const own = kept.other[slot(q.id)]?.trim()
   if (!q.options?.length) return own || undefined
-  const picked = q.options.map((o) => o.label).filter((label) => kept.picks[q.id]?.includes(label))
+  const picked = q.options.map((o) => o.label).filter((label) => kept.picks[slot(q.id)]?.includes(label))
   if (q.multiple) {
     const all = own ? [...picked, own] : picked
     return all.length > 0 ? all : undefined
@@ -79,13 +85,13 @@ export function answerTo(q: Question, kept: Kept): Json | undefined {
 
 /** Every answer, or undefined while one is missing. */
 export function answersTo(questions: Question[], kept: Kept): Response['answers'] | undefined {
-  const answers: Record<string, Json> = {}
+  const answers: [string, Json][] = []
   for (const q of questions) {
     const answer = answerTo(q, kept)
     if (answer === undefined) return undefined
-    answers[q.id] = answer
+    answers.push([q.id, answer])
   }
-  return answers
+  return Object.fromEntries(answers)
 }
 
 /** One argument of a tool call as a field of a form. */
@@ -110,7 +116,7 @@ export function fieldsOf(args: JsonObject, edits: Record<string, string>): Field
   return Object.entries(args).map(([name, was]): Field => {
     const kind = kindOf(was)
     const before = kind === 'text' ? String(was) : JSON.stringify(was, null, kind === 'json' ? 2 : 0)
-    const text = edits[name] ?? before
+    const text = edits[slot(name)] ?? before
     const field: Field = { name, kind, before, text, changed: false, value: was }
     if (text === before) return field
     return { ...field, ...read(kind, text, was) }

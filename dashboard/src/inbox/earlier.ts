@@ -20,7 +20,10 @@ export function earlierText(
   const whole = `The same call was ${all} before`
   if (!last) return { before: whole + '.' }
   const status = last.humanInTheLoopStatus
-  const how = { approve: 'approved', deny: 'denied' }[status?.outcome ?? '']
+  const how = new Map<string | undefined, string>([
+    ['approve', 'approved'],
+    ['deny', 'denied'],
+  ]).get(status?.outcome)
   const word = parts.length > 1 && how ? `last ${how}` : 'last'
   const when = ago(status?.respondedAt ?? arrived(last), now)
   const reason = status?.response?.reason ?? status?.reason

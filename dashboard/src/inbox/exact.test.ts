@@ -76,7 +76,8 @@ describe('the exact thing', () => {
       expect(exactOf(e)?.command).toBeUndefined()
       expect(exactOf(e)?.rest).toEqual([])
       const file = changed(e).find((c) => c.file === 'a.go')
-      expect(file?.lines.map((l) => l.kind)).toEqual(['head', 'head', 'same', 'del', 'add', 'head'])
+      expect(file?.lines.map((l) => l.kind)).toEqual(['head', 'head', 'head', 'same', 'del', 'add', 'head'])
+      expect(changed(e)).toHaveLength(1)
     }
     const beside = call('shell', { command: ['apply_patch', patch, '&& rm -rf x'] } as never)
     expect(exactOf(beside)?.command).toContain('rm -rf x')

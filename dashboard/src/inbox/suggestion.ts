@@ -24,6 +24,9 @@ const modes: Record<string, string> = {
   default: 'Ask as usual',
 }
 
+const named = (names: Record<string, string>, name: string) =>
+  Object.hasOwn(names, name) ? names[name] : undefined
+
 /**
  * Puts an offer into words. Agents have formats of their own; one this page does
  * not know is shown as it is.
@@ -34,7 +37,7 @@ export function offerOf(offer: unknown): Offer {
   if (typeof suggestion === 'string') return { verb: 'Always allow', patterns: [suggestion], scope: '' }
   if (suggestion === null || typeof suggestion !== 'object' || Array.isArray(suggestion)) return raw
   const { type, behavior, destination, rules, directories, mode, tool, pattern } = suggestion
-  const scope = typeof destination === 'string' ? (scopes[destination] ?? destination) : ''
+  const scope = typeof destination === 'string' ? (named(scopes, destination) ?? destination) : ''
   if (Array.isArray(rules) && rules.length > 0) {
     const verb = behavior === 'deny' ? 'Always deny' : behavior === 'ask' ? 'Always ask for' : 'Always allow'
     return { verb, patterns: rules.map(ruleText), scope }
@@ -42,7 +45,7 @@ export function offerOf(offer: unknown): Offer {
   if (Array.isArray(directories))
     return { verb: 'Allow these folders', patterns: directories.map(String), scope }
   if (type === 'setMode' && typeof mode === 'string')
-    return { verb: modes[mode] ?? 'Switch to mode', patterns: modes[mode] ? [] : [mode], scope }
+    return { verb: named(modes, mode) ?? 'Switch to mode', patterns: named(modes, mode) ? [] : [mode], scope }
   if (typeof pattern === 'string') {
     return {
       verb: 'Always allow',

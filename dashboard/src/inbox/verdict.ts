@@ -10,33 +10,38 @@ export interface Verdict {
   icon: 'waiting' | 'check' | 'x' | 'clock' | 'stop' | 'reply'
 }
 
-const ends: Record<string, Verdict> = {
-  approve: { word: 'Approved', tone: 'ok', icon: 'check' },
-  deny: { word: 'Denied', tone: 'no', icon: 'x' },
-  answered: { word: 'Answered', tone: 'ok', icon: 'reply' },
-  __timeout__: { word: 'No answer', tone: 'plain', icon: 'clock' },
-  __cancelled__: { word: 'Cancelled', tone: 'plain', icon: 'stop' },
-  __withdrawn__: { word: 'Withdrawn by the agent', tone: 'plain', icon: 'stop' },
-  __no_quorum__: { word: 'No majority', tone: 'plain', icon: 'stop' },
-}
+const ends = new Map<string, Verdict>(
+  Object.entries({
+    approve: { word: 'Approved', tone: 'ok', icon: 'check' },
+    deny: { word: 'Denied', tone: 'no', icon: 'x' },
+    answered: { word: 'Answered', tone: 'ok', icon: 'reply' },
+    __timeout__: { word: 'No answer', tone: 'plain', icon: 'clock' },
+    __cancelled__: { word: 'Cancelled', tone: 'plain', icon: 'stop' },
+    __withdrawn__: { word: 'Withdrawn by the agent', tone: 'plain', icon: 'stop' },
+    __no_quorum__: { word: 'No majority', tone: 'plain', icon: 'stop' },
+  } satisfies Record<string, Verdict>),
+)
 
 export function verdictOf(r: Request): Verdict {
   const { status, sending } = r
   if (sending?.cancel !== undefined) return { word: 'Cancelled', tone: 'plain', icon: 'stop' }
   const answer = sending?.answer ?? status.response
   const outcome = sending ? undefined : (status.held?.outcome ?? status.outcome)
-  if (held(r)) return ends[outcome ?? ''] ?? { word: String(outcome), tone: 'ok', icon: 'check' }
+  if (held(r) && r.question.type === 'choice') return { word: String(outcome), tone: 'ok', icon: 'check' }
+  if (held(r)) return ends.get(outcome ?? '') ?? { word: String(outcome), tone: 'ok', icon: 'check' }
   if (!sending && status.status === 'pending') return { word: 'Needs you', tone: 'wait', icon: 'waiting' }
-  const end = outcome === undefined ? undefined : ends[outcome]
+  // What was chosen goes by its own name, were it "approve".
+  if (answer?.choice !== undefined && status.status !== 'timeout' && status.status !== 'error')
+    return { word: answer.choice, tone: 'ok', icon: 'check' }
+  const end = ends.get(outcome ?? '')
   if (end) return end
   if (answer?.permission !== undefined && (sending || status.status === 'responded')) {
     const word = answer.permission ? 'approve' : 'deny'
-    return ends[word] as Verdict
+    return ends.get(word) as Verdict
   }
-  if (answer?.choice !== undefined) return { word: answer.choice, tone: 'ok', icon: 'check' }
-  if (status.status === 'timeout') return ends.__timeout__ as Verdict
-  if (status.status === 'error') return ends.__cancelled__ as Verdict
-  return ends.answered as Verdict
+  if (status.status === 'timeout') return ends.get('__timeout__') as Verdict
+  if (status.status === 'error') return ends.get('__cancelled__') as Verdict
+  return ends.get('answered') as Verdict
 }
 
 /** Who brought it to its end, and how sure that is. */
@@ -102,7 +107,9 @@ export const kindNames: Record<Kind, string> = {
 }
 
 /** A newer hub may know kinds this page does not: they keep their own name. */
-export const kindName = (kind: string): string => (kindNames as Record<string, string>)[kind] ?? kind
+export const kindName = (kind: string): string => (isKnown(kind) ? kindNames[kind] : kind)
+
+export const isKnown = (kind: string): kind is Kind => Object.hasOwn(kindNames, kind)
 
 export const riskNames: Record<Risk, string> = {
   low: 'Low risk',

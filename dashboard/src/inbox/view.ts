@@ -28,7 +28,7 @@ export function viewOf(query: URLSearchParams): View {
     agent: get('agent'),
     risk: get('risk'),
     find: get('find'),
-    tab: tab in tabs ? (tab as Tab) : 'pending',
+    tab: Object.hasOwn(tabs, tab) ? (tab as Tab) : 'pending',
   }
 }
 

@@ -141,8 +141,11 @@ export function parsePatch(patch: string): Change[] {
     const file = /^\*\*\* (Add|Update|Delete) File: (.*)$/.exec(line)
     if (file) {
       const note = { Add: 'new file', Update: undefined, Delete: 'the file goes' }[file[1] as 'Add']
-      current = { file: file[2], note, lines: [{ kind: 'head', text: line }] }
-      changes.push(current)
+      // What stands before the first file belongs to it.
+      const before = changes.length === 1 && current && current.file === undefined ? current.lines : undefined
+      current = { file: file[2], note, lines: [...(before ?? []), { kind: 'head', text: line }] }
+      if (before) changes[0] = current
+      else changes.push(current)
     } else {
       if (!current) changes.push((current = { lines: [] }))
       current.lines.push(patchLine(line))

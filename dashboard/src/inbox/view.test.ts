@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { lists, requestOf, type Request } from '../requests'
+import { anAsk } from '../testing/build'
+import type { HumanInTheLoop, Status } from '../types'
+import { apart, fits, inOrder, narrow, viewOf } from './view'
+
+const asked = (id: number, question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
+  requestOf(anAsk(id, question, status)) as Request
+const view = (query: string) => viewOf(new URLSearchParams(query))
+
+describe('what can be approved together with others', () => {
+  it.each<[string, Request, RegExp | undefined]>([
+    ['a permission', asked(1), undefined],
+    ['a medium risk', asked(1, {}, { risk: 'medium' }), undefined],
+    ['what the hub finds risky', asked(1, { risk: 'low' }, { risk: 'high' }), /by itself/],
+    ['what the agent finds risky', asked(1, { risk: 'critical' }), /by itself/],
+    ['a question', asked(1, { type: 'question' }), /Only permissions/],
+    ['what wants a reason', asked(1, { reasonRequired: 'always' }), /reason/],
+    ['what takes several votes', asked(1, {}, { requiredApprovals: 2 }), /votes/],
+    ['what is settled', asked(1, {}, { status: 'responded' }), /settled/],
+    ['what is held', asked(1, {}, { held: { until: 1, outcome: 'approve' } }), /settled/],
+    ['what is on its way', { ...asked(1), sending: { since: 1 } }, /settled/],
+  ])('%s', (_, request, why) => {
+    if (why) expect(apart(request)).toMatch(why)
+    else expect(apart(request)).toBeUndefined()
+  })
+})
+
+describe('the list', () => {
+  const deploy = asked(1, {
+    question: 'Deploy it',
+    toolCall: { name: 'Bash', arguments: { command: 'make ship' } },
+  })
+  const name = asked(2, { type: 'question', question: 'Name?' }, { risk: 'high' })
+
+  it('is narrowed by kind, agent, risk and words, in any order', () => {
+    const both = [deploy, name]
+    const few = (query: string) => both.filter((r) => fits(r, view(query))).map((r) => r.id)
+    expect(few('')).toEqual([1, 2])
+    expect(few('kind=question')).toEqual([2])
+    expect(few('agent=api')).toEqual([1, 2])
+    expect(few('agent=other')).toEqual([])
+    expect(few('risk=high')).toEqual([2])
+    expect(few('find=SHIP+deploy')).toEqual([1])
+    expect(few('find=%232')).toEqual([2])
+    expect(narrow(lists(both, 0, new Map()), view('find=ship')).needs.map((r) => r.id)).toEqual([1])
+  })
+
+  it('has no tab that does not exist', () => expect(view('tab=__proto__').tab).toBe('pending'))
+
+  it('goes through the groups from the top', () => {
+    const mine = {
+      ...asked(3, {}, { requiredApprovals: 2, votes: [{ user: 'me', choice: 'approve', at: 1 }] }),
+      mine: true,
+    }
+    const lost = asked(4, {}, { status: 'responded', delivery: { state: 'refused', attempts: 1 } })
+    const all = lists([deploy, name, mine, lost], 0, new Map([[1, 1e15]]))
+    expect([all.votes, all.snoozed].map((g) => g.map((r) => r.id))).toEqual([[3], [1]])
+    expect(inOrder(all).map((r) => r.id)).toEqual([4, 2, 3, 1])
+  })
+
+  it('shows everything that can still be taken back, however much', () => {
+    const held = Array.from({ length: 60 }, (_, i) =>
+      asked(i + 1, {}, { held: { until: 1e15, outcome: 'approve' } }),
+    )
+    expect(lists(held, 0, new Map()).settled).toHaveLength(60)
+  })
+})
