@@ -73,10 +73,10 @@ var kinds = map[string]Kind{
 // failures are the types of events that are a failure by themselves.
 var failures = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}
 
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
 // normal is an event type as the tables above have it.
-func normal(typ string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(typ))
-}
+func normal(typ string) string { return strings.ToLower(separators.Replace(typ)) }
 
 // Lengths of the texts that are kept, in characters.
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
@@ -234,5 +235,61 @@ func TestExport(t *testing.T) {
 	require.Equal(t, "text/markdown; charset=utf-8", resp.Header.Get("Content-Type"))
 	for _, want := range []string{"# Upgrade the hub\n", "```json\n{\n  \"command\": \"make\"\n}\n```", "**Approved** at", "**Failed.**", "no such file"} {
 		require.Contains(t, string(b), want)
+	}
+}
+
+// TestADownloadHasAPlainName: whatever agents call themselves, the header has one
+// line and the file a name.
+func TestADownloadHasAPlainName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"demo": "demo", "a b/c\\d": "a-b-c-d", "..": "--", "x\"; filename=\"evil.exe": "x---filename--evil-exe",
+		"a\r\nSet-Cookie: b": "a--Set-Cookie--b", "äöü": "---", strings.Repeat("n", 100): strings.Repeat("n", 60),
+	} {
+		require.Equal(t, want, fileName(name), "%q", name)
+	}
+	r := setup(t)
+	r.derives()
+	e := r.post(`{"source_app":"x\"; filename=\"evil.exe","session_id":"../s","hook_event_type":"Stop","payload":{}}`)
+	r.caughtUp(e.SourceApp, e.SessionID, 1)
+	resp, b := r.do("GET", sessionPath(schema.PathExport, e.SourceApp, e.SessionID)+"&format=markdown", "")
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	require.Equal(t, `attachment; filename="hookback-x---filename--evil-exe----s.md"`, resp.Header.Get("Content-Disposition"))
+}
+
+// TestADownloadThatIsCutOffDoesNotLookWhole: the hub stops in the middle of one.
+func TestADownloadThatIsCutOffDoesNotLookWhole(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.derives()
+	const events = 250
+	big := strings.Repeat("x", 60_000)
+	for range events {
+		r.told("Stop", `{"big":"`+big+`"}`)
+	}
+	r.caughtUp("demo", "s1", events)
+	resp, err := r.client.Get("http://" + r.addr + sessionPath(schema.PathExport, "demo", "s1"))
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	first := make([]byte, 1000)
+	_, err = io.ReadFull(resp.Body, first)
+	require.NoError(t, err)
+	r.stop()
+	rest, err := io.ReadAll(resp.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Less(t, len(rest), events*len(big))
+}
+
+// TestOtherOriginsReadNoHistory: the door stands before these routes too.
+func TestOtherOriginsReadNoHistory(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, path := range []string{schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathOverview} {
+		resp, _ := r.do("GET", path, "", "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site")
+		require.Equal(t, 403, resp.StatusCode, path)
+		resp, _ = r.do("GET", path, "", "Host", "evil.example")
+		require.Equal(t, 421, resp.StatusCode, path)
+		resp, _ = r.do("POST", path, "{}", "Content-Type", "application/json")
+		require.Equal(t, 405, resp.StatusCode, path)
 	}
 }

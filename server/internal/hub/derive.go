@@ -19,6 +19,10 @@ const (
 	// derivePause is the least time from one step to the next: each is a commit of
 	// its own, which the posters' have to wait for.
 	derivePause = 25 * time.Millisecond
+	// deriveBusy is the same when more than deriveMany rows came in the last step: a
+	// session is read and written once a step, however many of its events are in it.
+	deriveBusy = 100 * time.Millisecond
+	deriveMany = 32
 	// deriveRetry is how long a step that failed waits for the next try.
 	deriveRetry = time.Second
 	// deriveSkip is how much of the log that says nothing may be read again after
@@ -33,9 +37,9 @@ const (
 func (h *Hub) Derive(ctx context.Context) error {
 	f := follower{hub: h, cursor: -1}
 	for failed := ""; ctx.Err() == nil; {
-		began := time.Now()
+		began, at := time.Now(), f.at
 		more, err := f.step(ctx)
-		next := began.Add(derivePause)
+		next := began.Add(pauseAfter(f.at - at))
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -57,6 +61,15 @@ func (h *Hub) Derive(ctx context.Context) error {
 		rest(ctx, time.Until(next))
 	}
 	return nil
+}
+
+// pauseAfter is the time from the beginning of a step that took so many rows to
+// the next one.
+func pauseAfter(rows int64) time.Duration {
+	if rows > deriveMany && rows < deriveStep {
+		return deriveBusy
+	}
+	return derivePause
 }
 
 // rest waits for some time or the end of ctx.

@@ -515,3 +515,13 @@ func TestKilledFollower(t *testing.T) {
 		require.NoError(t, b.Store.Close())
 	}
 }
+
+// TestLoadMakesBiggerSteps, and neither a quiet hub nor one that catches up waits.
+func TestLoadMakesBiggerSteps(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int64]time.Duration{
+		0: derivePause, 1: derivePause, deriveMany: derivePause, deriveMany + 1: deriveBusy, deriveStep - 1: deriveBusy, deriveStep: derivePause,
+	} {
+		require.Equal(t, want, pauseAfter(rows), "%d rows", rows)
+	}
+}
