@@ -1,0 +1,310 @@
+import axe from 'axe-core'
+import type { BrowserContext, Page } from '@playwright/test'
+import { choose, detail, expect, live, openAt, test } from './page.ts'
+
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
+
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  return page.evaluate(async (values) => {
+    const run = (window as unknown as { axe: typeof axe }).axe.run
+    const { violations } = await run(document, { runOnly: { type: 'tag', values } })
+    return violations.flatMap((v) =>
+      v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
+    )
+  }, rules)
+}
+const overflow = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+
+const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [1360, 390]) {
+    test(`no barrier around the inbox and the stream, ${colorScheme}, ${width} px`, async ({
+      page,
+      hub,
+      agent,
+    }) => {
+      test.setTimeout(90_000)
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.setViewportSize({ width, height: 844 })
+      const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
+      await hub.post(`/events/${asked.id}/respond`, { permission: true })
+      await agent.ask(hub, {})
+      await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't' })
+      for (const path of screens) {
+        await openAt(page, hub, path)
+        await expect(page.locator('h1')).toBeVisible()
+        expect.soft(await faults(page), path).toEqual([])
+        expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+      }
+      await page.keyboard.press('Control+k')
+      await expect(page.getByTestId('palette')).toBeVisible()
+      expect.soft(await faults(page), 'palette').toEqual([])
+      await page.keyboard.type('zzzz')
+      expect.soft(await faults(page), 'empty palette').toEqual([])
+    })
+  }
+}
+
+test('the screens fit 320 px', async ({ page, hub }) => {
+  await page.setViewportSize({ width: 320, height: 640 })
+  await hub.event(
+    'SessionStart',
+    {},
+    { source_app: 'an-agent-with-a-name-that-is-longer-than-a-phone-is-wide' },
+  )
+  for (const path of screens) {
+    await openAt(page, hub, path)
+    await expect(page.locator('h1')).toBeVisible()
+    expect.soft(await overflow(page), path).toBeLessThanOrEqual(0)
+  }
+})
+
+test('the palette finds screens, requests, events and actions by keys alone', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const hostile = '<img src=x onerror=alert(1)>'
+  const { id } = await agent.ask(hub, { question: `Deploy ${hostile} to staging?` }, { source_app: hostile })
+  const other = await agent.ask(hub, { question: 'Something else' })
+  await openAt(page, hub, '/stream')
+  const box = page.getByTestId('palette').getByRole('combobox')
+  const chosen = page.getByTestId('palette').getByRole('option', { selected: true })
+  const find = async (text: string) => {
+    await page.keyboard.press('Control+k')
+    await expect(box).toBeFocused()
+    await page.keyboard.type(text)
+  }
+  await find('sett')
+  await expect(chosen).toContainText('Settings')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/\/settings$/)
+  await expect(page.getByTestId('palette')).toHaveCount(0)
+
+  await find('deploy stag')
+  await expect(chosen).toContainText(hostile) // as text
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(new RegExp(`/inbox/${id}$`))
+
+  await find(`#${other.id}`)
+  await expect(chosen).toContainText(`Event #${other.id}`)
+  await page.keyboard.press('ArrowDown')
+  await expect(chosen).toContainText(`Request #${other.id}`)
+  await page.keyboard.press('Enter')
+  await expect(detail(page, other.id)).toBeVisible()
+
+  await find('theme dark')
+  await page.keyboard.press('Enter')
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+
+  // A decision is never one of its actions.
+  await page.keyboard.press('Control+k')
+  await expect(box).toBeFocused()
+  await expect(page.getByRole('option', { name: /^Approve \(hold|^Deny/ })).toHaveCount(0)
+  await page.keyboard.press('Escape')
+  await expect(page.getByTestId('palette')).toHaveCount(0)
+
+  await find('mute hour')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText(/Muted until/)).toBeVisible()
+})
+
+test('the help shows the keys that act here, under the names a person gave them', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const { id } = await agent.ask(hub, {})
+  await openAt(page, hub, '/settings')
+  const change = page.getByRole('button', { name: 'Approve (hold when it is risky): change the key' })
+  await change.click()
+  await page.keyboard.press('d') // taken
+  await expect(page.getByText('D is taken: Deny with a reason. Press another one, or Esc.')).toBeVisible()
+  await page.keyboard.press('w')
+  await page.reload()
+  await live(page)
+  await page.keyboard.press('g')
+  await page.keyboard.press('i')
+  await choose(page, id)
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  const line = (does: RegExp) => help.locator('dd').filter({ hasText: does })
+  await expect(line(/^Approve \(/)).toBeVisible()
+  await help.getByRole('searchbox').fill('approve (hold')
+  await expect(help.locator('dd')).toHaveCount(1)
+  await expect(help.locator('dt')).toHaveText('W')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await expect(help).toHaveCount(0)
+  await page.keyboard.press('a') // no more
+  await page.keyboard.press('w')
+  await expect(detail(page, id).getByTestId('settled')).toContainText('Approved')
+})
+
+test('settings hold, and hold in every tab at once', async ({ page, hub, context, watch }) => {
+  await openAt(page, hub, '/settings')
+  const other = await context.newPage()
+  watch(other)
+  await openAt(other, hub, '/')
+  await page.getByText('Dark', { exact: true }).click()
+  await page.getByText('Compact', { exact: true }).click()
+  await expect(other.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await expect(other.locator('html')).toHaveAttribute('data-density', 'compact')
+  await page.getByText('UTC', { exact: true }).click()
+  await expect(page.getByText(/Now: .* UTC\./)).toBeVisible()
+  await page.getByRole('button', { name: 'Back to the usual' }).click()
+  await page.getByRole('button', { name: 'Really: all as usual' }).click()
+  await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save to a file' }).click(),
+  ])
+  expect(download.suggestedFilename()).toBe('hookback-settings.json')
+  await page.locator('input[type=file]').setInputFiles({
+    name: 'mine.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from('{"theme": "dark", "hold": "long", "volume": 0.1}'),
+  })
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+  await expect(page.getByText('Hold for 0.7 s')).toBeVisible()
+})
+
+/** Has a page write down what it shows on the desktop; headless browsers have none. */
+const recorded = (context: BrowserContext) =>
+  context.addInitScript(() => {
+    const log = ((window as unknown as { shown: unknown[] }).shown = [])
+    class Recorded extends EventTarget {
+      static permission = 'granted'
+      static requestPermission = () => Promise.resolve('granted')
+      onclick: (() => void) | null = null
+      onclose: (() => void) | null = null
+      closed = false
+      tag: string
+      constructor(
+        readonly title: string,
+        readonly options: NotificationOptions,
+      ) {
+        super()
+        this.tag = options.tag ?? ''
+        ;(log as unknown[]).push(this)
+      }
+      close() {
+        this.closed = true
+        this.onclose?.()
+      }
+    }
+    Object.defineProperty(window, 'Notification', { value: Recorded })
+    document.hasFocus = () => false // the person looks elsewhere
+  })
+
+type Shown = { title: string; closed: boolean; tag: string; options: { body: string }; onclick: () => void }
+const shown = (page: Page) =>
+  page.evaluate(() =>
+    (window as unknown as { shown: Shown[] }).shown.map(({ title, closed, tag, options }) => ({
+      title,
+      closed,
+      tag,
+      body: options.body,
+    })),
+  )
+
+test('one tab of all tells the desktop of a request, until it is settled', async ({
+  context,
+  hub,
+  agent,
+  watch,
+}) => {
+  await recorded(context)
+  await context.addInitScript(() =>
+    localStorage.setItem('hookback.settings', '{"notify": true, "sound": true}'),
+  )
+  const pages = [await context.newPage(), await context.newPage()]
+  for (const page of pages) {
+    watch(page)
+    await openAt(page, hub, '/overview')
+    await page.waitForFunction(async () => (await navigator.locks.query()).held?.length === 1)
+  }
+  const { id } = await agent.ask(hub, { question: 'Deploy?\n\nto <b>production</b>' })
+  for (const page of pages) await expect(page).toHaveTitle('(1) Hookback')
+  const all = async () => (await Promise.all(pages.map(shown))).flat()
+  await expect
+    .poll(all)
+    .toEqual([{ title: 'api asks', closed: false, tag: `req-${id}`, body: 'Deploy? to <b>production</b>' }])
+  const teller = (await shown(pages[0]!)).length > 0 ? pages[0]! : pages[1]!
+  await teller.evaluate(() => (window as unknown as { shown: Shown[] }).shown[0]?.onclick())
+  await expect(teller).toHaveURL(new RegExp(`/inbox/${id}$`))
+
+  const second = await agent.ask(hub, { question: 'Again?' })
+  await expect.poll(async () => (await all()).map((n) => n.closed)).toEqual([true, false])
+  await hub.post(`/events/${second.id}/respond`, { permission: true })
+  await expect.poll(async () => (await all()).map((n) => n.closed)).toEqual([true, true])
+
+  // The leader goes: the other one tells what comes next, and nothing twice.
+  const [stays] = pages.filter((page) => page !== teller)
+  await teller.close()
+  await stays!.waitForFunction(async () => (await navigator.locks.query()).held?.length === 1)
+  const third = await agent.ask(hub, { question: 'And now?' })
+  await expect.poll(() => shown(stays!)).toEqual([expect.objectContaining({ tag: `req-${third.id}` })])
+})
+
+test('the browser’s own permission is enough, and its lack is said', async ({ page, hub, context }) => {
+  await openAt(page, hub, '/settings')
+  await context.grantPermissions(['notifications'], { origin: hub.url })
+  await page.reload()
+  await live(page)
+  await page.getByText('Desktop notifications').click()
+  await page.getByRole('button', { name: 'Test a notification' }).click()
+  await expect(page.getByText(/^Sent\./)).toBeVisible()
+  await page.getByRole('button', { name: 'Test the sound' }).click()
+  await expect(page.getByText(/^Played\.|did not let it play/)).toBeVisible()
+  await page.getByRole('button', { name: 'Mute for 15 min' }).click()
+  await expect(page.getByText(/Muted until/).first()).toBeVisible()
+  await page.addInitScript(() => Object.defineProperty(window, 'isSecureContext', { value: false }))
+  await page.reload()
+  await expect(page.getByTestId('insecure')).toContainText('only on https and on this machine')
+})
+
+test('the page can be installed', async ({ page, hub }) => {
+  await openAt(page, hub)
+  const href = await page.locator('link[rel=manifest]').getAttribute('href')
+  const answer = await page.request.get(hub.url + href)
+  expect(answer.headers()['content-type']).toBe('application/manifest+json')
+  const manifest = (await answer.json()) as { icons: { src: string; type: string; sizes: string }[] }
+  for (const icon of manifest.icons) {
+    const file = await page.request.get(hub.url + icon.src)
+    expect(file.headers()['content-type'], icon.src).toBe(icon.type)
+    if (icon.type !== 'image/png') continue
+    const bytes = await file.body() // width and height stand in the header
+    expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, icon.src).toBe(icon.sizes)
+  }
+})
+
+test('every screen has an address that leads back to it', async ({ page, hub }) => {
+  await openAt(page, hub)
+  for (const [key, path, title] of [
+    ['o', '/overview', 'Overview'],
+    ['u', '/setup', 'Your agents can raise a hand now'],
+    [',', '/settings', 'Settings'],
+    ['e', '/sessions', 'Sessions'],
+  ] as const) {
+    await page.keyboard.press('g')
+    await page.keyboard.press(key)
+    await expect(page).toHaveURL(hub.url + path)
+    await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+    await page.reload()
+    await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+  }
+  await page.goBack()
+  await expect(page).toHaveURL(hub.url + '/settings')
+})
+
+test('a screen that does not load says so', async ({ page, hub }) => {
+  await page.route('**/assets/Overview-*.js', (route) => route.abort())
+  await openAt(page, hub, '/overview')
+  await expect(page.getByRole('heading', { name: 'This screen did not load' })).toBeVisible()
+  await page.unroute('**/assets/Overview-*.js')
+  await page.getByRole('link', { name: 'Load it again' }).click()
+  await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
+})
