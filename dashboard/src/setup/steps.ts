@@ -39,10 +39,12 @@ export const HOOKS = [
   'SessionEnd',
 ]
 
+/** One line for each hook, to be read at a glance and merged by hand. */
 function hookSettings(): string {
-  const command = { type: 'command', command: 'sh ~/.claude/hookback.sh', timeout: 5 }
-  const entry = (name: string) => ({ ...(name.includes('Tool') ? { matcher: '*' } : {}), hooks: [command] })
-  return JSON.stringify({ hooks: Object.fromEntries(HOOKS.map((name) => [name, [entry(name)]])) }, null, 2)
+  const command = `{"type": "command", "command": "sh ~/.claude/hookback.sh", "timeout": 5}`
+  const matcher = (name: string) => (name.includes('Tool') ? '"matcher": "*", ' : '')
+  const lines = HOOKS.map((name) => `    "${name}": [{${matcher(name)}"hooks": [${command}]}]`)
+  return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`
 }
 
 const question = (app: string) => `{
