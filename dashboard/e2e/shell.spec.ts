@@ -308,3 +308,52 @@ test('a screen that does not load says so', async ({ page, hub }) => {
   await page.getByRole('link', { name: 'Load it again' }).click()
   await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
 })
+
+test('the overview tells what happened, as charts and as tables, and follows it', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  await openAt(page, hub, '/overview')
+  await expect(page.getByRole('heading', { name: 'Nothing to tell yet' })).toBeVisible()
+  const asked = await agent.ask(hub, { question: 'One?' })
+  await hub.event('PreToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
+  await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't1' })
+  const tile = (name: string | RegExp) => page.locator('.tile').filter({ hasText: name }).locator('.value')
+  await expect(tile('Need you now')).toHaveText('1')
+  await hub.post(`/events/${asked.id}/respond`, { permission: true })
+  await expect(tile('Need you now')).toHaveText('0')
+  await expect(tile(/^Answered in 14 days/)).toHaveText('1')
+
+  const chart = page.getByRole('slider', { name: /^How questions ended/ })
+  await expect(chart).toHaveAttribute('aria-valuetext', /: Approved 1$/)
+  await chart.focus()
+  await page.keyboard.press('ArrowLeft')
+  await expect(chart).toHaveAttribute('aria-valuetext', /: none$/)
+  await chart.hover({ position: { x: 3, y: 20 } })
+  await expect(chart.locator('.tip')).toContainText('None')
+
+  for (const [title, cell] of [
+    ['How questions ended', '1'],
+    ['Time to answer', '1'],
+    ['Tools', '1'],
+    ['Blocked by people', 'api'],
+  ] as const) {
+    await page.getByRole('button', { name: `${title} as a table` }).click()
+    await expect(
+      page
+        .getByRole('region', { name: `${title}, the table` })
+        .getByText(cell, { exact: true })
+        .first(),
+    ).toBeVisible()
+  }
+  await expect(
+    page.getByRole('region', { name: 'What the agents do, the table' }).getByRole('row'),
+  ).toHaveCount(2)
+  await page.getByRole('link', { name: '7 days' }).click()
+  await expect(page).toHaveURL(/\/overview\?days=7$/)
+  await expect(tile(/^Answered in 7 days/)).toHaveText('1')
+  await expect(
+    page.getByRole('region', { name: 'How questions ended, the table' }).getByRole('row'),
+  ).toHaveCount(8)
+})
