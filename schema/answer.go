@@ -222,7 +222,7 @@ const MaxHold = 30 * time.Second
 // Approvals is the body of POST /events/approve: exactly the permissions that a
 // person saw in one list.
 type Approvals struct {
-	Requests []Seen `json:"requests"` // 1 to MaxApprovals
+	Requests []Seen `json:"requests"`         // 1 to MaxApprovals
 	HoldMS   int64  `json:"holdMs,omitempty"` // as in Response; 5,000 unless told
 	Reason   string `json:"reason,omitempty"`
 }

@@ -120,7 +120,7 @@ func TestWhatIsToldTwiceCountsOnce(t *testing.T) {
 	y.tell(6, "PostToolUseFailure", "Bash", `{"tool_use_id":"a","error":"no"}`)
 	require.Nil(t, y.last.Ended)
 	require.False(t, y.last.Failed)
-	require.EqualValues(t, []int64{1, 1, 4}, []int64{y.s.Sum.Tools, y.s.Sum.Failures, y.s.Sum.Events})
+	require.Equal(t, []int64{1, 1, 4}, []int64{y.s.Sum.Tools, y.s.Sum.Failures, y.s.Sum.Events})
 }
 
 func TestWhatASessionIs(t *testing.T) {

@@ -41,11 +41,9 @@ func (h *Hub) Derive(ctx context.Context) error {
 		more, err := f.step(ctx)
 		next := began.Add(pauseAfter(f.at - at))
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case err == nil:
 			failed = ""
-		default:
+		case ctx.Err() == nil:
 			if err.Error() != failed {
 				h.Log.Error("sums of the log are not up to date; trying again", "every", deriveRetry, "err", err)
 			}

@@ -43,7 +43,7 @@ func TestExportIsWhole(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSuffix(b.exported("a", "s", false), "\n"), "\n")
-	require.Equal(t, events, len(lines))
+	require.Len(t, lines, events)
 	for i, line := range lines {
 		e := decode(t, []byte(line))
 		require.Equal(t, "s", e.SessionID)

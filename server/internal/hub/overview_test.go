@@ -148,7 +148,7 @@ func TestAnOldPendingQuestionIsAnAgents(t *testing.T) {
 	o, err := b.Overview(t.Context(), 7, time.UTC)
 	require.NoError(t, err)
 	require.Len(t, o.Agents, 1)
-	require.EqualValues(t, []int64{1, 0, 0}, []int64{o.Agents[0].Pending, o.Agents[0].Events, o.Agents[0].Sessions})
+	require.Equal(t, []int64{1, 0, 0}, []int64{o.Agents[0].Pending, o.Agents[0].Events, o.Agents[0].Sessions})
 	require.NotZero(t, o.Agents[0].LastAt)
 }
 

@@ -47,7 +47,7 @@ func (j *judge) script(src *source, d dialect, outer *scope, depth int) {
 // followPipes notes of every command who reads what it prints.
 func followPipes(commands []*command) {
 	for _, c := range slices.Backward(commands) {
-		_, sends := downloads(c)
+		sends := downloads(c)
 		for _, before := range c.from {
 			before.reader = c
 			before.sent = sends || c.sent

@@ -21,7 +21,7 @@ const (
 
 var tools = func() map[string]kind {
 	m := map[string]kind{}
-	for k, names := range map[kind]string{
+	for k, names := range map[kind]string{ //nolint:gosec // names of tools, no credentials
 		shellTool: "bash shell sh zsh execute exec run_shell_command run_command execute_command terminal local_shell exec_command run_in_terminal shell_command unified_exec run_terminal_cmd run_terminal_command execute_bash developer__shell write_stdin powershell_or_bash",
 		pwshTool:  "powershell pwsh",
 		cmdTool:   "cmd command_prompt",

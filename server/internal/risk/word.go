@@ -252,7 +252,8 @@ func (p *parser) ansi(w *word, text *[]byte) {
 func (p *parser) ansiEscape(w *word, text *[]byte) {
 	const plain, meaning = `abefnrtv`, "\a\b\x1b\f\n\r\t\v"
 	c := p.s[p.i]
-	digits, base, from := 0, 16, p.i+1
+	var digits int
+	base, from := 16, p.i+1
 	switch {
 	case c == 'x':
 		digits = 2

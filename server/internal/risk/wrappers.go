@@ -156,7 +156,7 @@ func (j *judge) runsOutput(r *run, from []*command, x span) bool {
 		if j.looks--; j.looks < 0 {
 			return false
 		}
-		if _, fetch := downloads(c); fetch {
+		if downloads(c) {
 			bad := fromNetwork
 			if slices.ContainsFunc(r.cmd.words, func(w word) bool { return w.text == "sudo" || w.text == "doas" }) {
 				bad = rule{"pipe_to_shell", critical, "It downloads a program and runs it at once as administrator, unseen by anyone."}
@@ -195,19 +195,19 @@ func commandName(c *command) string {
 }
 
 // downloads reports whether a command prints what it gets from the network.
-func downloads(c *command) (*word, bool) {
+func downloads(c *command) bool {
 	for i := range c.words {
 		switch name := strings.ToLower(programName(c.words[i].text, posix)); name {
 		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch", "nc", "ncat":
-			return &c.words[i], true
+			return true
 		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
 		default:
 			if i == 0 || !strings.HasPrefix(c.words[i-1].text, "-") && !strings.HasPrefix(c.words[i].text, "-") && !isNumber(strings.TrimRight(name, "smh")) {
-				return nil, false
+				return false
 			}
 		}
 	}
-	return nil, false
+	return false
 }
 
 // decodes reports whether a command makes text of what nobody can read.

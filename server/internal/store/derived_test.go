@@ -64,10 +64,10 @@ func TestDeriveAddsAllOrNothing(t *testing.T) {
 	for from, want := range map[int64]int64{0: 2, 96: 2, 97: 2, 100: 2, 101: 0, 192: 0} {
 		activity, err := b.Activity(ctx, from)
 		require.NoError(t, err)
-		require.EqualValues(t, want, activity["app"].Events, "from %d", from)
+		require.Equal(t, want, activity["app"].Events, "from %d", from)
 		times, err := b.ToolTimes(ctx, from)
 		require.NoError(t, err)
-		require.EqualValues(t, want, times[ToolKey{Tool: "Bash", Bin: 7}].Calls, "from %d", from)
+		require.Equal(t, want, times[ToolKey{Tool: "Bash", Bin: 7}].Calls, "from %d", from)
 	}
 	activity, err := b.Activity(ctx, 0)
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestEntriesStepOverHoles(t *testing.T) {
 	require.NoError(t, err)
 	entries, upTo, err := b.Entries(ctx, 100, 10)
 	require.NoError(t, err)
-	require.EqualValues(t, b.Head(), upTo)
+	require.Equal(t, b.Head(), upTo)
 	require.Len(t, entries, 1)
 }
 
