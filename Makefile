@@ -68,6 +68,10 @@ fuzz: ## every decoder's fuzz target, 20 seconds each
 bench: ## the benchmarks behind the figures in the README
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-dashboard
+bench-dashboard: $(installed) build ## frames, script time, heap and first load of the page
+	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run bench
+
 .PHONY: fault
 fault: ## 200 kills, a full disk, a power cut: what the hub promises to survive
 	go run ./scripts/fault

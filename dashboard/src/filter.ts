@@ -18,7 +18,8 @@ export interface Term {
   readonly key: string | undefined
   readonly value: string
   readonly regex: boolean
-  readonly test: (text: string) => boolean
+  /** Whether it is found in a row, before `not`. */
+  readonly found: (row: Filterable) => boolean
 }
 
 /** What a filter looks at: an event, with its searchable text made once. */
@@ -44,7 +45,7 @@ export function parse(text: string): Filter {
         key: key?.toLowerCase(),
         value,
         regex: pattern !== undefined,
-        test: tester(key, value, pattern),
+        found: finder(key?.toLowerCase(), tester(key, value, pattern)),
       })
     } catch {
       problem = `/${pattern}/ is not a regular expression`
@@ -80,14 +81,32 @@ function tester(key: string | undefined, value: string, pattern: string | undefi
 
 /** Whether every term of the filter holds. */
 export function matches(filter: Filter, row: Filterable): boolean {
-  for (const term of filter.terms) {
-    const found =
-      term.key === undefined
-        ? term.test(row.text())
-        : valuesOf(row.event, term.key).some((value) => term.test(fold(value)))
-    if (found === term.not) return false
-  }
+  for (const term of filter.terms) if (term.found(row) === term.not) return false
   return true
+}
+
+const REMEMBERED = 1000
+
+/** Where a term looks. What a field says is the same again and again: it is tested once. */
+function finder(key: string | undefined, test: (text: string) => boolean): Term['found'] {
+  if (key === undefined) return (row) => test(row.text())
+  const field = Object.hasOwn(fields, key) ? fields[key] : undefined
+  if (!field) {
+    const path = key.split('.')
+    return ({ event: { payload } }) =>
+      scalars(dig(payload, path) ?? dig(payload.tool_input, path)).some((value) => test(fold(value)))
+  }
+  const known = new Map<unknown, boolean>()
+  return ({ event }) => {
+    const value = field(event)
+    if (value === undefined) return false
+    let found = known.get(value)
+    if (found === undefined) {
+      found = test(fold(String(value)))
+      if (known.size < REMEMBERED) known.set(value, found)
+    }
+    return found
+  }
 }
 
 /** The keys a filter knows by name. Any other is a path into the payload. */
@@ -115,24 +134,29 @@ export function toolOf(e: Event): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-function valuesOf(e: Event, key: string): string[] {
-  if (Object.hasOwn(fields, key)) {
-    const value = fields[key]?.(e)
-    return value === undefined ? [] : [String(value)]
-  }
-  return scalars(dig(e.payload, key.split('.')) ?? dig(e.payload.tool_input, key.split('.')))
-}
-
 /** A list or an object matches when something in it does. */
 function scalars(value: Json | undefined): string[] {
   if (value === undefined || value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(scalars) : [String(value)]
 }
 
+const names = new Map<string, string>() // a member's name → the same folded
+
+/** Members have the same names again and again. */
+function foldName(name: string): string {
+  let folded = names.get(name)
+  if (folded === undefined) {
+    folded = fold(name)
+    if (names.size < REMEMBERED && name.length < 100) names.set(name, folded)
+  }
+  return folded
+}
+
 function dig(value: Json | undefined, path: string[]): Json | undefined {
   for (const name of path) {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
-    value = Object.entries(value).find(([key]) => fold(key) === name)?.[1]
+    const key: string | undefined = Object.keys(value).find((k) => foldName(k) === name)
+    value = key === undefined ? undefined : value[key]
   }
   return value
 }

@@ -1,0 +1,217 @@
+import type { CDPSession, Page } from '@playwright/test'
+import { expect, openAt, test } from '../page.ts'
+import type { RunningHub } from '../hub.ts'
+
+// What the page costs, as a table; a figure beyond its gate fails. Frames are counted
+// in the page; script time is the renderer's own thread clock, which other load on the
+// machine does not lengthen. Frames do suffer from it: measure on a quiet machine.
+
+const WINDOW = 50_000
+const RATE = Number(process.env.RATE ?? 1000)
+const SECONDS = Number(process.env.SECONDS ?? 10)
+
+interface Row {
+  what: string
+  value: number
+  unit: string
+  gate?: string
+  fails: boolean
+  told?: boolean
+}
+const table: Row[] = []
+
+function note(what: string, value: number, unit: string, gate?: { most?: number; least?: number }) {
+  const { most = Infinity, least = -Infinity } = gate ?? {}
+  const text = gate ? (gate.most === undefined ? `≥ ${least}` : `≤ ${most}`) : undefined
+  table.push({ what, value, unit, gate: text, fails: value > most || value < least })
+}
+
+test.afterAll(() => {
+  const width = Math.max(0, ...table.map((r) => r.what.length))
+  for (const { what, value, unit, gate, fails } of table) {
+    const figure = value.toFixed(value < 10 ? 1 : 0).padStart(8)
+    console.log(`${what.padEnd(width)} ${figure} ${unit.padEnd(9)} ${gate ?? ''}${fails ? '  MISSED' : ''}`)
+  }
+})
+test.afterEach(() => {
+  const missed = table.filter((r) => r.fails && !r.told)
+  for (const r of missed) r.told = true
+  expect(missed.map((r) => `${r.what}: ${r.value.toFixed(1)} ${r.unit}`)).toEqual([])
+})
+
+const median = (all: number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
+
+/** An event as agents send them, about 700 bytes. */
+const anEvent = (i: number) => ({
+  source_app: ['api', 'infra', 'web', 'docs', 'data'][i % 5],
+  session_id: `session-${i % 7}`,
+  hook_event_type: i % 97 === 0 ? 'PostToolUseFailure' : i % 2 ? 'PostToolUse' : 'PreToolUse',
+  payload: {
+    session_id: `session-${i % 7}`,
+    cwd: '/home/dev/project',
+    tool_name: ['Bash', 'Read', 'Edit', 'Grep'][(i >> 1) % 4],
+    tool_use_id: `toolu_${i >> 1}`,
+    tool_input: { command: `go test ./internal/store -run Test${i} -count=1`, description: 'Run a test' },
+    tool_response: i % 2 ? { stdout: 'ok  \t'.repeat(60), exit: i % 3 } : undefined,
+  },
+})
+
+let sent = 0
+async function post(hub: RunningHub, n: number) {
+  const from = sent
+  sent += n
+  await hub.batch(n, (i) => anEvent(from + i))
+}
+
+/** Sends so many events a second until told to stop, which waits for the last of them. */
+function feed(hub: RunningHub, rate: number): () => Promise<void> {
+  const began = performance.now()
+  let fed = 0
+  let going = true
+  const done = (async () => {
+    while (going) {
+      const due = Math.floor(((performance.now() - began) / 1000) * rate) - fed
+      if (due > 0) {
+        fed += due
+        await post(hub, Math.min(due, 1000))
+      }
+      await new Promise((next) => setTimeout(next, 20))
+    }
+  })()
+  return () => ((going = false), done)
+}
+
+async function metrics(cdp: CDPSession): Promise<Record<string, number>> {
+  const { metrics } = await cdp.send('Performance.getMetrics')
+  return Object.fromEntries(metrics.map((m) => [m.name, m.value]))
+}
+
+async function attach(page: Page): Promise<CDPSession> {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return cdp
+}
+
+async function heap(cdp: CDPSession): Promise<number> {
+  await cdp.send('HeapProfiler.enable')
+  await cdp.send('HeapProfiler.collectGarbage')
+  return ((await metrics(cdp)).JSHeapUsedSize ?? 0) / 2 ** 20
+}
+
+/** Frames of each of the next seconds. */
+const frames = (page: Page, seconds: number) =>
+  page.evaluate(
+    (n) =>
+      new Promise<number[]>((done) => {
+        const counts: number[] = []
+        let [count, until] = [0, performance.now() + 1000]
+        const tick = (now: number) => {
+          count++
+          if (now >= until) {
+            counts.push(count)
+            ;[count, until] = [0, until + 1000]
+          }
+          if (counts.length < n) requestAnimationFrame(tick)
+          else done(counts)
+        }
+        requestAnimationFrame(tick)
+      }),
+    seconds,
+  )
+
+async function underLoad(page: Page, hub: RunningHub, cdp: CDPSession, rate: number) {
+  const stop = feed(hub, rate)
+  await frames(page, 2)
+  const before = await metrics(cdp)
+  const began = performance.now()
+  const perSecond = median(await frames(page, SECONDS))
+  const seconds = (performance.now() - began) / 1000
+  const after = await metrics(cdp)
+  await stop()
+  const took = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / seconds
+  return { perSecond, script: took('ScriptDuration'), task: took('TaskDuration') }
+}
+
+/** Script ms of one filter change until it is on screen, the median of some. */
+async function filterChange(page: Page, cdp: CDPSession): Promise<number> {
+  const took: number[] = []
+  for (const text of ['tool:Bash', 'exit', 'agent:infra type:Post*', '-tool:Read', '/Test\\d*7 /', '']) {
+    const before = await metrics(cdp)
+    await page.evaluate((value) => {
+      const box = document.querySelector<HTMLInputElement>('input[role=combobox]')
+      if (!box) throw new Error('no filter box')
+      box.value = value
+      box.dispatchEvent(new InputEvent('input', { bubbles: true }))
+      return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+    }, text)
+    took.push((((await metrics(cdp)).ScriptDuration ?? 0) - (before.ScriptDuration ?? 0)) * 1000)
+  }
+  return median(took)
+}
+
+test('a full window and a steady flow', async ({ page, hub }) => {
+  await openAt(page, hub, '/stream')
+  const cdp = await attach(page)
+  while (sent < WINDOW) await post(hub, 1000)
+  await expect(page.getByText(`${WINDOW.toLocaleString('en')} events`)).toBeVisible({ timeout: 60_000 })
+
+  const stream = await underLoad(page, hub, cdp, RATE)
+  note(`stream at ${RATE}/s: frames`, stream.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
+  note(`stream at ${RATE}/s: script`, stream.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
+  note(`stream at ${RATE}/s: script, style, layout, paint`, stream.task, 'ms/s')
+  note('stream: heap', await heap(cdp), 'MB', { most: 60 })
+  note('filter change to paint: script', await filterChange(page, cdp), 'ms', { most: 10 })
+  note('heap, all filtered once', await heap(cdp), 'MB')
+
+  for (const [name, path] of [
+    ['inbox', '/'],
+    ['session', '/sessions/api/session-0'],
+  ] as const) {
+    // By the page's own router, so that the window stays full.
+    await page.evaluate((to) => {
+      const link = document.createElement('a')
+      link.href = to
+      document.body.append(link)
+      link.click()
+      link.remove()
+    }, path)
+    await page.waitForTimeout(1500)
+    const other = await underLoad(page, hub, cdp, RATE)
+    note(`${name} at ${RATE}/s: frames`, other.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
+    note(`${name} at ${RATE}/s: script`, other.script, 'ms/s', RATE <= 1000 ? { most: 200 } : {})
+  }
+})
+
+test('the first load', async ({ browser, hub }) => {
+  await post(hub, 300)
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  const cdp = await context.newCDPSession(page)
+  await cdp.send('Network.enable')
+  await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  const html = await (await fetch(hub.url)).text()
+  const first = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((m) => hub.url + m[1])
+  const kinds = new Map<string, string>() // request → kind, of what the first screen needs
+  const bytes = new Map<string, number>()
+  cdp.on('Network.responseReceived', ({ requestId, type, response }) => {
+    if (first.includes(response.url)) kinds.set(requestId, type)
+  })
+  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const kind = kinds.get(requestId) ?? 'Other'
+    bytes.set(kind, (bytes.get(kind) ?? 0) + encodedDataLength)
+  })
+  await page.addInitScript(() => {
+    new MutationObserver((_, me) => {
+      if (!document.querySelector('[data-testid=connection][data-phase=live]')) return
+      document.documentElement.dataset.usable = String(performance.now())
+      me.disconnect()
+    }).observe(document, { subtree: true, childList: true, attributes: true })
+  })
+  await page.goto(hub.url)
+  await expect(page.locator('html')).toHaveAttribute('data-usable', /\d/)
+  note('first load: script as sent', (bytes.get('Script') ?? 0) / 1000, 'kB', { most: 92 })
+  note('first load: styles as sent', (bytes.get('Stylesheet') ?? 0) / 1000, 'kB', { most: 11 })
+  const usable = Number(await page.locator('html').getAttribute('data-usable'))
+  note('usable at a quarter of the speed', usable, 'ms', { most: 1000 })
+  await context.close()
+})
