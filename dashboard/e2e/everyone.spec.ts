@@ -1,5 +1,5 @@
 import { faults, overflow, smallTargets } from './barriers.ts'
-import { expect, openAt, test } from './page.ts'
+import { expect, openAt, test, visit } from './page.ts'
 import type { RunningHub } from './hub.ts'
 import type { Agent } from './agent.ts'
 
@@ -53,31 +53,39 @@ async function fill(hub: RunningHub, agent: Agent) {
   return [permission, edit, text, choice, several, done, lost].map((a) => a.id)
 }
 
+/** Every screen, and each kind of request on it. */
+const screens = (ids: number[]) => [
+  '/',
+  ...ids.map((id) => `/inbox/${id}`),
+  `/r/${ids[0]}`,
+  `/r/${ids[3]}`,
+  '/stream',
+  `/stream?event=${ids[0]}&q=agent:api`,
+  '/sessions',
+  '/sessions/api/s1',
+  `/sessions/api/s1#${ids[0]}`,
+  '/overview',
+  '/setup',
+  '/settings',
+  '/nowhere',
+]
+
 for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1360, 900, 390]) {
+  for (const width of [1360, 390]) {
     test(`no barrier on any screen, ${colorScheme}, ${width} px`, async ({ page, hub, agent }) => {
-      test.setTimeout(90_000)
+      test.setTimeout(120_000)
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 844 })
       await openAt(page, hub)
       expect.soft(await faults(page), 'empty inbox').toEqual([])
       const ids = await fill(hub, agent)
-      for (const path of [
-        '/',
-        ...ids.map((id) => `/inbox/${id}`),
-        '/stream',
-        `/stream?event=${ids[0]}&q=agent:api`,
-      ]) {
-        await openAt(page, hub, path)
-        await expect(
-          page
-            .locator(path.startsWith('/stream') ? '[data-testid=rows], [data-testid=drawer]' : 'h1')
-            .first(),
-        ).toBeAttached()
+      for (const path of screens(ids)) {
+        await visit(page, path)
         expect.soft(await faults(page), path).toEqual([])
         expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+        expect.soft(await smallTargets(page), `${path} has small targets`).toEqual([])
       }
-      await openAt(page, hub, `/inbox/${ids[0]}`)
+      await visit(page, `/inbox/${ids[0]}`)
       await page.getByRole('button', { name: /Edit/ }).click()
       expect.soft(await faults(page), 'editing').toEqual([])
       await page.getByRole('button', { name: /Deny/ }).click()
@@ -89,24 +97,135 @@ for (const colorScheme of ['light', 'dark'] as const) {
         expect.soft(await faults(page), name).toEqual([])
         await page.keyboard.press('Escape')
       }
+      await visit(page, '/stream')
+      for (const name of [/^Time range/, 'View']) {
+        await page.getByRole('button', { name }).click()
+        expect.soft(await faults(page), String(name)).toEqual([])
+        await page.keyboard.press('Escape')
+      }
+      await page.getByLabel('Filter', { exact: true }).fill('type:')
+      await expect(page.getByRole('option').first()).toBeVisible()
+      expect.soft(await faults(page), 'suggestions').toEqual([])
     })
   }
 }
 
-test('everything fits 320 px without scrolling sideways', async ({ page, hub, agent }) => {
-  await page.setViewportSize({ width: 320, height: 640 })
+test('everything fits 320 px, and a rail of icons, without scrolling sideways', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  test.setTimeout(60_000)
   const ids = await fill(hub, agent)
-  for (const path of ['/', ...ids.map((id) => `/inbox/${id}`), '/stream', `/stream?event=${ids[0]}`]) {
-    await openAt(page, hub, path)
-    expect.soft(await overflow(page), path).toBeLessThanOrEqual(0)
+  await openAt(page, hub)
+  for (const width of [320, 900]) {
+    await page.setViewportSize({ width, height: 640 })
+    for (const path of screens(ids)) {
+      await visit(page, path)
+      expect.soft(await overflow(page), `${path} at ${width} px`).toBeLessThanOrEqual(0)
+    }
   }
 })
 
-test('targets are at least 24 px', async ({ page, hub, agent }) => {
+test('the Tab key reaches whatever a pointer can reach', async ({ page, hub, agent }) => {
+  test.setTimeout(90_000)
   const ids = await fill(hub, agent)
-  for (const path of [`/inbox/${ids[0]}`, `/inbox/${ids[6]}`, '/stream']) {
-    await openAt(page, hub, path)
-    const small = await smallTargets(page)
-    expect.soft(small, path).toEqual([])
+  await openAt(page, hub)
+  for (const path of [
+    `/inbox/${ids[0]}`,
+    `/stream?event=${ids[0]}`,
+    '/sessions/api/s1',
+    '/overview',
+    '/settings',
+  ]) {
+    await visit(page, path)
+    // One of several radio buttons or tabs is a stop; arrows lead to the others.
+    const stops = await page.evaluate(() => {
+      const all = [
+        ...document.querySelectorAll<HTMLElement>('a[href], button, input, textarea, select, summary'),
+      ]
+      const shown = all.filter(
+        (e) =>
+          e.tabIndex >= 0 &&
+          !e.matches(':disabled, [type=radio]') &&
+          e.checkVisibility({ visibilityProperty: true }),
+      )
+      shown.forEach((e, i) => (e.dataset.stop = String(i)))
+      ;(document.activeElement as HTMLElement | null)?.blur()
+      return shown.map((e) => e.outerHTML.slice(0, 100))
+    })
+    const reached = new Set<number>()
+    for (let i = 0; i < stops.length * 2 + 20 && reached.size < stops.length; i++) {
+      await page.keyboard.press('Tab')
+      const stop = await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.stop)
+      if (stop !== undefined) reached.add(Number(stop))
+    }
+    expect
+      .soft(
+        stops.filter((_, i) => !reached.has(i)),
+        path,
+      )
+      .toEqual([])
   }
+})
+
+test('a person without a pointer answers, reads along, looks into a session and changes a setting', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const { id, answer } = await agent.ask(hub, { question: 'May I?' })
+  await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'make' } })
+  await openAt(page, hub)
+  await expect(page.locator(`[data-testid=detail][data-request="${id}"]`)).toBeVisible()
+  await page.keyboard.press('j') // chosen by hand: the keys act
+  await expect(async () => {
+    await page.keyboard.press('a')
+    await expect(page.getByTestId('ticks').first()).toContainText(/agent has it/, { timeout: 1500 })
+  }).toPass()
+  expect((await answer).permission).toBe(true)
+
+  await page.keyboard.press('g')
+  await page.keyboard.press('s')
+  await expect(page.getByTestId('rows')).toBeVisible()
+  await page.keyboard.press('/')
+  await page.keyboard.type('make')
+  await expect(page.getByText('1 event of 2')).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('k')
+  await expect(page.locator('.row.active')).toHaveCount(1)
+  for (
+    let i = 0;
+    i < 30 && !(await page.getByTestId('rows').evaluate((e) => e === document.activeElement));
+    i++
+  )
+    await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect(page.getByTestId('drawer')).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(page.getByTestId('drawer')).toHaveCount(0)
+
+  await page.keyboard.press('g')
+  await page.keyboard.press('e')
+  await expect(page.getByRole('heading', { name: 'Sessions', level: 1 })).toBeVisible()
+  const link = page.locator('main a[href^="/sessions/api/"]').first()
+  await expect(link).toBeVisible()
+  for (let i = 0; i < 40 && !(await link.evaluate((e) => e === document.activeElement)); i++)
+    await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/sessions\/api\/s1/)
+
+  await page.keyboard.press('g')
+  await page.keyboard.press('o')
+  await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
+  await page.keyboard.press('g')
+  await page.keyboard.press(',')
+  await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible()
+  const radio = page.locator('main input[type=radio]:checked').first()
+  for (let i = 0; i < 40 && !(await radio.evaluate((e) => e === document.activeElement)); i++)
+    await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowRight')
+  await expect(page.locator('html')).not.toHaveAttribute('data-theme', 'system')
 })

@@ -8,7 +8,7 @@ interface Fixtures {
   hub: RunningHub
   agent: Agent
   /** Fails the test when a page broke its policy or threw. */
-  watch: (page: Page) => void
+  watch: (page: Page) => Promise<void>
 }
 
 export const test = base.extend<Fixtures>({
@@ -27,17 +27,23 @@ export const test = base.extend<Fixtures>({
   // eslint-disable-next-line no-empty-pattern -- as above
   watch: async ({}, use) => {
     const broken: string[] = []
-    await use((page) => {
+    await use(async (page) => {
       page.on('pageerror', (error) => broken.push(String(error.stack ?? error)))
       page.on('console', (message) => {
-        if (/content security policy|trusted ?type|refused to/i.test(message.text()))
+        if (/content security policy|trusted ?type|refused to|policy broken/i.test(message.text()))
           broken.push(message.text())
+      })
+      // The browser tells of a breach in words that change; the event does not.
+      await page.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', (e) =>
+          console.error(`policy broken: ${e.effectiveDirective} ${e.blockedURI} ${e.sample}`),
+        )
       })
     })
     expect(broken).toEqual([])
   },
   page: async ({ page, watch }, use) => {
-    watch(page)
+    await watch(page)
     await use(page)
   },
 })
@@ -46,6 +52,19 @@ export const test = base.extend<Fixtures>({
 export async function openAt(page: Page, hub: RunningHub, path = '/'): Promise<void> {
   await page.goto(hub.url + path)
   await live(page)
+}
+
+/** Goes to another screen without a load, as a link does. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    const link = document.createElement('a')
+    link.href = to
+    document.body.append(link)
+    link.click()
+    link.remove()
+  }, path)
+  await expect(page.locator('main').getByRole('heading', { level: 1 }).first()).toBeAttached()
+  await expect(page.locator('main').getByText(/^Loading/)).toHaveCount(0)
 }
 
 export const live = (page: Page) =>

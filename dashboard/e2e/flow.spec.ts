@@ -1,0 +1,136 @@
+import { expect, openAt, test } from './page.ts'
+import type { Page } from '@playwright/test'
+import type { RunningHub } from './hub.ts'
+
+test('a thousand events a second: none is lost, all in order, and the page answers keys meanwhile', async ({
+  page,
+  hub,
+}) => {
+  test.setTimeout(60_000)
+  await openAt(page, hub, '/stream')
+  const N = 3000
+  const flow = (async () => {
+    const began = performance.now()
+    for (let sent = 0; sent < N; sent += 50) {
+      const from = sent
+      await hub.batch(50, (i) => ({ payload: { tool_input: { command: `n ${from + i}` } } }))
+      const early = sent + 50 - (performance.now() - began)
+      if (early > 0) await new Promise((next) => setTimeout(next, early))
+    }
+  })()
+  await expect(page.locator('[data-testid=rows] [role=row]').first()).toBeVisible()
+  await page.keyboard.press('Space')
+  await expect(page.getByTestId('pill')).toBeVisible()
+  const frozen = await page.locator('[data-testid=rows]').textContent()
+  await expect(page.getByTestId('pill')).toContainText('new')
+  expect(await page.locator('[data-testid=rows]').textContent()).toBe(frozen)
+  await page.keyboard.press('End')
+  await expect(page.getByTestId('pill')).toHaveCount(0)
+  await flow
+  await expect(page.getByText('3,000 events')).toBeVisible()
+  await expect(page.getByText('n 2999', { exact: true })).toBeInViewport()
+  const order = await page.locator('[data-testid=rows] [role=row]').evaluateAll((rows) =>
+    rows
+      .map((r) => [Number(r.getAttribute('aria-rowindex')), Number(r.id.replace('event-', ''))] as const)
+      .toSorted(([a], [b]) => a - b)
+      .map(([, id]) => id),
+  )
+  expect(order.length).toBeGreaterThan(20)
+  expect(order).toEqual(order.map((_, i) => (order[0] ?? 0) + i))
+})
+
+/** Leaves a mark the moment a text comes up on the page. */
+const markAt = (page: Page, text: string) =>
+  page.evaluate((wanted) => {
+    new MutationObserver((_, me) => {
+      if (!document.body.textContent.includes(wanted)) return
+      performance.mark(wanted)
+      me.disconnect()
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  }, text)
+
+const marked = async (page: Page, text: string) => {
+  await expect.poll(() => page.evaluate((name) => performance.getEntriesByName(name).length, text)).toBe(1)
+  return page.evaluate(
+    (name) => performance.timeOrigin + (performance.getEntriesByName(name)[0]?.startTime ?? 0),
+    text,
+  )
+}
+
+test('all open pages show the same within a moment', async ({ page, context, hub, agent, watch }, info) => {
+  const other = await context.newPage()
+  await watch(other)
+  await openAt(page, hub, '/stream')
+  await openAt(other, hub, '/')
+  const late: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const text = `Question ${i} of many`
+    await Promise.all([markAt(page, text), markAt(other, text)])
+    await agent.ask(hub, { question: text })
+    const [a, b] = await Promise.all([marked(page, text), marked(other, text)])
+    late.push(Math.abs(a - b))
+  }
+  late.sort((a, b) => a - b)
+  info.annotations.push({ type: 'measured', description: `apart: ${late.map(Math.round).join(', ')} ms` })
+  // Within 100 ms where nothing else runs; a page that asks every second misses this by far.
+  expect(late[2]).toBeLessThan(300)
+})
+
+test('a page that fell behind catches up, and says that the hub had restarted', async ({ page, hub }) => {
+  await hub.batch(5, () => ({}))
+  await openAt(page, hub, '/stream')
+  const line = page.getByTestId('connection')
+  await hub.stop()
+  await expect(line).toHaveAttribute('data-phase', 'waiting')
+  await expect(line).toContainText('Hub restarting')
+  await expect(line).toContainText(/in \d+ s|now/)
+  await hub.restart()
+  for (let i = 0; i < 2; i++) await hub.batch(600, () => ({}))
+  await page
+    .getByRole('button', { name: /connect now/ })
+    .click({ timeout: 2000 })
+    .catch(() => undefined) // unless it has
+  await expect(line).toContainText('Live again · hub restarted')
+  await expect(page.getByText('1,205 events')).toBeVisible()
+})
+
+/** Changes what the hub says of its page from the second hello on. */
+async function renewPage(page: Page, hub: RunningHub) {
+  let hellos = 0
+  await page.routeWebSocket(hub.url.replace('http', 'ws') + '/stream**', (socket) => {
+    const server = socket.connectToServer()
+    server.onMessage((message) => {
+      const text = String(message)
+      if (text.includes('"type":"hello"') && ++hellos > 1)
+        return socket.send(text.replace(/"page":"[^"]*"/, '"page":"another"'))
+      socket.send(message)
+    })
+  })
+}
+
+test('a page that the hub has a newer one of offers to load it', async ({ page, hub }) => {
+  await renewPage(page, hub)
+  await openAt(page, hub, '/')
+  await expect(page.getByTestId('outdated')).toHaveCount(0)
+  await hub.stop()
+  await hub.restart()
+  await expect(page.getByTestId('outdated')).toBeVisible({ timeout: 20_000 })
+  await page.getByTestId('outdated').getByRole('button', { name: 'Reload' }).click()
+  await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
+})
+
+test('pages know of each other which request they show', async ({ page, context, hub, agent, watch }) => {
+  const { id } = await agent.ask(hub, { question: 'Who looks?' })
+  await openAt(page, hub, `/inbox/${id}`)
+  const heard: string[] = []
+  const other = await context.newPage()
+  await watch(other)
+  other.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => void heard.push(String(payload))),
+  )
+  await openAt(other, hub, `/inbox/${id}`)
+  const says = () => heard.filter((h) => h.includes('"presence"')).at(-1) ?? ''
+  await expect.poll(says).toContain(`"looking":[{"id":${id},"screens":2}]`)
+  await page.close()
+  await expect.poll(says).toContain(`"looking":[{"id":${id},"screens":1}]`)
+})
