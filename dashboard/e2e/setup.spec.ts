@@ -122,17 +122,16 @@ test('Claude Code’s hook sends what it is piped, whole, and never says a word'
   await rm(home, { recursive: true })
 })
 
-const samples = process.env.HOOK_SAMPLES
-test('the hook takes the recorded inputs of a directory', async ({ page, hub }) => {
-  test.skip(!samples, 'HOOK_SAMPLES names a directory of recorded hook inputs')
+const samples = fileURLToPath(new URL('../../agentclient/hook/testdata', import.meta.url))
+test('the hook takes what Claude Code really sends', async ({ page, hub }) => {
   await openAt(page, hub, '/setup')
   const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
   await mkdir(join(home, '.claude'))
   await shell(await command(page, 'claude'), { home }).ended
-  const files = (await readdir(samples ?? '')).filter((f) => f.startsWith('claude-code-'))
+  const files = (await readdir(samples)).filter((f) => f.startsWith('claude-code-'))
   expect(files.length).toBeGreaterThan(0)
   for (const file of files) {
-    const input = await readFile(join(samples ?? '', file), 'utf8')
+    const input = await readFile(join(samples, file), 'utf8')
     expect(await shell('sh ~/.claude/hookback.sh', { home, stdin: input }).ended).toEqual({
       code: 0,
       out: '',
