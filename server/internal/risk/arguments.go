@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var (
@@ -24,7 +26,7 @@ type argument struct {
 
 // reader goes through the JSON of a call and hands out its strings.
 type reader struct {
-	dec    *json.Decoder
+	dec    *jsontext.Decoder
 	tokens int
 	text   func(a argument)
 	list   func(name string, texts []*source) // the strings of a list
@@ -39,17 +41,16 @@ func (r *reader) read(name, at string) (*source, error) {
 	if r.tokens++; r.tokens > maxTokens {
 		return nil, errTooMany
 	}
-	token, err := r.dec.Token()
+	token, err := r.dec.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	switch t := token.(type) {
-	case string:
-		return &source{text: t, at: at}, nil
-	case json.Delim:
-		if t == '{' {
-			return nil, r.object(at)
-		}
+	switch token.Kind() {
+	case '"':
+		return &source{text: token.String(), at: at}, nil
+	case '{':
+		return nil, r.object(at)
+	case '[':
 		return nil, r.array(name, at)
 	default:
 		return nil, nil
@@ -58,12 +59,12 @@ func (r *reader) read(name, at string) (*source, error) {
 
 func (r *reader) object(at string) error {
 	seen := map[string]bool{}
-	for r.dec.More() {
-		key, err := r.dec.Token()
+	for r.dec.PeekKind() != '}' {
+		key, err := r.dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		name, _ := key.(string)
+		name := key.String()
 		if seen[name] {
 			r.twice(at)
 		}
@@ -76,7 +77,7 @@ func (r *reader) object(at string) error {
 			r.text(argument{name, text})
 		}
 	}
-	_, err := r.dec.Token()
+	_, err := r.dec.ReadToken()
 	return err
 }
 
@@ -84,7 +85,7 @@ var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (r *reader) array(name, at string) error {
 	var texts []*source
-	for i := 0; r.dec.More(); i++ {
+	for i := 0; r.dec.PeekKind() != ']'; i++ {
 		text, err := r.read(name, below(at, strconv.Itoa(i)))
 		if err != nil {
 			return err
@@ -96,7 +97,7 @@ func (r *reader) array(name, at string) error {
 	if len(texts) > 0 {
 		r.list(name, texts)
 	}
-	_, err := r.dec.Token()
+	_, err := r.dec.ReadToken()
 	return err
 }
 
@@ -104,8 +105,8 @@ func (r *reader) array(name, at string) error {
 func (j *judge) call(tool string, arguments json.RawMessage) {
 	k := kindOf(tool)
 	j.toolName(tool, k)
-	r := &reader{dec: json.NewDecoder(bytes.NewReader(arguments))}
-	r.dec.UseNumber()
+	// What is no text or is said twice is a finding, or none, but not the end.
+	r := &reader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	r.text = func(a argument) { j.argument(k, a) }
 	r.list = func(name string, texts []*source) { j.list(k, name, texts) }
 	r.twice = func(at string) { j.add(sameName, span{&source{at: at}, 0, 0}) }

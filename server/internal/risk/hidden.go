@@ -72,11 +72,17 @@ func behind(src *source, i int) span {
 	return span{src, from, from + lineEnd(rest[:min(len(rest), maxExcerpt)])}
 }
 
+// maxUnseen is how many characters that can't be seen are noted of a call.
+const maxUnseen = 1 << 10
+
 func (j *judge) rune(src *source, i int, r rune, n int) {
 	switch {
+	case j.unseen == maxUnseen:
 	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
+		j.unseen++
 		j.add(controls, span{src, i, i + n})
 	case isInvisible(r) && !joinsEmoji(src.text, i, n):
+		j.unseen++
 		j.add(hiddenText, span{src, i, i + n})
 	}
 }

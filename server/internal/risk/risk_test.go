@@ -308,3 +308,14 @@ func BenchmarkOf(b *testing.B) {
 		})
 	}
 }
+
+// TestWhatHostileTextsAreSpared: what made megabytes cost ten times what they do.
+func TestWhatHostileTextsAreSpared(t *testing.T) { //nolint:paralleltest // it counts allocations
+	word := strings.Repeat("x", 1<<20)
+	require.LessOrEqual(t, len(programName(word, cmd)), longestPath, "a word is asked about at every depth")
+	require.Equal(t, "rm", programName("/"+word+"/rm", posix))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { spelled("file_path") }), 3.0, "every member's name is spelled")
+	j := &judge{}
+	j.hidden(&source{text: hostileCommands["controls"]})
+	require.Equal(t, maxUnseen, j.unseen)
+}

@@ -118,8 +118,12 @@ func (j *judge) disguised(w *word) {
 	}
 }
 
+// longestPath is more than any system starts a program by.
+const longestPath = 4 << 10
+
 // programName is what a program goes by, without its folder.
 func programName(text string, d dialect) string {
+	text = text[max(0, len(text)-longestPath):] // a word of a megabyte may be asked about at every depth
 	if d != posix || len(text) > 2 && text[1] == ':' {
 		text = strings.ToLower(strings.ReplaceAll(text, `\`, "/"))
 	}

@@ -94,10 +94,12 @@ func nameWords(tool string) []string {
 	return strings.Fields(strings.ToLower(b.String()))
 }
 
+var marks = strings.NewReplacer("_", "", "-", "")
+
 // spelled compares names without regard to case and marks: commandLine, CommandLine
 // and command_line are one.
 func spelled(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(clip(name)))
+	return strings.ToLower(marks.Replace(clip(name)))
 }
 
 // prose is written for people and models; what stands there does not run.
