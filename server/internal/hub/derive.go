@@ -16,13 +16,6 @@ import (
 const (
 	// deriveStep is how much of the log is taken at a time.
 	deriveStep = 512
-	// derivePause is the least time from one step to the next: each is a commit of
-	// its own, which the posters' have to wait for.
-	derivePause = 25 * time.Millisecond
-	// deriveBusy is the same when more than deriveMany rows came in the last step: a
-	// session is read and written once a step, however many of its events are in it.
-	deriveBusy = 100 * time.Millisecond
-	deriveMany = 32
 	// deriveRetry is how long a step that failed waits for the next try.
 	deriveRetry = time.Second
 	// deriveSkip is how much of the log that says nothing may be read again after
@@ -36,10 +29,12 @@ const (
 // where it was.
 func (h *Hub) Derive(ctx context.Context) error {
 	f := follower{hub: h, cursor: -1}
+	var p pace
 	for failed := ""; ctx.Err() == nil; {
 		began, at := time.Now(), f.at
 		more, err := f.step(ctx)
-		next := began.Add(pauseAfter(f.at - at))
+		next := p.after(step{began: began, ended: time.Now(), rows: f.at - at})
+		h.Store.GiveWay(ctx, time.Since(began))
 		switch {
 		case err == nil:
 			failed = ""
@@ -59,28 +54,6 @@ func (h *Hub) Derive(ctx context.Context) error {
 		rest(ctx, time.Until(next))
 	}
 	return nil
-}
-
-// pauseAfter is the time from the beginning of a step that took so many rows to
-// the next one.
-func pauseAfter(rows int64) time.Duration {
-	if rows > deriveMany && rows < deriveStep {
-		return deriveBusy
-	}
-	return derivePause
-}
-
-// rest waits for some time or the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // follower is how far Derive has come.

@@ -516,12 +516,14 @@ func TestKilledFollower(t *testing.T) {
 	}
 }
 
-// TestLoadMakesBiggerSteps, and neither a quiet hub nor one that catches up waits.
-func TestLoadMakesBiggerSteps(t *testing.T) {
-	t.Parallel()
-	for rows, want := range map[int64]time.Duration{
-		0: derivePause, 1: derivePause, deriveMany: derivePause, deriveMany + 1: deriveBusy, deriveStep - 1: deriveBusy, deriveStep: derivePause,
-	} {
-		require.Equal(t, want, pauseAfter(rows), "%d rows", rows)
-	}
+// deriving runs the follower until the test ends.
+func (b *bench) deriving() {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Derive(ctx) }()
+	b.t.Cleanup(func() {
+		cancel()
+		require.NoError(b.t, <-done)
+	})
 }

@@ -72,6 +72,7 @@ type Store struct {
 	lock    io.Closer
 	head    atomic.Int64
 	pruned  atomic.Int64
+	flow    flow
 	grown   chan struct{} // told when the index of texts has something to do; never closed
 	log     *slog.Logger
 	close   func() error

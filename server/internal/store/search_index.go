@@ -146,7 +146,9 @@ func (x *indexer) read(ctx context.Context, n int64) (events int, err error) {
 			}
 			first = int64(found[len(found)-1].ID) + 1
 		}
-		if err := pause(ctx, x.rest(time.Since(start), head)); err != nil {
+		worked := time.Since(start)
+		x.GiveWay(ctx, worked)
+		if err := pause(ctx, x.rest(worked, head)); err != nil {
 			return 0, err
 		}
 	}
@@ -154,7 +156,8 @@ func (x *indexer) read(ctx context.Context, n int64) (events int, err error) {
 }
 
 // rest is how long to leave the processor to others after some work: not at all
-// while nothing comes in, and for long while writes queue.
+// while nothing comes in, and for long while writes queue. In a flood GiveWay adds
+// to that.
 func (x *indexer) rest(worked time.Duration, head int64) time.Duration {
 	switch {
 	case len(x.writer.queue) > 0:

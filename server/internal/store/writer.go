@@ -246,6 +246,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if before := w.store.head.Swap(t.ledger.head); before>>blockBits != t.ledger.head>>blockBits {
 		w.store.notifyIndex()
 	}
+	w.store.flow.at(time.Now(), t.ledger.head)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}
