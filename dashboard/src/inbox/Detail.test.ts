@@ -108,6 +108,7 @@ describe('a permission', () => {
   it('is approved with edited arguments, whole and typed', async () => {
     show({ toolCall: { name: 'Bash', editable: true, arguments: { command: 'rm a', n: 1, deep: [1] } } })
     await press('e')
+    await screen.findByLabelText(/command/)
     await type(/command/, 'rm b')
     await type(/^n$/, '2')
     expect(screen.getAllByLabelText('What changed')[0]?.textContent).toContain('b')
@@ -118,6 +119,7 @@ describe('a permission', () => {
   it('is not approved with edits that are no JSON, or that still hold a hidden secret', async () => {
     show({ toolCall: { name: 'X', editable: true, arguments: { deep: [1], key: '[redacted:token]' } } })
     await press('e')
+    await screen.findByLabelText(/deep/)
     await type(/deep/, '[')
     expect(screen.getByRole('alert').textContent).toContain('not JSON')
     expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)

@@ -1,4 +1,4 @@
-import type { Json, JsonObject, Question, Response } from '../types'
+import type { HumanInTheLoop, Json, JsonObject, Question, Response } from '../types'
 
 /** Which form of a request is open. */
 export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment'
@@ -153,6 +153,13 @@ export function uneditable(args: Json | undefined): string | undefined {
   return args !== undefined && unsafe(args)
     ? 'These arguments hold a number too large for a browser to keep exactly. Approve or deny them as they are.'
     : undefined
+}
+
+/** The arguments a person may change; undefined when the agent or the browser does not allow it. */
+export function editableArguments(q: HumanInTheLoop): JsonObject | undefined {
+  const args = q.toolCall?.arguments
+  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
+  return q.toolCall?.editable === true && isObject && !uneditable(args) ? args : undefined
 }
 
 /** The words in which the hub tells that it took a secret out. */

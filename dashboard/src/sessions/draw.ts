@@ -174,6 +174,9 @@ function drawTrack(pen: Pen, p: Picture, track: readonly Bar[], y: number): void
     // What another bar hides already; what matters is drawn all the same.
     if (to <= last + 0.5 && bar.state === 'ok' && bar !== p.selected) continue
     drawBar(pen, p, bar, { x: from, y, w: to - from })
+    const next = track[i + 1]
+    const free = (next ? p.scale.x(next.start) - p.left : p.width) - 4
+    beside(pen, p, bar, { x: to, y, w: to - from, free })
     last = to
   }
 }
@@ -301,6 +304,20 @@ function label(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: s
     from = Math.max(from, b)
   }
   fit(pen, p, bar, { ...box, x: from, w: end - from })
+}
+
+/** The room that a bar needs before its name is written into it. */
+const needs = (bar: Bar, wide: number) => 10 + (signs[bar.state] ? 13 : 0) + Math.min(wide, 34)
+
+/** The name right of a bar that is too short for it, where nothing else is. */
+function beside(pen: Pen, p: Picture, bar: Bar, { x, y, w, free }: Box & { free: number }): void {
+  if (bar.kind === 'wait' || bar.end === undefined || free - x < 28) return
+  pen.font = `12px ${p.font}`
+  const name = plainText(nameOf(bar))
+  const wide = measured(pen, name)
+  if (w >= needs(bar, wide) || free - x - 5 < Math.min(wide, 34)) return
+  pen.fillStyle = p.colours.fg2
+  pen.fillText(clipped(pen, name, free - x - 5), x + 5, y + TRACK / 2 + 0.5)
 }
 
 function fit(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
