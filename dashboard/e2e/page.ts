@@ -93,7 +93,12 @@ export async function strikeAtNext(page: Page, than: number, key: string): Promi
         )
         if (!ready || shown?.dataset.request === String(current)) return void requestAnimationFrame(look)
         document.body.dispatchEvent(
-          new KeyboardEvent('keydown', { key: String(stray), bubbles: true, cancelable: true }),
+          new KeyboardEvent('keydown', {
+            key: String(stray),
+            shiftKey: /^[A-Z]$/.test(String(stray)),
+            bubbles: true,
+            cancelable: true,
+          }),
         )
         document.body.dataset.struck = shown?.dataset.request
       }

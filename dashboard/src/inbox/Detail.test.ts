@@ -1,11 +1,12 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { keys } from '../live.svelte'
 import { requestOf, type Request } from '../requests'
 import { settings } from '../settings.svelte'
 import { anAsk, anEvent } from '../testing/build'
 import type { HumanInTheLoop, Led, Response, Status } from '../types'
 import Detail from './Detail.svelte'
+import { later } from './later.svelte'
 
 let sent: Response[]
 let cancelled: string[]
@@ -41,6 +42,7 @@ const type = (label: RegExp, value: string) =>
   fireEvent.input(screen.getByLabelText(label), { target: { value } })
 
 let stop: () => void
+beforeAll(() => later.load())
 beforeEach(() => {
   ;[sent, cancelled, take] = [[], [], true]
   led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
@@ -108,7 +110,6 @@ describe('a permission', () => {
   it('is approved with edited arguments, whole and typed', async () => {
     show({ toolCall: { name: 'Bash', editable: true, arguments: { command: 'rm a', n: 1, deep: [1] } } })
     await press('e')
-    await screen.findByLabelText(/command/)
     await type(/command/, 'rm b')
     await type(/^n$/, '2')
     expect(screen.getAllByLabelText('What changed')[0]?.textContent).toContain('b')
@@ -119,7 +120,6 @@ describe('a permission', () => {
   it('is not approved with edits that are no JSON, or that still hold a hidden secret', async () => {
     show({ toolCall: { name: 'X', editable: true, arguments: { deep: [1], key: '[redacted:token]' } } })
     await press('e')
-    await screen.findByLabelText(/deep/)
     await type(/deep/, '[')
     expect(screen.getByRole('alert').textContent).toContain('not JSON')
     expect((screen.getByRole('button', { name: /^Approve/ }) as HTMLButtonElement).disabled).toBe(true)

@@ -147,6 +147,13 @@ describe('the way of an answer', () => {
     expect(ran({ status: 'responded', outcome: 'deny' })).toContain('denied')
     expect(ran({ status: 'timeout', outcome: '__timeout__' })).toContain('nobody allowed')
     expect(ran({ status: 'pending' })).toContain('before anybody answered')
+    const denied: Partial<Status> = {
+      status: 'responded',
+      outcome: 'deny',
+      delivery: { state: 'acked', attempts: 1 },
+    }
+    const steps = progressOf(asked({}, { ...denied, execution: { state: 'succeeded' } }), 0)?.steps
+    expect(steps?.at(-1)).toMatchObject({ state: 'failed', label: 'ran anyway' })
   })
 
   it('has not begun while the hub has not saved it', () => {

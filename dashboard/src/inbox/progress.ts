@@ -43,8 +43,10 @@ export function progressOf(r: Request, now: number, next?: Event): Progress | un
 }
 
 /** What the agent did with the answer, as its later events tell. */
-function afterwards({ status, event, question }: Request, next: Event | undefined): Step | undefined {
+function afterwards(r: Request, next: Event | undefined): Step | undefined {
+  const { status, event, question } = r
   const ran = status.execution
+  if (ran && ranAnyway(r)) return { ...step('failed', 'ran anyway'), event: ran.eventId }
   if (ran) {
     const took = ran.durationMs === undefined ? undefined : lapse(ran.durationMs)
     const state = ran.state === 'succeeded' ? 'done' : 'failed'

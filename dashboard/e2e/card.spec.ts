@@ -1,0 +1,175 @@
+import type { Page } from '@playwright/test'
+import { choose, detail, expect, openAt, row, strikeAtNext, test } from './page.ts'
+
+const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', arguments: { command }, ...more } })
+
+const became = [
+  {
+    how: 'failed',
+    key: 'a',
+    type: 'PostToolUseFailure',
+    more: { error: 'exit status 2' },
+    tick: 'ran and failed',
+  },
+  {
+    how: 'was broken off',
+    key: 'a',
+    type: 'PostToolUseFailure',
+    more: { error: 'stopped', is_interrupt: true },
+    tick: 'interrupted',
+  },
+  { how: 'ran although it was denied', key: 'Shift+D', type: 'PostToolUse', more: {}, tick: 'ran anyway' },
+]
+for (const { how, key, type, more, tick } of became) {
+  test(`the last tick tells that the call ${how}`, async ({ page, hub, agent }) => {
+    const call = { tool_use_id: 'toolu_1', tool_name: 'Bash' }
+    const { id, answer } = await agent.ask(hub, bash('make', { id: 'toolu_1' }), call)
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press(key)
+    await answer
+    const end = await hub.event(type, { tool_name: 'Bash', ...more }, call)
+    const last = detail(page, id).getByTestId('ticks').getByRole('listitem').last()
+    await expect(last).toContainText(tick)
+    await expect(last).toContainText('failed')
+    await expect(last.getByRole('link')).toHaveAttribute('href', `/stream?event=${end}`)
+    await expect(detail(page, id).getByTestId('anyway')).toHaveCount(key === 'a' ? 0 : 1)
+  })
+}
+
+test('a call that was denied before says so, with the reason', async ({ page, hub, agent }) => {
+  const denied: number[] = []
+  for (const reason of ['No.', 'Plan first.']) {
+    const { id, answer } = await agent.ask(hub, bash('terraform apply'))
+    await hub.post(`/events/${id}/respond`, { permission: false, reason })
+    await answer
+    denied.push(id)
+  }
+  const { id: other } = await agent.ask(hub, bash('terraform plan'))
+  const { id } = await agent.ask(hub, bash('terraform apply'))
+  await openAt(page, hub)
+  await choose(page, id)
+  const led = detail(page, id).getByTestId('led')
+  await expect(led).toContainText('The same call was denied twice before')
+  await expect(led.locator('q')).toHaveText('Plan first.')
+  await choose(page, other)
+  await expect(detail(page, other).getByTestId('led')).toBeVisible()
+  await expect(detail(page, other)).not.toContainText('The same call')
+  await choose(page, id)
+  await led.getByRole('link', { name: 'Show it' }).click()
+  await expect(detail(page, denied[1] ?? 0)).toContainText('Denied')
+})
+
+const holds: { name: string; tap: (page: Page) => Promise<void>; down: (page: Page) => Promise<void> }[] = [
+  {
+    name: 'Enter on the button',
+    tap: (page) => page.keyboard.press('Enter'),
+    down: (page) => page.keyboard.down('Enter'),
+  },
+  {
+    name: 'the mouse',
+    tap: async (page) => {
+      await page.mouse.down()
+      await page.mouse.up()
+    },
+    down: (page) => page.mouse.down(),
+  },
+]
+for (const { name, tap, down } of holds) {
+  test(`what is risky is held with ${name}: a tap does nothing`, async ({ page, hub, agent }) => {
+    const { id, answer } = await agent.ask(hub, { risk: 'high' })
+    await openAt(page, hub)
+    await choose(page, id)
+    const approve = detail(page, id).getByRole('button', { name: /^Approve/ })
+    await approve.focus()
+    await approve.hover()
+    let held = Infinity
+    const sent = page.waitForRequest('**/respond').then(() => Date.now() - held)
+    await page.waitForFunction(() => performance.now() > 2000) // the window has the focus for a while
+    await tap(page)
+    await tap(page)
+    held = Date.now()
+    await down(page)
+    expect((await answer).permission).toBe(true)
+    expect(await sent).toBeGreaterThan(500)
+  })
+}
+
+test('the dialog for several does not open in the moment after the page went on by itself', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const [first, second] = [(await agent.ask(hub, {})).id, (await agent.ask(hub, {})).id]
+  await agent.ask(hub, {})
+  await openAt(page, hub)
+  await choose(page, first)
+  const dialog = page.getByRole('dialog')
+  await page.keyboard.press('Shift+A')
+  await expect(dialog).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(dialog).toHaveCount(0)
+  await strikeAtNext(page, first, 'A')
+  await page.keyboard.press('a')
+  await expect(page.locator('body')).toHaveAttribute('data-struck', String(second))
+  await page.keyboard.press('x') // acts only when there is no dialog
+  await expect(page.getByTestId('picked')).toContainText('1 selected')
+  await expect(dialog).toHaveCount(0)
+  await choose(page, second)
+  await page.keyboard.press('Shift+A')
+  await expect(dialog).toBeVisible()
+})
+
+test('the options stand right below the question, and none is cut', async ({ page, hub, agent }) => {
+  const long = 'with a description that goes on for much longer than a button is wide, '.repeat(3)
+  const choices = Array.from({ length: 20 }, (_, i) => `Module ${i + 1} ${i % 3 ? '' : long}`)
+  const { id } = await agent.ask(hub, { type: 'choice', question: 'Which module first?', choices })
+  await openAt(page, hub)
+  await choose(page, id)
+  const title = await detail(page, id).getByRole('heading', { level: 1 }).boundingBox()
+  const options = detail(page, id).getByRole('button', { name: /Module/ })
+  await expect(options).toHaveCount(20)
+  expect((await options.first().boundingBox())!.y - title!.y - title!.height).toBeLessThan(80)
+  const cut = await options.evaluateAll(
+    (all) => all.filter((b) => b.scrollHeight > b.clientHeight + 1).length,
+  )
+  expect(cut).toBe(0)
+})
+
+test('the form to edit with leaves the call in its place, and the decision in sight', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const args = { a: 'one\ntwo\nthree', b: 'x\n'.repeat(20), c: 'z\n'.repeat(20), d: 1 }
+  const { id } = await agent.ask(hub, { toolCall: { name: 'mcp__make', editable: true, arguments: args } })
+  await openAt(page, hub)
+  await choose(page, id)
+  await page.keyboard.press('e')
+  await expect(page.getByLabel('a', { exact: true })).toBeFocused()
+  await expect(page.getByLabel('a', { exact: true })).toBeInViewport({ ratio: 1 })
+  const pane = await page.getByRole('region', { name: `Request ${id}` }).boundingBox()
+  expect(pane!.height).toBeGreaterThan(860 * 0.75)
+  await expect(detail(page, id).getByRole('region', { name: 'What will happen' })).toBeAttached()
+  for (let i = 0; i < 3; i++) await page.keyboard.press('Tab')
+  await expect(page.getByLabel('d', { exact: true })).toBeFocused()
+  await expect(page.getByLabel('d', { exact: true })).toBeInViewport({ ratio: 1 })
+  await expect(detail(page, id).getByRole('button', { name: /^Approve|^Read/ })).toBeInViewport({ ratio: 1 })
+})
+
+test('the focus goes on with the page, and stays with the last request', async ({ page, hub, agent }) => {
+  const first = await agent.ask(hub, { question: 'First' })
+  const second = await agent.ask(hub, { question: 'Second' })
+  await openAt(page, hub)
+  await choose(page, first.id)
+  await detail(page, first.id).getByRole('button', { name: /Deny/ }).click()
+  await page.getByLabel(/instead/).press('Control+Enter')
+  await first.answer
+  await expect(detail(page, second.id).getByRole('heading', { level: 1 })).toBeFocused()
+  await detail(page, second.id).getByRole('button', { name: /Deny/ }).click()
+  await page.getByLabel(/instead/).press('Control+Enter')
+  await second.answer
+  await expect(detail(page, second.id).getByTestId('settled')).toBeVisible()
+  await expect(detail(page, second.id).getByRole('heading', { level: 1 })).toBeFocused()
+  await expect(row(page, second.id)).toBeVisible()
+})
