@@ -13,6 +13,9 @@ import (
 const (
 	maxBytes = 1 << 10
 	maxTerms = 64
+	// maxSteps is what all regular expressions of a filter may take together for
+	// each letter: written out, (a?){1000} is long.
+	maxSteps = 512
 )
 
 // Filter selects events. It may be used by many goroutines.
@@ -27,6 +30,7 @@ type term struct {
 	glob  []string
 	regex *regexp.Regexp
 	parts []string // literals that all occur in what a regular expression matches
+	steps int      // that it may take for a letter
 }
 
 // Parse reads a filter. A text that is none is a *schema.FieldError for the field
@@ -35,7 +39,7 @@ func Parse(text string) (*Filter, error) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, invalid("must be UTF-8 text of at most %d bytes", maxBytes)
 	}
-	f := &Filter{}
+	f, steps := &Filter{}, 0
 	for rest := skipSpace(text); rest != ""; rest = skipSpace(rest) {
 		var tok token
 		tok, rest = next(rest)
@@ -45,6 +49,9 @@ func Parse(text string) (*Filter, error) {
 		t, err := tok.term()
 		if err != nil {
 			return nil, err
+		}
+		if steps += t.steps; steps > maxSteps {
+			return nil, invalid("has regular expressions that take too long for the history: use fewer repeats and alternatives")
 		}
 		if f.terms = append(f.terms, t); len(f.terms) > maxTerms {
 			return nil, invalid("has more than %d terms", maxTerms)
@@ -61,7 +68,7 @@ func (tok *token) term() (term, error) {
 	t := term{not: tok.not, key: strings.ToLower(tok.key), keyed: tok.keyed}
 	if tok.regex {
 		var err error
-		if t.regex, t.parts, err = compile(tok.value); err != nil {
+		if t.regex, t.parts, t.steps, err = compile(tok.value); err != nil {
 			return t, invalid("/%s/ can't be searched for in the history: %v", tok.value, err)
 		}
 		return t, nil

@@ -133,14 +133,14 @@ func TestRegularExpressionsMeanWhatABrowserMeans(t *testing.T) {
 		`^a\/b$`:            {"a/b": true},
 		`K`:                 {"k": true, "\u212a": true},
 	} {
-		regex, _, err := compile(pattern)
+		regex, _, _, err := compile(pattern)
 		require.NoError(t, err, pattern)
 		for text, want := range texts {
 			require.Equal(t, want, regex.MatchString(Fold(text)), "%s on %q", pattern, text)
 		}
 	}
 	for _, refused := range []string{`(?i)a`, `(?=a)`, `(?!a)`, `(?P<a>b)`, `\A`, `\z`, `\Qa\E`, `\1`, `\c`, `\`, `\u12`, `\u{}`, `\u{zz}`, `(`, `[a`, `a**`, `(a{1000}){1000}`} {
-		_, _, err := compile(refused)
+		_, _, _, err := compile(refused)
 		require.Error(t, err, refused)
 	}
 }
@@ -158,7 +158,7 @@ func TestWhatARegularExpressionRequires(t *testing.T) {
 		"[a]bc":                {"abc"},
 		".*":                   nil,
 	} {
-		_, got, err := compile(pattern)
+		_, got, _, err := compile(pattern)
 		require.NoError(t, err)
 		require.Equal(t, want, got, pattern)
 	}

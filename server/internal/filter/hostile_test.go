@@ -65,6 +65,31 @@ func TestHostileEventsCostWhatTheyWeigh(t *testing.T) {
 	}
 }
 
+// TestRegularExpressionsAreShort: RE2 takes a step for each of a pattern's states and
+// each letter, and repeats multiply the states.
+func TestRegularExpressionsAreShort(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"/(x?){1000}y$/", "a:/((x?){30}){30}y/", "a:/(.?.?.?){300}y/", strings.Repeat("-a:/(x?){90}y/ ", 10), "/(a{0,20}){25}$/",
+	} {
+		_, err := Parse(text)
+		require.ErrorIs(t, err, schema.ErrInvalid, text)
+		require.ErrorContains(t, err, "take too long", text)
+	}
+	for _, text := range []string{
+		`/\b\d{1,3}(\.\d{1,3}){3}\b/`, "/[0-9a-f]{64}/", "/error.{0,80}(timeout|refused|reset)/", "/^(go|npm|cargo|make) (test|build|run)/ -/ok/",
+		`command:/\brm\s+-[a-z]*[rf]/ /[\w.+-]+@[\w-]+\.[\w.]+/`, "/" + strings.Repeat("word|", 60) + "end/",
+	} {
+		_, err := Parse(text)
+		require.NoError(t, err, text)
+	}
+	f, err := Parse("a:/(?:x?){250}y/")
+	require.NoError(t, err)
+	start := time.Now()
+	f.Match(&Event{Payload: []byte(`{"a":"` + strings.Repeat("x", schema.MaxListed) + `"}`)})
+	require.Less(t, time.Since(start), 20*time.Second, "the most that one event can cost; some 150 ms on a quiet machine")
+}
+
 func TestWordsLookOnlySoFar(t *testing.T) {
 	t.Parallel()
 	e := &Event{App: "app", Payload: []byte(`{"a":"` + strings.Repeat("é", maxText-3) + `b😀c"}`)}

@@ -19,24 +19,36 @@ const (
 
 // compile makes RE2 of a JavaScript regular expression with the flags i and u.
 // What RE2 has no equal for is refused, with the reason.
-// literals are what a text it matches must have.
-func compile(pattern string) (regex *regexp.Regexp, literals []string, err error) {
+// literals are what a text it matches must have, size is how many steps it may take
+// for each of a text's letters.
+func compile(pattern string) (regex *regexp.Regexp, literals []string, size int, err error) {
 	t := translator{rest: pattern}
 	for t.rest != "" && t.err == nil {
 		t.step()
 	}
 	if t.err != nil {
-		return nil, nil, t.err
+		return nil, nil, 0, t.err
 	}
 	tree, err := syntax.Parse(t.out.String(), syntax.Perl|syntax.FoldCase)
 	if err == nil {
 		unfold(tree)
+		size, err = sizeOf(tree)
+	}
+	if err == nil {
 		regex, err = regexp.Compile(tree.String())
 	}
 	if e := (*syntax.Error)(nil); errors.As(err, &e) {
-		return nil, nil, fmt.Errorf("%s: %s", e.Code, e.Expr)
+		return nil, nil, 0, fmt.Errorf("%s: %s", e.Code, e.Expr)
 	}
-	return regex, required(tree), err
+	return regex, required(tree), size, err
+}
+
+func sizeOf(tree *syntax.Regexp) (int, error) {
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0, err
+	}
+	return len(program.Inst), nil
 }
 
 // unfold spells literals as folded text has them, which is found faster than

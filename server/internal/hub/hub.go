@@ -55,6 +55,8 @@ type Hub struct {
 	checked  time.Time // when the clock was right; guarded by stepping
 	elapsed  func(from, to time.Time) time.Duration
 
+	searches *turns // of Search and of Sessions with a text
+
 	opening sync.Mutex               // held while a first message is made
 	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
 
@@ -83,6 +85,7 @@ func New(cfg Config) *Hub {
 		grown:    make(chan struct{}, 1),
 		checked:  cfg.Clock(),
 		elapsed:  elapsed,
+		searches: newTurns(),
 		changed:  map[schema.EventID]map[chan struct{}]bool{},
 		posting:  map[schema.EventID]chan struct{}{},
 	}

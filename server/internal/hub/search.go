@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -13,9 +15,40 @@ import (
 // has come and a person can change their mind.
 const searchWithin = 40 * time.Millisecond
 
+// maxSearchers is how many may wait for their turn to search.
+const maxSearchers = 64
+
+// turns lets few at a time do what takes a whole processor, and the others wait.
+type turns struct {
+	at      chan struct{} // holds one for each that is at it
+	waiting atomic.Int64
+}
+
+// newTurns leaves half of the processors to agents and pages.
+func newTurns() *turns { return &turns{at: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))} }
+
+func (t *turns) enter(ctx context.Context) error {
+	defer t.waiting.Add(-1)
+	if t.waiting.Add(1) > maxSearchers {
+		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many searches at once. Ask again in a moment."}
+	}
+	select {
+	case t.at <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *turns) leave() { <-t.at }
+
 // Search is a schema.SearchResult in JSON: what matches q in a part of the log
 // that is looked through in good time, within pageBudget.
 func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
+	if err := h.searches.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.searches.leave()
 	q.Bytes, q.Within = pageBudget, searchWithin
 	found, err := h.Store.Search(ctx, q)
 	if err != nil {

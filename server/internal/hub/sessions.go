@@ -16,6 +16,12 @@ import (
 // milliseconds behind the log, but for what is pending.
 func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
 	page := schema.SessionPage{Sessions: []schema.Session{}}
+	if f.Text != "" {
+		if err := h.searches.enter(ctx); err != nil {
+			return page, err
+		}
+		defer h.searches.leave()
+	}
 	facts, next, err := h.Store.Sessions(ctx, f)
 	if err != nil {
 		return page, err

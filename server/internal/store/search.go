@@ -147,10 +147,18 @@ func (w *walk) passed(from, to int64) {
 }
 
 // late reports whether time is up. On a machine that is busy with other things it
-// would be up at once, call after call: a few events are looked at in any case.
+// would be up at once, call after call: a few events are looked at in any case. But
+// a few may be too much, too, of what is made to be slow.
 func (w *walk) late() bool {
-	return w.Within > 0 && w.looked >= firstBatch && time.Now().After(w.deadline)
+	if w.Within <= 0 || w.looked == 0 {
+		return false
+	}
+	over := time.Since(w.deadline)
+	return over > 0 && w.looked >= firstBatch || over > tooLate
 }
+
+// tooLate is how long after its time a search is given up in any case.
+const tooLate = 500 * time.Millisecond
 
 // Events are read some at a time: few at first, since the newest often match, and
 // never more than a batch may weigh.

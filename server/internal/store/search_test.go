@@ -218,3 +218,17 @@ func TestSearchByVeryManyNames(t *testing.T) {
 	all, _ = b.searchAll(t, Search{Filter: parsed(t, `session:* -session:"session 7*"`)})
 	require.Len(t, all, 3*maxNameIDs-11)
 }
+
+// TestASearchThatIsMadeToBeSlow is given up before it has looked at the few events
+// that any other may look at.
+func TestASearchThatIsMadeToBeSlow(t *testing.T) {
+	t.Parallel()
+	w := &walk{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-tooLate)}
+	require.False(t, w.late(), "every call gets on")
+	w.looked = 1
+	require.True(t, w.late())
+	w.deadline = time.Now().Add(-time.Millisecond)
+	require.False(t, w.late())
+	w.looked = firstBatch
+	require.True(t, w.late())
+}

@@ -1,0 +1,60 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// TestSearchesTakeTurns: however many ask, few search, a search that nobody waits
+// for takes no turn, and too many are sent away instead of waiting.
+func TestSearchesTakeTurns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.post(plain)
+	parsed, err := filter.Parse("-x")
+	require.NoError(t, err)
+	search := func(ctx context.Context) error {
+		_, err := b.Search(ctx, store.Search{Filter: parsed})
+		return err
+	}
+	sessions := func(ctx context.Context) error {
+		_, err := b.Sessions(ctx, store.SessionFilter{Text: "x", Limit: 1})
+		return err
+	}
+	for range cap(b.searches.at) {
+		require.NoError(t, b.searches.enter(t.Context()))
+	}
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, search(given), context.Canceled)
+	require.ErrorIs(t, sessions(given), context.Canceled)
+	_, err = b.Sessions(t.Context(), store.SessionFilter{Limit: 1})
+	require.NoError(t, err, "this is no search")
+
+	var waiting sync.WaitGroup
+	failed := make(chan error, maxSearchers)
+	for range maxSearchers {
+		waiting.Go(func() { failed <- search(t.Context()) })
+	}
+	require.Eventually(t, func() bool { return b.searches.waiting.Load() == maxSearchers }, time.Minute, time.Millisecond)
+	require.ErrorIs(t, search(t.Context()), schema.ErrBusy)
+	require.ErrorIs(t, sessions(t.Context()), schema.ErrBusy)
+	require.Len(t, b.searches.at, cap(b.searches.at))
+	for range cap(b.searches.at) {
+		b.searches.leave()
+	}
+	waiting.Wait()
+	for range maxSearchers {
+		require.NoError(t, <-failed)
+	}
+	require.NoError(t, search(t.Context()))
+	require.Empty(t, b.searches.at, "every turn is given back")
+}
