@@ -251,6 +251,9 @@ func (s *sums) write(ctx context.Context) error {
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})
 	}
+	if len(s.Decisions) > 0 {
+		defer s.hub.counts.forget() // once it is written, or may be
+	}
 	return s.hub.Store.Derive(ctx, &s.Derived)
 }
 

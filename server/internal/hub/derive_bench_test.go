@@ -113,6 +113,10 @@ func BenchmarkHistory(b *testing.B) {
 		"overview":    func() error { _, err := h.Overview(context.Background(), 14, berlin); return err },
 		"overview 90": func() error { _, err := h.Overview(context.Background(), 90, berlin); return err },
 		"daily counts": func() error {
+			_, err := h.counted(context.Background(), begins)
+			return err
+		},
+		"daily counts, after a decision": func() error {
 			return h.countDecisions(context.Background(), &schema.Overview{}, begins)
 		},
 	} {

@@ -56,6 +56,7 @@ type Hub struct {
 	elapsed  func(from, to time.Time) time.Duration
 
 	searches *turns // of Search and of Sessions with a text
+	counts   counts
 
 	opening sync.Mutex               // held while a first message is made
 	initial atomic.Pointer[snapshot] // the last one; nil when something happened since

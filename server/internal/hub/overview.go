@@ -21,15 +21,16 @@ const overviewTools = 50
 func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
 	now := h.Clock()
 	begins := calendar(now.In(zone), days)
-	o := schema.Overview{From: schema.Millis(begins[0].UnixMilli()), To: schema.Millis(now.UnixMilli())}
+	o, err := h.counted(ctx, begins)
+	if err != nil {
+		return o, err
+	}
+	o.From, o.To = schema.Millis(begins[0].UnixMilli()), schema.Millis(now.UnixMilli())
 	stats, err := h.Store.Stats(ctx)
 	if err != nil {
 		return o, err
 	}
 	o.Pending, o.Undelivered = stats.Pending, stats.Undelivered
-	if err := h.countDecisions(ctx, &o, begins); err != nil {
-		return o, err
-	}
 	if o.Agents, err = h.agents(ctx, begins[0]); err != nil {
 		return o, err
 	}

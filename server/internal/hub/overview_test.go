@@ -196,3 +196,51 @@ func TestLabelsStayOutOfTheFigures(t *testing.T) {
 		require.Equal(t, want, class(&st))
 	}
 }
+
+// TestCountsAreRememberedUntilADecisionIsTold, and by whom they are asked for does
+// not matter: what was counted while one came in is not remembered.
+func TestCountsAreRememberedUntilADecisionIsTold(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
+	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	f := b.follower()
+	decide := func() {
+		id, _ := b.ask(pullOne)
+		_, err := b.Respond(t.Context(), id, yes(), Caller{})
+		require.NoError(t, err)
+	}
+	approved := func(at *time.Location, days int) (list []int64) {
+		o, err := b.Overview(t.Context(), days, at)
+		require.NoError(t, err)
+		for _, d := range o.Days {
+			list = append(list, d.Approved)
+		}
+		return list
+	}
+	berlin := zone(t, "Europe/Berlin")
+	for n := range int64(3) {
+		decide()
+		require.Equal(t, []int64{0, n}, approved(time.UTC, 2), "not told yet")
+		b.catchUp(f)
+		require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
+		require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
+		require.Equal(t, []int64{n + 1}, approved(berlin, 1))
+		require.Len(t, b.counts.made, 3)
+	}
+	b.post(plain)
+	b.catchUp(f)
+	require.Len(t, b.counts.made, 3, "an event is no decision")
+	now = now.Add(2 * time.Hour)
+	require.Equal(t, []int64{3, 0}, approved(time.UTC, 2), "another day")
+	for days := range 40 {
+		approved(time.UTC, days+1)
+	}
+	require.LessOrEqual(t, len(b.counts.made), mostCounts)
+
+	key := counting{zone: "UTC"}
+	_, known, told := b.counts.get(key)
+	require.False(t, known)
+	b.counts.forget()
+	b.counts.put(key, schema.Overview{}, told)
+	require.Empty(t, b.counts.made, "it may not know of what was told meanwhile")
+}
