@@ -515,15 +515,3 @@ func TestKilledFollower(t *testing.T) {
 		require.NoError(t, b.Store.Close())
 	}
 }
-
-// deriving runs the follower until the test ends.
-func (b *bench) deriving() {
-	b.t.Helper()
-	ctx, cancel := context.WithCancel(b.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- b.Derive(ctx) }()
-	b.t.Cleanup(func() {
-		cancel()
-		require.NoError(b.t, <-done)
-	})
-}

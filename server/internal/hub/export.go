@@ -8,8 +8,13 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// exportPage is how many events an export reads at a time.
-const exportPage = 200
+const (
+	// exportPage is how many events an export reads at a time, as lists show them.
+	exportPage = 200
+	// exportBuffer is how much of them may wait to be read, and one event more: whole
+	// ones can be as big as a request.
+	exportBuffer = 1 << 20
+)
 
 // Export reads a session from its first event to the last there is now, page by
 // page as it is read: as Markdown, or one whole event per line. Of the transcripts
@@ -40,7 +45,8 @@ type export struct {
 	end        schema.EventID // what comes later is not in it
 	transcript schema.EventID
 	append     func(dst []byte, e *store.Event) ([]byte, error)
-	buffer     []byte // not read yet
+	events     []*store.Event // of the page that are not in the buffer yet
+	buffer     []byte         // not read yet
 	done       bool
 }
 
@@ -59,14 +65,16 @@ func (x *export) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (x *export) next() error {
-	events, err := x.db.Find(x.ctx, x.filter)
-	if err != nil {
-		return err
+func (x *export) next() (err error) {
+	if len(x.events) == 0 {
+		if x.events, err = x.db.Find(x.ctx, x.filter); err != nil {
+			return err
+		}
 	}
 	x.buffer = x.buffer[:0]
-	x.done = len(events) == 0
-	for _, e := range events {
+	x.done = len(x.events) == 0
+	for len(x.events) > 0 && len(x.buffer) < exportBuffer {
+		e := x.events[0]
 		if e.ID > x.end {
 			x.done = true
 			return nil
@@ -74,7 +82,7 @@ func (x *export) next() error {
 		if x.buffer, err = x.append(x.buffer, e); err != nil {
 			return err
 		}
-		x.filter.After = e.ID
+		x.events, x.filter.After = x.events[1:], e.ID
 	}
 	return nil
 }

@@ -191,3 +191,32 @@ func FuzzBlock(f *testing.F) {
 		require.NotContains(t, inside, "\r")
 	})
 }
+
+// TestAnExportHoldsLittle, however big its events are: a page of them may be more
+// than the machine has.
+func TestAnExportHoldsLittle(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const events, size = 6, 2 << 20
+	for range events {
+		_, err := b.Ingest(t.Context(), []byte(`{"source_app":"app","session_id":"s","hook_event_type":"Stop","payload":{"last_assistant_message":"`+strings.Repeat("x", size)+`"}}`), Caller{})
+		require.NoError(t, err)
+	}
+	b.catchUp(b.follower())
+	for _, markdown := range []bool{false, true} {
+		r, err := b.Export(t.Context(), store.SessionKey{App: "app", Session: "s"}, markdown)
+		require.NoError(t, err)
+		x := r.(*export)
+		total, piece := 0, make([]byte, 64<<10)
+		for {
+			n, err := x.Read(piece)
+			total += n
+			require.LessOrEqual(t, len(x.buffer), exportBuffer+size+4<<10)
+			if err != nil {
+				require.ErrorIs(t, err, io.EOF)
+				break
+			}
+		}
+		require.Greater(t, total, events*size)
+	}
+}
