@@ -173,3 +173,41 @@ test('the focus goes on with the page, and stays with the last request', async (
   await expect(detail(page, second.id).getByRole('heading', { level: 1 })).toBeFocused()
   await expect(row(page, second.id)).toBeVisible()
 })
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 390, height: 780 } })
+
+  test('changes that are still on their way have not been read', async ({ page, hub, agent }) => {
+    const lines = (word: string) => Array.from({ length: 60 }, (_, i) => `${word} ${i}`).join('\n')
+    const args = { file_path: 'a.go', old_string: lines('old'), new_string: lines('new') }
+    const { id } = await agent.ask(hub, { toolCall: { name: 'Edit', arguments: args } })
+    let go: (() => void) | undefined
+    const held = new Promise<unknown>((ok) => (go = () => ok(undefined)))
+    await page.route('**/assets/Changes-*.js', async (route) => {
+      await held
+      await route.continue()
+    })
+    await openAt(page, hub, `/inbox/${id}`)
+    await expect(page.getByText('Comparing …')).toBeInViewport()
+    const decide = detail(page, id).getByRole('button', { name: /^Read|^Approve/ })
+    // Two frames later the page has seen what is on screen.
+    await page.evaluate(() => new Promise((ok) => requestAnimationFrame(() => requestAnimationFrame(ok))))
+    await expect(decide).toContainText('Read to the end first')
+    go?.()
+    await expect(page.getByText('new 59')).toBeAttached()
+    await expect(decide).toContainText('Read to the end first')
+    // News of the request leaves on screen what is there.
+    await detail(page, id)
+      .getByText('new 59')
+      .evaluate((line) => (line.id = 'same'))
+    await hub.post(`/events/${id}/respond`, { permission: true, holdMs: 9000 })
+    await expect(detail(page, id).getByTestId('held')).toBeVisible()
+    await hub.post(`/events/${id}/undo`, {})
+    await expect(decide).toContainText('Read to the end first')
+    await expect(page.locator('#same')).toHaveCount(1)
+    await page.getByText('new 59').scrollIntoViewIfNeeded()
+    await page.mouse.move(200, 300)
+    await page.mouse.wheel(0, 9999)
+    await expect(decide).toContainText('Approve')
+  })
+})
