@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -24,7 +25,7 @@ const indexFile = "/index.html"
 // neither content hashes nor embedded files without a modification time.
 type assets struct {
 	files map[string]*asset // :: path → file
-	ready chan struct{}     // closed when everything is compressed
+	ready chan struct{}     // closed when everything is compressed, or the hub stops
 }
 
 type asset struct {
@@ -43,8 +44,8 @@ var mediaTypes = map[string]string{
 	".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
-// loadAssets reads every file of root and starts to compress them.
-func loadAssets(root fs.FS) *assets {
+// loadAssets reads every file of root and starts to compress them, until ctx ends.
+func loadAssets(ctx context.Context, root fs.FS) *assets {
 	a := &assets{files: map[string]*asset{}, ready: make(chan struct{})}
 	if root != nil {
 		// An embedded file system does not fail; a broken one has no files.
@@ -61,7 +62,7 @@ func loadAssets(root fs.FS) *assets {
 	}
 	go func() {
 		defer close(a.ready)
-		a.packAll()
+		a.packAll(ctx)
 		// Give back what the start took: this and the migrations need more memory
 		// than the hub does for hours afterwards.
 		debug.FreeOSMemory()
@@ -69,9 +70,12 @@ func loadAssets(root fs.FS) *assets {
 	return a
 }
 
-func (a *assets) packAll() {
+func (a *assets) packAll(ctx context.Context) {
 	p := newPacker()
 	for _, f := range a.files {
+		if ctx.Err() != nil { // who stops a hub that has just begun does not wait for it
+			return
+		}
 		p.pack(f)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -327,4 +329,19 @@ func TestInternalErrorsKeepTheirText(t *testing.T) {
 	var h schema.Health
 	require.NoError(t, json.Unmarshal(body, &h))
 	require.Equal(t, "degraded", h.Status)
+}
+
+// TestAHubThatStopsCompressesNoMore: with the files of a big page that takes
+// seconds.
+func TestAHubThatStopsCompressesNoMore(t *testing.T) {
+	t.Parallel()
+	root := fstest.MapFS{"assets/app-1.js": {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)}}
+	ctx, stop := context.WithCancel(t.Context())
+	a := loadAssets(ctx, root)
+	<-a.ready
+	require.NotNil(t, a.files["/assets/app-1.js"].packed.Load())
+	stop()
+	a = loadAssets(ctx, root)
+	<-a.ready
+	require.Nil(t, a.files["/assets/app-1.js"].packed.Load())
 }

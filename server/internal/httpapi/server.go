@@ -95,7 +95,7 @@ func New(cfg Config) *Server {
 	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
 	s.bodies.limit = cfg.BodyBudget
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.assets = loadAssets(cfg.Assets)
+	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable every string of a request becomes the next one's.
 		Immutable:     true,
