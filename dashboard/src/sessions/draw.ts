@@ -50,7 +50,7 @@ export function draw(pen: Pen, picture: Picture): void {
   const { width, height, colours } = picture
   pen.clearRect(0, 0, width, height)
   for (const b of picture.scale.breaks) if (!b.covered) drawBreak(pen, picture, b)
-  pen.font = `12px ${picture.font}`
+  write(pen, `12px ${picture.font}`)
   pen.textBaseline = 'middle'
   pen.direction = 'ltr'
   pen.save()
@@ -85,7 +85,7 @@ function grid(pen: Pen, p: Picture): void {
 }
 
 function axis(pen: Pen, p: Picture): void {
-  pen.font = `11px ${p.font}`
+  write(pen, `11px ${p.font}`)
   pen.fillStyle = p.colours.fg3
   const busy: [number, number][] = []
   for (const b of p.scale.breaks) {
@@ -165,26 +165,59 @@ function drawLife(pen: Pen, p: Picture, { lane, marks }: Strip): void {
 }
 
 function drawTrack(pen: Pen, p: Picture, track: readonly Bar[], y: number): void {
+  const first = firstFrom(track, p.scale.t(p.left))
+  const seen = uncovered(p, track, first)
   let last = -Infinity
-  for (let i = firstFrom(track, p.scale.t(p.left)); i < track.length; i++) {
-    const bar = track[i] as Bar
-    const from = p.scale.x(bar.start) - p.left
-    if (from > p.width) break
-    const to = Math.max(from + 2, p.scale.x(bar.end ?? p.now) - p.left)
+  for (let i = 0; i < seen.length; i++) {
+    const bar = track[first + i] as Bar
+    const { from, to } = placeOf(p, bar)
     // What another bar hides already; what matters is drawn all the same.
     if (to <= last + 0.5 && bar.state === 'ok' && bar !== p.selected) continue
-    drawBar(pen, p, bar, { x: from, y, w: to - from })
-    const next = track[i + 1]
+    const until = Math.min(to, seen[i] ?? to)
+    const plain = (bar.state === 'ok' || bar.state === 'running') && bar !== p.selected && bar !== p.hovered
+    const sliver = plain && until < to ? until - Math.max(from, 0) : Infinity
+    if (sliver < 2) continue
+    drawBar(pen, p, bar, { x: from, y, w: sliver < 4 ? sliver : to - from, seen: until })
+    const next = track[first + i + 1]
     const free = (next ? p.scale.x(next.start) - p.left : p.width) - 4
     beside(pen, p, bar, { x: to, y, w: to - from, free })
     last = to
   }
 }
 
+function placeOf(p: Picture, bar: Bar): { from: number; to: number } {
+  const from = p.scale.x(bar.start) - p.left
+  return { from, to: Math.max(from + 2, p.scale.x(bar.end ?? p.now) - p.left) }
+}
+
+/**
+ * Up to where each bar of a track that is in sight can be seen: those for which no
+ * track was free lie over each other, and one hides the rest of those before it.
+ */
+function uncovered(p: Picture, track: readonly Bar[], first: number): number[] {
+  let end = first
+  while (end < track.length && p.scale.x(track[end]?.start ?? 0) - p.left <= p.width) end++
+  const seen: number[] = new Array<number>(end - first)
+  let cover = { from: Infinity, to: -Infinity }
+  for (let i = end - 1; i >= first; i--) {
+    const bar = track[i] as Bar
+    // As long as it is: that the shortest is drawn with 2 px hides nothing.
+    const [from, to] = [p.scale.x(bar.start) - p.left, p.scale.x(bar.end ?? p.now) - p.left]
+    seen[i - first] = cover.to >= to ? cover.from : Infinity
+    if (to >= cover.to) cover = { from, to }
+  }
+  return seen
+}
+
 interface Box {
   x: number
   y: number
   w: number
+}
+
+/** A box of which another one hides what comes after `seen`. */
+interface Covered extends Box {
+  seen: number
 }
 
 function look(bar: Bar, c: Colours): { fill: string; edge: string; ink: string } {
@@ -204,7 +237,7 @@ function look(bar: Bar, c: Colours): { fill: string; edge: string; ink: string }
   }
 }
 
-function drawBar(pen: Pen, p: Picture, bar: Bar, box: Box): void {
+function drawBar(pen: Pen, p: Picture, bar: Bar, box: Covered): void {
   const { colours: c } = p
   const { fill, edge, ink } = look(bar, c)
   const y = box.y + (TRACK - BAR) / 2
@@ -232,7 +265,7 @@ function drawBar(pen: Pen, p: Picture, bar: Bar, box: Box): void {
   pen.stroke()
   pen.setLineDash([])
   if (open) arrow(pen, x + w, y, edge)
-  label(pen, p, bar, { x, y, w, ink, fill })
+  label(pen, p, bar, { x, y, w, seen: box.seen, ink, fill })
   if (bar === p.selected) outline(pen, p, { x, y, w }, 2)
   else if (bar === p.hovered) outline(pen, p, { x, y, w }, 1)
 }
@@ -293,10 +326,10 @@ function outline(pen: Pen, p: Picture, { x, y, w }: Box, thick: number): void {
 
 const signs: Partial<Record<Bar['state'], string>> = { failed: '✕', denied: '⊘', lost: '?' }
 
-function label(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
+function label(pen: Pen, p: Picture, bar: Bar, box: Covered & { ink: string; fill: string }): void {
   // Words behind a wait within the call: they stand where the call itself is.
   const shown = Math.max(box.x, 0)
-  const end = Math.min(box.x + box.w, p.width)
+  const end = Math.min(box.x + box.w, box.seen, p.width)
   let from = shown
   for (const wait of bar.waits ?? []) {
     const [a, b] = [p.scale.x(wait.start) - p.left, p.scale.x(wait.end ?? p.now) - p.left]
@@ -312,7 +345,7 @@ const needs = (bar: Bar, wide: number) => 10 + (signs[bar.state] ? 13 : 0) + Mat
 /** The name right of a bar that is too short for it, where nothing else is. */
 function beside(pen: Pen, p: Picture, bar: Bar, { x, y, w, free }: Box & { free: number }): void {
   if (bar.kind === 'wait' || bar.end === undefined || free - x < 28) return
-  pen.font = `12px ${p.font}`
+  write(pen, `12px ${p.font}`)
   const name = plainText(nameOf(bar))
   const wide = measured(pen, name)
   if (w >= needs(bar, wide) || free - x - 5 < Math.min(wide, 34)) return
@@ -327,13 +360,13 @@ function fit(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: str
   if (bar.kind === 'wait') return waitLabel(pen, p, bar, { ...box, y })
   let x = box.x + 5
   if (sign && room >= 8) {
-    pen.font = `600 11px ${p.font}`
+    write(pen, `600 11px ${p.font}`)
     pen.fillStyle = box.ink
     pen.fillText(sign, x, y)
     x += 13
   }
   const end = box.x + box.w - 5
-  pen.font = `550 12px ${p.font}`
+  write(pen, `550 12px ${p.font}`)
   pen.fillStyle = box.ink
   const name = plainText(nameOf(bar))
   const wide = measured(pen, name)
@@ -341,13 +374,13 @@ function fit(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: str
   pen.fillText(clipped(pen, name, end - x), x, y)
   x += wide + 6
   if (end - x < 40) return
-  pen.font = `12px ${p.font}`
+  write(pen, `12px ${p.font}`)
   pen.fillStyle = bar.state === 'ok' || bar.state === 'running' ? p.colours.fg2 : box.ink
   pen.fillText(clipped(pen, plainText(lineFor(bar)), end - x), x, y)
 }
 
 function waitLabel(pen: Pen, p: Picture, bar: Bar, box: Box & { ink: string; fill: string }): void {
-  pen.font = `550 12px ${p.font}`
+  write(pen, `550 12px ${p.font}`)
   const time = length(union([bar], p.now))
   const about = bar.tool ? [`${plainText(bar.tool)}: waited ${time}`] : []
   const text = [...about, `waited ${time}`, time].find((t) => measured(pen, t) + 18 <= box.w)
@@ -425,10 +458,16 @@ function hollow(pen: Pen, ground: string): void {
   pen.stroke()
 }
 
+let font = '' // the pen's: to ask it costs more than all the rest
+
+function write(pen: Pen, next: string): void {
+  pen.font = font = next
+}
+
 const widths = new Map<string, number>() // font and text → px
 
 function measured(pen: Pen, text: string): number {
-  const key = pen.font + text
+  const key = `${font}\n${text}`
   let width = widths.get(key)
   if (width === undefined) {
     if (widths.size > 5000) widths.clear()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Bar } from './lanes'
-import { breaksOf, Scale, sinceText } from './scale'
+import { breaksOf, Folds, Scale, sinceText } from './scale'
 
 const bar = (start: number, end?: number) =>
   ({ start: start * 1000, end: end === undefined ? undefined : end * 1000 }) as Bar
@@ -107,3 +107,28 @@ it.each([
   [3_720_000, '1:02:00'],
   [183_600_000, '2 d 3:00:00'],
 ])('says %i ms as %s', (ms, text) => expect(sinceText(ms)).toBe(text))
+
+describe('the breaks of a session that grows', () => {
+  const bars = Array.from({ length: 600 }, (_, i) => bar(i * 10, i * 10 + 8))
+  const session = { bars, busy: false, last: 5_998_000 }
+
+  it('are those of the whole session', () => {
+    expect(new Folds().of(session, 1)).toEqual(breaksOf(bars, 0))
+  })
+
+  it('of a long one are worked out when time went on, not with every bar', () => {
+    const folds = new Folds()
+    const before = folds.of(session, 1)
+    const grown = { ...session, bars: [...bars, bar(50_000, 50_010)], last: 50_010_000 }
+    expect(folds.of(grown, 999)).toBe(before)
+    expect(folds.of(grown, 1000)).toEqual(breaksOf(grown.bars, 0))
+    expect(folds.of(grown, 1000)).toHaveLength(before.length + 1)
+  })
+
+  it('of a short one are always right', () => {
+    const short = { bars: bars.slice(0, 3), busy: false, last: 28_000 }
+    const folds = new Folds()
+    expect(folds.of(short, 1)).toEqual([])
+    expect(folds.of({ ...short, bars: [...short.bars, bar(500_000, 500_010)] }, 1)).toHaveLength(1)
+  })
+})

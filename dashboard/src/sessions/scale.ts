@@ -52,6 +52,28 @@ export function breaksOf(bars: readonly Bar[], now: number): Break[] {
   })
 }
 
+/** From how many bars on the breaks are not worked out with every new one. */
+const MANY = 500
+
+/**
+ * The breaks of a session as it grows. Of a long one they are worked out once a second,
+ * and when it grew by a twentieth: what is new stands behind them.
+ */
+export class Folds {
+  private breaks: Break[] = []
+  private upTo = 0
+  private second = 0
+
+  of(session: { bars: readonly Bar[]; busy: boolean; last: number }, now: number): Break[] {
+    const n = session.bars.length
+    const second = Math.floor(now / 1000)
+    if (second === this.second && n > MANY && n < this.upTo * 1.05) return this.breaks
+    this.upTo = n
+    this.second = second
+    return (this.breaks = breaksOf(session.bars, session.busy ? now : session.last))
+  }
+}
+
 /** Time as a place on the screen, with breaks folded. */
 export class Scale {
   /** px for each ms outside of breaks. */
