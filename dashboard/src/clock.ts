@@ -25,11 +25,13 @@ export function writeTimes(fn: () => TimeStyle): void {
   style = fn
 }
 
-/** One format for this machine's zone, one for UTC. */
+/** One format for this machine's zone, one for UTC; each made when first used, for that takes a while. */
 function twice(options: Intl.DateTimeFormatOptions): (ms: number) => string {
-  const local = new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options })
-  const utc = new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options, timeZone: 'UTC' })
-  return (ms) => (style() === 'utc' ? utc : local).format(ms)
+  const make = (zone: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-GB', { hourCycle: 'h23', ...options, ...zone })
+  let local: Intl.DateTimeFormat | undefined
+  let utc: Intl.DateTimeFormat | undefined
+  return (ms) => (style() === 'utc' ? (utc ??= make({ timeZone: 'UTC' })) : (local ??= make({}))).format(ms)
 }
 
 const seconds = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
