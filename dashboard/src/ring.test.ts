@@ -14,6 +14,11 @@ describe('Ring', () => {
         const held = Array.from({ length: ring.length }, (_, i) => ring.at(ring.start + i))
         expect(held).toEqual(all.slice(-capacity))
         expect(ring.end).toBe(n)
+        for (let from = 0; from <= n; from++) {
+          const seen: { id: number }[] = []
+          ring.each(from, (item) => seen.push(item))
+          expect(seen).toEqual(all.slice(Math.max(from, n - ring.length)))
+        }
         for (const item of all) expect(ring.find(item.id)).toBe(held.includes(item) ? item : undefined)
         expect(ring.find(2)).toBeUndefined()
       }),

@@ -36,6 +36,16 @@ export class Ring<T extends { readonly id: number }> {
     return this.slots[position % this.capacity]
   }
 
+  /** Calls fn for every item from an absolute position on, the oldest first. */
+  each(position: number, fn: (item: T) => void): void {
+    const from = Math.max(position, this.start)
+    let slot = from % this.capacity
+    for (let left = this.written - from; left > 0; left--) {
+      fn(this.slots[slot] as T)
+      if (++slot === this.capacity) slot = 0
+    }
+  }
+
   get last(): T | undefined {
     return this.at(this.written - 1)
   }

@@ -80,10 +80,9 @@ export class Feed {
       void this.load()
       return
     }
-    for (let at = Math.max(this.next, events.start); at < events.end; at++) {
-      const event = events.at(at)?.event
-      if (event?.session_id === this.id && event.source_app === this.app) this.session.take(event)
-    }
+    events.each(this.next, ({ event }) => {
+      if (event.session_id === this.id && event.source_app === this.app) this.session.take(event)
+    })
     this.next = events.end
     this.covered = Math.max(this.covered, events.last?.id ?? 0)
     this.statuses()

@@ -80,13 +80,13 @@ export class StreamView {
     }
     const { to } = this.range
     const from = beginOf(this.range, now)
-    for (let at = Math.max(this.next, this.ring.start); at < this.ring.end; at++) {
-      const entry = this.ring.at(at)
-      if (!entry || entry.at < from || (to !== undefined && entry.at >= to)) continue
-      if (!matches(this.filter, entry)) continue
-      this.found.push(entry)
-      this.arrived++
-    }
+    const { filter, found } = this
+    const had = found.length
+    this.ring.each(this.next, (entry) => {
+      if (entry.at < from || (to !== undefined && entry.at >= to)) return
+      if (matches(filter, entry)) found.push(entry)
+    })
+    this.arrived += found.length - had
     this.next = this.ring.end
     this.forget(from)
   }
