@@ -174,19 +174,22 @@ describe('the rows of the stream', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 30 }), (steps) => {
         const { view, add, entries } = setup(8)
-        const places = new Map<number | undefined, number>()
+        let places = new Map<number | undefined, number>()
         for (const n of steps) {
           if (n === 9) view.pause()
           else if (n === 8) view.follow()
           else if (n === 7) view.prepend(entries((view.at(0)?.id ?? 0) - 1), 0, false)
           else add(n)
+          const now = new Map<number | undefined, number>()
           for (let i = 0; i < view.length; i++) {
             const id = view.at(i)?.id
             expect(places.get(id) ?? view.base + i).toBe(view.base + i)
-            places.set(id, view.base + i)
+            now.set(id, view.base + i)
           }
+          places = now // who has left the screen may come back elsewhere
         }
       }),
+      { examples: [[[7, 1, 8, 7, 7]]] },
     )
   })
 })
