@@ -376,38 +376,40 @@ test('what is hostile is text in the timeline, the table and the transcript', as
   expect(await page.locator('main :is(script, iframe, object, embed)').count()).toBe(0)
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1360, 390]) {
-    test(`no barrier on the session screens, ${colorScheme}, ${width} px`, async ({ page, hub, agent }) => {
-      test.setTimeout(60_000)
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize({ width, height: 844 })
-      const did = await work(hub, agent)
-      for (const path of [
-        '/sessions',
-        at,
-        `${at}#${did.settled}`,
-        `${at}?open=1#${did.failed[1]}`,
-        `${at}?tab=transcript`,
-        `${at}?tab=tools`,
-        '/sessions/nobody/nothing',
-      ]) {
-        await openAt(page, hub, path)
-        await expect(
-          page.locator(':is([data-testid=sessions], h1, [data-testid=drawer]):visible').first(),
-        ).toBeVisible()
-        await expect(page.getByText('Loading …')).toHaveCount(0)
-        expect.soft(await faults(page), path).toEqual([])
-        expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
-      }
-      await openAt(page, hub, at)
-      await page.getByRole('button', { name: 'As a table' }).click()
-      await expect(page.getByTestId('lane-table')).toBeVisible()
-      expect.soft(await faults(page), 'as a table').toEqual([])
-      await page.getByRole('button', { name: 'Export' }).click()
-      expect.soft(await faults(page), 'export').toEqual([])
-    })
-  }
+// Every screen in every light and width is everyone.spec.ts; here are its tabs and menus.
+for (const [colorScheme, width] of [
+  ['light', 1360],
+  ['dark', 390],
+] as const) {
+  test(`no barrier on the session screens, ${colorScheme}, ${width} px`, async ({ page, hub, agent }) => {
+    test.setTimeout(60_000)
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: 844 })
+    const did = await work(hub, agent)
+    for (const path of [
+      '/sessions',
+      at,
+      `${at}#${did.settled}`,
+      `${at}?open=1#${did.failed[1]}`,
+      `${at}?tab=transcript`,
+      `${at}?tab=tools`,
+      '/sessions/nobody/nothing',
+    ]) {
+      await openAt(page, hub, path)
+      await expect(
+        page.locator(':is([data-testid=sessions], h1, [data-testid=drawer]):visible').first(),
+      ).toBeVisible()
+      await expect(page.getByText('Loading …')).toHaveCount(0)
+      expect.soft(await faults(page), path).toEqual([])
+      expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+    }
+    await openAt(page, hub, at)
+    await page.getByRole('button', { name: 'As a table' }).click()
+    await expect(page.getByTestId('lane-table')).toBeVisible()
+    expect.soft(await faults(page), 'as a table').toEqual([])
+    await page.getByRole('button', { name: 'Export' }).click()
+    expect.soft(await faults(page), 'export').toEqual([])
+  })
 }
 
 test('the session screens fit 320 px and have targets of 24 px', async ({ page, hub, agent }) => {

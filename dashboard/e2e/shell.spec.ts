@@ -18,33 +18,35 @@ const overflow = (page: Page) => page.evaluate(() => document.documentElement.sc
 
 const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1360, 390]) {
-    test(`no barrier around the inbox and the stream, ${colorScheme}, ${width} px`, async ({
-      page,
-      hub,
-      agent,
-    }) => {
-      test.setTimeout(90_000)
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize({ width, height: 844 })
-      const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
-      await hub.post(`/events/${asked.id}/respond`, { permission: true })
-      await agent.ask(hub, {})
-      await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't' })
-      for (const path of screens) {
-        await openAt(page, hub, path)
-        await expect(page.locator('h1')).toBeVisible()
-        expect.soft(await faults(page), path).toEqual([])
-        expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
-      }
-      await page.keyboard.press('Control+k')
-      await expect(page.getByTestId('palette')).toBeVisible()
-      expect.soft(await faults(page), 'palette').toEqual([])
-      await page.keyboard.type('zzzz')
-      expect.soft(await faults(page), 'empty palette').toEqual([])
-    })
-  }
+// Every screen in every light and width is everyone.spec.ts; here is what opens above them.
+for (const [colorScheme, width] of [
+  ['light', 1360],
+  ['dark', 390],
+] as const) {
+  test(`no barrier around the inbox and the stream, ${colorScheme}, ${width} px`, async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    test.setTimeout(90_000)
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: 844 })
+    const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
+    await hub.post(`/events/${asked.id}/respond`, { permission: true })
+    await agent.ask(hub, {})
+    await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't' })
+    for (const path of screens) {
+      await openAt(page, hub, path)
+      await expect(page.locator('h1')).toBeVisible()
+      expect.soft(await faults(page), path).toEqual([])
+      expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+    }
+    await page.keyboard.press('Control+k')
+    await expect(page.getByTestId('palette')).toBeVisible()
+    expect.soft(await faults(page), 'palette').toEqual([])
+    await page.keyboard.type('zzzz')
+    expect.soft(await faults(page), 'empty palette').toEqual([])
+  })
 }
 
 test('the screens fit 320 px', async ({ page, hub }) => {
