@@ -1,4 +1,4 @@
-import type { Page } from '@playwright/test'
+import type { Page, Route } from '@playwright/test'
 import { Agent } from './agent.ts'
 import { choose, detail, expect, live, openAt, row, test } from './page.ts'
 import type { RunningHub } from './hub.ts'
@@ -346,14 +346,14 @@ test('a hub that ends while it has the answer: the answer is saved or kept, neve
   await choose(page, id)
   await page.getByLabel('Your answer').fill('the name')
   // The hub takes the answer, and dies before the page hears of it.
-  await page.route('**/respond', async (route) => {
+  const dieOnce = async (route: Route) => {
     await route.fetch()
     await hub.stop()
     await route.abort()
-  })
+  }
+  await page.route('**/respond', dieOnce, { times: 1 })
   await page.getByLabel('Your answer').press('Control+Enter')
   await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
-  await page.unroute('**/respond')
   await hub.restart()
   await live(page)
   await expect(detail(page, id).getByTestId('settled')).toContainText('the name')
