@@ -7,6 +7,9 @@ export default defineConfig({
   fullyParallel: true,
   workers: 2,
   forbidOnly: !!process.env.CI,
+  // A shared machine can stand still for seconds. What fails twice is broken; what needs
+  // the second try is named "flaky" at the end.
+  retries: process.env.CI ? 1 : 0,
   timeout: 30_000,
   expect: { timeout: 8_000 },
   reporter: [['list']],
