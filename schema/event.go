@@ -50,6 +50,10 @@ type Event struct {
 	ModelName string          `json:"model_name,omitempty"`
 	Chat      json.RawMessage `json:"chat,omitempty"` // a transcript; only GET /events/:id returns it
 
+	// Agent is the coding agent whose hook posted the event: claude-code, codex,
+	// gemini and so on (see agentclient/hook). Other programs leave it out.
+	Agent string `json:"agent,omitempty"`
+
 	// Copies of hook fields that clients lift out of the payload.
 	ToolName              string          `json:"tool_name,omitempty"`
 	ToolUseID             string          `json:"tool_use_id,omitempty"`
@@ -80,6 +84,9 @@ type Event struct {
 	// RequestSecret is returned to the poster of a question, to nobody else. It
 	// lets the agent withdraw its question and pull its answer.
 	RequestSecret string `json:"requestSecret,omitempty"`
+	// Watching is returned to the poster of a question, too: how many pages follow
+	// the hub at that moment. With none, nobody may see the question in time.
+	Watching *int `json:"watching,omitempty"`
 
 	// Extra holds the members this version does not know. They are kept and echoed.
 	Extra map[string]json.RawMessage `json:"-"`

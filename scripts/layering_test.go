@@ -24,8 +24,9 @@ var mayImport = map[string][]string{
 
 	"agentclient":                  {"schema"},
 	"agentclient/internal/fakehub": {"schema"},
-	"agentclient/hook":             {"schema", "agentclient"},
-	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook"},
+	"agentclient/hook":             {"schema"},
+	"agentclient/install":          {"agentclient/hook"},
+	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install"},
 
 	"server/internal/filter":   {"schema"},
 	"server/internal/store":    {"schema", "server/internal/filter"}, // what matches is decided where the rows are read
@@ -37,10 +38,10 @@ var mayImport = map[string][]string{
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
-		"server/internal/risk",
+		"server/internal/risk", "agentclient/hook",
 		"server/internal/digest",
 	},
-	"server/internal/httpapi": {"schema", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
+	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
 	"server/internal/app": {
 		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
 		"server/internal/callback", "server/internal/hub", "server/internal/httpapi",

@@ -562,15 +562,17 @@ export const v2EventPosted = {
   "session_id": "s",
   "hook_event_type": "PermissionRequest",
   "payload": { "tool_name": "Bash" },
+  "agent": "claude-code",
   "timestamp": 1734189234000,
-  "humanInTheLoop": { "question": "Run go test ./...?", "type": "permission", "timeout": 120, "protocolVersion": 2 },
+  "humanInTheLoop": { "question": "Run go test ./...?", "type": "permission", "timeout": 120, "protocolVersion": 2, "lifeline": true },
   "humanInTheLoopStatus": {
     "status": "pending",
     "expiresAt": 1734189354000,
     "revision": 1,
     "waiter": "listening"
   },
-  "requestSecret": "vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE"
+  "requestSecret": "vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE",
+  "watching": 1
 } satisfies Event
 
 // prettier-ignore

@@ -186,6 +186,11 @@ export interface Event {
   model_name?: string
   /** a transcript; only GET /events/:id returns it */
   chat?: unknown
+  /**
+   * Agent is the coding agent whose hook posted the event: claude-code, codex, gemini and so on (see
+   * agentclient/hook). Other programs leave it out.
+   */
+  agent?: string
   /** Copies of hook fields that clients lift out of the payload. */
   tool_name?: string
   tool_use_id?: string
@@ -216,6 +221,11 @@ export interface Event {
    * question and pull its answer.
    */
   requestSecret?: string
+  /**
+   * Watching is returned to the poster of a question, too: how many pages follow the hub at that moment.
+   * With none, nobody may see the question in time.
+   */
+  watching?: number
 }
 
 /**
@@ -331,6 +341,11 @@ export interface HumanInTheLoop {
    * (see ListenerProof). A secret, like the address.
    */
   listenerKey?: string
+  /**
+   * Lifeline says that the asker can't come back: once its listener is gone, the hub ends the question
+   * (cancelled, orphaned) instead of waiting for it.
+   */
+  lifeline?: boolean
   toolCall?: ToolCall
   questions?: Question[]
   context?: Context

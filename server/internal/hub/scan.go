@@ -24,12 +24,12 @@ type scanned struct {
 // The members of an event that are the hub's own; a client's are dropped.
 var hubOwned = map[string]bool{
 	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
-	"payloadTruncated": true, "payloadBytes": true,
+	"watching": true, "payloadTruncated": true, "payloadBytes": true,
 }
 
 // The members that must be a string, or true or false, and stay in the envelope.
 var (
-	stringMembers = set("source_app", "session_id", "hook_event_type", "summary", "model_name", "tool_name",
+	stringMembers = set("source_app", "session_id", "hook_event_type", "summary", "model_name", "agent", "tool_name",
 		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
 		"notification_type", "custom_instructions", "source", "reason")
 	boolMembers  = set("is_interrupt", "stop_hook_active")

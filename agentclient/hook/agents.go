@@ -1,0 +1,21 @@
+package hook
+
+// Named is an agent in the list of those we know.
+type Named struct {
+	Name  string // on the command line, and in events
+	Title string // as its maker writes it
+	Agent Agent
+}
+
+// Agents lists every agent, the best known first.
+var Agents = []Named{}
+
+// Find is the agent of that name.
+func Find(name string) (Named, bool) {
+	for _, a := range Agents {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Named{}, false
+}
