@@ -276,14 +276,15 @@ func TestCommentsAreNoDecoration(t *testing.T) {
 }
 
 // TestThereAreEnoughTests holds the lines of Go that test the product against the
-// lines of the product. Servers and kills made for tests count as tests. The page
-// is left out: most of it is markup and style, and a browser tests it.
+// lines of the product. Servers and kills made for tests count as tests, and so do
+// golden scripts. The page is left out: most of it is markup and style, and a
+// browser tests it.
 func TestThereAreEnoughTests(t *testing.T) {
 	t.Parallel()
-	isTest := regexp.MustCompile(`_test\.go$|/hubtest/|/fakehub/|^scripts/fault/`)
+	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/fakehub/|^scripts/fault/`)
 	isTool := regexp.MustCompile(`^scripts/|^schema/gen/`)
 	code, tests := 0, 0
-	for _, name := range sources(t, ".go") {
+	for _, name := range sources(t, ".go", ".txtar") {
 		n := bytes.Count(read(t, name), []byte("\n"))
 		switch {
 		case isTest.MatchString(name):
@@ -293,6 +294,7 @@ func TestThereAreEnoughTests(t *testing.T) {
 		}
 	}
 	ratio := float64(tests) / float64(code)
+	t.Logf("%d lines of tests for %d of code: %.2f", tests, code, ratio)
 	require.GreaterOrEqual(t, ratio, 1.0, "%d lines of tests for %d of code", tests, code)
 	require.LessOrEqual(t, ratio, 1.5, "%d lines of tests for %d of code", tests, code)
 }
