@@ -11,7 +11,7 @@
 // An event with humanInTheLoop asks a person. The agent opens a WebSocket
 // listener of its own first, says where in responseWebSocketUrl, and waits:
 //
-//	agent → hub    POST /events              Event{HumanInTheLoop} → 200 Event{pending, requestSecret}
+//	agent → hub    POST /events              Event{HumanInTheLoop} → 200 Event{pending, requestSecret, watching}
 //	hub → page     WS /stream                Frame{event}
 //	page → hub     POST /events/:id/respond  Response             → 200 Event{responded}
 //	page → hub     POST /events/:id/undo                          (holdMs only)
@@ -25,6 +25,9 @@
 // listenerKey it first proves in the handshake that it is the one that asked.
 // While its question is pending the hub may open a connection to a version 2
 // listener and close it again without a word, to see whether anyone still waits.
+//
+// watching in the 200 is how many streams followed the hub at that moment. An agent
+// with another way to ask may take it when there are none.
 //
 // An agent that can't be dialled pulls the same answer:
 //

@@ -84,7 +84,7 @@ type Event struct {
 	// RequestSecret is returned to the poster of a question, to nobody else. It
 	// lets the agent withdraw its question and pull its answer.
 	RequestSecret string `json:"requestSecret,omitempty"`
-	// Watching is returned to the poster of a question, too: how many pages follow
+	// Watching is returned to the poster of a question, too: how many streams follow
 	// the hub at that moment. With none, nobody may see the question in time.
 	Watching *int `json:"watching,omitempty"`
 

@@ -222,7 +222,7 @@ export interface Event {
    */
   requestSecret?: string
   /**
-   * Watching is returned to the poster of a question, too: how many pages follow the hub at that moment.
+   * Watching is returned to the poster of a question, too: how many streams follow the hub at that moment.
    * With none, nobody may see the question in time.
    */
   watching?: number

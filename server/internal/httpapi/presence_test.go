@@ -205,3 +205,38 @@ func BenchmarkPresence(b *testing.B) {
 		p.due = true
 	}
 }
+
+// TestWatching: an agent with another way to ask takes it when nobody looks. Only
+// the poster of a question is told how many do.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, permission, `"idempotency_key":"k","watching":7`))
+	require.NotNil(t, asked.Watching)
+	require.Zero(t, *asked.Watching)
+
+	old := dial(r, "/stream")
+	require.NotContains(t, string(old.next().Data), "watching", "the first message")
+	page := page2(r)
+	again := r.post(event(1, permission, `"idempotency_key":"k"`))
+	require.Equal(t, asked.ID, again.ID)
+	require.Equal(t, 2, *again.Watching, "a repeat is told how it is now")
+	_, batch := r.do("POST", schema.PathBatch, "["+event(2, permission)+","+event(3)+"]")
+	require.Equal(t, 1, strings.Count(string(batch), `"watching":2`), "of the two, one asks")
+	require.Equal(t, 1, strings.Count(string(batch), `"watching"`))
+	require.Nil(t, r.post(event(4)).Watching, "it asks nothing")
+
+	for range 3 {
+		require.NotContains(t, string(page.next().Data), "watching")
+		require.NotContains(t, string(old.next().Data), "watching")
+	}
+	for _, path := range []string{"/events/1", "/events/recent", "/events?status=pending", "/events/1/context"} {
+		_, b := r.do("GET", path, "")
+		require.NotContains(t, string(b), "watching", path)
+	}
+	require.NoError(t, page.ws.Close(websocket.StatusNormalClosure, ""))
+	require.NoError(t, old.ws.CloseNow())
+	require.Eventually(t, func() bool {
+		return *r.post(event(1, permission, `"idempotency_key":"k"`)).Watching == 0
+	}, patience, time.Millisecond)
+}

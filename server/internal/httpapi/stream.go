@@ -122,6 +122,7 @@ type stream struct {
 func (st *stream) run() {
 	st.Metrics.streams.Inc()
 	defer st.Metrics.streams.Dec()
+	defer st.Hub.Watch()()
 	defer func() { _ = st.conn.Close() }()
 	defer st.cancel()
 	done := make(chan struct{})

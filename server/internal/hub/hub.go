@@ -61,6 +61,8 @@ type Hub struct {
 	opening sync.Mutex               // held while a first message is made
 	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
 
+	watching atomic.Int64 // how many follow the log to show it to people
+
 	mu      sync.Mutex
 	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
 	posting map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
@@ -111,6 +113,13 @@ func (h *Hub) Hello() schema.Hello {
 		HubID: h.Store.HubID(), Seq: h.Store.Head(),
 		ServerTime: schema.Millis(h.Clock().UnixMilli()), Version: h.Version,
 	}
+}
+
+// Watch counts who follows the log to show it to people, until leave is called,
+// once.
+func (h *Hub) Watch() (leave func()) {
+	h.watching.Add(1)
+	return func() { h.watching.Add(-1) }
 }
 
 // requestSecret lets the poster of an event, and nobody else, withdraw its

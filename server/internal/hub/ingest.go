@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -226,8 +227,9 @@ func within(outer string, err error) error {
 	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
 }
 
-// saved is the event as its poster gets it back: with its own callback address
-// and the secret of its question. hitl is nil for an event that asks nothing.
+// saved is the event as its poster gets it back: with its own callback address,
+// the secret of its question, and how many may see it. hitl is nil for an event
+// that asks nothing.
 func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (Saved, error) {
 	own := *e
 	if hitl == nil || e.Question == nil {
@@ -239,7 +241,8 @@ func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (Saved, error) 
 	}
 	b := own.AppendJSON(nil, -1)
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
-	b = append(append(b, h.requestSecret(e.UID)...), '"', '}')
+	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
+	b = append(strconv.AppendInt(b, h.watching.Load(), 10), '}')
 	return Saved{ID: e.ID, JSON: b, Asks: true}, nil
 }
 
