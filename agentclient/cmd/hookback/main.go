@@ -42,42 +42,70 @@ func (s streams) complain(format string, args ...any) int {
 	return exitNoAnswer
 }
 
+// verb is one thing the program can do: its own --help says more than about.
+type verb struct {
+	name, about string
+	run         func(ctx context.Context, args []string, env func(string) string, std streams) int
+}
+
+// verbs lists them in the order of the usage text.
+var verbs = []verb{
+	{"ask", "ask a person, and wait for the answer", runAsk},
+	{"send", "store one event, from stdin or from flags", runSend},
+	{"version", "print the program's version", runVersion},
+}
+
 const usage = `hookback asks a person and waits for the answer, through a Hookback hub.
 
   hookback ask "May I delete ./build?"       a yes or a no
   hookback ask "Which one?" --choice a --choice b
   hookback ask "Your name?" --text
   hookback send < event.json                 store one event
-  hookback version
 
-hookback ask --help and hookback send --help show the flags.
+`
 
-Exit status: 0 approved or answered (the answer is on stdout), 1 denied,
-2 nobody answered, no hub, or wrong usage (the reason is on stderr).
+const usageEnd = `
+hookback VERB --help shows a verb's flags.
+
+Exit status of ask and send: 0 approved or answered (the answer is on stdout),
+1 denied, 2 nobody answered, no hub, or wrong usage (the reason is on stderr).
 
 The hub is looked for at HOOKBACK_URL, else at http://127.0.0.1:4000.
 `
 
+func printUsage(w io.Writer) {
+	fmt.Fprint(w, usage)
+	for _, v := range verbs {
+		fmt.Fprintf(w, "  %-12s%s\n", v.name, v.about)
+	}
+	fmt.Fprint(w, usageEnd)
+}
+
 // run is the whole program.
 func run(ctx context.Context, args []string, env func(string) string, std streams) int {
 	if len(args) == 0 {
-		fmt.Fprint(std.err, usage)
+		printUsage(std.err)
 		return exitNoAnswer
 	}
-	switch verb, rest := args[0], args[1:]; verb {
-	case "ask":
-		return runAsk(ctx, rest, env, std)
-	case "send":
-		return runSend(ctx, rest, env, std)
-	case "version", "-version", "--version":
-		fmt.Fprintln(std.out, version())
-		return exitYes
+	name := args[0]
+	switch name {
 	case "help", "-h", "-help", "--help":
-		fmt.Fprint(std.out, usage)
+		printUsage(std.out)
 		return exitYes
-	default:
-		return std.complain("there is no %q; it is ask, send, version or help", verb)
+	case "-version", "--version":
+		name = "version"
 	}
+	for _, v := range verbs {
+		if v.name == name {
+			return v.run(ctx, args[1:], env, std)
+		}
+	}
+	return std.complain("there is no %q; hookback help lists what there is", name)
+}
+
+func runVersion(_ context.Context, _ []string, _ func(string) string, std streams) int {
+	fmt.Fprintln(std.out, version())
+	return exitYes
 }
 
 // version is what the Go toolchain stamped into the program.

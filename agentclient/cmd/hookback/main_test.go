@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -215,6 +216,10 @@ func TestHelpAndVersion(t *testing.T) {
 		require.Empty(t, got.err, args)
 	}
 	require.Contains(t, b.run(b.ctx, "", "ask", "--help").out, "--on-unreachable")
+	usage := b.run(b.ctx, "", "help").out
+	for _, v := range verbs {
+		require.Regexp(t, `(?m)^  `+v.name+` +`+regexp.QuoteMeta(v.about)+`$`, usage)
+	}
 }
 
 func TestSend(t *testing.T) {
