@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Never as a Timeout waits for an answer for ever.
-const Never time.Duration = -1
+// Forever as a Timeout waits for an answer for ever.
+const Forever time.Duration = -1
 
 // Request is a question to a person. Only Question is required.
 type Request struct {
@@ -23,7 +23,7 @@ type Request struct {
 	Kind      schema.Kind
 	Choices   []string
 	Questions []schema.Question // several questions on one card, answered together
-	Timeout   time.Duration     // default: schema.DefaultTimeout; Never
+	Timeout   time.Duration     // default: schema.DefaultTimeout; or Forever
 
 	ToolCall *schema.ToolCall // what will run on a yes
 	Risk     schema.Risk

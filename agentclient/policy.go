@@ -1,60 +1,74 @@
 package agentclient
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
 
-// Fallback is what Ask decides when no hub takes the question. It never applies
-// once a hub has it: nobody answering in time is a timeout, and a malformed
-// answer is a denial, whatever the Fallback.
-type Fallback string
+// Then is what a policy says of a call. The zero value is no opinion.
+type Then string
 
-// The fallbacks. Deny is the default, of Options; a Request without one has its
-// client's.
+// What a policy can say.
 const (
-	// Deny decides no, without an error.
-	Deny Fallback = "deny"
-	// Allow decides yes for a permission, with Source NoHub. The version 1 text
-	// asks for this; only choose it where a mistake costs nothing.
-	Allow Fallback = "allow"
-	// Fail decides no and returns an error, ErrUnreachable. It also makes a
-	// malformed answer an error, ErrMalformed.
-	Fail Fallback = "fail"
+	ThenAllow Then = "allow" // it runs, nobody is asked
+	ThenAsk   Then = "ask"   // a person decides
+	ThenDeny  Then = "deny"  // it doesn't run, nobody is asked
 )
 
-func (f Fallback) validate() error {
-	switch f {
-	case Deny, Allow, Fail:
-		return nil
-	default:
-		return fmt.Errorf("%w: OnUnreachable is %q; it must be deny, allow or fail", schema.ErrInvalid, string(f))
-	}
+// Ruling is what a policy says of one call, and why. The zero value is no opinion.
+type Ruling struct {
+	Then   Then        `json:"then,omitempty"`
+	Risk   schema.Risk `json:"risk,omitempty"`
+	Reason string      `json:"reason,omitempty"`
+	// Where is the rule, as file:line; empty for rules that are Go.
+	Where string `json:"where,omitempty"`
 }
 
-// unreachable is the decision without a hub.
-func (f Fallback) unreachable(kind schema.Kind, cause error) (Decision, error) {
-	d := Decision{
-		Kind: kind, Outcome: Unreachable, Source: NoHub,
-		Guidance: "No hub could be reached, so no person has seen this question. Nothing was approved.",
-	}
-	switch {
-	case f == Fail:
-		return d, fmt.Errorf("the question was not asked: %w", cause)
-	case f == Allow && kind == schema.Permission:
-		d.Outcome = schema.Approve
-		d.Guidance = "No hub could be reached, so no person has seen this question. It was allowed by the OnUnreachable option."
-	}
-	return d, nil
+// ToolCall is a call that is about to run, as policies and tools see it.
+type ToolCall struct {
+	ID   string // the agent's; may be empty
+	Name string
+	// Alias is the tool's common name, such as Bash or Edit, where the agent has its
+	// own for it.
+	Alias string
+	// Command is the command line of a shell call, whatever its argument is called.
+	Command   string
+	Arguments json.RawMessage
 }
 
-// malformed is the decision when an answer came that can't be read.
-func (f Fallback) malformed(d Decision, cause error) (Decision, error) {
-	d.Outcome, d.Source = Malformed, BadAnswer
-	d.Guidance = "An answer arrived that does not answer the question, so it counts as a no. Nothing was approved."
-	if f == Fail {
-		return d, fmt.Errorf("%w: %w", ErrMalformed, cause)
+// Policy says which calls need a person. It is called from many goroutines.
+type Policy interface {
+	Rule(call ToolCall) Ruling
+}
+
+// PolicyProblem is one thing that is wrong with a policy's file, and what to do.
+type PolicyProblem struct {
+	File         string
+	Line, Column int // from 1, columns in characters; 0: the file as a whole
+	Text         string
+}
+
+func (p PolicyProblem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
 	}
-	return d, nil
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
+}
+
+// PolicyError says why a policy can't be used: all that is wrong, in the order of
+// the files. A hook that gets one asks a person about every call.
+type PolicyError struct {
+	Problems []PolicyProblem // at least one
+}
+
+// Error is one line for each problem.
+func (e *PolicyError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
 }

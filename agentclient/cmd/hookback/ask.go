@@ -77,7 +77,7 @@ func (a *asking) request() (agentclient.Request, error) {
 		r.Kind = schema.Choice
 	}
 	if a.timeout == 0 {
-		r.Timeout = agentclient.Never
+		r.Timeout = agentclient.Forever
 	}
 	if a.why != "" {
 		r.Context = &schema.Context{Why: a.why}

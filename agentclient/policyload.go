@@ -1,0 +1,97 @@
+package agentclient
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// PolicyName is the name of a policy's file.
+const PolicyName = "hookback.json"
+
+// LoadPolicy reads the user's policy and the project's, which rule in this order: a
+// repository can't loosen what its user decided. Where neither exists, there is a
+// Policy without an opinion. An error is a *PolicyError.
+//
+// dir is where the agent works; env is os.Getenv, or a test's.
+func LoadPolicy(dir string, env func(string) string) (Policy, error) {
+	for _, file := range policyFiles(dir, env) {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "this version can't read policies yet; move the file away"}}}
+		}
+	}
+	return silent{}, nil
+}
+
+// silent is a policy without an opinion.
+type silent struct{}
+
+func (silent) Rule(ToolCall) Ruling { return Ruling{} }
+
+func policyFiles(dir string, env func(string) string) (files []string) {
+	if file := UserPolicyFile(env); file != "" {
+		files = append(files, file)
+	}
+	for _, file := range ProjectPolicyFiles(dir) {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// UserPolicyFile is where the user's own policy is, if there is one: in
+// $XDG_CONFIG_HOME/hookback, ~/.config/hookback, or %AppData%\hookback on Windows.
+// Empty: this user has no such directory.
+func UserPolicyFile(env func(string) string) string {
+	dir := env("XDG_CONFIG_HOME")
+	switch {
+	case filepath.IsAbs(dir): // as its specification wants it
+	case runtime.GOOS == "windows":
+		dir = env("AppData")
+	case env("HOME") != "":
+		dir = filepath.Join(env("HOME"), ".config")
+	default:
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "hookback", PolicyName)
+}
+
+// ProjectPolicyFiles are the policies of the project that dir belongs to: those of
+// the repository's root, of dir and of what is between, the root's first. So a folder
+// inside can't loosen what its project decided. Outside a repository only dir itself
+// counts: a parent such as /tmp may be anybody's.
+func ProjectPolicyFiles(dir string) (files []string) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	here := filepath.Join(dir, PolicyName)
+	for at := dir; ; at = filepath.Dir(at) {
+		if file := filepath.Join(at, PolicyName); exists(file) {
+			files = append(files, file)
+		}
+		if exists(filepath.Join(at, ".git")) {
+			slices.Reverse(files)
+			return files
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if slices.Contains(files, here) {
+		return []string{here}
+	}
+	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
