@@ -111,6 +111,7 @@ func TestOnePlaceFor(t *testing.T) {
 		"github.com/stretchr/testify":         "nowhere: tests only",
 		"go.uber.org/goleak":                  "nowhere: tests only",
 		"pgregory.net/rapid":                  "nowhere: tests only",
+		"golang.org/x/tools":                  "nowhere: tests only",
 		"github.com/prometheus/client_golang": "server/internal/httpapi",
 	} {
 		for _, p := range packages {

@@ -8,7 +8,9 @@ type Named struct {
 }
 
 // Agents lists every agent, the best known first.
-var Agents = []Named{}
+var Agents = []Named{
+	{"claude-code", "Claude Code", claude{}},
+}
 
 // Find is the agent of that name.
 func Find(name string) (Named, bool) {

@@ -1,0 +1,287 @@
+package hook_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
+
+// TestGoldens runs testdata/<agent>.txtar of every agent. A case is three kinds of
+// sections, told apart by their headings:
+//
+// NAME is what the hook is started with: lines "sample: FILE" (of testdata), "event:
+// NAME" (the command line's), "dir: DIR" and "env: NAME=VALUE". Without a sample a
+// blank line follows, and the input itself.
+//
+// NAME: call is the Call, one fact a line; what has its zero value is left out. Where
+// Read refuses it is one line, "error: …".
+//
+// NAME: anything else is a Verdict as JSON in the first line, then the exact reply:
+// lines "stdout: …", "stderr: …" and "exit: N", or none for silence.
+//
+// Text with control characters stands there as a Go string, in quotes.
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.Len(t, files, len(hook.Agents), "one .txtar for each agent in hook.Agents, and no other")
+	for _, a := range hook.Agents {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", a.Name+".txtar")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			archive := txtar.Parse(text)
+			require.NotEmpty(t, archive.Files)
+			g := golden{agent: a}
+			for i := range archive.Files {
+				g.section(t, &archive.Files[i])
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o600))
+			}
+		})
+	}
+}
+
+// golden is the case that is being run.
+type golden struct {
+	agent hook.Named
+	name  string
+	in    hook.Input
+	call  hook.Call
+	err   error
+}
+
+func (g *golden) section(t *testing.T, f *txtar.File) {
+	t.Helper()
+	part, ok := strings.CutPrefix(f.Name, g.name+": ")
+	var got string
+	switch {
+	case g.name == "" || !ok:
+		g.name, g.in = f.Name, readInput(t, string(f.Data))
+		g.call, g.err = g.agent.Agent.Read(g.in)
+		if g.err == nil {
+			requireWhole(t, g.in, &g.call)
+		}
+		return
+	case part == "call":
+		got = "error: " + fmt.Sprint(g.err) + "\n"
+		if g.err == nil {
+			got = facts(t, &g.call)
+		}
+	default:
+		line, _, _ := strings.Cut(string(f.Data), "\n")
+		v := verdict(t, line)
+		require.NoError(t, g.err, "%s: nothing was read that could be answered", f.Name)
+		r := g.agent.Agent.Answer(&g.call, v)
+		requireSound(t, &g.call, v, r)
+		got = line + "\n" + reply(r)
+	}
+	if *update {
+		f.Data = []byte(got)
+		return
+	}
+	require.Equal(t, strings.TrimSpace(string(f.Data)), strings.TrimSpace(got), "%s", f.Name)
+}
+
+func readInput(t *testing.T, text string) hook.Input {
+	t.Helper()
+	env := map[string]string{}
+	in := hook.Input{Env: func(name string) string { return env[name] }, Dir: "/work/here"}
+	head, body, _ := strings.Cut("\n"+text, "\n\n")
+	in.Stdin = []byte(body)
+	for line := range strings.Lines(head) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case ok && key == "sample":
+			var err error
+			in.Stdin, err = os.ReadFile(filepath.Join("testdata", value))
+			require.NoError(t, err)
+		case ok && key == "event":
+			in.Event = value
+		case ok && key == "dir":
+			in.Dir = value
+		case ok && key == "env":
+			name, value, _ := strings.Cut(value, "=")
+			env[name] = value
+		case strings.TrimSpace(line) != "":
+			require.Fail(t, "not sample, event, dir or env: "+line)
+		}
+	}
+	return in
+}
+
+// verdict reads a Verdict; its members are called as the fields are.
+func verdict(t *testing.T, line string) hook.Verdict {
+	t.Helper()
+	var v hook.Verdict
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(&v), "%s", line)
+	return v
+}
+
+// facts writes a call down, one fact a line.
+func facts(t *testing.T, c *hook.Call) string {
+	t.Helper()
+	var b strings.Builder
+	event := c.Event
+	event.Payload = nil // it is stdin, see requireWhole
+	members(t, &b, "", event)
+	line := func(name string, value any) {
+		if s := fmt.Sprint(value); s != "" && s != "0s" && s != "false" {
+			fmt.Fprintf(&b, "%s: %s\n", name, plain(s))
+		}
+	}
+	line("point", pointNames[c.Point])
+	line("can", canNames(c.Can))
+	if c.Tool != nil {
+		members(t, &b, "tool.", c.Tool)
+	}
+	line("alias", c.Alias)
+	line("command", c.Command)
+	if c.Ask != nil {
+		ask := *c.Ask
+		if call := ask.ToolCall; call != nil && c.Tool != nil && reflect.DeepEqual(*call, withEditable(*c.Tool, call.Editable)) {
+			line("ask.editable", call.Editable)
+			ask.ToolCall = nil // but for that it is the tool above
+		}
+		members(t, &b, "ask.", &ask)
+	}
+	line("prompts", c.Prompts)
+	line("headless", c.Headless)
+	line("fallback", c.Fallback)
+	line("limit", c.Limit)
+	return b.String()
+}
+
+func withEditable(c schema.ToolCall, editable bool) schema.ToolCall {
+	c.Editable = editable
+	return c
+}
+
+// members writes the members of v's JSON, but for empty ones.
+func members(t *testing.T, b *strings.Builder, prefix string, v any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		value := string(all[name])
+		var s string
+		if json.Unmarshal(all[name], &s) == nil {
+			value = plain(s)
+		}
+		if value != "" && value != "null" {
+			fmt.Fprintf(b, "%s%s: %s\n", prefix, name, value)
+		}
+	}
+}
+
+func reply(r hook.Reply) string {
+	var b strings.Builder
+	if len(r.Stdout) > 0 {
+		fmt.Fprintf(&b, "stdout: %s\n", plain(string(r.Stdout)))
+	}
+	if len(r.Stderr) > 0 {
+		fmt.Fprintf(&b, "stderr: %s\n", plain(string(r.Stderr)))
+	}
+	if r.Exit != 0 {
+		fmt.Fprintf(&b, "exit: %d\n", r.Exit)
+	}
+	return b.String()
+}
+
+// plain is s as it stands in a line.
+func plain(s string) string {
+	if quoted := fmt.Sprintf("%q", s); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) || s != strings.TrimSpace(s) {
+		return quoted
+	}
+	return s
+}
+
+var pointNames = map[hook.Point]string{hook.Tells: "tells", hook.Gate: "gate", hook.Hands: "hands", hook.Prompt: "prompt"}
+
+func canNames(c hook.Can) string {
+	var names []string
+	for _, n := range []struct {
+		can  hook.Can
+		name string
+	}{
+		{hook.CanAllow, "allow"}, {hook.CanDeny, "deny"}, {hook.CanAsk, "ask"},
+		{hook.CanEdit, "edit"}, {hook.CanAnswer, "answer"}, {hook.CanRemember, "remember"},
+	} {
+		if c.Has(n.can) {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// requireWhole asserts what holds for the call of any agent: a hub would take it.
+func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
+	t.Helper()
+	require.Equal(t, string(bytes.TrimSpace(bytes.TrimPrefix(in.Stdin, []byte("\ufeff")))), string(c.Event.Payload), "the payload is the input, untouched")
+	require.NoError(t, c.Event.Validate())
+	_, known := hook.Find(c.Event.Agent)
+	require.True(t, known, "agent %q", c.Event.Agent)
+	require.Nil(t, c.Event.HumanInTheLoop, "the question stands in Ask")
+	require.LessOrEqual(t, utf8.RuneCountInString(c.Event.Summary), 120)
+	require.False(t, strings.ContainsFunc(c.Event.Summary, func(r rune) bool { return r < ' ' }), "a summary is one line: %q", c.Event.Summary)
+	require.Contains(t, pointNames, c.Point)
+	require.Equal(t, c.Point == hook.Tells, c.Can == 0, "what only tells takes no answer, and a point where nothing can be said only tells")
+	require.Contains(t, []hook.Word{hook.Pass, hook.Ask}, c.Fallback, "no fallback approves or blocks")
+	if c.Fallback == hook.Ask {
+		require.True(t, c.Can.Has(hook.CanAsk))
+	}
+	if c.Tool != nil {
+		require.NotEmpty(t, c.Tool.Name)
+		require.NotEmpty(t, c.Alias)
+	}
+	if c.Ask == nil {
+		return
+	}
+	require.NotEqual(t, hook.Tells, c.Point)
+	require.NoError(t, c.Ask.Validate())
+	require.Equal(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "", "the way back is the runner's")
+	require.Nil(t, c.Ask.Timeout, "the deadline is the runner's")
+	require.False(t, c.Ask.RequiresResponse != nil && !*c.Ask.RequiresResponse)
+	require.LessOrEqual(t, len(c.Ask.Question), schema.MaxQuestionBytes)
+}
+
+// requireSound asserts what holds for the answer of any agent.
+func requireSound(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply) {
+	t.Helper()
+	if v.Word == hook.Pass || c.Point == hook.Tells {
+		require.Zero(t, r, "no opinion is silence")
+	}
+	if len(r.Stdout) > 0 {
+		var object map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(r.Stdout, &object), "stdout is nothing or one object: %s", r.Stdout)
+		require.NotContains(t, string(r.Stdout), "\n")
+	}
+	if r.Exit == 0 {
+		require.Empty(t, r.Stderr, "text on stderr blocks in some agents")
+	} else {
+		require.Equal(t, hook.Deny, v.Word, "only a no may end with a status")
+	}
+}

@@ -1,0 +1,158 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// ErrInput means that an input is no hook's: there is nothing to tell and nothing
+// to answer.
+var ErrInput = errors.New("this is no hook's input")
+
+// object is a JSON object that an agent wrote. Its members are read one by one, so
+// that one of an unexpected type costs no other.
+type object map[string]json.RawMessage
+
+// readObject reads stdin. payload is the same text, untouched but for the space
+// and the byte order mark around it.
+func readObject(stdin []byte) (o object, payload json.RawMessage, err error) {
+	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdin), []byte("\ufeff")))
+	if err := json.Unmarshal(payload, &o); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if o == nil {
+		return nil, nil, fmt.Errorf("%w: it is null", ErrInput)
+	}
+	return o, payload, nil
+}
+
+// text is a member that is a string, or "".
+func (o object) text(name string) string {
+	var s string
+	_ = json.Unmarshal(o[name], &s)
+	return s
+}
+
+// flag is a member that is true or false, or nil.
+func (o object) flag(name string) *bool {
+	var b *bool
+	_ = json.Unmarshal(o[name], &b)
+	return b
+}
+
+// object is a member that is an object, or nil.
+func (o object) object(name string) object {
+	var inner object
+	_ = json.Unmarshal(o[name], &inner)
+	return inner
+}
+
+// list is a member that is an array, or nil.
+func (o object) list(name string) []json.RawMessage {
+	var all []json.RawMessage
+	_ = json.Unmarshal(o[name], &all)
+	return all
+}
+
+// has reports whether there is such a member, of whatever type.
+func (o object) has(name string) bool { return o[name] != nil }
+
+// name is a member for one of the hub's name columns: none that it would refuse.
+func (o object) name(member string) string { return clip(o.text(member), schema.MaxName) }
+
+// clip cuts s to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// project is the name of the folder that an agent works in, wherever it runs.
+func project(dirs ...string) string {
+	for _, dir := range dirs {
+		dir = strings.TrimRight(dir, `/\`)
+		if i := strings.LastIndexAny(dir, `/\`); i >= 0 {
+			dir = dir[i+1:]
+		}
+		if dir = clip(strings.TrimSpace(dir), schema.MaxName); dir != "" && !strings.HasSuffix(dir, ":") {
+			return dir
+		}
+	}
+	return ""
+}
+
+// maxSummary is the length of an event's summary, in characters.
+const maxSummary = 120
+
+// oneLine is text on one line, of at most n characters, without any that can't be
+// seen or that change the order of others.
+func oneLine(text string, n int) string {
+	text = clip(text, 16*n)
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+			return -1
+		default:
+			return r
+		}
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// compact is JSON on one line, for a person; text that is none as it is.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// encode writes v on one line. It leaves <, > and & as they are: the agent shows
+// some of these texts to its user.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return nil // never: silence is no opinion
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// lift copies what several agents tell under the same names, of an event's payload
+// into its own members.
+func lift(e *schema.Event, o object) {
+	e.ToolUseID = o.name("tool_use_id")
+	e.ModelName = o.name("model")
+	e.AgentID = o.name("agent_id")
+	e.AgentType = o.name("agent_type")
+	e.Error = clip(o.text("error"), schema.MaxReason)
+	e.IsInterrupt = o.flag("is_interrupt")
+	if o.list("permission_suggestions") != nil {
+		e.PermissionSuggestions = o["permission_suggestions"]
+	}
+	e.AgentTranscriptPath = clip(o.text("agent_transcript_path"), schema.MaxReason)
+	e.StopHookActive = o.flag("stop_hook_active")
+	e.NotificationType = o.name("notification_type")
+	e.CustomInstructions = clip(o.text("custom_instructions"), schema.MaxReason)
+	e.Source = o.name("source")
+	e.Reason = clip(o.text("reason"), schema.MaxReason)
+}

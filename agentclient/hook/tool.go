@@ -1,0 +1,126 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// The common names of tools, which a policy may use for any agent.
+const (
+	bash      = "Bash"
+	read      = "Read"
+	write     = "Write"
+	edit      = "Edit"
+	webFetch  = "WebFetch"
+	webSearch = "WebSearch"
+	task      = "Task"
+)
+
+// objects names the arguments that say best what a call is about, by the common
+// name of the tool: the first that is there.
+var objects = map[string][]string{
+	bash:      {"command", "script"},
+	read:      {"file_path", "path", "absolute_path", "filePath", "paths"},
+	write:     {"file_path", "path", "filePath"},
+	edit:      {"file_path", "path", "filePath", "notebook_path"},
+	webFetch:  {"url", "prompt"},
+	webSearch: {"query"},
+	task:      {"description", "prompt"},
+	"":        {"description", "title", "name", "pattern", "query", "path", "subject"},
+}
+
+// about is what the call is about, in a few words: its command line, its file, its
+// address. Without any, its arguments.
+func (c *Call) about() string {
+	if c.Command != "" {
+		return c.Command
+	}
+	var args object
+	_ = json.Unmarshal(c.Tool.Arguments, &args)
+	names, known := objects[c.Alias]
+	if !known {
+		names = objects[""]
+	}
+	for _, name := range names {
+		if s := args.text(name); s != "" {
+			return s
+		}
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	return compact(clipRaw(c.Tool.Arguments))
+}
+
+// clipRaw keeps a summary of 5 MB of arguments cheap.
+func clipRaw(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(string(raw), 4096)) }
+
+// summary is the line that lists show for the call, such as "Bash: go test ./...".
+func (c *Call) summary() string {
+	name := c.Tool.Name
+	if server, tool, ok := mcpTool(name); ok {
+		name = server + " " + tool
+	}
+	if about := c.about(); about != "" {
+		name += ": " + about
+	}
+	return oneLine(name, maxSummary)
+}
+
+// question asks for the call, in one line. What it will do exactly stands in the
+// request's tool call, which the page shows in full.
+func (c *Call) question() string {
+	about := oneLine(c.about(), 200)
+	name := oneLine(c.Tool.Name, 100)
+	if server, tool, ok := mcpTool(c.Alias); ok {
+		return "Use " + oneLine(tool, 100) + " of " + oneLine(server, 100) + "?"
+	}
+	verb := map[string]string{
+		bash: "Run ", read: "Read ", write: "Write ", edit: "Change ", webFetch: "Fetch ", webSearch: "Search the web for ", task: "Start a subagent: ",
+	}[c.Alias]
+	switch {
+	case about == "" || verb == "" && strings.HasPrefix(about, "{"):
+		return "Use " + name + "?"
+	case verb == "":
+		return "Use " + name + ": " + about + "?"
+	default:
+		return verb + about + "?"
+	}
+}
+
+// permission is the question whether the call may run.
+func (c *Call) permission(why, cwd string) *schema.HumanInTheLoop {
+	tool := *c.Tool
+	tool.Editable = c.Can.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
+	return &schema.HumanInTheLoop{
+		Question: c.question(), Type: schema.Permission, ToolCall: &tool,
+		Context: &schema.Context{Why: clip(why, schema.MaxReason), Cwd: cwd},
+	}
+}
+
+// use notes the call that would run: its name in the agent, its common one, its
+// arguments as they are.
+func (c *Call) use(name string, alias map[string]string, arguments json.RawMessage) {
+	c.Event.ToolName = clip(name, schema.MaxName)
+	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
+	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
+	if c.Alias == bash {
+		var args object
+		_ = json.Unmarshal(arguments, &args)
+		c.Command = cmp.Or(args.text("command"), args.text("cmd"), args.text("commandLine"), args.text("CommandLine"))
+	}
+	c.Event.Summary = c.summary()
+}
+
+// mcpTool takes the name of an MCP server's tool apart: mcp__server__tool.
+func mcpTool(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
+}
