@@ -49,13 +49,17 @@ type Waiting struct {
 	EventID schema.EventID
 	Page    string    // where a person can answer it
 	Until   time.Time // when it times out, by this machine's clock; zero: never
+	// Watching is how many pages follow the hub: with none, nobody may see the
+	// question in time. nil: the hub doesn't say.
+	Watching *int
 }
 
 // Ask puts a question to a person and blocks until there is an answer, the
 // timeout has passed or ctx ends. All but two ends are a Decision with a nil error:
 //
 //   - ctx ended: the question is withdrawn at the hub, which takes up to 300 ms,
-//     and the error is ctx.Err(). ErrClosed is the same for Close.
+//     and the error is ctx.Err(). Where ctx has a cause of its own, the hub is told
+//     it. ErrClosed is the same for Close.
 //   - the request is not valid, or the hub refused it: the error is one of
 //     schema's, mostly schema.ErrInvalid.
 //

@@ -222,6 +222,9 @@ func TestHubAddresses(t *testing.T) {
 	hubs, err = agentclient.HubAddresses(nil, " ")
 	require.NoError(t, err)
 	require.Equal(t, []string{agentclient.DefaultHub}, hubs)
+	hubs, err = agentclient.Hubs("127.0.0.1:1, http://127.0.0.1:2/")
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://127.0.0.1:1", "http://127.0.0.1:2"}, hubs)
 	for _, bad := range []string{"ws://127.0.0.1:4000", "http://", "http://h?x=1", "http://h:port", ","} {
 		_, err := agentclient.HubAddresses(nil, bad)
 		require.ErrorIs(t, err, schema.ErrInvalid, bad)

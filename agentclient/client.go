@@ -195,6 +195,10 @@ func hubAddresses(given []string, env string) ([]string, error) {
 	return hubs, nil
 }
 
+// Hubs reads a list of hub addresses as HOOKBACK_URL holds it: separated by commas,
+// http:// where a scheme is missing; an empty list is DefaultHub.
+func Hubs(list string) ([]string, error) { return hubAddresses(nil, list) }
+
 func folderName() string {
 	dir, err := os.Getwd()
 	if name := filepath.Base(dir); err == nil && name != string(filepath.Separator) {

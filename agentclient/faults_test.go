@@ -213,6 +213,22 @@ func TestAnEndedContextWithdrawsTheQuestion(t *testing.T) {
 }
 
 // The POST is under way when ctx ends: its reply is needed for the withdrawal.
+func TestTheHubIsToldWhyItIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for want, end := range map[string]func(context.CancelCauseFunc){
+		"the agent was interrupted": func(end context.CancelCauseFunc) { end(nil) },
+		"nobody is watching":        func(end context.CancelCauseFunc) { end(errors.New("nobody is\nwatching")) },
+	} {
+		b := setup(t, &config{pace: agentclient.Pace{Withdraw: 10 * time.Second}})
+		ctx, cancel := context.WithCancelCause(b.ctx)
+		got := b.ask(ctx, agentclient.Request{Question: "Go?"})
+		q := b.question(t, 1)
+		end(cancel)
+		require.ErrorIs(t, b.end(t, got).err, context.Canceled)
+		require.Equal(t, want, q.Withdrawal.Reason)
+	}
+}
+
 func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -151,6 +151,17 @@ func TestARealHubIsToldOfAWithdrawal(t *testing.T) {
 	r.status(t, id, func(s *schema.Status) bool { return s.Outcome == schema.Withdrawn })
 }
 
+func TestARealHubSaysHowManyAreWatching(t *testing.T) {
+	t.Parallel()
+	r := setupReal(t)
+	ctx, cancel := context.WithCancel(r.ctx)
+	watching := make(chan *int, 1)
+	got := r.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) { watching <- w.Watching }})
+	require.Equal(t, ptr(0), <-watching)
+	cancel()
+	r.end(t, got)
+}
+
 func TestARealHubKeepsTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := setupReal(t)

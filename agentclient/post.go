@@ -40,11 +40,12 @@ type receipt struct {
 	UID                  string         `json:"uid"`
 	RequestSecret        string         `json:"requestSecret"`
 	HumanInTheLoopStatus *schema.Status `json:"humanInTheLoopStatus"`
+	Watching             *int           `json:"watching"`
 }
 
 // stamp writes what the hub gave onto the event that was posted.
 func (r receipt) stamp(e *schema.Event) {
-	e.ID, e.UID, e.RequestSecret, e.HumanInTheLoopStatus = r.ID, r.UID, r.RequestSecret, r.HumanInTheLoopStatus
+	e.ID, e.UID, e.RequestSecret, e.HumanInTheLoopStatus, e.Watching = r.ID, r.UID, r.RequestSecret, r.HumanInTheLoopStatus, r.Watching
 }
 
 // post stores e at the first hub that takes it. It tries again, with growing

@@ -60,11 +60,11 @@ func (a *ask) wait(ctx context.Context) {
 			return
 		case <-ctx.Done():
 			stopRetry()
-			a.quit(ctx.Err())
+			a.quit(ctx.Err(), reasonOf(ctx))
 			return
 		case <-a.client.ctx.Done():
 			stopRetry()
-			a.quit(ErrClosed)
+			a.quit(ErrClosed, interrupted)
 			return
 		}
 	}
@@ -88,7 +88,7 @@ func (a *ask) accepted(got receipt) {
 	if a.waiting == nil {
 		return
 	}
-	now := Waiting{EventID: got.ID, Page: got.hub + "/inbox/" + got.ID.String()}
+	now := Waiting{EventID: got.ID, Page: got.hub + "/inbox/" + got.ID.String(), Watching: got.Watching}
 	if a.timeout > 0 {
 		now.Until = time.Now().Add(a.timeout)
 	}
@@ -121,14 +121,24 @@ func (a *ask) expire() {
 
 // quit ends a question that the agent does not want answered any more. A hub that
 // is about to take it gets the moment to do so, for its receipt.
-func (a *ask) quit(cause error) {
+func (a *ask) quit(cause error, reason string) {
 	d := Decision{Kind: a.waiter.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
 	if !a.waiter.settle(d, cause) {
 		return // an answer was faster
 	}
-	if !a.tellHub("the agent was interrupted") {
+	if !a.tellHub(reason) {
 		a.waiter.decision.Outcome = Unreachable // settled: nobody else writes it
 	}
+}
+
+const interrupted = "the agent was interrupted"
+
+// reasonOf says why ctx ended, as far as whoever ended it said.
+func reasonOf(ctx context.Context) string {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return oneLine(cause.Error(), 200)
+	}
+	return interrupted
 }
 
 // tellHub withdraws the question where a hub has it, and reports whether nobody
