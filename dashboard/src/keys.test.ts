@@ -95,6 +95,27 @@ describe('a key', () => {
     press('i')
     expect(ran).toEqual(['g i'])
   })
+
+  it('is followed by another sequence at once', () => {
+    bind({ keys: 'g o' }, { keys: 'g ,' })
+    for (const key of 'gog,') press(key)
+    expect(ran).toEqual(['g o', 'g ,'])
+  })
+
+  it('goes on with a sequence when a part of the page came up or went in between, but not after a dialog', () => {
+    bind({ keys: 'g i' })
+    press('g')
+    const pop = keys.push({ bindings: () => [] })
+    press('i')
+    press('g')
+    pop()
+    press('i')
+    expect(ran).toEqual(['g i', 'g i'])
+    press('g')
+    keys.push({ bindings: () => [], modal: true })()
+    press('i')
+    expect(ran).toEqual(['g i', 'g i'])
+  })
 })
 
 describe('a deciding key', () => {

@@ -90,12 +90,21 @@ export class SafeKeys {
   /** Adds a scope above the others; returns how to take it away. */
   push(scope: Scope): () => void {
     this.scopes.push(scope)
-    this.sequences.clear()
+    this.forget(scope)
     return () => {
       this.scopes.splice(this.scopes.indexOf(scope), 1)
-      this.sequences.clear()
+      this.forget(scope)
       this.release()
     }
+  }
+
+  /**
+   * A dialog takes half a sequence away; another part of the page that comes up or goes
+   * meanwhile by itself must not: its person would press "g i" and stay.
+   */
+  private forget(scope: Scope): void {
+    if (scope.modal) this.sequences.clear()
+    else this.sequences.delete(scope)
   }
 
   /** The selected request changed without the person's doing. */
@@ -209,6 +218,8 @@ export class SafeKeys {
       }
       handler(e)
       if (e.defaultPrevented) {
+        // Those behind it did not see this key: they must not wait for their second one.
+        this.sequences.clear()
         taken = true
         break
       }
