@@ -15,7 +15,9 @@ export default defineConfig({
   reporter: [['list']],
   use: {
     viewport: { width: 1360, height: 860 },
-    trace: 'retain-on-failure',
+    // To record every test takes as long as to run it, and three times as long where a page
+    // is big. What fails is recorded on its second try; by hand: --trace on.
+    trace: 'on-first-retry',
     launchOptions: {
       executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
       args: [

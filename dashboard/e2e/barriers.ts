@@ -3,16 +3,37 @@ import type { Page } from '@playwright/test'
 
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
 
-/** What axe finds, as short lines. */
+type Axe = { axe?: typeof axe }
+
+/** What axe finds by all rules, or only by the named one, as short lines. */
+async function found(page: Page, rule?: string): Promise<string[]> {
+  // A load takes axe away, a visit leaves it.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  return page.evaluate(
+    async ([values, only]) => {
+      const run = (window as unknown as Required<Axe>).axe.run
+      const { violations } = await run(document, {
+        runOnly: only ? { type: 'rule', values: [only] } : { type: 'tag', values },
+        resultTypes: ['violations'],
+      })
+      return violations.flatMap((v) =>
+        v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
+      )
+    },
+    [rules, rule] as const,
+  )
+}
+
+/**
+ * What axe finds in the light, and in the dark: there only the colours are others, so
+ * only their contrast is asked for again.
+ */
 export async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  return page.evaluate(async (values) => {
-    const run = (window as unknown as { axe: typeof axe }).axe.run
-    const { violations } = await run(document, { runOnly: { type: 'tag', values } })
-    return violations.flatMap((v) =>
-      v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
-    )
-  }, rules)
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  const light = await found(page)
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  const dark = await found(page, 'color-contrast')
+  return [...light, ...dark.map((fault) => `dark: ${fault}`)]
 }
 
 /** By how much the page is wider than the window. */

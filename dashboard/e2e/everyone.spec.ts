@@ -70,44 +70,41 @@ const screens = (ids: number[]) => [
   '/nowhere',
 ]
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1360, 390]) {
-    test(`no barrier on any screen, ${colorScheme}, ${width} px`, async ({ page, hub, agent }) => {
-      test.setTimeout(120_000)
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize({ width, height: 844 })
-      await openAt(page, hub)
-      expect.soft(await faults(page), 'empty inbox').toEqual([])
-      const ids = await fill(hub, agent)
-      for (const path of screens(ids)) {
-        await visit(page, path)
-        expect.soft(await faults(page), path).toEqual([])
-        expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
-        expect.soft(await smallTargets(page), `${path} has small targets`).toEqual([])
-      }
-      await visit(page, `/inbox/${ids[0]}`)
-      await page.getByRole('button', { name: /Edit/ }).click()
-      expect.soft(await faults(page), 'editing').toEqual([])
-      await page.getByRole('button', { name: /Deny/ }).click()
-      expect.soft(await faults(page), 'denying').toEqual([])
-      for (const name of ['Keyboard shortcuts', 'Find']) {
-        if (width < 760) await page.getByRole('button', { name: 'More' }).click()
-        await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()
-        await expect(page.getByRole('dialog')).toBeVisible()
-        expect.soft(await faults(page), name).toEqual([])
-        await page.keyboard.press('Escape')
-      }
-      await visit(page, '/stream')
-      for (const name of [/^Time range/, 'View']) {
-        await page.getByRole('button', { name }).click()
-        expect.soft(await faults(page), String(name)).toEqual([])
-        await page.keyboard.press('Escape')
-      }
-      await page.getByLabel('Filter', { exact: true }).fill('type:')
-      await expect(page.getByRole('option').first()).toBeVisible()
-      expect.soft(await faults(page), 'suggestions').toEqual([])
-    })
-  }
+for (const width of [1360, 390]) {
+  test(`no barrier on any screen, light or dark, ${width} px`, async ({ page, hub, agent }) => {
+    test.setTimeout(120_000)
+    await page.setViewportSize({ width, height: 844 })
+    await openAt(page, hub)
+    expect.soft(await faults(page), 'empty inbox').toEqual([])
+    const ids = await fill(hub, agent)
+    for (const path of screens(ids)) {
+      await visit(page, path)
+      expect.soft(await faults(page), path).toEqual([])
+      expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+      expect.soft(await smallTargets(page), `${path} has small targets`).toEqual([])
+    }
+    await visit(page, `/inbox/${ids[0]}`)
+    await page.getByRole('button', { name: /Edit/ }).click()
+    expect.soft(await faults(page), 'editing').toEqual([])
+    await page.getByRole('button', { name: /Deny/ }).click()
+    expect.soft(await faults(page), 'denying').toEqual([])
+    for (const name of ['Keyboard shortcuts', 'Find']) {
+      if (width < 760) await page.getByRole('button', { name: 'More' }).click()
+      await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()
+      await expect(page.getByRole('dialog')).toBeVisible()
+      expect.soft(await faults(page), name).toEqual([])
+      await page.keyboard.press('Escape')
+    }
+    await visit(page, '/stream')
+    for (const name of [/^Time range/, 'View']) {
+      await page.getByRole('button', { name }).click()
+      expect.soft(await faults(page), String(name)).toEqual([])
+      await page.keyboard.press('Escape')
+    }
+    await page.getByLabel('Filter', { exact: true }).fill('type:')
+    await expect(page.getByRole('option').first()).toBeVisible()
+    expect.soft(await faults(page), 'suggestions').toEqual([])
+  })
 }
 
 test('everything fits 320 px, and a rail of icons, without scrolling sideways', async ({

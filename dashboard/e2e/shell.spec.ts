@@ -1,43 +1,25 @@
-import axe from 'axe-core'
 import type { BrowserContext, Page } from '@playwright/test'
-import { choose, detail, expect, live, openAt, test } from './page.ts'
-
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice']
-
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  return page.evaluate(async (values) => {
-    const run = (window as unknown as { axe: typeof axe }).axe.run
-    const { violations } = await run(document, { runOnly: { type: 'tag', values } })
-    return violations.flatMap((v) =>
-      v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
-    )
-  }, rules)
-}
-const overflow = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+import { faults, overflow } from './barriers.ts'
+import { choose, detail, expect, live, openAt, test, visit } from './page.ts'
 
 const screens = ['/overview', '/overview?days=90', '/setup', '/settings', '/nowhere/at-all']
 
-// Every screen in every light and width is everyone.spec.ts; here is what opens above them.
-for (const [colorScheme, width] of [
-  ['light', 1360],
-  ['dark', 390],
-] as const) {
-  test(`no barrier around the inbox and the stream, ${colorScheme}, ${width} px`, async ({
+// Every screen is everyone.spec.ts; here is what opens above them, and names that are hostile.
+for (const width of [1360, 390]) {
+  test(`no barrier around the inbox and the stream, light or dark, ${width} px`, async ({
     page,
     hub,
     agent,
   }) => {
     test.setTimeout(90_000)
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.setViewportSize({ width, height: 844 })
     const asked = await agent.ask(hub, { question: 'May I\u202e?' }, { source_app: '<b>a\u202e' })
     await hub.post(`/events/${asked.id}/respond`, { permission: true })
     await agent.ask(hub, {})
     await hub.event('PostToolUse', { tool_name: 'Bash', tool_use_id: 't' })
+    await openAt(page, hub)
     for (const path of screens) {
-      await openAt(page, hub, path)
-      await expect(page.locator('h1')).toBeVisible()
+      await visit(page, path)
       expect.soft(await faults(page), path).toEqual([])
       expect.soft(await overflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
     }
@@ -56,9 +38,9 @@ test('the screens fit 320 px', async ({ page, hub }) => {
     {},
     { source_app: 'an-agent-with-a-name-that-is-longer-than-a-phone-is-wide' },
   )
+  await openAt(page, hub)
   for (const path of screens) {
-    await openAt(page, hub, path)
-    await expect(page.locator('h1')).toBeVisible()
+    await visit(page, path)
     expect.soft(await overflow(page), path).toBeLessThanOrEqual(0)
   }
 })
