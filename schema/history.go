@@ -59,9 +59,11 @@ type Session struct {
 	Pending  int64 `json:"pending"`
 	WaitedMS int64 `json:"waitedMs"` // time that settled questions waited for a person
 
-	Tokens     *Tokens `json:"tokens,omitempty"`     // where events or transcripts carry them
-	CostUSD    float64 `json:"costUsd,omitempty"`    // as the agent reported it, never estimated
-	Transcript EventID `json:"transcript,omitempty"` // the newest event with a chat
+	Tokens  *Tokens `json:"tokens,omitempty"`  // where events or transcripts carry them
+	CostUSD float64 `json:"costUsd,omitempty"` // as the agent reported it, never estimated
+	// ContextPercent is how much of its context window is in use, by its status line.
+	ContextPercent float64 `json:"contextPercent,omitempty"`
+	Transcript     EventID `json:"transcript,omitempty"` // the newest event with a chat
 }
 
 // MaxSessions is how many sessions a page can have.
@@ -74,10 +76,48 @@ type SessionPage struct {
 	Next     string    `json:"next,omitempty"` // cursor of the page behind this one
 }
 
-// SessionDetail is GET /api/session: a session and the tools it used.
+// SessionDetail is GET /api/session: a session and the tools, models and agents in it.
 type SessionDetail struct {
-	Session Session    `json:"session"`
-	Tools   []ToolStat `json:"tools"` // the most used first
+	Session Session     `json:"session"`
+	Tools   []ToolStat  `json:"tools"`  // the most used first
+	Models  []ModelUse  `json:"models"` // the dearest first; where the agent's telemetry tells
+	Agents  []AgentNode `json:"agents"` // the main one first, then as they began; at most 501
+}
+
+// ModelUse is what requests to one model took. Of what is only known from metrics the
+// requests are not counted.
+type ModelUse struct {
+	Model    string  `json:"model"` // empty: those that are too many to be named
+	Requests int64   `json:"requests,omitempty"`
+	TookMS   int64   `json:"tookMs,omitempty"`
+	Tokens   Tokens  `json:"tokens"`
+	CostUSD  float64 `json:"costUsd,omitempty"`
+}
+
+// AgentNode is one agent of a session: the main one, or a subagent below the one that
+// started it.
+type AgentNode struct {
+	AgentID   string `json:"agent_id"` // empty: the main agent
+	AgentType string `json:"agent_type,omitempty"`
+	Parent    string `json:"parent"` // the agent_id of who started it; empty: the main agent
+	Model     string `json:"model,omitempty"`
+
+	FirstID   EventID `json:"firstId"`
+	LastID    EventID `json:"lastId"`
+	StartedAt Millis  `json:"startedAt"`
+	LastAt    Millis  `json:"lastAt"`
+	Ended     bool    `json:"ended"`
+
+	Events   int64 `json:"events"`
+	Tools    int64 `json:"tools"` // calls that came to an end
+	Failures int64 `json:"failures"`
+	Asked    int64 `json:"asked"`
+	Pending  int64 `json:"pending"`
+	WaitedMS int64 `json:"waitedMs"` // time that its settled questions waited for a person
+
+	Requests int64   `json:"requests,omitempty"` // to models
+	Tokens   *Tokens `json:"tokens,omitempty"`   // its own, without its subagents'
+	CostUSD  float64 `json:"costUsd,omitempty"`
 }
 
 // ToolStat is how often a tool was used and how long it took. Durations are

@@ -1132,7 +1132,8 @@ export const v2SessionDetailTools = {
       "cacheWrite": 800
     },
     "costUsd": 0.42,
-    "transcript": 90
+    "transcript": 90,
+    "contextPercent": 43
   },
   "tools": [
     {
@@ -1142,6 +1143,84 @@ export const v2SessionDetailTools = {
       "totalMs": 18400,
       "medianMs": 310,
       "p95Ms": 4100
+    }
+  ],
+  "models": [
+    {
+      "model": "claude-opus-5-5",
+      "requests": 31,
+      "tookMs": 184200,
+      "tokens": {
+        "input": 37200,
+        "output": 11800,
+        "cacheRead": 912000,
+        "cacheWrite": 60400
+      },
+      "costUsd": 1.31
+    },
+    {
+      "model": "claude-haiku-4-5",
+      "tokens": {
+        "input": 900,
+        "output": 120
+      }
+    }
+  ],
+  "agents": [
+    {
+      "agent_id": "",
+      "parent": "",
+      "model": "claude-opus-5-5",
+      "firstId": 1,
+      "lastId": 41,
+      "startedAt": 1795275817984,
+      "lastAt": 1795275937682,
+      "ended": false,
+      "events": 30,
+      "tools": 12,
+      "failures": 1,
+      "asked": 2,
+      "pending": 1,
+      "waitedMs": 41000,
+      "requests": 22,
+      "tokens": {
+        "input": 30000,
+        "output": 9000,
+        "cacheRead": 700000
+      },
+      "costUsd": 1.02
+    },
+    {
+      "agent_id": "a16dd7d4583966b1c",
+      "agent_type": "general-purpose",
+      "parent": "",
+      "firstId": 12,
+      "lastId": 38,
+      "startedAt": 1795275818463,
+      "lastAt": 1795275930000,
+      "ended": true,
+      "events": 11,
+      "tools": 4,
+      "failures": 0,
+      "asked": 0,
+      "pending": 0,
+      "waitedMs": 0
+    },
+    {
+      "agent_id": "ab2219d08097c1807",
+      "agent_type": "Explore",
+      "parent": "a16dd7d4583966b1c",
+      "firstId": 20,
+      "lastId": 31,
+      "startedAt": 1795275820000,
+      "lastAt": 1795275828000,
+      "ended": true,
+      "events": 6,
+      "tools": 3,
+      "failures": 0,
+      "asked": 0,
+      "pending": 0,
+      "waitedMs": 0
     }
   ]
 } satisfies SessionDetail

@@ -11,6 +11,34 @@ export interface Ack {
   result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
 }
 
+/** AgentNode is one agent of a session: the main one, or a subagent below the one that started it. */
+export interface AgentNode {
+  /** empty: the main agent */
+  agent_id: string
+  agent_type?: string
+  /** the agent_id of who started it; empty: the main agent */
+  parent: string
+  model?: string
+  firstId: EventID
+  lastId: EventID
+  startedAt: Millis
+  lastAt: Millis
+  ended: boolean
+  events: number
+  /** calls that came to an end */
+  tools: number
+  failures: number
+  asked: number
+  pending: number
+  /** time that its settled questions waited for a person */
+  waitedMs: number
+  /** to models */
+  requests?: number
+  /** its own, without its subagents' */
+  tokens?: Tokens
+  costUsd?: number
+}
+
 /** AgentStat is one application over the days of an Overview. */
 export interface AgentStat {
   source_app: string
@@ -394,6 +422,19 @@ export interface Looking {
 /** Millis is a point in time on the wire: Unix time in milliseconds. A fraction sent by a client is cut off. */
 export type Millis = number
 
+/**
+ * ModelUse is what requests to one model took. Of what is only known from metrics the requests are not
+ * counted.
+ */
+export interface ModelUse {
+  /** empty: those that are too many to be named */
+  model: string
+  requests?: number
+  tookMs?: number
+  tokens: Tokens
+  costUsd?: number
+}
+
 /** Option is one label a person can pick. */
 export interface Option {
   label: string
@@ -571,15 +612,21 @@ export interface Session {
   tokens?: Tokens
   /** as the agent reported it, never estimated */
   costUsd?: number
+  /** contextPercent is how much of its context window is in use, by its status line. */
+  contextPercent?: number
   /** the newest event with a chat */
   transcript?: EventID
 }
 
-/** SessionDetail is GET /api/session: a session and the tools it used. */
+/** SessionDetail is GET /api/session: a session and the tools, models and agents in it. */
 export interface SessionDetail {
   session: Session
   /** the most used first */
   tools: ToolStat[]
+  /** the dearest first; where the agent's telemetry tells */
+  models: ModelUse[]
+  /** the main one first, then as they began; at most 501 */
+  agents: AgentNode[]
 }
 
 /**

@@ -4,6 +4,22 @@
 //
 // Events are written by programs we don't know. Read believes no type, and what
 // it can't make sense of is not there: it never fails.
+//
+// # What tokens and money count
+//
+// The same request to a model may be told by several sources: the agent's telemetry
+// (a log record for each request, and metrics each minute), its status line, its
+// transcript, the payloads of its events. Each of them adds up for itself, and one of
+// them alone is believed:
+//
+//   - tokens: the agent's own sum of the session, else whichever of log records,
+//     metrics and transcripts counted most, else what payloads say one by one;
+//   - cost: whichever counted most of the agent's own sum (status line, result,
+//     transcript), log records and metrics.
+//
+// Most, because a source can only miss something (it was switched on late, it is
+// told once a minute) and never counts a request twice: what is repeated has the same
+// idempotency key, or replaces what it said before.
 package digest
 
 import (
@@ -30,6 +46,11 @@ type Facts struct {
 
 	Kind               Kind
 	Tool, UseID, Agent string
+	Input              uint64 // a hash of the tool's arguments; 0: none were told
+	AgentType          string
+	ParentAgent        string // who started Agent, where it is said
+	Starts             string // the type of subagent that this call asks for
+	Started            string // the subagent that this call started
 	Parent             string // the parent session
 	Prompt             string
 	Cwd, Branch, Model string
@@ -47,6 +68,20 @@ type Facts struct {
 	InChat    *schema.Tokens // by all messages of the transcript
 	HasChat   bool
 	CostUSD   float64 // of the session so far; 0: not told
+	Context   float64 // of its context window in use, percent; 0: not told
+
+	Request Spent    // of a Requested, but for its tokens, which are Used
+	Metered []Series // of a Metered
+
+	teammate string // whose event it is, in an agent team
+}
+
+// Series is what metrics say of one model: so much more since the last time, or in
+// all since they began.
+type Series struct {
+	Model string
+	Key   string // a cumulative series, and when it began; empty: so much more
+	Spent
 }
 
 // Kind is what an event is about, whatever its agent calls it.
@@ -59,7 +94,15 @@ const (
 	ToolEnds
 	Prompt
 	SessionEnds
+	AgentStarts
+	AgentEnds
+	Requested // telemetry: one request to a model
+	Metered   // telemetry: metrics
+	Reported  // telemetry: a status line, a request that failed
 )
+
+// telemetry says that an agent's work is reported, seconds later, and not done.
+func (k Kind) telemetry() bool { return k >= Requested }
 
 // kinds are the names that agents have for a Kind, in lower case and without
 // separators.
@@ -67,8 +110,14 @@ var kinds = map[string]Kind{
 	"pretooluse": ToolStarts, "beforetool": ToolStarts,
 	"posttooluse": ToolEnds, "posttoolusefailure": ToolEnds, "aftertool": ToolEnds,
 	"userpromptsubmit": Prompt, "userpromptsubmitted": Prompt, "beforesubmitprompt": Prompt,
-	"sessionend": SessionEnds,
+	"sessionend":    SessionEnds,
+	"subagentstart": AgentStarts, "subagentstop": AgentEnds,
+	"apirequest": Requested, "apiusage": Metered, "apierror": Reported, "statusline": Reported,
 }
+
+// Telemetry reports whether events of this type come from an agent's telemetry, which
+// knows the session but not what its hooks call the application.
+func Telemetry(typ string) bool { return kinds[normal(typ)].telemetry() }
 
 // failures are the types of events that are a failure by themselves.
 var failures = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}

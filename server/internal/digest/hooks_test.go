@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,10 @@ import (
 func TestHooksAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, c := range hooks {
-		require.Equal(t, fact(c.want), Read(event(c.typ, c.payload)), "%s %s", c.agent, c.typ)
+		got := Read(event(c.typ, c.payload))
+		require.Equal(t, bytes.Contains([]byte(c.payload), []byte(`"tool_input"`)), got.Input != 0, "%s %s", c.agent, c.typ)
+		got.Input = 0 // a hash; TestArgumentsTellCallsApart looks at it
+		require.Equal(t, fact(c.want), got, "%s %s", c.agent, c.typ)
 	}
 }
 
@@ -73,7 +77,7 @@ var hooks = []struct {
 			}`,
 		func(f *Facts) {
 			f.Kind, f.Cwd = ToolStarts, "/home/dev/shop-api"
-			f.Tool, f.UseID, f.Agent = "Grep", "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG", "a4d2c8f1e0b3a297"
+			f.Tool, f.UseID, f.Agent, f.AgentType = "Grep", "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG", "a4d2c8f1e0b3a297", "Explore"
 		},
 	},
 	{
@@ -226,7 +230,7 @@ var hooks = []struct {
 				"session_crons": []
 			}`,
 		func(f *Facts) {
-			f.Cwd, f.Agent = "/home/dev/shop-api", "a4d2c8f1e0b3a297"
+			f.Kind, f.Cwd, f.Agent, f.AgentType = AgentEnds, "/home/dev/shop-api", "a4d2c8f1e0b3a297", "Explore"
 		},
 	},
 	{

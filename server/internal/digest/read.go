@@ -1,6 +1,11 @@
 package digest
 
-import "github.com/hookback/hookback/schema"
+import (
+	"cmp"
+	"hash/fnv"
+
+	"github.com/hookback/hookback/schema"
+)
 
 // What an agent may claim. Sums over any number of sessions stay whole numbers.
 const (
@@ -33,7 +38,11 @@ func Read(e *Event) *Facts {
 	}
 	f.Prompt = shorten(f.Prompt, titleLength)
 	f.Cwd, f.Branch, f.Model = shorten(f.Cwd, pathLength), shorten(f.Branch, textLength), shorten(f.Model, textLength)
-	f.Error = shorten(f.Error, textLength)
+	f.Error, f.AgentType = shorten(f.Error, textLength), shorten(f.AgentType, textLength)
+	if f.Agent == "" {
+		f.Agent, f.AgentType = f.teammate, cmp.Or(f.AgentType, f.teammate)
+	}
+	f.teammate = ""
 	return f
 }
 
@@ -50,6 +59,8 @@ func (f *Facts) fromEnvelope(name string, value []byte) {
 		set(&f.UseID, value)
 	case "agent_id":
 		set(&f.Agent, value)
+	case "agent_type":
+		set(&f.AgentType, value)
 	case "parent_session_id":
 		set(&f.Parent, value)
 	case "model_name":
@@ -81,12 +92,32 @@ func (f *Facts) fromPayload(name string, value []byte) {
 		f.TookMS = int64(number(value, maxTook))
 	case "message":
 		f.fromMessage(value)
+	case "tool_input":
+		f.fromToolInput(value)
 	case "tool_response":
 		f.fromToolResponse(value)
+	case "parent_agent_id":
+		set(&f.ParentAgent, value)
+	case "teammate_name":
+		set(&f.teammate, value)
 	default:
 		f.fromEnvelope(name, value)
 		f.fromUsage(name, value)
 	}
+}
+
+func (f *Facts) fromToolInput(raw []byte) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(raw)
+	f.Input = h.Sum64()
+	members(raw, func(name string, value []byte) {
+		if name == "subagent_type" {
+			set(&f.Starts, value)
+		}
+	})
 }
 
 func (f *Facts) fromToolResponse(raw []byte) {
@@ -101,6 +132,8 @@ func (f *Facts) fromToolResponse(raw []byte) {
 			f.Failed = f.Failed || string(value) == "true"
 		case "success":
 			f.Failed = f.Failed || string(value) == "false"
+		case "agentId": // Claude Code's Agent tool
+			set(&f.Started, value)
 		}
 	})
 }
@@ -120,7 +153,40 @@ func (f *Facts) fromUsage(name string, value []byte) {
 		if cost := number(member(value, "total_cost_usd"), maxCost); cost > 0 {
 			f.CostUSD = cost
 		}
+	case "context_window":
+		f.Context = number(member(value, "used_percentage"), 100)
+	case "cost_usd":
+		f.Request.CostUSD = number(value, maxCost)
+	case "series":
+		if f.Kind == Metered {
+			f.fromSeries(value)
+		}
 	}
+}
+
+// fromSeries reads metrics as package otlp writes them down.
+func (f *Facts) fromSeries(raw []byte) {
+	elements(raw, func(one []byte) {
+		s := Series{Spent: Spent{}}
+		members(one, func(name string, value []byte) {
+			switch name {
+			case "model":
+				set(&s.Model, value)
+			case "usage":
+				if t := tokens(value); t != nil {
+					s.Tokens = *t
+				}
+			case "cost_usd":
+				s.CostUSD = number(value, maxCost)
+			case "total":
+				set(&s.Key, value)
+			}
+		})
+		s.Model = shorten(s.Model, textLength)
+		if s.Spent != (Spent{}) && len(f.Metered) < maxSeries {
+			f.Metered = append(f.Metered, s)
+		}
+	})
 }
 
 // fromMessage reads a model's message, as SDKs and transcripts have it.
@@ -141,6 +207,7 @@ func (f *Facts) fromMessage(raw []byte) {
 // counts nothing.
 func tokens(raw []byte) *schema.Tokens {
 	var t schema.Tokens
+	within := int64(0) // of the input came from the cache, as OpenAI counts
 	members(raw, func(name string, value []byte) {
 		n := int64(number(value, maxTokens))
 		switch name {
@@ -148,12 +215,15 @@ func tokens(raw []byte) *schema.Tokens {
 			t.Input = n
 		case "output_tokens", "completion_tokens":
 			t.Output = n
-		case "cache_read_input_tokens", "cached_input_tokens":
+		case "cache_read_input_tokens":
 			t.CacheRead = n
+		case "cached_input_tokens":
+			t.CacheRead, within = n, n
 		case "cache_creation_input_tokens":
 			t.CacheWrite = n
 		}
 	})
+	t.Input = max(0, t.Input-within)
 	if t == (schema.Tokens{}) {
 		return nil
 	}

@@ -12,6 +12,8 @@ const (
 	maxAgents   = 500
 	maxMessages = 16
 	maxDone     = 32
+	maxModels   = 16
+	maxSeries   = 64
 )
 
 // Session is the sum of a session's events so far, with what is needed to go on.
@@ -19,24 +21,32 @@ const (
 type Session struct {
 	Sum schema.Session `json:"sum"` // but for Pending, which only the questions know
 
-	Open   []Call   `json:"open,omitempty"`   // calls that have not ended
-	Asked  []Asked  `json:"asked,omitempty"`  // permissions whose call has not been heard of
-	Agents []string `json:"agents,omitempty"` // subagents
-	Done   []string `json:"done,omitempty"`   // the last calls that ended, which hooks may tell twice
+	Open  []Call             `json:"open,omitempty"`  // calls that have not ended
+	Asked []Asked            `json:"asked,omitempty"` // permissions whose call has not been heard of
+	Tree  []schema.AgentNode `json:"tree,omitempty"`  // the agents that did something, in that order
+	Done  []string           `json:"done,omitempty"`  // the last calls that ended, which hooks may tell twice
+	Heard int64              `json:"heard,omitempty"` // how many of its events are telemetry
 
+	Own      float64                  `json:"own,omitempty"`   // the cost as the agent sums it up itself
 	Total    *schema.Tokens           `json:"total,omitempty"` // as the agent sums up itself
-	Chats    map[string]schema.Tokens `json:"chats,omitempty"` // :: agent → the sum of its newest transcript
-	Used     schema.Tokens            `json:"used,omitzero"`   // added up from events
+	Logged   Spending                 `json:"logged,omitempty"`
+	Metered  Spending                 `json:"metered,omitempty"`
+	Series   []Counter                `json:"series,omitempty"` // cumulative ones that Metered has
+	Chats    map[string]schema.Tokens `json:"chats,omitempty"`  // :: agent → the sum of its newest transcript
+	Used     schema.Tokens            `json:"used,omitzero"`    // added up from events
 	Messages []Message                `json:"messages,omitempty"`
 }
 
 // Call is a tool call under way.
 type Call struct {
-	UseID  string `json:"id,omitempty"`
-	Tool   string `json:"tool"`
-	Agent  string `json:"agent,omitempty"`
-	At     int64  `json:"at"`
-	Waited int64  `json:"waited,omitempty"` // for a person, ms
+	UseID   string `json:"id,omitempty"`
+	Tool    string `json:"tool"`
+	Agent   string `json:"agent,omitempty"`
+	Input   uint64 `json:"input,omitempty"`
+	Starts  string `json:"starts,omitempty"`  // the type of subagent that it asks for
+	Started string `json:"started,omitempty"` // the subagent that it is taken to have started
+	At      int64  `json:"at"`
+	Waited  int64  `json:"waited,omitempty"` // for a person, ms
 }
 
 // Asked is a permission that was asked for a tool call.
@@ -79,10 +89,7 @@ type Ran struct {
 func (s *Session) Add(f *Facts) Step {
 	step := Step{New: s.Sum.Events == 0}
 	s.place(f)
-	if f.Agent != "" && len(s.Agents) < maxAgents && !slices.Contains(s.Agents, f.Agent) {
-		s.Agents = append(s.Agents, f.Agent)
-		s.Sum.Agents++
-	}
+	agent := s.agent(f)
 	if f.Asks {
 		s.Sum.Asked++
 	}
@@ -95,6 +102,7 @@ func (s *Session) Add(f *Facts) Step {
 		if !again {
 			step.Ended = s.end(f)
 			step.Ran = s.ran(f)
+			agent.Tools++
 		}
 	case SessionEnds:
 		s.Open = nil
@@ -105,6 +113,10 @@ func (s *Session) Add(f *Facts) Step {
 	if f.Failed && !again {
 		step.Failed = true
 		s.Sum.Failures++
+		agent.Failures++
+	}
+	if f.Kind == ToolEnds && !again {
+		s.adopt(f) // last: it may move what agent points to
 	}
 	step.Tokens, step.Cost = s.spend(f)
 	return step
@@ -118,8 +130,16 @@ func (s *Session) place(f *Facts) {
 		m.StartedAt, m.FirstID = schema.Millis(f.At), f.ID
 	}
 	m.Events++
-	m.LastAt, m.LastID = schema.Millis(f.At), f.ID
-	m.Ended = f.Kind == SessionEnds
+	m.LastID = f.ID
+	if f.Kind.telemetry() {
+		s.Heard++
+	}
+	if !f.Kind.telemetry() || !m.Ended { // what was done before the end may be reported after it
+		m.LastAt, m.Ended = schema.Millis(f.At), f.Kind == SessionEnds
+	}
+	if f.Context > 0 {
+		m.ContextPercent = f.Context
+	}
 	for _, first := range []struct {
 		into *string
 		text string
@@ -131,7 +151,7 @@ func (s *Session) place(f *Facts) {
 	for _, latest := range []struct {
 		into *string
 		text string
-	}{{&m.Branch, f.Branch}, {&m.Model, f.Model}} {
+	}{{&m.Branch, f.Branch}, {&m.Model, s.model(f)}} {
 		if latest.text != "" {
 			*latest.into = latest.text
 		}
@@ -145,7 +165,9 @@ func (s *Session) start(f *Facts) {
 	if f.UseID != "" && slices.ContainsFunc(s.Open, func(c Call) bool { return c.UseID == f.UseID }) {
 		return // told twice
 	}
-	s.Open = append(last(s.Open, maxOpen), Call{UseID: f.UseID, Tool: f.Tool, Agent: f.Agent, At: f.At})
+	s.Open = append(last(s.Open, maxOpen), Call{
+		UseID: f.UseID, Tool: f.Tool, Agent: f.Agent, Input: f.Input, Starts: f.Starts, At: f.At,
+	})
 }
 
 // last makes room for one more of at most n.
@@ -153,21 +175,29 @@ func last[T any](list []T, n int) []T {
 	return list[max(0, len(list)-n+1):]
 }
 
-// find is the open call that f is about, -1 for none: the one with its id, else
-// the last one of its tool and agent that has no id to tell it by.
+// find is the open call that f is about, -1 for none: the one with its id, else of
+// those of its tool and agent that have no id to tell them by the last one with the
+// same arguments, or the last one.
 func (s *Session) find(f *Facts) int {
 	for i := len(s.Open) - 1; i >= 0; i-- {
 		if f.UseID != "" && s.Open[i].UseID == f.UseID {
 			return i
 		}
 	}
+	found := -1
 	for i := len(s.Open) - 1; i >= 0; i-- {
 		c := &s.Open[i]
-		if c.Tool == f.Tool && c.Agent == f.Agent && (c.UseID == "" || f.UseID == "") {
+		if c.Tool != f.Tool || c.Agent != f.Agent || c.UseID != "" && f.UseID != "" {
+			continue
+		}
+		if c.Input == f.Input {
 			return i
 		}
+		if found < 0 {
+			found = i
+		}
 	}
-	return -1
+	return found
 }
 
 func (s *Session) end(f *Facts) *Use {
@@ -209,76 +239,13 @@ func (s *Session) ran(f *Facts) *Ran {
 func (s *Session) Settle(asked *Facts, at int64) int64 {
 	waited := max(0, at-asked.At)
 	s.Sum.WaitedMS += waited
+	if i := s.node(asked.Agent); i >= 0 {
+		s.Tree[i].WaitedMS += waited
+		s.Tree[i].Pending = max(0, s.Tree[i].Pending-1)
+	}
 	if i := s.find(asked); i >= 0 {
 		// What the person took before the call began is not the call's.
 		s.Open[i].Waited += max(0, at-max(asked.At, s.Open[i].At))
 	}
 	return waited
-}
-
-// spend keeps tokens and costs, and returns by how much they changed. Sums that
-// the agent or a transcript gives are replaced by the next one, not added to it,
-// and the surest source counts alone: the agent's own sum, then transcripts, then
-// what events report one by one.
-func (s *Session) spend(f *Facts) (schema.Tokens, float64) {
-	s.add(f)
-	if f.Total != nil {
-		s.Total = f.Total
-	}
-	if f.InChat != nil && (s.Chats[f.Agent] != schema.Tokens{} || len(s.Chats) < maxAgents) {
-		if s.Chats == nil {
-			s.Chats = map[string]schema.Tokens{}
-		}
-		s.Chats[f.Agent] = *f.InChat
-	}
-	cost := 0.0
-	if f.CostUSD > 0 {
-		cost = f.CostUSD - s.Sum.CostUSD
-		s.Sum.CostUSD = f.CostUSD
-	}
-	var before schema.Tokens
-	if s.Sum.Tokens != nil {
-		before = *s.Sum.Tokens
-	}
-	now := s.tokens()
-	if now == (schema.Tokens{}) {
-		return now, cost
-	}
-	s.Sum.Tokens = &now
-	return plus(now, before, -1), cost
-}
-
-// add counts what one event used; of a message only the last word.
-func (s *Session) add(f *Facts) {
-	used := f.Used
-	if used == nil {
-		return
-	}
-	if f.CostUSD > 0 { // the result of a run: its usage is the sum of what came before
-		s.Total = used
-		return
-	}
-	if f.MessageID != "" {
-		i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.ID == f.MessageID })
-		if i >= 0 {
-			s.Used = plus(s.Used, s.Messages[i].Used, -1)
-			s.Messages = slices.Delete(s.Messages, i, i+1)
-		}
-		s.Messages = append(last(s.Messages, maxMessages), Message{f.MessageID, *used})
-	}
-	s.Used = *capped(plus(s.Used, *used, 1))
-}
-
-func (s *Session) tokens() schema.Tokens {
-	if s.Total != nil {
-		return *s.Total
-	}
-	if len(s.Chats) == 0 {
-		return s.Used
-	}
-	var sum schema.Tokens
-	for _, t := range s.Chats {
-		sum = plus(sum, t, 1)
-	}
-	return *capped(sum)
 }

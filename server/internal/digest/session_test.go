@@ -243,7 +243,7 @@ func TestASessionRemembersLittle(t *testing.T) {
 	}
 	kept, err := json.Marshal(&s)
 	require.NoError(t, err)
-	require.Less(t, len(kept), 64<<10)
+	require.Less(t, len(kept), 160<<10)
 	require.Len(t, s.Open, maxOpen)
 	require.Equal(t, "use2999", s.Open[maxOpen-1].UseID, "the oldest is forgotten")
 	require.Len(t, s.Asked, maxOpen)

@@ -45,7 +45,9 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 
 // known is a session of what is kept of it, and its pending questions.
 func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
-	var s digest.Session
+	var s struct {
+		Sum schema.Session `json:"sum"`
+	}
 	if err := json.Unmarshal(facts, &s); err != nil {
 		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
 	}
@@ -53,7 +55,7 @@ func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, er
 	return s.Sum, nil
 }
 
-// Session is one session with its tools; schema.ErrNotFound when there is none.
+// Session is one session with its tools, models and agents; schema.ErrNotFound when there is none.
 func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
 	detail := schema.SessionDetail{}
 	facts, err := h.Store.SessionFacts(ctx, key.App, key.Session)
@@ -70,6 +72,11 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 	if detail.Session, err = known(facts, pending); err != nil {
 		return detail, err
 	}
+	var s digest.Session
+	if err := json.Unmarshal(facts, &s); err != nil {
+		return detail, fmt.Errorf("reading a stored session: %w", err)
+	}
+	detail.Models, detail.Agents = s.Models(), s.Agents()
 	times, err := h.Store.SessionTools(ctx, detail.Session.FirstID)
 	detail.Tools = toolStats(times)
 	return detail, err

@@ -1,0 +1,171 @@
+package digest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// tree is the agents below each other, as "type(type type)".
+func tree(agents []schema.AgentNode) string {
+	var below func(parent string, depth int) string
+	below = func(parent string, depth int) (text string) {
+		for _, n := range agents {
+			if n.AgentID == "" || n.Parent != parent || depth > len(agents) {
+				continue
+			}
+			if text != "" {
+				text += " "
+			}
+			text += n.AgentID
+			if inner := below(n.AgentID, depth+1); inner != "" {
+				text += "(" + inner + ")"
+			}
+		}
+		return text
+	}
+	return below("", 0)
+}
+
+// TestTheTreeOfAgents: what Claude Code 2.1.330 tells of agents within agents, in the
+// order in which its hooks ran: the first one in the background, the ones in it not.
+func TestTheTreeOfAgents(t *testing.T) {
+	t.Parallel()
+	y := &story{t: t}
+	const asks = `"tool_input":{"description":"look","prompt":"look","subagent_type":"general-purpose"}`
+	y.tell(1, "UserPromptSubmit", "", `{"prompt":"hi"}`)
+	y.tell(2, "PreToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`}`)
+	y.tell(3, "SubagentStart", "", `{"agent_id":"a1","agent_type":"general-purpose"}`)
+	require.Equal(t, "a1", tree(y.s.Agents()))
+	y.tell(4, "PostToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`,"tool_response":{"isAsync":true,"status":"async_launched","agentId":"a1"}}`)
+	y.tell(5, "PreToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1","agent_type":"general-purpose",`+asks+`}`)
+	y.tell(6, "Stop", "", `{}`)
+	y.tell(7, "SubagentStart", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
+	require.Equal(t, "a1(a2)", tree(y.s.Agents()), "who asked is known before the call ends")
+	y.tell(8, "PreToolUse", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose"}`)
+	y.tell(9, "PostToolUseFailure", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose","error":"no"}`)
+	y.tell(10, "SubagentStop", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
+	y.tell(11, "PostToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1",`+asks+`,"tool_response":{"status":"completed","agentId":"a2"}}`)
+
+	agents := y.s.Agents()
+	require.Equal(t, "a1(a2)", tree(agents))
+	require.Len(t, agents, 3)
+	require.Equal(t, schema.AgentNode{
+		FirstID: 1, LastID: 6, StartedAt: 1000, LastAt: 6000, Events: 4, Tools: 1,
+	}, agents[0], "the main one")
+	require.Equal(t, schema.AgentNode{
+		AgentID: "a2", AgentType: "general-purpose", Parent: "a1",
+		FirstID: 7, LastID: 10, StartedAt: 7000, LastAt: 10_000, Ended: true, Events: 4, Tools: 1, Failures: 1,
+	}, agents[2])
+	require.False(t, agents[1].Ended)
+	y.tell(12, "SessionEnd", "", `{}`)
+	require.True(t, y.s.Agents()[1].Ended, "with the session")
+	require.EqualValues(t, 2, y.s.Sum.Agents)
+}
+
+// TestWhoStartedWhom: a guess where nothing is said, and the end of the call corrects it.
+func TestWhoStartedWhom(t *testing.T) {
+	t.Parallel()
+	call := func(use, agent, typ string) string {
+		return fmt.Sprintf(`{"tool_use_id":%q,"agent_id":%q,"tool_input":{"subagent_type":%q}}`, use, agent, typ)
+	}
+	started := func(use, agent, is string) string {
+		return fmt.Sprintf(`{"tool_use_id":%q,"agent_id":%q,"tool_response":{"agentId":%q}}`, use, agent, is)
+	}
+	type step struct{ typ, payload string }
+	for name, c := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"two calls at once, by type": {[]step{
+			{"PreToolUse", call("1", "", "Explore")}, {"SubagentStart", `{"agent_id":"a","agent_type":"Explore"}`},
+			{"PreToolUse", call("2", "", "Plan")}, {"PreToolUse", call("3", "a", "Explore")},
+			{"SubagentStart", `{"agent_id":"b","agent_type":"Explore"}`}, {"SubagentStart", `{"agent_id":"c","agent_type":"Plan"}`},
+		}, "a(b) c"},
+		"the guess was wrong": {[]step{
+			{"PreToolUse", call("1", "", "Plan")}, {"SubagentStart", `{"agent_id":"a","agent_type":"Plan"}`},
+			{"PreToolUse", call("2", "", "Plan")}, {"PreToolUse", call("3", "a", "Plan")},
+			{"SubagentStart", `{"agent_id":"b","agent_type":"Plan"}`}, {"SubagentStart", `{"agent_id":"c","agent_type":"Plan"}`},
+			{"PostToolUse", started("3", "a", "b")}, {"PostToolUse", started("2", "", "c")},
+		}, "a(b) c"},
+		"it is said": {[]step{
+			{"SubagentStart", `{"agent_id":"a"}`}, {"SubagentStart", `{"agent_id":"b","parent_agent_id":"a"}`},
+		}, "a(b)"},
+		"the end of the call before the agent": {[]step{
+			{"SubagentStart", `{"agent_id":"a"}`}, {"PostToolUse", started("1", "a", "b")}, {"SubagentStart", `{"agent_id":"b"}`},
+		}, "a(b)"},
+		"nobody is its own ancestor": {[]step{
+			{"SubagentStart", `{"agent_id":"a"}`}, {"SubagentStart", `{"agent_id":"b","parent_agent_id":"a"}`},
+			{"PostToolUse", started("1", "b", "a")}, {"PostToolUse", started("2", "a", "a")},
+		}, "a(b)"},
+		"mates of a team": {[]step{
+			{"TaskCreated", `{"task_id":"1","teammate_name":"tester","team_name":"ship"}`}, {"TeammateIdle", `{"teammate_name":"writer"}`},
+			{"TaskCompleted", `{"task_id":"1","teammate_name":"tester"}`},
+		}, "tester writer"},
+		"no start was told": {[]step{
+			{"PreToolUse", call("1", "", "Explore")}, {"PreToolUse", `{"agent_id":"a","agent_type":"Explore"}`},
+		}, "a"},
+	} {
+		y := &story{t: t}
+		for i, s := range c.steps {
+			tool := ""
+			if s.typ == "PreToolUse" || s.typ == "PostToolUse" {
+				tool = "Agent"
+			}
+			y.tell(int64(i), s.typ, tool, s.payload)
+		}
+		require.Equal(t, c.want, tree(y.s.Agents()), name)
+	}
+}
+
+// TestWaitsAreTheirAgents: who asked, and for how long a person was waited for.
+func TestWaitsAreTheirAgents(t *testing.T) {
+	t.Parallel()
+	y := &story{t: t}
+	y.tell(0, "SubagentStart", "", `{"agent_id":"a"}`)
+	asked := y.ask(1, "Bash", `{"agent_id":"a"}`, mayI)
+	y.ask(2, "Bash", `{}`, mayI)
+	agents := y.s.Agents()
+	require.EqualValues(t, []int64{1, 1, 1, 1}, []int64{agents[0].Asked, agents[0].Pending, agents[1].Asked, agents[1].Pending})
+	y.s.Settle(asked, 31_000)
+	agents = y.s.Agents()
+	require.EqualValues(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
+}
+
+// TestManyAgents: the tree holds 500, the sum counts on.
+func TestManyAgents(t *testing.T) {
+	t.Parallel()
+	var s Session
+	for i := range 3000 {
+		e := event("SubagentStart", fmt.Sprintf(`{"agent_id":"a%016d","agent_type":"general-purpose"}`, i))
+		e.ID = schema.EventID(i + 1)
+		s.Add(Read(e))
+	}
+	require.EqualValues(t, 3000, s.Sum.Agents)
+	s.Add(Read(event("Stop", `{}`)))
+	agents := s.Agents()
+	require.Len(t, agents, maxAgents+1)
+	require.Empty(t, agents[0].AgentID, "the main one has its place")
+	kept, err := json.Marshal(&s)
+	require.NoError(t, err)
+	require.Less(t, len(kept), 160<<10)
+}
+
+// TestArgumentsTellCallsApart: hooks that give no id end the call with the same
+// arguments, and a question without one is about that call.
+func TestArgumentsTellCallsApart(t *testing.T) {
+	t.Parallel()
+	y := &story{t: t}
+	y.tell(0, "PreToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
+	y.tell(1, "PreToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
+	asked := y.ask(2, "Bash", `{"tool_input":{"command":"sleep 9"}}`, mayI)
+	y.s.Settle(asked, 5000)
+	y.tell(9, "PostToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
+	require.EqualValues(t, 6000, y.took(), "without the wait for a person")
+	y.tell(10, "PostToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
+	require.EqualValues(t, 9000, y.took())
+}
