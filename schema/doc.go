@@ -24,7 +24,9 @@
 // names the answer in an Ack once its caller has it, and drops repeats; given a
 // listenerKey it first proves in the handshake that it is the one that asked.
 // While its question is pending the hub may open a connection to a version 2
-// listener and close it again without a word, to see whether anyone still waits.
+// listener and close it again without a word, to see whether anyone still waits. One
+// whose question has a lifeline is kept a connection to, as long as it takes it: the
+// question ends as cancelled, source orphaned, within moments of the listener's end.
 //
 // watching in the 200 is how many streams followed the hub at that moment. An agent
 // with another way to ask may take it when there are none.

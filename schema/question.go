@@ -61,8 +61,8 @@ type HumanInTheLoop struct {
 	// the hub sends it anything (see ListenerProof). A secret, like the address.
 	ListenerKey string `json:"listenerKey,omitempty"`
 
-	// Lifeline says that the asker can't come back: once its listener is gone, the
-	// hub ends the question (cancelled, orphaned) instead of waiting for it.
+	// Lifeline says that the asker can't come back: once its version 2 listener is
+	// gone, the hub ends the question (cancelled, orphaned) instead of waiting for it.
 	Lifeline bool `json:"lifeline,omitempty"`
 
 	ToolCall  *ToolCall  `json:"toolCall,omitempty"`

@@ -140,7 +140,7 @@ var storeMethods = map[string][]string{
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "GiveWay": nil, "Head": nil, "HubID": nil,
 	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsOf": nil, "ToolTimes": nil,
-	"Key": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"Key": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

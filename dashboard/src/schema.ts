@@ -370,8 +370,8 @@ export interface HumanInTheLoop {
    */
   listenerKey?: string
   /**
-   * Lifeline says that the asker can't come back: once its listener is gone, the hub ends the question
-   * (cancelled, orphaned) instead of waiting for it.
+   * Lifeline says that the asker can't come back: once its version 2 listener is gone, the hub ends the
+   * question (cancelled, orphaned) instead of waiting for it.
    */
   lifeline?: boolean
   toolCall?: ToolCall

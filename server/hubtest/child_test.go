@@ -50,6 +50,8 @@ func serve(role string) int {
 			}
 		}
 		err = serveHub(ctx)
+	case "asker":
+		err = ask(ctx)
 	case "fiber":
 		err = serveFiber(ctx)
 	case "net/http":

@@ -73,6 +73,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.callback = callback.New(callback.Config{
 		Store: a.store, Targets: targets, Clock: a.cfg.Clock, Log: a.log,
 		AwaitPosted: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitPosted(ctx, id) },
+		Orphan:      func(ctx context.Context, id schema.EventID, url string) error { return a.hub.Orphan(ctx, id, url) },
 	})
 	var redactor *redact.Redactor
 	if !a.cfg.KeepSecrets {
@@ -80,7 +81,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
-		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lookup: peer.Lookup,
+		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.Lookup,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
 	page, err := fs.Sub(dashboard.FS, "dist")
@@ -117,7 +118,7 @@ func (a *App) Run(ctx context.Context) error {
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+7)
+	failed := make(chan error, len(a.listeners)+8)
 	var group sync.WaitGroup
 	start := func(what string, run func() error) {
 		group.Go(func() {
@@ -130,6 +131,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("sums", func() error { return a.hub.Derive(workers) })
 	start("callbacks", func() error { return a.callback.Run(workers) })
 	start("watching agents", func() error { return a.callback.Watch(workers) })
+	start("lifelines", func() error { return a.callback.Lifelines(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
 	start("search index", func() error { return a.store.Index(workers) })
 	start("retention", func() error { return a.prune(workers) })

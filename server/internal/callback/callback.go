@@ -38,6 +38,9 @@ type Config struct {
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard
 	Workers int              // attempts at a time; default 64
+	// Orphan ends a question with a lifeline whose agent is gone from that address;
+	// it is asked again when it fails. Lifelines needs it.
+	Orphan func(ctx context.Context, id schema.EventID, url string) error
 	// WatchEvery is how often Watch looks for agents that are gone; default 5 s.
 	WatchEvery time.Duration
 }
@@ -70,8 +73,10 @@ type Dispatcher struct {
 	timing timing
 	jitter func() float64 // 0.8 to 1.2
 	after  func(time.Duration) <-chan time.Time
+	held   int // lifelines at a time
 
-	wake chan struct{} // something may be due, or there is room for more; never closed
+	asked chan struct{} // there may be a new question with a lifeline; never closed
+	wake  chan struct{} // something may be due, or there is room for more; never closed
 
 	mu       sync.Mutex
 	ctx      context.Context             //nolint:containedctx // of Run: nil before, ended after
@@ -122,6 +127,8 @@ func New(cfg Config) *Dispatcher {
 		timing:   usual,
 		jitter:   func() float64 { return 0.8 + 0.4*rand.Float64() }, //nolint:gosec // spreads retries
 		after:    time.After,
+		held:     heldAtATime,
+		asked:    make(chan struct{}, 1),
 		wake:     make(chan struct{}, 1),
 		known:    map[schema.EventID]stage{},
 		busy:     map[string]int{},

@@ -24,7 +24,8 @@ const (
 // Watch finds out which agents are gone before anyone answers them, until ctx
 // ends. Every WatchEvery it connects to the listeners of pending questions and
 // hangs up at once. One that refuses twice in a row counts as lost, until it
-// accepts again: the agent may be starting anew, so its question stays open.
+// accepts again: the agent may be starting anew, so its question stays open. Those
+// that said they won't are Lifelines' matter.
 //
 // Only version 2 listeners are looked at. To some of version 1 a connection
 // without a handshake is an error, which they print.

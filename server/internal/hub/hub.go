@@ -36,6 +36,8 @@ type Config struct {
 	Blocked func(url string) error
 	// Dispatch hands over a delivery that has just been committed, leased to us.
 	Dispatch func(schema.EventID)
+	// Lifeline is told when a question came in that ends with its agent's listener.
+	Lifeline func()
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
 
@@ -81,6 +83,9 @@ func New(cfg Config) *Hub {
 	}
 	if cfg.Dispatch == nil {
 		cfg.Dispatch = func(schema.EventID) {}
+	}
+	if cfg.Lifeline == nil {
+		cfg.Lifeline = func() {}
 	}
 	h := &Hub{
 		Config:   cfg,

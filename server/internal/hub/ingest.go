@@ -46,6 +46,9 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 	if d.Type == sessionEnd && !r.Receipt.Replayed {
 		h.endSession(ctx, r.Receipt.Event)
 	}
+	if d.Ask != nil && d.Ask.Lifeline == store.ByListener {
+		h.Lifeline()
+	}
 	e := r.Receipt.Event
 	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
 		var err error
@@ -172,6 +175,9 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Call: call,
+	}
+	if q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "" {
+		d.Ask.Lifeline = store.ByListener
 	}
 	if p := h.process(by); p != nil {
 		d.Ask.Asker, _ = json.Marshal(p)

@@ -195,6 +195,8 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		return "Nobody answered in time. This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer."
 	case a.Source == schema.BySessionEnd:
 		return "The session ended before anyone answered. Nothing was approved."
+	case a.Source == schema.ByOrphaned:
+		return "The program that asked was gone before anyone answered. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
 		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + because
 	case a.Outcome == schema.Withdrawn:
@@ -217,6 +219,20 @@ func (h *Hub) abandon(ctx context.Context, id schema.EventID) error {
 			return nil, nil
 		}
 		end := ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
+		return end.change(a, h.Clock())
+	})
+	return err
+}
+
+// Orphan ends a question whose agent is gone from url, the listener it named last,
+// and can't come back. The agent is told nothing: it is not there.
+func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url string) error {
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+		if a.status.Settled() || a.URL != url {
+			return nil, nil
+		}
+		a.status.Waiter = schema.Lost
+		end := ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: "the agent is gone", silent: true}
 		return end.change(a, h.Clock())
 	})
 	return err

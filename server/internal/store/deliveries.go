@@ -86,6 +86,8 @@ const (
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
 	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
 		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
+	queryLifelines = `SELECT seq FROM questions INDEXED BY questions_by_lifeline
+		WHERE stream_id = 1 AND state = 'pending' AND lifeline > 0 AND lifeline = ? AND seq > ? ORDER BY seq LIMIT ?`
 	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
 )
 
@@ -176,6 +178,13 @@ func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) 
 		listeners = append(listeners, l)
 	}
 	return listeners, rows.Err()
+}
+
+// Lifelines returns up to limit pending questions with such a lifeline behind the
+// given one, the oldest first.
+func (s *Store) Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
+	rows, err := s.reads.query(ctx, queryLifelines, of, after, limit)
+	return scanIDs(rows, err)
 }
 
 // time reads one time; zero when there is none.

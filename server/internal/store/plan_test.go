@@ -77,6 +77,7 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"FilterOptions, sessions", namesNewest, []any{2, 9}, true},
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
+		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
 		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
 		{"DueQuestions, next hold", queryNextHold, []any{1}, true},

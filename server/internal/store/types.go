@@ -44,7 +44,21 @@ type Ask struct {
 	Text        string    // what a search looks in
 	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
 	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
+	Lifeline    Lifeline
 }
+
+// Lifeline is what tells that the asker of a question is gone, which ends it.
+type Lifeline int
+
+// The lifelines.
+const (
+	NoLifeline Lifeline = iota
+	// ByListener: nobody listens at URL any more.
+	ByListener
+	// ByRequest: the question was asked by a request that waits for the answer, and
+	// its connection is over.
+	ByRequest
+)
 
 // Receipt says what became of a Draft.
 type Receipt struct {

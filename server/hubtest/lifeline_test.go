@@ -1,0 +1,90 @@
+package hubtest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// hubVariable names the hub for a child that asks.
+const hubVariable = "HOOKBACK_TEST_HUB"
+
+// ask is a child process: a hook that asks, says so, and waits.
+func ask(ctx context.Context) error {
+	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
+	_, err := agent.Ask(ctx, agentclient.Request{
+		Question: "May I?",
+		Event:    schema.Event{HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
+		Waiting:  func(w agentclient.Waiting) { fmt.Println(w.EventID) },
+	})
+	return err
+}
+
+// asker starts a process that asks and returns its question.
+func asker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=asker", hubVariable+"="+hub.URL())
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	t.Cleanup(func() { _ = stdin.Close(); kill() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	_, err = fmt.Sscan(line, &id)
+	require.NoError(t, err)
+	return id, kill
+}
+
+func statusOf(t *testing.T, hub *hubtest.Hub, id schema.EventID) schema.Status {
+	t.Helper()
+	resp, err := http.Get(hub.URL() + schema.At(schema.PathEvent, id))
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	var e schema.Event
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&e))
+	http.DefaultClient.CloseIdleConnections()
+	return *e.HumanInTheLoopStatus
+}
+
+// TestAKilledHookLeavesNoCard: neither one that was killed while the hub ran, nor
+// while it did not. One that lives and waits keeps its card.
+func TestAKilledHookLeavesNoCard(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	orphaned := func(id schema.EventID) {
+		t.Helper()
+		require.Eventually(t, func() bool { return statusOf(t, hub, id).Source == schema.ByOrphaned }, patience, 10*time.Millisecond)
+	}
+	lives, _ := asker(t, hub)
+	first, kill := asker(t, hub)
+	kill()
+	orphaned(first)
+	second, kill := asker(t, hub)
+	hub.Stop()
+	kill()
+	hub.Restart()
+	orphaned(second)
+	require.Equal(t, schema.Pending, statusOf(t, hub, lives).Status)
+	answer(t, hub, lives, `{"permission":true}`)
+	require.Eventually(t, func() bool { return statusOf(t, hub, lives).Delivery.State == schema.Acked }, patience, 10*time.Millisecond)
+}

@@ -1,0 +1,98 @@
+package hub
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	listenerURL = "ws://127.0.0.1:50123/secret"
+	lifelined   = `{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","protocolVersion":2,"lifeline":true}`
+)
+
+func TestAnOrphanedQuestion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, secret := b.ask(lifelined)
+	require.NoError(t, b.Orphan(t.Context(), id, "ws://127.0.0.1:50123/before"), "of a listener it had before")
+	require.Equal(t, schema.Pending, b.status(id).Status)
+	b.respond(id, held(yes(), 20*time.Second)) // nobody is there to be told any more
+
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	st := b.status(id)
+	require.Equal(t, schema.Failed, st.Status)
+	require.Equal(t, schema.Cancelled, st.Outcome)
+	require.Equal(t, schema.ByOrphaned, st.Source)
+	require.Equal(t, "the agent is gone", st.Reason)
+	require.Equal(t, schema.Lost, st.Waiter)
+	require.Nil(t, st.Held)
+	require.False(t, *st.Response.Permission)
+	require.Contains(t, st.Response.Guidance, "Nothing was approved")
+	require.Equal(t, schema.NoDelivery, st.Delivery.State)
+	require.Empty(t, b.dispatched, "there is nobody to dial")
+	undelivered, err := b.Find(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, "[]", string(undelivered))
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	require.Equal(t, st, b.status(id), "it ended once")
+	_, err = b.Respond(t.Context(), id, yes(), Caller{})
+	require.ErrorIs(t, err, schema.ErrExpired)
+	_, err = b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
+	require.ErrorIs(t, err, schema.ErrExpired, "what the dying agent still sends comes too late")
+}
+
+func TestWhoGetsALifeline(t *testing.T) {
+	t.Parallel()
+	told := 0
+	b := setup(t, func(c *Config) { c.Lifeline = func() { told++ } })
+	for _, question := range []string{
+		mayI,
+		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","lifeline":true}`, // version 1
+		`{"question":"May I?","type":"permission","protocolVersion":2,"lifeline":true}`,                          // it pulls
+		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","protocolVersion":2}`,
+	} {
+		b.ask(question)
+	}
+	require.Zero(t, told)
+	id, _ := b.ask(lifelined)
+	require.Equal(t, 1, told)
+	ids, err := b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, []schema.EventID{id}, ids)
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	ids, err = b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, ids)
+}
+
+// TestAnAnswerAndTheAgentsEnd: whichever is committed first is the end.
+func TestAnAnswerAndTheAgentsEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 30 {
+		id, _ := b.ask(lifelined)
+		var answered error
+		var both sync.WaitGroup
+		both.Go(func() { _, answered = b.Respond(t.Context(), id, yes(), Caller{}) })
+		both.Go(func() {
+			if err := b.Orphan(t.Context(), id, listenerURL); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		st := b.status(id)
+		require.EqualValues(t, 2, st.Revision, "one change")
+		if answered == nil {
+			require.Equal(t, schema.Approve, st.Outcome)
+		} else {
+			require.ErrorIs(t, answered, schema.ErrExpired)
+			require.Equal(t, schema.ByOrphaned, st.Source)
+		}
+	}
+}
