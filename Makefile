@@ -63,6 +63,7 @@ fuzz: ## every decoder's fuzz target, 20 seconds each
 	go test ./schema -run '^$$' -fuzz '^FuzzEvent$$' -fuzztime 20s
 	go test ./schema -run '^$$' -fuzz '^FuzzHumanInTheLoop$$' -fuzztime 20s
 	go test ./schema -run '^$$' -fuzz '^FuzzResponse$$' -fuzztime 20s
+	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzRead$$' -fuzztime 20s
 
 .PHONY: bench
 bench: ## the benchmarks behind the figures in the README

@@ -1,11 +1,15 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -21,7 +25,17 @@ import (
 type claude struct{}
 
 // claudeTools are the tools that have another common name.
-var claudeTools = map[string]string{"MultiEdit": edit, "NotebookEdit": edit, "NotebookRead": read, "Agent": task, "PowerShell": bash}
+var claudeTools = map[string]string{
+	"MultiEdit": edit, "NotebookEdit": edit, "NotebookRead": read, "Agent": task, "PowerShell": bash, "Monitor": bash,
+}
+
+// claudeCall is what an answer needs besides the Call.
+type claudeCall struct {
+	offers []json.RawMessage // to always allow it
+	asks   *form             // AskUserQuestion, Elicitation
+	keys   []string          // AskUserQuestion: the questions' own texts
+	fields []claudeProperty  // Elicitation
+}
 
 // Read implements Agent.
 func (claude) Read(in Input) (Call, error) {
@@ -30,10 +44,16 @@ func (claude) Read(in Input) (Call, error) {
 		return Call{}, err
 	}
 	event, session := cmp.Or(o.name("hook_event_name"), in.Event), o.name("session_id")
+	switch event {
+	case "WorktreeCreate", "MessageDisplay":
+		// The first would have to make the worktree, the second holds up the screen.
+		return Call{}, fmt.Errorf("%w: %s is not for watching", ErrInput, event)
+	}
 	if event == "" || session == "" {
 		return Call{}, fmt.Errorf("%w: it names no event or no session", ErrInput)
 	}
-	c := Call{Headless: claudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeLimit(event)}
+	own := &claudeCall{offers: offers(o.list("permission_suggestions"))}
+	c := Call{Headless: claudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeLimit(event), own: own}
 	c.Event = schema.Event{
 		SourceApp:     cmp.Or(project(in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir), "claude-code"),
 		SessionID:     session,
@@ -45,21 +65,34 @@ func (claude) Read(in Input) (Call, error) {
 	if tool := o.name("tool_name"); tool != "" {
 		c.use(tool, claudeTools, o["tool_input"])
 	}
-	switch event {
-	case "PreToolUse":
-		claudePreToolUse(&c, o)
-	case "PermissionRequest":
-		claudePermissionRequest(&c, o)
+	c.Event.Summary = claudeSummary(&c, o)
+	switch {
+	case event == "PreToolUse" && c.Tool != nil:
+		c.Point, c.Can, c.Fallback = Hands, CanAllow|CanDeny|CanAsk|CanEdit, Ask
+		if c.Headless {
+			c.Point = Gate
+		}
+		own.ask(&c, o)
+	case event == "PermissionRequest" && c.Tool != nil:
+		c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
+		own.ask(&c, o)
+		if len(own.offers) > 0 && own.asks == nil {
+			c.Ask.Suggestions, c.Can = own.offers, c.Can|CanRemember
+		}
+	case event == "Elicitation":
+		own.elicit(&c, o)
 	}
 	return c, nil
 }
 
-// claudeHeadless reports whether an entry point of Claude Code's has no dialog:
-// claude -p and the SDKs.
+// claudeHeadless reports whether nobody sits at a dialog at this entry point of
+// Claude Code's: claude -p, the SDKs, a job of GitHub's, an MCP server. With no entry
+// point named, as over HTTP, somebody does.
 func claudeHeadless(entry string) bool {
-	return strings.HasPrefix(entry, "sdk-") || strings.Contains(entry, "github-action") || entry == "mcp"
+	return strings.HasPrefix(entry, "sdk-") || strings.HasSuffix(entry, "github-action") || entry == "mcp"
 }
 
+// claudeLimit is how long a hook may run that names no timeout.
 func claudeLimit(event string) time.Duration {
 	switch event {
 	case "SessionEnd":
@@ -71,34 +104,83 @@ func claudeLimit(event string) time.Duration {
 	}
 }
 
-func claudePreToolUse(c *Call, o object) {
-	if c.Tool == nil {
-		return
+// ask makes the question of a call that would run.
+func (own *claudeCall) ask(c *Call, o object) {
+	where := schema.Context{Cwd: o.text("cwd")}
+	switch c.Tool.Name {
+	case "AskUserQuestion":
+		own.askQuestions(c, &where)
+	case "ExitPlanMode":
+		c.Can &^= CanEdit
+		c.Ask = c.permission("", where.Cwd)
+		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
+			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
+		} else {
+			c.Ask.Question = "Leave plan mode and begin?"
+		}
+	default:
+		c.Ask = c.permission(c.args.text("description"), where.Cwd)
 	}
-	c.Point, c.Can, c.Fallback = Hands, CanAllow|CanDeny|CanAsk|CanEdit, Ask
-	if c.Headless {
-		c.Point = Gate
+	if c.Event.AgentID != "" {
+		c.Ask.AgentPath = []string{"main", cmp.Or(c.Event.AgentType, c.Event.AgentID)}
 	}
-	c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
 }
 
-func claudePermissionRequest(c *Call, o object) {
-	if c.Tool == nil {
-		return
+// maxOffers is how many "always allow" offers a card takes.
+const maxOffers = 10
+
+// offers are those of Claude Code's own "always allow" offers that can be one.
+func offers(suggested []json.RawMessage) []json.RawMessage {
+	suggested = slices.DeleteFunc(suggested, func(s json.RawMessage) bool { return !bytes.HasPrefix(s, []byte("{")) })
+	return suggested[:min(len(suggested), maxOffers)]
+}
+
+// taken is the offer that equals remember, byte for byte as it was made.
+func (own *claudeCall) taken(remember json.RawMessage) []json.RawMessage {
+	var want any
+	if json.Unmarshal(remember, &want) != nil {
+		return nil
 	}
-	c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
-	c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	for _, s := range own.offers {
+		var have any
+		if json.Unmarshal(s, &have) == nil && reflect.DeepEqual(have, want) {
+			return []json.RawMessage{s}
+		}
+	}
+	return nil
 }
 
 // Answer implements Agent.
 func (claude) Answer(c *Call, v Verdict) Reply {
-	if c.Point == Tells || v.Word == Pass {
+	own, _ := c.own.(*claudeCall)
+	if own == nil || c.Point == Tells || v.Word == Pass {
 		return Reply{}
+	}
+	if v.Word != Allow {
+		v.Arguments, v.Answers, v.Remember = nil, nil, nil
+	}
+	if v.Word == Deny {
+		v.Reason = cmp.Or(v.Reason, "A person refused this.")
+	}
+	if v = c.edited(v); v.Word == Allow && !c.Can.Has(CanAllow) {
+		v = Verdict{Word: Ask}
+	}
+	if v.Word == Ask && !c.Can.Has(CanAsk) {
+		return Reply{} // its own dialog opens, or is open
+	}
+	v.Reason = claudeText(v.Reason)
+	if c.Event.HookEventType == "Elicitation" {
+		return own.answerElicitation(v)
+	}
+	if own.asks != nil && v.Word == Allow {
+		if v.Arguments = own.answered(c, v); v.Arguments == nil {
+			return Reply{} // questions can't be approved, only answered: the dialog asks
+		}
 	}
 	if c.Event.HookEventType == "PreToolUse" {
 		return claudeGate(v)
 	}
-	return claudeDecide(v)
+	return claudeDecide(v, own.taken(v.Remember))
 }
 
 // claudeGate answers a PreToolUse.
@@ -109,32 +191,43 @@ func claudeGate(v Verdict) Reply {
 		PermissionDecisionReason string          `json:"permissionDecisionReason,omitempty"`
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
 	}
-	out := output{HookEventName: "PreToolUse", PermissionDecision: v.Word, PermissionDecisionReason: v.Reason}
-	if v.Word == Allow {
-		out.UpdatedInput = v.Arguments
-	}
+	out := output{"PreToolUse", v.Word, v.Reason, v.Arguments}
 	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": out})}
 }
 
-// claudeDecide answers a PermissionRequest. Its dialog is open: to ask is silence.
-func claudeDecide(v Verdict) Reply {
+// claudeDecide answers a PermissionRequest.
+func claudeDecide(v Verdict, remember []json.RawMessage) Reply {
 	type decision struct {
-		Behavior     Word            `json:"behavior"`
-		UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
-		Message      string          `json:"message,omitempty"`
+		Behavior           Word              `json:"behavior"`
+		UpdatedInput       json.RawMessage   `json:"updatedInput,omitempty"`
+		UpdatedPermissions []json.RawMessage `json:"updatedPermissions,omitempty"`
+		Message            string            `json:"message,omitempty"`
 	}
 	type output struct {
 		HookEventName string   `json:"hookEventName"`
 		Decision      decision `json:"decision"`
 	}
-	d := decision{Behavior: v.Word}
-	switch v.Word {
-	case Allow:
-		d.UpdatedInput = v.Arguments
-	case Deny:
+	d := decision{Behavior: v.Word, UpdatedInput: v.Arguments, UpdatedPermissions: remember}
+	if v.Word == Deny {
 		d.Message = v.Reason
-	default:
-		return Reply{}
 	}
 	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}
+}
+
+// claudeMax is the length that Claude Code takes a hook's text in, in the units of
+// JavaScript's strings. Longer ones it puts in a file and shows their beginning.
+const claudeMax = 10_000
+
+// claudeText cuts a text to what Claude Code takes.
+func claudeText(s string) string {
+	if len(s) <= claudeMax {
+		return s
+	}
+	units := 0
+	for i, r := range s {
+		if units += max(1, utf16.RuneLen(r)); units >= claudeMax {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

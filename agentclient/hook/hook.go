@@ -69,7 +69,8 @@ type Call struct {
 	// Limit is how long the agent lets this hook run unless its settings say otherwise.
 	Limit time.Duration
 
-	own any // what the agent's Answer needs besides
+	args object // Tool's arguments, where they are an object
+	own  any    // what the agent's Answer needs besides
 }
 
 // Point is a place in an agent's work where hooks run.

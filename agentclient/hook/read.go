@@ -42,9 +42,12 @@ func (o object) text(name string) string {
 
 // flag is a member that is true or false, or nil.
 func (o object) flag(name string) *bool {
-	var b *bool
+	var b any
 	_ = json.Unmarshal(o[name], &b)
-	return b
+	if is, ok := b.(bool); ok {
+		return &is
+	}
+	return nil
 }
 
 // object is a member that is an object, or nil.

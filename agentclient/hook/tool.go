@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
@@ -38,18 +39,16 @@ func (c *Call) about() string {
 	if c.Command != "" {
 		return c.Command
 	}
-	var args object
-	_ = json.Unmarshal(c.Tool.Arguments, &args)
 	names, known := objects[c.Alias]
 	if !known {
 		names = objects[""]
 	}
 	for _, name := range names {
-		if s := args.text(name); s != "" {
+		if s := c.args.text(name); s != "" {
 			return s
 		}
 	}
-	if len(args) == 0 {
+	if len(c.args) == 0 {
 		return ""
 	}
 	return compact(clipRaw(c.Tool.Arguments))
@@ -107,12 +106,31 @@ func (c *Call) use(name string, alias map[string]string, arguments json.RawMessa
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
 	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
+	c.args = nil
+	_ = json.Unmarshal(arguments, &c.args)
 	if c.Alias == bash {
-		var args object
-		_ = json.Unmarshal(arguments, &args)
-		c.Command = cmp.Or(args.text("command"), args.text("cmd"), args.text("commandLine"), args.text("CommandLine"))
+		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"))
 	}
 	c.Event.Summary = c.summary()
+}
+
+// edited checks the person's edit of an approved call. One that says nothing new is
+// none; one that can't be passed on approves nothing, or the call would run as it was.
+func (c *Call) edited(v Verdict) Verdict {
+	if v.Arguments == nil {
+		return v
+	}
+	var now object
+	err := json.Unmarshal(v.Arguments, &now)
+	switch {
+	case err == nil && now != nil && reflect.DeepEqual(now, c.args):
+		v.Arguments = nil
+		return v
+	case err != nil || now == nil || !c.Can.Has(CanEdit):
+		return Verdict{Word: Ask, Reason: "The call was approved with changes, which could not be passed on."}
+	default:
+		return v
+	}
 }
 
 // mcpTool takes the name of an MCP server's tool apart: mcp__server__tool.

@@ -1,0 +1,97 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
+
+// claudeSays names the members that say best what happened, by event; the first that
+// is there. Events of later versions are told by whatever they have.
+var claudeSays = map[string][]string{
+	"":                   {"message", "prompt", "reason", "error", "file_path", "description", "source", "trigger"},
+	"SessionStart":       {"source"},
+	"SessionEnd":         {"reason"},
+	"Setup":              {"trigger"},
+	"UserPromptSubmit":   {"prompt"},
+	"Notification":       {"message", "title", "notification_type"},
+	"Stop":               {"last_assistant_message"},
+	"StopFailure":        {"error_details", "error"},
+	"SubagentStart":      {"agent_type", "agent_id"},
+	"TaskCreated":        {"task_subject", "task_id"},
+	"TaskCompleted":      {"task_subject", "task_id"},
+	"TeammateIdle":       {"teammate_name"},
+	"PreCompact":         {"trigger"},
+	"PostCompact":        {"trigger"},
+	"Elicitation":        {"message"},
+	"ElicitationResult":  {"action"},
+	"CwdChanged":         {"new_cwd"},
+	"DirectoryAdded":     {"directory"},
+	"FileChanged":        {"file_path"},
+	"InstructionsLoaded": {"file_path"},
+	"WorktreeRemove":     {"worktree_path"},
+	"PostModelSwitch":    {"to_model"},
+	"PreModelSwitch":     {"to_model"},
+}
+
+// claudeWho names the member that says who or what an event is about, before what it
+// says.
+var claudeWho = map[string]string{
+	"SubagentStop": "agent_type", "Elicitation": "mcp_server_name", "ElicitationResult": "mcp_server_name",
+	"UserPromptExpansion": "command_name", "ConfigChange": "source", "FileChanged": "event",
+}
+
+// claudeSummary is the line that lists show.
+func claudeSummary(c *Call, o object) string {
+	event := c.Event.HookEventType
+	if c.Tool != nil {
+		return cmp.Or(claudeAsks(c), c.summary())
+	}
+	if event == "PostToolBatch" {
+		return oneLine(strings.Join(claudeBatch(o), ", "), maxSummary)
+	}
+	names, known := claudeSays[event]
+	if !known {
+		names = claudeSays[""]
+		if event == "SubagentStop" {
+			names = claudeSays["Stop"]
+		}
+	}
+	var says string
+	for _, name := range names {
+		says = cmp.Or(says, o.text(name))
+	}
+	who := o.text(claudeWho[event])
+	if who != "" && says != "" {
+		who += ": "
+	}
+	return oneLine(who+says, maxSummary)
+}
+
+// claudeBatch names the tools of calls that ran together.
+func claudeBatch(o object) []string {
+	var names []string
+	for _, raw := range o.list("tool_calls") {
+		var call object
+		if json.Unmarshal(raw, &call) == nil && call.text("tool_name") != "" {
+			names = append(names, call.text("tool_name"))
+		}
+	}
+	return names
+}
+
+// claudeAsks is the line of the two calls that put something to the user.
+func claudeAsks(c *Call) string {
+	asks := c.args.text("plan")
+	if c.Tool.Name == "AskUserQuestion" {
+		for _, raw := range c.args.list("questions") {
+			var q object
+			_ = json.Unmarshal(raw, &q)
+			asks = cmp.Or(asks, q.text("question"))
+		}
+	}
+	if asks == "" || c.Tool.Name != "AskUserQuestion" && c.Tool.Name != "ExitPlanMode" {
+		return ""
+	}
+	return oneLine(c.Tool.Name+": "+asks, maxSummary)
+}

@@ -1,0 +1,116 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/hook"
+)
+
+// claudeEvents are the events of Claude Code 2.1.330, with an input each and the
+// summary that lists show; 31 are told.
+var claudeEvents = map[string]struct{ input, summary string }{
+	"SessionStart":        {`"source":"resume","model":"claude-sonnet-5"`, "resume"},
+	"Setup":               {`"trigger":"init"`, "init"},
+	"SessionEnd":          {`"reason":"logout"`, "logout"},
+	"UserPromptSubmit":    {`"prompt":"Tidy up\nthe tests"`, "Tidy up the tests"},
+	"UserPromptExpansion": {`"expansion_type":"slash_command","command_name":"review","command_args":"","prompt":"/review"`, "review: /review"},
+	"PreToolUse":          {`"tool_name":"Read","tool_input":{"file_path":"a.go"},"tool_use_id":"t"`, "Read: a.go"},
+	"PermissionRequest":   {`"tool_name":"WebFetch","tool_input":{"url":"https://go.dev"}`, "WebFetch: https://go.dev"},
+	"PermissionDenied":    {`"tool_name":"Bash","tool_input":{"command":"rm x"},"tool_use_id":"t","reason":"auto mode"`, "Bash: rm x"},
+	"PostToolUse":         {`"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{},"tool_use_id":"t"`, "Bash: ls"},
+	"PostToolUseFailure":  {`"tool_name":"Agent","tool_input":{"description":"Look around"},"error":"no"`, "Agent: Look around"},
+	"PostToolBatch":       {`"tool_calls":[{"tool_name":"Read"},{"tool_name":"Grep"},7]`, "Read, Grep"},
+	"Notification":        {`"message":"Claude is waiting","notification_type":"idle_prompt"`, "Claude is waiting"},
+	"SubagentStart":       {`"agent_id":"a1","agent_type":"Explore"`, "Explore"},
+	"SubagentStop":        {`"agent_id":"a1","agent_type":"Explore","last_assistant_message":"Found it."`, "Explore: Found it."},
+	"TaskCreated":         {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
+	"TaskCompleted":       {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
+	"TeammateIdle":        {`"teammate_name":"tester","team_name":"t"`, "tester"},
+	"Stop":                {`"stop_hook_active":false,"last_assistant_message":"Done."`, "Done."},
+	"StopFailure":         {`"error":"rate_limit","error_details":"429"`, "429"},
+	"PreCompact":          {`"trigger":"auto","custom_instructions":""`, "auto"},
+	"PostCompact":         {`"trigger":"manual","compact_summary":"…"`, "manual"},
+	"PreModelSwitch":      {`"from_model":"a","to_model":"b","source":"picker"`, "b"},
+	"PostModelSwitch":     {`"from_model":"a","to_model":"b","source":"auto"`, "b"},
+	"Elicitation":         {`"mcp_server_name":"shop","message":"Sure?","mode":"form"`, "shop: Sure?"},
+	"ElicitationResult":   {`"mcp_server_name":"shop","action":"accept"`, "shop: accept"},
+	"ConfigChange":        {`"source":"user_settings","file_path":"/home/dev/.claude/settings.json"`, "user_settings: /home/dev/.claude/settings.json"},
+	"CwdChanged":          {`"old_cwd":"/a","new_cwd":"/b"`, "/b"},
+	"DirectoryAdded":      {`"directory":"/b","source":"slash_command"`, "/b"},
+	"FileChanged":         {`"file_path":"/b/c","event":"unlink"`, "unlink: /b/c"},
+	"InstructionsLoaded":  {`"file_path":"/b/CLAUDE.md","memory_type":"Project","load_reason":"session_start"`, "/b/CLAUDE.md"},
+	"WorktreeRemove":      {`"worktree_path":"/b/w"`, "/b/w"},
+}
+
+func TestEveryEventOfClaudeCodeIsTold(t *testing.T) {
+	t.Parallel()
+	require.Len(t, claudeEvents, 31)
+	points := map[string]hook.Point{"PreToolUse": hook.Hands, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
+	for event, told := range claudeEvents {
+		c := readClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+told.input+`}`)
+		require.Equal(t, event, c.Event.HookEventType)
+		require.Equal(t, "shop", c.Event.SourceApp)
+		require.Equal(t, told.summary, c.Event.Summary, event)
+		require.Equal(t, points[event], c.Point, event)
+	}
+}
+
+// readClaude reads what Claude Code wrote in a terminal.
+func readClaude(t *testing.T, stdin string) hook.Call {
+	t.Helper()
+	claude, known := hook.Find("claude-code")
+	require.True(t, known)
+	in := hook.Input{Stdin: []byte(stdin), Env: func(string) string { return "" }}
+	c, err := claude.Agent.Read(in)
+	require.NoError(t, err)
+	requireWhole(t, in, &c)
+	return c
+}
+
+func TestWhoSitsAtClaudeCodesDialog(t *testing.T) {
+	t.Parallel()
+	claude, _ := hook.Find("claude-code")
+	for entry, headless := range map[string]bool{
+		"": false, "cli": false, "claude-vscode": false, "claude-desktop": false, "remote": false,
+		"sdk-cli": true, "sdk-py": true, "sdk-ts": true, "claude-code-github-action": true, "mcp": true,
+	} {
+		env := func(name string) string { return map[string]string{"CLAUDE_CODE_ENTRYPOINT": entry}[name] }
+		c, err := claude.Agent.Read(hook.Input{
+			Stdin: []byte(`{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`), Env: env,
+		})
+		require.NoError(t, err)
+		require.Equal(t, headless, c.Headless, entry)
+		require.Equal(t, headless, c.Point == hook.Gate, entry)
+	}
+}
+
+// Claude Code puts what is longer than 10,000 units of its language in a file, which
+// the model would have to open to learn why.
+func TestALongReasonIsCut(t *testing.T) {
+	t.Parallel()
+	claude, _ := hook.Find("claude-code")
+	for _, event := range []string{"PreToolUse", "PermissionRequest"} {
+		c := readClaude(t, `{"session_id":"s1","hook_event_name":"`+event+`","tool_name":"Bash","tool_input":{"command":"ls"}}`)
+		for unit, fits := range map[string]int{"x": 9_999, "é": 9_999, "😀": 4_999} {
+			for text, same := range map[string]bool{strings.Repeat(unit, fits): true, strings.Repeat(unit, fits+2): false} {
+				reply := claude.Agent.Answer(&c, hook.Verdict{Word: hook.Deny, Reason: text})
+				var out struct {
+					HookSpecificOutput struct {
+						PermissionDecisionReason string
+						Decision                 struct{ Message string }
+					}
+				}
+				require.NoError(t, json.Unmarshal(reply.Stdout, &out))
+				got := out.HookSpecificOutput.PermissionDecisionReason + out.HookSpecificOutput.Decision.Message
+				require.LessOrEqual(t, len(utf16.Encode([]rune(got))), 10_000)
+				require.Equal(t, same, got == text, "%s × %d", unit, len(text))
+				require.True(t, strings.HasPrefix(text, strings.TrimSuffix(got, "…")))
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// form is an agent's questions as one request holds them. A hub wants every label
+// once, none empty and none of the form __…__; agents promise nothing of the kind.
+type form struct {
+	questions []schema.Question
+	labels    []map[string]string // by question :: label as it is shown → as the agent has it
+}
+
+// add appends a question. Its labels are made such that a hub takes them, its id is
+// its place.
+func (f *form) add(q schema.Question) {
+	q.ID = strconv.Itoa(len(f.questions) + 1)
+	q.Header = oneLine(q.Header, 100)
+	q.Question = clip(cmp.Or(strings.TrimSpace(q.Question), q.Header, "Question "+q.ID), schema.MaxQuestionBytes)
+	labels := map[string]string{}
+	offered := q.Options
+	q.Options = nil
+	for _, o := range offered {
+		shown := strings.TrimSpace(o.Label)
+		if schema.Reserved(shown) {
+			shown = "“" + shown + "”"
+		}
+		if _, twice := labels[shown]; twice || shown == "" {
+			continue
+		}
+		if len(q.Options) == schema.MaxChoices {
+			q.AllowOther = true // what isn't shown can still be written
+			break
+		}
+		labels[shown] = o.Label
+		o.Label = shown
+		q.Options = append(q.Options, o)
+	}
+	f.questions, f.labels = append(f.questions, q), append(f.labels, labels)
+}
+
+// whole reports whether the form can be asked in one request.
+func (f *form) whole() bool {
+	return len(f.questions) > 0 && len(f.questions) <= schema.MaxQuestions
+}
+
+// answers are the answers to question i, labels as the agent has them.
+func (f *form) answers(i int, v Verdict) []string {
+	var all []string
+	for _, s := range v.Answers[f.questions[i].ID] {
+		if label, ok := f.labels[i][s]; ok {
+			s = label
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// request puts all questions on one card. title stands above more than one.
+func (f *form) request(title string, c *schema.Context) *schema.HumanInTheLoop {
+	q := &schema.HumanInTheLoop{Question: f.questions[0].Question, Type: schema.FreeText, Questions: f.questions, Context: c}
+	if n := len(f.questions); n > 1 {
+		q.Question = cmp.Or(title, fmt.Sprintf("%d questions: %s", n, oneLine(f.questions[0].Question, 200)))
+	}
+	return q
+}
+
+// member is one of an object's members.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// ordered reads an object's members in the order they stand there.
+func ordered(raw json.RawMessage) []member {
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var all []member
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || d.Decode(&value) != nil {
+			return all
+		}
+		all = append(all, member{name, value})
+	}
+	return all
+}

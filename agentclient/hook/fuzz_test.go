@@ -1,0 +1,133 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+// FuzzRead gives any text to every agent, and every verdict to what it read.
+func FuzzRead(f *testing.F) {
+	samples, err := filepath.Glob("testdata/*.json")
+	require.NoError(f, err)
+	for _, path := range samples {
+		text, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(text, "", false)
+	}
+	for _, text := range []string{
+		``, `null`, `{}`, `[]`, "\xef\xbb\xbf{}", `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"` + strings.Repeat("x", 5000) + `"}`,
+		`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"` + strings.Repeat(`\u0000\ud800`, 999) + `"}}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":` + strings.Repeat(`{"a":`, 500) + `1` + strings.Repeat(`}`, 500) + `}`,
+		`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"AskUserQuestion","tool_input":{"questions":[{}]},"permission_suggestions":[{}]}`,
+		`{"session_id":"s","hook_event_name":"Elicitation","requested_schema":{"properties":{"":{"type":"string","enum":[null,{},"",1]}}}}`,
+		`{"session_id":"s","hook_event_name":"Elicitation","requested_schema":{"properties":{"n":{"type":"number"},"n":{"type":"array","items":{"enum":["__x__"]}}}}}`,
+		"{\"session_id\":\"\u202e\",\"hook_event_name\":\"\xff\",\"cwd\":\"/\"}",
+	} {
+		f.Add([]byte(text), "Stop", true)
+		f.Add([]byte(text), "", false)
+	}
+	f.Fuzz(func(t *testing.T, stdin []byte, event string, headless bool) {
+		env := func(name string) string {
+			if name == "CLAUDE_CODE_ENTRYPOINT" && headless {
+				return "sdk-cli"
+			}
+			return ""
+		}
+		for _, a := range hook.Agents {
+			in := hook.Input{Stdin: stdin, Event: event, Env: env, Dir: "/work/here"}
+			c, err := a.Agent.Read(in)
+			if err != nil {
+				continue
+			}
+			requireWhole(t, in, &c)
+			for _, v := range verdicts(&c) {
+				requireSound(t, &c, v, a.Agent.Answer(&c, v))
+			}
+			requireNoEditIsLost(t, a.Agent, &c)
+		}
+	})
+}
+
+// verdicts are all that may be said of a call, and some that may not.
+func verdicts(c *hook.Call) []hook.Verdict {
+	all := []hook.Verdict{
+		{},
+		{Word: hook.Allow, Reason: "yes"},
+		{Word: hook.Deny},
+		{Word: hook.Deny, Reason: strings.Repeat("“no” \x00\xff\n", 5000)},
+		{Word: hook.Ask, Reason: "\u2028"},
+		{Word: hook.Allow, Arguments: json.RawMessage(`{"command":"<&>"}`)},
+		{Word: hook.Allow, Arguments: json.RawMessage(`{`)},
+		{Word: hook.Allow, Remember: json.RawMessage(`[`), Answers: map[string][]string{"": nil}},
+		{Word: "perhaps"},
+	}
+	if c.Ask == nil {
+		return all
+	}
+	for _, s := range c.Ask.Suggestions {
+		all = append(all, hook.Verdict{Word: hook.Allow, Remember: s})
+	}
+	first, text := map[string][]string{}, map[string][]string{}
+	for _, q := range c.Ask.Questions {
+		text[q.ID] = []string{"7", "\x00"}
+		first[q.ID] = text[q.ID][:1]
+		if len(q.Options) > 0 {
+			first[q.ID] = []string{q.Options[0].Label}
+		}
+	}
+	return append(all, hook.Verdict{Word: hook.Allow, Answers: first}, hook.Verdict{Word: hook.Allow, Answers: text})
+}
+
+// requireNoEditIsLost: where a changed call can't be passed on, approving the change
+// must not run the call as it was.
+func requireNoEditIsLost(t *testing.T, a hook.Agent, c *hook.Call) {
+	t.Helper()
+	if c.Tool == nil || c.Point == hook.Tells || !c.Can.Has(hook.CanAllow) || c.Can.Has(hook.CanEdit) {
+		return
+	}
+	yes := a.Answer(c, hook.Verdict{Word: hook.Allow})
+	edited := a.Answer(c, hook.Verdict{Word: hook.Allow, Arguments: json.RawMessage(`{"changed":"by a person"}`)})
+	if !c.Can.Has(hook.CanAnswer) { // where no yes counts, both are silence
+		require.NotEqual(t, yes, edited, "%s %s", c.Event.Agent, c.Event.Payload)
+	}
+}
+
+// A question of one request holds whatever an agent may ask.
+func TestWhatIsReadFitsTheHub(t *testing.T) {
+	t.Parallel()
+	claude, _ := hook.Find("claude-code")
+	var options []string
+	for range schema.MaxChoices + 5 {
+		options = append(options, `{"label":"`+strings.Repeat("é", len(options)+1)+`"}`)
+	}
+	ask := `{"question":"?","options":[` + strings.Join(options, ",") + `]}`
+	many := strings.Repeat(ask+",", schema.MaxQuestions) + ask
+	for name, input := range map[string]string{
+		"too many labels":    `"AskUserQuestion","tool_input":{"questions":[` + ask + `]}`,
+		"too many questions": `"AskUserQuestion","tool_input":{"questions":[` + many + `]}`,
+		"a long plan":        `"ExitPlanMode","tool_input":{"plan":"` + strings.Repeat("§ ", schema.MaxQuestionBytes) + `"}`,
+		"a long command":     `"Bash","tool_input":{"command":"` + strings.Repeat("echo ü;", 1<<13) + `"}`,
+	} {
+		for _, event := range []string{"PreToolUse", "PermissionRequest"} {
+			in := hook.Input{
+				Stdin: []byte(`{"session_id":"s1","hook_event_name":"` + event + `","tool_name":` + input + `}`),
+				Env:   func(string) string { return "" },
+			}
+			c, err := claude.Agent.Read(in)
+			require.NoError(t, err, name)
+			requireWhole(t, in, &c)
+			require.NotNil(t, c.Ask, name)
+			for _, v := range verdicts(&c) {
+				requireSound(t, &c, v, claude.Agent.Answer(&c, v))
+			}
+		}
+	}
+}
