@@ -24,6 +24,9 @@ const (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "hook" {
+		os.Exit(hookProcess(os.Args[2:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
@@ -51,6 +54,7 @@ type verb struct {
 // verbs lists them in the order of the usage text.
 var verbs = []verb{
 	{"ask", "ask a person, and wait for the answer", runAsk},
+	{"hook", "what a coding agent runs as its hook", runHook},
 	{"send", "store one event, from stdin or from flags", runSend},
 	{"version", "print the program's version", runVersion},
 }

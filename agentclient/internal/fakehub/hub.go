@@ -28,6 +28,8 @@ type Hub struct {
 	Intercept func(http.ResponseWriter, *http.Request) bool
 	// Status, when set before Start, is the status a new question gets.
 	Status schema.Status
+	// Watching, when set before Start, is how many are watching.
+	Watching *int
 
 	address string
 	server  *http.Server
@@ -64,6 +66,7 @@ func (h *Hub) Start() error {
 	h.address, h.done = socket.Addr().String(), make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /events", h.ingest)
+	mux.HandleFunc("POST /events/batch", h.ingestBatch)
 	mux.HandleFunc("POST /events/{id}/cancel", h.cancel)
 	mux.HandleFunc("GET /events/{id}/response", h.pull)
 	h.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,6 +135,34 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 	reply(w, saved)
 }
 
+func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
+	var raw []json.RawMessage
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &raw)
+	}
+	if err != nil {
+		refuse(w, fmt.Errorf("%w: %w", schema.ErrInvalid, err))
+		return
+	}
+	results := make([]schema.BatchResult, len(raw))
+	for i, text := range raw {
+		var e schema.Event
+		err := json.Unmarshal(text, &e)
+		if err == nil {
+			err = e.Validate()
+		}
+		if err != nil {
+			p := schema.ProblemOf(err)
+			results[i].Problem = &p
+			continue
+		}
+		saved := h.store(e)
+		results[i].Event = &saved
+	}
+	reply(w, results)
+}
+
 // store adds an event, or finds the one with its key, whose address it renews. It
 // returns the event as stored.
 func (h *Hub) store(e schema.Event) schema.Event {
@@ -151,6 +182,7 @@ func (h *Hub) store(e schema.Event) schema.Event {
 		status := h.Status
 		status.Status = schema.Pending
 		e.HumanInTheLoopStatus, e.RequestSecret = &status, "secret-"+e.ID.String()
+		e.Watching = h.Watching
 	}
 	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, settled: make(chan struct{})}
 	h.events = append(h.events, q)
@@ -253,6 +285,13 @@ func (q *Question) Frame(a schema.Answer) []byte {
 		panic(err) // a test gave it something that is no JSON
 	}
 	return frame
+}
+
+// Target is where the agent that posted last listens.
+func (q *Question) Target() string {
+	q.hub.mu.Lock()
+	defer q.hub.mu.Unlock()
+	return q.target.ResponseWebSocketURL
 }
 
 // Decide settles the question without dialling: the agent has to pull.

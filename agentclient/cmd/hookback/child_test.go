@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// program is the real binary, built once.
+var program string
+
+func TestMain(m *testing.M) {
+	if os.Getenv("HOOK_THAT_PANICS") != "" {
+		hook.Agents = append(hook.Agents, hook.Named{Name: "panics", Agent: panics{}})
+		os.Exit(hookProcess(os.Args[2:]))
+	}
+	dir, err := os.MkdirTemp("", "hookback-test-")
+	if err == nil {
+		program = filepath.Join(dir, "hookback")
+		err = buildProgram(program)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var known []goleak.Option
+	for _, f := range hubtest.Goroutines() {
+		known = append(known, goleak.IgnoreAnyFunction(f))
+	}
+	known = append(known, goleak.Cleanup(func(status int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(status)
+	}))
+	goleak.VerifyTestMain(m, known...)
+}
+
+// buildProgram builds the command as make does.
+func buildProgram(to string) error {
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// panics is an agent whose adapter panics where its input says.
+type panics struct{}
+
+func (panics) Read(in hook.Input) (hook.Call, error) {
+	if strings.Contains(string(in.Stdin), "read") {
+		panic("in Read")
+	}
+	c, err := hook.Agents[0].Agent.Read(in)
+	c.Can = hook.CanAllow | hook.CanDeny
+	return c, err
+}
+
+func (panics) Answer(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
+
+// child is a hook as an agent runs it.
+type child struct {
+	home, hub string
+	args      []string // behind "hook"
+	env       []string
+	stdin     io.Reader
+	program   string
+}
+
+// setupChild is a hook of claude-code with a home of its own.
+func setupChild(t testing.TB, hub, stdin string, flags ...string) *child {
+	t.Helper()
+	return &child{
+		home: t.TempDir(), hub: hub, stdin: strings.NewReader(stdin), program: program,
+		args: append([]string{"claude-code"}, flags...),
+	}
+}
+
+func (c *child) state() string { return filepath.Join(c.home, ".local", "state", "hookback") }
+
+// journal is the hook's log.
+func (c *child) journal() string {
+	text, _ := os.ReadFile(filepath.Join(c.state(), "hook.log"))
+	return string(text)
+}
+
+// spooled counts the events that are kept.
+func (c *child) spooled() int { return len(spool{filepath.Join(c.state(), "spool")}.list()) }
+
+// command is the process, not started.
+func (c *child) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.program, slices.Concat([]string{"hook"}, c.args)...)
+	cmd.Env = slices.Concat([]string{"HOME=" + c.home, "HOOKBACK_URL=" + c.hub, "CLAUDE_PROJECT_DIR=" + c.home}, c.env)
+	cmd.Dir, cmd.Stdin = c.home, c.stdin
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// running is a hook that was started.
+type running struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+	begun    time.Time
+}
+
+func (c *child) start(t testing.TB, ctx context.Context) *running {
+	t.Helper()
+	r := &running{Cmd: c.command(ctx), begun: time.Now()}
+	r.Stdout, r.Stderr = &r.out, &r.err
+	require.NoError(t, r.Start())
+	return r
+}
+
+// wait is what the hook left, and how long it took.
+func (r *running) wait() (outcome, time.Duration) {
+	_ = r.Wait()
+	return outcome{r.ProcessState.ExitCode(), r.out.String(), r.err.String()}, time.Since(r.begun)
+}
+
+func (c *child) run(t testing.TB) outcome {
+	t.Helper()
+	got, _ := c.start(t, t.Context()).wait()
+	return got
+}
+
+// silence is no opinion, for every agent.
+var silence outcome
+
+func sample(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "hook", "testdata", name+".json"))
+	require.NoError(t, err)
+	return string(text)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+)
+
+const hookHelp = `hookback hook AGENT [flags] < input
+
+What a coding agent runs as its hook (hookback install writes it into the agent's
+settings). It reads what the agent says on stdin, sends it to the hub as an event
+and, where the agent or the policy wants a decision, asks a person and prints the
+answer as this agent takes it.
+
+It exits 0 and writes nothing to stderr, whatever happens: for agents any other
+status means no. Only agents that have no other word for no get exit status 2, when
+the answer is no. What went wrong stands in hook.log in the state directory
+(~/.local/state/hookback on Linux). Events that no hub takes are kept there and sent
+by a later hook.
+
+When nobody can decide (no hub, nobody at its page, no answer in time), the agent's
+own prompt decides; what the policy says a person must decide is refused where the
+agent has no prompt to fall back on. --on-unreachable says it otherwise.
+`
+
+// hooking is one run of hook: its command line, and where it runs.
+type hooking struct {
+	agent         hook.Named
+	event         string
+	observe       bool
+	limit         time.Duration
+	hub, app      string
+	onUnreachable string
+	explain       bool
+
+	alone   bool // in a process of its own
+	env     func(string) string
+	dir     string
+	std     streams
+	started time.Time
+	journal journal
+	spool   spool
+}
+
+// The words of --on-unreachable.
+const (
+	thenAllow = "allow"
+	thenDeny  = "deny"
+	thenAsk   = "ask"
+)
+
+func (h *hooking) flags() *flags {
+	f := &flags{FlagSet: flag.NewFlagSet("hook", flag.ContinueOnError), help: hookHelp}
+	f.SetOutput(io.Discard)
+	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that don't say it on stdin")
+	f.BoolVar(&h.observe, "observe", false, "tell the hub, decide nothing")
+	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
+	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several with commas (HOOKBACK_URL)")
+	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
+	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` when nobody can decide: allow (only without a hub, or with nobody at its page), deny or ask")
+	f.BoolVar(&h.explain, "explain", false, "say what it would send and answer, and send nothing")
+	return f
+}
+
+// runHook is the verb hook.
+func runHook(ctx context.Context, args []string, env func(string) string, std streams) int {
+	return newHooking(env, std).run(ctx, args)
+}
+
+// hookProcess is runHook in a process that does nothing else. It must be quick to
+// end, so it collects no garbage before there is a lot, and it outlives an agent
+// that closes its end of the pipe.
+func hookProcess(args []string) int {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(64 << 20)
+	signal.Ignore(syscall.SIGPIPE)
+	h := newHooking(os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr})
+	h.alone = true
+	return h.run(context.Background(), args)
+}
+
+func newHooking(env func(string) string, std streams) *hooking {
+	return &hooking{env: env, std: std, started: time.Now(), journal: newJournal(env), spool: newSpool(env)}
+}
+
+// run does it all. Whatever happens inside, the agent gets an answer that it
+// understands, or silence.
+func (h *hooking) run(ctx context.Context, args []string) (status int) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.note("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	f := h.flags()
+	if helped, err := h.parse(f, args); helped {
+		return exitYes
+	} else if err != nil {
+		h.note("%v", err)
+		return exitYes
+	}
+	c, shortened, err := h.read()
+	if err != nil {
+		h.note("%v", err)
+		return exitYes
+	}
+	if h.explain {
+		h.explainCall(c, shortened)
+		return exitYes
+	}
+	return h.serve(ctx, c, shortened)
+}
+
+// parse reads the command line. helped: it asked for help, and got it.
+func (h *hooking) parse(f *flags, args []string) (helped bool, err error) {
+	for len(args) > 0 {
+		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+			f.usage(h.std.out)
+			return true, nil
+		} else if err != nil {
+			return false, err
+		}
+		if args = f.Args(); len(args) > 0 {
+			f.words, args = append(f.words, args[0]), args[1:]
+		}
+	}
+	if len(f.words) != 1 {
+		return false, fmt.Errorf("hook takes the name of one agent, not %q", f.words)
+	}
+	var known bool
+	if h.agent, known = hook.Find(f.words[0]); !known {
+		return false, fmt.Errorf("there is no agent %q", f.words[0])
+	}
+	switch h.onUnreachable {
+	case "", thenAllow, thenDeny, thenAsk:
+	default:
+		return false, fmt.Errorf("--on-unreachable %q: it must be allow, deny or ask", h.onUnreachable)
+	}
+	h.dir, err = os.Getwd()
+	if err != nil {
+		h.dir = "" // deleted meanwhile: agents say where they work
+	}
+	return false, nil
+}
+
+// note writes a line into the local log.
+func (h *hooking) note(format string, args ...any) {
+	h.journal.note("hook %s: %s", cmp.Or(h.agent.Name, "?"), fmt.Sprintf(format, args...))
+}
+
+// read makes a call of stdin. shortened: it is too long, and its long strings are cut.
+func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
+	text, shortened, err := readInput(h.std.in)
+	if err != nil {
+		return nil, false, err
+	}
+	call, err := h.agent.Agent.Read(hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir})
+	if err != nil {
+		return nil, false, fmt.Errorf("its input can't be read: %w", err)
+	}
+	e := &call.Event
+	e.SourceApp = cmp.Or(h.app, e.SourceApp, filepath.Base(h.dir), h.agent.Name)
+	e.Agent = cmp.Or(e.Agent, h.agent.Name)
+	if e.Timestamp == 0 {
+		e.Timestamp = millis(h.started)
+	}
+	e.IdempotencyKey = keyOf(e)
+	return &call, shortened, nil
+}
+
+// serve decides, answers and tells the hub.
+func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (status int) {
+	plan := h.plan(c, shortened)
+	if !plan.ask {
+		// The answer comes first: it counts even if the agent loses its patience.
+		if h.alone {
+			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
+		}
+		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
+		h.tell(c)
+		return status
+	}
+	verdict, answered := h.askPerson(ctx, c, plan)
+	if !answered {
+		return exitYes // interrupted: whatever is said now is thrown away
+	}
+	return h.reply(h.agent.Agent.Answer(c, verdict))
+}
+
+// reply prints, in one write, and gives the exit status.
+func (h *hooking) reply(r hook.Reply) (status int) {
+	if len(r.Stdout) > 0 {
+		_, _ = h.std.out.Write(r.Stdout) // the agent may be gone
+	}
+	if r.Exit != 0 && len(r.Stderr) > 0 {
+		_, _ = h.std.err.Write(r.Stderr)
+	}
+	return r.Exit
+}
+
+// hubs are the hub's addresses.
+func (h *hooking) hubs() ([]string, error) {
+	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/hookback/hookback/agentclient/hook"
+)
+
+// explainCall says in words and JSON what would be sent, what would be decided, and
+// what each verdict would make the hook print. It sends nothing.
+func (h *hooking) explainCall(c *hook.Call, shortened bool) {
+	w := h.std.out
+	fmt.Fprintf(w, "%s · %s of session %s\n", h.agent.Title, c.Event.HookEventType, c.Event.SessionID)
+	if c.Event.Agent != h.agent.Name {
+		fmt.Fprintf(w, "The caller is %s: it runs the hooks of %s too.\n", c.Event.Agent, h.agent.Name)
+	}
+	if shortened {
+		fmt.Fprintf(w, "The input is too long; its long strings are left out.\n")
+	}
+	p := h.plan(c, shortened)
+	fmt.Fprintln(w, "\n"+h.inWords(c, p))
+	if p.ask {
+		r := h.question(c, p)
+		e := r.Event
+		e.HumanInTheLoop.Timeout = nil
+		printJSON(w, "It would post this event, with the question; the answer comes back to the hook:", e)
+		fmt.Fprintf(w, "\nIt would wait until %v after its start.\n", h.deadline(c).Sub(h.started))
+	} else {
+		printJSON(w, "It would post this event:", c.Event)
+	}
+	if c.Point == hook.Tells {
+		return
+	}
+	fmt.Fprintln(w, "\nWhat it would print for each verdict:")
+	type row struct {
+		when    string
+		verdict hook.Verdict
+	}
+	rows := []row{
+		{"approved", hook.Verdict{Word: hook.Allow}},
+		{"denied", hook.Verdict{Word: hook.Deny, Reason: "the person's reason"}},
+		{"ask at the agent's own prompt", hook.Verdict{Word: hook.Ask, Reason: "the reason"}},
+		{"no opinion", hook.Verdict{}},
+	}
+	if p.ask {
+		rows = append(rows,
+			row{"no hub", h.fallback(c, p, noHub, h.absent())},
+			row{"nobody at the page", h.fallback(c, p, nobody, h.unwatched())},
+			row{"no answer in time", h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")},
+		)
+	}
+	for _, v := range rows {
+		r := h.agent.Agent.Answer(c, v.verdict)
+		fmt.Fprintf(w, "  %-30s exit %d, stdout %s", v.when, r.Exit, orNothing(r.Stdout))
+		if r.Exit != 0 {
+			fmt.Fprintf(w, ", stderr %s", orNothing(r.Stderr))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// inWords says what is decided, and by what.
+func (h *hooking) inWords(c *hook.Call, p plan) string {
+	switch {
+	case h.observe:
+		return "It only observes (--observe): the hub is told, nothing is decided."
+	case c.Point == hook.Tells:
+		return "Nothing is decided here: the hub is told."
+	case p.ask && p.ruling.Then != "":
+		return because("A person is asked", p.ruling) + "."
+	case p.ask:
+		return "The agent asks its user, so a person is asked through the hub."
+	case p.ruling.Then != "":
+		return because("Without asking: "+orNothing([]byte(p.verdict.Word)), p.ruling) + "."
+	default:
+		return "The policy has no opinion: the agent does what it would do without a hook."
+	}
+}
+
+func printJSON(w io.Writer, title string, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("  ", "  ")
+	if err := e.Encode(v); err != nil {
+		fmt.Fprintf(w, "\n%s\n  it can't be written as JSON: %v\n", title, err)
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n  %s", title, b.String())
+}
+
+func orNothing(text []byte) string {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return "nothing"
+	}
+	return string(bytes.TrimSpace(text))
+}

@@ -1,0 +1,530 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+// The tests here run the real binary as an agent does: a process, its streams, its
+// exit status. What a hook may cost when nothing is decided is 250 ms; the machine
+// that runs the tests may be busy, so they allow ten times as much.
+const patience = 2500 * time.Millisecond
+
+const (
+	stopEvent = `{"session_id":"s1","hook_event_name":"Stop","cwd":"/w"}`
+	allowed   = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+	denied    = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"not today"}}}`
+)
+
+// startHub is a hub that keeps to the protocol, but for what intercept does.
+func startHub(t testing.TB, intercept func(http.ResponseWriter, *http.Request) bool) *fakehub.Hub {
+	t.Helper()
+	hub := &fakehub.Hub{Intercept: intercept}
+	require.NoError(t, hub.Start())
+	t.Cleanup(hub.Stop)
+	return hub
+}
+
+// saying is a hub that answers everything with the text.
+func saying(status int, media, text string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", media)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		return true
+	}
+}
+
+// startMute listens, and does with each connection what it is told; nil: nothing.
+func startMute(t testing.TB, talk func(net.Conn)) string {
+	t.Helper()
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var talks sync.WaitGroup
+	over := make(chan struct{})
+	talks.Go(func() {
+		for {
+			conn, err := socket.Accept()
+			if err != nil {
+				return
+			}
+			talks.Go(func() {
+				defer conn.Close()
+				if talk != nil {
+					talk(conn)
+				}
+				<-over
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		_ = socket.Close()
+		talks.Wait()
+	})
+	return "http://" + socket.Addr().String()
+}
+
+// absentHub is an address at which nobody listens.
+func absentHub(t testing.TB) string {
+	t.Helper()
+	var gone fakehub.Hub
+	require.NoError(t, gone.Start())
+	gone.Stop()
+	return gone.URL()
+}
+
+func TestAHookTellsTheHub(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), "\ufeff"+sample(t, "claude-code-PostToolUse-Bash")+"\n")
+	require.Equal(t, silence, c.run(t))
+	require.Len(t, hub.Events(), 1)
+	e := hub.Events()[0]
+	require.Equal(t, "PostToolUse", e.HookEventType)
+	require.Equal(t, "claude-code", e.Agent)
+	require.Equal(t, filepath.Base(c.home), e.SourceApp, "CLAUDE_PROJECT_DIR names the project")
+	require.Equal(t, "hook/claude-code/4b7293f1-045d-4243-b67b-44100f6e03a7/PostToolUse/toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", e.IdempotencyKey)
+	require.Equal(t, strings.TrimSpace(sample(t, "claude-code-PostToolUse-Bash")), string(e.Payload), "the payload is stdin, untouched")
+	require.InDelta(t, time.Now().UnixMilli(), int64(e.Timestamp), 60_000)
+	require.Empty(t, c.journal())
+	require.NoDirExists(t, c.state(), "nothing is written where nothing went wrong")
+}
+
+// Whatever a hub does, an event that needs no decision costs the agent next to
+// nothing, and is not lost.
+func TestAHubWithTroubles(t *testing.T) {
+	t.Parallel()
+	deaf := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+	for name, test := range map[string]struct {
+		hub  string
+		kept int
+	}{
+		"down":          {absentHub(t), 1},
+		"never answers": {startMute(t, nil), 1},
+		"only listens":  {startMute(t, deaf), 1},
+		"hangs up":      {startMute(t, func(c net.Conn) { _ = c.Close() }), 1},
+		"trickles": {startMute(t, func(c net.Conn) {
+			for range 100 {
+				if _, err := io.WriteString(c, "H"); err != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond) // it is the slowness that is tested
+			}
+		}), 1},
+		"speaks another protocol": {startMute(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); deaf(c) }), 1},
+		"endless headers": {startMute(t, func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			for {
+				if _, err := io.WriteString(c, "X-Y: "+strings.Repeat("z", 4000)+"\r\n"); err != nil {
+					return
+				}
+			}
+		}), 1},
+		"500":                  {startHub(t, saying(500, "application/problem+json", `{}`)).URL(), 1},
+		"503":                  {startHub(t, saying(503, "text/plain", `busy`)).URL(), 1},
+		"a page":               {startHub(t, saying(200, "text/html", `<h1>Welcome</h1>`)).URL(), 1},
+		"a page that is away":  {startHub(t, saying(404, "text/html", `<h1>404</h1>`)).URL(), 1},
+		"JSON that is none":    {startHub(t, saying(200, "application/json", `hello`)).URL(), 1},
+		"nothing":              {startHub(t, saying(200, "application/json", ``)).URL(), 1},
+		"a redirect":           {startHub(t, saying(302, "text/html", ``)).URL(), 1},
+		"it refuses the event": {startHub(t, saying(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
+		"no address":           {"ftp://x", 0},
+		"second of two":        {absentHub(t) + "," + startHub(t, nil).URL(), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupChild(t, test.hub, stopEvent)
+			got, took := c.start(t, t.Context()).wait()
+			require.Equal(t, silence, got)
+			require.Less(t, took, patience)
+			require.Equal(t, test.kept, c.spooled())
+		})
+	}
+}
+
+// Whatever is on stdin, the agent hears nothing.
+func TestStrangeInput(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	for name, stdin := range map[string]string{
+		"empty":       "",
+		"truncated":   stopEvent[:20],
+		"two":         stopEvent + stopEvent,
+		"null":        "null",
+		"a list":      "[]",
+		"a string":    `"x"`,
+		"text":        "hello",
+		"binary":      string([]byte{0, 1, 2, 0xff, 0xfe}),
+		"deep":        strings.Repeat("[", 1<<20),
+		"no session":  `{"hook_event_name":"Stop"}`,
+		"other types": `{"session_id":7,"hook_event_name":["PermissionRequest"],"tool_name":{}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupChild(t, hub.URL(), stdin)
+			got, took := c.start(t, t.Context()).wait()
+			require.Equal(t, silence, got)
+			require.Less(t, took, patience)
+			require.Contains(t, c.journal(), "hook claude-code: its input can't be read")
+		})
+	}
+	t.Cleanup(func() { require.Empty(t, hub.Events()) })
+}
+
+func TestAWrongCommandLine(t *testing.T) {
+	t.Parallel()
+	for note, args := range map[string][]string{
+		"hook takes the name of one agent":   {},
+		`there is no agent "nonsense"`:       {"nonsense"},
+		"flag provided but not defined: -no": {"claude-code", "--no"},
+		"--on-unreachable \"maybe\"":         {"claude-code", "--on-unreachable", "maybe"},
+		`invalid value "x" for flag -limit`:  {"claude-code", "--limit", "x"},
+		"not [\"claude-code\" \"x\"]":        {"claude-code", "x"},
+	} {
+		c := setupChild(t, absentHub(t), stopEvent)
+		c.args = args
+		require.Equal(t, silence, c.run(t), args)
+		require.Contains(t, c.journal(), note, args)
+	}
+}
+
+// A call as large as you like is told and left to the agent's own prompt.
+func TestAHugeInput(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	input := `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Write","tool_input":{"file_path":"/w/a","content":"` +
+		strings.Repeat(`\u00e4\n`, 2<<20) + `"}}`
+	c := setupChild(t, hub.URL(), input)
+	require.Equal(t, silence, c.run(t))
+	require.Len(t, hub.Events(), 1)
+	e := hub.Events()[0]
+	require.Nil(t, e.HumanInTheLoop, "nobody can decide about what nobody can read")
+	require.Equal(t, "Write", e.ToolName)
+	require.Less(t, len(e.Payload), 64<<10)
+	require.Contains(t, string(e.Payload), "hookback left out")
+}
+
+// Agents have been seen to leave their end of the pipe open.
+func TestStdinThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		stdin  string
+		events int
+	}{"whole": {stopEvent, 1}, "half": {stopEvent[:20], 0}, "nothing": {"", 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := startHub(t, nil)
+			c := setupChild(t, hub.URL(), "")
+			r, w, err := os.Pipe()
+			require.NoError(t, err)
+			defer w.Close()
+			defer r.Close()
+			c.stdin = r
+			_, err = io.WriteString(w, test.stdin)
+			require.NoError(t, err)
+			got, took := c.start(t, t.Context()).wait()
+			require.Equal(t, silence, got)
+			require.Less(t, took, 5*time.Second)
+			require.Len(t, hub.Events(), test.events)
+		})
+	}
+}
+
+func TestAClosedStdout(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	cmd := c.command(t.Context())
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stdout = w
+	require.NoError(t, cmd.Start())
+	require.NoError(t, w.Close())
+	require.NoError(t, r.Close())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	ack, err := q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+	require.NoError(t, err)
+	require.Equal(t, schema.AckAccepted, ack.Result)
+	require.NoError(t, cmd.Wait(), "no signal, and status 0")
+}
+
+func TestAHomeThatCannotBeWrittenTo(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(c *child){
+		"a file in its place": func(c *child) { require.NoError(t, os.WriteFile(filepath.Join(c.home, ".local"), nil, 0o600)) },
+		"read-only":           func(c *child) { require.NoError(t, os.Chmod(c.home, 0o500)) }, // root may write all the same
+		"none":                func(c *child) { c.env = []string{"HOME="} },
+		"relative":            func(c *child) { c.env = []string{"HOME=", "XDG_STATE_HOME=state"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupChild(t, absentHub(t), stopEvent)
+			spoil(c)
+			require.Equal(t, silence, c.run(t))
+			c.stdin = strings.NewReader("nonsense")
+			require.Equal(t, silence, c.run(t))
+			require.NoFileExists(t, filepath.Join(c.home, "state"))
+		})
+	}
+}
+
+func TestAPanicIsNoOpinion(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, stdin := range []string{"read", sample(t, "claude-code-PermissionRequest-Bash")} {
+		c := setupChild(t, hub.URL(), stdin)
+		c.program, c.args, c.env = self, []string{"panics", "--observe"}, []string{"HOOK_THAT_PANICS=1"}
+		require.Equal(t, silence, c.run(t))
+		require.Contains(t, c.journal(), "hook panics: panic: in ")
+		require.Contains(t, c.journal(), "goroutine")
+	}
+}
+
+func TestAPersonAnswersAHook(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer schema.Answer
+		want   string
+	}{
+		"approved": {schema.Answer{Permission: ptr(true)}, allowed},
+		"denied":   {schema.Answer{Permission: ptr(false), Reason: "not today", Guidance: ""}, strings.Replace(denied, `today"`, `today\nA person refused this; nothing was run. Don't try it again in another way."`, 1)},
+		"edited": {
+			schema.Answer{Permission: ptr(true), ModifiedArguments: json.RawMessage(`{"command":"ls"}`)},
+			strings.Replace(allowed, `"allow"`, `"allow","updatedInput":{"command":"ls"}`, 1),
+		},
+		"the hub's timeout": {schema.Answer{Permission: ptr(false), Outcome: schema.Timeout}, ""},
+		"nonsense":          {schema.Answer{Response: ptr("yes")}, ""},
+		"cancelled":         {schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Source: schema.ByCancel}, ""},
+		"at the agent":      {schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Source: schema.ByAgent}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := startHub(t, nil)
+			c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--limit", "65s")
+			r := c.start(t, t.Context())
+			q, err := hub.Question(t.Context(), 1)
+			require.NoError(t, err)
+			require.Equal(t, "PermissionRequest", q.HookEventType)
+			require.True(t, q.HumanInTheLoop.Lifeline)
+			require.InDelta(t, 60, *q.HumanInTheLoop.Timeout, 5, "five seconds before the agent kills it")
+			_, err = q.Push(t.Context(), test.answer)
+			require.NoError(t, err)
+			got, _ := r.wait()
+			require.Equal(t, outcome{0, test.want, ""}, got)
+			require.Len(t, hub.Events(), 1, "the event is the question's, and sent once")
+		})
+	}
+}
+
+// The hub goes away while the person thinks, and comes back: the answer is pulled.
+func TestAHubThatRestartsMeanwhile(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	r := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	hub.Stop()
+	q.Decide(q.Frame(schema.Answer{Permission: ptr(true)}))
+	require.NoError(t, hub.Start())
+	got, _ := r.wait()
+	require.Equal(t, outcome{0, allowed, ""}, got)
+}
+
+func TestNobodyCanBeAsked(t *testing.T) {
+	t.Parallel()
+	request := sample(t, "claude-code-PermissionRequest-Bash")
+	for name, test := range map[string]struct {
+		flags []string
+		want  string // part of it
+	}{
+		"its own prompt is open": {nil, ""},
+		"deny":                   {[]string{"--on-unreachable", "deny"}, `"behavior":"deny","message":"No Hookback hub answers at `},
+		"allow":                  {[]string{"--on-unreachable", "allow"}, `"behavior":"allow"`},
+		"ask":                    {[]string{"--on-unreachable=ask"}, ""},
+		"observe":                {[]string{"--observe", "--on-unreachable=deny"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupChild(t, absentHub(t), request, test.flags...)
+			got, took := c.start(t, t.Context()).wait()
+			require.Contains(t, got.out, test.want)
+			require.Equal(t, outcome{0, got.out, ""}, got)
+			require.Equal(t, test.want == "", got.out == "")
+			require.Less(t, took, patience)
+			require.Equal(t, 1, c.spooled(), "what happened is told later")
+		})
+	}
+}
+
+// Nobody has the page open: to wait for nobody would only hold the agent up.
+func TestNobodyIsWatching(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env   []string
+		flags []string
+		want  string
+		waits bool
+	}{
+		"headless":        {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, nil, "", false},
+		"headless, deny":  {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, []string{"--on-unreachable", "deny"}, "Nobody has the page of the Hookback hub open", false},
+		"its own is open": {nil, nil, allowed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := startHub(t, nil)
+			hub.Watching = ptr(0)
+			c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), test.flags...)
+			c.env = test.env
+			r := c.start(t, t.Context())
+			q, err := hub.Question(t.Context(), 1)
+			require.NoError(t, err)
+			if test.waits {
+				_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+				require.NoError(t, err)
+			}
+			got, _ := r.wait()
+			require.Contains(t, got.out, test.want)
+			require.Equal(t, outcome{0, got.out, ""}, got)
+			if !test.waits {
+				require.Contains(t, q.Withdrawal.Reason, "nobody had the page open")
+			}
+		})
+	}
+}
+
+func TestTheHooksOwnDeadline(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil) // this one has no clock: it never tells of a timeout
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--limit", "1s", "--on-unreachable", "deny")
+	got, took := c.start(t, t.Context()).wait()
+	require.Contains(t, got.out, `"message":"Nobody answered in time, so nothing was approved."`)
+	require.Equal(t, outcome{0, got.out, ""}, got)
+	require.Greater(t, took, 500*time.Millisecond)
+	require.Equal(t, "the agent stopped waiting at its own deadline", hub.Events()[0].Withdrawal.Reason)
+}
+
+func TestASignalWithdraws(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		hub := startHub(t, nil)
+		c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--on-unreachable", "deny")
+		r := c.start(t, t.Context())
+		q, err := hub.Question(t.Context(), 1)
+		require.NoError(t, err)
+		begun := time.Now()
+		require.NoError(t, r.Process.Signal(signal))
+		got, _ := r.wait()
+		require.Equal(t, silence, got, "whatever is printed now is thrown away")
+		require.Less(t, time.Since(begun), patience)
+		require.Equal(t, schema.Cancel{Reason: "the agent stopped waiting for this answer", RequestSecret: "secret-1"}, q.Withdrawal)
+	}
+}
+
+func TestAKilledHookListensNoMore(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	r := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, r.Process.Kill())
+	_, _ = r.wait()
+	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+// What is in two settings of the agent runs twice; a person is asked once.
+func TestTwoInstallationsMakeOneCard(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PreToolUse-Bash"))
+	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600)) // unreadable: a person is asked
+	first := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	c.stdin = strings.NewReader(sample(t, "claude-code-PreToolUse-Bash"))
+	address := q.HumanInTheLoop.ResponseWebSocketURL
+	second := c.start(t, t.Context())
+	require.Eventually(t, func() bool { return q.Target() != address }, 20*time.Second, time.Millisecond)
+	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
+	require.NoError(t, err)
+	for _, r := range []*running{first, second} {
+		got, _ := r.wait()
+		require.Equal(t, outcome{0, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, ""}, got)
+	}
+	require.Len(t, hub.Events(), 1)
+}
+
+// A burst: what the hub could not take in time is kept and sent by later hooks.
+func TestHundredsAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), "")
+	var hooks sync.WaitGroup
+	slots := make(chan struct{}, 50)
+	for i := range n {
+		slots <- struct{}{}
+		hooks.Go(func() {
+			defer func() { <-slots }()
+			one := *c
+			one.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"s%d","hook_event_name":"Stop"}`, i))
+			if got := one.run(t); got != silence {
+				t.Error(got)
+			}
+		})
+	}
+	hooks.Wait()
+	for range 100 {
+		if c.spooled() == 0 {
+			break
+		}
+		c.stdin = strings.NewReader(stopEvent)
+		require.Equal(t, silence, c.run(t))
+	}
+	require.Zero(t, c.spooled())
+	seen := map[string]int{}
+	for _, e := range hub.Events() {
+		seen[e.SessionID]++
+	}
+	for i := range n {
+		require.Equal(t, 1, seen[fmt.Sprintf("s%d", i)], "session %d", i)
+	}
+}
+
+func TestContextOfAHook(t *testing.T) {
+	t.Parallel()
+	// In a process of others' (the tests', for one) the context ends a wait too.
+	hub := startHub(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &bench{ctx: ctx, hub: hub}
+	done := make(chan outcome, 1)
+	go func() { done <- b.run(ctx, sample(t, "claude-code-PermissionRequest-Bash"), "hook", "claude-code") }()
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	cancel()
+	require.Equal(t, silence, <-done)
+	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+// plan is what a hook does with a call: it says the verdict, or asks a person.
+type plan struct {
+	ask     bool
+	verdict hook.Verdict       // when it doesn't ask
+	ruling  agentclient.Ruling // the policy's
+}
+
+// plan decides without asking anybody.
+func (h *hooking) plan(c *hook.Call, shortened bool) plan {
+	if h.observe || c.Point == hook.Tells {
+		return plan{}
+	}
+	ruling := h.rule(c, shortened)
+	p := plan{ruling: ruling}
+	switch ruling.Then {
+	case agentclient.ThenAllow:
+		if c.Can.Has(hook.CanAllow) {
+			p.verdict = hook.Verdict{Word: hook.Allow, Reason: because("Allowed", ruling)}
+		}
+	case agentclient.ThenDeny:
+		p.verdict = hook.Verdict{Word: hook.Deny, Reason: because("Denied", ruling)}
+	case agentclient.ThenAsk:
+		switch {
+		case shortened || c.Point == hook.Hands || c.Ask == nil:
+			p.verdict = hook.Verdict{Word: hook.Ask, Reason: because("A person must decide", ruling)}
+		default:
+			p.ask = true
+		}
+	default:
+		p.ask = c.Point == hook.Prompt && c.Ask != nil && !shortened
+	}
+	return p
+}
+
+// rule is what the policy says of the call. A policy that can't be read, or a call
+// that can't be read whole, leaves it to a person.
+func (h *hooking) rule(c *hook.Call, shortened bool) agentclient.Ruling {
+	if c.Tool == nil {
+		return agentclient.Ruling{}
+	}
+	policy, err := agentclient.LoadPolicy(h.dir, h.env)
+	if err != nil {
+		h.note("%v", err)
+		reason := "the policy can't be read: " + err.Error()
+		if broken := (*agentclient.PolicyError)(nil); errors.As(err, &broken) && len(broken.Problems) > 0 {
+			reason = "the policy can't be read: " + broken.Problems[0].String()
+		}
+		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: reason}
+	}
+	ruling := policy.Rule(agentclient.ToolCall{
+		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
+	})
+	if shortened && ruling.Then != agentclient.ThenDeny {
+		// What was cut may be just what a rule is about.
+		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
+	}
+	return ruling
+}
+
+// because is a verdict's reason: who decided, why, and where that is written.
+func because(what string, r agentclient.Ruling) string {
+	text := what + " by the Hookback policy"
+	if r.Where != "" {
+		text += " (" + r.Where + ")"
+	}
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return text
+}
+
+// undecided is why no person decided.
+type undecided int
+
+const (
+	noHub     undecided = iota // none took the question
+	nobody                     // a hub did, but nobody looks at its page
+	noAnswer                   // in time
+	malformed                  // an answer came that answers nothing
+	cancelled                  // a person or the hub took the question away
+	refused                    // the hub said no to the question itself
+)
+
+// fallback is the verdict when no person decided. It approves only where the command
+// line says so, and only what nobody could have seen.
+func (h *hooking) fallback(c *hook.Call, p plan, why undecided, cause string) hook.Verdict {
+	v := hook.Verdict{Word: c.Fallback, Reason: cause}
+	switch {
+	case h.onUnreachable == thenAllow && (why == noHub || why == nobody):
+		return hook.Verdict{Word: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
+	case h.onUnreachable == thenDeny:
+		v.Word = hook.Deny
+	case h.onUnreachable == thenAsk:
+		v.Word = hook.Pass
+		if c.Can.Has(hook.CanAsk) {
+			v.Word = hook.Ask
+		}
+	case p.ruling.Then == agentclient.ThenAsk && c.Point != hook.Prompt:
+		// The agent might run it without a word; the policy wants a person.
+		v.Word = hook.Ask
+	}
+	return v
+}
+
+// verdictOf is what a decision means to the agent.
+func (h *hooking) verdictOf(c *hook.Call, p plan, d agentclient.Decision) hook.Verdict {
+	switch {
+	case d.Approved():
+		v := hook.Verdict{Word: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Remember: d.Remember}
+		if d.Edited {
+			v.Arguments = d.Arguments
+		}
+		return v
+	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
+		return hook.Verdict{Word: hook.Deny, Reason: refusalOf(d)}
+	case d.Answered() && d.Kind != schema.Permission:
+		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersOf(d)}
+	case d.Outcome == agentclient.Unreachable:
+		return h.fallback(c, p, noHub, h.absent())
+	case d.Outcome == agentclient.Malformed:
+		return h.fallback(c, p, malformed, "An answer came from the hub that does not answer the question, so nothing was approved.")
+	case d.Outcome == schema.Timeout:
+		return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")
+	case d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned:
+		return hook.Verdict{} // answered at the agent, which went on
+	default:
+		cause := "The question was taken away without an answer, so nothing was approved."
+		if d.Reason != "" {
+			cause += " " + d.Reason
+		}
+		return h.fallback(c, p, cancelled, cause)
+	}
+}
+
+// refusalOf is a person's no, for the model that reads it.
+func refusalOf(d agentclient.Decision) string {
+	reason := cmp.Or(d.Reason, d.Comment)
+	switch {
+	case reason == "":
+		return d.Guidance
+	case d.Guidance == "":
+		return reason
+	default:
+		return reason + "\n" + d.Guidance
+	}
+}
+
+// answersOf are the answers by question; one without questions of its own has the id "".
+func answersOf(d agentclient.Decision) map[string][]string {
+	if d.Answers != nil {
+		return d.Answers
+	}
+	return map[string][]string{"": {d.Choice + d.Text}}
+}
+
+// absent says that there is no hub, and what to do.
+func (h *hooking) absent() string {
+	return "No Hookback hub answers at " + h.address() + ", so nobody could be asked. Start it there, or name another with HOOKBACK_URL."
+}
+
+// unwatched says that nobody would see the question, and what to do.
+func (h *hooking) unwatched() string {
+	return "Nobody has the page of the Hookback hub open (" + h.address() + "), so nobody was asked. Open it and try again."
+}
+
+func (h *hooking) address() string {
+	return cmp.Or(h.hub, h.env("HOOKBACK_URL"), agentclient.DefaultHub)
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Bounds of the spool. Beyond them the oldest goes.
+const (
+	spoolFiles = 1000
+	spoolBytes = 16 << 20
+	spoolEvent = 1 << 20 // of one event; a larger one is kept without its payload
+	spoolBatch = 1 << 20 // of one request to the hub
+	spoolClaim = 30 * time.Second
+)
+
+// spool keeps events that no hub took until one does, each in a file of its own:
+// hooks that run at the same time get into nobody's way, and one that is killed
+// leaves a file that is skipped. It does its best: on a full disk or without a home
+// nothing is kept.
+//
+// A file's name is the time, a random number and its length, so that bounds and
+// order are known without opening any.
+type spool struct{ dir string } // "": none
+
+func newSpool(env func(string) string) spool {
+	dir := stateDir(env)
+	if dir == "" {
+		return spool{}
+	}
+	return spool{filepath.Join(dir, "spool")}
+}
+
+var errNoSpool = errors.New("there is no directory to keep it in")
+
+// keep stores e. first reports whether it is the only one.
+func (s spool) keep(e schema.Event) (first bool, err error) {
+	if s.dir == "" {
+		return false, errNoSpool
+	}
+	if len(e.Payload) > spoolEvent/2 {
+		e.Payload = fmt.Appendf(nil, `{"hookback":"left out %d bytes: the hub could not be reached"}`, len(e.Payload))
+	}
+	parts, err := encodeEvent(&e)
+	if err != nil {
+		return false, err
+	}
+	text := bytes.Join(parts, nil)
+	if len(text) > spoolEvent {
+		return false, fmt.Errorf("it is too large to be kept: %d bytes", len(text))
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return false, err
+	}
+	kept := s.list()
+	s.makeRoom(kept, len(text))
+	name := fmt.Sprintf("%013d-%016x-%d.json", time.Now().UnixMilli(), rand.Uint64(), len(text))
+	fresh := filepath.Join(s.dir, "."+name)
+	if err := os.WriteFile(fresh, text, 0o600); err != nil {
+		_ = os.Remove(fresh)
+		return false, err
+	}
+	if err := os.Rename(fresh, filepath.Join(s.dir, name)); err != nil {
+		_ = os.Remove(fresh)
+		return false, err
+	}
+	return len(kept) == 0, nil
+}
+
+// list names what is kept, the oldest first.
+func (s spool) list() []string {
+	if s.dir == "" {
+		return nil
+	}
+	dir, err := os.Open(s.dir)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if s.abandoned(name) {
+			_ = os.Remove(filepath.Join(s.dir, name))
+		}
+		return lengthOf(name) < 0
+	})
+	slices.Sort(names)
+	return names
+}
+
+// abandoned reports whether a file was being written by a hook that was killed.
+func (s spool) abandoned(name string) bool {
+	rest, hidden := strings.CutPrefix(name, ".")
+	stamp, _, _ := strings.Cut(rest, "-")
+	ms, err := strconv.ParseInt(stamp, 10, 64)
+	return hidden && err == nil && time.Since(time.UnixMilli(ms)) > spoolClaim
+}
+
+// lengthOf is the length in a file's name, or -1 for other files.
+func lengthOf(name string) int {
+	rest, ok := strings.CutSuffix(name, ".json")
+	parts := strings.Split(rest, "-")
+	if !ok || len(parts) != 3 || strings.HasPrefix(name, ".") {
+		return -1
+	}
+	n, err := strconv.Atoi(parts[2])
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// makeRoom takes the oldest away until one of length bytes fits.
+func (s spool) makeRoom(names []string, length int) {
+	total := length
+	for _, name := range names {
+		total += lengthOf(name)
+	}
+	for count := len(names) + 1; len(names) > 0 && (count > spoolFiles || total > spoolBytes); count-- {
+		_ = os.Remove(filepath.Join(s.dir, names[0]))
+		total -= lengthOf(names[0])
+		names = names[1:]
+	}
+}
+
+// flush sends what is kept, the oldest first, until it is gone, post fails or the
+// time is up. One hook does so at a time; that an event is sent twice where one was
+// killed does not matter, since its idempotency key is the same.
+func (s spool) flush(until time.Time, post func(body net.Buffers) ([]byte, error)) {
+	names := s.list()
+	if len(names) == 0 || !s.claim() {
+		return
+	}
+	defer os.Remove(s.claimed())
+	for most := schema.MaxBatch; len(names) > 0 && time.Until(until) > 0; {
+		batch, body := s.batch(names, most)
+		names = names[len(batch.all):]
+		if len(batch.sent) == 0 {
+			s.drop(batch.all)
+			continue
+		}
+		answer, err := post(body)
+		var results []struct{ Problem *schema.Problem }
+		switch {
+		case errors.As(err, new(refusal)) && len(batch.sent) > 1:
+			names, most = s.list(), max(1, len(batch.sent)/2)
+		case errors.As(err, new(refusal)):
+			s.drop(batch.all)
+		case err != nil || json.Unmarshal(answer, &results) != nil || len(results) != len(batch.sent):
+			return
+		default:
+			for i, r := range results {
+				if r.Problem != nil && r.Problem.Status >= 500 {
+					return // the hub has trouble
+				}
+				s.drop(batch.sent[i : i+1])
+			}
+			s.drop(batch.all)
+		}
+	}
+}
+
+// batch is what goes into one request.
+type batch struct {
+	all  []string // including files that are gone, or torn
+	sent []string
+}
+
+func (s spool) batch(names []string, most int) (b batch, body net.Buffers) {
+	total := 0
+	for _, name := range names[:min(most, len(names))] {
+		if total += lengthOf(name); total > spoolBatch && len(b.all) > 0 {
+			break
+		}
+		b.all = append(b.all, name)
+		text, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil || len(text) != lengthOf(name) || !json.Valid(text) {
+			continue
+		}
+		separator := ","
+		if len(b.sent) == 0 {
+			separator = "["
+		}
+		b.sent = append(b.sent, name)
+		body = append(body, []byte(separator), text)
+	}
+	return b, append(body, []byte("]"))
+}
+
+func (s spool) drop(names []string) {
+	for _, name := range names {
+		_ = os.Remove(filepath.Join(s.dir, name))
+	}
+}
+
+func (s spool) claimed() string { return filepath.Join(s.dir, "sending") }
+
+// claim lets one hook send at a time. A claim that is left behind doesn't last.
+func (s spool) claim() bool {
+	if info, err := os.Stat(s.claimed()); err == nil && time.Since(info.ModTime()) > spoolClaim {
+		_ = os.Remove(s.claimed())
+	}
+	f, err := os.OpenFile(s.claimed(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}

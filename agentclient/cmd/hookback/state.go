@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// stateDir is where the program keeps what may be lost, its log and what it could
+// not send: $XDG_STATE_HOME/hookback, ~/.local/state/hookback, Library/Application
+// Support/hookback on a Mac, %LocalAppData%\hookback on Windows. Empty: this user
+// has no such directory.
+func stateDir(env func(string) string) string {
+	dir := env("XDG_STATE_HOME")
+	switch {
+	case filepath.IsAbs(dir): // as its specification wants it
+	case runtime.GOOS == "windows":
+		dir = env("LocalAppData")
+	case env("HOME") == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		dir = filepath.Join(env("HOME"), "Library", "Application Support")
+	default:
+		dir = filepath.Join(env("HOME"), ".local", "state")
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "hookback")
+}
+
+// maxJournal is when a log is put aside, in bytes. One that was put aside is kept.
+const maxJournal = 256 << 10
+
+// journal is the log of hooks, which can say nothing to anybody else. It does its
+// best: a home that can't be written to has no log.
+type journal struct{ file string } // "": none
+
+func newJournal(env func(string) string) journal {
+	dir := stateDir(env)
+	if dir == "" {
+		return journal{}
+	}
+	return journal{filepath.Join(dir, "hook.log")}
+}
+
+// note writes one line.
+func (j journal) note(format string, args ...any) {
+	if j.file == "" {
+		return
+	}
+	if os.MkdirAll(filepath.Dir(j.file), 0o700) != nil {
+		return
+	}
+	if info, err := os.Stat(j.file); err == nil && info.Size() > maxJournal {
+		_ = os.Rename(j.file, j.file+".1")
+	}
+	f, err := os.OpenFile(j.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")
+	if len(text) > maxJournal/16 {
+		text = text[:maxJournal/16]
+	}
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
+	// In one write, so that lines of hooks that run at the same time don't mix.
+	_, _ = f.WriteString(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + text + "\n")
+}
