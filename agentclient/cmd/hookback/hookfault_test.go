@@ -121,11 +121,12 @@ func TestAHubWithTroubles(t *testing.T) {
 		"only listens":  {startMute(t, deaf), 1},
 		"hangs up":      {startMute(t, func(c net.Conn) { _ = c.Close() }), 1},
 		"trickles": {startMute(t, func(c net.Conn) {
-			for range 100 {
+			slowly := time.NewTicker(20 * time.Millisecond)
+			defer slowly.Stop()
+			for range slowly.C {
 				if _, err := io.WriteString(c, "H"); err != nil {
 					return
 				}
-				time.Sleep(20 * time.Millisecond) // it is the slowness that is tested
 			}
 		}), 1},
 		"speaks another protocol": {startMute(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); deaf(c) }), 1},
@@ -528,3 +529,5 @@ func TestContextOfAHook(t *testing.T) {
 	require.Equal(t, silence, <-done)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
 }
+
+func raw(text string) json.RawMessage { return json.RawMessage(text) }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
@@ -62,11 +65,20 @@ func (h *hooking) rule(c *hook.Call, shortened bool) agentclient.Ruling {
 	ruling := policy.Rule(agentclient.ToolCall{
 		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
 	})
-	if shortened && ruling.Then != agentclient.ThenDeny {
+	if shortened && ruling.Then != agentclient.ThenDeny && h.hasPolicy() {
 		// What was cut may be just what a rule is about.
 		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
 	}
 	return ruling
+}
+
+// hasPolicy reports whether there is any rule that a call could break.
+func (h *hooking) hasPolicy() bool {
+	files := append(agentclient.ProjectPolicyFiles(h.dir), agentclient.UserPolicyFile(h.env))
+	return slices.ContainsFunc(files, func(file string) bool {
+		_, err := os.Stat(file)
+		return file != "" && !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // because is a verdict's reason: who decided, why, and where that is written.

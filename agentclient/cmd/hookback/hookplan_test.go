@@ -1,0 +1,285 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+// every answer there is.
+const canAll = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
+
+func callAt(p hook.Point, can hook.Can) *hook.Call {
+	return &hook.Call{
+		Point: p, Can: can, Fallback: hook.Pass,
+		Tool: &schema.ToolCall{Name: "Bash"}, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
+	}
+}
+
+// hookingIn is a run in a project with the policy; "" is none.
+func hookingIn(t *testing.T, policy string) *hooking {
+	t.Helper()
+	h := newHooking(noEnv, streams{})
+	h.dir = t.TempDir()
+	if policy != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, agentclient.PolicyName), []byte(policy), 0o600))
+	}
+	return h
+}
+
+func TestPlanWithoutAPolicy(t *testing.T) {
+	t.Parallel()
+	h := hookingIn(t, "")
+	for _, test := range []struct {
+		point hook.Point
+		asks  bool
+	}{{hook.Tells, false}, {hook.Gate, false}, {hook.Hands, false}, {hook.Prompt, true}} {
+		p := h.plan(callAt(test.point, canAll), false)
+		require.Equal(t, test.asks, p.ask, test.point)
+		require.Equal(t, hook.Verdict{}, p.verdict, "the agent's own flow")
+		p = h.plan(callAt(test.point, canAll), true)
+		require.False(t, p.ask, "nobody can read what was cut")
+		require.Equal(t, hook.Pass, p.verdict.Word, "and there is no rule that it could break")
+		h.observe = true
+		require.Equal(t, plan{}, h.plan(callAt(test.point, canAll), false))
+		h.observe = false
+	}
+	nobodyToAsk := callAt(hook.Prompt, canAll)
+	nobodyToAsk.Ask = nil
+	require.False(t, h.plan(nobodyToAsk, false).ask)
+	question := callAt(hook.Prompt, canAll)
+	question.Tool = nil
+	require.True(t, h.plan(question, false).ask, "a question is no call")
+}
+
+// A policy that can't be read is no reason to let anything through.
+func TestPlanWithABrokenPolicy(t *testing.T) {
+	t.Parallel()
+	h := hookingIn(t, `{"rules": [`)
+	for _, test := range []struct {
+		point hook.Point
+		asks  bool
+		word  hook.Word
+	}{{hook.Tells, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.Hands, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
+		c := callAt(test.point, canAll)
+		p := h.plan(c, false)
+		require.Equal(t, test.asks, p.ask, test.point)
+		require.Equal(t, test.word, p.verdict.Word, test.point)
+		if test.word == hook.Ask {
+			require.Contains(t, p.verdict.Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
+			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
+		}
+		if test.asks {
+			require.Contains(t, h.question(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
+			require.Nil(t, c.Ask.Context, "the call stays as it is")
+		}
+	}
+}
+
+// Who makes a call so large that it can't be checked gets no further than one that
+// the policy doesn't let through.
+func TestPlanOfACallThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	h := hookingIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
+	for _, point := range []hook.Point{hook.Gate, hook.Hands, hook.Prompt} {
+		p := h.plan(callAt(point, canAll), true)
+		require.False(t, p.ask, "nobody can read what was cut")
+		require.Equal(t, hook.Ask, p.verdict.Word, point)
+	}
+}
+
+func TestBecause(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Denied by the Hookback policy", because("Denied", agentclient.Ruling{}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", because("Denied", agentclient.Ruling{Where: "hookback.json:3", Reason: "never"}))
+}
+
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	ask := plan{ask: true, ruling: agentclient.Ruling{Then: agentclient.ThenAsk}}
+	for name, test := range map[string]struct {
+		option   string
+		point    hook.Point
+		can      hook.Can
+		fallback hook.Word
+		plan     plan
+		why      undecided
+		want     hook.Word
+	}{
+		"its own":                       {"", hook.Prompt, canAll, hook.Pass, plan{ask: true}, noHub, hook.Pass},
+		"its own ask":                   {"", hook.Gate, canAll, hook.Ask, ask, noHub, hook.Ask},
+		"the policy wants a person":     {"", hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"at its prompt it gets one":     {"", hook.Prompt, canAll, hook.Pass, ask, noHub, hook.Pass},
+		"taken away":                    {"", hook.Gate, canAll, hook.Pass, ask, cancelled, hook.Ask},
+		"allow, no hub":                 {thenAllow, hook.Gate, canAll, hook.Ask, ask, noHub, hook.Allow},
+		"allow, nobody":                 {thenAllow, hook.Prompt, canAll, hook.Pass, plan{}, nobody, hook.Allow},
+		"allow, but somebody was there": {thenAllow, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Pass},
+		"allow, a strange answer":       {thenAllow, hook.Gate, canAll, hook.Ask, ask, malformed, hook.Ask},
+		"allow, the hub said no":        {thenAllow, hook.Gate, canAll, hook.Ask, ask, refused, hook.Ask},
+		"deny":                          {thenDeny, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Deny},
+		"ask":                           {thenAsk, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Ask},
+		"ask where it can't":            {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := hooking{onUnreachable: test.option}
+			c := callAt(test.point, test.can)
+			c.Fallback = test.fallback
+			v := h.fallback(c, test.plan, test.why, "The cause.")
+			require.Equal(t, test.want, v.Word)
+			require.True(t, strings.HasPrefix(v.Reason, "The cause."))
+		})
+	}
+}
+
+func TestVerdictOfADecision(t *testing.T) {
+	t.Parallel()
+	args := raw(`{"command":"ls"}`)
+	permission := func(d agentclient.Decision) agentclient.Decision {
+		d.Kind = schema.Permission
+		return d
+	}
+	for name, test := range map[string]struct {
+		d    agentclient.Decision
+		want hook.Verdict
+	}{
+		"approved": {
+			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Comment: "fine", Remember: raw(`1`)}),
+			hook.Verdict{Word: hook.Allow, Reason: "fine", Remember: raw(`1`)},
+		},
+		"edited": {
+			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Edited: true}),
+			hook.Verdict{Word: hook.Allow, Arguments: args},
+		},
+		"denied":                {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "no\nStop."}},
+		"denied without reason": {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "Stop."}},
+		"denied, version 1":     {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Word: hook.Deny, Reason: "no"}},
+		"answers": {
+			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Answers: map[string][]string{"a": {"1"}}},
+			hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"a": {"1"}}},
+		},
+		"a choice": {
+			agentclient.Decision{Kind: schema.Choice, Outcome: "approve", Choice: "approve"},
+			hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"": {"approve"}}},
+		},
+		"a text":           {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
+		"at the agent":     {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
+		"the agent ended":  {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
+		"the agent's gone": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
+		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Word: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved. why"}},
+		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Word: hook.Ask, Reason: "Nobody answered in time, so nothing was approved."}},
+		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Word: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := callAt(hook.Gate, canAll)
+			c.Fallback = hook.Ask
+			require.Equal(t, test.want, (&hooking{}).verdictOf(c, plan{}, test.d))
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		limit, own time.Duration
+		asked      float64
+		want       time.Duration
+	}{
+		{0, time.Minute, 0, 55 * time.Second},
+		{time.Hour, time.Minute, 0, time.Hour - 5*time.Second},
+		{time.Hour, time.Minute, 30, 30 * time.Second},
+		{0, 0, 0, 55 * time.Second},
+		{6 * time.Second, 0, 0, 3 * time.Second}, // half of what is too short for a margin
+		{-time.Second, 10 * time.Second, 0, 5 * time.Second},
+	} {
+		h := &hooking{limit: test.limit, started: time.Now()}
+		c := callAt(hook.Prompt, canAll)
+		c.Limit, c.Ask.Timeout = test.own, &test.asked
+		require.Equal(t, test.want, h.deadline(c).Sub(h.started))
+	}
+}
+
+func TestKeyOfAnEvent(t *testing.T) {
+	t.Parallel()
+	e := schema.Event{Agent: "codex", SessionID: "s", HookEventType: "PreToolUse", ToolUseID: "t\n1"}
+	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", keyOf(&e))
+	e.SessionID = strings.Repeat("s", schema.MaxName)
+	require.Len(t, keyOf(&e), 69)
+	require.Equal(t, keyOf(&e), keyOf(&e))
+	e.ToolUseID = ""
+	require.NotEqual(t, keyOf(&e), keyOf(&e), "the same call asked twice is two questions")
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--explain", "--limit", "65s")
+	got := c.run(t)
+	require.Equal(t, outcome{0, got.out, ""}, got)
+	for _, want := range []string{
+		"Claude Code · PermissionRequest of session ",
+		"The agent asks its user, so a person is asked through the hub.",
+		`"hook_event_type": "PermissionRequest"`, `"humanInTheLoop": {`,
+		"It would wait until 1m0s after its start.",
+		"approved                       exit 0, stdout " + allowed + "\n",
+		"no hub                         exit 0, stdout nothing\n",
+	} {
+		require.Contains(t, got.out, want)
+	}
+	require.Empty(t, hub.Events(), "nothing is sent")
+	for sample, want := range map[string]string{
+		stopEvent:                                "Nothing is decided here: the hub is told.",
+		sample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent does what it would do without a hook.",
+	} {
+		c = setupChild(t, hub.URL(), sample, "--explain")
+		require.Contains(t, c.run(t).out, want)
+	}
+	c = setupChild(t, hub.URL(), stopEvent, "--explain", "--observe")
+	require.Contains(t, c.run(t).out, "It only observes")
+	c = setupChild(t, hub.URL(), "", "--help")
+	require.Contains(t, c.run(t).out, "--on-unreachable answer")
+}
+
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	journal{}.note("nowhere")
+	j := journal{filepath.Join(t.TempDir(), "deep", "hook.log")}
+	j.note("two\nlines of %q", "\x1b[31m\xff")
+	text, err := os.ReadFile(j.file)
+	require.NoError(t, err)
+	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z two\n\tlines of "\\x1b\[31m\\xff"\n$`, string(text))
+	info, err := os.Stat(j.file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	for range 40 {
+		j.note("%s", strings.Repeat("x", maxJournal))
+	}
+	files, err := os.ReadDir(filepath.Dir(j.file))
+	require.NoError(t, err)
+	require.Len(t, files, 2, "one log, and the one before")
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		require.Less(t, info.Size(), int64(maxJournal+maxJournal/8))
+	}
+}
+
+func TestStateDir(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]map[string]string{
+		"/state/hookback": {"XDG_STATE_HOME": "/state", "HOME": "/home/a"},
+		"":                {"XDG_STATE_HOME": "relative"},
+	} {
+		require.Equal(t, want, stateDir(func(name string) string { return env[name] }))
+	}
+	require.NotEmpty(t, stateDir(func(name string) string { return map[string]string{"HOME": "/h", "LocalAppData": `C:\l`}[name] }))
+}

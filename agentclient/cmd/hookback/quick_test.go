@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+)
+
+func noEnv(string) string { return "" }
+
+func parts(text ...string) (b net.Buffers) {
+	for _, t := range text {
+		b = append(b, []byte(t))
+	}
+	return b
+}
+
+func TestCourierPosts(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		got, body = r, string(text)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = io.WriteString(w, `{"id":1}`)
+	}))
+	defer server.Close()
+	c := courier{[]string{server.URL + "/sub%20path"}, noEnv}
+	answer, err := c.post(time.Now().Add(time.Minute), "/events", parts(`{"a":`, `1}`))
+	require.NoError(t, err)
+	require.Equal(t, `{"id":1}`, string(answer))
+	require.Equal(t, `{"a":1}`, body)
+	require.Equal(t, "/sub path/events", got.URL.Path)
+	require.Equal(t, strings.TrimPrefix(server.URL, "http://"), got.Host)
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	require.Empty(t, got.Header.Get("Origin"))
+
+	answer, err = c.post(time.Now().Add(-time.Second), "/events", nil)
+	require.ErrorContains(t, err, "no time left")
+	require.Nil(t, answer)
+}
+
+func TestCourierTakesTheLongWayWhereItMust(t *testing.T) {
+	t.Parallel()
+	for address, direct := range map[string]bool{
+		"http://127.0.0.1:4000": true, "http://localhost:4000": true, "http://[::1]:4000": true, "http://hub.example": false,
+		"https://127.0.0.1:4000": false, "http://me:secret@127.0.0.1": false,
+	} {
+		proxied := courier{env: func(name string) string {
+			if name == "HTTP_PROXY" {
+				return "http://proxy.example"
+			}
+			return ""
+		}}
+		require.Equal(t, direct, proxied.direct(mustParse(t, address)), address)
+	}
+	require.True(t, courier{env: noEnv}.direct(mustParse(t, "http://hub.example")))
+
+	hub := startHub(t, nil)
+	body, err := encodeEvent(&schema.Event{SourceApp: "a", SessionID: "s", HookEventType: "Stop", Payload: json.RawMessage("{}")})
+	require.NoError(t, err)
+	_, err = courier{[]string{"http://user:word@" + strings.TrimPrefix(hub.URL(), "http://")}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	require.NoError(t, err)
+	require.Len(t, hub.Events(), 1)
+	_, err = courier{[]string{"https://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	require.Error(t, err)
+}
+
+func TestCourierKnowsAHubsNo(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, func(w http.ResponseWriter, _ *http.Request) bool {
+		fakehub.Refuse(w, schema.ErrForbidden)
+		return true
+	})
+	_, err := courier{[]string{hub.URL(), "http://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, parts("{}"))
+	require.ErrorIs(t, err, refusal{403})
+	require.EqualError(t, err, "the hub refused it (403)")
+}
+
+func TestEncodeEvent(t *testing.T) {
+	t.Parallel()
+	payload := `{ "html": "<b>&amp;</b>",` + "\n" + `"n": 1e400}`
+	e := schema.Event{
+		SourceApp: `"payload":{}`, SessionID: "s", HookEventType: "x", Payload: json.RawMessage(payload), Summary: `"payload":{}`,
+		Extra: map[string]json.RawMessage{"custom": json.RawMessage(`{"payload":{}}`)},
+	}
+	body, err := encodeEvent(&e)
+	require.NoError(t, err)
+	var text []byte
+	for _, part := range body {
+		text = append(text, part...)
+	}
+	var back schema.Event
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, payload, string(back.Payload), "byte for byte")
+	require.Equal(t, e.SourceApp, back.SourceApp)
+	require.Equal(t, e.Extra, back.Extra)
+	e.Payload = json.RawMessage(`{},"humanInTheLoop":{}`)
+	_, err = encodeEvent(&e)
+	require.ErrorContains(t, err, "no JSON")
+}
+
+func mustParse(t *testing.T, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	return u
+}

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func eventOf(session string) schema.Event {
+	return schema.Event{SourceApp: "a", SessionID: session, HookEventType: "Stop", Payload: json.RawMessage(`{"x":1}`)}
+}
+
+// taker is a hub that takes batches.
+type taker struct {
+	batches [][]schema.Event
+	fail    func(batch []schema.Event) error
+}
+
+func (k *taker) post(body net.Buffers) ([]byte, error) {
+	var events []schema.Event
+	var text []byte
+	for _, part := range body {
+		text = append(text, part...)
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		return nil, err
+	}
+	if k.fail != nil {
+		if err := k.fail(events); err != nil {
+			return nil, err
+		}
+	}
+	k.batches = append(k.batches, events)
+	results := make([]schema.BatchResult, len(events))
+	for i := range events {
+		results[i].Event = &events[i]
+	}
+	return json.Marshal(results)
+}
+
+func (k *taker) sessions() (all []string) {
+	for _, b := range k.batches {
+		for _, e := range b {
+			all = append(all, e.SessionID)
+		}
+	}
+	return all
+}
+
+func (k *taker) flush(s spool) { s.flush(time.Now().Add(time.Minute), k.post) }
+
+func newTestSpool(t *testing.T) spool { return spool{filepath.Join(t.TempDir(), "deep", "spool")} }
+
+// fill keeps n events; their order is that of their sessions.
+func fill(t *testing.T, s spool, n int) (sessions []string) {
+	t.Helper()
+	for i := range n {
+		session := fmt.Sprintf("s%d", i)
+		first, err := s.keep(eventOf(session))
+		require.NoError(t, err)
+		require.Equal(t, i == 0, first)
+		names := s.list()
+		// Within one millisecond the order is any: give each its own.
+		old := names[len(names)-1]
+		for _, name := range names {
+			if !strings.HasPrefix(name, "00000000") {
+				old = name
+			}
+		}
+		_, rest, _ := strings.Cut(old, "-")
+		require.NoError(t, os.Rename(filepath.Join(s.dir, old), filepath.Join(s.dir, fmt.Sprintf("%013d-%s", i, rest))))
+		sessions = append(sessions, session)
+	}
+	return sessions
+}
+
+func TestSpoolKeepsInOrder(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	want := fill(t, s, 5)
+	hub := &taker{}
+	hub.flush(s)
+	require.Equal(t, want, hub.sessions())
+	require.Len(t, hub.batches, 1, "one request")
+	require.Empty(t, s.list())
+	hub.flush(s)
+	require.Len(t, hub.batches, 1, "nothing is sent when there is nothing")
+}
+
+func TestSpoolIsPrivate(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are another thing there")
+	}
+	s := newTestSpool(t)
+	fill(t, s, 1)
+	info, err := os.Stat(filepath.Join(s.dir, s.list()[0]))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	info, err = os.Stat(s.dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestSpoolDropsTheOldest(t *testing.T) {
+	t.Parallel()
+	for name, length := range map[string]int{"too many": 1, "too much": spoolBytes / spoolFiles * 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestSpool(t)
+			require.NoError(t, os.MkdirAll(s.dir, 0o700))
+			for i := range spoolFiles {
+				name := fmt.Sprintf("%013d-0-%d.json", i, length)
+				require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), nil, 0o600))
+			}
+			_, err := s.keep(eventOf("new"))
+			require.NoError(t, err)
+			names := s.list()
+			require.LessOrEqual(t, len(names), spoolFiles)
+			total := 0
+			for _, name := range names {
+				total += lengthOf(name)
+			}
+			require.LessOrEqual(t, total, spoolBytes)
+			require.NotContains(t, names, fmt.Sprintf("%013d-0-%d.json", 0, length))
+			require.Contains(t, names, fmt.Sprintf("%013d-0-%d.json", spoolFiles-1, length))
+		})
+	}
+}
+
+func TestSpoolSkipsWhatIsTorn(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	want := fill(t, s, 2)
+	for name, text := range map[string]string{
+		"0000000000000-a-9.json": `{"a":1`, "0000000000000-b-6.json": `{"a":1`, "0000000000000-c-0.json": "",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
+	}
+	// Files of others, and one that is being written, are not ours to touch.
+	for _, name := range []string{"notes.txt", fmt.Sprintf(".%013d-d-9.json", time.Now().UnixMilli()), "x-y-z.json"} {
+		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("{}"), 0o600))
+	}
+	abandoned := filepath.Join(s.dir, ".0000000000001-e-9.json")
+	require.NoError(t, os.WriteFile(abandoned, nil, 0o600))
+	hub := &taker{}
+	hub.flush(s)
+	require.Equal(t, want, hub.sessions())
+	left, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	require.Len(t, left, 3)
+	require.NoFileExists(t, abandoned)
+}
+
+func TestSpoolKeepsWhatTheHubDoesNotTake(t *testing.T) {
+	t.Parallel()
+	trouble := errors.New("down")
+	for name, test := range map[string]struct {
+		fail func([]schema.Event) error
+		left int
+		sent []string
+	}{
+		"down": {func([]schema.Event) error { return trouble }, 4, nil},
+		"one is refused": {func(b []schema.Event) error {
+			for _, e := range b {
+				if e.SessionID == "s1" {
+					return refusal{400}
+				}
+			}
+			return nil
+		}, 0, []string{"s0", "s2", "s3"}},
+		"all are refused": {func([]schema.Event) error { return refusal{413} }, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestSpool(t)
+			fill(t, s, 4)
+			hub := &taker{fail: test.fail}
+			hub.flush(s)
+			require.Len(t, s.list(), test.left)
+			require.Equal(t, test.sent, hub.sessions())
+		})
+	}
+}
+
+func TestSpoolReadsTheResults(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer string
+		left   int
+	}{
+		"one is not valid":    {`[{"event":{}},{"problem":{"status":400}},{"event":{}}]`, 0},
+		"the disk gets full":  {`[{"event":{}},{"problem":{"status":507}},{"problem":{"status":507}}]`, 2},
+		"too few":             {`[{"event":{}}]`, 3},
+		"something different": {`{"id":1}`, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestSpool(t)
+			fill(t, s, 3)
+			s.flush(time.Now().Add(time.Minute), func(net.Buffers) ([]byte, error) { return []byte(test.answer), nil })
+			require.Len(t, s.list(), test.left)
+			require.NoFileExists(t, s.claimed())
+		})
+	}
+}
+
+func TestSpoolSendsInBoundedRequests(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	require.NoError(t, os.MkdirAll(s.dir, 0o700))
+	for i := range 5 {
+		e := eventOf(fmt.Sprintf("s%d", i))
+		e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", spoolBatch/3) + `"}`)
+		_, err := s.keep(e)
+		require.NoError(t, err)
+	}
+	hub := &taker{}
+	hub.flush(s)
+	require.Len(t, hub.sessions(), 5)
+	require.Len(t, hub.batches, 3)
+}
+
+func TestSpoolKeepsALargeEventWithoutItsPayload(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	e := eventOf("big")
+	e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", spoolEvent) + `"}`)
+	_, err := s.keep(e)
+	require.NoError(t, err)
+	hub := &taker{}
+	hub.flush(s)
+	require.Equal(t, []string{"big"}, hub.sessions())
+	require.Contains(t, string(hub.batches[0][0].Payload), "left out")
+	e.Summary = strings.Repeat("y", spoolEvent)
+	_, err = s.keep(e)
+	require.ErrorContains(t, err, "too large to be kept")
+}
+
+func TestSpoolIsSentByOneAtATime(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	fill(t, s, 1)
+	require.True(t, s.claim())
+	require.False(t, s.claim())
+	hub := &taker{}
+	hub.flush(s)
+	require.Empty(t, hub.batches)
+	old := time.Now().Add(-2 * spoolClaim)
+	require.NoError(t, os.Chtimes(s.claimed(), old, old))
+	hub.flush(s)
+	require.Len(t, hub.batches, 1, "who claimed it is gone")
+}
+
+func TestSpoolOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newTestSpool(t)
+	hub := &taker{}
+	var mu sync.Mutex
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			for j := range 25 {
+				if _, err := s.keep(eventOf(fmt.Sprintf("s%d-%d", i, j))); err != nil {
+					t.Error(err)
+				}
+				s.flush(time.Now().Add(time.Minute), func(body net.Buffers) ([]byte, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					return hub.post(body)
+				})
+			}
+		})
+	}
+	work.Wait()
+	hub.flush(s)
+	seen := map[string]bool{}
+	for _, session := range hub.sessions() {
+		seen[session] = true
+	}
+	require.Len(t, seen, 200, "none is lost")
+}
+
+func TestSpoolWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	_, err := spool{}.keep(eventOf("s"))
+	require.ErrorIs(t, err, errNoSpool)
+	spool{}.flush(time.Now().Add(time.Minute), nil)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	s := spool{filepath.Join(file, "spool")}
+	_, err = s.keep(eventOf("s"))
+	require.Error(t, err)
+	require.Empty(t, s.list())
+	_, err = newTestSpool(t).keep(schema.Event{Payload: json.RawMessage("{")})
+	require.ErrorContains(t, err, "no JSON")
+}
