@@ -10,6 +10,18 @@ type Named struct {
 // Agents lists every agent, the best known first.
 var Agents = []Named{
 	{"claude-code", "Claude Code", claude{}},
+	{"codex", "Codex CLI", codex{}},
+	{"gemini", "Gemini CLI", gemini{}},
+	{"cursor", "Cursor", cursor{}},
+	{"copilot", "GitHub Copilot", copilot{}},
+	{"opencode", "OpenCode", opencode{}},
+	{"qwen", "Qwen Code", qwen{}},
+	{"droid", "Factory Droid", droid{}},
+	{"crush", "Crush", crush{}},
+	{"cline", "Cline", cline{}},
+	{"windsurf", "Windsurf", windsurf{}},
+	{"kiro", "Kiro CLI", kiro{}},
+	{"antigravity", "Antigravity", antigravity{}},
 }
 
 // Find is the agent of that name.

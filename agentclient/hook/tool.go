@@ -24,12 +24,12 @@ const (
 // name of the tool: the first that is there.
 var objects = map[string][]string{
 	bash:      {"command", "script"},
-	read:      {"file_path", "path", "absolute_path", "filePath", "paths"},
-	write:     {"file_path", "path", "filePath"},
-	edit:      {"file_path", "path", "filePath", "notebook_path"},
-	webFetch:  {"url", "prompt"},
-	webSearch: {"query"},
-	task:      {"description", "prompt"},
+	read:      {"file_path", "path", "absolute_path", "filePath", "AbsolutePath"},
+	write:     {"file_path", "path", "filePath", "TargetFile"},
+	edit:      {"file_path", "path", "filePath", "filepath", "notebook_path", "TargetFile"},
+	webFetch:  {"url", "Url", "prompt"},
+	webSearch: {"query", "Query"},
+	task:      {"description", "task", "prompt"},
 	"":        {"description", "title", "name", "pattern", "query", "path", "subject"},
 }
 
@@ -60,7 +60,7 @@ func clipRaw(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(
 // summary is the line that lists show for the call, such as "Bash: go test ./...".
 func (c *Call) summary() string {
 	name := c.Tool.Name
-	if server, tool, ok := mcpTool(name); ok {
+	if server, tool, ok := mcpTool(c.Alias); ok {
 		name = server + " " + tool
 	}
 	if about := c.about(); about != "" {
@@ -109,7 +109,7 @@ func (c *Call) use(name string, alias map[string]string, arguments json.RawMessa
 	c.args = nil
 	_ = json.Unmarshal(arguments, &c.args)
 	if c.Alias == bash {
-		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"))
+		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
 	}
 	c.Event.Summary = c.summary()
 }

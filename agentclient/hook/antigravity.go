@@ -1,0 +1,82 @@
+package hook
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// antigravity is Google's Antigravity: editor, CLI and app. It drops an answer that
+// has any member more than it knows. Its input doesn't name the event; where the
+// command line doesn't either, its members tell.
+type antigravity struct{}
+
+var antigravityTools = map[string]string{
+	"run_command": bash, "view_file": read, "write_to_file": write, "replace_file_content": edit, "multi_replace_file_content": edit,
+	"search_web": webSearch, "read_url_content": webFetch, "invoke_subagent": task,
+}
+
+// Read implements Agent.
+func (antigravity) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "antigravity", Payload: payload}, Limit: 30 * time.Second}
+	tool := o.object("toolCall")
+	arguments := tool.object("args")
+	native := cmp.Or(in.Event, o.name("hookEventName"), o.name("hook_event_name"), antigravityEvent(o))
+	event := native
+	if native == "PreInvocation" && string(o["invocationNum"]) == "0" {
+		event = "SessionStart"
+	}
+	cwd := cmp.Or(arguments.text("Cwd"), o.first("workspacePaths"))
+	if err := c.begin(event, o.text("conversationId"), o.first("workspacePaths"), cwd, in.Dir); err != nil {
+		return Call{}, err
+	}
+	c.Event.ModelName = o.name("modelName")
+	c.Event.Error = clip(o.text("error"), schema.MaxReason)
+	c.Event.Reason = o.name("terminationReason")
+	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, c.Event.Reason), maxSummary)
+	name := tool.name("name")
+	if name != "" || event == "PreToolUse" {
+		c.use(cmp.Or(name, unnamed), antigravityTools, tool["args"])
+	}
+	if event == "PreToolUse" {
+		c.Point, c.Can, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, Ask
+		c.Ask = c.permission("", cwd)
+	}
+	return c, nil
+}
+
+func antigravityEvent(o object) string {
+	switch {
+	case o.has("terminationReason") || o.has("executionNum"):
+		return "Stop"
+	case o.has("invocationNum"):
+		return "PreInvocation"
+	case o.object("toolCall") != nil && !o.has("error"):
+		return "PreToolUse"
+	case o.has("stepIdx"):
+		return "PostToolUse"
+	default:
+		return ""
+	}
+}
+
+// Answer implements Agent.
+func (antigravity) Answer(c *Call, v Verdict) Reply {
+	v = c.express(v)
+	word := v.Word
+	switch word {
+	case Pass:
+		return Reply{}
+	case Ask:
+		word = "force_ask" // whatever its user has allowed before
+	}
+	return say(struct {
+		Decision Word   `json:"decision"`
+		Reason   string `json:"reason,omitempty"`
+	}{word, v.Reason})
+}

@@ -1,0 +1,134 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/hook"
+)
+
+// verdicts are all that a runner may say, and some that it must not.
+var verdicts = []hook.Verdict{
+	{},
+	{Word: hook.Allow},
+	{Word: hook.Allow, Arguments: json.RawMessage(`{"command":"ls"}`)},
+	{Word: hook.Allow, Arguments: json.RawMessage(`{"command":`)},
+	{Word: hook.Allow, Arguments: json.RawMessage(`null`)},
+	{Word: hook.Allow, Answers: map[string][]string{"1": {"yes"}}},
+	{Word: hook.Allow, Answers: map[string][]string{"other": nil}},
+	{Word: hook.Allow, Remember: json.RawMessage(`null`)},
+	{Word: hook.Deny},
+	{Word: hook.Deny, Reason: strings.Repeat("no\x00\n", 2200)},
+	{Word: hook.Ask},
+	{Word: "maybe", Reason: "a word that there is not"},
+}
+
+// TestBrokenInputIsReadOrRefused gives every agent every sample, and its own with
+// each of their members, inner ones too, taken away or made another type. Whatever
+// is read could be sent to a hub, and whatever is answered is sound.
+func TestBrokenInputIsReadOrRefused(t *testing.T) {
+	t.Parallel()
+	samples, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, samples)
+	for _, path := range samples {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			var sample map[string]any
+			require.NoError(t, json.Unmarshal(text, &sample))
+			for _, a := range hook.Agents {
+				requireSurvives(t, a, text)
+			}
+			own, ok := agentOf(filepath.Base(path))
+			require.True(t, ok)
+			for _, broken := range brokenForms(sample) {
+				stdin, err := json.Marshal(broken)
+				require.NoError(t, err)
+				requireSurvives(t, own, stdin)
+			}
+		})
+	}
+}
+
+func requireSurvives(t *testing.T, a hook.Named, stdin []byte) {
+	t.Helper()
+	in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }, Dir: "/work/here"}
+	c, err := a.Agent.Read(in)
+	if err != nil {
+		return
+	}
+	requireWhole(t, in, &c)
+	for _, v := range verdicts {
+		requireSound(t, &c, v, a.Agent.Answer(&c, v))
+	}
+}
+
+// brokenForms are o with one member, at any depth, gone or of each other type.
+func brokenForms(o map[string]any) (all []map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		without := maps.Clone(o)
+		delete(without, name)
+		all = append(all, without)
+		for _, value := range []any{
+			nil, 1e300, "", "text\x00\u202e\n", strings.Repeat("ö", 700), []any{1, nil}, map[string]any{"command": []any{"rm"}},
+		} {
+			with := maps.Clone(o)
+			with[name] = value
+			all = append(all, with)
+		}
+		if inner, ok := o[name].(map[string]any); ok {
+			for _, broken := range brokenForms(inner) {
+				with := maps.Clone(o)
+				with[name] = broken
+				all = append(all, with)
+			}
+		}
+	}
+	return all
+}
+
+// TestOnlyAYesApproves reads the answers of every agent to every sample back: no
+// verdict but Allow ever lets a call through, and Allow with an edit never runs the
+// call as it was.
+func TestOnlyAYesApproves(t *testing.T) {
+	t.Parallel()
+	samples, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	for _, path := range samples {
+		agent, ok := agentOf(filepath.Base(path))
+		require.True(t, ok, path)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		c, err := agent.Agent.Read(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/work/here"})
+		require.NoError(t, err, path)
+		for _, v := range verdicts {
+			said := string(agent.Agent.Answer(&c, v).Stdout)
+			approves := strings.Contains(said, `"allow"`) || strings.Contains(said, `"once"`) || strings.Contains(said, `"always"`) || strings.Contains(said, `"answers"`)
+			if v.Word != hook.Allow {
+				require.False(t, approves, "%s: %q approves: %s", path, v.Word, said)
+			}
+			if len(v.Arguments) > 0 && approves {
+				require.True(t, c.Can.Has(hook.CanEdit), "%s: %s", path, said)
+				require.Contains(t, said, string(v.Arguments), "%s approves something else", path)
+			}
+		}
+	}
+}
+
+func agentOf(sample string) (hook.Named, bool) {
+	for _, a := range hook.Agents {
+		if strings.HasPrefix(sample, a.Name+"-") {
+			return a, true
+		}
+	}
+	return hook.Named{}, false
+}

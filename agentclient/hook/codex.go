@@ -1,0 +1,123 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// codex is OpenAI's Codex CLI. It runs the call when a denial carries a member it
+// doesn't know, has no reason or says "ask", so its encoder prints nothing more
+// than is listed here.
+type codex struct{}
+
+var codexTools = map[string]string{
+	"shell": bash, "shell_command": bash, "exec_command": bash, "local_shell": bash,
+	"apply_patch": edit, "web_search": webSearch, "view_image": read, "spawn_agent": task,
+}
+
+// Read implements Agent.
+func (codex) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "codex", Payload: payload}, Limit: 600 * time.Second}
+	if err := c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	name, arguments := cmp.Or(o.name("tool_name"), unnamed), o["tool_input"]
+	switch c.Event.HookEventType {
+	case "PreToolUse":
+		c.use(name, codexTools, arguments)
+		c.Point, c.Can = Gate, CanDeny|CanEdit
+		c.Ask = c.permission("", o.text("cwd"))
+	case "PermissionRequest":
+		c.use(name, codexTools, arguments)
+		c.Point, c.Can = Prompt, CanAllow|CanDeny
+		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	case "PostToolUse", "PostToolUseFailure":
+		c.use(name, codexTools, arguments)
+	}
+	c.patched()
+	if c.Event.HookEventType == "SessionEnd" || c.Event.HookEventType == "Interrupt" {
+		c.Limit = time.Second
+	}
+	return c, nil
+}
+
+// patched names the files of a patch, which has them in its text only.
+func (c *Call) patched() {
+	if c.Tool == nil || c.Alias != edit {
+		return
+	}
+	var files []string
+	for line := range strings.Lines(clip(membersOf(c.Tool.Arguments).text("command"), maxQuoted)) {
+		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {
+			if file, ok := strings.CutPrefix(line, head); ok {
+				files = append(files, oneLine(file, maxSummary))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	c.Event.Summary = oneLine(c.Tool.Name+": "+strings.Join(files, ", "), maxSummary)
+	if c.Ask != nil {
+		c.Ask.Question = "Change " + oneLine(strings.Join(files, ", "), 200) + "?"
+	}
+}
+
+// Answer implements Agent.
+func (codex) Answer(c *Call, v Verdict) Reply {
+	v = c.express(v)
+	if v.Word == Allow && v.Arguments != nil && !c.codexTakes(v.Arguments) {
+		v = c.unedited(v.Arguments)
+	}
+	var out any
+	switch {
+	case v.Word == Pass:
+		return Reply{}
+	case c.Point == Prompt:
+		type decision struct {
+			Behavior string `json:"behavior"`
+			Message  string `json:"message,omitempty"`
+		}
+		d := decision{Behavior: string(v.Word)}
+		if v.Word == Deny {
+			d.Message = v.Reason
+		}
+		out = struct {
+			Event    string   `json:"hookEventName"`
+			Decision decision `json:"decision"`
+		}{"PermissionRequest", d}
+	case v.Word == Deny:
+		out = struct {
+			Event    string `json:"hookEventName"`
+			Decision string `json:"permissionDecision"`
+			Reason   string `json:"permissionDecisionReason"`
+		}{"PreToolUse", "deny", v.Reason}
+	default:
+		out = struct {
+			Event    string          `json:"hookEventName"`
+			Decision string          `json:"permissionDecision"`
+			Input    json.RawMessage `json:"updatedInput"`
+		}{"PreToolUse", "allow", v.Arguments}
+	}
+	return say(struct {
+		Output any `json:"hookSpecificOutput"`
+	}{out})
+}
+
+// codexTakes reports whether Codex runs exactly that. Of a shell call and a
+// patch it takes the member command only; other tools take the whole object.
+func (c *Call) codexTakes(arguments json.RawMessage) bool {
+	if c.Alias != bash && c.Alias != edit {
+		return true
+	}
+	return membersOf(arguments).text("command") != "" && c.changesOnly("command", arguments)
+}

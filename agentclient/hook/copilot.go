@@ -1,0 +1,140 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// copilot is GitHub's Copilot: the CLI, the agent in the cloud, and VS Code, which
+// runs the same hook files and takes the answers in a form of its own. An event
+// registered by a name like preToolUse comes with members like toolArgs and without
+// its name; one like PreToolUse as Claude Code would write it.
+type copilot struct{}
+
+var copilotEvents = map[string]string{
+	"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "errorOccurred": "StopFailure", "ErrorOccurred": "StopFailure",
+}
+
+var copilotTools = map[string]string{
+	"bash": bash, "powershell": bash, "view": read, "create": write, "edit": edit, "str_replace_editor": edit, "apply_patch": edit,
+	"web_fetch": webFetch, "web_search": webSearch, "task": task, "Agent": task,
+	// VS Code's
+	"runInTerminal": bash, "run_in_terminal": bash, "readFile": read, "read_file": read, "createFile": write, "create_file": write,
+	"editFiles": edit, "replace_string_in_file": edit, "insert_edit_into_file": edit, "fetch_webpage": webFetch, "runSubagent": task,
+}
+
+// Read implements Agent.
+func (copilot) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	// The cloud agent has its prompt in the environment, and nobody to ask.
+	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
+	c := Call{Event: schema.Event{Agent: "copilot", Payload: payload}, Limit: 30 * time.Second, Headless: cloud || in.unattended()}
+	native := cmp.Or(o.name("hook_event_name"), o.name("hookEventName"), o.name("hookName"), in.Event, copilotEvent(o))
+	err = c.begin(cmp.Or(copilotEvents[native], pascal(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
+	if err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	c.copilotTell(o)
+	arguments := o["tool_input"]
+	for _, name := range []string{"toolArgs", "toolInput"} {
+		if o.has(name) {
+			arguments = o[name]
+		}
+	}
+	name := cmp.Or(o.name("toolName"), o.name("tool_name"))
+	deciding := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
+	if name != "" || deciding {
+		c.use(cmp.Or(name, unnamed), copilotTools, written(arguments))
+	}
+	if deciding {
+		c.copilotDecides(o)
+	}
+	return c, nil
+}
+
+// copilotDecides notes what can be said before a call. PermissionRequest runs before
+// Copilot's own rules, for calls that it would never ask for too: it is a gate.
+func (c *Call) copilotDecides(o object) {
+	c.Point, c.Can = Gate, CanAllow|CanDeny
+	if c.Event.HookEventType == "PreToolUse" {
+		c.Can |= CanEdit
+		if !c.Headless {
+			c.Can, c.Fallback = c.Can|CanAsk, Ask
+		}
+	}
+	c.own = o.has("hookEventName") || o.has("tool_use_id") // VS Code
+	c.Ask = c.permission(membersOf(c.Tool.Arguments).text("description"), o.text("cwd"))
+}
+
+// copilotTell is tell for the members that are written like toolArgs.
+func (c *Call) copilotTell(o object) {
+	e := &c.Event
+	e.AgentID = cmp.Or(e.AgentID, o.name("agentId"))
+	e.AgentType = cmp.Or(e.AgentType, o.name("agentType"), o.name("agentName"), o.name("agent_name"))
+	e.CustomInstructions = cmp.Or(e.CustomInstructions, clip(o.text("customInstructions"), schema.MaxReason))
+	e.Error = cmp.Or(e.Error, clip(o.object("error").text("message"), schema.MaxReason))
+	e.Summary = cmp.Or(e.Summary, oneLine(cmp.Or(o.text("response"), e.Error, e.AgentType), maxSummary))
+}
+
+// copilotEvent tells an event that comes without its name by its members.
+func copilotEvent(o object) string {
+	for _, e := range []struct{ member, event string }{
+		{"notification_type", "notification"}, {"toolResult", "postToolUse"}, {"errorContext", "errorOccurred"},
+		{"transformedPrompt", "userPromptTransformed"}, {"response", "subagentStop"}, {"agentName", "subagentStart"},
+		{"stopReason", "agentStop"}, {"trigger", "preCompact"}, {"initialPrompt", "sessionStart"}, {"source", "sessionStart"},
+		{"prompt", "userPromptSubmitted"}, {"reason", "sessionEnd"},
+	} {
+		if o.has(e.member) {
+			return e.event
+		}
+	}
+	switch {
+	case !o.has("toolName"):
+		return ""
+	case o.has("error"):
+		return "postToolUseFailure"
+	case o.has("toolInput"):
+		return "permissionRequest"
+	default:
+		return "preToolUse"
+	}
+}
+
+// Answer implements Agent.
+func (copilot) Answer(c *Call, v Verdict) Reply {
+	if v.Word == Ask && c.Event.HookEventType == "PermissionRequest" {
+		return Reply{} // its own rules and its prompt come next
+	}
+	v = c.express(v)
+	vscode, _ := c.own.(bool)
+	switch {
+	case v.Word == Pass:
+		return Reply{}
+	case c.Event.HookEventType == "PermissionRequest":
+		return say(struct {
+			Behavior Word   `json:"behavior"`
+			Message  string `json:"message,omitempty"`
+		}{v.Word, v.denial()})
+	case vscode:
+		type output struct {
+			Event    string          `json:"hookEventName"`
+			Decision Word            `json:"permissionDecision"`
+			Reason   string          `json:"permissionDecisionReason,omitempty"`
+			Input    json.RawMessage `json:"updatedInput,omitempty"`
+		}
+		return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Word, v.Reason, v.Arguments}})
+	default:
+		return say(struct {
+			Decision Word            `json:"permissionDecision"`
+			Reason   string          `json:"permissionDecisionReason,omitempty"`
+			Args     json.RawMessage `json:"modifiedArgs,omitempty"`
+		}{v.Word, v.Reason, v.Arguments})
+	}
+}

@@ -1,0 +1,74 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// crush is Charm's Crush. Silence leads to its own permissions; it can't be told to
+// ask. An edit is merged into the arguments, each name taken for a path.
+type crush struct{}
+
+var crushTools = map[string]string{
+	"bash": bash, "view": read, "write": write, "edit": edit, "multiedit": edit,
+	"fetch": webFetch, "agentic_fetch": webFetch, "web_fetch": webFetch, "web_search": webSearch, "agent": task,
+}
+
+// Read implements Agent.
+func (crush) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second}
+	event := cmp.Or(o.name("event"), o.name("hook_event_name"), in.Event)
+	if err := c.begin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	name := o.name("tool_name")
+	if name != "" || event == "PreToolUse" {
+		c.use(cmp.Or(name, unnamed), crushTools, written(o["tool_input"]))
+	}
+	if event == "PreToolUse" {
+		c.Point, c.Can = Gate, CanAllow|CanDeny|CanEdit
+		c.Ask = c.permission(membersOf(c.Tool.Arguments).text("description"), o.text("cwd"))
+	}
+	return c, nil
+}
+
+// Answer implements Agent.
+func (crush) Answer(c *Call, v Verdict) Reply {
+	if v.Word == Ask {
+		return Reply{} // its own prompt comes next
+	}
+	v = c.express(v)
+	if v.Word == Allow && v.Arguments != nil && !(c.keepsMembers(v.Arguments) && plainNames(v.Arguments)) {
+		v = c.unedited(v.Arguments)
+	}
+	if v.Word == Pass {
+		return Reply{}
+	}
+	return say(struct {
+		Decision Word            `json:"decision"`
+		Reason   string          `json:"reason,omitempty"`
+		Input    json.RawMessage `json:"updated_input,omitempty"`
+	}{v.Word, v.denial(), v.Arguments})
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// plainNames reports whether no member's name means anything as a path: a.b would
+// set b within a.
+func plainNames(arguments json.RawMessage) bool {
+	for name := range membersOf(arguments) {
+		if !plainName.MatchString(name) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// droid is Factory's Droid: Claude Code's PreToolUse, no PermissionRequest.
+type droid struct{}
+
+var droidTools = map[string]string{
+	"Execute": bash, "Create": write, "Edit": edit, "MultiEdit": edit, "ApplyPatch": edit, "FetchUrl": webFetch, "WebSearch": webSearch, "Task": task,
+}
+
+// Read implements Agent.
+func (droid) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "droid", Payload: payload}, Limit: time.Minute}
+	err = c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), in.env("FACTORY_PROJECT_DIR"), o.text("cwd"), in.Dir)
+	if err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	name, gate := o.name("tool_name"), c.Event.HookEventType == "PreToolUse"
+	if name != "" || gate {
+		c.use(cmp.Or(name, unnamed), droidTools, o["tool_input"])
+	}
+	if gate {
+		c.Point, c.Can, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
+		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	}
+	return c, nil
+}
+
+// Answer implements Agent.
+func (droid) Answer(c *Call, v Verdict) Reply {
+	v = c.express(v)
+	// Its documents don't say whether an edit is merged into the arguments.
+	if v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
+		v = c.unedited(v.Arguments)
+	}
+	if v.Word == Pass {
+		return Reply{}
+	}
+	type output struct {
+		Event    string          `json:"hookEventName"`
+		Decision Word            `json:"permissionDecision"`
+		Reason   string          `json:"permissionDecisionReason,omitempty"`
+		Input    json.RawMessage `json:"updatedInput,omitempty"`
+	}
+	return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Word, v.Reason, v.Arguments}})
+}

@@ -1,0 +1,141 @@
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxQuoted is how much of a person's edit is quoted in a reason.
+const maxQuoted = 4 << 10
+
+// express is v as the agent can take it at this call: what it can't say becomes
+// the nearest that approves nothing. A denial or a question comes with a reason,
+// an edit is an object.
+func (c *Call) express(v Verdict) Verdict {
+	if c.Point == Tells {
+		return Verdict{}
+	}
+	switch v.Word {
+	case Allow:
+		return c.expressAllow(v)
+	case Deny:
+		v.Reason = cmp.Or(trim(v.Reason), "Denied in Hookback; no reason was given.")
+		if !c.Can.Has(CanDeny) {
+			return Verdict{}
+		}
+	case Ask:
+		v.Reason = cmp.Or(trim(v.Reason), "Hookback asks for a decision.")
+		switch {
+		case c.Can.Has(CanAsk):
+		case c.Point == Gate && c.Can.Has(CanDeny):
+			// Silence would run it unless the agent's own settings happen to ask.
+			return refuse("This needs a person's decision, and there is no way to ask for it here. " + v.Reason)
+		default:
+			return Verdict{}
+		}
+	default:
+		return Verdict{}
+	}
+	return Verdict{Word: v.Word, Reason: v.Reason}
+}
+
+func (c *Call) expressAllow(v Verdict) Verdict {
+	switch {
+	case len(v.Answers) > 0 && !c.Can.Has(CanAnswer):
+		return c.instead("A person answered: " + answersText(v.Answers) + ". This could not be passed on as an answer, so nothing was run.")
+	case len(v.Arguments) > 0 && !isObject(v.Arguments):
+		return c.instead("A person approved this with changed arguments that could not be read. Nothing was run.")
+	case len(v.Arguments) > 0 && !(c.Can.Has(CanEdit) && c.Tool != nil && isObject(c.Tool.Arguments)):
+		return c.unedited(v.Arguments)
+	case len(v.Arguments) == 0 && len(v.Answers) == 0 && !c.Can.Has(CanAllow):
+		return Verdict{}
+	}
+	if len(v.Arguments) == 0 {
+		v.Arguments = nil
+	}
+	if !c.offered(v.Remember) {
+		v.Remember = nil
+	}
+	return v
+}
+
+// offered reports whether it is one of the agent's own offers to remember the
+// answer. Without one a yes holds once.
+func (c *Call) offered(remember json.RawMessage) bool {
+	return c.Can.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
+		return bytes.Equal(sorted(membersOf(s)), sorted(membersOf(remember)))
+	})
+}
+
+// unedited denies a call that was approved with changes which the agent can't run
+// exactly as they are.
+func (c *Call) unedited(arguments json.RawMessage) Verdict {
+	return c.instead("A person approved this with changed arguments, which can't be passed on here, so nothing was run. Call it again with: " +
+		clip(compact(arguments), maxQuoted))
+}
+
+// instead is a denial with that reason where one can be given.
+func (c *Call) instead(reason string) Verdict {
+	if !c.Can.Has(CanDeny) {
+		return Verdict{}
+	}
+	return refuse(reason)
+}
+
+func refuse(reason string) Verdict { return Verdict{Word: Deny, Reason: trim(reason)} }
+
+// trim keeps a reason as long as every agent takes it.
+func trim(reason string) string { return strings.TrimSpace(clip(reason, 8<<10)) }
+
+func isObject(raw json.RawMessage) bool {
+	var o object
+	return json.Unmarshal(raw, &o) == nil && o != nil
+}
+
+func answersText(answers map[string][]string) string {
+	var parts []string
+	for _, id := range slices.Sorted(maps.Keys(answers)) {
+		parts = append(parts, fmt.Sprintf("%s: %s", id, strings.Join(answers[id], ", ")))
+	}
+	return clip(strings.Join(parts, "; "), maxQuoted)
+}
+
+// keepsMembers reports whether arguments has every member that the call's arguments
+// have. An agent that merges an edit into them would run one that was taken out.
+func (c *Call) keepsMembers(arguments json.RawMessage) bool {
+	before, after := membersOf(c.Tool.Arguments), membersOf(arguments)
+	for name := range before {
+		if !after.has(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// changesOnly reports whether arguments differs from the call's arguments in that member
+// alone.
+func (c *Call) changesOnly(member string, arguments json.RawMessage) bool {
+	before, after := membersOf(c.Tool.Arguments), membersOf(arguments)
+	before[member] = after[member]
+	return bytes.Equal(sorted(before), sorted(after))
+}
+
+// sorted is an object in one order of its members; numbers keep their digits.
+func sorted(o object) []byte {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(encode(o)))
+	d.UseNumber()
+	_ = d.Decode(&v)
+	return encode(v)
+}
+
+func membersOf(raw json.RawMessage) object {
+	o := object{}
+	_ = json.Unmarshal(raw, &o)
+	return o
+}

@@ -1,0 +1,90 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// gemini is Google's Gemini CLI. Its BeforeTool hook can refuse a call or make it
+// ask, but not skip its own confirmation. Where nobody sits at it, "ask" hangs it.
+type gemini struct{}
+
+var geminiEvents = map[string]string{
+	"BeforeTool": "PreToolUse", "AfterTool": "PostToolUse", "BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact",
+}
+
+// geminiTools are those of Gemini CLI and of Qwen Code, which began as a copy of it.
+var geminiTools = map[string]string{
+	"run_shell_command": bash, "read_file": read, "read_many_files": read, "write_file": write, "replace": edit,
+	"web_fetch": webFetch, "google_web_search": webSearch, "invoke_agent": task,
+	"edit": edit, "web_search": webSearch, "task": task, "agent": task,
+}
+
+// Read implements Agent.
+func (gemini) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "gemini", Payload: payload}, Limit: time.Minute, Headless: in.unattended()}
+	native := cmp.Or(o.name("hook_event_name"), in.Event)
+	if err := c.begin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	switch native {
+	case "BeforeTool":
+		c.geminiTool(o)
+		c.Point, c.Can = Gate, CanDeny|CanEdit
+		if !c.Headless {
+			c.Can, c.Fallback = c.Can|CanAsk, Ask
+		}
+		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	case "AfterTool":
+		c.geminiTool(o)
+		response := o.object("tool_response")
+		c.Event.Error = clip(cmp.Or(response.object("error").text("message"), response.text("error")), schema.MaxReason)
+	}
+	return c, nil
+}
+
+func (c *Call) geminiTool(o object) {
+	c.use(cmp.Or(o.name("tool_name"), unnamed), geminiTools, o["tool_input"])
+	if mcp := o.object("mcp_context"); mcp != nil {
+		c.mcp(mcp.text("server_name"), mcp.text("tool_name"))
+	}
+}
+
+// Answer implements Agent.
+func (gemini) Answer(c *Call, v Verdict) Reply {
+	v = c.express(v)
+	// Two versions are about: one puts the edit in the place of the arguments, the
+	// other merges it into them. What has all their members runs the same in both.
+	if v.Word == Allow && !c.keepsMembers(v.Arguments) {
+		v = c.unedited(v.Arguments)
+	}
+	switch v.Word {
+	case Deny:
+		return say(struct {
+			Decision string `json:"decision"`
+			Reason   string `json:"reason"`
+		}{"deny", v.Reason})
+	case Ask: // its dialog shows the system message
+		return say(struct {
+			Decision string `json:"decision"`
+			Message  string `json:"systemMessage"`
+		}{"ask", v.Reason})
+	case Allow:
+		type output struct {
+			Input json.RawMessage `json:"tool_input"`
+		}
+		return say(struct {
+			Output output `json:"hookSpecificOutput"`
+		}{output{v.Arguments}})
+	default:
+		return Reply{}
+	}
+}

@@ -1,0 +1,170 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// opencode is OpenCode. It has no hook that decides, but a bus: a plugin of ours
+// (agentclient/install/opencode.js) gives each event of it to the hook, with the
+// folder it runs in, and posts what the hook prints as the reply. The prompt stays
+// open meanwhile; when it is answered there, the plugin ends the hook.
+type opencode struct{}
+
+var opencodeEvents = map[string]string{
+	"permission.asked": "PermissionRequest", "permission.v2.asked": "PermissionRequest",
+	"question.asked": "PermissionRequest", "question.v2.asked": "PermissionRequest",
+	"tool.execute.before": "PreToolUse", "tool.execute.after": "PostToolUse",
+	"session.created": "SessionStart", "session.deleted": "SessionEnd", "session.idle": "Stop", "session.error": "StopFailure",
+	"session.compacted": "PostCompact",
+}
+
+// opencodeTools are tools and permissions; a permission may cover several tools.
+var opencodeTools = map[string]string{
+	"bash": bash, "shell": bash, "read": read, "write": write, "edit": edit, "multiedit": edit, "patch": edit, "apply_patch": edit,
+	"webfetch": webFetch, "websearch": webSearch, "task": task, "subagent": task,
+}
+
+// Read implements Agent.
+func (opencode) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "opencode", Payload: payload}, Limit: 24 * time.Hour}
+	native, p := cmp.Or(o.name("type"), in.Event), o.object("properties")
+	session := cmp.Or(p.text("sessionID"), p.object("info").text("id"))
+	if err := c.begin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {
+		return Call{}, err
+	}
+	c.Event.ParentSessionID = p.object("info").name("parentID")
+	failure := p.object("error")
+	c.Event.Error = clip(cmp.Or(failure.object("data").text("message"), failure.text("name")), schema.MaxReason)
+	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, p.object("info").text("title")), maxSummary)
+	c.Event.ToolUseID = cmp.Or(p.object("tool").name("callID"), p.object("source").name("callID"), p.name("callID"))
+	cwd := cmp.Or(o.text("directory"), in.Dir)
+	switch native {
+	case "permission.asked", "permission.v2.asked":
+		c.opencodePermission(p, cwd)
+	case "question.asked", "question.v2.asked":
+		c.opencodeQuestions(p, cwd)
+	case "tool.execute.before", "tool.execute.after":
+		c.use(cmp.Or(p.name("tool"), unnamed), opencodeTools, p["args"])
+	}
+	return c, nil
+}
+
+func (c *Call) opencodePermission(p object, cwd string) {
+	patterns, always := texts(cmp.Or(key(p, "patterns"), key(p, "resources"))), texts(cmp.Or(key(p, "always"), key(p, "save")))
+	metadata, arguments := p.object("metadata"), p["metadata"]
+	if len(metadata) == 0 && len(patterns) > 0 {
+		arguments = encode(map[string][]string{"patterns": patterns})
+	}
+	c.use(cmp.Or(p.name("permission"), p.name("action"), unnamed), opencodeTools, arguments)
+	if c.Alias == bash && c.Command == "" {
+		c.Command = strings.Join(patterns, " && ") // one pattern for each command of the line
+	}
+	if len(metadata) == 0 && len(patterns) > 0 {
+		c.Event.Summary = oneLine(c.Tool.Name+": "+strings.Join(patterns, ", "), maxSummary)
+	}
+	c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny, true
+	if len(always) > 0 {
+		c.Can |= CanRemember
+	}
+	c.Ask = c.permission(metadata.text("description"), cwd)
+	c.Ask.Context.Diff = clip(metadata.text("diff"), schema.MaxQuestionBytes)
+	if len(metadata) == 0 && c.Command == "" && len(patterns) > 0 {
+		c.Ask.Question = "Use " + oneLine(c.Tool.Name, 100) + ": " + oneLine(strings.Join(patterns, ", "), 200) + "?"
+	}
+	if len(always) > 0 {
+		c.Ask.Suggestions = []json.RawMessage{opencodeAlways(c.Tool.Name, always)}
+	}
+}
+
+// opencodeAlways is the offer to always allow, as the page shows those of Claude Code.
+func opencodeAlways(permission string, patterns []string) json.RawMessage {
+	type rule struct {
+		Tool    string `json:"toolName"`
+		Content string `json:"ruleContent"`
+	}
+	var rules []rule
+	for _, p := range patterns {
+		rules = append(rules, rule{permission, p})
+	}
+	return encode(struct {
+		Type     string `json:"type"`
+		Rules    []rule `json:"rules"`
+		Behavior string `json:"behavior"`
+	}{"addRules", rules, "allow"})
+}
+
+func (c *Call) opencodeQuestions(p object, cwd string) {
+	ask := &schema.HumanInTheLoop{Type: schema.FreeText, Context: &schema.Context{Cwd: cwd}}
+	for i, raw := range p.list("questions") {
+		q := membersOf(raw)
+		question := schema.Question{ID: strconv.Itoa(i + 1), Question: q.text("question"), Header: q.text("header"), AllowOther: true}
+		if m := q.flag("multiple"); m != nil {
+			question.Multiple = *m
+		}
+		if custom := q.flag("custom"); custom != nil {
+			question.AllowOther = *custom
+		}
+		for _, raw := range q.list("options") {
+			option := membersOf(raw)
+			question.Options = append(question.Options, schema.Option{Label: option.text("label"), Description: option.text("description")})
+		}
+		ask.Questions = append(ask.Questions, question)
+	}
+	c.Event.ToolName = "question"
+	if len(ask.Questions) > 0 {
+		ask.Question = ask.Questions[0].Question
+	}
+	c.Event.Summary = oneLine(ask.Question, maxSummary)
+	if ask.Validate() != nil {
+		return // what the page can't ask stays with the prompt
+	}
+	c.Point, c.Can, c.Prompts, c.Ask = Prompt, CanDeny|CanAnswer, true, ask
+}
+
+// Answer implements Agent.
+func (opencode) Answer(c *Call, v Verdict) Reply {
+	type reply struct {
+		Reply   string `json:"reply"`
+		Message string `json:"message,omitempty"`
+	}
+	v = c.express(v)
+	switch {
+	case v.Word == Deny:
+		return say(reply{"reject", v.Reason})
+	case v.Word != Allow:
+		return Reply{}
+	case c.Can.Has(CanAnswer):
+		var answers [][]string
+		for _, q := range c.Ask.Questions {
+			if len(v.Answers[q.ID]) == 0 {
+				return Reply{}
+			}
+			answers = append(answers, v.Answers[q.ID])
+		}
+		return say(map[string][][]string{"answers": answers})
+	case v.Remember != nil:
+		return say(reply{Reply: "always"})
+	default:
+		return say(reply{Reply: "once"})
+	}
+}
+
+// key is the text of a member, for cmp.Or.
+func key(o object, name string) string { return string(o[name]) }
+
+// texts is a JSON array of strings.
+func texts(raw string) []string {
+	var all []string
+	_ = json.Unmarshal([]byte(raw), &all)
+	return all
+}

@@ -1,0 +1,77 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// qwen is Qwen Code. It looks like Claude Code and differs where its documents
+// don't say so (seen in 0.24.4): its PreToolUse runs after its user was asked, when
+// nothing is left to skip, and takes no other arguments; its PermissionRequest runs
+// before its dialog opens, not beside it, and remembers nothing.
+type qwen struct{}
+
+// Read implements Agent.
+func (qwen) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "qwen", Payload: payload}, Limit: time.Minute, Headless: in.unattended()}
+	err = c.begin(cmp.Or(o.name("hook_event_name"), in.Event), o.text("session_id"), in.env("QWEN_PROJECT_DIR"), o.text("cwd"), in.Dir)
+	if err != nil {
+		return Call{}, err
+	}
+	c.tell(o)
+	if prompt := o.text("submitted_prompt"); prompt != "" {
+		c.Event.Summary = oneLine(prompt, maxSummary)
+	}
+	name := o.name("tool_name")
+	switch c.Event.HookEventType {
+	case "PreToolUse":
+		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
+		c.Point, c.Can, c.Fallback = Gate, CanDeny|CanAsk, Ask
+	case "PermissionRequest":
+		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
+		c.Point, c.Can = Prompt, CanAllow|CanDeny|CanEdit
+	default:
+		if name != "" {
+			c.use(name, geminiTools, o["tool_input"])
+		}
+		return c, nil
+	}
+	c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	return c, nil
+}
+
+// Answer implements Agent.
+func (qwen) Answer(c *Call, v Verdict) Reply {
+	v = c.express(v)
+	var out any
+	switch {
+	case v.Word == Pass:
+		return Reply{}
+	case c.Point == Prompt:
+		type decision struct {
+			Behavior Word            `json:"behavior"`
+			Input    json.RawMessage `json:"updatedInput,omitempty"`
+			Message  string          `json:"message,omitempty"`
+		}
+		out = struct {
+			Event    string   `json:"hookEventName"`
+			Decision decision `json:"decision"`
+		}{"PermissionRequest", decision{v.Word, v.Arguments, v.denial()}}
+	default:
+		out = struct {
+			Event    string `json:"hookEventName"`
+			Decision Word   `json:"permissionDecision"`
+			Reason   string `json:"permissionDecisionReason"`
+		}{"PreToolUse", v.Word, v.Reason}
+	}
+	return say(struct {
+		Output any `json:"hookSpecificOutput"`
+	}{out})
+}

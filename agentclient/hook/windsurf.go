@@ -1,0 +1,74 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// windsurf is Windsurf's Cascade. Its only word is exit status 2 before an action,
+// with the reason on stderr.
+type windsurf struct{}
+
+// windsurfActions are the tools behind its actions' names, without pre_ and post_.
+var windsurfActions = map[string]struct{ name, alias string }{
+	"run_command": {"run_command", bash}, "read_code": {"read_code", read}, "write_code": {"write_code", edit}, "mcp_tool_use": {"mcp_tool_use", ""},
+}
+
+// Read implements Agent.
+func (windsurf) Read(in Input) (Call, error) {
+	o, payload, err := readObject(in.Stdin)
+	if err != nil {
+		return Call{}, err
+	}
+	c := Call{Event: schema.Event{Agent: "windsurf", Payload: payload}, Limit: 30 * time.Second}
+	native, info := cmp.Or(o.name("agent_action_name"), in.Event), o.object("tool_info")
+	pre := strings.HasPrefix(native, "pre_")
+	action, known := windsurfActions[strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")]
+	event := native
+	switch {
+	case native == "pre_user_prompt":
+		event = "UserPromptSubmit"
+	case native == "post_cascade_response":
+		event = "Stop"
+	case known && pre:
+		event = "PreToolUse"
+	case known:
+		event = "PostToolUse"
+	}
+	cwd := cmp.Or(info.text("cwd"), in.Dir)
+	if err := c.begin(event, o.text("trajectory_id"), in.env("ROOT_WORKSPACE_PATH"), cwd); err != nil {
+		return Call{}, err
+	}
+	c.Event.ModelName, c.Event.Timestamp = o.name("model_name"), o.millis("timestamp")
+	c.Event.Summary = oneLine(cmp.Or(info.text("user_prompt"), info.text("response")), maxSummary)
+	if !known {
+		return c, nil
+	}
+	c.windsurfTool(action.name, action.alias, o["tool_info"])
+	if pre {
+		c.Point, c.Can = Gate, CanDeny
+		c.Ask = c.permission("", cwd)
+	}
+	return c, nil
+}
+
+func (c *Call) windsurfTool(name, alias string, arguments json.RawMessage) {
+	info := membersOf(arguments)
+	c.use(name, map[string]string{name: alias}, arguments)
+	c.mcp(info.text("mcp_server_name"), info.text("mcp_tool_name"))
+}
+
+// Answer implements Agent.
+func (windsurf) Answer(c *Call, v Verdict) Reply { return c.blocked(v) }
+
+// blocked says no in the only way that some agents have.
+func (c *Call) blocked(v Verdict) Reply {
+	if v = c.express(v); v.Word != Deny {
+		return Reply{}
+	}
+	return Reply{Stderr: []byte(v.Reason + "\n"), Exit: 2}
+}
