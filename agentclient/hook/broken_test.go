@@ -14,22 +14,6 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// verdicts are all that a runner may say, and some that it must not.
-var verdicts = []hook.Verdict{
-	{},
-	{Word: hook.Allow},
-	{Word: hook.Allow, Arguments: json.RawMessage(`{"command":"ls"}`)},
-	{Word: hook.Allow, Arguments: json.RawMessage(`{"command":`)},
-	{Word: hook.Allow, Arguments: json.RawMessage(`null`)},
-	{Word: hook.Allow, Answers: map[string][]string{"1": {"yes"}}},
-	{Word: hook.Allow, Answers: map[string][]string{"other": nil}},
-	{Word: hook.Allow, Remember: json.RawMessage(`null`)},
-	{Word: hook.Deny},
-	{Word: hook.Deny, Reason: strings.Repeat("no\x00\n", 2200)},
-	{Word: hook.Ask},
-	{Word: "maybe", Reason: "a word that there is not"},
-}
-
 // TestBrokenInputIsReadOrRefused gives every agent every sample, and its own with
 // each of their members, inner ones too, taken away or made another type. Whatever
 // is read could be sent to a hub, and whatever is answered is sound.
@@ -67,7 +51,7 @@ func requireSurvives(t *testing.T, a hook.Named, stdin []byte) {
 		return
 	}
 	requireWhole(t, in, &c)
-	for _, v := range verdicts {
+	for _, v := range verdicts(&c) {
 		requireSound(t, &c, v, a.Agent.Answer(&c, v))
 	}
 }
@@ -110,7 +94,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 		require.NoError(t, err)
 		c, err := agent.Agent.Read(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/work/here"})
 		require.NoError(t, err, path)
-		for _, v := range verdicts {
+		for _, v := range verdicts(&c) {
 			said := string(agent.Agent.Answer(&c, v).Stdout)
 			approves := strings.Contains(said, `"allow"`) || strings.Contains(said, `"once"`) || strings.Contains(said, `"always"`) || strings.Contains(said, `"answers"`)
 			if v.Word != hook.Allow {

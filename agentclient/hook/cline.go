@@ -38,10 +38,10 @@ func (cline) Read(in Input) (Call, error) {
 	if native != "PreToolUse" && native != "PostToolUse" {
 		return c, nil
 	}
-	name, parameters := cmp.Or(about.name("toolName"), about.name("tool"), unnamed), about["parameters"]
-	c.use(name, clineTools, parameters)
+	name := cmp.Or(about.name("toolName"), about.name("tool"), unnamed)
+	c.use(name, clineTools, about["parameters"])
 	if name == "use_mcp_tool" {
-		c.mcp(membersOf(parameters).text("server_name"), membersOf(parameters).text("tool_name"))
+		c.mcp(c.args.text("server_name"), c.args.text("tool_name"))
 	}
 	if native == "PostToolUse" {
 		if ok := about.flag("success"); ok != nil && !*ok {

@@ -39,7 +39,7 @@ func (codex) Read(in Input) (Call, error) {
 	case "PermissionRequest":
 		c.use(name, codexTools, arguments)
 		c.Point, c.Can = Prompt, CanAllow|CanDeny
-		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	case "PostToolUse", "PostToolUseFailure":
 		c.use(name, codexTools, arguments)
 	}
@@ -56,7 +56,7 @@ func (c *Call) patched() {
 		return
 	}
 	var files []string
-	for line := range strings.Lines(clip(membersOf(c.Tool.Arguments).text("command"), maxQuoted)) {
+	for line := range strings.Lines(clip(c.args.text("command"), maxQuoted)) {
 		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {
 			if file, ok := strings.CutPrefix(line, head); ok {
 				files = append(files, oneLine(file, maxSummary))

@@ -70,7 +70,7 @@ func (c *Call) copilotDecides(o object) {
 		}
 	}
 	c.own = o.has("hookEventName") || o.has("tool_use_id") // VS Code
-	c.Ask = c.permission(membersOf(c.Tool.Arguments).text("description"), o.text("cwd"))
+	c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 }
 
 // copilotTell is tell for the members that are written like toolArgs.

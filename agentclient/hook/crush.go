@@ -36,7 +36,7 @@ func (crush) Read(in Input) (Call, error) {
 	}
 	if event == "PreToolUse" {
 		c.Point, c.Can = Gate, CanAllow|CanDeny|CanEdit
-		c.Ask = c.permission(membersOf(c.Tool.Arguments).text("description"), o.text("cwd"))
+		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }

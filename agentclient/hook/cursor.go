@@ -45,7 +45,7 @@ func (cursor) Read(in Input) (Call, error) {
 		if can.Has(CanAsk) {
 			c.Fallback = Ask
 		}
-		c.Ask = c.permission(cmp.Or(o.text("agent_message"), o.object("tool_input").text("description")), cmp.Or(o.text("cwd"), o.first("workspace_roots")))
+		c.Ask = c.permission(cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.first("workspace_roots")))
 	}
 	return c, nil
 }

@@ -33,7 +33,7 @@ func (droid) Read(in Input) (Call, error) {
 	}
 	if gate {
 		c.Point, c.Can, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
-		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }

@@ -45,12 +45,15 @@ func (c *Call) express(v Verdict) Verdict {
 }
 
 func (c *Call) expressAllow(v Verdict) Verdict {
+	if isObject(v.Arguments) && c.args != nil && bytes.Equal(sorted(membersOf(v.Arguments)), sorted(c.args)) {
+		v.Arguments = nil // nothing was changed
+	}
 	switch {
 	case len(v.Answers) > 0 && !c.Can.Has(CanAnswer):
 		return c.instead("A person answered: " + answersText(v.Answers) + ". This could not be passed on as an answer, so nothing was run.")
 	case len(v.Arguments) > 0 && !isObject(v.Arguments):
 		return c.instead("A person approved this with changed arguments that could not be read. Nothing was run.")
-	case len(v.Arguments) > 0 && !(c.Can.Has(CanEdit) && c.Tool != nil && isObject(c.Tool.Arguments)):
+	case len(v.Arguments) > 0 && !(c.Can.Has(CanEdit) && c.args != nil):
 		return c.unedited(v.Arguments)
 	case len(v.Arguments) == 0 && len(v.Answers) == 0 && !c.Can.Has(CanAllow):
 		return Verdict{}
@@ -108,8 +111,8 @@ func answersText(answers map[string][]string) string {
 // keepsMembers reports whether arguments has every member that the call's arguments
 // have. An agent that merges an edit into them would run one that was taken out.
 func (c *Call) keepsMembers(arguments json.RawMessage) bool {
-	before, after := membersOf(c.Tool.Arguments), membersOf(arguments)
-	for name := range before {
+	after := membersOf(arguments)
+	for name := range c.args {
 		if !after.has(name) {
 			return false
 		}
@@ -120,7 +123,7 @@ func (c *Call) keepsMembers(arguments json.RawMessage) bool {
 // changesOnly reports whether arguments differs from the call's arguments in that member
 // alone.
 func (c *Call) changesOnly(member string, arguments json.RawMessage) bool {
-	before, after := membersOf(c.Tool.Arguments), membersOf(arguments)
+	before, after := maps.Clone(c.args), membersOf(arguments)
 	before[member] = after[member]
 	return bytes.Equal(sorted(before), sorted(after))
 }

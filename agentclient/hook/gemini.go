@@ -42,7 +42,7 @@ func (gemini) Read(in Input) (Call, error) {
 		if !c.Headless {
 			c.Can, c.Fallback = c.Can|CanAsk, Ask
 		}
-		c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	case "AfterTool":
 		c.geminiTool(o)
 		response := o.object("tool_response")

@@ -41,7 +41,7 @@ func (kiro) Read(in Input) (Call, error) {
 	}
 	if gate {
 		c.Point, c.Can = Gate, CanDeny
-		c.Ask = c.permission(o.object("tool_input").text("summary"), o.text("cwd"))
+		c.Ask = c.permission(c.args.text("summary"), o.text("cwd"))
 	}
 	return c, nil
 }

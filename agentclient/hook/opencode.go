@@ -3,7 +3,6 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,12 +103,12 @@ func opencodeAlways(permission string, patterns []string) json.RawMessage {
 }
 
 func (c *Call) opencodeQuestions(p object, cwd string) {
-	ask := &schema.HumanInTheLoop{Type: schema.FreeText, Context: &schema.Context{Cwd: cwd}}
-	for i, raw := range p.list("questions") {
+	asks := &form{}
+	for _, raw := range p.list("questions") {
 		q := membersOf(raw)
-		question := schema.Question{ID: strconv.Itoa(i + 1), Question: q.text("question"), Header: q.text("header"), AllowOther: true}
-		if m := q.flag("multiple"); m != nil {
-			question.Multiple = *m
+		question := schema.Question{Question: q.text("question"), Header: q.text("header"), AllowOther: true}
+		if multiple := q.flag("multiple"); multiple != nil {
+			question.Multiple = *multiple
 		}
 		if custom := q.flag("custom"); custom != nil {
 			question.AllowOther = *custom
@@ -118,17 +117,15 @@ func (c *Call) opencodeQuestions(p object, cwd string) {
 			option := membersOf(raw)
 			question.Options = append(question.Options, schema.Option{Label: option.text("label"), Description: option.text("description")})
 		}
-		ask.Questions = append(ask.Questions, question)
+		asks.add(question)
 	}
 	c.Event.ToolName = "question"
-	if len(ask.Questions) > 0 {
-		ask.Question = ask.Questions[0].Question
+	if !asks.whole() {
+		return // stays with its prompt
 	}
-	c.Event.Summary = oneLine(ask.Question, maxSummary)
-	if ask.Validate() != nil {
-		return // what the page can't ask stays with the prompt
-	}
-	c.Point, c.Can, c.Prompts, c.Ask = Prompt, CanDeny|CanAnswer, true, ask
+	c.Point, c.Can, c.Prompts = Prompt, CanDeny|CanAnswer, true
+	c.Ask, c.own = asks.request("", &schema.Context{Cwd: cwd}), asks
+	c.Event.Summary = oneLine("question: "+c.Ask.Question, maxSummary)
 }
 
 // Answer implements Agent.
@@ -144,12 +141,14 @@ func (opencode) Answer(c *Call, v Verdict) Reply {
 	case v.Word != Allow:
 		return Reply{}
 	case c.Can.Has(CanAnswer):
+		asks := c.own.(*form)
 		var answers [][]string
-		for _, q := range c.Ask.Questions {
-			if len(v.Answers[q.ID]) == 0 {
-				return Reply{}
+		for i := range asks.questions {
+			answer := asks.answers(i, v)
+			if len(answer) == 0 {
+				return Reply{} // half an answer is none
 			}
-			answers = append(answers, v.Answers[q.ID])
+			answers = append(answers, answer)
 		}
 		return say(map[string][][]string{"answers": answers})
 	case v.Remember != nil:

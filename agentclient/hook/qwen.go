@@ -43,7 +43,7 @@ func (qwen) Read(in Input) (Call, error) {
 		}
 		return c, nil
 	}
-	c.Ask = c.permission(o.object("tool_input").text("description"), o.text("cwd"))
+	c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -48,18 +47,13 @@ func (windsurf) Read(in Input) (Call, error) {
 	if !known {
 		return c, nil
 	}
-	c.windsurfTool(action.name, action.alias, o["tool_info"])
+	c.use(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
+	c.mcp(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
 		c.Point, c.Can = Gate, CanDeny
 		c.Ask = c.permission("", cwd)
 	}
 	return c, nil
-}
-
-func (c *Call) windsurfTool(name, alias string, arguments json.RawMessage) {
-	info := membersOf(arguments)
-	c.use(name, map[string]string{name: alias}, arguments)
-	c.mcp(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 }
 
 // Answer implements Agent.
