@@ -1,0 +1,409 @@
+package install_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+const claudeFile = ".claude/settings.json"
+
+func TestDryRunsWriteNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(claudeFile), "{}\n")
+	before := tree(t, filepath.Dir(b.machine.Home))
+	p := b.plan(options("claude-code"))
+	require.True(t, changes(p))
+	require.Equal(t, before, tree(t, filepath.Dir(b.machine.Home)))
+	diff := p.Changes[0].Diff()
+	require.True(t, strings.HasPrefix(diff, "--- "+b.home(claudeFile)+"\n+++ "+b.home(claudeFile)+"\n@@ -1,1 +1,"), diff)
+	require.Contains(t, diff, "\n+  \"hooks\": {\n")
+}
+
+func TestAnUpgradeReplacesOursAlone(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"claude-code", "codex", "cursor", "copilot", "antigravity", "cline"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			old := options(agent)
+			old.Binary, old.Mode = "/old place/hookback", install.Observe
+			b.install(old)
+			b.install(options(agent))
+			fresh := setup(t)
+			fresh.install(options(agent))
+			want := tree(t, fresh.machine.Home)
+			require.Equal(t, want, tree(t, b.machine.Home), "as if it had never been otherwise")
+			b.uninstall(install.Options{})
+			for name := range tree(t, b.machine.Home) {
+				require.Equal(t, "/", name)
+			}
+		})
+	}
+}
+
+func TestABinaryThatMovedIsStillOurs(t *testing.T) {
+	t.Parallel()
+	for _, manifest := range []bool{true, false} {
+		b := setup(t)
+		o := options("codex")
+		o.Binary = "/some/where/hookback-1.2"
+		if !manifest {
+			o.Binary = "/some/where/it's here/hookback"
+		}
+		before := "{\"hooks\": {\"Stop\": [\n  {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n]}}"
+		b.write(b.home(".codex/hooks.json"), before)
+		b.install(o)
+		if !manifest {
+			require.NoError(t, os.RemoveAll(b.machine.State))
+		}
+		b.uninstall(install.Options{Agents: []string{"codex"}})
+		require.Equal(t, before, b.read(b.home(".codex/hooks.json")), "manifest: %v", manifest)
+	}
+}
+
+func TestWithoutAManifestEmptiedListsGoToo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(claudeFile), "{\n  \"model\": \"opus\"\n}\n")
+	b.install(options("claude-code"))
+	require.NoError(t, os.RemoveAll(b.machine.State))
+	b.uninstall(install.Options{})
+	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", b.read(b.home(claudeFile)))
+}
+
+func TestWhatWasChangedByHandIsLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("claude-code"))
+	file := b.home(claudeFile)
+	edited := strings.Replace(b.read(file), `"timeout": 3600,`, `"timeout": 60,`, 1)
+	require.NotEqual(t, edited, b.read(file))
+	b.write(file, edited)
+
+	p := b.install(options("claude-code"))
+	require.Equal(t, edited, b.read(file))
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and stays as it is; --force writes it anew", said(p))
+
+	p = b.uninstall(install.Options{})
+	require.Equal(t, "PermissionRequest: the entry was changed by hand and is left; --force takes it out", said(p))
+	require.Equal(t, 1, strings.Count(b.read(file), binary))
+	p = b.uninstall(install.Options{Force: true})
+	require.Empty(t, said(p))
+	require.NoFileExists(t, file, "it was not there before")
+}
+
+func TestForceWritesWhatWasChangedByHandAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("gemini"))
+	file := b.home(".gemini/settings.json")
+	want := b.read(file)
+	b.write(file, strings.Replace(want, "3600000", "5", 1))
+	o := options("gemini")
+	o.Force = true
+	b.install(o)
+	require.Equal(t, want, b.read(file))
+}
+
+func TestAnotherLayoutIsNoChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("antigravity"))
+	file := b.home(".gemini/config/hooks.json")
+	compact, err := install.Parsed(b.read(file))
+	require.NoError(t, err)
+	// As its own command line writes it: everything on one line, with an empty member.
+	compact = strings.Replace(compact, `"type":"command"`, `"prompt":"","type":"command"`, 1)
+	b.write(file, compact)
+	require.False(t, changes(b.plan(options("antigravity"))))
+	p := b.uninstall(install.Options{})
+	require.Empty(t, said(p))
+	require.NoFileExists(t, file)
+}
+
+func TestOthersHandlersInOurGroupStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("droid"))
+	file := b.home(".factory/hooks.json")
+	theirs := `{"type": "command", "command": "theirs"}`
+	b.write(file, strings.Replace(b.read(file), "\"hooks\": [\n          {", "\"hooks\": [\n          "+theirs+",\n          {", 1))
+	require.False(t, changes(b.plan(options("droid"))), "ours is as it should be")
+	b.uninstall(install.Options{})
+	require.Equal(t, "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          "+theirs+"\n        ]\n      }\n    ]\n  }\n}\n", b.read(file))
+}
+
+func TestDuplicatesBecomeOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(".config/crush/crush.json"), `{"hooks": {"PreToolUse": [
+  {"command": "/a/hookback hook crush"},
+  {"command": "/b/hookback hook crush --observe"},
+  {"command": "/b/hookback hook crush; rm x"},
+  {"command": "hookbackup hook crush"}
+]}}`)
+	b.install(options("crush"))
+	require.Equal(t, `{"hooks": {"PreToolUse": [
+  {
+    "name": "hookback",
+    "command": "[ -x /opt/hookback/bin/hookback ] || exit 0; exec /opt/hookback/bin/hookback hook crush --limit 3600s",
+    "timeout": 3600
+  },
+  {"command": "/b/hookback hook crush; rm x"},
+  {"command": "hookbackup hook crush"}
+]}}`, b.read(b.home(".config/crush/crush.json")))
+}
+
+func TestBrokenFilesStayAndOthersAreWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	broken := "{\n  \"hooks\": {\n    \"Stop\": [}\n}\n"
+	b.write(b.home(claudeFile), broken)
+	o := options("claude-code")
+	o.Agents = []string{"claude-code", "codex"}
+	p := b.plan(o)
+	require.Len(t, p.Problems, 1)
+	require.Equal(t, b.home(claudeFile)+`: line 3, column 14: a value is wanted here, not "}"`, p.Problems[0].Error())
+	require.Empty(t, p.Apply())
+	require.Equal(t, broken, b.read(b.home(claudeFile)))
+	require.FileExists(t, b.home(".codex/hooks.json"))
+}
+
+func TestAFileThatChangedMeanwhileIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"{}", ""} {
+		b := setup(t)
+		file := b.home(claudeFile)
+		if before != "" {
+			b.write(file, before)
+		}
+		p := b.plan(options("claude-code"))
+		b.write(file, `{"theirs": 1}`)
+		failed := p.Apply()
+		require.Len(t, failed, 1)
+		require.ErrorIs(t, failed[0].Err, install.ErrConcurrent)
+		require.Equal(t, `{"theirs": 1}`, b.read(file))
+		left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".hookback-*"))
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+}
+
+func TestReadOnlyFilesAreRespected(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := b.home(claudeFile)
+	b.write(file, "{}")
+	require.NoError(t, os.Chmod(file, 0o400))
+	failed := b.plan(options("claude-code")).Apply()
+	require.Len(t, failed, 1)
+	require.ErrorContains(t, failed[0].Err, "read-only")
+	require.Equal(t, "{}", b.read(file))
+}
+
+func TestADirectoryThatCantBeMadeIsAProblem(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(".codex"), "a file")
+	p, err := install.Install(b.machine, options("codex"))
+	require.NoError(t, err)
+	require.NotEmpty(t, append(p.Problems, p.Apply()...))
+	require.Equal(t, "a file", b.read(b.home(".codex")))
+}
+
+func TestLinksAreFollowedAndModesKept(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege there")
+	}
+	b := setup(t)
+	dotfiles, file := b.home("dotfiles/claude.json"), b.home(claudeFile)
+	b.write(dotfiles, "{}\n")
+	require.NoError(t, os.Chmod(dotfiles, 0o640))
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.Symlink(dotfiles, file))
+	b.install(options("claude-code"))
+	info, err := os.Lstat(file)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	require.Contains(t, b.read(dotfiles), binary)
+	info, err = os.Stat(dotfiles)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	b.uninstall(install.Options{})
+	require.Equal(t, "{}\n", b.read(dotfiles))
+
+	require.NoError(t, os.Remove(dotfiles))
+	p := b.plan(options("claude-code"))
+	require.ErrorContains(t, p.Problems[0], "a link that leads nowhere")
+}
+
+func TestBackupsAreKeptFive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := b.home(claudeFile)
+	for i := range 8 {
+		b.write(file, fmt.Sprintf(`{"n": %d}`, i))
+		b.install(options("claude-code"))
+	}
+	kept, err := filepath.Glob(filepath.Join(b.machine.State, "backups", "*"))
+	require.NoError(t, err)
+	require.Len(t, kept, 5)
+	require.Equal(t, `{"n": 7}`, b.read(kept[4]))
+	require.Equal(t, `{"n": 3}`, b.read(kept[0]))
+	info, err := os.Stat(kept[0])
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestOneInstallationAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	lock := filepath.Join(b.machine.State, "install.lock")
+	b.write(lock, "")
+	require.NoError(t, os.Chtimes(lock, b.now, b.now))
+	failed := b.plan(options("codex")).Apply()
+	require.Len(t, failed, 1)
+	require.ErrorIs(t, failed[0].Err, install.ErrBusy)
+	require.NoFileExists(t, b.home(".codex/hooks.json"))
+	require.NoError(t, os.Chtimes(lock, b.now.Add(-2e12), b.now.Add(-2e12)))
+	require.Empty(t, b.plan(options("codex")).Apply(), "one that died is forgotten")
+	require.NoFileExists(t, lock)
+}
+
+func TestAManifestThatCantBeReadStopsEverything(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(filepath.Join(b.machine.State, "installed.json"), "{")
+	_, err := install.Install(b.machine, options("codex"))
+	require.ErrorContains(t, err, "installed.json")
+	_, err = install.Remove(b.machine, install.Options{})
+	require.ErrorContains(t, err, "known by their command alone")
+}
+
+func TestUninstallingAUserLeavesProjectsOfOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	theirs := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookback hook claude-code"}]}]}}`
+	b.write(b.project(claudeFile), theirs)
+	b.uninstall(install.Options{})
+	require.Equal(t, theirs, b.read(b.project(claudeFile)), "a colleague installed it")
+	b.uninstall(install.Options{Scope: install.Project})
+	require.JSONEq(t, `{}`, b.read(b.project(claudeFile)))
+
+	o := options("claude-code")
+	o.Scope = install.Project
+	b.install(o)
+	b.machine.Dir = t.TempDir()
+	b.uninstall(install.Options{})
+	require.JSONEq(t, `{}`, b.read(filepath.Join(b.machine.Home, "..", "project", claudeFile)), "this one is in the manifest")
+}
+
+func TestWhatCantBeInstalledSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for want, change := range map[string]func(*install.Options){
+		`there is no agent "cursed"; it is claude-code, codex,`:  func(o *install.Options) { o.Agents = []string{"cursed"} },
+		`there is no scope "world"`:                              func(o *install.Options) { o.Scope = "world" },
+		`there is no mode "both"`:                                func(o *install.Options) { o.Mode = "both" },
+		`"hookback" is no absolute path`:                         func(o *install.Options) { o.Binary = "hookback" },
+		`a hub's address in settings must not hold a password`:   func(o *install.Options) { o.Hub = "http://me:secret@hub" },
+		`Codex CLI: there are no settings of that scope "local"`: func(o *install.Options) { o.Agents, o.Scope = []string{"codex"}, install.Local },
+		`there is none: make one with /agent create in Kiro`:     func(o *install.Options) { o.Agents = []string{"kiro"} },
+		`Cursor can't have an https address`:                     func(o *install.Options) { o.Agents, o.Hub = []string{"cursor"}, "https://hub" },
+	} {
+		o := options("claude-code")
+		change(&o)
+		p, err := install.Install(b.machine, o)
+		if err == nil {
+			require.Len(t, p.Problems, 1, want)
+			err = p.Problems[0]
+			require.Empty(t, p.Changes)
+		}
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestTheHubsAddressGoesWithTheCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for agent, want := range map[string]string{
+		"codex":       `hook codex --limit 120s --hub http://10.0.0.7:4000"`,
+		"cursor":      `hook cursor --limit 3600s --hub 10.0.0.7:4000"`,
+		"claude-code": `"--limit", "3600s", "--hub", "http://10.0.0.7:4000"]`,
+	} {
+		o := options(agent)
+		o.Hub = "http://10.0.0.7:4000"
+		b.install(o)
+		file := b.read(b.home(places[agent].user))
+		require.Contains(t, file, want)
+		load(t, agent, file)
+	}
+}
+
+func TestAnOldClaudeCodeGetsWhatItKnows(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]struct {
+		exec   bool
+		events int
+	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.329": {true, 29}, "": {true, 29}} {
+		b := setup(t)
+		b.onPath["claude"], b.version = true, version
+		b.install(options("claude-code"))
+		file := b.read(b.home(claudeFile))
+		require.Equal(t, want.events, strings.Count(file, `"timeout"`), version)
+		require.Equal(t, want.exec, strings.Contains(file, `"args"`), version)
+		load(t, "claude-code", file)
+		require.NotContains(t, file, "WorktreeCreate")
+		require.NotContains(t, file, "MessageDisplay")
+	}
+}
+
+func TestVariablesMoveSettings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for variable, agent := range map[string]string{"CLAUDE_CONFIG_DIR": "claude-code", "CODEX_HOME": "codex", "COPILOT_HOME": "copilot", "XDG_CONFIG_HOME": "crush"} {
+		b.env[variable] = b.home("elsewhere/" + agent)
+		p := b.plan(options(agent))
+		require.True(t, strings.HasPrefix(p.Changes[0].File, b.env[variable]), p.Changes[0].File)
+		b.env[variable] = "relative"
+		require.False(t, strings.Contains(b.plan(options(agent)).Changes[0].File, "relative"))
+	}
+}
+
+func TestDetectSaysWhatIsHere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Empty(t, install.Detect(b.machine))
+	require.NoError(t, os.MkdirAll(b.home(".cursor"), 0o700))
+	b.onPath["codex"] = true
+	require.Equal(t, []install.Found{
+		{Agent: "codex", Title: "Codex CLI", Program: "/usr/bin/codex"},
+		{Agent: "cursor", Title: "Cursor", Dir: b.home(".cursor")},
+	}, install.Detect(b.machine))
+	require.NoError(t, os.MkdirAll(b.home(".gemini/config"), 0o700))
+	require.Len(t, install.Detect(b.machine), 3, "Antigravity's directory is in Gemini's, and no Gemini")
+}
+
+func TestEveryKiroAgentGetsItsHooks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(".kiro/agents/a.json"), "{}")
+	b.write(b.home(".kiro/agents/b.json"), `{"hooks": {}}`)
+	p := b.install(options("kiro"))
+	require.Len(t, p.Changes, 2)
+	load(t, "kiro", b.read(b.home(".kiro/agents/a.json")))
+	load(t, "kiro", b.read(b.home(".kiro/agents/b.json")))
+	b.uninstall(install.Options{})
+	require.Equal(t, "{}", b.read(b.home(".kiro/agents/a.json")))
+	require.Equal(t, `{"hooks": {}}`, b.read(b.home(".kiro/agents/b.json")))
+}

@@ -1,0 +1,180 @@
+package install
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// span is a part of a text.
+type span struct{ start, end int }
+
+// cut takes member i out of the container at path. It is the reverse of insert:
+// what insert added goes, to the byte, and nothing else. t is what is known of the
+// insertion; without it an emptied container is closed up.
+func cut(content string, path []string, i int, t *trace) (string, error) {
+	root, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	c := root.at(path...)
+	gone := []span{entry(content, c, i)}
+	switch m := c.members[i]; {
+	case m.comma >= 0:
+		gone = append(gone, span{m.comma, m.comma + 1})
+	case i > 0:
+		before := c.members[i-1].comma
+		gone = append(gone, span{before, before + 1})
+	}
+	if len(c.members) == 1 {
+		gone = append(gone, closeUp(content, c, path, t))
+	}
+	d := document{content, root}
+	after := drop(content, gone)
+	if !d.sameBut(c, i, after) {
+		// What is left would mean something else, such as an entry behind a comment
+		// that goes to the line's end: then the white space stays.
+		gone[0].start = c.members[i].start
+		if after = drop(content, gone); !d.sameBut(c, i, after) {
+			return "", errors.New("the entry can't be taken out without changing others; nothing was written")
+		}
+	}
+	return after, nil
+}
+
+// entry is a member's text with the line it begins on.
+func entry(content string, c *node, i int) span {
+	m := c.members[i]
+	lead := content[:m.start]
+	bare := strings.TrimRight(lead, " \t")
+	if line := strings.TrimSuffix(bare, "\n"); line != bare {
+		bare = strings.TrimSuffix(line, "\r")
+	}
+	return span{len(bare), m.value.end}
+}
+
+// closeUp is the white space that goes with the last member of a container.
+func closeUp(content string, c *node, path []string, t *trace) span {
+	from := c.members[0].value.end
+	if comma := c.members[0].comma; comma >= 0 {
+		from = comma + 1
+	}
+	rest := content[from : c.end-1]
+	blank := strings.TrimSpace(rest) == "" && strings.TrimSpace(content[c.start+1:c.members[0].start]) == ""
+	switch {
+	case t == nil && blank:
+		return span{from, c.end - 1}
+	case t == nil || !holds(t.Opened, path):
+		return span{from, from}
+	}
+	// insert opened it with a line's end and the closing bracket's indentation.
+	newline := strings.HasPrefix(rest, "\n") || strings.HasPrefix(rest, "\r\n")
+	if !newline {
+		return span{from, from}
+	}
+	end := from + strings.IndexByte(rest, '\n') + 1
+	end += len(indentAt(content, c.start))
+	if end > c.end-1 || strings.TrimSpace(content[from:end]) != "" {
+		return span{from, from}
+	}
+	return span{from, end}
+}
+
+// drop leaves the spans out.
+func drop(content string, gone []span) string {
+	gone = slices.Clone(gone)
+	slices.SortFunc(gone, func(a, b span) int { return a.start - b.start })
+	var b strings.Builder
+	at := 0
+	for _, s := range gone {
+		if s.start > at {
+			b.WriteString(content[at:s.start])
+		}
+		at = max(at, s.end)
+	}
+	b.WriteString(content[at:])
+	return b.String()
+}
+
+// sameBut reports whether after says the same as d without member i of c.
+func (d document) sameBut(c *node, i int, after string) bool {
+	again, err := parse(after)
+	if err != nil {
+		return false
+	}
+	all := c.members
+	defer func() { c.members = all }()
+	c.members = slices.Delete(slices.Clone(all), i, i+1)
+	return plain(d.content, d.root) == plain(after, again)
+}
+
+// replace writes v in the place of member i of the container at path.
+func replace(content string, path []string, i int, v any) (string, error) {
+	root, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	c := root.at(path...)
+	m := c.members[i]
+	l := layoutOf(content, root)
+	if !strings.Contains(content[c.start:c.end], "\n") {
+		l = layout{}
+	}
+	after := content[:m.value.start] + l.render(v, indentAt(content, m.start)) + content[m.value.end:]
+	again, err := parse(after)
+	if err != nil {
+		return "", err
+	}
+	now := again.at(path...)
+	if len(now.members) != len(c.members) || plain(after, now.members[i].value) != plainOf(v) {
+		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
+	}
+	now.members = slices.Delete(now.members, i, i+1)
+	c.members = slices.Delete(slices.Clone(c.members), i, i+1)
+	if plain(content, root) != plain(after, again) {
+		return "", errors.New("the entry can't be replaced without changing others; nothing was written")
+	}
+	return after, nil
+}
+
+// unmake takes out what insert made on the way to an entry, as far as it is empty
+// again: the innermost first, and plain values only with the last of the rest.
+// Paths that lead nowhere any more are forgotten.
+func unmake(content string, t *trace) (string, error) {
+	made := slices.Clone(t.Made)
+	slices.Reverse(made)
+	slices.SortStableFunc(made, func(a, b []string) int { return len(b) - len(a) })
+	for _, scalars := range []bool{false, true} {
+		for _, path := range made {
+			root, err := parse(content)
+			if err != nil {
+				return "", err
+			}
+			n := root.at(path...)
+			scalar := n != nil && !container(n)
+			switch {
+			case n == nil:
+			case scalar != scalars:
+				continue
+			case scalar && slices.ContainsFunc(t.Made, func(p []string) bool { return container(root.at(p...)) }):
+				continue // others use what we made: they may need it
+			case !scalar && !hollow(content, n):
+				continue
+			default:
+				parent := path[:len(path)-1]
+				if content, err = cut(content, parent, root.at(parent...).find(path[len(path)-1]), t); err != nil {
+					return "", err
+				}
+			}
+			t.Made = without(t.Made, path)
+		}
+	}
+	return content, nil
+}
+
+// hollow reports whether there is nothing in n, not even a comment.
+func hollow(content string, n *node) bool {
+	return len(n.members) == 0 && strings.TrimSpace(content[n.start+1:n.end-1]) == ""
+}
+
+func container(n *node) bool { return n != nil && (n.kind == object || n.kind == array) }

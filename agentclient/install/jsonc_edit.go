@@ -1,0 +1,271 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fields are the members of an object that we write, in the order of the text.
+type fields []field
+
+type field struct {
+	name  string
+	value any // string, int, bool, []string, []any or fields
+}
+
+// quote writes s as JSON, without the escapes that only HTML needs.
+func quote(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can always be written
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// layout is how a file is written.
+type layout struct {
+	newline string
+	unit    string // one step of indentation
+}
+
+// layoutOf takes the layout of what is there: the first line's end, and the
+// indentation of the first entry that has a line of its own.
+func layoutOf(content string, root *node) layout {
+	l := layout{newline: "\n", unit: "  "}
+	if i := strings.IndexByte(content, '\n'); i > 0 && content[i-1] == '\r' {
+		l.newline = "\r\n"
+	}
+	for _, m := range root.members {
+		lead := content[:m.start]
+		space := lead[len(strings.TrimRight(lead, " \t")):]
+		if space != "" && strings.HasSuffix(strings.TrimSuffix(lead, space), "\n") {
+			l.unit = space
+			break
+		}
+	}
+	return l
+}
+
+// render writes v, whose lines after the first begin with indent. A layout without
+// line ends writes one line.
+func (l layout) render(v any, indent string) string {
+	between, inner, outer := ",", l.newline+indent+l.unit, l.newline+indent
+	if l.newline == "" {
+		between, inner, outer = ", ", "", ""
+	}
+	list := func(brackets string, n int, one func(i int) string) string {
+		if n == 0 {
+			return brackets
+		}
+		entries := make([]string, n)
+		for i := range n {
+			entries[i] = inner + one(i)
+		}
+		return brackets[:1] + strings.Join(entries, between) + outer + brackets[1:]
+	}
+	switch v := v.(type) {
+	case fields:
+		return list("{}", len(v), func(i int) string { return quote(v[i].name) + ": " + l.render(v[i].value, indent+l.unit) })
+	case []any:
+		return list("[]", len(v), func(i int) string { return l.render(v[i], indent+l.unit) })
+	case []string: // words stay on one line
+		inner, outer, between = "", "", ", "
+		return list("[]", len(v), func(i int) string { return quote(v[i]) })
+	case string:
+		return quote(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// plainOf is what v would be read as: see plain.
+func plainOf(v any) string {
+	content := layout{}.render(v, "")
+	p := &parser{text: content}
+	n, err := p.value(0)
+	if err != nil {
+		return ""
+	}
+	return plain(content, n)
+}
+
+// indentAt is the white space that the line of a place begins with.
+func indentAt(content string, at int) string {
+	line := content[strings.LastIndexByte(content[:at], '\n')+1 : at]
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// trace is what has to be known of an insertion to take it out again, byte by byte,
+// beside the entry itself.
+type trace struct {
+	// Made are the paths of containers and values that were not there before.
+	Made [][]string `json:"made,omitempty"`
+	// Opened are the paths of containers that were empty and on one line.
+	Opened [][]string `json:"opened,omitempty"`
+}
+
+func holds(paths [][]string, path []string) bool {
+	return slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, path) })
+}
+
+func without(paths [][]string, path []string) [][]string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p []string) bool { return slices.Equal(p, path) })
+}
+
+// errShape is wrapped by errors about a value that is not of the kind we add to.
+var errShape = errors.New("it is left alone")
+
+// add puts v at the end of the array at path, or makes it the value at path when
+// member is set. What leads there is made where it is missing, and noted in t.
+func add(content string, path []string, v any, t *trace) (string, error) {
+	root, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	in, depth := root, 0
+	for ; depth < len(path); depth++ {
+		next := in.at(path[depth])
+		if next == nil {
+			break
+		}
+		if want := kindOn(path, depth+1); next.kind != want {
+			p := parser{text: content}
+			return "", fmt.Errorf("%w: %w", p.fail(next.start, fmt.Sprintf("%s should be an %s", strings.Join(path[:depth+1], "."), kindName(want))), errShape)
+		}
+		in = next
+	}
+	for i := len(path); i > depth; i-- {
+		if i == len(path) {
+			v = []any{v}
+		} else {
+			v = fields{{path[i], v}}
+		}
+		t.Made = append(t.Made, slices.Clone(path[:i]))
+	}
+	name := ""
+	if depth < len(path) {
+		name = path[depth]
+	}
+	return insert(document{content, root}, spot{in, path[:depth], name}, v, t)
+}
+
+// set gives the object at the root a member, unless it has one of that name.
+func set(content, name string, v any, t *trace) (string, error) {
+	root, err := parse(content)
+	if err != nil || root.at(name) != nil {
+		return content, err
+	}
+	t.Made = append(t.Made, []string{name})
+	return insert(document{content, root}, spot{root, nil, name}, v, t)
+}
+
+func kindOn(path []string, depth int) byte {
+	if depth == len(path) {
+		return array
+	}
+	return object
+}
+
+func kindName(kind byte) string {
+	if kind == array {
+		return "array"
+	}
+	return "object"
+}
+
+// document is a text and what was read from it.
+type document struct {
+	content string
+	root    *node
+}
+
+// spot is where an entry goes: the end of a container.
+type spot struct {
+	in   *node
+	path []string // of the container
+	name string   // of the entry, in an object
+}
+
+// insert writes v there, and checks that nothing else changed.
+func insert(d document, at spot, v any, t *trace) (string, error) {
+	content, l := d.content, layoutOf(d.content, d.root)
+	c := at.in
+	outer := indentAt(content, c.start)
+	label := ""
+	if c.kind == object {
+		label = quote(at.name) + ": "
+	}
+	var after string
+	if len(c.members) == 0 {
+		lead := l.newline + outer + l.unit
+		trail := ""
+		if !strings.Contains(content[c.start:c.end], "\n") {
+			trail = l.newline + outer
+			t.Opened = append(t.Opened, slices.Clone(at.path))
+		}
+		after = content[:c.start+1] + lead + label + l.render(v, outer+l.unit) + trail + content[c.start+1:]
+	} else {
+		after = l.behind(content, c, label, v)
+	}
+	again, err := parse(after)
+	if err != nil {
+		return "", err
+	}
+	grown := again.at(at.path...)
+	last := grown.members[len(grown.members)-1]
+	grown.members = grown.members[:len(grown.members)-1]
+	if last.key != at.name || plain(after, last.value) != plainOf(v) || plain(after, again) != plain(content, d.root) {
+		return "", errors.New("the entry can't be added without changing others; nothing was written")
+	}
+	return after, nil
+}
+
+// behind writes v behind the last member of c.
+func (l layout) behind(content string, c *node, label string, v any) string {
+	first, last := c.members[0], c.members[len(c.members)-1]
+	place, ownComma := last.value.end, ""
+	head := content[:last.value.end] + ","
+	if last.comma >= 0 {
+		place, ownComma = last.comma+1, ","
+		head = content[:place]
+	}
+	comments, toLineEnd := sameLine(content[place:])
+	head += content[place : place+comments]
+	indent := indentAt(content, first.start)
+	if lineStart := strings.LastIndexByte(content[:first.start], '\n') + 1; strings.TrimSpace(content[lineStart:first.start]) != "" {
+		if !toLineEnd && !strings.Contains(content[c.start:c.end], "\n") {
+			return head + " " + label + layout{}.render(v, "") + ownComma + content[place+comments:]
+		}
+		indent = indentAt(content, c.start) + l.unit
+	}
+	return head + l.newline + indent + label + l.render(v, indent) + ownComma + content[place+comments:]
+}
+
+// sameLine is the length of the comments that follow on the same line, with the
+// blanks before them, and whether the last of them goes to the line's end.
+func sameLine(rest string) (n int, toLineEnd bool) {
+	for {
+		blanks := len(rest[n:]) - len(strings.TrimLeft(rest[n:], " \t"))
+		next := rest[n+blanks:]
+		switch {
+		case strings.HasPrefix(next, "//"):
+			p := parser{text: rest, pos: n + blanks}
+			end, err := p.lineComment()
+			if err != nil {
+				return n, false
+			}
+			return end, true
+		case strings.HasPrefix(next, "/*"):
+			end := strings.Index(next, "*/") + 2
+			if strings.Contains(next[:end], "\n") {
+				return n, false
+			}
+			n += blanks + end
+		default:
+			return n, false
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package install_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+// loaded is one handler as an agent's loader sees it.
+type loaded struct {
+	Type, Name, Command, Exec, Bash, StatusMessage, Matcher string
+	Args                                                    []string
+	Timeout, TimeoutSec, TimeoutMS                          *float64
+	Async                                                   bool
+	ShowOutput                                              *bool
+}
+
+// loader is what an agent's own loader is known to insist on. Everything else of a
+// settings file is not its business here.
+type loader struct {
+	events  []string // the only ones it takes
+	members []string // of a handler; "": any
+	nested  bool
+	strict  bool   // plain JSON, no comments
+	root    string // the events are below it
+	version bool   // "version": 1
+	ms      bool   // timeouts are milliseconds
+	most    map[string]float64
+}
+
+var loaders = map[string]loader{
+	"claude-code": {
+		events: split(`SessionStart Setup SessionEnd UserPromptSubmit UserPromptExpansion PreToolUse PermissionRequest PermissionDenied PostToolUse
+			PostToolUseFailure PostToolBatch Notification MessageDisplay SubagentStart SubagentStop TaskCreated TaskCompleted TeammateIdle Stop StopFailure
+			PreCompact PostCompact Elicitation ElicitationResult ConfigChange CwdChanged DirectoryAdded FileChanged InstructionsLoaded WorktreeCreate WorktreeRemove`),
+		members: split("type command args timeout async asyncRewake shell statusMessage if once onFailure"), nested: true, root: "hooks",
+		most: map[string]float64{"SessionEnd": 60},
+	},
+	"codex": {
+		events: split(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PostToolUse SubagentStart SubagentStop PreCompact PostCompact
+			Stop Interrupt`),
+		members: split("type command commandWindows timeout async statusMessage"), nested: true, strict: true, root: "hooks",
+		most: map[string]float64{"SessionEnd": 3, "Interrupt": 3},
+	},
+	"gemini": {
+		events: split(`BeforeTool AfterTool BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection SessionStart SessionEnd PreCompress
+			Notification`),
+		members: split("type name command timeout description"), nested: true, root: "hooks", ms: true,
+	},
+	"cursor": {
+		events: split(`sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop beforeShellExecution
+			afterShellExecution beforeMCPExecution afterMCPExecution beforeReadFile afterFileEdit beforeSubmitPrompt preCompact stop
+			afterAgentResponse afterAgentThought beforeTabFileRead afterTabFileEdit workspaceOpen`),
+		members: split("command type timeout matcher failClosed loop_limit"), root: "hooks", version: true,
+	},
+	"copilot": {
+		events: split(`SessionStart SessionEnd UserPromptSubmit UserPromptTransformed PreToolUse PermissionRequest PostToolUse PostToolUseFailure Stop
+			SubagentStart SubagentStop PreCompact Notification ErrorOccurred`),
+		members: split("type exec args bash powershell command cwd env timeoutSec timeout matcher"), strict: true, root: "hooks", version: true,
+	},
+	"qwen": {
+		events: split(`SessionStart SessionEnd UserPromptSubmit PreToolUse PermissionRequest PermissionDenied PostToolUse PostToolUseFailure
+			PostToolBatch Notification SubagentStart SubagentStop PreCompact PostCompact Stop StopFailure TodoCreated TodoCompleted MessageDisplay SessionDelete`),
+		members: split("type name command timeout async env shell statusMessage description"), nested: true, root: "hooks", ms: true,
+	},
+	"droid": {
+		events:  split("PreToolUse PostToolUse Notification UserPromptSubmit Stop SubagentStop PreCompact SessionStart SessionEnd"),
+		members: split("type command timeout"), nested: true, root: "hooks",
+	},
+	"crush": {events: split("PreToolUse PreCompact"), members: split("name matcher command timeout"), root: "hooks"},
+	"windsurf": {
+		events: split(`pre_read_code post_read_code pre_write_code post_write_code pre_run_command post_run_command pre_mcp_tool_use post_mcp_tool_use
+			pre_user_prompt post_cascade_response post_setup_worktree`),
+		members: split("command powershell show_output working_directory"), strict: true, root: "hooks",
+	},
+	"antigravity": {
+		events:  split("PreToolUse PostToolUse PreInvocation PostInvocation Stop"),
+		members: split("type command timeout"), nested: true, strict: true, root: "hookback",
+	},
+	"kiro": {
+		events:  split("agentSpawn userPromptSubmit preToolUse postToolUse stop"),
+		members: split("command matcher timeout_ms cache_ttl_seconds"), strict: true, root: "hooks", ms: true,
+	},
+}
+
+func split(s string) []string { return strings.Fields(s) }
+
+// load reads a settings file as agent does, and fails the test where it would not.
+func load(t *testing.T, agent, content string) {
+	t.Helper()
+	l := loaders[agent]
+	text := content
+	if !l.strict {
+		if agent == "cursor" { // its comment stripper doesn't know strings
+			text = regexp.MustCompile(`//[^\n]*`).ReplaceAllString(content, "")
+		} else {
+			plain, err := install.Parsed(content)
+			require.NoError(t, err)
+			text = plain
+		}
+	}
+	var file map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &file))
+	if l.version {
+		require.Equal(t, "1", string(file["version"]))
+	}
+	var events map[string][]json.RawMessage
+	require.NoError(t, json.Unmarshal(file[l.root], &events))
+	ours := 0
+	for event, entries := range events {
+		require.Contains(t, l.events, event, "an event that %s doesn't know", agent)
+		for _, entry := range entries {
+			for _, h := range l.handlers(t, entry) {
+				if bytes.Contains(h, []byte("hook "+agent)) || bytes.Contains(h, []byte(`"hook",`)) || bytes.Contains(h, []byte(`"hook", "`+agent)) {
+					ours++
+					l.check(t, agent, event, h)
+				}
+			}
+		}
+	}
+	require.Positive(t, ours)
+}
+
+// handlers are an entry's: itself, or those of its group.
+func (l loader) handlers(t *testing.T, entry json.RawMessage) []json.RawMessage {
+	t.Helper()
+	var group struct {
+		Matcher string
+		Hooks   []json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(entry, &group))
+	if l.nested && group.Hooks != nil {
+		return group.Hooks
+	}
+	return []json.RawMessage{entry}
+}
+
+// check holds one of our handlers against the agent's rules.
+func (l loader) check(t *testing.T, agent, event string, raw json.RawMessage) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(raw, &members))
+	for name := range members {
+		require.True(t, slices.Contains(l.members, name), "%s doesn't know %q in a handler", agent, name)
+	}
+	raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("timeout_ms"), []byte("timeoutMS")), []byte("show_output"), []byte("showOutput"))
+	var h loaded
+	require.NoError(t, json.Unmarshal(raw, &h))
+	line := h.Command + h.Bash + h.Exec + " " + strings.Join(h.Args, " ")
+	require.Contains(t, line, "hook "+agent)
+	if h.Exec != "" {
+		require.Empty(t, h.Command+h.Bash, "exec goes with nothing else")
+	}
+	for _, timeout := range []*float64{h.Timeout, h.TimeoutSec, h.TimeoutMS} {
+		if timeout == nil {
+			continue
+		}
+		seconds := *timeout
+		if l.ms {
+			require.GreaterOrEqual(t, seconds, 1000.0, "milliseconds")
+			seconds /= 1000
+		}
+		require.LessOrEqual(t, seconds, 3600.0)
+		if most := l.most[event]; most > 0 {
+			require.LessOrEqual(t, seconds, most)
+		}
+		if limit := regexp.MustCompile(`--limit (\d+)s`).FindStringSubmatch(line); limit != nil {
+			require.EqualValues(t, limit[1], json.Number(strings.TrimSuffix(string(mustJSON(t, seconds)), ".0")), "the hook's limit is its agent's")
+		}
+	}
+	if h.Async {
+		require.NotContains(t, line, "--limit", "what decides can't be async")
+		require.NotEqual(t, "SessionEnd", event)
+	}
+	require.NotContains(t, string(raw), "onFailure")
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return b
+}

@@ -1,0 +1,200 @@
+package install_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+const clineFile = "Documents/Cline/Hooks/PreToolUse"
+
+// script is an executable that notes what it was given and says something.
+func (b *bench) script(path, answer string) {
+	b.write(path, "#!/bin/sh\ncat > \"$0.in\"\necho \"$@\" > \"$0.args\"\n"+answer+"\n")
+	require.NoError(b.t, os.Chmod(path, 0o700)) //nolint:gosec // it is run
+}
+
+// hook runs the installed hook of Cline.
+func (b *bench) hook(input string) (stdout string) {
+	b.t.Helper()
+	cmd := exec.CommandContext(b.t.Context(), b.home(clineFile))
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	require.NoError(b.t, err)
+	return string(out)
+}
+
+func TestClinesHookRunsTheOneThatWasThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	input := `{"hookName": "PreToolUse", "text": "a 'b' %s \\n $x"}`
+	b.script(b.home("bin of mine/hookback"), `echo '{"cancel":false}'`)
+	b.script(b.home(clineFile), `echo '{"contextModification":"theirs"}'`)
+	before := b.read(b.home(clineFile))
+
+	o := options("cline")
+	o.Binary = b.home("bin of mine/hookback")
+	p := b.install(o)
+	require.Contains(t, said(p), "the hook that is there becomes PreToolUse.chained, and runs behind ours")
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.hook(input))
+	require.Equal(t, input+"\n", b.read(b.home("bin of mine/hookback.in")))
+	require.Equal(t, "hook cline --limit 30s\n", b.read(b.home("bin of mine/hookback.args")))
+	require.Equal(t, input+"\n", b.read(b.home(clineFile+".chained.in")))
+	require.False(t, changes(b.plan(o)), "again")
+
+	b.script(o.Binary, `echo '{"cancel":true,"errorMessage":"no"}'`)
+	require.NoError(t, os.Remove(b.home(clineFile+".chained.in")))
+	require.Equal(t, "{\"cancel\":true,\"errorMessage\":\"no\"}\n", b.hook(input))
+	require.NoFileExists(t, b.home(clineFile+".chained.in"), "a no is final")
+
+	require.NoError(t, os.Remove(o.Binary))
+	require.Equal(t, "{\"contextModification\":\"theirs\"}\n", b.hook(input), "without hookback")
+
+	b.uninstall(install.Options{})
+	require.Equal(t, before, b.read(b.home(clineFile)))
+	left, err := filepath.Glob(b.home("Documents/Cline/Hooks/*"))
+	require.NoError(t, err)
+	require.Equal(t, []string{b.home(clineFile), b.home(clineFile + ".chained.in"), b.home(clineFile + ".chained.args")}[:1], left[:1])
+	for _, file := range left {
+		require.Contains(t, file, "PreToolUse", "the other events had no hook")
+	}
+}
+
+func TestClinesHookAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o := options("cline")
+	o.Binary = b.home("hookback")
+	b.install(o)
+	require.Empty(t, b.hook("{}"), "no hookback, no opinion")
+	b.script(o.Binary, "exit 3")
+	require.Empty(t, b.hook("{}"), "one that fails neither")
+	b.script(o.Binary, "echo '{}'")
+	require.Equal(t, "{}\n", b.hook("{}"))
+}
+
+func TestAWholeFileThatWasChangedByHandIsLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("cline"))
+	edited := b.read(b.home(clineFile)) + "# mine\n"
+	b.write(b.home(clineFile), edited)
+	require.Contains(t, said(b.install(options("cline"))), "it was changed by hand and stays as it is")
+	require.Equal(t, edited, b.read(b.home(clineFile)))
+	require.Contains(t, said(b.uninstall(install.Options{})), "it was changed by hand and is left")
+	require.Equal(t, edited, b.read(b.home(clineFile)))
+	require.NoError(t, os.RemoveAll(b.machine.State))
+	b.uninstall(install.Options{})
+	require.NoFileExists(t, b.home(clineFile), "without a manifest its second line says whose it is")
+}
+
+func TestTwoChainsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(b.home(clineFile), "theirs")
+	b.write(b.home(clineFile+".chained"), "theirs too")
+	p := b.plan(options("cline"))
+	require.Len(t, p.Problems, 1)
+	require.ErrorIs(t, p.Problems[0].Err, os.ErrExist)
+	require.Empty(t, p.Apply())
+	require.Equal(t, "theirs", b.read(b.home(clineFile)))
+}
+
+// TestDiffsAreWhatPatchTakes: applied by their own numbers they give the file.
+func TestDiffsAreWhatPatchTakes(t *testing.T) {
+	t.Parallel()
+	var long strings.Builder
+	for i := range 40 {
+		long.WriteString(strings.Repeat("x", i) + "\n")
+	}
+	for _, test := range []struct{ before, after string }{
+		{"a\nb\n", "a\nb"},
+		{"", "a\nb\n"},
+		{long.String(), "first\n" + strings.Replace(long.String(), "xxxxx\n", "new\nnew\n", 1) + "last"},
+		{long.String(), strings.Replace(long.String(), "\nxxx\n", "\n", 1)},
+		{"a\r\nb\r\n", "a\nb\n"},
+	} {
+		diff := install.DiffOf(test.before, test.after)
+		require.Equal(t, test.after, patched(t, test.before, diff), diff)
+	}
+	require.Equal(t, 3, strings.Count(install.DiffOf(long.String(), "first\n"+strings.Replace(long.String(), strings.Repeat("x", 20)+"\n", "new\n", 1)+"last\n"), "@@ -"))
+	require.Empty(t, install.DiffOf("a", "a"))
+}
+
+func patched(t *testing.T, before, diff string) string {
+	t.Helper()
+	_, diff, found := strings.Cut(diff, "\n+++ ")
+	require.True(t, found)
+	_, diff, _ = strings.Cut(diff, "\n")
+	from := strings.SplitAfter(before, "\n")
+	at, out := 0, ""
+	for _, line := range strings.SplitAfter(diff, "\n") {
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "@@ "):
+			var start int
+			for _, r := range line[4:] {
+				if r < '0' || r > '9' {
+					break
+				}
+				start = start*10 + int(r-'0')
+			}
+			if strings.Contains(line, ",0 +") {
+				start++ // nothing of it: the place is behind this line
+			}
+			for ; at < start-1; at++ {
+				out += from[at]
+			}
+		case line[0] == ' ':
+			require.Equal(t, from[at], line[1:])
+			out, at = out+line[1:], at+1
+		case line[0] == '-':
+			require.Equal(t, strings.TrimSuffix(from[at], "\n"), strings.TrimSuffix(line[1:], "\n"))
+			at++
+		case line[0] == '+':
+			out += line[1:]
+		case line[0] == '\\':
+			out = strings.TrimSuffix(out, "\n")
+		}
+	}
+	for ; at < len(from); at++ {
+		out += from[at]
+	}
+	return out
+}
+
+func TestCommandLinesAreReadExactly(t *testing.T) {
+	t.Parallel()
+	for line, ours := range map[string]bool{
+		"/a/hookback hook codex":                                                      true,
+		"hookback hook codex --observe":                                               true,
+		`C:\x\hookback.exe hook codex`:                                                false, // a shell would read the backslashes
+		"'C:\\x\\hookback.exe' hook codex":                                            false, // of another system
+		"C:/x/hookback.exe hook codex":                                                true,
+		"[ -x /a/hookback ] || exit 0; exec /a/hookback hook codex --limit 1s":        true,
+		"[ -x '/it'\\''s/hookback' ] || exit 0; exec '/it'\\''s/hookback' hook codex": true,
+		"command -v hookback >/dev/null 2>&1 || exit 0; exec hookback hook codex":     true,
+		"[ -x /a/hookback ] || exit 0; exec /b/hookback hook codex":                   false,
+		"[ -x /a/hookback ] || exit 1; exec /a/hookback hook codex":                   false,
+		"command -v hookback >/dev/null 2>&1 || exit 0; exec /a/hookback hook codex":  false,
+		"/a/hookback hook gemini":                                                     false,
+		"/a/hookback hook":                                                            false,
+		"/a/hookback ask hook codex":                                                  false,
+		"/a/hookback-old hook codex":                                                  false,
+		"./hookback hook codex":                                                       false,
+		"/a/hookback hook codex | tee log":                                            false,
+		"/a/hookback hook codex && x":                                                 false,
+		"/a/hookback hook codex $(x)":                                                 false,
+		"/a/hookback hook codex 'x":                                                   false,
+		"sh -c '/a/hookback hook codex'":                                              false,
+		"":                                                                            false,
+	} {
+		require.Equal(t, ours, install.Ours(line, "codex"), line)
+	}
+}
