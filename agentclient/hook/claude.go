@@ -43,23 +43,17 @@ func (claude) Read(in Input) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	event, session := cmp.Or(o.name("hook_event_name"), in.Event), o.name("session_id")
+	event, session := cmp.Or(o.text("hook_event_name"), in.Event), o.text("session_id")
 	switch event {
 	case "WorktreeCreate", "MessageDisplay":
 		// The first would have to make the worktree, the second holds up the screen.
 		return Call{}, fmt.Errorf("%w: %s is not for watching", ErrInput, event)
 	}
-	if event == "" || session == "" {
-		return Call{}, fmt.Errorf("%w: it names no event or no session", ErrInput)
-	}
 	own := &claudeCall{offers: offers(o.list("permission_suggestions"))}
 	c := Call{Headless: claudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), Limit: claudeLimit(event), own: own}
-	c.Event = schema.Event{
-		SourceApp:     cmp.Or(project(in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir), "claude-code"),
-		SessionID:     session,
-		HookEventType: event,
-		Payload:       payload,
-		Agent:         "claude-code",
+	c.Event = schema.Event{Payload: payload, Agent: "claude-code"}
+	if err := c.begin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
+		return Call{}, err
 	}
 	lift(&c.Event, o)
 	if tool := o.name("tool_name"); tool != "" {
