@@ -44,6 +44,10 @@
 // permission that timed out is delivered as permission false with the outcome
 // __timeout__.
 //
+// A question of a coding agent's hook (Event.Agent) is also cancelled, source agent,
+// by what the agent does next: a later event of the same session shows that it was
+// answered in the agent's own prompt, or that its turn is over.
+//
 // An answer with holdMs can be undone for that long: the question stays pending
 // with held in its status, the agent hears nothing and version 1 streams see
 // nothing. No other answer is taken meanwhile (409, held); a cancellation, a

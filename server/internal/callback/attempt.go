@@ -223,6 +223,9 @@ func (d *Dispatcher) release(ctx context.Context, q *store.Question) error {
 // next is the delivery after an attempt, as it is kept and as it is shown.
 func (d *Dispatcher) next(q *store.Question, number int, o outcome) (*store.Delivery, *schema.Delivery) {
 	now := d.Clock()
+	if o.state == schema.Unreachable && decidedElsewhere(q) {
+		o.state, o.retry = schema.NoDelivery, false
+	}
 	kept := *q.Delivery
 	kept.State, kept.Attempts, kept.Leased, kept.Due = o.state, number, time.Time{}, time.Time{}
 	shown := &schema.Delivery{State: o.state, Attempts: number, Confirmed: o.confirmed, LastError: o.problem}
@@ -235,6 +238,13 @@ func (d *Dispatcher) next(q *store.Question, number int, o outcome) (*store.Deli
 		shown.NextAttemptAt = schema.Millis(at.UnixMilli())
 	}
 	return &kept, shown
+}
+
+// decidedElsewhere reports whether the agent itself decided. Then a hook that is not
+// there has nothing left to wait for, and nobody misses what it was to be told.
+func decidedElsewhere(q *store.Question) bool {
+	var st schema.Status
+	return json.Unmarshal(q.Status, &st) == nil && st.Source == schema.ByAgent
 }
 
 // delays are the pauses after the first attempts; the last one is kept up for the

@@ -303,3 +303,26 @@ func TestLifelinesComplainOnce(t *testing.T) {
 	}
 	require.Equal(t, 1, strings.Count(b.log.String(), "looking for questions with a lifeline"))
 }
+
+// TestNobodyMissesAnEndThatTheAgentDecided: a hook that its agent has ended is not
+// told, and that is nobody's worry. One that is still there is told.
+func TestNobodyMissesAnEndThatTheAgentDecided(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := b.dispatcher()
+	b.start(d)
+	l := listen(t, acking(schema.AckAccepted))
+	for url, want := range map[string]schema.DeliveryState{closedPort(t): schema.NoDelivery, l.url(): schema.Acked} {
+		q := b.ask(store.Ask{URL: url, Protocol: 2}, "")
+		id := b.answer(q)
+		q, err := b.store.Question(t.Context(), id)
+		require.NoError(t, err)
+		_, err = d.change(t.Context(), q, nil, func(st *schema.Status) { st.Outcome, st.Source = schema.Cancelled, schema.ByAgent })
+		require.NoError(t, err)
+		d.Dispatch(id)
+		st, q := b.status(id, in(want))
+		require.Equal(t, 1, st.Delivery.Attempts)
+		require.True(t, q.Delivery.Due.IsZero())
+		require.False(t, q.Delivery.Undelivered())
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,7 @@ type Hub struct {
 	mu      sync.Mutex
 	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
 	posting map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
+	open    openSessions
 }
 
 // New makes a hub over a store and publishes what the store commits.
@@ -96,7 +98,13 @@ func New(cfg Config) *Hub {
 		searches: newTurns(),
 		changed:  map[schema.EventID]map[chan struct{}]bool{},
 		posting:  map[schema.EventID]chan struct{}{},
+		open:     openSessions{},
 	}
+	pending, err := cfg.Store.PendingCounts(context.Background())
+	if err != nil {
+		cfg.Log.Error("looking for open questions; those in agents' prompts may stay open here", "err", err)
+	}
+	maps.Copy(h.open, pending)
 	cfg.Store.SetPublish(h.publish)
 	return h
 }
@@ -205,8 +213,12 @@ func (h *Hub) noteRows(rows []store.Row) {
 			for ch := range h.changed[id] {
 				tell(ch)
 			}
+			if row.Ends {
+				h.open.add(row.Event, -1)
+			}
 		case row.Event.Question != nil:
 			h.posting[id] = make(chan struct{})
+			h.open.add(row.Event, 1)
 			tell(h.deadline)
 		}
 	}

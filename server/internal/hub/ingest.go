@@ -43,8 +43,11 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 	if r.Err != nil {
 		return Saved{}, shed(r.Err)
 	}
-	if d.Type == sessionEnd && !r.Receipt.Replayed {
-		h.endSession(ctx, r.Receipt.Event)
+	if !r.Receipt.Replayed {
+		if d.Type == sessionEnd {
+			h.endSession(ctx, r.Receipt.Event)
+		}
+		h.noticeElsewhere(ctx, r.Receipt.Event)
 	}
 	if d.Ask != nil && d.Ask.Lifeline == store.ByListener {
 		h.Lifeline()

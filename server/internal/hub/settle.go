@@ -195,6 +195,8 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		return "Nobody answered in time. This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer."
 	case a.Source == schema.BySessionEnd:
 		return "The session ended before anyone answered. Nothing was approved."
+	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:
+		return "This was decided without the hub: " + a.Reason + ". Nothing was approved here."
 	case a.Source == schema.ByOrphaned:
 		return "The program that asked was gone before anyone answered. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
