@@ -41,6 +41,7 @@ var messageTypes = map[string]reflect.Type{
 	"SessionPage":    reflect.TypeFor[schema.SessionPage](),
 	"SessionDetail":  reflect.TypeFor[schema.SessionDetail](),
 	"Overview":       reflect.TypeFor[schema.Overview](),
+	"Telemetry":      reflect.TypeFor[schema.Telemetry](),
 }
 
 // frameTypes are what the data of a frame is.

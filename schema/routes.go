@@ -35,6 +35,8 @@ const (
 	PathSession       = "/api/session"
 	PathExport        = "/api/session/export"
 	PathOverview      = "/api/overview"
+	PathLogs          = "/v1/logs"
+	PathMeasures      = "/v1/metrics"
 	PathHealth        = "/healthz"
 	PathReady         = "/readyz"
 	PathMetrics       = "/metrics"
@@ -106,6 +108,8 @@ var Routes = []Route{
 		{"days", "1 to 90, 14 unless told"},
 		{"tz", "the IANA time zone that the days are of, such as Europe/Berlin; UTC unless told"},
 	}, nil, Overview{}},
+	{"POST", PathLogs, "OpenTelemetry log records of coding agents, as OTLP/HTTP in JSON: requests to models become events of their session", nil, nil, Telemetry{}},
+	{"POST", PathMeasures, "OpenTelemetry metrics of coding agents, as OTLP/HTTP in JSON: tokens and cost become events of their session", nil, nil, Telemetry{}},
 	{"GET", PathHealth, "Whether the process answers", nil, nil, Health{}},
 	{"GET", PathReady, "Whether the hub can store events", nil, nil, Health{}},
 	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},

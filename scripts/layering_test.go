@@ -35,11 +35,12 @@ var mayImport = map[string][]string{
 	"server/internal/risk":     {"schema"},
 	"server/internal/peer":     {"schema"},
 	"server/internal/digest":   {"schema"},
+	"server/internal/otlp":     {"schema"},
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk", "agentclient/hook",
-		"server/internal/digest",
+		"server/internal/digest", "server/internal/otlp",
 	},
 	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
 	"server/internal/app": {
@@ -139,7 +140,7 @@ var storeMethods = map[string][]string{
 
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "GiveWay": nil, "Head": nil, "HubID": nil,
 	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
-	"Sessions": nil, "SessionsOf": nil, "ToolTimes": nil,
+	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Key": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 }
 

@@ -2,7 +2,7 @@
 /* eslint-disable max-lines */
 
 // prettier-ignore
-import type { Ack, Answer, Approvals, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, Looking, Overview, Presence, Problem, Response, SearchResult, SessionDetail, SessionPage, Status, StatusChange } from './schema'
+import type { Ack, Answer, Approvals, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, Looking, Overview, Presence, Problem, Response, SearchResult, SessionDetail, SessionPage, Status, StatusChange, Telemetry } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {
@@ -1413,3 +1413,14 @@ export const v2StatusChangeData = {
   "id": 42,
   "humanInTheLoopStatus": { "status": "pending", "revision": 1 }
 } satisfies StatusChange
+
+// prettier-ignore
+export const v2TelemetryAccepted = {"partialSuccess": {}} satisfies Telemetry
+
+// prettier-ignore
+export const v2TelemetryRejected = {
+  "partialSuccess": {
+    "rejectedLogRecords": 2,
+    "errorMessage": "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
+  }
+} satisfies Telemetry

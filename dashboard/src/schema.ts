@@ -467,6 +467,13 @@ export interface Overview {
   tools: ToolStat[]
 }
 
+/** PartialSuccess says how many records were rejected, for good, and why. It is empty where none was. */
+export interface PartialSuccess {
+  rejectedLogRecords?: number
+  rejectedDataPoints?: number
+  errorMessage?: string
+}
+
 /** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
 export interface Presence {
   screens: number
@@ -680,6 +687,14 @@ export interface Status {
 export interface StatusChange {
   id: EventID
   humanInTheLoopStatus: Status
+}
+
+/**
+ * Telemetry answers an OTLP request, as OpenTelemetry has it: what is not kept is accepted all the same. A
+ * record is rejected when it names no session.
+ */
+export interface Telemetry {
+  partialSuccess: PartialSuccess
 }
 
 /** Tokens counts what a model read and wrote. */

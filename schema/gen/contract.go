@@ -27,7 +27,7 @@ var messages = []any{
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
-	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{},
+	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.Telemetry{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.

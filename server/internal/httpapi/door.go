@@ -201,6 +201,9 @@ func fromBrowser(c *fiber.Ctx) bool {
 }
 
 func unsupported(c *fiber.Ctx) error {
+	if isOTLP(c) {
+		return &schema.HintError{Err: schema.ErrUnsupportedType, Hint: plainOTLP}
+	}
 	return &schema.HintError{
 		Err:  schema.ErrUnsupportedType,
 		Hint: "Send it so: curl -H 'Content-Type: application/json' -d '{…}' http://" + c.Get(fiber.HeaderHost) + schema.PathEvents,

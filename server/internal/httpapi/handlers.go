@@ -42,6 +42,8 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		"GET " + schema.PathSession:       s.session,
 		"GET " + schema.PathExport:        s.export,
 		"GET " + schema.PathOverview:      s.overview,
+		"POST " + schema.PathLogs:         s.logs,
+		"POST " + schema.PathMeasures:     s.measures,
 		"GET " + schema.PathHealth:        s.health,
 		"GET " + schema.PathReady:         s.ready,
 		"GET " + schema.PathMetrics:       s.Metrics.handler(),

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -31,6 +32,7 @@ type Metrics struct {
 	events     prometheus.Counter
 	questions  *prometheus.CounterVec // by outcome
 	deliveries *prometheus.CounterVec // by state
+	records    *prometheus.CounterVec // of telemetry, by signal and what became of them
 }
 
 // NewMetrics makes a registry with everything in it at zero.
@@ -66,10 +68,11 @@ func NewMetrics() *Metrics {
 		events:     counter("events_total", "Events stored since the start."),
 		questions:  counters("questions_total", "Questions that ended since the start.", "outcome"),
 		deliveries: counters("deliveries_total", "Changes of a delivery's state since the start.", "state"),
+		records:    counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.seconds, m.streams, m.slow, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
-		m.events, m.questions, m.deliveries)
+		m.events, m.questions, m.deliveries, m.records)
 	return m
 }
 
@@ -86,6 +89,12 @@ func (m *Metrics) Committed(c store.Commit) {
 func (m *Metrics) request(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func (m *Metrics) heard(signal string, h hub.Heard) {
+	m.records.WithLabelValues(signal, "stored").Add(float64(h.Stored))
+	m.records.WithLabelValues(signal, "ignored").Add(float64(h.Ignored))
+	m.records.WithLabelValues(signal, "rejected").Add(float64(h.Rejected))
 }
 
 func (m *Metrics) handler() fiber.Handler {

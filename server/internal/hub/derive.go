@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,17 +130,33 @@ func (s *sums) session(ctx context.Context, e *store.Event) (*digest.Session, er
 	if known := s.sessions[key]; known != nil {
 		return known, nil
 	}
-	facts, err := s.hub.Store.SessionFacts(ctx, e.App, e.Session)
+	session, err := s.stored(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	session := &digest.Session{}
-	if facts != nil {
-		if err := json.Unmarshal(facts, session); err != nil {
-			return nil, fmt.Errorf("reading the stored session of event %d: %w", e.ID, err)
+	if session.Sum.Events == 0 {
+		home, err := s.home(ctx, key, digest.Telemetry(e.Type))
+		if err != nil {
+			return nil, err
+		}
+		if home != nil {
+			session, key.App = home, home.Sum.SourceApp
 		}
 	}
 	s.sessions[key] = session
+	return session, nil
+}
+
+// stored is what is kept of a session; a new one where there is none.
+func (s *sums) stored(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
+	session := &digest.Session{}
+	facts, err := s.hub.Store.SessionFacts(ctx, key.App, key.Session)
+	if err != nil || facts == nil || s.left(key) {
+		return session, err
+	}
+	if err := json.Unmarshal(facts, session); err != nil {
+		return nil, fmt.Errorf("reading the stored session %q of %q: %w", key.Session, key.App, err)
+	}
 	return session, nil
 }
 
@@ -151,6 +168,7 @@ func (s *sums) act(at int64, app string, a store.Activity) {
 }
 
 func (s *sums) add(session *digest.Session, f *digest.Facts) {
+	f.App = cmp.Or(session.Sum.SourceApp, f.App)
 	step := session.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if f.Asks {

@@ -134,6 +134,9 @@ func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, 
 	}
 	agents := make([]schema.AgentStat, 0, len(activity))
 	for app, a := range activity {
+		if a.Events == 0 && waiting[app] == 0 {
+			continue // all it had was telemetry, which is another's now
+		}
 		stat := schema.AgentStat{
 			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Asked: a.Asked,
 			Pending: waiting[app], WaitedMS: a.WaitedMS, CostUSD: max(0, a.CostUSD),

@@ -29,6 +29,7 @@ type Entry struct {
 type Derived struct {
 	From, To  int64 // from behind From up to To; the guard of the whole
 	Sessions  []SessionRow
+	Left      []SessionKey // sessions that are another's now, and had no tools
 	Activity  map[ActivityKey]Activity
 	Decisions map[Decision]int64 // how many
 	Tools     map[ToolKey]ToolTime
@@ -207,6 +208,11 @@ func (t *tx) derive(d *Derived) error {
 	}
 	for key, u := range d.Tools {
 		if err := t.addTool(key, u); err != nil {
+			return err
+		}
+	}
+	for _, key := range d.Left {
+		if _, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session); err != nil {
 			return err
 		}
 	}

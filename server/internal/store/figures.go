@@ -90,6 +90,17 @@ func (a Activity) Plus(b Activity) Activity {
 	}
 }
 
+// Minus is what takes it away again.
+func (a Activity) Minus() Activity {
+	return Activity{
+		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Asked: -a.Asked, WaitedMS: -a.WaitedMS,
+		Tokens: schema.Tokens{
+			Input: -a.Tokens.Input, Output: -a.Tokens.Output, CacheRead: -a.Tokens.CacheRead, CacheWrite: -a.Tokens.CacheWrite,
+		},
+		CostUSD: -a.CostUSD,
+	}
+}
+
 // ToolTimes sums up the uses of all tools from a quarter on.
 func (s *Store) ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error) {
 	sums := map[ToolKey]ToolTime{}

@@ -74,6 +74,7 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"After, changes", queryLogChanges, []any{0, 9, 9}, true},
 		{"After, the event of an end", queryLogEvent, []any{1}, true},
 		{"FilterOptions, in order", namesInOrder, []any{1, 9}, true},
+		{"SessionsNamed", querySessionsNamed, []any{"s"}, true},
 		{"FilterOptions, sessions", namesNewest, []any{2, 9}, true},
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},

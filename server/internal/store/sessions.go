@@ -28,6 +28,27 @@ func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []
 
 const querySession = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
+// SessionsNamed are the sessions with this id, whatever their application: the latest
+// active first.
+func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []SessionKey, _ error) {
+	rows, err := s.reads.query(ctx, querySessionsNamed, session)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		key := SessionKey{Session: session}
+		if err := rows.Scan(&key.App); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, rows.Err()
+}
+
+const querySessionsNamed = `SELECT app FROM sessions INDEXED BY sessions_by_id
+	WHERE stream_id = 1 AND session = ? ORDER BY last DESC LIMIT 16`
+
 // A search looks at so many sessions at a time.
 const sessionStep = 20_000
 

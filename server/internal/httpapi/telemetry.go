@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// plainOTLP is how an exporter is told to send what the hub reads.
+const plainOTLP = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none where it was set."
+
+const noSession = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
+
+// isOTLP reports whether the request is one of an OpenTelemetry exporter.
+func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
+
+func (s *Server) logs(c *fiber.Ctx) error {
+	heard, err := s.hear(c, "logs", s.Hub.Logs)
+	if err != nil {
+		return err
+	}
+	var t schema.Telemetry
+	if heard.Rejected > 0 {
+		t.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: heard.Rejected, ErrorMessage: noSession}
+	}
+	return reply(c)(json.Marshal(t))
+}
+
+func (s *Server) measures(c *fiber.Ctx) error {
+	heard, err := s.hear(c, "metrics", s.Hub.Measures)
+	if err != nil {
+		return err
+	}
+	var t schema.Telemetry
+	if heard.Rejected > 0 {
+		t.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: heard.Rejected, ErrorMessage: noSession}
+	}
+	return reply(c)(json.Marshal(t))
+}
+
+func (s *Server) hear(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.Heard, error)) (hub.Heard, error) {
+	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
+	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
+		return hub.Heard{}, unsupported(c)
+	}
+	heard, err := verb(c.UserContext(), c.Request().Body(), caller(c))
+	s.Metrics.heard(signal, heard)
+	return heard, err
+}

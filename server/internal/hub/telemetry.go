@@ -1,0 +1,139 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/otlp"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Heard is what became of the records of a request.
+type Heard struct{ Stored, Ignored, Rejected int }
+
+// Logs stores what a body of OTLP log records says that hooks can't know, as events
+// of the sessions it names. It fails when an event can't be stored now: the exporter
+// sends all of it again, which stores the rest once.
+func (h *Hub) Logs(ctx context.Context, body []byte, by Caller) (Heard, error) {
+	return h.hear(ctx, body, otlp.Logs, by)
+}
+
+// Measures is Logs for metrics.
+func (h *Hub) Measures(ctx context.Context, body []byte, by Caller) (Heard, error) {
+	return h.hear(ctx, body, otlp.Metrics, by)
+}
+
+func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Batch, error), by Caller) (Heard, error) {
+	batch, err := read(body)
+	if errors.Is(err, otlp.ErrShape) {
+		return Heard{}, invalid("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
+	}
+	if err != nil {
+		return Heard{}, err
+	}
+	heard := Heard{Ignored: batch.Ignored, Rejected: batch.Rejected}
+	apps := map[string]string{}
+	var drafts []*store.Draft
+	for i := range batch.Events {
+		e := &batch.Events[i]
+		if e.SourceApp, err = h.appOf(ctx, e, apps); err != nil {
+			return heard, err
+		}
+		encoded, err := json.Marshal(e)
+		if err != nil {
+			return heard, fmt.Errorf("encoding a record's event: %w", err)
+		}
+		d, _, err := h.draft(ctx, encoded, by)
+		if err != nil {
+			heard.Rejected++ // a name that no event may have
+			continue
+		}
+		drafts = append(drafts, d)
+	}
+	for _, r := range h.Store.AppendAll(ctx, drafts) {
+		if r.Err != nil {
+			return heard, shed(r.Err)
+		}
+		heard.Stored++
+	}
+	return heard, nil
+}
+
+// appOf is the application that the session's hooks name, else the agent's own name.
+func (h *Hub) appOf(ctx context.Context, e *schema.Event, known map[string]string) (string, error) {
+	if app := known[e.SessionID]; app != "" {
+		return app, nil
+	}
+	app := e.SourceApp
+	keys, err := h.Store.SessionsNamed(ctx, e.SessionID)
+	if err != nil {
+		return "", err
+	}
+	if len(keys) > 0 {
+		app = keys[0].App
+	}
+	known[e.SessionID] = app
+	return app, nil
+}
+
+// home is where telemetry of a session belongs that came under a name its hooks don't
+// use: it was there before they were, or faster. nil: it belongs where it stands.
+func (s *sums) home(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
+	for other, session := range s.sessions {
+		if other.Session == key.Session && other != key && (telemetry || session.Only()) && session.Sum.Events > 0 {
+			return s.settled(key, other, telemetry), nil
+		}
+	}
+	others, err := s.hub.Store.SessionsNamed(ctx, key.Session)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if other == key || s.left(other) {
+			continue
+		}
+		session, err := s.stored(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		if telemetry || session.Only() {
+			s.sessions[other] = session
+			return s.settled(key, other, telemetry), nil
+		}
+	}
+	return nil, nil
+}
+
+// settled is the session that telemetry goes to, or that hooks take over from the
+// telemetry which came before them: it moves to their application with its figures.
+func (s *sums) settled(key, other store.SessionKey, telemetry bool) *digest.Session {
+	session := s.sessions[other]
+	if telemetry {
+		return session
+	}
+	delete(s.sessions, other)
+	s.Left = append(s.Left, other)
+	session.Move(key.App)
+	m := &session.Sum
+	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}
+	if m.Tokens != nil {
+		moved.Tokens = *m.Tokens
+	}
+	at := int64(m.LastAt)
+	s.act(at, key.App, moved)
+	s.act(at, other.App, moved.Minus())
+	return session
+}
+
+func (s *sums) left(key store.SessionKey) bool {
+	for _, l := range s.Left {
+		if l == key {
+			return true
+		}
+	}
+	return false
+}
