@@ -132,3 +132,26 @@ func goCommand(args ...string) ([]byte, error) {
 	}
 	return out, err
 }
+
+// TestNothingBuiltIsCommitted keeps programs out of the repository: a go build in
+// the wrong place leaves one, and history keeps it for ever.
+func TestNothingBuiltIsCommitted(t *testing.T) {
+	t.Parallel()
+	magic := [][]byte{[]byte("\x7fELF"), []byte("MZ\x90"), []byte("\xcf\xfa\xed\xfe"), []byte("!<arch>\n")}
+	cmd := exec.Command("git", "ls-files", "-z")
+	cmd.Dir = root
+	tracked, err := cmd.Output()
+	if err != nil {
+		t.Skip("this is no clone")
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(tracked), "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed, and not committed yet
+		}
+		require.NoError(t, err)
+		for _, m := range magic {
+			require.False(t, bytes.HasPrefix(content, m), "%s is a program: git rm it", name)
+		}
+	}
+}
