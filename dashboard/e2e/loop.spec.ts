@@ -41,6 +41,7 @@ test('several are approved after a look at each, nothing risky among them; all o
   watch(other)
   await openAt(page, hub)
   await openAt(other, hub)
+  await page.bringToFront() // behind the other one it would draw no frames
   await choose(page, one)
   await page.keyboard.press('Shift+A')
   const dialog = page.getByRole('dialog', { name: 'Approve these 3?' })
