@@ -15,6 +15,7 @@ export type {
   Hello,
   Kind,
   Looking,
+  Option,
   Overview,
   Presence,
   Problem,

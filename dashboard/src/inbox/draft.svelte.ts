@@ -3,7 +3,7 @@ import type { HumanInTheLoop, Json, JsonObject, Question, Response } from '../ty
 /** Which form of a request is open. */
 export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment'
 
-interface Kept {
+export interface Kept {
   panel: Panel
   text: string
   reason: string
@@ -92,6 +92,21 @@ export function answersTo(questions: Question[], kept: Kept): Response['answers'
     answers.push([q.id, answer])
   }
   return Object.fromEntries(answers)
+}
+
+/** Everything a person has written or picked for a request, as text; empty when that is nothing. */
+export function written(question: HumanInTheLoop, kept: Kept): string {
+  const lines = [kept.text, kept.reason, kept.comment]
+  for (const q of question.questions ?? []) {
+    const picked = (q.options ?? []).map((o) => o.label).filter((l) => kept.picks[slot(q.id)]?.includes(l))
+    const all = [...picked, kept.other[slot(q.id)]?.trim() ?? ''].filter((a) => a !== '')
+    if (all.length > 0) lines.push(`${q.header ?? q.question}: ${all.join(', ')}`)
+  }
+  const args = editableArguments(question)
+  if (args)
+    for (const field of fieldsOf(args, kept.fields))
+      if (field.changed) lines.push(`${field.name}: ${field.text}`)
+  return lines.filter((line) => line.trim() !== '').join('\n')
 }
 
 /** One argument of a tool call as a field of a form. */

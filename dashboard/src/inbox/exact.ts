@@ -8,6 +8,8 @@ export interface Exact {
   args: Json | undefined
   /** A command line, whole. */
   command?: string
+  /** A plan to be approved, as Markdown. */
+  plan?: string
   /** Changes of files. */
   changes: Source[]
   /** Everything else there is to know about the call. */
@@ -35,8 +37,10 @@ const text = (v: Json | undefined): string | undefined => (typeof v === 'string'
 export function exactOf(e: Event): Exact | undefined {
   const context = e.humanInTheLoop?.context
   const call = e.humanInTheLoop?.toolCall
-  const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
-  const args = call ? call.arguments : e.payload.tool_input
+  // What a tool that only asks would be called with are the questions themselves.
+  const asks = !call && (e.humanInTheLoop?.questions?.length ?? 0) > 0
+  const tool = asks ? undefined : (call?.name ?? e.tool_name ?? text(e.payload.tool_name))
+  const args = asks ? undefined : call ? call.arguments : e.payload.tool_input
   const changes: Source[] = context?.diff ? [{ kind: 'unified', text: context.diff }] : []
   if (!tool && args === undefined && changes.length === 0) return undefined
   const exact: Exact = {
@@ -53,6 +57,11 @@ export function exactOf(e: Event): Exact | undefined {
 
 function readArguments(exact: Exact, args: JsonObject): void {
   const used = new Set<string>()
+  const plan = text(args.plan)
+  if (/^exit_?plan_?mode$/i.test(exact.tool) && plan?.trim()) {
+    exact.plan = plan
+    used.add('plan')
+  }
   if (exact.changes.length === 0) for (const name of readChange(exact, args)) used.add(name)
   for (const name of ['command', 'cmd', 'script']) {
     const value = args[name]

@@ -8,23 +8,43 @@ export interface Offer {
   patterns: string[]
   /** Where and how long it holds; empty when the agent doesn't say. */
   scope: string
+  /** It covers everything: nobody should take it in passing. */
+  wide?: boolean
 }
 
 const scopes: Record<string, string> = {
   session: 'until this session ends',
-  localSettings: 'in this project, for you',
-  projectSettings: 'in this project, for everyone',
-  userSettings: 'in all your projects',
+  cliArg: 'until this session ends',
+  localSettings: 'in this project, for you only (.claude/settings.local.json)',
+  projectSettings: 'in this project, for everyone who works on it (.claude/settings.json)',
+  userSettings: 'in all your projects (~/.claude/settings.json)',
 }
 
 const modes: Record<string, string> = {
   acceptEdits: 'Accept all edits of files',
   bypassPermissions: 'Never ask again for anything',
+  dontAsk: 'Never ask: refuse what is not allowed already',
+  auto: 'Let the agent’s own check decide, and ask no more',
   plan: 'Only plan, change nothing',
   default: 'Ask as usual',
 }
 
-const named = (names: Record<string, string>, name: string) =>
+/** How an offer begins, by what it does to rules of that behaviour. */
+const verbs: Record<string, Record<string, string>> = {
+  addRules: { allow: 'Always allow', deny: 'Always deny', ask: 'Always ask for' },
+  replaceRules: {
+    allow: 'Allow nothing but this by rule:',
+    deny: 'Deny nothing but this by rule:',
+    ask: 'Ask for nothing but this by rule:',
+  },
+  removeRules: {
+    allow: 'No longer always allow',
+    deny: 'No longer always deny',
+    ask: 'No longer always ask for',
+  },
+}
+
+const named = <T>(names: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(names, name) ? names[name] : undefined
 
 /**
@@ -39,13 +59,22 @@ export function offerOf(offer: unknown): Offer {
   const { type, behavior, destination, rules, directories, mode, tool, pattern } = suggestion
   const scope = typeof destination === 'string' ? (named(scopes, destination) ?? destination) : ''
   if (Array.isArray(rules) && rules.length > 0) {
-    const verb = behavior === 'deny' ? 'Always deny' : behavior === 'ask' ? 'Always ask for' : 'Always allow'
-    return { verb, patterns: rules.map(ruleText), scope }
+    const does = named(verbs, typeof type === 'string' ? type : 'addRules')
+    const verb = does && named(does, typeof behavior === 'string' ? behavior : 'allow')
+    return verb ? { verb, patterns: rules.map(ruleText), scope } : raw
   }
-  if (Array.isArray(directories))
-    return { verb: 'Allow these folders', patterns: directories.map(String), scope }
+  if (Array.isArray(directories) && directories.length > 0) {
+    const verb =
+      type === 'removeDirectories' ? 'No longer work in' : 'Work in these folders without asking, too:'
+    return { verb, patterns: directories.map(String), scope }
+  }
   if (type === 'setMode' && typeof mode === 'string')
-    return { verb: named(modes, mode) ?? 'Switch to mode', patterns: named(modes, mode) ? [] : [mode], scope }
+    return {
+      verb: named(modes, mode) ?? 'Switch to mode',
+      patterns: named(modes, mode) ? [] : [mode],
+      scope,
+      wide: mode === 'bypassPermissions',
+    }
   if (typeof pattern === 'string') {
     return {
       verb: 'Always allow',

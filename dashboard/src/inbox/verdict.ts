@@ -22,8 +22,26 @@ const ends = new Map<string, Verdict>(
   } satisfies Record<string, Verdict>),
 )
 
+/** Ends that came from where the agent runs: nobody here chose them. */
+const elsewhere: Record<string, Verdict> = {
+  agent: { word: 'Settled at the agent', tone: 'plain', icon: 'stop' },
+  terminal: { word: 'Answered in the terminal', tone: 'plain', icon: 'reply' },
+  orphaned: { word: 'The agent is gone', tone: 'plain', icon: 'stop' },
+  session_end: { word: 'The session ended', tone: 'plain', icon: 'stop' },
+}
+
+/** How it ended where the agent runs; undefined when it did not end there. */
+function endedElsewhere({ status }: Request): Verdict | undefined {
+  if (status.status !== 'error' || status.outcome !== '__cancelled__') return undefined
+  const there = status.source === 'agent' && status.reason?.startsWith('answered in the terminal')
+  const how = there ? 'terminal' : (status.source ?? '')
+  return Object.hasOwn(elsewhere, how) ? elsewhere[how] : undefined
+}
+
 export function verdictOf(r: Request): Verdict {
   const { status, sending } = r
+  const gone = sending ? undefined : endedElsewhere(r)
+  if (gone) return gone
   if (sending?.cancel !== undefined) return { word: 'Cancelled', tone: 'plain', icon: 'stop' }
   const answer = sending?.answer ?? status.response
   const outcome = sending ? undefined : (status.held?.outcome ?? status.outcome)
@@ -54,7 +72,7 @@ export function byWhom(r: Request): string {
     case 'timeout':
       return 'the deadline'
     case 'agent':
-      return 'the agent'
+      return endedElsewhere(r) ? 'somebody at the agent' : 'the agent'
     case 'session_end':
       return 'the end of the session'
     case 'orphaned':
@@ -77,6 +95,10 @@ export function toldOf(r: Request): string | undefined {
   const { status, question } = r
   if (status.status !== 'timeout' && status.status !== 'error') return undefined
   if (status.outcome === '__withdrawn__') return 'Nothing: it took the request back itself.'
+  if (endedElsewhere(r))
+    return status.source === 'agent'
+      ? 'Nothing: it goes on with what was decided there.'
+      : 'Nothing: nobody is there any more to hear it.'
   if (status.response?.guidance) return status.response.guidance
   const nobody = status.status === 'timeout' ? 'nobody answered in time' : 'the request was cancelled'
   return question.type === 'permission'

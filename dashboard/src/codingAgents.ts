@@ -1,0 +1,43 @@
+// The coding agents that hooks speak for, under the names of agentclient/hook: an
+// event says which one posted it.
+
+import type { Event } from './types'
+
+export interface CodingAgent {
+  id: string
+  name: string
+  /** Two letters in the place of an icon: they never stand without the name near. */
+  mark: string
+}
+
+const known: Record<string, [name: string, mark: string]> = {
+  'claude-code': ['Claude Code', 'CC'],
+  codex: ['Codex', 'Cx'],
+  gemini: ['Gemini CLI', 'Ge'],
+  cursor: ['Cursor', 'Cu'],
+  copilot: ['Copilot CLI', 'Co'],
+  opencode: ['OpenCode', 'OC'],
+  qwen: ['Qwen Code', 'Qw'],
+  droid: ['Droid', 'Dr'],
+  crush: ['Crush', 'Cr'],
+  cline: ['Cline', 'Cl'],
+  windsurf: ['Windsurf', 'Wi'],
+  kiro: ['Kiro', 'Ki'],
+  antigravity: ['Antigravity', 'An'],
+}
+
+/** The coding agent of that name; one that this page does not know keeps its own name. */
+export function codingAgent(id: string): CodingAgent {
+  const [name, mark] = (Object.hasOwn(known, id) ? known[id] : undefined) ?? [id, '']
+  return { id, name, mark }
+}
+
+/** The coding agents there are, in the order of agentclient/hook. */
+export const codingAgents = (): CodingAgent[] => Object.keys(known).map(codingAgent)
+
+/**
+ * Whether the agent's own prompt stands open while the question does: whoever answers
+ * first, here or there, has answered it.
+ */
+export const promptsToo = (e: Event): boolean =>
+  (e.agent === 'claude-code' || e.agent === 'opencode') && e.hook_event_type === 'PermissionRequest'

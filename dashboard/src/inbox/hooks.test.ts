@@ -1,0 +1,223 @@
+// Requests as coding agents' hooks ask them.
+import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import asking from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-AskUserQuestion.json'
+import bash from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-Bash.json'
+import { codingAgent, codingAgents, promptsToo } from '../codingAgents'
+import { keys } from '../live.svelte'
+import { requestOf, type Request } from '../requests'
+import { anAsk } from '../testing/build'
+import type { Event, HumanInTheLoop, JsonObject, Response, Status } from '../types'
+import Detail from './Detail.svelte'
+import { exactOf } from './exact'
+import { later } from './later.svelte'
+import { offerOf } from './suggestion'
+import { byWhom, toldOf, verdictOf } from './verdict'
+
+vi.stubGlobal('fetch', (path: string) => {
+  const led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
+  return Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? led : [])))
+})
+
+let id = 500
+/** A question of Claude Code's, as its hook posts it. */
+function ask(question: Partial<HumanInTheLoop>, more: Partial<Event> = {}, status: Partial<Status> = {}) {
+  return { ...anAsk(++id, question, status), agent: 'claude-code', ...more }
+}
+const asRequest = (e: Event, more: Partial<Request> = {}) => ({ ...(requestOf(e) as Request), ...more })
+
+let sent: Response[]
+function show(e: Event) {
+  const props = {
+    request: asRequest(e),
+    focus: false,
+    answer: (what: Response) => Promise.resolve(sent.push(what) > 0),
+    cancel: () => Promise.resolve(true),
+  }
+  return render(Detail, props)
+}
+/** The same event with a newer status. */
+const now = (e: Event, status: Partial<Status>) =>
+  asRequest({ ...e, humanInTheLoopStatus: { status: 'pending', revision: 9, ...status } })
+const press = (key: string) => fireEvent.keyDown(document.activeElement ?? document.body, { key })
+
+let stop: () => void
+beforeAll(() => later.load())
+beforeEach(() => {
+  sent = []
+  vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+  stop = keys.listen(window)
+  keys.chosen()
+})
+afterEach(() => {
+  cleanup()
+  stop()
+})
+
+describe('the coding agent', () => {
+  it('has a name of its own, and one the page does not know keeps its own', () => {
+    expect(codingAgents().map((a) => a.id)).toHaveLength(13)
+    expect(new Set(codingAgents().map((a) => a.mark)).size).toBe(13)
+    expect(codingAgent('claude-code')).toMatchObject({ name: 'Claude Code', mark: 'CC' })
+    expect(codingAgent('constructor')).toEqual({ id: 'constructor', name: 'constructor', mark: '' })
+  })
+
+  it('stands on its request, which says so where its own prompt is open as well', () => {
+    show(ask({}))
+    expect(screen.getByText('Claude Code')).toBeTruthy()
+    expect(screen.getByTestId('races').textContent).toContain('the first answer wins')
+    cleanup()
+    show(ask({}, { agent: 'codex' }))
+    expect(screen.getByText('Codex')).toBeTruthy()
+    expect(screen.queryByTestId('races')).toBeNull()
+    expect(promptsToo(ask({}, { hook_event_type: 'PreToolUse' }))).toBe(false)
+  })
+})
+
+describe('the questions of AskUserQuestion', () => {
+  const questions = asking.tool_input.questions.map((q, i) => ({
+    id: String(i + 1),
+    question: q.question,
+    header: q.header,
+    options: q.options,
+    multiple: q.multiSelect,
+    allowOther: true,
+  }))
+  const event = (n: number) =>
+    ask(
+      { type: 'question', question: questions[0]!.question, questions: questions.slice(0, n) },
+      { tool_name: 'AskUserQuestion', payload: asking as unknown as JsonObject },
+    )
+
+  it('are answered by digits, an own text and one key to send', async () => {
+    show(event(2))
+    expect(screen.queryByText('Raw JSON')).toBeNull() // the questions are all there is
+    await press('2')
+    await press('1')
+    await fireEvent.input(screen.getByLabelText(/^Another answer to: Which extras/), {
+      target: { value: 'Docs' },
+    })
+    await fireEvent.keyDown(document.body, { key: 'Enter', ctrlKey: true })
+    expect(sent).toEqual([{ answers: { 1: 'Postgres', 2: ['Migrations', 'Docs'] } }])
+  })
+
+  it('say a single question once, and show what an option would look like', () => {
+    const e = event(1)
+    e.humanInTheLoop!.questions![0]!.options = [
+      { label: 'A', preview: 'drawn <b>' } as never,
+      { label: 'B', preview: { not: 'text' } } as never,
+    ]
+    const { container } = show(e)
+    expect(container.querySelector('legend .sr-only')?.textContent).toBe(questions[0]!.question)
+    expect([...container.querySelectorAll('.preview')].map((p) => p.textContent)).toEqual(['drawn <b>'])
+  })
+})
+
+describe('a plan', () => {
+  const plan = '# Move it\n\n1. Add **one** table\n2. `drop` the other'
+  const event = (tool = 'ExitPlanMode') =>
+    ask({
+      question: `Go ahead with this plan?\n\n${plan}`,
+      toolCall: { name: tool, arguments: { plan, planFilePath: '/p.md' } },
+    })
+
+  it('is read as Markdown, once, and sent back with what should be planned instead', async () => {
+    const { container } = show(event())
+    await vi.waitFor(() =>
+      expect(container.querySelector('[data-testid=plan] strong')?.textContent).toBe('one'),
+    )
+    expect(container.textContent.split('Move it')).toHaveLength(2)
+    expect(screen.getByText('/p.md')).toBeTruthy()
+    await fireEvent.click(screen.getByRole('button', { name: /^Keep planning/ }))
+    await fireEvent.input(screen.getByLabelText(/planned instead/), { target: { value: 'Smaller steps' } })
+    await fireEvent.click(screen.getByRole('button', { name: /^Keep planning with this feedback/ }))
+    expect(sent).toEqual([{ permission: false, reason: 'Smaller steps' }])
+  })
+
+  it('of another tool is an argument as any other', () => {
+    expect(exactOf(event('Bash'))?.plan).toBeUndefined()
+    expect(exactOf(event('Bash'))?.rest.map(([name]) => name)).toContain('plan')
+  })
+})
+
+describe('an offer to remember', () => {
+  const rules = [{ toolName: 'Bash', ruleContent: 'psql:*' }]
+  it.each<[unknown, string]>([
+    [bash.permission_suggestions[0], 'Always allow|Bash(psql:*)|in this project, for you only'],
+    [bash.permission_suggestions[1], 'Accept all edits of files||until this session ends'],
+    [
+      { type: 'removeRules', behavior: 'deny', rules, destination: 'userSettings' },
+      'No longer always deny|Bash(psql:*)|in all your projects',
+    ],
+    [{ type: 'replaceRules', behavior: 'allow', rules }, 'Allow nothing but this by rule:|Bash(psql:*)|'],
+    [
+      { type: 'addDirectories', directories: ['/x'], destination: 'session' },
+      'Work in these folders without asking, too:|/x|until',
+    ],
+    [{ type: 'removeDirectories', directories: ['/x'] }, 'No longer work in|/x|'],
+    [{ type: 'addRules', behavior: 'constructor', rules }, 'Remember|{"type"'],
+    [{ type: 'blessRules', behavior: 'allow', rules }, 'Remember|{"type"'],
+    [{ type: 'setMode', mode: 'toString' }, 'Switch to mode|toString|'],
+  ])('%j says what it does, to what, and where', (offer, says) => {
+    const { verb, patterns, scope } = offerOf(offer)
+    expect(
+      `${verb}|${patterns.join()}|${scope}`.startsWith(says),
+      `${verb}|${patterns.join()}|${scope}`,
+    ).toBe(true)
+  })
+
+  it('of everything is marked', () => {
+    expect(offerOf({ type: 'setMode', mode: 'bypassPermissions' }).wide).toBe(true)
+    expect(offerOf({ type: 'setMode', mode: 'plan' }).wide).toBe(false)
+  })
+})
+
+describe('a request that ends at the agent', () => {
+  const ended = (source: Status['source'], reason?: string) =>
+    ({ status: 'error', outcome: '__cancelled__', source, reason }) as Partial<Status>
+  it.each<[Partial<Status>, string, string, RegExp]>([
+    [
+      ended('agent', 'answered in the terminal'),
+      'Answered in the terminal',
+      'somebody at the agent',
+      /decided there/,
+    ],
+    [ended('agent', 'the agent went on'), 'Settled at the agent', 'somebody at the agent', /decided there/],
+    [ended('orphaned', 'the agent is gone'), 'The agent is gone', 'the agent going away', /nobody is there/],
+    [ended('session_end'), 'The session ended', 'the end of the session', /nobody is there/],
+    [ended('human', 'answered in the terminal'), 'Cancelled', 'somebody', /cancelled/],
+  ])('%j says how', (status, word, by, told) => {
+    const r = asRequest(ask({}, {}, status))
+    expect([verdictOf(r).word, byWhom(r)]).toEqual([word, by])
+    expect(toldOf(r)).toMatch(told)
+  })
+
+  it('leaves what was being written in sight, and the keys of who types on act nowhere', async () => {
+    const e = ask({ type: 'question', question: 'Name?' })
+    const { rerender } = show(e)
+    const box = screen.getByLabelText('Your answer')
+    box.focus()
+    await fireEvent.input(box, { target: { value: 'half a sen' } })
+    await rerender({ request: now(e, ended('agent', 'answered in the terminal')) })
+    const kept = (await screen.findByLabelText(/^You had written this/)) as HTMLTextAreaElement
+    expect(kept.value).toBe('half a sen')
+    await vi.waitFor(() => expect(document.activeElement).toBe(kept))
+    expect(screen.getByTestId('settled').textContent).toContain('Answered in the terminal')
+    await fireEvent.click(screen.getByRole('button', { name: 'Throw it away' }))
+    expect(screen.queryByTestId('unsent')).toBeNull()
+  })
+
+  it('keeps reasons, picks and edits, too; an answer that was taken leaves nothing', async () => {
+    const args = { command: 'ls', timeout: 5 }
+    const e = ask({ toolCall: { name: 'Bash', editable: true, arguments: args } })
+    const { rerender } = show(e)
+    await press('e')
+    await fireEvent.input(screen.getByLabelText('command'), { target: { value: 'ls -l' } })
+    await rerender({ request: now(e, ended('orphaned')) })
+    expect(((await screen.findByLabelText(/^You had/)) as HTMLTextAreaElement).value).toBe('command: ls -l')
+    cleanup()
+    const mine = ask({}, {}, { status: 'responded', outcome: 'approve' })
+    show(mine)
+    expect(screen.queryByTestId('unsent')).toBeNull()
+  })
+})
