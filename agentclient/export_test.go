@@ -54,3 +54,9 @@ var NewKey = newKey
 
 // OneLine is how a summary is made.
 var OneLine = oneLine
+
+// SimpleFor is how a command is judged on Windows and elsewhere.
+var SimpleFor = simpleFor
+
+// MatchGlob matches the whole text.
+func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }

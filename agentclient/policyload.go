@@ -18,18 +18,24 @@ const PolicyName = "hookback.json"
 //
 // dir is where the agent works; env is os.Getenv, or a test's.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
+	var all rules
+	var bad PolicyError
 	for _, file := range policyFiles(dir, env) {
-		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "this version can't read policies yet; move the file away"}}}
+		f, err := ReadPolicy(file)
+		switch wrong := (*PolicyError)(nil); {
+		case errors.As(err, &wrong):
+			bad.Problems = append(bad.Problems, wrong.Problems...)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			bad.Problems = append(bad.Problems, PolicyProblem{File: file, Text: err.Error()})
+		case err == nil:
+			all = append(all, f.rules...)
 		}
 	}
-	return silent{}, nil
+	if len(bad.Problems) > 0 {
+		return nil, &bad
+	}
+	return all, nil
 }
-
-// silent is a policy without an opinion.
-type silent struct{}
-
-func (silent) Rule(ToolCall) Ruling { return Ruling{} }
 
 func policyFiles(dir string, env func(string) string) (files []string) {
 	if file := UserPolicyFile(env); file != "" {

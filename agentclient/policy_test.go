@@ -1,0 +1,306 @@
+package agentclient_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+// bash is a shell call of Claude Code's.
+func bash(command string) agentclient.ToolCall {
+	arguments, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
+	}
+	return agentclient.ToolCall{Name: "Bash", Alias: "Bash", Command: command, Arguments: arguments}
+}
+
+func call(name, arguments string) agentclient.ToolCall {
+	return agentclient.ToolCall{Name: name, Alias: name, Arguments: raw(arguments)}
+}
+
+func TestConditionsHoldOfTheArguments(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		when, arguments string
+		then            agentclient.Then // of a rule that denies: deny, none, or ask where it isn't clear
+	}{
+		{`"a": {"equals": "x"}`, `{"a": "x"}`, "deny"},
+		{`"a": {"equals": "x"}`, `{"a": "X"}`, "deny"},
+		{`"a": {"equals": "x"}`, `{"a": "y"}`, ""},
+		{`"a": {"equals": "x"}`, `{}`, ""},
+		{`"a": {"equals": "x"}`, ``, ""},
+		{`"a": {"equals": "x"}`, `null`, ""},
+		{`"a": {"equals": "x"}`, `{"a": null}`, ""},
+		{`"a": {"equals": "x"}`, `{"a": 5}`, "ask"},
+		{`"a": {"equals": true}`, `{"a": true}`, "deny"},
+		{`"a": {"equals": true}`, `{"a": false}`, ""},
+		{`"a": {"equals": true}`, `{"a": "true"}`, "ask"},
+		{`"a": {"equals": 1}`, `{"a": 1.00}`, "deny"},
+		{`"a": {"equals": 1}`, `{"a": "1"}`, "ask"},
+		{`"a": {"equals": 100}`, `{"a": 1e2}`, "deny"},
+		{`"a": {"contains": "ssh"}`, `{"a": "~/.SSH/id"}`, "deny"},
+		{`"a": {"contains": "ssh"}`, `{"a": "s sh"}`, ""},
+		{`"a": {"contains": "ssh"}`, `{"a": ["x", "ssh"]}`, "deny"},
+		{`"a": {"contains": "ssh"}`, `{"a": {"b": "ssh"}}`, "ask"},
+		{`"a": {"glob": "/etc/*"}`, `{"a": "/etc/x/y"}`, "deny"},
+		{`"a": {"glob": "/etc/*"}`, `{"a": "/tmp/../etc/passwd"}`, "deny"},
+		{`"a": {"glob": "/etc/*"}`, `{"a": "/tmp//..\\..//etc\\passwd"}`, "deny"},
+		{`"a": {"glob": "/etc/*"}`, `{"a": "/home/etc/x"}`, ""},
+		{`"a": {"regex": "^rm\\s"}`, `{"a": "rm -r"}`, "deny"},
+		{`"a": {"regex": "^rm\\s"}`, `{"a": "RM -r"}`, ""},
+		{`"a": {"regex": "^rm\\s"}`, `{"a": {}}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": 10001}`, "deny"},
+		{`"a": {"greater": 10000}`, `{"a": 10000}`, ""},
+		{`"a": {"greater": 10000}`, `{"a": 10000.00000000000000000000001}`, "deny"},
+		{`"a": {"greater": 10000}`, `{"a": "99999"}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": "NaN"}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": NaN}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": 1e999999999}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": 1` + strings.Repeat("0", 500) + `}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": [1, 20000]}`, "deny"},
+		{`"a": {"greater": 10000}`, `{"A": 99999}`, "ask"},
+		{`"ask": {"greater": 10000}`, `{"aſk": 99999}`, "ask"},
+		{`"a": {"greater": 10000}`, `{"a": 1, "a": 99999}`, "ask"},
+		{`"a": {"less": -1.5}`, `{"a": -2}`, "deny"},
+		{`"a": {"less": -1.5}`, `{"a": -1.5}`, ""},
+		{`"a": {"greater": 1, "less": 3}`, `{"a": 2}`, "deny"},
+		{`"a": {"greater": 1, "less": 3}`, `{"a": 4}`, ""},
+		{`"a": {"equals": 1}, "b": {"equals": 2}`, `{"a": 1}`, ""},
+		{`"a": {"equals": 1}, "b": {"equals": 2}`, `{"a": "1", "b": 3}`, ""},
+		{`"a": {"equals": 1}, "b": {"equals": 2}`, `{"a": "1", "b": 2}`, "ask"},
+		{`"a.b.c": {"equals": 1}`, `{"a": {"b": {"c": 1}}}`, "deny"},
+		{`"a.b": {"equals": 1}`, `{"a": "{\"b\": 1}"}`, "ask"},
+		{`"a.b": {"equals": 1}`, `{"a": [{"b": 0}, {"b": 1}]}`, "deny"},
+		{`"a.1.b": {"equals": 1}`, `{"a": [{"b": 1}, {"b": 0}]}`, ""},
+		{`"a.1.b": {"equals": 1}`, `{"a": [{"b": 0}, {"b": 1}]}`, "deny"},
+		{`"file": {"glob": "*.env"}`, `{"file_path": "/x/.env"}`, "deny"},
+		{`"file": {"glob": "*.env"}`, `{"filePath": "/x/.ENV"}`, "deny"},
+		{`"file": {"glob": "*.env"}`, `{"path": "/x", "notebook_path": ".env"}`, "deny"},
+		{`"a": {"equals": 1}`, `["a"]`, "ask"},
+		{`"a": {"equals": 1}`, `{"a": 1`, "ask"},
+		{`"a": {"equals": 1}`, strings.Repeat(`{"a":`, 200) + `1` + strings.Repeat(`}`, 200), "ask"},
+		{`"a": {"regex": "x$"}`, `{"a": "` + strings.Repeat("y", 300<<10) + `"}`, "ask"},
+		{`"a": {"contains": "x"}`, `{"a": "` + strings.Repeat("y", 300<<10) + `"}`, ""},
+	} {
+		deny := parse(t, `{"rules": [{"tool": "T", "then": "deny", "when": {`+test.when+`}}]}`)
+		got := deny.Rule(call("T", test.arguments))
+		require.Equal(t, test.then, got.Then, "%s of %.80s", test.when, test.arguments)
+		require.Equal(t, test.then != "", got.Where == "p.json:1", "%v", got)
+		if test.then == agentclient.ThenAsk {
+			require.Contains(t, got.Reason, "could not be tried on this call: it")
+			allow := parse(t, `{"rules": [{"tool": "T", "then": "allow", "when": {`+test.when+`}}]}`)
+			require.Empty(t, allow.Rule(call("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
+		}
+	}
+}
+
+func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{"rules": [
+{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "deny", "risk": "critical", "reason": "Too much."},
+{"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
+{"tool": "refund", "then": "allow"},
+{"tool": "mcp__*__delete*", "then": "ask", "risk": "high"},
+{"tool": "*", "when": {"confirm": {"equals": "no"}}, "then": "deny"}]}`)
+	for _, test := range []struct {
+		call agentclient.ToolCall
+		want agentclient.Ruling
+	}{
+		{call("refund", `{"amount": 20000}`), agentclient.Ruling{Then: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
+		{call("refund", `{"amount": 200}`), agentclient.Ruling{Then: "ask", Where: "p.json:3"}},
+		{call("refund", `{"amount": 2}`), agentclient.Ruling{Then: "allow", Where: "p.json:4"}},
+		{call("mcp__db__delete_row", `{}`), agentclient.Ruling{Then: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
+		{call("mcp__db__read_row", `{}`), agentclient.Ruling{}},
+		{
+			// What the first rules would say isn't known, so nothing later allows it.
+			call("refund", `{"amount": "2"}`),
+			agentclient.Ruling{
+				Then: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
+				Reason: "A rule (p.json:2) could not be tried on this call: its argument amount is not what the rule can compare with.",
+			},
+		},
+	} {
+		require.Equal(t, test.want, p.Rule(test.call), "%s", test.call.Arguments)
+	}
+	denied := parse(t, `{"rules": [
+{"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
+{"tool": "refund", "when": {"to": {"equals": "me"}}, "then": "deny"}]}`)
+	require.Equal(t, agentclient.ThenDeny, denied.Rule(call("refund", `{"amount": "2", "to": "me"}`)).Then)
+}
+
+func TestAToolIsMeantByItsNameAndItsAlias(t *testing.T) {
+	t.Parallel()
+	codex := agentclient.ToolCall{Name: "shell", Alias: "Bash", Command: "ls", Arguments: raw(`{"command": ["bash", "-lc", "ls"]}`)}
+	for tool, want := range map[string]string{
+		"Bash": "deny allow", "shell": "deny allow", "sh*": "deny allow", "*": "deny allow", "B?sh": "deny allow",
+		"bash": "deny ", "SHELL": "deny ", // who denies means more, who allows means just that
+		"Вash": " ", "Bas": " ", "Bashh": " ", // the first with a Cyrillic В
+	} {
+		require.Equal(t, want, fmt.Sprintf("%s %s", parse(t, only(tool, "deny")).Rule(codex).Then, parse(t, only(tool, "allow")).Rule(codex).Then), "%s", tool)
+	}
+}
+
+func TestACommandOfAnyAgentIsCalledCommand(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git push*"}}, "then": "deny"}]}`)
+	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{
+		Name: "execute", Alias: "Bash", Command: "git push -f", Arguments: raw(`{"cmdline": "git push -f"}`),
+	}).Then)
+}
+
+func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"}, {"tool": "run", "then": "allow"}]}`)
+	for _, fine := range []string{
+		"git status", "git log --format=%h -5", "git diff HEAD^ HEAD~2", "git commit -m 'a word'", `git commit -m "two words"`, "git add src/*.go",
+		`git commit -m don\'t`, "git show HEAD!", "git commit -m Größe",
+	} {
+		require.Equal(t, agentclient.ThenAllow, p.Rule(bash(fine)).Then, "%q", fine)
+	}
+	for _, trick := range []string{
+		"git status; rm -rf /", "git status;rm x", "git status && rm x", "git status & rm x", "git status || rm x", "git log | sh",
+		"git log |& sh", "git log > ~/.bashrc", "git log >> x", "git log 2>x", "git log < /etc/passwd", "git log <<EOF", "git log <<< x",
+		"git log $(rm x)", "git log `rm x`", "git log ${IFS}x", "git log $IFS", "git log <(rm x)", "git log >(rm x)", "git log $((1))",
+		"git log \"$(rm x)\"", "git log \"`rm x`\"", "git log $'\\n'", "git log\nrm x", "git log\rrm x", "git log\r\nrm x", "git log \\\nrm",
+		"git log\u2028rm x", "git log\u2029rm x", "git log\u0085rm x", "git log\x00rm x", "git log\vrm", "git log\frm", "git log\x1brm",
+		"git log 'a", `git log "a`, `git log \`, `git log 'it's'`, "git log '; rm x'", `git -c alias.x="!sh -c 'rm x; true'" x`,
+		"git log \u202e; x", "git log \u200b", "git log \xff", "git log ；rm", "git log ｜ sh", "git log ＆ x",
+		"git {a,b}", "git (x)", "git log; ", "git log &", "git log\t;x", "git diff ../../etc/passwd", "git diff ..", `git diff "../x"`, "git --git-dir=../x log",
+		"git add hookback.json", "git add HookBack.JSON",
+	} {
+		require.Empty(t, p.Rule(bash(trick)).Then, "%q", trick)
+	}
+	for _, hidden := range []agentclient.ToolCall{
+		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no command to be seen
+		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "a;b"}`)}, // another one
+		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "Command": "rm"}`)},
+		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "command": "rm"}`)},
+		call("run", `{"cmd": "a | b"}`), call("run", `{"Script": "a\nb"}`), call("run", `{"commands": ["a", "b > c"]}`),
+		call("run", `{"args": {"x": ["a; b"]}}`), call("run", `{"x": {"y": 1, "y": 2}}`), call("run", `{"x": [{"y": 1, "Y": 2}]}`),
+		call("run", `{"x": 1`), call("run", `[]`), call("run", `"x"`), call("run", `{"x": "./hookback.json"}`),
+	} {
+		require.Empty(t, p.Rule(hidden).Then, "%s", hidden.Arguments)
+	}
+	require.Equal(t, agentclient.ThenAllow, p.Rule(call("run", `{"cmd": "ls", "text": "a; b | c"}`)).Then, "a text is no command")
+}
+
+func TestWindowsHasMoreSigns(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]bool{ // elsewhere, on Windows
+		`dir C:\x`: {true, true}, `dir "C:\x\"`: {false, true}, "echo it's": {false, true},
+		"echo %PATH%": {true, false}, "echo a^b": {true, false}, "echo !x!": {true, false},
+		"dir & del x": {false, false}, "dir 'a & b'": {false, false}, "$env:x": {false, false}, "@(1)": {false, false}, "a`nb": {false, false},
+	} {
+		require.Equal(t, want, [2]bool{agentclient.SimpleFor(text, false), agentclient.SimpleFor(text, true)}, "%s", text)
+	}
+}
+
+func TestAnAllowNeedsEveryValueToFit(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{"rules": [
+{"tool": "Edit", "when": {"file": {"glob": "/repo/src/*"}}, "then": "allow"},
+{"tool": "Many", "when": {"edits.path": {"contains": "/repo/"}}, "then": "allow"},
+{"tool": "Pay", "when": {"amount": {"less": 100}}, "then": "allow"},
+{"tool": "Fetch", "when": {"url": {"regex": "^https://example\\.com/"}}, "then": "allow"}]}`)
+	for _, fine := range []agentclient.ToolCall{
+		call("Edit", `{"file_path": "/repo/src/a.go", "new": "a; b"}`), call("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/repo/b"}]}`),
+		call("Pay", `{"amount": 99.5}`), call("Fetch", `{"url": "https://example.com/x"}`),
+	} {
+		require.Equal(t, agentclient.ThenAllow, p.Rule(fine).Then, "%s", fine.Arguments)
+	}
+	for _, trick := range []agentclient.ToolCall{
+		call("Edit", `{"file_path": "/repo/src/../../etc/passwd"}`), call("Edit", `{"file_path": "/REPO/src/a.go"}`),
+		call("Edit", `{"file_path": "/repo/src/a.go", "path": "/etc/passwd"}`), call("Edit", `{"file_path": "/repo/src/a.go", "FILE_PATH": "/repo/src/b.go"}`),
+		call("Edit", `{"file_path": ["/repo/src/a.go", "/etc/passwd"]}`), call("Edit", `{"file_path": "/repo/src/\u202ea"}`),
+		call("Edit", `{"file_path": "/repo/src/hookback.json"}`), call("Edit", `{}`), call("edit", `{"file_path": "/repo/src/a.go"}`),
+		call("Edit", `{"file_path": "/repo/src/`+strings.Repeat("a", 300<<10)+`"}`),
+		call("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/etc/b"}]}`), call("Many", `{"edits": []}`), call("Many", `{"edits": "/repo/"}`),
+		call("Pay", `{"amount": "5"}`), call("Pay", `{"amount": null}`), call("Pay", `{"amount": -1e500}`), call("Pay", `{"amount": 5, "Amount": 500}`),
+		call("Pay", `{"amount": true}`), call("Pay", `{"amount": []}`),
+		call("Fetch", `{"url": "HTTPS://EXAMPLE.COM/x"}`), call("Fetch", `{"url": "https://example.com/../x"}`), call("Fetch", `{"url": 1}`),
+	} {
+		require.Empty(t, p.Rule(trick).Then, "%.100s", trick.Arguments)
+	}
+}
+
+func FuzzAnAllowedCommandIsSimple(f *testing.F) {
+	f.Add("git status")
+	f.Add("git 'a; b'")
+	f.Fuzz(func(t *testing.T, command string) {
+		p := parse(t, only("Bash", "allow"))
+		if p.Rule(bash(command)).Then == agentclient.ThenAllow {
+			require.NotRegexp(t, "[;&|<>`$(){}\\n\\r\\x00]", command)
+		}
+	})
+}
+
+func FuzzGlobIsARegularExpression(f *testing.F) {
+	for _, pattern := range []string{"a*b", "*", "", "a?c", "*.go", "a*b*c", `\*x`, `a\`, "??", "*a?b*", "aab", "*aab"} {
+		f.Add(pattern, "aaxbxc.go")
+		f.Add(pattern, "ab")
+		f.Add(pattern, "*x")
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		want, escaped := "", false
+		for _, r := range pattern {
+			switch {
+			case !escaped && r == '\\':
+				escaped = true
+				continue
+			case !escaped && r == '*':
+				want += "(?s:.*)"
+			case !escaped && r == '?':
+				want += "(?s:.)"
+			default:
+				want += regexp.QuoteMeta(string(r))
+			}
+			escaped = false
+		}
+		if escaped {
+			want += `\\`
+		}
+		re, err := regexp.Compile("^(?:" + want + ")$")
+		if err != nil {
+			t.Skip()
+		}
+		require.Equal(t, re.MatchString(text), agentclient.MatchGlob(pattern, text), "%q of %q", pattern, text)
+	})
+}
+
+// BenchmarkPolicyOfAHook is what a hook spends on policies: two files with twenty
+// rules each, read and tried on a call that none of them is about.
+func BenchmarkPolicyOfAHook(b *testing.B) {
+	var list []string
+	for i := range 20 {
+		list = append(list, fmt.Sprintf(`{"tool": "Bash", "when": {"command": {"regex": "\\b(rm|rmdir)\\s+-[a-z]*r[a-z]* /tmp/%d"}}, "then": "ask", "reason": "It deletes."}`, i))
+	}
+	text := `{"rules": [` + strings.Join(list, ",\n") + `]}`
+	home := b.TempDir()
+	for _, dir := range []string{".config/hookback", "repo/.git"} {
+		require.NoError(b, os.MkdirAll(filepath.Join(home, dir), 0o700))
+	}
+	for _, file := range []string{".config/hookback/hookback.json", "repo/hookback.json"} {
+		require.NoError(b, os.WriteFile(filepath.Join(home, file), []byte(text), 0o600))
+	}
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	for name, c := range map[string]agentclient.ToolCall{"other-tool": call("Read", `{"file_path": "x"}`), "every-regex": bash("go test ./...")} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				p, err := agentclient.LoadPolicy(filepath.Join(home, "repo"), env)
+				if err != nil || p.Rule(c).Then != "" {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package agentclient
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// calling is one call while rules are tried on it. Its arguments are read when a
+// rule first needs them.
+type calling struct {
+	ToolCall
+	read      bool
+	arguments *jsonNode // nil: they can't be read
+}
+
+func (c *calling) args() *jsonNode {
+	if c.read {
+		return c.arguments
+	}
+	c.read = true
+	if text := bytes.TrimSpace(c.Arguments); len(text) == 0 || string(text) == "null" {
+		c.arguments = &jsonNode{kind: jsonObject}
+	} else if node, err := parseJSON(text); err == nil && node.kind == jsonObject {
+		c.arguments = node
+	}
+	return c.arguments
+}
+
+// values are what a path leads to, or the reason why that isn't clear.
+func (c *calling) values(path []string) (values []*jsonNode, doubt string) {
+	args := c.args()
+	if args == nil {
+		return nil, "its arguments are not a JSON object"
+	}
+	switch {
+	case len(path) == 1 && path[0] == "command" && c.Command != "":
+		// The adapter read it, from wherever this agent has it.
+		if _, doubt := follow(args, path); doubt != "" {
+			return nil, doubt
+		}
+		return []*jsonNode{{kind: jsonText, value: c.Command}}, ""
+	case len(path) == 1 && path[0] == "file":
+		seen := map[string]bool{}
+		for _, m := range args.members {
+			if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
+				continue
+			}
+			found, doubt := follow(m.value, nil)
+			if seen[m.name] {
+				doubt = fmt.Sprintf("it has the argument %q twice", m.name)
+			}
+			if doubt != "" {
+				return nil, doubt
+			}
+			seen[m.name] = true
+			values = append(values, found...)
+		}
+		return values, ""
+	default:
+		return follow(args, path)
+	}
+}
+
+// follow walks a path. Where it leads through a list without a number, it goes on
+// with every item.
+func follow(n *jsonNode, path []string) (values []*jsonNode, doubt string) {
+	if n.kind == jsonArray {
+		for i, item := range n.items {
+			rest := path
+			if len(path) > 0 {
+				if at, err := strconv.Atoi(path[0]); err == nil {
+					if at != i {
+						continue
+					}
+					rest = path[1:]
+				}
+			}
+			found, doubt := follow(item, rest)
+			if doubt != "" {
+				return nil, doubt
+			}
+			values = append(values, found...)
+		}
+		return values, ""
+	}
+	if len(path) == 0 {
+		return []*jsonNode{n}, ""
+	}
+	if n.kind != jsonObject && n.kind != jsonNull {
+		return nil, fmt.Sprintf("it has %s where the rule looks for the argument %s", n.kind, strings.Join(path, "."))
+	}
+	var next *jsonNode
+	for _, m := range n.members {
+		switch {
+		case !strings.EqualFold(m.name, path[0]):
+		case m.name != path[0]:
+			return nil, fmt.Sprintf("it has the argument %q, which some programs read as %q", m.name, path[0])
+		case next != nil:
+			return nil, fmt.Sprintf("it has the argument %q twice", m.name)
+		default:
+			next = m.value
+		}
+	}
+	if next == nil {
+		return nil, ""
+	}
+	return follow(next, path[1:])
+}
+
+// shellArguments are what tools call a command line.
+var shellArguments = []string{
+	"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script", "args", "argv", "arguments",
+}
+
+// allowable reports whether a rule may allow the call at all: its arguments mean one
+// thing to everyone, a command is one command, and it doesn't touch the rules
+// themselves.
+func (c *calling) allowable() bool {
+	args := c.args()
+	if args == nil || args.ambiguous() || c.Command != "" && !simpleCommand(c.Command) {
+		return false
+	}
+	seen := c.Command != ""
+	for _, m := range args.members {
+		if !slices.ContainsFunc(shellArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
+			continue
+		}
+		seen = true
+		if !m.value.texts(simpleCommand) {
+			return false
+		}
+	}
+	if c.Alias == "Bash" && !seen {
+		return false // a command that can't be seen
+	}
+	other := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyName) }
+	return other(c.Command) && args.texts(other)
+}

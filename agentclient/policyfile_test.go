@@ -1,0 +1,239 @@
+package agentclient_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+)
+
+// problems are what is wrong with a policy's text.
+func problems(t *testing.T, text string) string {
+	t.Helper()
+	_, err := agentclient.ParsePolicy("p.json", []byte(text))
+	var wrong *agentclient.PolicyError
+	require.True(t, errors.As(err, &wrong), "it is taken: %s", text)
+	return err.Error()
+}
+
+func parse(t testing.TB, text string) *agentclient.PolicyFile {
+	t.Helper()
+	f, err := agentclient.ParsePolicy("p.json", []byte(text))
+	require.NoError(t, err)
+	return f
+}
+
+func TestAMistakeInAPolicyIsToldWithItsPlaceAndTheRemedy(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		``:                              `p.json:1:1: it is not valid JSON: unexpected end`,
+		`{"rules": [`:                   `p.json:1:12: it is not valid JSON: unexpected end`,
+		"{\n  'rules': []}":             `p.json:2:3: it is not valid JSON`,
+		`{"rules": []} {}`:              `p.json:1:15: it is not valid JSON: invalid character '{' after top-level value`,
+		`[]`:                            `p.json:1:1: a policy must be an object, not a list`,
+		`{}`:                            `p.json:1:1: a policy needs its rules`,
+		`{"rules": {}}`:                 `p.json:1:11: rules must be a list, not an object`,
+		`{"rulez": []}`:                 `p.json:1:2: a policy has no member "rulez"; did you mean "rules"?`,
+		`{"rules": [], "rules": []}`:    `p.json:1:15: a policy has the member "rules" twice`,
+		`{"rules": [5]}`:                `p.json:1:12: a rule must be an object, not a number`,
+		`{"rules": [{"tool": "Bash"}]}`: `p.json:1:12: a rule needs then: allow, ask or deny`,
+		`{"rules": [{"then": "ask"}]}`:  `p.json:1:12: a rule needs its tool`,
+		`{"rules": [{"tool": "", "then": "ask"}]}`:                                                     `p.json:1:21: an empty tool matches nothing; "*" is any tool`,
+		`{"rules": [{"tool": 5, "then": "ask"}]}`:                                                      `p.json:1:21: tool must be a text, not a number`,
+		`{"rules": [{"tool": "Bash", "then": "alow"}]}`:                                                `p.json:1:37: then can't be "alow"; did you mean "allow"?`,
+		`{"rules": [{"tool": "Bash", "then": "block"}]}`:                                               `p.json:1:37: then can't be "block"; it is one of allow, ask, deny`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "risk": "hihg"}]}`:                                 `p.json:1:52: risk can't be "hihg"; did you mean "high"?`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "reasn": "x"}]}`:                                   `p.json:1:44: a rule has no member "reasn"; did you mean "reason"?`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": []}]}`:                                     `p.json:1:52: when must be an object`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {}}]}`:                                     `p.json:1:52: when has no conditions`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"command": "rm"}}]}`:                      `p.json:1:64: command needs an object with a test`,
+		`{"rules": [{"tool": "Bash", "then": "ask", "when": {"a..b": {"equals": 1}}}]}`:                `p.json:1:53: "a..b" is no path`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"matches": "x"}}}]}`:                   `p.json:1:56: a condition has no member "matches"; it is one of equals, contains, glob, regex, greater, less`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regexp": "x"}}}]}`:                    `did you mean "regex"?`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "("}}}]}`:                     `p.json:1:65: the regular expression can't be used: missing closing )`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "(?=x)"}}}]}`:                 `the regular expression can't be used: invalid or unsupported Perl syntax`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"regex": "(abcdefgh){900}"}}}]}`:       `it is too big`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"greater": "5"}}}]}`:                   `p.json:1:67: greater takes a number`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"less": 1e999}}}]}`:                    `less takes a number of at most 400 digits`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"equals": null}}}]}`:                   `equals takes a text, a number, true or false`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"contains": ""}}}]}`:                   `contains takes a text that is not empty`,
+		`{"rules": [{"tool": "B", "then": "ask", "when": {"a": {"greater": 5, "less": 5}}}]}`:          `this rule can never match`,
+		`{"rules": [{"tool": "Bash", "then": "allow", "when": {"command": {"glob": "git * | cat"}}}]}`: `is never allowed by a rule, so this one can never match`,
+		`{"rules": [{"tool": "Read", "then": "allow", "when": {"file": {"glob": "../*"}}}]}`:           `so this one can never match; write the path it leads to`,
+	} {
+		require.Contains(t, problems(t, text), want, "%s", text)
+	}
+}
+
+func TestAllMistakesAreToldAtOnceInOrder(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{
+		`p.json:2:3: a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`,
+		`p.json:2:12: then can't be "never"; it is one of allow, ask, deny`,
+		`p.json:2:21: a rule has no member "toool"; did you mean "tool"?`,
+		`p.json:3:25: when must be an object such as {"command": {"glob": "rm *"}}, not null`,
+	}, strings.Split(problems(t, `{"rules": [
+  {"then": "never", "toool": "Bash"},
+  {"tool": "Ü", "when": null, "then": "ask"}]}`), "\n"))
+}
+
+func TestAPolicyIsReadInWords(t *testing.T) {
+	t.Parallel()
+	f := parse(t, "\ufeff"+`{
+  "$schema": "https://example.com/policy.json",
+  "rules": [
+    {"tool": "Bash", "when": {"command": {"regex": "^rm ", "contains": "-r"}}, "then": "ask", "risk": "high", "reason": "It deletes."},
+    {"tool": "refund", "when": {"amount": {"greater": 10000, "less": 2e4}, "currency": {"equals": "EUR"}, "test": {"equals": false}}, "then": "deny"},
+    {"tool": "*", "then": "ask"}
+  ]
+}`)
+	var words []string
+	for _, r := range f.Rules() {
+		words = append(words, r.Where+": "+r.Words)
+	}
+	require.Equal(t, []string{
+		`p.json:4: Bash when command contains "-r" and command matches /^rm /: ask (high risk), because: It deletes.`,
+		`p.json:5: refund when amount is greater than 10000 and amount is less than 2e4 and currency is "EUR" and test is false: deny`,
+		`p.json:6: any tool: ask`,
+	}, words)
+}
+
+func TestProbableMistakesAreWarnings(t *testing.T) {
+	t.Parallel()
+	f := parse(t, `{"rules": [
+{"tool": "Bahs", "then": "ask"},
+{"tool": "mcp__github__merge", "then": "deny"},
+{"tool": "run_shell_command", "then": "ask"},
+{"tool": "*", "then": "ask"},
+{"tool": "Edit", "then": "deny"},
+{"tool": "Qwertyuiop", "then": "deny"}]}`)
+	var got []string
+	for _, w := range f.Warnings() {
+		got = append(got, w.String())
+	}
+	require.Equal(t, []string{
+		`p.json:2:1: no agent we know has a tool "Bahs"; did you mean "Bash"?`,
+		`p.json:6:1: this rule is never reached: the one at line 5 decides all calls of Edit`,
+		`p.json:7:1: no agent we know has a tool "Qwertyuiop"`,
+		`p.json:7:1: this rule is never reached: the one at line 5 decides all calls of Qwertyuiop`,
+	}, got)
+	require.Empty(t, parse(t, `{"rules": [{"tool": "Bash", "then": "allow"}, {"tool": "bash", "then": "ask"}]}`).Warnings(),
+		"an allow lets some calls past")
+}
+
+func TestTooMuchIsRefused(t *testing.T) {
+	t.Parallel()
+	rule := `{"tool": "Bash", "then": "ask"}`
+	require.Contains(t, problems(t, `{"rules": [`+strings.Repeat(rule+",", 1000)+rule+`]}`), "more than 1000 rules")
+	require.Contains(t, problems(t, `{"rules": [{"tool": "`+strings.Repeat("x", 1001)+`", "then": "ask"}]}`), "longer than 1000")
+	require.Contains(t, problems(t, strings.Repeat("[", 200)+strings.Repeat("]", 200)), "nested too deeply")
+	require.Less(t, len(problems(t, `{"`+strings.Repeat("x", 100_000)+`": 1}`)), 500)
+
+	dir := t.TempDir()
+	file := filepath.Join(dir, "big.json")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(" ", 2<<20)), 0o600))
+	_, err := agentclient.ReadPolicy(file)
+	require.ErrorContains(t, err, "larger than 1 MiB")
+	_, err = agentclient.ReadPolicy(dir)
+	require.ErrorContains(t, err, "not a regular file")
+}
+
+// tree makes files below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return dir
+}
+
+func only(tool, then string) string {
+	return `{"rules": [{"tool": "` + tool + `", "then": "` + then + `"}]}`
+}
+
+func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"home/.config/hookback/hookback.json": only("Write", "deny"),
+		"hookback.json":                       only("*", "allow"), // above the repository: anybody's
+		"repo/.git/HEAD":                      "",
+		"repo/hookback.json":                  only("Edit", "ask"),
+		"repo/vendor/x/hookback.json":         only("*", "allow"),
+		"other/hookback.json":                 only("Read", "ask"),
+		"other/sub/file":                      "",
+	})
+	env := func(name string) string { return map[string]string{"HOME": filepath.Join(dir, "home")}[name] }
+	for _, test := range []struct{ dir, tool, then string }{
+		{"repo/vendor/x", "Write", "deny"},
+		{"repo/vendor/x", "Edit", "ask"},
+		{"repo/vendor/x", "Read", "allow"},
+		{"repo/vendor", "Read", ""},
+		{"repo", "Write", "deny"},
+		{"other", "Read", "ask"},
+		{"other", "Write", "deny"},
+		{"other/sub", "Read", ""},
+		{"nowhere", "Write", "deny"},
+	} {
+		p, err := agentclient.LoadPolicy(filepath.Join(dir, test.dir), env)
+		require.NoError(t, err)
+		got := p.Rule(agentclient.ToolCall{Name: test.tool})
+		require.Equal(t, agentclient.Then(test.then), got.Then, "%v", test)
+	}
+	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), env)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Rule(agentclient.ToolCall{Name: "Edit"}).Where)
+}
+
+func TestXDGConfigHomeComesFirst(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"c/hookback/hookback.json": only("Write", "deny"), ".config/hookback/hookback.json": only("Read", "deny")})
+	vars := map[string]string{"HOME": dir, "XDG_CONFIG_HOME": filepath.Join(dir, "c")}
+	p, err := agentclient.LoadPolicy(dir, func(name string) string { return vars[name] })
+	require.NoError(t, err)
+	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{Name: "Write"}).Then)
+	require.Empty(t, p.Rule(agentclient.ToolCall{Name: "Read"}))
+}
+
+func TestWithoutAnyFileThereIsNoOpinion(t *testing.T) {
+	t.Parallel()
+	p, err := agentclient.LoadPolicy(t.TempDir(), func(string) string { return "" })
+	require.NoError(t, err)
+	require.Equal(t, agentclient.Ruling{}, p.Rule(agentclient.ToolCall{Name: "Bash"}))
+}
+
+func TestEveryFileThatIsWrongIsTold(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{".config/hookback/hookback.json": `{"rules": 1}`, "repo/.git/HEAD": "", "repo/hookback.json": `{"rule": []}`})
+	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), func(name string) string { return map[string]string{"HOME": dir}[name] })
+	require.Nil(t, p)
+	var wrong *agentclient.PolicyError
+	require.ErrorAs(t, err, &wrong)
+	require.Len(t, wrong.Problems, 3)
+	require.Equal(t, filepath.Join(dir, ".config/hookback/hookback.json"), wrong.Problems[0].File)
+	require.Equal(t, 11, wrong.Problems[0].Column)
+	require.Equal(t, filepath.Join(dir, "repo/hookback.json"), wrong.Problems[1].File)
+}
+
+func FuzzParsePolicy(f *testing.F) {
+	f.Add(`{"rules": [{"tool": "B*", "when": {"a.b": {"regex": "^x", "less": 1e3}}, "then": "deny"}]}`, `{"a": {"b": "x"}}`)
+	f.Add(`{"rules": [{"tool": "*", "then": "allow"}]}`, `{"A": [1], "a": null}`)
+	f.Fuzz(func(t *testing.T, text, arguments string) {
+		p, err := agentclient.ParsePolicy("p.json", []byte(text))
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		call := agentclient.ToolCall{Name: "Bash", Alias: "Bash", Arguments: []byte(arguments)}
+		got := p.Rule(call)
+		require.Contains(t, []agentclient.Then{"", "allow", "ask", "deny"}, got.Then)
+		require.Equal(t, got, p.Rule(call))
+	})
+}

@@ -1,0 +1,92 @@
+package agentclient
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// rule is one rule of a file.
+type rule struct {
+	tool   string
+	glob   glob
+	when   []condition
+	then   Then
+	risk   schema.Risk
+	reason string
+	where  string
+	line   int
+}
+
+// match reports whether the rule is about the call, and what is not clear.
+func (r *rule) match(c *calling) (verdict, string) {
+	if !r.glob.match(c.Name) && (c.Alias == "" || !r.glob.match(c.Alias)) {
+		return fails, ""
+	}
+	result, doubt := holds, ""
+	for i := range r.when {
+		switch got, why := r.when[i].check(c); got {
+		case fails:
+			return fails, ""
+		case unclear:
+			result, doubt = unclear, why
+		}
+	}
+	if r.then == ThenAllow && (result == unclear || !c.allowable()) {
+		return fails, ""
+	}
+	return result, doubt
+}
+
+// rules are a policy: the first that matches decides.
+type rules []rule
+
+// Rule implements Policy. A rule that would ask or deny, and can't be tried on this
+// call, asks, unless a later one denies.
+func (all rules) Rule(call ToolCall) Ruling {
+	c := calling{ToolCall: call}
+	var unsure Ruling
+	for i := range all {
+		r := &all[i]
+		switch got, doubt := r.match(&c); {
+		case got == unclear && unsure.Then == "":
+			unsure = Ruling{
+				Then: ThenAsk, Risk: r.risk, Where: r.where,
+				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.where, doubt),
+			}
+		case got == holds && (unsure.Then == "" || r.then == ThenDeny):
+			return Ruling{Then: r.then, Risk: r.risk, Reason: r.reason, Where: r.where}
+		case got == holds:
+			return unsure
+		}
+	}
+	return unsure
+}
+
+// words say what a rule does.
+func (r *rule) words() string {
+	var b strings.Builder
+	switch r.tool {
+	case "*":
+		b.WriteString("any tool")
+	default:
+		b.WriteString(r.tool)
+	}
+	for i := range r.when {
+		if i == 0 {
+			b.WriteString(" when ")
+		} else {
+			b.WriteString(" and ")
+		}
+		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].words)
+	}
+	b.WriteString(": " + string(r.then))
+	if r.risk != "" {
+		b.WriteString(" (" + string(r.risk) + " risk)")
+	}
+	if r.reason != "" {
+		b.WriteString(", because: " + r.reason)
+	}
+	return b.String()
+}
