@@ -163,19 +163,19 @@ func TestAConfirmationAndItsReceiptEnd(t *testing.T) {
 		c := confirmed(&do)
 		c.Expires = time.Minute
 		asked := first(t, c, `{}`)
-		time.Sleep(time.Minute - 1)
+		<-time.After(time.Minute - 1)
 		receipt := yesTo(t, c, asked.ID)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r, err := c.Call(t.Context(), page(fmt.Sprintf(`{"receipt": %q}`, receipt)))
 		require.NoError(t, err)
 		require.Equal(t, agentclient.Unconfirmed, r.Status)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		_, _, err = c.Reply(r.RequiresConfirmation.ID, "yes")
 		require.ErrorIs(t, err, schema.ErrNotFound)
 		require.Empty(t, do.ran())
 
 		receipt = yesTo(t, c, first(t, c, `{}`).ID)
-		time.Sleep(time.Minute - 1)
+		<-time.After(time.Minute - 1)
 		r, err = c.Call(t.Context(), page(fmt.Sprintf(`{"receipt": %q}`, receipt)))
 		require.NoError(t, err)
 		require.Equal(t, agentclient.Ran, r.Status)
@@ -187,9 +187,9 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := confirmed(&tool{})
 		oldest := first(t, c, `{}`)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		second := first(t, c, `{}`)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		for range 999 {
 			first(t, c, `{}`)
 		}
