@@ -59,6 +59,7 @@ type handler struct {
 	index int
 	event string
 	call  call
+	line  string // as a shell runs it; "": no shell
 	plain string // what the entry says, without others' handlers in its group
 	alone bool   // no other handler is in its group
 }
@@ -77,8 +78,8 @@ func (w *wiring) handlersOf(d document, known []string) (found []handler) {
 		for i, entry := range e.value.members {
 			group := entry.value.at("hooks")
 			if !w.form.nested || group == nil || group.kind != array {
-				if c, ok := w.callOf(d, entry.value); ok && c.ours(w.agent, known) {
-					found = append(found, handler{path, i, e.key, c, meaning(d.content, entry.value), true})
+				if c, line, ok := w.callOf(d, entry.value); ok && c.ours(w.agent, known) {
+					found = append(found, handler{path, i, e.key, c, line, meaning(d.content, entry.value), true})
 				}
 				continue
 			}
@@ -91,12 +92,12 @@ func (w *wiring) handlersOf(d document, known []string) (found []handler) {
 // grouped finds ours in one group: the group itself where it holds nothing else.
 func (w *wiring) grouped(d document, group *node, at handler, known []string) (found []handler) {
 	for j, h := range group.members {
-		c, ok := w.callOf(d, h.value)
+		c, line, ok := w.callOf(d, h.value)
 		if !ok || !c.ours(w.agent, known) {
 			continue
 		}
 		one := at
-		one.call, one.alone = c, len(group.members) == 1
+		one.call, one.line, one.alone = c, line, len(group.members) == 1
 		whole := d.root.at(append(slices.Clone(at.place), itoa(at.index))...)
 		one.plain = meaningBut(d.content, whole, h.value)
 		if !one.alone {
@@ -116,26 +117,28 @@ func meaningBut(content string, group, only *node) string {
 	return meaning(content, group)
 }
 
-// callOf reads what a handler runs.
-func (w *wiring) callOf(d document, h *node) (call, bool) {
+// callOf reads what a handler runs, and its line where that is a shell's.
+func (w *wiring) callOf(d document, h *node) (c call, line string, ok bool) {
 	var read struct {
 		Command, Bash, Exec string
 		Args                []string
 	}
 	if h.kind != object || decode(d.content, h, &read) != nil {
-		return call{}, false
+		return c, "", false
 	}
 	binary := read.Exec
 	if w.form.exec == "command" {
 		binary = read.Command
 	}
 	if w.form.exec != "" && read.Args != nil && binary != "" {
-		return call{binary, read.Args}, true
+		return call{binary, read.Args}, "", true
 	}
+	line = read.Command
 	if w.form.shell == "bash" && read.Bash != "" {
-		return readCall(read.Bash)
+		line = read.Bash
 	}
-	return readCall(read.Command)
+	c, ok = readCall(line)
+	return c, line, ok
 }
 
 // meaning is plain without members that are empty: an agent may add them when it

@@ -55,6 +55,8 @@ type verb struct {
 var verbs = []verb{
 	{"ask", "ask a person, and wait for the answer", runAsk},
 	{"hook", "what a coding agent runs as its hook", runHook},
+	{"install", "write it into the settings of the coding agents here", runInstall},
+	{"uninstall", "take it out again", runUninstall},
 	{"send", "store one event, from stdin or from flags", runSend},
 	{"version", "print the program's version", runVersion},
 }

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+const installHelp = `hookback install [flags]
+
+Writes Hookback into the settings of the coding agents on this machine, as their
+hook. It adds its own entries and changes nothing else: comments, order, indentation
+and other people's hooks stay as they are. Doing it again changes nothing, or brings
+its entries up to date. hookback uninstall takes them out again.
+
+--mode gate (the default) also asks people: the agent's own permission prompts come
+to Hookback, and what hookback.json says a person must decide. --mode observe sends
+events and never answers.
+
+--scope project writes the project's shared settings: the command is hookback on the
+PATH, and does nothing for those who don't have it.
+
+A copy of each file as it was is kept with the state of the program
+(~/.local/state/hookback/backups on Linux), the last five of each.
+
+Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong usage.
+`
+
+// installing is the flags of install and uninstall.
+type installing struct {
+	*flags
+	agents      list
+	scope, mode string
+	binary      string
+	dryRun      bool
+	force       bool
+	quiet       bool // says nothing of what stays as it is
+}
+
+func (i *installing) common(f *flags) {
+	i.flags = f
+	f.Var(&i.agents, "agent", "an agent's `name`, or auto: "+strings.Join(install.Names(), ", "))
+	f.BoolVar(&i.dryRun, "dry-run", false, "show what would change, and write nothing")
+	f.BoolVar(&i.force, "force", false, "also entries that were changed by hand")
+}
+
+// bareFlags are flags without those of ask and send.
+func bareFlags(verb, help string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError), help: help}
+	f.SetOutput(io.Discard)
+	return f
+}
+
+func runInstall(_ context.Context, args []string, env func(string) string, std streams) int {
+	i := &installing{}
+	i.common(bareFlags("install", installHelp))
+	i.StringVar(&i.scope, "scope", "user", "whose settings: `user`, project or local")
+	i.StringVar(&i.mode, "mode", "gate", "`gate` or observe")
+	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL where it is not the usual one")
+	i.StringVar(&i.binary, "binary", "", "the `path` of hookback to write; default: this program's")
+	if status, done := i.parse(args, std); done {
+		return status
+	}
+	m, err := machine(env)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	o, err := i.options(m, env)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	if len(o.Agents) == 0 {
+		return std.complain("no coding agent was found here; name one with --agent: %s", strings.Join(install.Names(), ", "))
+	}
+	detected(std.err, m, o)
+	p, err := install.Install(m, o)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	status := i.carryOut(p, std)
+	if o.Mode == install.Gate && !i.dryRun && !hasPolicy(m.Dir, env) {
+		p.Notes = append(p.Notes, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one")
+	}
+	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
+		fmt.Fprintf(std.err, "  %s.\n", note)
+	}
+	return status
+}
+
+// options checks the flags.
+func (i *installing) options(m install.Machine, env func(string) string) (o install.Options, err error) {
+	if len(i.words) > 0 {
+		return o, fmt.Errorf("install takes flags only, not %q; name agents with --agent", i.words[0])
+	}
+	o = install.Options{Scope: install.Scope(i.scope), Mode: install.Mode(i.mode), Force: i.force}
+	if o.Agents, err = i.chosen(m); err != nil {
+		return o, err
+	}
+	if o.Hub = i.hub; o.Hub == "" && o.Scope != install.Project {
+		o.Hub, _, _ = strings.Cut(env("HOOKBACK_URL"), ",")
+	}
+	if o.Hub, err = hubToWrite(o.Hub); err != nil {
+		return o, err
+	}
+	o.Binary, err = i.program(env)
+	return o, err
+}
+
+// chosen are the agents that --agent names; auto and none are those that are here.
+func (i *installing) chosen(m install.Machine) (names []string, err error) {
+	for _, name := range strings.Split(strings.Join(i.agents, ","), ",") {
+		switch name = strings.TrimSpace(name); name {
+		case "", "auto":
+			for _, found := range install.Detect(m) {
+				names = append(names, found.Agent)
+			}
+		case "claude":
+			names = append(names, "claude-code")
+		default:
+			if !slices.Contains(install.Names(), name) {
+				return nil, fmt.Errorf("there is no agent %q; it is auto, %s", name, strings.Join(install.Names(), ", "))
+			}
+			names = append(names, name)
+		}
+	}
+	return slices.Compact(names), nil
+}
+
+// hubToWrite is an address for settings: empty where it is the usual one.
+func hubToWrite(address string) (string, error) {
+	address = strings.TrimRight(strings.TrimSpace(address), "/")
+	if address == "" {
+		return "", nil
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) {
+		return "", fmt.Errorf("%q is no address of a hub for settings, such as http://10.0.0.7:4000; one with a password belongs into HOOKBACK_URL", address)
+	}
+	if address == agentclient.DefaultHub || address == "http://localhost:4000" {
+		return "", nil
+	}
+	return address, nil
+}
+
+var temporaryBuild = regexp.MustCompile(`[/\\]go-build[0-9]*[/\\]`)
+
+// program is the path of hookback that is written. A path that leads here through
+// a link, as package managers make them, outlives an upgrade; the file behind it
+// does not.
+func (i *installing) program(env func(string) string) (string, error) {
+	path := i.binary
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("where this program is can't be told (%w); give --binary", err)
+		}
+		path = self
+		if linked, err := lookPath(env, "hookback"); err == nil && sameFile(linked, self) {
+			path = linked
+		}
+	}
+	if temporaryBuild.MatchString(path) {
+		return "", errors.New("this program is a temporary build of go run, and gone in a moment; go install ./agentclient/cmd/hookback, then run hookback install")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("--binary: %w", err)
+	} else if info.IsDir() {
+		return "", fmt.Errorf("--binary: %s is a directory", path)
+	}
+	return path, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// carryOut shows the plan, or does it, and says what became of each file.
+func (i *installing) carryOut(p *install.Plan, std streams) (status int) {
+	tell := std.out
+	if i.dryRun {
+		tell = std.err // the diff has stdout to itself
+	}
+	failed := map[string]error{}
+	if !i.dryRun {
+		for _, f := range p.Apply() {
+			if f.File == "" {
+				return std.complain("%v", f.Err)
+			}
+			failed[f.File] = f.Err
+		}
+	}
+	for k := range p.Changes {
+		c := &p.Changes[k]
+		if err := failed[c.File]; err != nil {
+			p.Problems = append(p.Problems, install.FileError{Agent: c.Agent, File: c.File, Err: err})
+			continue
+		}
+		if i.dryRun {
+			fmt.Fprint(std.out, c.Diff())
+		}
+		if c.Changes() || !i.quiet {
+			fmt.Fprintf(tell, "✓ %-18s %s: %s\n", c.Title, c.File, i.became(c))
+		}
+		for _, s := range c.Said {
+			fmt.Fprintf(tell, "  ! %s\n", s)
+		}
+	}
+	for _, f := range p.Problems {
+		fmt.Fprintf(std.err, "✗ %-18s %v\n", install.Title(f.Agent), f)
+		status = exitNo
+	}
+	return status
+}
+
+// became says in a word what happened to a file.
+func (i *installing) became(c *install.Change) string {
+	word := "changed"
+	switch {
+	case !c.Changes():
+		return "as it should be"
+	case c.Delete:
+		word = "deleted"
+	case !c.Exists:
+		word = "written"
+	}
+	if i.dryRun {
+		return "would be " + word
+	}
+	return word
+}
+
+// machine is this computer, as the installation sees it.
+func machine(env func(string) string) (m install.Machine, err error) {
+	m = install.Machine{
+		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: stateDir(env), Env: env, Now: time.Now,
+		LookPath: func(name string) (string, error) { return lookPath(env, name) },
+		Version:  askVersion, Windows: runtime.GOOS == "windows",
+	}
+	if !filepath.IsAbs(m.Home) || m.State == "" {
+		return m, errors.New("this user has no home directory (HOME), so there are no settings")
+	}
+	m.Dir, err = os.Getwd()
+	return m, err
+}
+
+// lookPath finds a program on the PATH of env.
+func lookPath(env func(string) string, name string) (string, error) {
+	for _, dir := range filepath.SplitList(env("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+`)
+
+// askVersion asks an agent which version it is, "" when it doesn't say soon.
+func askVersion(program string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return versionNumber.FindString(string(out))
+}
+
+// hasPolicy reports whether any policy says which calls need a person.
+func hasPolicy(dir string, env func(string) string) bool {
+	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(env))
+	return slices.ContainsFunc(files, func(file string) bool {
+		_, err := os.Stat(file)
+		return file != "" && err == nil
+	})
+}
+
+// tilde shortens a path below the home.
+func tilde(home, path string) string {
+	if rest, below := strings.CutPrefix(path, home+string(filepath.Separator)); below {
+		return "~" + string(filepath.Separator) + rest
+	}
+	return path
+}
+
+// detected tells what was found of the chosen agents.
+func detected(w io.Writer, m install.Machine, o install.Options) {
+	for _, f := range install.Detect(m) {
+		if !slices.Contains(o.Agents, f.Agent) {
+			continue
+		}
+		var where []string
+		for _, path := range []string{f.Dir, f.Program} {
+			if path != "" {
+				where = append(where, tilde(m.Home, path))
+			}
+		}
+		fmt.Fprintf(w, "  %-18s found: %s\n", f.Title, strings.Join(where, ", "))
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// desk is a machine of a test's own with the real program on its PATH.
+type desk struct {
+	t    *testing.T
+	ctx  context.Context
+	home string
+	env  map[string]string
+}
+
+func setupDesk(t *testing.T) *desk {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	d := &desk{t: t, ctx: ctx, home: t.TempDir()}
+	d.env = map[string]string{"HOME": d.home, "PATH": filepath.Dir(program) + ":/usr/bin:/bin"}
+	return d
+}
+
+// run runs the program in a project of its own.
+func (d *desk) run(args ...string) outcome {
+	d.t.Helper()
+	return d.child("", append([]string{program}, args...)...)
+}
+
+// child runs a process with the desk's environment.
+func (d *desk) child(stdin string, argv ...string) outcome {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.ctx, argv[0], argv[1:]...)
+	for name, value := range d.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Dir, cmd.Stdin = d.project(), strings.NewReader(stdin)
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		require.NoError(d.t, err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), out.String(), complaints.String()}
+}
+
+func (d *desk) project() string {
+	dir := filepath.Join(d.home, "work")
+	require.NoError(d.t, os.MkdirAll(dir, 0o700))
+	return dir
+}
+
+func (d *desk) machine() install.Machine {
+	d.t.Helper()
+	m, err := machine(func(name string) string { return d.env[name] })
+	require.NoError(d.t, err)
+	m.Dir = d.project()
+	return m
+}
+
+// installed is the entry of an event.
+func (d *desk) installed(agent, event string) install.Entry {
+	d.t.Helper()
+	all, err := install.Inspect(d.machine())
+	require.NoError(d.t, err)
+	for _, one := range all {
+		for _, e := range one.Entries {
+			if one.Agent == agent && e.Event == event {
+				return e
+			}
+		}
+	}
+	require.Fail(d.t, "no entry", "%s %s in %+v", agent, event, all)
+	return install.Entry{}
+}
+
+// gates is the event at which each agent's calls are gated, and a sample of it.
+var gates = map[string]struct{ event, sample string }{
+	"claude-code": {"PreToolUse", "claude-code-PreToolUse-Bash"},
+	"codex":       {"PreToolUse", "codex-PreToolUse"},
+	"gemini":      {"BeforeTool", "gemini-BeforeTool"},
+	"cursor":      {"beforeShellExecution", "cursor-beforeShellExecution"},
+	"copilot":     {"PreToolUse", "copilot-PreToolUse-PascalCase"},
+	"qwen":        {"PreToolUse", "qwen-PreToolUse"},
+	"droid":       {"PreToolUse", "droid-PreToolUse"},
+	"crush":       {"PreToolUse", "crush-PreToolUse"},
+	"cline":       {"PreToolUse", "cline-PreToolUse"},
+	"windsurf":    {"pre_run_command", "windsurf-pre_run_command"},
+	"antigravity": {"PreToolUse", "antigravity-PreToolUse"},
+	"kiro":        {"preToolUse", "kiro-preToolUse"},
+}
+
+// TestWhatIsInstalledRuns: the very command of the settings, run as the agent would
+// run it, gets the event to the hub; without the program it is silent and well.
+func TestWhatIsInstalledRuns(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	for agent, gate := range gates {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			d := setupDesk(t)
+			sample, err := os.ReadFile(filepath.Join("..", "..", "hook", "testdata", gate.sample+".json"))
+			require.NoError(t, err)
+			if agent == "kiro" {
+				require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".kiro", "agents"), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(d.home, ".kiro", "agents", "mine.json"), []byte("{}"), 0o600))
+			}
+			link := filepath.Join(d.home, "a place", "hookback")
+			require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
+			require.NoError(t, os.Symlink(program, link))
+			got := d.run("install", "--agent", agent, "--hub", hub.URL(), "--binary", link)
+			require.Equal(t, 0, got.status, got.err)
+			entry := d.installed(agent, gate.event)
+			require.Equal(t, link, entry.Binary)
+			ran := d.child(string(sample), entry.Argv...)
+			require.Equal(t, 0, ran.status)
+			require.Empty(t, ran.err)
+			require.Contains(t, []string{"", "{}", "{}\n"}, ran.out, "no policy, no opinion")
+			require.Eventually(t, func() bool { return eventsOf(t, hub.URL(), agent) > 0 }, 20*time.Second, 10*time.Millisecond)
+
+			require.NoError(t, os.Remove(link))
+			if entry.Argv[0] != link {
+				require.Equal(t, outcome{}, d.child(string(sample), entry.Argv...), "the program is gone")
+			}
+			require.Equal(t, 0, d.run("uninstall").status)
+			require.Equal(t, outcome{}, d.run("uninstall"))
+		})
+	}
+}
+
+// eventsOf counts what a hub has of an agent.
+func eventsOf(t *testing.T, hub, agent string) (n int) {
+	t.Helper()
+	res, err := http.Get(hub + schema.PathEvents + "?" + url.Values{"limit": {"1000"}}.Encode()) //nolint:noctx // a test's own hub
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	var all []schema.Event
+	if json.NewDecoder(res.Body).Decode(&all) != nil {
+		return 0
+	}
+	for _, e := range all {
+		if e.Agent == agent {
+			n++
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return n
+}
+
+func TestInstallSaysWhatItDoes(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	got := d.run("install")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.err, "no coding agent was found here; name one with --agent: claude-code, codex")
+
+	require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".codex"), 0o700))
+	file := filepath.Join(d.home, ".codex", "hooks.json")
+	got = d.run("install", "--dry-run")
+	require.Equal(t, 0, got.status)
+	require.NoFileExists(t, file)
+	require.True(t, strings.HasPrefix(got.out, "--- /dev/null\n+++ "+file+"\n@@ -0,0 +1,"), got.out)
+	require.Contains(t, got.err, "Codex CLI          found: ~/.codex\n✓ Codex CLI          "+file+": would be written\n")
+
+	got = d.run("install")
+	require.Equal(t, "✓ Codex CLI          "+file+": written\n", got.out)
+	require.Contains(t, got.err, "open /hooks in Codex and trust them.\n")
+	require.Contains(t, got.err, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one.\n")
+	got = d.run("install", "--agent", "auto")
+	require.Equal(t, "✓ Codex CLI          "+file+": as it should be\n", got.out)
+	require.NotContains(t, got.err, "/hooks")
+
+	require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte(`{"rules": []}`), 0o600))
+	require.NotContains(t, d.run("install").err, "hookback.json")
+
+	require.NoError(t, os.WriteFile(file, []byte("{\n oops"), 0o600))
+	got = d.run("install")
+	require.Equal(t, 1, got.status)
+	require.Contains(t, got.err, "✗ Codex CLI          "+file+": line 2, column 2: a name in double quotes is wanted here\n")
+}
+
+func TestInstallRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	for want, args := range map[string][]string{
+		"install takes flags only":                {"claude"},
+		`there is no agent "clod"`:                {"--agent", "clod"},
+		`there is no scope "global"`:              {"--agent", "claude", "--scope", "global"},
+		`there is no mode "watch"`:                {"--agent", "claude", "--mode", "watch"},
+		"--binary: stat":                          {"--agent", "claude", "--binary", "/nowhere/hookback"},
+		"is a directory":                          {"--agent", "claude", "--binary", "/"},
+		"is a temporary build of go run":          {"--agent", "claude", "--binary", "/tmp/go-build123/b001/exe/hookback"},
+		`belongs into HOOKBACK_URL`:               {"--agent", "claude", "--hub", "http://a:b@c"},
+		`"ftp://x" is no address of a hub`:        {"--agent", "claude", "--hub", "ftp://x"},
+		"flag provided but not defined: -unknown": {"--unknown"},
+	} {
+		got := d.run(append([]string{"install"}, args...)...)
+		require.Equal(t, 2, got.status, want)
+		require.Contains(t, got.err, want)
+	}
+	d.env["HOME"] = ""
+	require.Contains(t, d.run("install").err, "this user has no home directory")
+}
+
+func TestTheUsualHubIsNotWritten(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	file := filepath.Join(d.home, ".codex", "hooks.json")
+	for address, want := range map[string]string{
+		"http://127.0.0.1:4000/": "", "localhost:4000": "", "": "", "10.0.0.7:4000": " --hub http://10.0.0.7:4000\"", "https://h.example/hub/": " --hub https://h.example/hub\"",
+	} {
+		d.env["HOOKBACK_URL"] = address
+		require.Equal(t, 0, d.run("install", "--agent", "codex").status)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if want == "" {
+			require.NotContains(t, string(text), "--hub", address)
+		} else {
+			require.Contains(t, string(text), want)
+		}
+	}
+}
+
+func TestALinkThatLeadsHereIsWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	link := filepath.Join(d.home, "bin", "hookback")
+	require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
+	require.NoError(t, os.Symlink(program, link))
+	d.env["PATH"] = filepath.Dir(link)
+	require.Equal(t, 0, d.run("install", "--agent", "codex").status)
+	require.Equal(t, link, d.installed("codex", "Stop").Binary)
+}

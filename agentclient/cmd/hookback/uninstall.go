@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+const uninstallHelp = `hookback uninstall [flags]
+
+Takes Hookback out of the settings of coding agents, and nothing else: a file that
+nobody else changed is as it was before, to the byte. Entries that were changed by
+hand are left, and named; --force takes them too. Do it before you delete the program.
+
+Without --scope it is this user's settings, and every project's that was installed
+from this account. It works without the list of what was installed, too: entries are
+known by their command.
+
+Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong usage.
+`
+
+func runUninstall(_ context.Context, args []string, env func(string) string, std streams) int {
+	i := &installing{}
+	i.common(bareFlags("uninstall", uninstallHelp))
+	i.StringVar(&i.scope, "scope", "", "only these settings: `user`, project or local")
+	if status, done := i.parse(args, std); done {
+		return status
+	}
+	m, err := machine(env)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	if len(i.words) > 0 {
+		return std.complain("uninstall takes flags only, not %q; name agents with --agent", i.words[0])
+	}
+	o := install.Options{Scope: install.Scope(i.scope), Force: i.force}
+	if strings.Join(i.agents, "") != "" && !(len(i.agents) == 1 && i.agents[0] == "auto") {
+		if o.Agents, err = i.chosen(m); err != nil {
+			return std.complain("%v", err)
+		}
+	}
+	p, err := install.Remove(m, o)
+	if err != nil {
+		return std.complain("%v", err)
+	}
+	i.quiet = true
+	return i.carryOut(p, std)
+}
