@@ -35,6 +35,12 @@ const (
 
 // serve is the child: it prints its address and serves until stdin ends.
 func serve(role string) int {
+	switch role { // these don't wait for stdin's end
+	case "agent":
+		return exit(runAgent(context.Background()))
+	case "answerer":
+		return exit(respond(context.Background()))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -51,7 +57,9 @@ func serve(role string) int {
 		}
 		err = serveHub(ctx)
 	case "asker":
-		err = ask(ctx)
+		err = ask(ctx, "")
+	case "hook":
+		err = ask(ctx, "claude-code")
 	case "fiber":
 		err = serveFiber(ctx)
 	case "net/http":
@@ -59,6 +67,10 @@ func serve(role string) int {
 	default:
 		err = fmt.Errorf("no such server: %s", role)
 	}
+	return exit(err)
+}
+
+func exit(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,11 +23,11 @@ import (
 const hubVariable = "HOOKBACK_TEST_HUB"
 
 // ask is a child process: a hook that asks, says so, and waits.
-func ask(ctx context.Context) error {
+func ask(ctx context.Context, of string) error {
 	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
 	_, err := agent.Ask(ctx, agentclient.Request{
 		Question: "May I?",
-		Event:    schema.Event{HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
+		Event:    schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
 		Waiting:  func(w agentclient.Waiting) { fmt.Println(w.EventID) },
 	})
 	return err
@@ -35,8 +36,15 @@ func ask(ctx context.Context) error {
 // asker starts a process that asks and returns its question.
 func asker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
 	t.Helper()
+	id, _, kill = begin(t, hub, "asker")
+	return id, kill
+}
+
+// begin starts a process, one that asks first of all.
+func begin(t *testing.T, hub *hubtest.Hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=asker", hubVariable+"="+hub.URL())
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, hubVariable+"="+hub.URL())
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
@@ -52,7 +60,7 @@ func asker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
 	require.NoError(t, err)
 	_, err = fmt.Sscan(line, &id)
 	require.NoError(t, err)
-	return id, kill
+	return id, stdin, kill
 }
 
 func statusOf(t *testing.T, hub *hubtest.Hub, id schema.EventID) schema.Status {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -183,6 +184,10 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 		d.Ask.Lifeline = store.ByListener
 	}
 	if p := h.process(by); p != nil {
+		// A hook is a child of the agent that asks, and lives no longer than it waits.
+		if agent, ok := peer.Starter(p); ok && factsOf(&d.Event).Agent != "" {
+			p = agent
+		}
 		d.Ask.Asker, _ = json.Marshal(p)
 	}
 	return &q, nil

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -153,9 +154,11 @@ func has(pid int, want string) bool {
 
 // stat is what /proc/PID/stat says.
 type stat struct {
-	comm   string
-	parent int
-	start  uint64
+	comm    string
+	parent  int
+	session int    // the process that leads it
+	tty     int    // its terminal; 0: none
+	start   uint64 // clock ticks after boot
 }
 
 func readStat(pid int) (stat, bool) {
@@ -173,7 +176,10 @@ func readStat(pid int) (stat, bool) {
 	}
 	parent, err1 := strconv.Atoi(fields[1])
 	start, err2 := strconv.ParseUint(fields[19], 10, 64)
-	return stat{comm: string(b[open+1 : end]), parent: parent, start: start}, err1 == nil && err2 == nil
+	session, err3 := strconv.Atoi(fields[3])
+	tty, err4 := strconv.Atoi(fields[4])
+	st := stat{comm: string(b[open+1 : end]), parent: parent, session: session, tty: tty, start: start}
+	return st, errors.Join(err1, err2, err3, err4) == nil
 }
 
 func alive(l Link) bool {

@@ -43,6 +43,12 @@ func Descends(answerer, asker *Process) bool {
 	return slices.Contains(answerer.Chain, asker.Chain[0])
 }
 
+// Starter is the program that had p run: its parent, or the nearest ancestor behind
+// shells that only run a command line or a script for it. There is none when a
+// person runs p: behind the shell that somebody types into there is no program whose
+// doing it is.
+func Starter(p *Process) (*Process, bool) { return starter(p) }
+
 // Lookup names the process that holds the remote end of a TCP connection of ours,
 // where remote and local are as the accepting side sees them. It finds nothing for
 // connections from other machines, from processes of other users that may not be

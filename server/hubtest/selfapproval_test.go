@@ -1,0 +1,69 @@
+package hubtest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// runAgent is a child process: a coding agent that has a shell run its hook, and then
+// a command that answers the hook's question, for each line it is given.
+func runAgent(ctx context.Context) error {
+	shell := func(role, argument string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, "sh", "-c", "'"+os.Args[0]+"' "+argument+"; true")
+		cmd.Env = append(os.Environ(), roleVariable+"="+role)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		return cmd
+	}
+	hook := shell("hook", "")
+	stdin, err := hook.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := hook.Start(); err != nil {
+		return err
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if err := shell("answerer", lines.Text()).Run(); err != nil {
+			return err
+		}
+	}
+	_ = stdin.Close()
+	return hook.Wait()
+}
+
+// respond is a child process that says yes to a question.
+func respond(ctx context.Context) error {
+	_, err := exchange(ctx, os.Getenv(hubVariable)+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
+	return err
+}
+
+// TestAnAgentThatAnswersItsOwnHook is told apart from the person whose shell started
+// the agent.
+func TestAnAgentThatAnswersItsOwnHook(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/exe"); err != nil {
+		t.Skip("processes are known on Linux only")
+	}
+	hub := hubtest.Start(t)
+	own, agent, _ := begin(t, hub, "agent")
+	_, err := fmt.Fprintln(agent, own)
+	require.NoError(t, err)
+	var st schema.Status
+	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.Settled() }, patience, 10e6)
+	require.True(t, st.RespondedBy.SelfApproval, "%+v", st.RespondedBy)
+
+	persons, _, _ := begin(t, hub, "agent")
+	answer(t, hub, persons, `{"permission":true}`)
+	st = statusOf(t, hub, persons)
+	require.Equal(t, os.Getpid(), st.RespondedBy.Process.PID)
+	require.False(t, st.RespondedBy.SelfApproval)
+}
