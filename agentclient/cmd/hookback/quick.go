@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +14,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/hookback/hookback/schema"
 )
 
 // What a hook gives a hub that it tells something: the agent waits meanwhile.
@@ -144,23 +141,4 @@ func judge(answer *http.Response) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("it answers with %d and %q", code, media)
 	}
-}
-
-// encodeEvent is e as JSON. The payload, most of it, is neither copied nor read
-// again where it has been found to be valid before.
-func encodeEvent(e *schema.Event) (net.Buffers, error) {
-	slim := *e
-	slim.Payload = json.RawMessage("{}")
-	text, err := json.Marshal(slim)
-	if err != nil {
-		return nil, err
-	}
-	// The members before it are strings, in which a quote is escaped.
-	const slot = `"payload":{}`
-	i := bytes.Index(text, []byte(slot))
-	if i < 0 || !json.Valid(e.Payload) {
-		return nil, errors.New("the payload is no JSON")
-	}
-	i += len(slot) - len("{}")
-	return net.Buffers{text[:i], e.Payload, text[i+len("{}"):]}, nil
 }

@@ -89,29 +89,6 @@ func TestCourierKnowsAHubsNo(t *testing.T) {
 	require.EqualError(t, err, "the hub refused it (403)")
 }
 
-func TestEncodeEvent(t *testing.T) {
-	t.Parallel()
-	payload := `{ "html": "<b>&amp;</b>",` + "\n" + `"n": 1e400}`
-	e := schema.Event{
-		SourceApp: `"payload":{}`, SessionID: "s", HookEventType: "x", Payload: json.RawMessage(payload), Summary: `"payload":{}`,
-		Extra: map[string]json.RawMessage{"custom": json.RawMessage(`{"payload":{}}`)},
-	}
-	body, err := encodeEvent(&e)
-	require.NoError(t, err)
-	var text []byte
-	for _, part := range body {
-		text = append(text, part...)
-	}
-	var back schema.Event
-	require.NoError(t, json.Unmarshal(text, &back))
-	require.Equal(t, payload, string(back.Payload), "byte for byte")
-	require.Equal(t, e.SourceApp, back.SourceApp)
-	require.Equal(t, e.Extra, back.Extra)
-	e.Payload = json.RawMessage(`{},"humanInTheLoop":{}`)
-	_, err = encodeEvent(&e)
-	require.ErrorContains(t, err, "no JSON")
-}
-
 func mustParse(t *testing.T, address string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(address)

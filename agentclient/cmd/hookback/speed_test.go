@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// contender is a program that takes part in a race.
+type contender struct {
+	name    string
+	command func() *exec.Cmd
+	times   []time.Duration
+}
+
+// BenchmarkHook races the hook against a Go program that does nothing and against
+// what people run as hooks otherwise, in turns, so that what else the machine does
+// counts for all of them. Times are from start to exit; what is behind a slash is
+// compared with the empty program. -benchtime 200x makes it 200 rounds.
+func BenchmarkHook(b *testing.B) {
+	input := sample(b, "claude-code-PostToolUse-Bash")
+	big := strings.Replace(input, `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat("0123456789abcde ", 1<<16)+`", `, 1)
+	require.Greater(b, len(big), 1<<20)
+	quick := &fakehub.Hub{}
+	require.NoError(b, quick.Start())
+	b.Cleanup(quick.Stop)
+	stored := hubtest.Start(b)
+
+	// Each in a directory where its own program finds what it needs.
+	hooked := func(hub, stdin string) func() *exec.Cmd {
+		c := setupChild(b, hub, "")
+		return func() *exec.Cmd {
+			c.stdin = strings.NewReader(stdin)
+			return c.command(b.Context())
+		}
+	}
+	empty := buildEmpty(b)
+	shell := func(name string, args ...string) func() *exec.Cmd {
+		if _, err := exec.LookPath(name); err != nil {
+			return nil
+		}
+		return func() *exec.Cmd {
+			cmd := exec.CommandContext(b.Context(), name, args...)
+			cmd.Stdin = strings.NewReader(input)
+			return cmd
+		}
+	}
+	race := []*contender{
+		{name: "empty", command: shell(empty)},
+		{name: "hook", command: hooked(quick.URL(), input)},
+		{name: "hook-stored", command: hooked(stored.URL(), input)},
+		{name: "hook-1MiB", command: hooked(quick.URL(), big)},
+		{name: "hook-no-hub", command: hooked(absentHub(b), input)},
+		{name: "curl", command: shell("sh", "-c", "curl -s -o "+os.DevNull+" -H 'Content-Type: application/json' --data-binary @- "+quick.URL()+"/nothing")},
+		{name: "python", command: shell("python3", "-c",
+			"import sys,urllib.request as u\ntry: u.urlopen(u.Request('"+quick.URL()+"/nothing', sys.stdin.buffer.read(), {'Content-Type': 'application/json'}))\nexcept u.HTTPError: pass")},
+	}
+	race = slices.DeleteFunc(race, func(c *contender) bool { return c.command == nil })
+	for b.Loop() {
+		for _, c := range race {
+			c.round(b)
+		}
+	}
+	base := race[0].at(50)
+	for _, c := range race {
+		b.ReportMetric(ms(c.at(50)), c.name+"-p50-ms")
+		b.ReportMetric(ms(c.at(95)), c.name+"-p95-ms")
+		b.ReportMetric(ms(c.at(50))/ms(base), c.name+"/empty")
+	}
+	b.ReportMetric(0, "ns/op") // of all contenders together it says nothing
+}
+
+func (c *contender) round(b *testing.B) {
+	b.Helper()
+	cmd := c.command()
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	begun := time.Now()
+	err := cmd.Run()
+	c.times = append(c.times, time.Since(begun))
+	if err != nil && c.name != "curl" {
+		b.Fatalf("%s: %v %s", c.name, err, &complaints)
+	}
+}
+
+// at is a percentile.
+func (c *contender) at(percent int) time.Duration {
+	slices.Sort(c.times)
+	return c.times[min(len(c.times)-1, len(c.times)*percent/100)]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// buildEmpty builds a program that does nothing.
+func buildEmpty(b *testing.B) string {
+	b.Helper()
+	dir := b.TempDir()
+	source := filepath.Join(dir, "main.go")
+	require.NoError(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
+	binary := filepath.Join(dir, "empty")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := build.CombinedOutput()
+	require.NoError(b, err, string(out))
+	return binary
+}
