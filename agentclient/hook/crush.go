@@ -24,7 +24,7 @@ func (crush) Read(in Input) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second}
+	c := Call{Event: schema.Event{Agent: "crush", Payload: payload}, Limit: 30 * time.Second, Headless: in.unattended()}
 	event := cmp.Or(o.name("event"), o.name("hook_event_name"), in.Event)
 	if err := c.begin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
 		return Call{}, err
@@ -43,8 +43,8 @@ func (crush) Read(in Input) (Call, error) {
 
 // Answer implements Agent.
 func (crush) Answer(c *Call, v Verdict) Reply {
-	if v.Word == Ask {
-		return Reply{} // its own prompt comes next
+	if v.Word == Ask && !c.Headless {
+		return Reply{} // its own prompt comes next; crush run has none, and approves
 	}
 	v = c.express(v)
 	if v.Word == Allow && v.Arguments != nil && !(c.keepsMembers(v.Arguments) && plainNames(v.Arguments)) {

@@ -51,8 +51,10 @@ type hooking struct {
 	dir     string
 	std     streams
 	started time.Time
-	journal journal
-	spool   spool
+	// absentFor is how long nobody may listen at the hub's addresses.
+	absentFor time.Duration
+	journal   journal
+	spool     spool
 }
 
 // The words of --on-unreachable.
@@ -93,7 +95,9 @@ func hookProcess(args []string) int {
 }
 
 func newHooking(env func(string) string, std streams) *hooking {
-	return &hooking{env: env, std: std, started: time.Now(), journal: newJournal(env), spool: newSpool(env)}
+	return &hooking{
+		env: env, std: std, started: time.Now(), absentFor: absentFor, journal: newJournal(env), spool: newSpool(env),
+	}
 }
 
 // run does it all. Whatever happens inside, the agent gets an answer that it
@@ -166,7 +170,11 @@ func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	call, err := h.agent.Agent.Read(hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir})
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir}
+	if err := h.recognise(in); err != nil {
+		return nil, false, err
+	}
+	call, err := h.agent.Agent.Read(in)
 	if err != nil {
 		return nil, false, fmt.Errorf("its input can't be read: %w", err)
 	}

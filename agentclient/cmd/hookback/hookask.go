@@ -44,7 +44,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errStopped) })()
-	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: absentFor})
+	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: h.absentFor})
 	w := waiting{taken: make(chan struct{}), flushed: make(chan struct{})}
 	defer time.AfterFunc(time.Until(h.deadline(c))+lateFor, func() { cancel(errLate) }).Stop()
 	defer time.AfterFunc(takeTime, func() {

@@ -294,7 +294,7 @@ func TestAPanicIsNoOpinion(t *testing.T) {
 	require.NoError(t, err)
 	for _, stdin := range []string{"read", sample(t, "claude-code-PermissionRequest-Bash")} {
 		c := setupChild(t, hub.URL(), stdin)
-		c.program, c.args, c.env = self, []string{"panics", "--observe"}, []string{"HOOK_THAT_PANICS=1"}
+		c.program, c.args, c.env = self, []string{"panics", "--observe"}, []string{"HOOK_THAT_PANICS=1", "GORACE=atexit_sleep_ms=0"}
 		require.Equal(t, silence, c.run(t))
 		require.Contains(t, c.journal(), "hook panics: panic: in ")
 		require.Contains(t, c.journal(), "goroutine")

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+// What a reply makes an agent do, as the agents' documentation says or as they were
+// seen to do. It is written from that alone, not from the adapters.
+type effect struct {
+	approves bool // the call runs, or runs in another form, or a question gets an answer
+	holds    bool // the call does not run unless a person at the agent says so
+}
+
+// effectOf reads a reply as that agent does.
+func effectOf(agent string, point hook.Point, headless bool, r hook.Reply) effect {
+	var o struct {
+		Decision, Permission, PermissionDecision, Behavior, Reply, Action string
+
+		UpdatedInput       json.RawMessage `json:"updated_input"`
+		ModifiedArgs       json.RawMessage
+		Answers            json.RawMessage
+		Cancel             bool
+		Reason             string
+		HookSpecificOutput struct {
+			PermissionDecision string
+			Action             string
+			UpdatedInput       json.RawMessage
+			ToolInput          json.RawMessage `json:"tool_input"`
+			Decision           struct {
+				Behavior     string
+				UpdatedInput json.RawMessage
+			}
+		}
+	}
+	readable := len(r.Stdout) == 0 || json.Unmarshal(r.Stdout, &o) == nil
+	h := o.HookSpecificOutput
+	words := []string{o.Decision, o.Permission, o.PermissionDecision, o.Behavior, o.Reply, o.Action, h.PermissionDecision, h.Action, h.Decision.Behavior}
+	says := func(any ...string) bool {
+		for _, word := range words {
+			for _, a := range any {
+				if word == a {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	denies := says("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
+	e := effect{
+		approves: says("allow", "approve", "once", "always", "accept") ||
+			(o.UpdatedInput != nil || o.ModifiedArgs != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
+		holds: denies || says("ask", "force_ask"),
+	}
+	switch {
+	case agent == "crush" && len(r.Stdout) == 0 && r.Exit == 0 && !headless: // its own prompt comes next
+		e.holds = true
+	case !readable: // Claude Code, Codex, Gemini: the call runs
+		e.holds = false
+	case agent == "codex" && says("ask"): // it reports a failure, and runs the call
+		e.holds = false
+	case agent == "codex" && point != hook.Prompt:
+		e.holds = e.holds && codexTakes(r.Stdout)
+	case agent == "cursor" && point == hook.Prompt && says("ask"):
+		e.holds = false
+	}
+	return e
+}
+
+// codexTakes reports whether Codex would take a deny: with one member that it doesn't
+// know, or without a reason, it runs the call.
+func codexTakes(stdout []byte) bool {
+	var o struct {
+		Output struct {
+			Event    string `json:"hookEventName"`
+			Decision string `json:"permissionDecision"`
+			Reason   string `json:"permissionDecisionReason"`
+		} `json:"hookSpecificOutput"`
+	}
+	d := json.NewDecoder(strings.NewReader(string(stdout)))
+	d.DisallowUnknownFields()
+	return d.Decode(&o) == nil && o.Output.Reason != "" && o.Output.Event == "PreToolUse"
+}
+
+// A reply of every kind is told apart, or the tests below would say nothing.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		agent, stdout string
+		exit          int
+		want          effect
+	}{
+		{"claude-code", ``, 0, effect{}},
+		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, 0, effect{approves: true}},
+		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}`, 0, effect{holds: true}},
+		{"claude-code", `{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}`, 0, effect{approves: true}},
+		{"claude-code", `{"hookSpecificOutput":{"action":"accept","content":{}}}`, 0, effect{approves: true}},
+		{"claude-code", `{bad`, 0, effect{}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, effect{holds: true}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}`, 0, effect{}},
+		{"codex", `{"continue":true,"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, effect{}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"r"}}`, 0, effect{}},
+		{"gemini", `{"hookSpecificOutput":{"tool_input":{}}}`, 0, effect{approves: true}},
+		{"cursor", `{"permission":"ask"}`, 0, effect{holds: true}},
+		{"copilot", `{"behavior":"allow"}`, 0, effect{approves: true}},
+		{"opencode", `{"reply":"once"}`, 0, effect{approves: true}},
+		{"opencode", `{"answers":[["a"]]}`, 0, effect{approves: true}},
+		{"cline", `{"cancel":true}`, 0, effect{holds: true}},
+		{"windsurf", ``, 2, effect{holds: true}},
+	} {
+		require.Equal(t, test.want, effectOf(test.agent, hook.Gate, true, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
+	}
+}
+
+// callOf is one sample input as its agent's adapter reads it.
+type callOf struct {
+	name  string
+	agent hook.Named
+	env   map[string]string
+	text  string
+	call  hook.Call
+}
+
+// everyCall reads all samples, with a person at the agent and without.
+func everyCall(t *testing.T) (all []callOf) {
+	t.Helper()
+	files, err := filepath.Glob("../../hook/testdata/*.json")
+	require.NoError(t, err)
+	decides := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		for _, a := range hook.Agents {
+			native, ok := strings.CutPrefix(name, a.Name+"-")
+			if !ok {
+				continue
+			}
+			event, _, _ := strings.Cut(native, "-")
+			for _, env := range []map[string]string{{}, {"HOOKBACK_HEADLESS": "1", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}} {
+				one := callOf{name: fmt.Sprint(name, len(env)), agent: a, env: env, text: string(text)}
+				one.call, err = a.Agent.Read(hook.Input{Stdin: text, Event: event, Env: func(n string) string { return env[n] }})
+				require.NoError(t, err, name)
+				decides[a.Name] = decides[a.Name] || one.call.Point != hook.Tells
+				all = append(all, one)
+			}
+		}
+	}
+	require.Len(t, decides, len(hook.Agents), "an agent has no sample")
+	for agent, some := range decides {
+		require.True(t, some, "no sample of %s asks for a decision", agent)
+	}
+	return all
+}
+
+// failures are all ends of a question that are no person's yes.
+var failures = []agentclient.Decision{
+	{}, {Outcome: agentclient.Unreachable, Source: agentclient.NoHub}, {Outcome: agentclient.Malformed, Source: agentclient.BadAnswer},
+	{Outcome: agentclient.Rejected, Source: agentclient.NotAsked}, {Outcome: schema.Timeout, Source: schema.ByTimeout},
+	{Outcome: schema.NoQuorum, Source: schema.ByQuorum}, {Outcome: schema.Cancelled, Source: schema.ByCancel},
+	{Outcome: schema.Withdrawn, Source: schema.ByAgent}, {Outcome: schema.Cancelled, Source: schema.ByOrphaned},
+	{Outcome: schema.Deny, Source: schema.ByHuman}, {Outcome: "__new__"},
+}
+
+// Whatever goes wrong, whatever the agent, wherever it asks: nothing is approved. And
+// what the policy leaves to a person does not run because there is none.
+func TestNothingIsEverSilentlyApproved(t *testing.T) {
+	t.Parallel()
+	rulings := []agentclient.Ruling{{}, {Then: agentclient.ThenAsk, Reason: "r"}}
+	for _, c := range everyCall(t) {
+		for _, option := range []string{"", thenDeny, thenAsk} {
+			for _, ruling := range rulings {
+				h := &hooking{agent: c.agent, onUnreachable: option, env: noEnv}
+				p := plan{ask: true, ruling: ruling}
+				check := func(v hook.Verdict, agentWentOn bool, what any) {
+					got := effectOf(c.agent.Name, c.call.Point, len(c.env) > 0, c.agent.Agent.Answer(&c.call, v))
+					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Then, what)
+					gated := c.call.Point == hook.Gate || c.call.Point == hook.Hands
+					if gated && !agentWentOn && (ruling.Then == agentclient.ThenAsk && option != thenAsk || option == thenDeny) {
+						require.True(t, got.holds, "%s, %q: %v runs", c.name, option, what)
+					}
+				}
+				for _, d := range failures {
+					for _, kind := range []schema.Kind{schema.Permission, schema.FreeText, schema.Choice} {
+						d.Kind = kind
+						if d.Outcome == schema.Deny && kind != schema.Permission {
+							continue // a label of that name, which is an answer
+						}
+						check(h.verdictOf(&c.call, p, d), d.Source == schema.ByAgent || d.Source == schema.ByOrphaned, d)
+					}
+				}
+				for _, cause := range []error{errNobody, errSlow, errLate, nil} {
+					v, answered := h.unasked(&c.call, p, cause, schema.ErrInvalid)
+					require.True(t, answered)
+					check(v, false, cause)
+				}
+				_, answered := h.unasked(&c.call, p, errStopped, context.Canceled)
+				require.False(t, answered, "silence")
+			}
+		}
+	}
+}
+
+// The same through the whole way, without a hub: with a policy that can't be read
+// everything is a person's to decide, and nobody can be asked.
+func TestNothingIsApprovedWithoutAHub(t *testing.T) {
+	t.Parallel()
+	gone := absentHub(t)
+	for _, c := range everyCall(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for option, broken := range map[string]bool{"": true, thenDeny: false, thenAsk: true} {
+				env := map[string]string{"HOOKBACK_URL": gone, "HOME": t.TempDir()}
+				for name, value := range c.env {
+					env[name] = value
+				}
+				var out, complaints strings.Builder
+				h := newHooking(func(name string) string { return env[name] }, streams{strings.NewReader(c.text), &out, &complaints})
+				h.agent, h.dir, h.onUnreachable, h.absentFor = c.agent, t.TempDir(), option, time.Millisecond
+				if broken {
+					require.NoError(t, os.WriteFile(filepath.Join(h.dir, agentclient.PolicyName), []byte("{"), 0o600))
+				}
+				call := c.call
+				status := h.serve(t.Context(), &call, false)
+				got := effectOf(c.agent.Name, c.call.Point, len(c.env) > 0, hook.Reply{Stdout: []byte(out.String()), Exit: status})
+				require.False(t, got.approves, out.String())
+				if c.call.Point == hook.Gate && option == "" {
+					require.True(t, got.holds, "it runs: %s", out.String())
+				}
+				if status == 0 {
+					require.Empty(t, complaints.String())
+				}
+				require.Equal(t, 1, len(h.spool.list()), "the event is kept, once")
+			}
+		})
+	}
+}

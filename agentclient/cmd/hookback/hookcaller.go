@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hookback/hookback/agentclient/hook"
+)
+
+// loaders are the agents that also run the hooks in another agent's settings, with
+// the files that tell whether they have hooks of ours besides: below the home, and
+// below the project.
+var loaders = map[string]struct{ user, project string }{
+	"cursor":  {".cursor/hooks.json", ".cursor/hooks.json"},
+	"copilot": {".copilot/hooks/hookback.json", ".github/hooks/hookback.json"},
+}
+
+// recognise finds out who really calls, and from then on speaks its language. The
+// error says that this agent runs a hook of its own too, which does it all.
+func (h *hooking) recognise(in hook.Input) error {
+	caller := hook.Recognise(h.agent.Name, in)
+	if caller == h.agent.Name {
+		return nil
+	}
+	real, known := hook.Find(caller)
+	if !known {
+		return nil
+	}
+	for _, file := range h.entriesOf(caller) {
+		text, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(text, []byte("hookback")) && bytes.Contains(text, []byte(caller)) {
+			return fmt.Errorf("%s runs the hook of %s, and has its own in %s", real.Title, h.agent.Title, file)
+		}
+	}
+	h.agent = real
+	return nil
+}
+
+func (h *hooking) entriesOf(caller string) (files []string) {
+	own, ok := loaders[caller]
+	if !ok {
+		return nil
+	}
+	if home := h.env("HOME"); home != "" {
+		files = append(files, filepath.Join(home, own.user))
+	}
+	for _, dir := range []string{cmp.Or(h.env("CLAUDE_PROJECT_DIR"), h.dir)} {
+		files = append(files, filepath.Join(dir, own.project))
+	}
+	return files
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Cursor also runs what stands in Claude Code's settings. It hears its own language,
+// or nothing where it has a hook of ours of its own: that one asks already.
+func TestAnotherAgentRunsTheHook(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	input := sample(t, "cursor-beforeShellExecution")
+	for name, test := range map[string]struct {
+		file, text string
+		events     int
+	}{
+		"no hook of its own":   {"", "", 1},
+		"another one's":        {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/other cursor"}]}}`, 1},
+		"ours":                 {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
+		"ours, in the project": {"project/.cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := startHub(t, nil)
+			c := setupChild(t, hub.URL(), input)
+			c.env = []string{"CLAUDE_PROJECT_DIR=" + filepath.Join(c.home, "project")}
+			if test.file != "" {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(c.home, test.file)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(c.home, test.file), []byte(test.text), 0o600))
+			}
+			require.Equal(t, silence, c.run(t))
+			require.Len(t, hub.Events(), test.events)
+			if test.events > 0 {
+				require.Equal(t, "cursor", hub.Events()[0].Agent)
+				return
+			}
+			require.Contains(t, c.journal(), "Cursor runs the hook of Claude Code, and has its own in ")
+		})
+	}
+	c := setupChild(t, hub.URL(), input, "--on-unreachable", "deny")
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600))
+	hub.Stop()
+	got := c.run(t)
+	require.Contains(t, got.out, `{"permission":"deny"`, "Cursor's own words")
+	require.Equal(t, outcome{0, got.out, ""}, got)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// A person answers at a real hub, which has the event, the question and what became
+// of it; and a hook that is killed leaves no card behind.
+func TestARealHubAndAHook(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	page, _, err := websocket.Dial(t.Context(), hub.StreamURL()+"?v=2", nil)
+	require.NoError(t, err)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for err := error(nil); err == nil; {
+			_, _, err = page.Read(t.Context())
+		}
+	})
+	defer watching.Wait()
+	defer page.CloseNow()
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
+	// newest waits until the n-th question is as wanted.
+	newest := func(n int, wanted func(*schema.Status) bool) (e schema.Event) {
+		require.Eventually(t, func() bool {
+			var all []schema.Event
+			if fetch(t, hub.URL()+schema.PathRecent, &all) != nil || len(all) != n {
+				return false
+			}
+			e = all[n-1]
+			return wanted(e.HumanInTheLoopStatus)
+		}, 20*time.Second, 5*time.Millisecond)
+		return e
+	}
+	pending := func(s *schema.Status) bool { return s.Status == schema.Pending }
+
+	r := c.start(t, t.Context())
+	asked := newest(1, pending)
+	answer, err := http.Post(hub.URL()+schema.At(schema.PathRespond, asked.ID), "application/json", strings.NewReader(`{"permission":true}`))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.NoError(t, answer.Body.Close())
+	got, _ := r.wait()
+	require.Equal(t, outcome{0, allowed, ""}, got)
+	newest(1, func(s *schema.Status) bool { return s.Delivery.State == schema.Acked })
+
+	c.stdin = strings.NewReader(sample(t, "claude-code-PermissionRequest-Bash"))
+	r = c.start(t, t.Context())
+	newest(2, pending)
+	require.NoError(t, r.Process.Kill())
+	_, _ = r.wait()
+	newest(2, func(s *schema.Status) bool { return s.Outcome == schema.Cancelled && s.Source == schema.ByOrphaned })
+}
+
+func fetch(t *testing.T, address string, into any) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	return json.NewDecoder(res.Body).Decode(into)
+}
