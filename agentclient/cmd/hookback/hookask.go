@@ -27,6 +27,7 @@ const (
 
 // Why a hook takes its question back; the hub is told.
 var (
+	errGone    = errors.New("the agent is gone")
 	errStopped = errors.New("the agent stopped waiting for this answer")
 	errNobody  = errors.New("nobody had the page open, so the agent decides at its own prompt")
 	errSlow    = errors.New("the hub took too long to take the question")
@@ -44,6 +45,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errStopped) })()
+	defer onOrphaned(func() { cancel(errGone) })()
 	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: h.absentFor})
 	w := waiting{taken: make(chan struct{}), flushed: make(chan struct{})}
 	defer time.AfterFunc(time.Until(h.deadline(c))+lateFor, func() { cancel(errLate) }).Stop()

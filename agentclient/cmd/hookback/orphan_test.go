@@ -1,0 +1,32 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Killed, Claude Code tells its hooks nothing: they run on in sessions of their own.
+func TestAHookWhoseAgentIsKilledAsksNoMore(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process keeps its parent's number there")
+	}
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c.program, c.env = "/bin/sh", []string{"PROGRAM=" + program}
+	agent := c.command(t.Context())
+	agent.Args = []string{"sh", "-c", `exec 3<&0; "$PROGRAM" hook claude-code <&3 & wait`}
+	r := &running{Cmd: agent}
+	agent.Stdout, agent.Stderr = &r.out, &r.err
+	require.NoError(t, agent.Start())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, agent.Process.Kill())
+	_, _ = r.wait() // the hook holds the pipe until it ends
+	require.Equal(t, schema.Cancel{Reason: "the agent is gone", RequestSecret: "secret-1"}, q.Withdrawal)
+	require.Empty(t, r.out.String()+r.err.String())
+}
