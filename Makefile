@@ -58,6 +58,10 @@ test-dashboard: $(installed) ## the page's unit tests
 e2e: $(installed) build ## a real browser against the real binary
 	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
+.PHONY: e2e-agents
+e2e-agents: ## real coding agents, from npm, against a model on loopback
+	HOOKBACK_E2E_AGENTS=1 go test -count=1 -timeout 15m -v ./agentclient/e2e
+
 .PHONY: fuzz
 fuzz: ## every decoder's fuzz target, 20 seconds each
 	go test ./schema -run '^$$' -fuzz '^FuzzEvent$$' -fuzztime 20s

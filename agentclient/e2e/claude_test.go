@@ -1,0 +1,168 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const claudeVersion = "2.1.330"
+
+// claudeEnv is the environment of Claude Code that talks to m only.
+func (p *place) claudeEnv(m *model) []string {
+	return p.env("ANTHROPIC_BASE_URL="+m.url, "ANTHROPIC_API_KEY=sk-ant-none", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_BUG_COMMAND=1", "DISABLE_COST_WARNINGS=1")
+}
+
+// hooks writes Claude Code's settings.
+func (p *place) hooks(t *testing.T, events map[string]int) {
+	t.Helper()
+	hooks := map[string]any{}
+	for event, seconds := range events {
+		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
+			"type": "command", "command": p.hook, "args": []string{"hook", "claude-code"}, "timeout": seconds,
+		}}}}
+	}
+	text, err := json.Marshal(map[string]any{"hooks": hooks})
+	require.NoError(t, err)
+	write(t, p.home, ".claude/settings.json", string(text))
+}
+
+// running is a process of an agent's.
+type running struct {
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+	done chan struct{} // closed when it has ended
+}
+
+// start runs Claude Code in a process group of its own.
+func (p *place) start(t *testing.T, m *model, args ...string) *running {
+	t.Helper()
+	r := &running{done: make(chan struct{})}
+	r.cmd = exec.CommandContext(p.ctx, npm(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude"), args...)
+	r.cmd.Dir, r.cmd.Env = p.project, p.claudeEnv(m)
+	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
+	r.cmd.WaitDelay = time.Second // a hook may hold the pipe for longer
+	require.NoError(t, r.cmd.Start())
+	go func() {
+		defer close(r.done)
+		_ = r.cmd.Wait() // it fails where a call was refused
+	}()
+	t.Cleanup(func() { r.kill(t) })
+	return r
+}
+
+// kill is SIGKILL for Claude Code, and for nothing else.
+func (r *running) kill(t *testing.T) {
+	t.Helper()
+	_ = r.cmd.Process.Kill()
+	<-r.done
+}
+
+// begin starts Claude Code; wait returns what it wrote when it has ended.
+func (p *place) begin(t *testing.T, m *model, args ...string) (wait func() string) {
+	t.Helper()
+	r := p.start(t, m, args...)
+	return func() string {
+		<-r.done
+		return r.out.String()
+	}
+}
+
+func (p *place) has(name string) bool {
+	_, err := os.Stat(filepath.Join(p.project, name))
+	return err == nil
+}
+
+// bash is a call that leaves a trace.
+func bash(file string) turn {
+	return turn{tool: "Bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
+}
+
+// No rule of anybody's allows the call, so Claude Code wants its user's permission.
+func TestClaudeAsksForPermission(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.hooks(t, map[string]int{"PermissionRequest": 60, "PostToolUse": 10, "Stop": 10})
+	m := newModel(t, bash("yes.txt"), bash("no.txt"))
+	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
+
+	p.answer(t, p.question(t, "PermissionRequest"), permission(true, ""))
+	p.answer(t, p.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+	t.Log(out())
+	require.True(t, p.has("yes.txt"), "what was approved ran")
+	require.False(t, p.has("no.txt"), "what was denied did not")
+	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
+	p.until(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "claude-code" })
+}
+
+// Claude Code's own rules allow the call, a policy of ours wants a person.
+func TestClaudeHeadlessIsGated(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60})
+	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	m := newModel(t, bash("yes.txt"), bash("no.txt"))
+	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
+
+	asked := p.question(t, "PreToolUse")
+	require.NotEmpty(t, asked.ToolUseID)
+	require.False(t, p.has("yes.txt"), "it waits")
+	p.answer(t, asked, permission(true, ""))
+	p.answer(t, p.question(t, "PreToolUse"), permission(false, "Not that one."))
+	t.Log(out())
+	require.True(t, p.has("yes.txt"))
+	require.False(t, p.has("no.txt"))
+	require.Contains(t, m.told(), "Not that one.")
+}
+
+// What a person changed runs, and nothing else.
+func TestClaudeRunsTheEditedCall(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.hooks(t, map[string]int{"PermissionRequest": 60})
+	m := newModel(t, bash("asked.txt"))
+	out := p.begin(t, m, "-p", "Go")
+	yes := permission(true, "")
+	yes.ModifiedArguments = []byte(`{"command":"echo ran > changed.txt"}`)
+	p.answer(t, p.question(t, "PermissionRequest"), yes)
+	t.Log(out())
+	require.True(t, p.has("changed.txt"))
+	require.False(t, p.has("asked.txt"))
+}
+
+// Nobody can answer: with no hub the call does not run, and the model is told why.
+func TestClaudeWithoutAHub(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60})
+	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	p.hub.Stop()
+	m := newModel(t, bash("no.txt"))
+	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
+	t.Log(out())
+	require.False(t, p.has("no.txt"), "never silently approved")
+	t.Log(m.told())
+	require.Contains(t, m.told(), "No Hookback hub answers", "the model is told the cause")
+}
+
+// The session dies with its question open: nobody waits for the answer any more.
+func TestClaudeIsKilled(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.hooks(t, map[string]int{"PermissionRequest": 60})
+	run := p.start(t, newModel(t, bash("no.txt")), "-p", "Go")
+	asked := p.question(t, "PermissionRequest")
+	run.kill(t)
+	end := p.settled(t, asked.ID)
+	require.Equal(t, schema.Withdrawn, end.Outcome)
+	require.Equal(t, "the agent is gone", end.Reason)
+}

@@ -1,0 +1,132 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// model speaks Anthropic's Messages API and says what a test wrote, turn by turn. It
+// hears everything: an agent's tool results come with the next turn.
+type model struct {
+	url string
+
+	mu    sync.Mutex
+	turns []turn
+	heard []string // the bodies of the requests of the main loop
+}
+
+// turn is one message of the model's.
+type turn struct {
+	text  string
+	tool  string // a call of this tool, or none
+	input string // its arguments, JSON
+}
+
+func newModel(t *testing.T, turns ...turn) *model {
+	t.Helper()
+	m := &model{turns: turns}
+	server := httptest.NewServer(m)
+	t.Cleanup(server.Close)
+	m.url = server.URL
+	return m
+}
+
+// ServeHTTP answers one request. What has no tools is no turn of the agent's loop: it
+// wants a title or the like.
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.URL.Path != "/v1/messages" || r.Method != http.MethodPost {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"not_found_error","message":"no such thing"}}`)
+		return
+	}
+	var request struct {
+		Model  string            `json:"model"`
+		Stream bool              `json:"stream"`
+		Tools  []json.RawMessage `json:"tools"`
+	}
+	_ = json.Unmarshal(body, &request)
+	says, id := turn{text: "ok"}, "msg_aside"
+	if len(request.Tools) > 0 {
+		says, id = m.next(string(body))
+	}
+	if request.Stream {
+		stream(w, request.Model, id, says)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"id": id, "type": "message", "role": "assistant", "model": request.Model, "content": []any{map[string]string{"type": "text", "text": says.text}},
+		"stop_reason": "end_turn", "usage": usage,
+	})
+}
+
+var usage = map[string]int{"input_tokens": 10, "output_tokens": 5}
+
+func (m *model) next(body string) (turn, string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heard = append(m.heard, body)
+	n := len(m.heard)
+	if n > len(m.turns) {
+		return turn{text: "Done."}, fmt.Sprintf("msg_%d", n)
+	}
+	return m.turns[n-1], fmt.Sprintf("msg_%d", n)
+}
+
+// told is what the model was told last: the text of the newest message, which is the
+// result of its latest call.
+func (m *model) told() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.heard) == 0 {
+		return ""
+	}
+	var request struct {
+		Messages []struct {
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	_ = json.Unmarshal([]byte(m.heard[len(m.heard)-1]), &request)
+	if len(request.Messages) == 0 {
+		return ""
+	}
+	return string(request.Messages[len(request.Messages)-1].Content)
+}
+
+// stream writes a message as server-sent events.
+func stream(w http.ResponseWriter, name, id string, says turn) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(event string, data any) {
+		text, _ := json.Marshal(data)
+		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, text)
+	}
+	type object = map[string]any
+	send("message_start", object{"type": "message_start", "message": object{
+		"id": id, "type": "message", "role": "assistant", "model": name, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+	}})
+	block := func(i int, empty, delta object) {
+		send("content_block_start", object{"type": "content_block_start", "index": i, "content_block": empty})
+		send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
+		send("content_block_stop", object{"type": "content_block_stop", "index": i})
+	}
+	blocks, stop := 0, "end_turn"
+	if says.text != "" {
+		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": says.text})
+		blocks++
+	}
+	if says.tool != "" {
+		stop = "tool_use"
+		call := object{"type": "tool_use", "id": "toolu_" + strings.ReplaceAll(id, "_", ""), "name": says.tool, "input": object{}}
+		block(blocks, call, object{"type": "input_json_delta", "partial_json": says.input})
+	}
+	send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
+	send("message_stop", object{"type": "message_stop"})
+}
