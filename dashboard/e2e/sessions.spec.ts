@@ -71,6 +71,41 @@ async function work(hub: RunningHub, agent: Agent) {
   return { read, failed, settled: settled.id, stop, pending: pending.id }
 }
 
+/** An agent within an agent, as Claude Code tells of it, and what its telemetry says. */
+async function family(hub: RunningHub) {
+  const asks = (type: string) => ({ tool_name: 'Agent', tool_input: { subagent_type: type } })
+  const explore = { agent_id: 'a1', agent_type: 'Explore' }
+  const plan = { agent_id: 'a2', agent_type: 'Plan' }
+  await hub.event('UserPromptSubmit', { prompt: 'Look around' })
+  await hub.event('PreToolUse', asks('Explore'), { tool_use_id: 't1' })
+  await hub.event('SubagentStart', {}, explore)
+  await hub.event('PreToolUse', asks('Plan'), { tool_use_id: 't2', ...explore })
+  await hub.event('SubagentStart', {}, plan)
+  await call(hub, 'Read', { use: 'r1', agent: plan, fails: 'no such file' })
+  await hub.event('SubagentStop', {}, plan)
+  const text = (key: string, value: string) => ({ key, value: { stringValue: value } })
+  const request = (n: number, model: string, cost: string, agent?: string) => ({
+    timeUnixNano: `${1_795_275_818_416 + n}000000`,
+    body: { stringValue: 'claude_code.api_request' },
+    attributes: [
+      text('session.id', 's1'),
+      text('model', model),
+      text('input_tokens', '1200'),
+      text('output_tokens', '77'),
+      text('cache_read_tokens', '9000'),
+      text('cost_usd', cost),
+      ...(agent ? [text('agent_id', agent)] : []),
+    ],
+  })
+  const logRecords = [
+    request(1, 'claude-opus-5-5', '1'),
+    request(2, 'claude-opus-5-5', '0.5'),
+    request(3, 'claude-haiku-4-5', '0.25', 'a1'),
+  ]
+  const resource = { attributes: [text('service.name', 'claude-code')] }
+  await hub.post('/v1/logs', { resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] })
+}
+
 test.describe('the timeline', () => {
   test('shows calls, a failure, a denied call, a settled and a pending wait, by turns and agents', async ({
     page,
@@ -255,6 +290,32 @@ test.describe('tools and export', () => {
     await expect(tools).toContainText('1.2k')
   })
 
+  test('agents stand below who started them, with what telemetry says each took', async ({ page, hub }) => {
+    await family(hub)
+    await openAt(page, hub, at + '?tab=agents')
+    const rows = page.getByTestId('agents').getByRole('row')
+    await expect(rows).toHaveText([
+      /Agent/,
+      /^main/,
+      /Explore.*level 1, started by main/,
+      /Plan.*level 2, started by Explore/,
+    ])
+    await expect(rows.nth(2)).toContainText('claude-haiku-4-5')
+    await expect(rows.nth(2)).toContainText('$0.25')
+    await expect(rows.nth(3)).toContainText('✕ 1')
+    await page.getByRole('tab', { name: 'Tools' }).click()
+    await expect(page.getByTestId('models').getByRole('row')).toHaveText([
+      /Model/,
+      /opus.*\$1\.50/,
+      /haiku.*\$0\.25/,
+    ])
+    await expect(page.getByText('$1.75').first()).toBeVisible()
+    await page.getByRole('tab', { name: 'Agents' }).click()
+    await rows.nth(3).getByRole('link').click()
+    await expect(page.locator('#lane-bar')).toContainText('Plan')
+    await expect(lanes(page)).toHaveAttribute('data-bars', '7')
+  })
+
   test('downloads are the whole session', async ({ page, hub, agent }) => {
     await work(hub, agent)
     await openAt(page, hub, at)
@@ -389,6 +450,7 @@ for (const width of [1360, 390]) {
       `${at}#${did.settled}`,
       `${at}?open=1#${did.failed[1]}`,
       `${at}?tab=transcript`,
+      `${at}?tab=agents`,
       `${at}?tab=tools`,
       '/sessions/nobody/nothing',
     ]) {

@@ -1,4 +1,4 @@
-import { arrived } from './events'
+import { arrived, isReport } from './events'
 import type { Event } from './types'
 
 /** What an agent is doing, as far as its events tell. */
@@ -20,7 +20,7 @@ export class Agents {
     const known = this.byName.get(e.source_app)
     if (!known) {
       this.byName.set(e.source_app, { name: e.source_app, lastSeen: at, ended })
-    } else if (at >= known.lastSeen) {
+    } else if (at >= known.lastSeen && !isReport(e)) {
       known.lastSeen = at
       known.ended = ended
     }

@@ -23,6 +23,11 @@ const looks: Record<string, Look> = {
   SubagentStop: 'session',
 }
 
+const reports = new Set(['ApiRequest', 'ApiUsage', 'StatusLine'])
+
+/** Whether an event reports what was done before, seconds late: an agent's telemetry. */
+export const isReport = (e: Event): boolean => reports.has(e.hook_event_type)
+
 export function lookOf(e: Event): Look {
   if (e.humanInTheLoop) return 'ask'
   if (e.error) return 'fail'

@@ -48,6 +48,20 @@ const brief = (b: Bar) =>
     ? `mark ${b.event.hook_event_type} ${secondsOf(b.start)}`
     : `${b.kind} ${b.tool ?? ''} ${secondsOf(b.start)}-${secondsOf(b.end)} ${b.state}`.replace('  ', ' ')
 
+describe('telemetry', () => {
+  it('is no work: it is in the sums, draws nothing and ends nothing', () => {
+    const s = new Script()
+    s.at(0, 'UserPromptSubmit')
+    s.at(1, 'SessionEnd')
+    for (const type of ['ApiRequest', 'ApiUsage', 'StatusLine']) s.at(9, type)
+    expect(s.session.bars).toHaveLength(2)
+    expect(s.session.events).toBe(5)
+    expect(s.session.last).toBe(T + 1000)
+    s.at(10, 'ApiError', { error: 'Overloaded' })
+    expect(s.session.bars).toHaveLength(3)
+  })
+})
+
 describe('calls', () => {
   it('makes one bar of what came before and after a call', () => {
     const s = new Script()

@@ -1,4 +1,4 @@
-import { arrived, gistOf, lineBeside, lookOf, type Look } from '../events'
+import { arrived, gistOf, isReport, lineBeside, lookOf, type Look } from '../events'
 import { toolOf } from '../filter'
 import { newer } from '../requests'
 import type { Event, Json, Status } from '../types'
@@ -100,7 +100,8 @@ const roles: Record<string, Role> = {
 const roleOf = (e: Event): Role => roles[e.hook_event_type.toLowerCase()] ?? 'other'
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-const agentOf = (e: Event): string => e.agent_id ?? text(e.payload.agent_id)
+const agentOf = (e: Event): string =>
+  (e.agent_id ?? text(e.payload.agent_id)) || text(e.payload.teammate_name)
 const typeOf = (e: Event): string => e.agent_type ?? text(e.payload.agent_type)
 const callOf = (e: Event): string =>
   (e.tool_use_id ?? text(e.payload.tool_use_id)) || (e.humanInTheLoop?.toolCall?.id ?? '')
@@ -143,6 +144,7 @@ export class Session {
   private readonly calls = new Map<string, Bar>() // tool use id → its latest call
   private readonly open = new Set<Bar>() // calls that go on
   private readonly told = new Set<Bar>() // calls whose end was told
+  private readonly starters = new Set<Bar>() // calls that are taken to have started a subagent
   private readonly pending = new Map<number, Bar>() // event id → wait
   private readonly statuses = new Map<Bar, Status>()
 
@@ -150,9 +152,15 @@ export class Session {
   take(e: Event): void {
     if (e.id <= this.lastId) return
     this.lastId = e.id
+    if (isReport(e)) {
+      this.events++ // it is in the sums; what it tells of has its place already
+      this.version++
+      return
+    }
     // The hub's clock may be set back; its log never goes back.
     const at = Math.max(this.last, arrived(e))
-    if (this.events++ === 0) this.start = at
+    if (this.start === 0) this.start = at
+    this.events++
     this.last = at
     const lane = this.lane(e, at)
     this.follow(e, at, lane)
@@ -244,7 +252,9 @@ export class Session {
       if (input === null || typeof input !== 'object' || Array.isArray(input)) return false
       return type !== '' && input.subagent_type === type
     }
-    const caller = [...this.open].filter(starts).at(-1)
+    // The hub guesses so, too: the oldest that has started none.
+    const caller = [...this.open].find((bar) => starts(bar) && !this.starters.has(bar))
+    if (caller) this.starters.add(caller)
     return caller?.lane ?? this.laneOf.get('') ?? this.lane({ ...e, agent_id: '', payload: {} }, at)
   }
 
