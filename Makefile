@@ -56,7 +56,7 @@ test-dashboard: $(installed) ## the page's unit tests
 
 .PHONY: e2e
 e2e: $(installed) build ## a real browser against the real binary
-	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
+	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server' HOOKBACK_COMMAND='$(CURDIR)/bin/hookback'; $(npm) run e2e
 
 .PHONY: e2e-agents
 e2e-agents: ## real coding agents, from npm, against a model on loopback

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
@@ -164,6 +165,8 @@ func refusalOf(d agentclient.Decision) string {
 		return d.Guidance
 	case d.Guidance == "":
 		return reason
+	case strings.Contains(d.Guidance, reason):
+		return d.Guidance // a hub says the reason in it
 	default:
 		return reason + "\n" + d.Guidance
 	}

@@ -159,9 +159,10 @@ func TestVerdictOfADecision(t *testing.T) {
 			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Edited: true}),
 			hook.Verdict{Word: hook.Allow, Arguments: args},
 		},
-		"denied":                {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "no\nStop."}},
-		"denied without reason": {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "Stop."}},
-		"denied, version 1":     {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Word: hook.Deny, Reason: "no"}},
+		"denied":                            {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "no\nStop."}},
+		"denied, and the guidance says why": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Word: hook.Deny, Reason: "Stop: no"}},
+		"denied without reason":             {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "Stop."}},
+		"denied, version 1":                 {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Word: hook.Deny, Reason: "no"}},
 		"answers": {
 			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Answers: map[string][]string{"a": {"1"}}},
 			hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"a": {"1"}}},

@@ -1,0 +1,250 @@
+// Each coding agent, as it calls its hook: its own input into the real program, a
+// person's answer on the real page, and to the byte what the agent reads.
+
+import type { Page } from '@playwright/test'
+import { Home, sample, type Running, type Said } from './hook.ts'
+import { choose, detail, expect, openAt, row, test } from './page.ts'
+
+const said = (stdout: unknown): Said => ({
+  code: 0,
+  stdout: typeof stdout === 'string' ? stdout : JSON.stringify(stdout),
+  stderr: '',
+})
+const silent = said('')
+/** The only word for no that some agents have. */
+const blocked = (stderr: string): Said => ({ code: 2, stdout: '', stderr: stderr + '\n' })
+
+/** What a person writes with a no, and what the agent's model reads then. */
+const wrote = 'Use "staging" <3'
+const reason =
+  'A person refused this. Nothing was run: do not try to reach the same end another way. The reason given: ' +
+  wrote
+const gate = (decision: object) => said({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } })
+const denied = { permissionDecision: 'deny', permissionDecisionReason: reason }
+
+/** What the agents that only run hooks before a call get for a yes and for a no. */
+const gates: { agent: string; sample: string; flags?: string[]; yes: Said; no: Said }[] = [
+  { agent: 'codex', sample: 'codex-PreToolUse', yes: silent, no: gate(denied) },
+  { agent: 'gemini', sample: 'gemini-BeforeTool', yes: silent, no: said({ decision: 'deny', reason }) },
+  {
+    agent: 'cursor',
+    sample: 'cursor-beforeShellExecution',
+    yes: said({ permission: 'allow' }),
+    no: said({ permission: 'deny', user_message: reason, agent_message: reason }),
+  },
+  {
+    agent: 'copilot',
+    sample: 'copilot-preToolUse-camelCase',
+    flags: ['--event', 'preToolUse'],
+    yes: said({ permissionDecision: 'allow' }),
+    no: said(denied),
+  },
+  { agent: 'qwen', sample: 'qwen-PreToolUse', yes: silent, no: gate(denied) },
+  {
+    agent: 'droid',
+    sample: 'droid-PreToolUse',
+    yes: gate({ permissionDecision: 'allow' }),
+    no: gate(denied),
+  },
+  {
+    agent: 'crush',
+    sample: 'crush-PreToolUse',
+    yes: said({ decision: 'allow' }),
+    no: said({ decision: 'deny', reason }),
+  },
+  {
+    agent: 'cline',
+    sample: 'cline-PreToolUse',
+    yes: silent,
+    no: said({ cancel: true, errorMessage: reason }),
+  },
+  { agent: 'windsurf', sample: 'windsurf-pre_run_command', yes: silent, no: blocked(reason) },
+  { agent: 'kiro', sample: 'kiro-preToolUse', yes: silent, no: blocked(reason) },
+  {
+    agent: 'antigravity',
+    sample: 'antigravity-PreToolUse',
+    flags: ['--event', 'PreToolUse'],
+    yes: said({ decision: 'allow' }),
+    no: said({ decision: 'deny', reason }),
+  },
+]
+
+/** Approves the request on screen: what is risky is held until the agent has its answer. */
+async function approve(page: Page, { id, ended }: Running): Promise<Said> {
+  await choose(page, id)
+  const button = detail(page, id).getByRole('button', { name: /^Approve/ })
+  if (!/hold/.test(await button.innerText())) {
+    await button.click()
+    return ended
+  }
+  await button.hover()
+  await page.mouse.down()
+  const what = await ended
+  await page.mouse.up()
+  return what
+}
+
+async function deny(page: Page, { id, ended }: Running): Promise<Said> {
+  await choose(page, id)
+  await detail(page, id)
+    .getByRole('button', { name: /^(Deny|Keep planning)/ })
+    .click()
+  await page.getByLabel(/instead/).fill(wrote)
+  await page.getByLabel(/instead/).press('Control+Enter')
+  return ended
+}
+
+test('every agent that runs a hook before a call hears yes and no in its own words', async ({
+  page,
+  hub,
+}) => {
+  test.setTimeout(90_000)
+  const home = await Home.make(hub, { rules: [{ tool: '*', then: 'ask' }] })
+  await openAt(page, hub)
+  // The same call of the same session would be the same question, answered already.
+  const ask = async ({ agent, flags = [], ...one }: (typeof gates)[number], session = '') => {
+    const text = JSON.stringify(await sample(one.sample))
+    const ids = /("(?:session_?id|conversation_?id|taskId|trajectory_id)":"[^"]*)"/gi
+    return home.ask([agent, ...flags], JSON.parse(text.replace(ids, `$1${session}"`)))
+  }
+  for (const one of gates) {
+    const running = await ask(one)
+    await choose(page, running.id)
+    await expect(detail(page, running.id)).toContainText('shop-api')
+    expect(await approve(page, running), `${one.agent}: yes`).toEqual(one.yes)
+  }
+  for (const one of gates) expect(await deny(page, await ask(one, '-2')), `${one.agent}: no`).toEqual(one.no)
+  await home.remove()
+})
+
+const decision = (behavior: string, more: object = {}) =>
+  said({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior, ...more } } })
+
+test('Claude Code’s prompt: approved, denied, edited, remembered; and its gate leads there', async ({
+  page,
+  hub,
+}) => {
+  test.setTimeout(60_000)
+  const home = await Home.make(hub)
+  const bash = await sample('claude-code-PermissionRequest-Bash')
+  const input = bash.tool_input as Record<string, unknown>
+  const ask = () => home.ask(['claude-code'], bash)
+  await openAt(page, hub)
+  let running = await ask()
+  await choose(page, running.id)
+  await expect(detail(page, running.id)).toContainText('Claude Code')
+  await expect(page.getByTestId('races')).toContainText('the first answer wins')
+  expect(await approve(page, running)).toEqual(decision('allow'))
+  await expect(detail(page, running.id).getByTestId('ticks')).toContainText('agent has it')
+
+  expect(await deny(page, await ask())).toEqual(decision('deny', { message: reason }))
+
+  running = await ask()
+  await choose(page, running.id)
+  await page.getByLabel(/Always allow Bash\(psql:\*\)/).check()
+  const [rule] = bash.permission_suggestions as unknown[]
+  expect(await approve(page, running)).toEqual(decision('allow', { updatedPermissions: [rule] }))
+
+  running = await ask()
+  await choose(page, running.id)
+  await page.keyboard.press('e')
+  await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 1"')
+  expect(await approve(page, running)).toEqual(
+    decision('allow', { updatedInput: { ...input, command: 'psql -c "SELECT 1"' } }),
+  )
+
+  const strict = await Home.make(hub, { rules: [{ tool: 'Bash', then: 'ask' }] })
+  const first = await strict.run(['claude-code'], await sample('claude-code-PreToolUse-Bash')).ended
+  const gated = JSON.parse(first.stdout) as { hookSpecificOutput: Record<string, string> }
+  expect(gated.hookSpecificOutput).toMatchObject({ permissionDecision: 'ask' })
+  expect(gated.hookSpecificOutput.permissionDecisionReason).toContain('hookback.json')
+  await home.remove()
+  await strict.remove()
+})
+
+test('questions, a plan, an MCP server’s question, Codex’s and OpenCode’s prompts are answered', async ({
+  page,
+  hub,
+}) => {
+  test.setTimeout(60_000)
+  const home = await Home.make(hub)
+  await openAt(page, hub)
+  const asked = await sample('claude-code-PermissionRequest-AskUserQuestion')
+  let running = await home.ask(['claude-code'], asked)
+  await choose(page, running.id)
+  await page.keyboard.press('2')
+  await page.getByLabel('Seed data').check()
+  await page.getByLabel(/^Another answer to: Which extras/).fill('Docs')
+  await page.getByRole('button', { name: 'Send 2 answers' }).click()
+  const answers = {
+    'Which database should the order service use?': 'Postgres',
+    'Which extras should I add?': 'Seed data, Docs',
+  }
+  expect(JSON.parse((await running.ended).stdout)).toEqual(
+    JSON.parse(decision('allow', { updatedInput: { ...(asked.tool_input as object), answers } }).stdout),
+  )
+
+  const plan = { ...asked, tool_name: 'ExitPlanMode', tool_input: { plan: '# Move it\n\n1. **Copy** it' } }
+  running = await home.ask(['claude-code'], plan)
+  await choose(page, running.id)
+  await expect(page.getByTestId('plan').locator('strong')).toHaveText('Copy')
+  expect(await deny(page, running)).toEqual(decision('deny', { message: reason }))
+  expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(decision('allow'))
+
+  running = await home.ask(['claude-code'], await sample('claude-code-Elicitation'))
+  await choose(page, running.id)
+  await page.getByLabel('Answer to: Project key').fill('SHOP')
+  await page.getByLabel('Answer to: Project key').press('Control+Enter')
+  expect(await running.ended).toEqual(
+    said({
+      hookSpecificOutput: { hookEventName: 'Elicitation', action: 'accept', content: { project: 'SHOP' } },
+    }),
+  )
+
+  const codex = async () => home.ask(['codex'], await sample('codex-PermissionRequest'))
+  expect(await approve(page, await codex())).toEqual(decision('allow'))
+  expect(await deny(page, await codex())).toEqual(decision('deny', { message: reason }))
+
+  let calls = 0
+  const opencode = async () => {
+    const text = JSON.stringify(await sample('opencode-permission.asked'))
+    return home.ask(['opencode'], JSON.parse(text.replace(/"callID":"/, `$&${++calls}`)))
+  }
+  expect(await approve(page, await opencode())).toEqual(said({ reply: 'once' }))
+  expect(await deny(page, await opencode())).toEqual(said({ reply: 'reject', message: reason }))
+  running = await opencode()
+  await choose(page, running.id)
+  await page.getByLabel(/Always allow bash\(git commit \*\)/).check()
+  expect(await approve(page, running)).toEqual(said({ reply: 'always' }))
+  await home.remove()
+})
+
+test('an agent that is killed, or was answered in its terminal, ends its card; what was written stays', async ({
+  page,
+  hub,
+}) => {
+  const home = await Home.make(hub)
+  const bash = await sample('claude-code-PermissionRequest-Bash')
+  await openAt(page, hub)
+  const killed = await home.ask(['claude-code'], bash)
+  await choose(page, killed.id)
+  await page.keyboard.press('d')
+  await page.getByLabel(/instead/).fill('Use the co')
+  killed.child.kill('SIGKILL')
+  await expect(detail(page, killed.id).getByTestId('settled')).toContainText('The agent is gone')
+  await expect(row(page, killed.id)).toContainText('The agent is gone')
+  await expect(page.getByLabel(/^You had written this/)).toHaveValue('Use the co')
+  await page.keyboard.type('py') // whoever types on types nowhere
+  await expect(detail(page, killed.id)).toBeVisible()
+
+  const raced = await home.ask(['claude-code'], bash)
+  await choose(page, raced.id)
+  await page.keyboard.press('e')
+  await page.getByLabel('command', { exact: true }).fill('psql -c "SELECT 2"')
+  const ran = { ...bash, hook_event_name: 'PostToolUse', tool_use_id: 'toolu_1', tool_response: 'ok' }
+  expect(await home.run(['claude-code'], ran).ended).toEqual(silent)
+  await expect(detail(page, raced.id).getByTestId('settled')).toContainText('Answered in the terminal')
+  await expect(page.getByLabel(/^You had written this/)).toHaveValue('command: psql -c "SELECT 2"')
+  expect(await raced.ended).toEqual(silent)
+  await home.remove()
+})

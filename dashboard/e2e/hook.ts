@@ -1,0 +1,87 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { command } from './build-hub.ts'
+import type { RunningHub } from './hub.ts'
+
+type Json = Record<string, unknown>
+
+/** A sample of what an agent writes to its hooks. */
+export const sample = async (name: string): Promise<Json> =>
+  JSON.parse(
+    await readFile(
+      fileURLToPath(new URL(`../../agentclient/hook/testdata/${name}.json`, import.meta.url)),
+      'utf8',
+    ),
+  ) as Json
+
+/** What a hook said when it had ended. */
+export interface Said {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Running {
+  child: ChildProcess
+  /** The request it made. */
+  id: number
+  ended: Promise<Said>
+}
+
+/** A home of its own, where coding agents run hooks. */
+export class Home {
+  private constructor(
+    readonly dir: string,
+    private readonly hub: RunningHub,
+  ) {}
+
+  /** With a policy, when one is given, as the user's own. */
+  static async make(hub: RunningHub, policy?: Json): Promise<Home> {
+    const dir = await mkdtemp(join(tmpdir(), 'hookback-home-'))
+    await mkdir(join(dir, '.config', 'hookback'), { recursive: true })
+    await mkdir(join(dir, 'project'))
+    if (policy)
+      await writeFile(join(dir, '.config', 'hookback', 'hookback.json'), JSON.stringify(policy, null, 2))
+    return new Home(dir, hub)
+  }
+
+  remove(): Promise<void> {
+    return rm(this.dir, { recursive: true, force: true })
+  }
+
+  /** Runs `hookback hook` with these words on this input, in an environment of nothing else. */
+  run(words: string[], input: Json): { child: ChildProcess; ended: Promise<Said> } {
+    const child = spawn(command, ['hook', ...words], {
+      cwd: join(this.dir, 'project'),
+      env: { PATH: process.env.PATH, HOME: this.dir, HOOKBACK_URL: this.hub.url },
+    })
+    const said: Said = { code: null, stdout: '', stderr: '' }
+    child.stdout.on('data', (data) => (said.stdout += String(data)))
+    child.stderr.on('data', (data) => (said.stderr += String(data)))
+    child.stdin.end(JSON.stringify(input))
+    const ended = new Promise<Said>((ok) => child.once('close', (code) => ok({ ...said, code })))
+    return { child, ended }
+  }
+
+  /** Runs a hook that asks; returns when its request is there. */
+  async ask(words: string[], input: Json): Promise<Running> {
+    const before = new Set(await this.pending())
+    const { child, ended } = this.run(words, input)
+    let over: Said | undefined
+    void ended.then((said) => (over = said))
+    for (;;) {
+      const id = (await this.pending()).find((one) => !before.has(one))
+      if (id !== undefined) return { child, id, ended }
+      if (over) throw new Error(`${words.join(' ')} did not ask: ${JSON.stringify(over)}`)
+      await new Promise((next) => setTimeout(next, 20))
+    }
+  }
+
+  private async pending(): Promise<number[]> {
+    const answer = await fetch(`${this.hub.url}/events?status=pending&limit=1000`)
+    return ((await answer.json()) as { id: number }[]).map((e) => e.id)
+  }
+}
