@@ -37,10 +37,24 @@ const (
 	PathOverview      = "/api/overview"
 	PathLogs          = "/v1/logs"
 	PathMeasures      = "/v1/metrics"
-	PathHealth        = "/healthz"
-	PathReady         = "/readyz"
-	PathMetrics       = "/metrics"
-	PathOpenAPI       = "/openapi.json"
+	// PathClaudeCode takes the http hooks of Claude Code, which need nothing installed:
+	//
+	//	{"hooks": {
+	//	  "PermissionRequest": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code?limit=3600", "timeout": 3600}]}],
+	//	  "Elicitation":       [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code?limit=3600", "timeout": 3600}]}],
+	//	  "PostToolUse":       [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]
+	//	}}
+	//
+	// and the last of these for every event to watch: PreToolUse, PostToolUseFailure,
+	// PermissionDenied, UserPromptSubmit, Notification, Stop, StopFailure,
+	// SubagentStart, SubagentStop, PreCompact, SessionEnd. Claude Code runs no http
+	// hooks at SessionStart and Setup. PreToolUse only watches here: whatever goes wrong
+	// with an http hook, the call runs, so it can't be a gate.
+	PathClaudeCode = "/hooks/claude-code"
+	PathHealth     = "/healthz"
+	PathReady      = "/readyz"
+	PathMetrics    = "/metrics"
+	PathOpenAPI    = "/openapi.json"
 )
 
 // Routes lists every route of a hub but the dashboard's own files. The hub's
@@ -110,6 +124,10 @@ var Routes = []Route{
 	}, nil, Overview{}},
 	{"POST", PathLogs, "OpenTelemetry log records of coding agents, as OTLP/HTTP in JSON: requests to models become events of their session", nil, nil, Telemetry{}},
 	{"POST", PathMeasures, "OpenTelemetry metrics of coding agents, as OTLP/HTTP in JSON: tokens and cost become events of their session", nil, nil, Telemetry{}},
+	{"POST", PathClaudeCode, "Claude Code's http hooks, as they come: every event is stored; a permission request, a question or a plan asks a person, and the response is spaces until there is an answer. {} means no decision: Claude Code's own dialog decides", []Param{
+		{"limit", "seconds that Claude Code lets this hook run, its timeout in the settings; 600 unless told"},
+		{"app", "the source_app of its events; unless told, the name of the session's directory"},
+	}, nil, nil},
 	{"GET", PathHealth, "Whether the process answers", nil, nil, Health{}},
 	{"GET", PathReady, "Whether the hub can store events", nil, nil, Health{}},
 	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},

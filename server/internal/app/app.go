@@ -73,7 +73,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.callback = callback.New(callback.Config{
 		Store: a.store, Targets: targets, Clock: a.cfg.Clock, Log: a.log,
 		AwaitPosted: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitPosted(ctx, id) },
-		Orphan:      func(ctx context.Context, id schema.EventID, url string) error { return a.hub.Orphan(ctx, id, url) },
+		Orphan: func(ctx context.Context, id schema.EventID, url string) error {
+			return a.hub.Orphan(ctx, id, url, hub.AgentGone)
+		},
 	})
 	var redactor *redact.Redactor
 	if !a.cfg.KeepSecrets {

@@ -44,6 +44,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		"GET " + schema.PathOverview:      s.overview,
 		"POST " + schema.PathLogs:         s.logs,
 		"POST " + schema.PathMeasures:     s.measures,
+		"POST " + schema.PathClaudeCode:   s.claudeHook,
 		"GET " + schema.PathHealth:        s.health,
 		"GET " + schema.PathReady:         s.ready,
 		"GET " + schema.PathMetrics:       s.Metrics.handler(),

@@ -40,6 +40,9 @@ type Config struct {
 	StreamWriteTimeout time.Duration // for a write to a stream, 5 s; who is slower is cut off and resumes
 	PingInterval       time.Duration // between pings on a stream, 20 s; two unanswered ones end it
 
+	HookBeat     time.Duration // between the spaces that a hook gets while it waits, 3 s
+	WaitingHooks int           // hooks that wait at a time, 512; others get no decision
+
 	Log *slog.Logger // discards
 }
 
@@ -53,10 +56,14 @@ func (cfg *Config) defaults() {
 		{&cfg.IdleTimeout, 75 * time.Second},
 		{&cfg.StreamWriteTimeout, 5 * time.Second},
 		{&cfg.PingInterval, 20 * time.Second},
+		{&cfg.HookBeat, 3 * time.Second},
 	} {
 		if *d.knob == 0 {
 			*d.knob = d.value
 		}
+	}
+	if cfg.WaitingHooks == 0 {
+		cfg.WaitingHooks = 512
 	}
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
@@ -81,6 +88,7 @@ type Server struct {
 	conns  conns
 
 	presence presence
+	hooks    chan struct{} // full when no more may wait
 	bodies   bodies
 	buffers  sync.Pool // :: *[]byte, for writes to streams
 
@@ -94,6 +102,7 @@ func New(cfg Config) *Server {
 	cfg.defaults()
 	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
 	s.bodies.limit = cfg.BodyBudget
+	s.hooks = make(chan struct{}, cfg.WaitingHooks)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{

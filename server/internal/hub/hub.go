@@ -65,6 +65,7 @@ type Hub struct {
 	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
 
 	watching atomic.Int64 // how many follow the log to show it to people
+	born     int64        // the log's head when this hub began
 
 	mu      sync.Mutex
 	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
@@ -99,6 +100,7 @@ func New(cfg Config) *Hub {
 		changed:  map[schema.EventID]map[chan struct{}]bool{},
 		posting:  map[schema.EventID]chan struct{}{},
 		open:     openSessions{},
+		born:     cfg.Store.Head(),
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())
 	if err != nil {
@@ -110,7 +112,12 @@ func New(cfg Config) *Hub {
 }
 
 // Caller is the connection a request came by; the zero value is not known.
-type Caller struct{ Remote, Local netip.AddrPort }
+type Caller struct {
+	Remote, Local netip.AddrPort
+	// Waits is set when the request itself waits for the answer to its question. When
+	// its connection is over, somebody must call Orphan.
+	Waits bool
+}
 
 func (h *Hub) process(by Caller) *peer.Process {
 	if h.Lookup == nil || !by.Remote.IsValid() {
@@ -134,6 +141,9 @@ func (h *Hub) Watch() (leave func()) {
 	h.watching.Add(1)
 	return func() { h.watching.Add(-1) }
 }
+
+// Watching is how many follow the log to show it to people.
+func (h *Hub) Watching() int { return int(h.watching.Load()) }
 
 // requestSecret lets the poster of an event, and nobody else, withdraw its
 // question. It is derived, so that a repeated POST is given the same one.

@@ -165,6 +165,9 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	}
 	deadline := q.Until(d.ReceivedAt)
 	st := h.asked(&q, deadline)
+	if by.Waits {
+		st.Waiter = schema.Listening
+	}
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
 		judge(&st, &q, c)
@@ -180,12 +183,15 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Call: call,
 	}
-	if q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "" {
+	switch {
+	case by.Waits:
+		d.Ask.Lifeline = store.ByRequest
+	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.Ask.Lifeline = store.ByListener
 	}
 	if p := h.process(by); p != nil {
 		// A hook is a child of the agent that asks, and lives no longer than it waits.
-		if agent, ok := peer.Starter(p); ok && factsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.Starter(p); ok && !by.Waits && factsOf(&d.Event).Agent != "" {
 			p = agent
 		}
 		d.Ask.Asker, _ = json.Marshal(p)

@@ -20,11 +20,11 @@ func TestAnOrphanedQuestion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, secret := b.ask(lifelined)
-	require.NoError(t, b.Orphan(t.Context(), id, "ws://127.0.0.1:50123/before"), "of a listener it had before")
+	require.NoError(t, b.Orphan(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "of a listener it had before")
 	require.Equal(t, schema.Pending, b.status(id).Status)
 	b.respond(id, held(yes(), 20*time.Second)) // nobody is there to be told any more
 
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
 	st := b.status(id)
 	require.Equal(t, schema.Failed, st.Status)
 	require.Equal(t, schema.Cancelled, st.Outcome)
@@ -39,7 +39,7 @@ func TestAnOrphanedQuestion(t *testing.T) {
 	undelivered, err := b.Find(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
 	require.Equal(t, st, b.status(id), "it ended once")
 	_, err = b.Respond(t.Context(), id, yes(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
@@ -65,10 +65,34 @@ func TestWhoGetsALifeline(t *testing.T) {
 	ids, err := b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, ids)
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL))
+	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
 	ids, err = b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ids)
+}
+
+// TestARestartLeavesNoGhosts: a request that waits can't come back to a hub that was
+// stopped; what is asked by requests of this one's stays.
+func TestARestartLeavesNoGhosts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waiting := []byte(with(`"humanInTheLoop":` + pullOne))
+	ghost, err := b.Ingest(t.Context(), waiting, Caller{Waits: true})
+	require.NoError(t, err)
+	require.Equal(t, schema.Listening, b.status(ghost.ID).Waiter)
+	pulls, _ := b.ask(pullOne)
+	require.NoError(t, b.Store.Close())
+	b = open(t, b.path)
+	fresh, err := b.Ingest(t.Context(), waiting, Caller{Waits: true})
+	require.NoError(t, err)
+	b.ends()
+	st := b.settled(ghost.ID)
+	require.Equal(t, schema.ByOrphaned, st.Source)
+	require.Equal(t, HubStopped, st.Reason)
+	require.Equal(t, schema.Pending, b.status(pulls).Status)
+	require.Equal(t, schema.Pending, b.status(fresh.ID).Status)
+	require.NoError(t, b.Orphan(t.Context(), fresh.ID, "", AgentGone))
+	require.Equal(t, schema.ByOrphaned, b.status(fresh.ID).Source)
 }
 
 // TestAnAnswerAndTheAgentsEnd: whichever is committed first is the end.
@@ -81,7 +105,7 @@ func TestAnAnswerAndTheAgentsEnd(t *testing.T) {
 		var both sync.WaitGroup
 		both.Go(func() { _, answered = b.Respond(t.Context(), id, yes(), Caller{}) })
 		both.Go(func() {
-			if err := b.Orphan(t.Context(), id, listenerURL); err != nil {
+			if err := b.Orphan(t.Context(), id, listenerURL, AgentGone); err != nil {
 				t.Error(err)
 			}
 		})

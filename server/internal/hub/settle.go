@@ -198,7 +198,7 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:
 		return "This was decided without the hub: " + a.Reason + ". Nothing was approved here."
 	case a.Source == schema.ByOrphaned:
-		return "The program that asked was gone before anyone answered. Nothing was approved."
+		return "The program that asked did not wait any more. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
 		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + because
 	case a.Outcome == schema.Withdrawn:
@@ -226,15 +226,40 @@ func (h *Hub) abandon(ctx context.Context, id schema.EventID) error {
 	return err
 }
 
-// Orphan ends a question whose agent is gone from url, the listener it named last,
-// and can't come back. The agent is told nothing: it is not there.
-func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url string) error {
+// Why a question is orphaned.
+const (
+	AgentGone  = "the agent is gone"
+	HubStopped = "the hub was stopped while the agent waited, which asks in its own prompt now"
+)
+
+// orphanLeft ends the questions of requests that waited when the hub stopped.
+func (h *Hub) orphanLeft(ctx context.Context) error {
+	for last := schema.EventID(0); ; {
+		ids, err := h.Store.Lifelines(ctx, store.ByRequest, last, 256)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if last = id; int64(id) > h.born {
+				return nil
+			}
+			if err := h.Orphan(ctx, id, "", HubStopped); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Orphan ends a question that nobody waits for any more at url, the listener it named
+// last, or by the request that asked it, when that is empty. The agent is told
+// nothing: it is not there.
+func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url, why string) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() || a.URL != url {
 			return nil, nil
 		}
 		a.status.Waiter = schema.Lost
-		end := ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: "the agent is gone", silent: true}
+		end := ending{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: why, silent: true}
 		return end.change(a, h.Clock())
 	})
 	return err
@@ -266,6 +291,9 @@ func (a *asking) lapse(now time.Time) (*store.Change, error) {
 // counts, until ctx ends. Both times are rows: one that passed while the hub was
 // down is found at once.
 func (h *Hub) Run(ctx context.Context) error {
+	if err := h.orphanLeft(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("ending what was asked before the hub stopped: %w", err)
+	}
 	for ctx.Err() == nil {
 		h.noticeStep(ctx)
 		more, next, err := h.expireDue(ctx)

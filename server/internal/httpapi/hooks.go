@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+const (
+	// hookLimit is how long Claude Code lets a hook run unless told.
+	hookLimit = 600
+	// hookSpare is what is left of that when the hub gives up: a late answer is
+	// thrown away.
+	hookSpare = 5
+	// lateFor is how long after the question's deadline its timeout is waited for.
+	lateFor = 2 * time.Second
+)
+
+// noDecision lets Claude Code do what it would do without a hook.
+var noDecision = []byte("{}")
+
+// claudeHook takes one run of an http hook of Claude Code's. What wants no decision
+// is stored, and answered at once. A question is put to a person, while the response
+// goes on as one space after the other, which JSON allows before a value: so an agent
+// that hangs up is noticed, and one that waits isn't cut off.
+func (s *Server) claudeHook(c *fiber.Ctx) error {
+	claude, _ := hook.Find("claude-code")
+	limit, err := number(c, "limit", span{low: 1, high: int64(schema.MaxTimeout / time.Second), otherwise: hookLimit})
+	if err != nil {
+		return err
+	}
+	// The body is somebody else's once this has returned, and the answer is made later.
+	call, err := claude.Agent.Read(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: func(string) string { return "" }})
+	if err != nil {
+		return &schema.FieldError{Detail: err.Error()}
+	}
+	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
+	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
+	if id := call.Event.ToolUseID; id != "" { // as command hookback does: both at once are one event
+		call.Event.IdempotencyKey = strings.Join([]string{"hook", call.Event.Agent, call.Event.SessionID, call.Event.HookEventType, id}, "/")
+	}
+	cn, ok := c.Context().Conn().(*conn)
+	if !ok || !s.mayWait(&call) {
+		return s.observeHook(c, &call.Event)
+	}
+	return s.askHook(c, cn, &waitingHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookSpare, limit/2, 1)) * time.Second})
+}
+
+// observeHook stores an event that asks nothing.
+func (s *Server) observeHook(c *fiber.Ctx, e *schema.Event) error {
+	if _, err := s.ingestHook(c, e, false); err != nil {
+		return err
+	}
+	return sendJSON(c, noDecision)
+}
+
+func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Saved, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return hub.Saved{}, err
+	}
+	by := caller(c)
+	by.Waits = waits
+	return s.Hub.Ingest(c.UserContext(), body, by)
+}
+
+// mayWait reports whether the call waits for a person, and takes a place for it when
+// it does. Where Claude Code shows no dialog meanwhile, somebody must be there to see
+// the question.
+func (s *Server) mayWait(call *hook.Call) bool {
+	if call.Point != hook.Prompt || call.Ask == nil || !call.Prompts && s.Hub.Watching() == 0 {
+		return false
+	}
+	select {
+	case s.hooks <- struct{}{}:
+		return true
+	default:
+		s.Log.Warn("too many hooks wait for a person; this one is left to the agent's own prompt", "waiting", s.WaitingHooks)
+		return false
+	}
+}
+
+// waitingHook is a hook whose agent waits for its response.
+type waitingHook struct {
+	call   *hook.Call
+	agent  hook.Agent
+	limit  time.Duration
+	id     schema.EventID
+	secret string
+}
+
+// askHook puts the question, in a place that mayWait took.
+func (s *Server) askHook(c *fiber.Ctx, cn *conn, w *waitingHook) error {
+	leave := func() { <-s.hooks }
+	e := w.call.Event
+	ask := *w.call.Ask
+	seconds := w.limit.Seconds()
+	if ask.Timeout == nil || *ask.Timeout > seconds || *ask.Timeout == 0 {
+		ask.Timeout = &seconds
+	}
+	e.HumanInTheLoop = &ask
+	saved, err := s.ingestHook(c, &e, true)
+	if err != nil {
+		leave()
+		return err
+	}
+	s.Hub.Posted(saved.ID) // nobody is dialled
+	var asked schema.Event
+	if err := json.Unmarshal(saved.JSON, &asked); err != nil {
+		leave()
+		return err
+	}
+	w.id, w.secret = saved.ID, asked.RequestSecret
+	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
+		defer leave()
+		defer func() { s.recovered(recover()) }()
+		s.answerHook(out, cn, w)
+	})
+	return nil
+}
+
+// answerHook writes the response: spaces, and then the answer.
+func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *waitingHook) {
+	ctx, stop := cn.watch(s.stopping)
+	defer stop()
+	for until := time.Now().Add(w.limit + lateFor); time.Now().Before(until); {
+		// The server gave the whole response WriteTimeout; what counts is each piece.
+		_ = cn.SetWriteDeadline(time.Now().Add(s.HookBeat + s.StreamWriteTimeout))
+		_ = out.WriteByte(' ')
+		if out.Flush() != nil || ctx.Err() != nil {
+			break
+		}
+		answer, err := s.Hub.Pull(ctx, w.id, hub.Pull{Wait: s.HookBeat, Secret: w.secret})
+		if answer != nil {
+			_, _ = out.Write(w.reply(answer))
+			return
+		}
+		if err != nil {
+			s.Log.Error("waiting for the answer to a hook", "event", w.id, "err", err)
+			break
+		}
+	}
+	_, _ = out.Write(noDecision)
+	why := hub.AgentGone
+	if s.stopping.Err() != nil {
+		why = hub.HubStopped
+	}
+	if err := s.Hub.Orphan(context.WithoutCancel(ctx), w.id, "", why); err != nil {
+		s.Log.Error("ending the question of a hook that is gone", "event", w.id, "err", err)
+	}
+}
+
+// reply is the hook's answer as Claude Code takes it.
+func (w *waitingHook) reply(raw []byte) []byte {
+	var a schema.Answer
+	if json.Unmarshal(raw, &a) != nil {
+		return noDecision
+	}
+	if b := w.agent.Answer(w.call, verdict(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+		return b
+	}
+	return noDecision
+}
+
+// verdict is what a person's answer means to the agent. Any other end decides
+// nothing: the agent has its own prompt.
+func verdict(kind schema.Kind, a *schema.Answer) hook.Verdict {
+	switch {
+	case a.Source != schema.ByHuman && a.Source != schema.ByRule:
+		return hook.Verdict{}
+	case kind != schema.Permission:
+		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answers(a)}
+	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
+		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
+	case a.Outcome == schema.Deny:
+		return hook.Verdict{Word: hook.Deny, Reason: strings.TrimSpace(cmp.Or(a.Reason, a.Comment) + "\n" + a.Guidance)}
+	default:
+		return hook.Verdict{}
+	}
+}
+
+// answers are the answers by question; each is a label, several, or a text.
+func answers(a *schema.Answer) map[string][]string {
+	all := map[string][]string{}
+	for id, raw := range a.Answers {
+		var one string
+		var several []string
+		if json.Unmarshal(raw, &one) == nil {
+			several = []string{one}
+		} else if json.Unmarshal(raw, &several) != nil {
+			continue
+		}
+		all[id] = several
+	}
+	switch {
+	case a.Response != nil:
+		all[""] = []string{*a.Response}
+	case a.Choice != nil:
+		all[""] = []string{*a.Choice}
+	}
+	return all
+}
