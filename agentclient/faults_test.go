@@ -229,6 +229,19 @@ func TestTheHubIsToldWhyItIsWithdrawn(t *testing.T) {
 	}
 }
 
+type panicking struct{ http.RoundTripper }
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("inside") }
+
+func TestAPanicInsideIsAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
+	b.client.SetTransport(panicking{})
+	d, err := b.client.AskPermission(b.ctx, "Go?")
+	require.ErrorContains(t, err, "asking failed: panic: inside")
+	require.False(t, d.Approved())
+}
+
 func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

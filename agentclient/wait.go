@@ -39,6 +39,7 @@ func (a *ask) wait(ctx context.Context) {
 	defer stopWork()
 	defer stopRetry()
 	tasks.Go(func() {
+		defer a.contain()
 		got, err := a.client.post(retry, work, &a.event)
 		a.posted <- posted{got, err}
 	})
@@ -54,7 +55,10 @@ func (a *ask) wait(ctx context.Context) {
 			}
 			a.accepted(p.receipt)
 			restart() // the hub counts from the moment it has the question
-			tasks.Go(func() { a.pull(work) })
+			tasks.Go(func() {
+				defer a.contain()
+				a.pull(work)
+			})
 		case <-expired:
 			a.expire()
 			return
@@ -67,6 +71,15 @@ func (a *ask) wait(ctx context.Context) {
 			a.quit(ErrClosed, interrupted)
 			return
 		}
+	}
+}
+
+// contain makes a panic an error of the question: the caller can't recover what a
+// goroutine of ours does, and to a coding agent the exit status of a panic is a no.
+func (a *ask) contain() {
+	if p := recover(); p != nil {
+		d := Decision{Kind: a.waiter.question.Type, Outcome: Unreachable, Source: NoHub}
+		a.waiter.settle(d, fmt.Errorf("asking failed: panic: %v", p))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,10 +51,11 @@ type hooking struct {
 	dir     string
 	std     streams
 	started time.Time
-	// absentFor is how long nobody may listen at the hub's addresses.
-	absentFor time.Duration
-	journal   journal
-	spool     spool
+	// absentFor is how long nobody may listen at the hub's addresses, and takeTime how
+	// long a hub may take to take a question.
+	absentFor, takeTime time.Duration
+	journal             journal
+	spool               spool
 }
 
 // The words of --on-unreachable.
@@ -96,7 +97,7 @@ func hookProcess(args []string) int {
 
 func newHooking(env func(string) string, std streams) *hooking {
 	return &hooking{
-		env: env, std: std, started: time.Now(), absentFor: absentFor, journal: newJournal(env), spool: newSpool(env),
+		env: env, std: std, started: time.Now(), absentFor: absentFor, takeTime: takeTime, journal: newJournal(env), spool: newSpool(env),
 	}
 }
 
@@ -179,7 +180,7 @@ func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
 		return nil, false, fmt.Errorf("its input can't be read: %w", err)
 	}
 	e := &call.Event
-	e.SourceApp = cmp.Or(h.app, e.SourceApp, filepath.Base(h.dir), h.agent.Name)
+	e.SourceApp = cmp.Or(h.app, e.SourceApp, h.agent.Name)
 	e.Agent = cmp.Or(e.Agent, h.agent.Name)
 	if e.Timestamp == 0 {
 		e.Timestamp = millis(h.started)
@@ -197,6 +198,7 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
 		}
 		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
+		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
 		h.tell(c)
 		return status
 	}
@@ -221,4 +223,13 @@ func (h *hooking) reply(r hook.Reply) (status int) {
 // hubs are the hub's addresses.
 func (h *hooking) hubs() ([]string, error) {
 	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
+}
+
+// oneLine is a text for a column of the hub's: at most 1,000 characters.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 1000 {
+		text = string(r[:1000]) + "…"
+	}
+	return text
 }

@@ -40,6 +40,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	hubs, err := h.hubs()
 	if err != nil {
 		h.note("%v", err)
+		h.keep(c.Event, err)
 		return h.fallback(c, p, noHub, "Nobody could be asked: "+err.Error()+"."), true
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -49,7 +50,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: h.absentFor})
 	w := waiting{taken: make(chan struct{}), flushed: make(chan struct{})}
 	defer time.AfterFunc(time.Until(h.deadline(c))+lateFor, func() { cancel(errLate) }).Stop()
-	defer time.AfterFunc(takeTime, func() {
+	defer time.AfterFunc(h.takeTime, func() {
 		if !closed(w.taken) {
 			cancel(errSlow)
 		}

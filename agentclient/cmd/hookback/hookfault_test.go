@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -146,7 +147,7 @@ func TestAHubWithTroubles(t *testing.T) {
 		"nothing":              {startHub(t, saying(200, "application/json", ``)).URL(), 1},
 		"a redirect":           {startHub(t, saying(302, "text/html", ``)).URL(), 1},
 		"it refuses the event": {startHub(t, saying(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
-		"no address":           {"ftp://x", 0},
+		"no address":           {"ftp://x", 1},
 		"second of two":        {absentHub(t) + "," + startHub(t, nil).URL(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestStrangeInput(t *testing.T) {
 		"text":        "hello",
 		"binary":      string([]byte{0, 1, 2, 0xff, 0xfe}),
 		"deep":        strings.Repeat("[", 1<<20),
-		"no session":  `{"hook_event_name":"Stop"}`,
+		"no event":    `{"session_id":"s1"}`,
 		"other types": `{"session_id":7,"hook_event_name":["PermissionRequest"],"tool_name":{}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,9 +185,9 @@ func TestStrangeInput(t *testing.T) {
 			require.Equal(t, silence, got)
 			require.Less(t, took, patience)
 			require.Contains(t, c.journal(), "hook claude-code: its input can't be read")
+			require.Empty(t, hub.Events())
 		})
 	}
-	t.Cleanup(func() { require.Empty(t, hub.Events()) })
 }
 
 func TestAWrongCommandLine(t *testing.T) {
@@ -412,6 +413,47 @@ func TestNobodyIsWatching(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A hub that accepts a question and never says so must not hold an agent up for as
+// long as the question may take.
+func TestAHubThatDoesNotTakeTheQuestion(t *testing.T) {
+	t.Parallel()
+	for name, hub := range map[string]string{
+		"mute":     startMute(t, nil),
+		"busy":     startHub(t, saying(503, "text/plain", "busy")).URL(),
+		"refuses":  startHub(t, saying(403, "application/problem+json", `{"code":"forbidden","detail":"not you"}`)).URL(),
+		"no hub":   startHub(t, saying(200, "text/html", "<h1>Hi</h1>")).URL(),
+		"no place": "ftp://x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub, "HOME": home}[name] }
+			var out, complaints bytes.Buffer
+			h := newHooking(env, streams{strings.NewReader(sample(t, "claude-code-PermissionRequest-Bash")), &out, &complaints})
+			h.absentFor, h.takeTime = time.Millisecond, 200*time.Millisecond
+			begun := time.Now()
+			require.Equal(t, 0, h.run(t.Context(), []string{"claude-code", "--on-unreachable", "deny"}))
+			require.Contains(t, out.String(), `"behavior":"deny","message":"No`)
+			require.Empty(t, complaints.String())
+			require.Less(t, time.Since(begun), patience)
+			require.Len(t, h.spool.list(), 1, "what happened is told later")
+		})
+	}
+}
+
+func TestAFullSpool(t *testing.T) {
+	t.Parallel()
+	c := setupChild(t, absentHub(t), stopEvent)
+	s := spool{filepath.Join(c.state(), "spool")}
+	require.NoError(t, os.MkdirAll(s.dir, 0o700))
+	for i := range spoolFiles {
+		require.NoError(t, os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%013d-0-2.json", i)), []byte("{}"), 0o600))
+	}
+	require.Equal(t, silence, c.run(t))
+	require.Equal(t, spoolFiles, c.spooled())
+	require.NotEqual(t, "0000000000000-0-2.json", s.list()[0], "the oldest is gone")
 }
 
 func TestTheHooksOwnDeadline(t *testing.T) {

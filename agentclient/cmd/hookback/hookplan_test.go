@@ -96,6 +96,17 @@ func TestPlanOfACallThatIsTooLarge(t *testing.T) {
 	}
 }
 
+// The stream shows a call that the policy stopped, and why.
+func TestTheHubIsToldWhatThePolicyDid(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), sample(t, "claude-code-PreToolUse-Bash"))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyName), []byte("{"), 0o600))
+	got := c.run(t)
+	require.Contains(t, got.out, `"permissionDecision":"ask"`)
+	require.Contains(t, hub.Events()[0].Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
+}
+
 func TestBecause(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Denied by the Hookback policy", because("Denied", agentclient.Ruling{}))

@@ -19,6 +19,7 @@ func (h *hooking) tell(c *hook.Call) {
 	hubs, err := h.hubs()
 	if err != nil {
 		h.note("%v", err)
+		h.keep(c.Event, err)
 		return
 	}
 	body, err := encodeEvent(&c.Event)

@@ -74,6 +74,11 @@ func readInput(r io.Reader) (text []byte, shortened bool, err error) {
 }
 
 func (in *intake) read(r io.Reader) {
+	defer func() {
+		if p := recover(); p != nil {
+			in.done <- fmt.Errorf("panic: %v", p)
+		}
+	}()
 	chunk := make([]byte, 64<<10)
 	for {
 		n, err := r.Read(chunk)

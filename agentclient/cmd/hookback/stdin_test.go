@@ -25,7 +25,13 @@ func TestReadInput(t *testing.T) {
 	broken := errors.New("broken")
 	_, _, err := readInput(iotest.ErrReader(broken))
 	require.ErrorIs(t, err, broken)
+	_, _, err = readInput(readerFunc(func([]byte) (int, error) { panic("inside") }))
+	require.ErrorContains(t, err, "panic: inside")
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // open is a pipe whose writer never closes.
 func open(t *testing.T, text string) io.Reader {
