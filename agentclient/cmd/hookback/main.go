@@ -58,6 +58,7 @@ var verbs = []verb{
 	{"install", "write it into the settings of the coding agents here", runInstall},
 	{"uninstall", "take it out again", runUninstall},
 	{"send", "store one event, from stdin or from flags", runSend},
+	{"statusline", "Claude Code's status line, which also tells the hub the cost", runStatusline},
 	{"version", "print the program's version", runVersion},
 }
 

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// statusSaid is what Claude Code says to its status line.
+const statusSaid = `{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/src/api/sub","prompt_id":"p1","model":{"id":"claude-opus-5-5","display_name":"Opus 5.5"},` +
+	`"workspace":{"current_dir":"/src/api/sub","project_dir":"/src/api/"},"version":"2.1.330","output_style":{"name":"default"},` +
+	`"cost":{"total_cost_usd":0.4213,"total_duration_ms":180000,"total_api_duration_ms":2300,"total_lines_added":156,"total_lines_removed":23},` +
+	`"context_window":{"context_window_size":200000,"used_percentage":43.4,"current_usage":{"input_tokens":8500}},"rate_limits":{"five_hour":{"used_percentage":9}}}`
+
+// statusline runs it in a home, and returns what it printed and its status.
+func statusline(t *testing.T, home, hub, stdin string, args ...string) (string, int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	env := func(name string) string {
+		return map[string]string{"HOME": home, "HOOKBACK_URL": hub}[name]
+	}
+	status := run(t.Context(), append([]string{"statusline"}, args...), env, streams{strings.NewReader(stdin), &out, &err})
+	require.Empty(t, err.String())
+	return out.String(), status
+}
+
+// posts are the events that a hub is sent.
+func posts(t *testing.T) (hub string, next func() schema.Event, none func()) {
+	t.Helper()
+	bodies := make(chan []byte, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- body
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id":1}`)
+	}))
+	t.Cleanup(server.Close)
+	hub = server.URL
+	next = func() (e schema.Event) {
+		t.Helper()
+		select {
+		case b := <-bodies:
+			require.NoError(t, json.Unmarshal(b, &e))
+			require.NoError(t, e.Validate())
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing was sent")
+		}
+		return e
+	}
+	none = func() {
+		t.Helper()
+		require.Empty(t, bodies, "statusline has ended, and so has what it sends")
+	}
+	return hub, next, none
+}
+
+func TestStatuslineTellsTheHub(t *testing.T) {
+	t.Parallel()
+	hub, next, none := posts(t)
+	home := t.TempDir()
+	line, status := statusline(t, home, hub, statusSaid)
+	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", line)
+	require.Zero(t, status)
+	e := next()
+	require.Equal(t, []string{"api", "s1", "StatusLine", "claude-code", "claude-opus-5-5"}, []string{e.SourceApp, e.SessionID, e.HookEventType, e.Agent, e.ModelName})
+	require.JSONEq(t, `{"session_id":"s1","cwd":"/src/api/sub","version":"2.1.330","prompt_id":"p1","model":{"id":"claude-opus-5-5","display_name":"Opus 5.5"},
+		"workspace":{"current_dir":"/src/api/sub","project_dir":"/src/api/"},"context_window":{"context_window_size":200000,"used_percentage":43.4},
+		"cost":{"total_cost_usd":0.4213,"total_duration_ms":180000,"total_api_duration_ms":2300,"total_lines_added":156,"total_lines_removed":23}}`, string(e.Payload))
+
+	dearer := strings.Replace(statusSaid, "0.4213", "0.5", 1)
+	statusline(t, home, hub, dearer)
+	none()
+	statusline(t, home, hub, statusSaid, "--every", "0s")
+	none() // nothing is new
+	statusline(t, home, hub, dearer, "--every", "0s")
+	next()
+	statusline(t, home, hub, strings.Replace(statusSaid, `"s1"`, `"s2"`, 1), "--app", "mine")
+	require.Equal(t, "mine", next().SourceApp, "another session has its own time")
+}
+
+func TestStatuslineIsTheWrappedOnes(t *testing.T) {
+	t.Parallel()
+	hub, next, _ := posts(t)
+	home := t.TempDir()
+	out, status := statusline(t, home, hub, statusSaid, "--", "cat")
+	require.Equal(t, statusSaid, out, "the same stdin, the same output")
+	require.Zero(t, status)
+	next()
+	long := `{"session_id":"long","pad":"` + strings.Repeat("x", maxStatus) + `"}`
+	out, _ = statusline(t, home, hub, long, "--", "cat")
+	require.Equal(t, long, out, "also of one that we don't read whole")
+	out, status = statusline(t, home, hub, statusSaid, "--", "sh", "-c", "printf 'a\\033[1mb'; exit 3")
+	require.Equal(t, "a\x1b[1mb", out)
+	require.Equal(t, 3, status)
+	out, status = statusline(t, home, hub, statusSaid, "--", filepath.Join(home, "gone"))
+	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", out, "a command that is not there leaves a line")
+	require.Zero(t, status)
+}
+
+// TestStatuslineNeverFails: whatever is said, and whoever does not listen.
+func TestStatuslineNeverFails(t *testing.T) {
+	t.Parallel()
+	hub, _, none := posts(t)
+	home := t.TempDir()
+	for name, c := range map[string]struct{ stdin, line string }{
+		"nothing":      {``, ""},
+		"no JSON":      {`<html>`, ""},
+		"another type": {`{"session_id":7,"model":[],"cost":{"total_cost_usd":"x"},"cwd":"/a/b"}`, "b"},
+		"hostile":      {"{\"model\":{\"display_name\":\"\u202eO\u001b[31m\\n" + strings.Repeat("é", 100) + "\"},\"cost\":{\"total_cost_usd\":-1}}", ""},
+	} {
+		line, status := statusline(t, home, hub, c.stdin)
+		require.Zero(t, status, name)
+		require.Equal(t, 1, strings.Count(line, "\n"), name)
+		require.NotContains(t, line, "\x1b", name)
+		require.Less(t, len(line), 300, name)
+		if name != "hostile" {
+			require.Equal(t, c.line+"\n", line, name)
+		}
+	}
+	none()
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close() // takes connections and says nothing
+	began := time.Now()
+	line, status := statusline(t, home, "http://"+silent.Addr().String(), statusSaid)
+	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", line)
+	require.Zero(t, status)
+	require.Less(t, time.Since(began), 2*time.Second)
+	statusline(t, home, "http://"+silent.Addr().String(), strings.Replace(statusSaid, "0.4213", "1", 1))
+	files, err := os.ReadDir(filepath.Join(home, ".local", "state", "hookback", "statusline"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	_, status = statusline(t, home, "ftp://nowhere", statusSaid, "--every", "0s")
+	require.Zero(t, status)
+	_, status = statusline(t, filepath.Join(home, "not", "there"), hub, statusSaid)
+	require.Zero(t, status)
+}
+
+// TestStatuslineForgets the sessions of last week.
+func TestStatuslineForgets(t *testing.T) {
+	t.Parallel()
+	hub, next, _ := posts(t)
+	home := t.TempDir()
+	statusline(t, home, hub, statusSaid)
+	next()
+	dir := filepath.Join(home, ".local", "state", "hookback", "statusline")
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	old := filepath.Join(dir, files[0].Name())
+	last := time.Now().Add(-8 * 24 * time.Hour)
+	require.NoError(t, os.Chtimes(old, last, last))
+	statusline(t, home, hub, strings.Replace(statusSaid, `"s1"`, `"s2"`, 1))
+	next()
+	require.NoFileExists(t, old)
+}
+
+// TestStatuslineReachesARealHub, and its cost is the session's.
+func TestStatuslineReachesARealHub(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t).URL()
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub}, SourceApp: "api", SessionID: "s1"})
+	defer client.Close()
+	_, err := client.Send(t.Context(), schema.Event{HookEventType: "UserPromptSubmit", Payload: []byte(`{"prompt":"go"}`)})
+	require.NoError(t, err)
+	statusline(t, t.TempDir(), hub, statusSaid)
+	var detail schema.SessionDetail
+	require.Eventually(t, func() bool {
+		answer, err := http.Get(hub + schema.PathSession + "?source_app=api&session_id=s1")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return json.NewDecoder(answer.Body).Decode(&detail) == nil && detail.Session.CostUSD > 0
+	}, 20*time.Second, 10*time.Millisecond)
+	require.InDelta(t, 0.4213, detail.Session.CostUSD, 1e-9)
+	require.InDelta(t, 43.4, detail.Session.ContextPercent, 1e-9)
+	require.Equal(t, "claude-opus-5-5", detail.Session.Model)
+}
