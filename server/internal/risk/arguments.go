@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"path"
 	"strconv"
 	"strings"
 
@@ -101,10 +102,41 @@ func (r *reader) array(name, at string) error {
 	return err
 }
 
+// enter goes to the folder that a call names for its commands. Where nothing else is
+// known of it, that is where the agent works.
+func (j *judge) enter(k kind, arguments json.RawMessage) {
+	if k != shellTool && k != pwshTool && k != cmdTool {
+		return
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(arguments, &members)
+	for name, raw := range members {
+		var to string
+		switch spelled(name) {
+		case "cwd", "workdir", "workingdir", "workingdirectory", "directory", "dirpath":
+			_ = json.Unmarshal(raw, &to)
+		}
+		if to = slashes(to); to == "" || len(to) > maxPath {
+			continue
+		}
+		if j.cwd == "" {
+			j.place = newPlace(to)
+		}
+		j.at = &scope{entered: true}
+		switch {
+		case isAbsolute(to):
+			j.at.dir = path.Clean(to)
+		case j.cwd != "":
+			j.at.dir = path.Join(j.cwd, to)
+		}
+	}
+}
+
 // call judges a tool call.
 func (j *judge) call(tool string, arguments json.RawMessage) {
 	k := kindOf(tool)
 	j.toolName(tool, k)
+	j.enter(k, arguments)
 	// What is no text or is said twice is a finding, or none, but not the end.
 	r := &reader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	r.text = func(a argument) { j.argument(k, a) }

@@ -22,6 +22,8 @@ var book = []entry{
 		docker|podman system|image|container|builder prune !--volumes
 		docker|podman rmi -f|--force`},
 
+	{rule{"oversight", high, "It takes out the hooks that ask you."}, `hookback uninstall !--dry-run`},
+
 	{rule{"force_push", high, "It replaces the history on the server: what others have pushed there may be lost."}, `
 		git push -f|--force|--mirror !-n|--dry-run
 		git push +… !-n|--dry-run`},

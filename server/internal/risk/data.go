@@ -162,6 +162,10 @@ func (j *judge) codeText(text string, x span) bool {
 			return true
 		}
 	}
+	if strings.Contains(text, "http") && answersRequest(text) {
+		j.add(answersHub, x)
+		return true
+	}
 	if strings.Contains(text, "exec(") && strings.Contains(text, "b64decode") || strings.Contains(text, "eval(atob(") {
 		j.add(decodedRun, x)
 		return true

@@ -184,6 +184,8 @@ func (j *judge) writes(dir string, w *word, x span) {
 	}
 	at := j.locate(dir, w)
 	switch {
+	case decidesHooks(dir, w.text):
+		j.add(changesHooks, x)
 	case at == startup, strings.Contains(slashes(w.text), ".git/hooks/"):
 		j.add(startupRule, x)
 	case at == system:

@@ -92,6 +92,8 @@ func (j *judge) address(x span) {
 	}
 	host := u.Hostname()
 	switch {
+	case answersRequest(u.Path):
+		j.add(answersHub, x)
 	case host == "169.254.169.254" || host == "metadata.google.internal":
 		j.add(metadata, x)
 	case u.Scheme == "file":

@@ -16,6 +16,7 @@ func init() {
 		{"cp install ln rsync scp copy-item", (*judge).writesLast}, {"mv move-item", (*judge).mv}, {"chmod chown chgrp", (*judge).mode},
 		{"sed perl", (*judge).inPlace}, {"tar unzip", (*judge).unpack}, {"dd", (*judge).dd}, {"cd pushd set-location", (*judge).cd},
 
+		{"curl wget http https xh curlie invoke-restmethod irm invoke-webrequest iwr", (*judge).answers},
 		{"curl", (*judge).curl}, {"wget", (*judge).wget}, {"scp rsync", (*judge).copiesAway}, {"aws gsutil", (*judge).uploads},
 
 		{"printenv", (*judge).printenv}, {"set export declare", (*judge).setAll}, {"echo printf", (*judge).echo}, {"git", (*judge).gitAdd},

@@ -65,6 +65,7 @@ type judge struct {
 	words    int             // left to read
 	bytes    int             // of scripts left to read: inner ones are read again
 	looks    int             // back along pipes that are left
+	at       *scope          // where its commands run, when the call says so
 	unseen   int             // characters that were noted because they can't be seen
 	assigned map[string]bool // variables that the script itself gave a value
 	found    []schema.Finding

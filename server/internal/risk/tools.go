@@ -22,13 +22,13 @@ const (
 var tools = func() map[string]kind {
 	m := map[string]kind{}
 	for k, names := range map[kind]string{ //nolint:gosec // names of tools, no credentials
-		shellTool: "bash shell sh zsh execute exec run_shell_command run_command execute_command terminal local_shell exec_command run_in_terminal shell_command unified_exec run_terminal_cmd run_terminal_command execute_bash developer__shell write_stdin powershell_or_bash",
+		shellTool: "bash shell sh zsh execute exec run_shell_command run_command execute_command terminal local_shell exec_command run_in_terminal shell_command unified_exec run_terminal_cmd run_terminal_command execute_bash developer__shell write_stdin powershell_or_bash monitor runinterminal beforeshellexecution",
 		pwshTool:  "powershell pwsh",
-		cmdTool:   "cmd command_prompt",
-		writeTool: "write edit multiedit multi_edit notebookedit write_file edit_file create_file replace str_replace_editor str_replace_based_edit_tool apply_patch patch write_to_file replace_in_file create fs_write insert_edit_into_file delete_file search_replace delete",
-		readTool:  "read read_file view read_many_files grep glob ls list_directory search_file_content grep_search file_search list_dir notebookread fs_read open_file cat",
-		fetchTool: "webfetch web_fetch fetch fetch_url read_url browser_navigate open_url",
-		quietTool: "todowrite todo_write todoread task agent askuserquestion exitplanmode enterplanmode websearch web_search google_web_search killshell killbash bashoutput taskoutput taskstop taskcreate taskupdate skill update_plan think save_memory sendmessage slashcommand toolsearch croncreate crondelete cronlist",
+		cmdTool:   "cmd command_prompt execute_cmd",
+		writeTool: "write edit multiedit multi_edit notebookedit write_file edit_file create_file replace str_replace_editor str_replace_based_edit_tool apply_patch patch write_to_file replace_in_file create fs_write insert_edit_into_file delete_file search_replace delete strreplace applypatch editnotebook write_code new_file replace_file_content multi_replace_file_content createfile editfiles replace_string_in_file download",
+		readTool:  "read read_file view read_many_files grep glob ls list_directory search_file_content grep_search file_search list_dir notebookread fs_read open_file cat view_file read_code readfile view_image list_files search_files list_code_definition_names",
+		fetchTool: "webfetch web_fetch fetch fetch_url read_url browser_navigate open_url fetchurl read_url_content agentic_fetch fetch_webpage",
+		quietTool: "todowrite todo_write todoread task agent askuserquestion exitplanmode enterplanmode websearch web_search google_web_search killshell killbash bashoutput taskoutput taskstop taskcreate taskupdate skill update_plan think save_memory sendmessage slashcommand toolsearch croncreate crondelete cronlist websearch search_web subagent spawn_agent invoke_agent invoke_subagent use_subagent use_subagents runsubagent ask_user ask_followup_question attempt_completion plan_mode_respond write_todos todos report_intent request_user_input activate_skill",
 	} {
 		for _, name := range strings.Fields(names) {
 			m[name] = k
@@ -58,6 +58,11 @@ func (j *judge) toolName(tool string, k kind) {
 	if k != other {
 		return
 	}
+	j.nameSays(tool)
+}
+
+// nameSays judges the name of a tool by its words.
+func (j *judge) nameSays(tool string) {
 	for _, w := range nameWords(tool) {
 		switch w {
 		case "delete", "remove", "drop", "destroy", "purge", "wipe", "erase", "truncate", "uninstall", "clear", "revoke":
@@ -75,7 +80,10 @@ func (j *judge) toolName(tool string, k kind) {
 // nameWords are the words of a tool's name: mcp__mail__sendMessage has three.
 func nameWords(tool string) []string {
 	tool = clip(tool)
-	if _, after, ok := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__"); ok { // the server's name says little
+	// A server's name says little.
+	if _, after, ok := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__"); ok {
+		tool = after
+	} else if _, after, ok := strings.Cut(tool, "/"); ok && strings.HasPrefix(tool, "@") {
 		tool = after
 	}
 	var b strings.Builder
@@ -115,10 +123,12 @@ func (j *judge) argument(k kind, a argument) {
 	case isCommandName(name) && k != writeTool && k != readTool && k != quietTool, a.name == "" && (k == shellTool || k == pwshTool || k == cmdTool):
 		j.hidden(a.src)
 		j.redacted(a.src)
-		j.script(a.src, k.dialect(), nil, 0)
+		j.script(a.src, k.dialect(), j.at, 0)
 	case isPathName(name):
 		j.hidden(a.src)
 		j.file(k, a.src)
+	case k == other && (name == "toolname" || name == "mcptoolname"): // of a tool that calls others
+		j.nameSays(a.src.text)
 	case name == "url" || name == "uri":
 		j.hidden(a.src)
 		j.address(span{a.src, 0, len(a.src.text)})
@@ -152,7 +162,7 @@ func isCommandName(name string) bool {
 
 func isPathName(name string) bool {
 	switch name {
-	case "filepath", "path", "file", "filename", "notebookpath", "targetfile", "absolutepath", "destination", "dest":
+	case "filepath", "path", "file", "filename", "notebookpath", "targetfile", "absolutepath", "destination", "dest", "filepaths", "paths", "files", "targetnotebook", "fileuri":
 		return true
 	}
 	return false
@@ -218,7 +228,7 @@ func (j *judge) list(k kind, name string, texts []*source) {
 		}
 		return
 	}
-	c := &command{scope: &scope{}}
+	c := &command{scope: &scope{parent: j.at}}
 	for _, text := range texts {
 		j.hidden(text)
 		if j.words--; j.words < 0 {
