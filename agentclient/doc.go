@@ -65,6 +65,40 @@
 // A server that only speaks version 1 of the protocol works too. It acknowledges
 // nothing, knows no withdrawal and can't be asked for the answer.
 //
+// # A person before a tool
+//
+// Guard wraps a tool of an agent's. Where the policy asks, the call waits for a yes
+// and then runs as it was shown, or as the person changed it; a no comes back as a
+// result for the model, with the reason:
+//
+//	refund := agentclient.Guard(client,
+//		agentclient.All(agentclient.Tools("refund"), agentclient.Above("amount", 10000)),
+//		func(ctx context.Context, call agentclient.ToolCall) (Receipt, error) { … })
+//
+//	result, err := refund(ctx, agentclient.ToolCall{ID: "call_7", Name: "refund", Arguments: args})
+//
+// A policy is Tools, Above, Always, Never, any func(ToolCall) bool as a PolicyFunc,
+// Any and All of them, or the rules of hookback.json (LoadPolicy), the same that
+// coding agents' hooks go by:
+//
+//	{"rules": [
+//		{"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "ask", "risk": "high"},
+//		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Nothing is deleted from here."}
+//	]}
+//
+// The first rule that matches decides. Rules that ask or deny read a call generously:
+// case doesn't matter, and what can't be judged (a text where a number is expected, a
+// name twice) asks. Rules that allow read it strictly, and never allow a command with
+// a shell's signs in it.
+//
+// # Two calls instead of a wait
+//
+// In a chat a tool may be called twice: the first call of a Confirm says what would
+// happen, the second makes it happen. It takes the receipt of a person's yes, which
+// comes from the hub (Confirm.Ask) or from their own words (Confirm.Reply). A bare
+// "confirmed": true does nothing. ParseReply reads such words: nothing but a yes is a
+// yes.
+//
 // # Telling, not asking
 //
 // Send stores one event, such as a tool call, in the hub's stream:

@@ -157,3 +157,94 @@ func ExampleClient_Send() {
 	fmt.Println("stored as event", sent.ID)
 	// Output: stored as event 1
 }
+
+func ExampleGuard() {
+	reason := "already refunded"
+	hub, stop := startHub(schema.Answer{Permission: ptr(false), Reason: reason})
+	defer stop()
+
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	defer client.Close()
+
+	refund := agentclient.Guard(client, agentclient.Above("amount", 10000),
+		func(_ context.Context, call agentclient.ToolCall) (string, error) {
+			return "refunded " + string(call.Arguments), nil
+		})
+	for _, arguments := range []string{`{"amount":5}`, `{"amount":20000}`} {
+		result, err := refund(context.Background(), agentclient.ToolCall{Name: "refund", Arguments: json.RawMessage(arguments)})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s: %s%s\n", result.Status, result.Output, result.Reason)
+	}
+	// Output:
+	// ran: refunded {"amount":5}
+	// denied: already refunded
+}
+
+func ExampleConfirm() {
+	remove := agentclient.Confirm[string]{
+		Tool: func(context.Context, agentclient.ToolCall) (string, error) { return "deleted", nil },
+		Describe: func(context.Context, agentclient.ToolCall) (string, map[string]any, error) {
+			return "Delete “About us” and its 3 sections?", map[string]any{"sections": 3}, nil
+		},
+	}
+	ctx := context.Background()
+
+	// The model calls the tool, and says that it is confirmed.
+	first, err := remove.Call(ctx, agentclient.ToolCall{Name: "deletePage", Arguments: json.RawMessage(`{"page":12,"confirmed":true}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(first.Status, first.RequiresConfirmation.What)
+
+	// The person answers in the chat: the program, not the model, passes their words on.
+	receipt, meant, err := remove.Reply(first.RequiresConfirmation.ID, "Yes, please!")
+	fmt.Println(meant, err)
+
+	// The model calls again, with the receipt.
+	second, err := remove.Call(ctx, agentclient.ToolCall{
+		Name: "deletePage", Arguments: json.RawMessage(`{"page":12,"confirmed":true,"receipt":"` + receipt + `"}`),
+	})
+	fmt.Println(second.Status, second.Output, err)
+	// Output:
+	// unconfirmed Delete “About us” and its 3 sections?
+	// yes <nil>
+	// ran deleted <nil>
+}
+
+func ExampleParseReply() {
+	for _, words := range []string{"Yes, go ahead!", "yes, but not the images", "No, wrong branch.", "👍", "hm"} {
+		fmt.Printf("%q\n", agentclient.ParseReply(words))
+	}
+	// Output:
+	// "yes"
+	// ""
+	// "no"
+	// "yes"
+	// ""
+}
+
+func ExampleParsePolicy() {
+	policy, err := agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [
+		{"tool": "Bash", "when": {"command": {"glob": "git status*"}}, "then": "allow"},
+		{"tool": "Bash", "when": {"command": {"contains": "rm -rf"}}, "then": "ask", "risk": "high"}
+	]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, command := range []string{"git status", "git status; rm -rf x", "ls"} {
+		ruling := policy.Rule(agentclient.ToolCall{Name: "Bash", Command: command})
+		fmt.Printf("%s: %q\n", command, ruling.Then)
+	}
+	_, err = agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [{"tool": "Bash", "then": "alow"}]}`))
+	fmt.Println(err)
+	// Output:
+	// git status: "allow"
+	// git status; rm -rf x: "ask"
+	// ls: ""
+	// hookback.json:1:37: then can't be "alow"; did you mean "allow"?
+}

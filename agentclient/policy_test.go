@@ -59,6 +59,7 @@ func TestConditionsHoldOfTheArguments(t *testing.T) {
 		{`"a": {"regex": "^rm\\s"}`, `{"a": "rm -r"}`, "deny"},
 		{`"a": {"regex": "^rm\\s"}`, `{"a": "RM -r"}`, ""},
 		{`"a": {"regex": "^rm\\s"}`, `{"a": {}}`, "ask"},
+		{`"a": {"regex": "^/etc/"}`, `{"a": "/tmp/../etc/passwd"}`, "deny"},
 		{`"a": {"greater": 10000}`, `{"a": 10001}`, "deny"},
 		{`"a": {"greater": 10000}`, `{"a": 10000}`, ""},
 		{`"a": {"greater": 10000}`, `{"a": 10000.00000000000000000000001}`, "deny"},

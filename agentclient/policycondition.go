@@ -145,34 +145,35 @@ func contains(part string, fold bool) func(*jsonNode) verdict {
 	return forText(func(text string) verdict { return sure(strings.Contains(strings.ToLower(text), part)) })
 }
 
-// matchGlob tests with a pattern. A path is also tried as it is without detours:
-// /tmp/../etc/passwd is /etc/passwd.
+// matchGlob tests with a pattern.
 func matchGlob(pattern string, fold bool) func(*jsonNode) verdict {
 	g := newGlob(pattern, fold)
-	if !fold {
-		return forText(careful(g.match))
+	if fold {
+		return forText(generous(g.match))
 	}
-	return forText(func(text string) verdict {
-		if len(text) > maxMatched {
-			return unclear
-		}
-		return sure(g.match(text) || g.match(path.Clean(strings.ReplaceAll(text, `\`, "/"))))
-	})
+	return forText(careful(g.match))
 }
 
 // matchRegexp compiles the pattern when it is first needed: most rules are about
 // other tools.
 func matchRegexp(pattern string, fold bool) func(*jsonNode) verdict {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-	if !fold {
-		return forText(careful(func(text string) bool { return compiled().MatchString(text) }))
+	match := func(text string) bool { return compiled().MatchString(text) }
+	if fold {
+		return forText(generous(match))
 	}
-	return forText(func(text string) verdict {
+	return forText(careful(match))
+}
+
+// generous is a test for rules that ask or deny. A path is also tried as it is
+// without detours: /tmp/../etc/passwd is /etc/passwd.
+func generous(test func(string) bool) func(string) verdict {
+	return func(text string) verdict {
 		if len(text) > maxMatched {
 			return unclear
 		}
-		return sure(compiled().MatchString(text))
-	})
+		return sure(test(text) || test(path.Clean(strings.ReplaceAll(text, `\`, "/"))))
+	}
 }
 
 // careful is a test for rules that allow: never of a text that hides something, is

@@ -18,9 +18,9 @@ const PolicyName = "hookback.json"
 //
 // dir is where the agent works; env is os.Getenv, or a test's.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
-	var all rules
+	var read []*PolicyFile
 	var bad PolicyError
-	for _, file := range policyFiles(dir, env) {
+	for _, file := range PolicyFiles(dir, env) {
 		f, err := ReadPolicy(file)
 		switch wrong := (*PolicyError)(nil); {
 		case errors.As(err, &wrong):
@@ -28,16 +28,26 @@ func LoadPolicy(dir string, env func(string) string) (Policy, error) {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			bad.Problems = append(bad.Problems, PolicyProblem{File: file, Text: err.Error()})
 		case err == nil:
-			all = append(all, f.rules...)
+			read = append(read, f)
 		}
 	}
 	if len(bad.Problems) > 0 {
 		return nil, &bad
 	}
-	return all, nil
+	return JoinPolicies(read...), nil
 }
 
-func policyFiles(dir string, env func(string) string) (files []string) {
+// JoinPolicies is one policy with the files' rules, in the order of the files.
+func JoinPolicies(files ...*PolicyFile) Policy {
+	var all rules
+	for _, f := range files {
+		all = append(all, f.rules...)
+	}
+	return all
+}
+
+// PolicyFiles are the files that LoadPolicy reads where they exist, in their order.
+func PolicyFiles(dir string, env func(string) string) (files []string) {
 	if file := UserPolicyFile(env); file != "" {
 		files = append(files, file)
 	}
@@ -74,27 +84,37 @@ func UserPolicyFile(env func(string) string) string {
 // inside can't loosen what its project decided. Outside a repository only dir itself
 // counts: a parent such as /tmp may be anybody's.
 func ProjectPolicyFiles(dir string) (files []string) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil
-	}
-	here := filepath.Join(dir, PolicyName)
-	for at := dir; ; at = filepath.Dir(at) {
+	root := ProjectDir(dir)
+	for at := absolute(dir); ; at = filepath.Dir(at) {
 		if file := filepath.Join(at, PolicyName); exists(file) {
 			files = append(files, file)
 		}
-		if exists(filepath.Join(at, ".git")) {
+		if at == root {
 			slices.Reverse(files)
 			return files
 		}
+	}
+}
+
+// ProjectDir is the root of the repository that dir is in, else dir itself.
+func ProjectDir(dir string) string {
+	dir = absolute(dir)
+	for at := dir; ; at = filepath.Dir(at) {
+		if exists(filepath.Join(at, ".git")) {
+			return at
+		}
 		if at == filepath.Dir(at) {
-			break
+			return dir
 		}
 	}
-	if slices.Contains(files, here) {
-		return []string{here}
+}
+
+// absolute is a directory's whole path; without a working directory it stays.
+func absolute(dir string) string {
+	if whole, err := filepath.Abs(dir); err == nil {
+		return whole
 	}
-	return nil
+	return filepath.Clean(dir)
 }
 
 func exists(file string) bool {

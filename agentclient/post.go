@@ -2,6 +2,7 @@ package agentclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,6 +138,7 @@ type request struct {
 	hub, path string
 	body      []byte
 	secret    string
+	most      int64 // bytes of the answer that are read; 0: twice a message's
 }
 
 // reply is a hub's 200 with a JSON body, or its 204.
@@ -166,7 +168,7 @@ func (c *Client) call(ctx context.Context, r request) (reply, error) {
 		return reply{}, unanswered(r.hub, err)
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, 2*schema.MaxBody))
+	text, err := io.ReadAll(io.LimitReader(res.Body, cmp.Or(r.most, 2*schema.MaxBody)))
 	if err != nil {
 		return reply{}, unanswered(r.hub, err)
 	}

@@ -57,6 +57,7 @@ var verbs = []verb{
 	{"hook", "what a coding agent runs as its hook", runHook},
 	{"install", "write it into the settings of the coding agents here", runInstall},
 	{"uninstall", "take it out again", runUninstall},
+	{"policy", "which calls need a person: write, check and try the rules", runPolicy},
 	{"send", "store one event, from stdin or from flags", runSend},
 	{"statusline", "Claude Code's status line, which also tells the hub the cost", runStatusline},
 	{"version", "print the program's version", runVersion},

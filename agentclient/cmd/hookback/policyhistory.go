@@ -1,0 +1,293 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	examplesKept = 3   // of each rule
+	historyPage  = 200 // events
+)
+
+// trial is what a policy would have said of the calls that a hub remembers.
+type trial struct {
+	Since       string   `json:"since"` // "all" without a beginning
+	Calls       int      `json:"calls"`
+	Asked       int      `json:"asked"`
+	Denied      int      `json:"denied"`
+	Allowed     int      `json:"allowed"`
+	NoOpinion   int      `json:"noOpinion"`
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Rules       []*tried `json:"rules"` // in the policy's order, those that never matched too
+}
+
+// tried is one rule of a trial.
+type tried struct {
+	Where    string           `json:"where"`
+	Rule     string           `json:"rule"`
+	Then     agentclient.Then `json:"then"`
+	Calls    int              `json:"calls"`
+	Unclear  int              `json:"unclear,omitempty"` // asked about, since the rule could not be tried
+	Examples []example        `json:"examples,omitempty"`
+}
+
+type example struct {
+	Event schema.EventID `json:"event"`
+	Call  string         `json:"call"`
+}
+
+func policyTest(ctx context.Context, args []string, env func(string) string, std streams) int {
+	f := newFlags("policy test", policyTestHelp, env)
+	since, asJSON := f.String("since", "7d", "how far back, a `duration` such as 7d, 12h or all"), f.Bool("json", false, "print the result as JSON")
+	if status, done := f.parse(args, std); done {
+		return status
+	}
+	from, err := sinceTime(*since, time.Now())
+	if err != nil {
+		return std.complain("--since %s: %v", *since, err)
+	}
+	t := &trial{Since: *since, Rules: []*tried{}}
+	policy, err := t.load(f.words, env)
+	if err != nil {
+		fmt.Fprintln(std.err, err)
+		return exitNo
+	}
+	if len(t.Rules) == 0 {
+		return std.complain("there are no rules to try; hookback policy init writes some")
+	}
+	client := agentclient.New(f.options())
+	defer client.Close()
+	err = t.run(ctx, client, policy, from, newProgress(std.err))
+	t.Interrupted = ctx.Err() != nil
+	if err != nil && !t.Interrupted {
+		return std.complain("%s", explain(err))
+	}
+	if *asJSON {
+		err = json.NewEncoder(std.out).Encode(t)
+	} else {
+		_, err = fmt.Fprint(std.out, t)
+	}
+	switch {
+	case err != nil:
+		return std.complain("%v", err)
+	case t.Interrupted:
+		return std.complain("interrupted after %d calls", t.Calls)
+	default:
+		return exitYes
+	}
+}
+
+// load reads the policies and lists their rules.
+func (t *trial) load(words []string, env func(string) string) (agentclient.Policy, error) {
+	files, err := policyFiles(words, env)
+	if err != nil {
+		return nil, err
+	}
+	var read []*agentclient.PolicyFile
+	for _, file := range files {
+		p, err := agentclient.ReadPolicy(file)
+		if errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, p)
+		for _, r := range p.Rules() {
+			t.Rules = append(t.Rules, &tried{Where: r.Where, Rule: r.Words, Then: r.Then})
+		}
+	}
+	return agentclient.JoinPolicies(read...), nil
+}
+
+// run tries the policy on every call since from. It holds one page of events.
+func (t *trial) run(ctx context.Context, client *agentclient.Client, p agentclient.Policy, from time.Time, show progress) error {
+	defer show.clear()
+	rules := map[string]*tried{}
+	for _, r := range t.Rules {
+		rules[r.Where] = cmp.Or(rules[r.Where], r) // two on one line count as one
+	}
+	q := agentclient.EventQuery{Type: "PreToolUse", From: from, Limit: historyPage}
+	for {
+		page, err := client.Events(ctx, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			call, ok := pastCall(&page[i])
+			if !ok {
+				continue
+			}
+			ruling := p.Rule(call)
+			t.count(ruling.Then)
+			if r := rules[ruling.Where]; r != nil {
+				r.add(ruling, page[i].ID, call)
+			}
+		}
+		q.After = page[len(page)-1].ID
+		show.at(t.Calls)
+	}
+}
+
+func (t *trial) count(then agentclient.Then) {
+	t.Calls++
+	switch then {
+	case agentclient.ThenAsk:
+		t.Asked++
+	case agentclient.ThenDeny:
+		t.Denied++
+	case agentclient.ThenAllow:
+		t.Allowed++
+	default:
+		t.NoOpinion++
+	}
+}
+
+func (r *tried) add(ruling agentclient.Ruling, id schema.EventID, call agentclient.ToolCall) {
+	r.Calls++
+	if ruling.Then != r.Then {
+		r.Unclear++
+	}
+	if len(r.Examples) < examplesKept {
+		text := cmp.Or(call.Command, string(call.Arguments))
+		r.Examples = append(r.Examples, example{id, printable(call.Name+": "+text, 120)})
+	}
+}
+
+// pastCall is the call of an event: read by the adapter of the agent that sent it,
+// else from the fields that most agents have.
+func pastCall(e *schema.Event) (agentclient.ToolCall, bool) {
+	if agent, ok := hook.Find(e.Agent); ok {
+		c, err := agent.Agent.Read(hook.Input{Stdin: e.Payload, Event: e.HookEventType, Env: func(string) string { return "" }})
+		if err == nil && c.Tool != nil {
+			return agentclient.ToolCall{ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments}, true
+		}
+	}
+	var p struct {
+		Name      string          `json:"tool_name"`
+		Arguments json.RawMessage `json:"tool_input"`
+	}
+	if json.Unmarshal(e.Payload, &p) != nil && e.ToolName == "" {
+		return agentclient.ToolCall{}, false
+	}
+	name := cmp.Or(p.Name, e.ToolName)
+	var shell struct {
+		Command string `json:"command"`
+	}
+	if name == "Bash" {
+		_ = json.Unmarshal(p.Arguments, &shell) // without a command it is judged as it is
+	}
+	return agentclient.ToolCall{Name: name, Alias: name, Command: shell.Command, Arguments: p.Arguments}, name != ""
+}
+
+// String is the result for people.
+func (t *trial) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in the last %s: would have asked %s, denied %s, allowed %s; no opinion of %s.\n",
+		times(t.Calls, "call"), t.Since, times(t.Asked, "time"), grouped(t.Denied), grouped(t.Allowed), grouped(t.NoOpinion))
+	never := 0
+	for _, r := range t.Rules {
+		if r.Calls == 0 {
+			never++
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s  %s\n    %s\n", r.Where, times(r.Calls, "call"), printable(r.Rule, 300))
+		if r.Unclear > 0 {
+			fmt.Fprintf(&b, "    asked about %s, since the rule could not be tried\n", times(r.Unclear, "call"))
+		}
+		for _, e := range r.Examples {
+			fmt.Fprintf(&b, "      #%d %s\n", e.Event, e.Call)
+		}
+	}
+	if never > 0 {
+		fmt.Fprintf(&b, "\n%s matched nothing.\n", times(never, "rule"))
+	}
+	return strings.Replace(b.String(), "in the last all", "of all time", 1)
+}
+
+// times is a number and what it counts: 1 call, 1,203 calls.
+func times(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
+}
+
+// grouped is a number with commas.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// printable is a text on one line, of at most n characters, in which nothing moves a
+// terminal's cursor.
+func printable(text string, n int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return '·'
+		default:
+			return r
+		}
+	}, text[:min(len(text), 8*n)])
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return text
+}
+
+// sinceTime is the beginning of a time until now; zero: of all time.
+func sinceTime(text string, now time.Time) (time.Time, error) {
+	if text == "all" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, errors.New("it must be a time back from now, such as 7d, 12h or 30m, or all")
+}
+
+// progress tells on a terminal how far a long run is.
+type progress struct{ w *os.File } // nil: no terminal
+
+func newProgress(w any) progress {
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		return progress{f}
+	}
+	return progress{}
+}
+
+func (p progress) at(calls int) {
+	if p.w != nil {
+		fmt.Fprintf(p.w, "\r\x1b[K%s tried …", times(calls, "call"))
+	}
+}
+
+func (p progress) clear() {
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,61 @@
+package agentclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// EventQuery says which stored events are wanted: those that match all of it.
+type EventQuery struct {
+	Type  string         // hook_event_type; empty: any
+	From  time.Time      // not before, by the hub's clock; zero: from the beginning
+	After schema.EventID // only newer ones
+	Limit int            // at most, up to 1000; default 100
+}
+
+// maxPage is how much of a page of events is read: a hub ends one at 16 MiB and the
+// event that goes beyond, which is written twice as long at worst.
+const maxPage = 64 << 20
+
+// Events is one page of the hub's events, oldest first. The next page begins After
+// the last of them; an empty page is the end.
+func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, error) {
+	leave, err := c.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	values := url.Values{"after": {q.After.String()}}
+	if q.Type != "" {
+		values.Set("hook_event_type", q.Type)
+	}
+	if !q.From.IsZero() {
+		values.Set("from", strconv.FormatInt(q.From.UnixMilli(), 10))
+	}
+	if q.Limit > 0 {
+		values.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var failed error
+	for _, hub := range c.hubsInOrder() {
+		answer, err := c.call(ctx, request{hub: hub, path: schema.PathEvents + "?" + values.Encode(), most: maxPage})
+		switch {
+		case err == nil:
+			var page []schema.Event
+			if err := json.Unmarshal(answer.body, &page); err != nil {
+				return nil, fmt.Errorf("%s answers GET %s, but not as a hub does: %w", hub, schema.PathEvents, err)
+			}
+			return page, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case failed == nil || refused(err):
+			failed = err
+		}
+	}
+	return nil, outward(failed)
+}
