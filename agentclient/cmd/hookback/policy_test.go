@@ -18,16 +18,16 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// desk is a user with a home and a project, and perhaps a hub.
-type desk struct {
+// place is a user with a home and a project, and perhaps a hub.
+type place struct {
 	home, project, hub string
 }
 
-// sit makes a desk and works in its project.
-func sit(t *testing.T) *desk {
+// sit makes a place and works in its project.
+func sit(t *testing.T) *place {
 	t.Helper()
 	dir := t.TempDir()
-	d := &desk{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	d := &place{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, ".git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(d.home, 0o700))
@@ -35,14 +35,14 @@ func sit(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) policy(ctx context.Context, args ...string) outcome {
+func (d *place) policy(ctx context.Context, args ...string) outcome {
 	var out, complaints bytes.Buffer
 	env := func(name string) string { return map[string]string{"HOME": d.home, "HOOKBACK_URL": d.hub}[name] }
 	status := run(ctx, append([]string{"policy"}, args...), env, streams{strings.NewReader(""), &out, &complaints})
 	return outcome{status, out.String(), complaints.String()}
 }
 
-func (d *desk) write(t *testing.T, text string) string {
+func (d *place) write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(d.project, "hookback.json")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -129,7 +129,7 @@ func TestPolicyUsage(t *testing.T) {
 }
 
 // remembers is a hub with calls in its history.
-func remembers(t *testing.T, d *desk, calls ...string) {
+func remembers(t *testing.T, d *place, calls ...string) {
 	t.Helper()
 	hub := hubtest.Start(t)
 	d.hub = hub.URL()
