@@ -11,8 +11,9 @@ import (
 
 // opencode is OpenCode. It has no hook that decides, but a bus: a plugin of ours
 // (agentclient/install/opencode.js) gives each event of it to the hook, with the
-// folder it runs in, and posts what the hook prints as the reply. The prompt stays
-// open meanwhile; when it is answered there, the plugin ends the hook.
+// folder it runs in and the tool call that a request is about, and posts what the
+// hook prints as the reply. The prompt stays open meanwhile; when it is answered
+// there, the plugin ends the hook.
 type opencode struct{}
 
 var opencodeEvents = map[string]string{
@@ -35,7 +36,7 @@ func (opencode) Read(in Input) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	c := Call{Event: schema.Event{Agent: "opencode", Payload: payload}, Limit: 24 * time.Hour}
+	c := Call{Event: schema.Event{Agent: "opencode", Payload: payload}, Limit: time.Hour}
 	native, p := cmp.Or(o.name("type"), in.Event), o.object("properties")
 	session := cmp.Or(p.text("sessionID"), p.object("info").text("id"))
 	if err := c.begin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {
@@ -49,7 +50,7 @@ func (opencode) Read(in Input) (Call, error) {
 	cwd := cmp.Or(o.text("directory"), in.Dir)
 	switch native {
 	case "permission.asked", "permission.v2.asked":
-		c.opencodePermission(p, cwd)
+		c.opencodePermission(p, o.object("call"), cwd)
 	case "question.asked", "question.v2.asked":
 		c.opencodeQuestions(p, cwd)
 	case "tool.execute.before", "tool.execute.after":
@@ -58,31 +59,56 @@ func (opencode) Read(in Input) (Call, error) {
 	return c, nil
 }
 
-func (c *Call) opencodePermission(p object, cwd string) {
+func (c *Call) opencodePermission(p, call object, cwd string) {
 	patterns, always := texts(cmp.Or(key(p, "patterns"), key(p, "resources"))), texts(cmp.Or(key(p, "always"), key(p, "save")))
-	metadata, arguments := p.object("metadata"), p["metadata"]
-	if len(metadata) == 0 && len(patterns) > 0 {
-		arguments = encode(map[string][]string{"patterns": patterns})
-	}
-	c.use(cmp.Or(p.name("permission"), p.name("action"), unnamed), opencodeTools, arguments)
-	if c.Alias == bash && c.Command == "" {
-		c.Command = strings.Join(patterns, " && ") // one pattern for each command of the line
-	}
-	if len(metadata) == 0 && len(patterns) > 0 {
-		c.Event.Summary = oneLine(c.Tool.Name+": "+strings.Join(patterns, ", "), maxSummary)
-	}
+	permission, metadata := cmp.Or(p.name("permission"), p.name("action"), unnamed), p.object("metadata")
+	c.opencodeTool(permission, patterns, p["metadata"], call)
 	c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny, true
 	if len(always) > 0 {
 		c.Can |= CanRemember
 	}
-	c.Ask = c.permission(metadata.text("description"), cwd)
+	c.Ask = c.permission(cmp.Or(c.args.text("description"), metadata.text("description")), cwd)
 	c.Ask.Context.Diff = clip(metadata.text("diff"), schema.MaxQuestionBytes)
-	if len(metadata) == 0 && c.Command == "" && len(patterns) > 0 {
-		c.Ask.Question = "Use " + oneLine(c.Tool.Name, 100) + ": " + oneLine(strings.Join(patterns, ", "), 200) + "?"
+	if c.args.has("patterns") && c.Command == "" {
+		c.Event.Summary = oneLine(permission+": "+strings.Join(patterns, ", "), maxSummary)
+		c.Ask.Question = "Use " + oneLine(permission, 100) + ": " + oneLine(strings.Join(patterns, ", "), 200) + "?"
 	}
 	if len(always) > 0 {
-		c.Ask.Suggestions = []json.RawMessage{opencodeAlways(c.Tool.Name, always)}
+		c.Ask.Suggestions = []json.RawMessage{opencodeAlways(permission, always)}
 	}
+}
+
+// opencodeTool notes what a permission is for. With the call's arguments at hand and
+// a permission of the tool's own it is the call. Another permission, such as for a
+// folder outside the project, is a thing of its own, or who allows a command by
+// policy would allow that folder, too.
+func (c *Call) opencodeTool(permission string, patterns []string, metadata json.RawMessage, call object) {
+	tool := call.name("tool")
+	if isObject(call["args"]) && opencodeOwn(permission, tool) {
+		c.use(tool, opencodeTools, call["args"])
+		return
+	}
+	switch {
+	case tool != "" && tool != permission:
+		c.use(permission, opencodeTools, encode(map[string]any{"patterns": patterns, "tool": tool, "args": call["args"]}))
+	case len(membersOf(metadata)) > 0:
+		c.use(permission, opencodeTools, metadata)
+	case len(patterns) > 0:
+		c.use(permission, opencodeTools, encode(map[string][]string{"patterns": patterns}))
+	default:
+		c.use(permission, opencodeTools, nil)
+	}
+	if c.Alias == bash && c.Command == "" {
+		c.Command = strings.Join(patterns, " && ") // one pattern for each command of the line
+		c.Event.Summary = c.summary()
+	}
+}
+
+// opencodeOwn reports whether the permission is the tool's own: "edit" is that of
+// every tool that changes files.
+func opencodeOwn(permission, tool string) bool {
+	is := opencodeTools[permission]
+	return tool == permission || is != "" && (is == opencodeTools[tool] || is == edit && opencodeTools[tool] == write)
 }
 
 // opencodeAlways is the offer to always allow, as the page shows those of Claude Code.
