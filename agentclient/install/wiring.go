@@ -269,6 +269,16 @@ var wirings = []wiring{
 		notes: []note{{"", "Kiro's hooks belong to its custom agents; agents made later need another hookback install"}},
 	},
 	{
+		agent: "opencode", title: "OpenCode",
+		found: []place{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode"}}, programs: []string{"opencode"},
+		files: map[Scope]place{
+			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugin"}, Project: {path: ".opencode/plugin"},
+		},
+		whole: opencodePlugin,
+		on:    []event{{name: "hookback.js", does: asks}},
+		notes: []note{{"", "OpenCode loads its plugins when it starts"}},
+	},
+	{
 		agent: "cline", title: "Cline",
 		found: []place{{home: "Documents/Cline"}},
 		files: map[Scope]place{User: {home: "Documents/Cline", path: "Hooks"}, Project: {path: ".clinerules/hooks"}},

@@ -1,0 +1,277 @@
+package install_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// opencode is an OpenCode of a test's own: node runs the installed plugin, the
+// server takes its replies, and a script stands for hookback.
+type opencode struct {
+	*bench
+	stdin   io.WriteCloser
+	stdout  *bufio.Scanner
+	replies chan string // "PATH BODY"
+	run     string      // where the script notes what it was given
+}
+
+// missing stands for no script: hookback isn't there.
+const missing = "missing"
+
+func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skip("there is no node here")
+	}
+	require.NoError(t, err)
+	o := &opencode{bench: setup(t), replies: make(chan string, 16)}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		o.replies <- r.URL.Path + " " + string(body)
+	}))
+	t.Cleanup(server.Close)
+
+	where := options("opencode")
+	where.Binary = o.home("bin of mine/hookback")
+	o.run = o.home("run")
+	require.NoError(t, os.MkdirAll(o.run, 0o700))
+	if script != missing {
+		o.write(where.Binary, "#!/bin/sh\ncd '"+o.run+"'\nprintf '%s\\n' \"$*\" >> args\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> told\n"+script)
+		require.NoError(t, os.Chmod(where.Binary, 0o700)) //nolint:gosec // it is run
+	}
+	o.install(where)
+	o.write(o.home(".config/opencode/plugin/package.json"), `{"type":"module"}`)
+
+	driver, err := filepath.Abs("testdata/opencode.mjs")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node, append([]string{driver, o.home(".config/opencode/plugin/hookback.js"), server.URL}, arguments...)...)
+	cmd.Dir = o.machine.Dir
+	cmd.Stderr = os.Stderr
+	o.stdin, err = cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	o.stdout = bufio.NewScanner(stdout)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, o.stdin.Close())
+		require.NoError(t, cmd.Wait())
+	})
+	o.reads("ready")
+	return o
+}
+
+func (o *opencode) reply() string {
+	o.t.Helper()
+	select {
+	case reply := <-o.replies:
+		return reply
+	case <-time.After(30 * time.Second):
+		require.Fail(o.t, "no reply")
+		return ""
+	}
+}
+
+func (o *opencode) until(condition func() bool) {
+	o.t.Helper()
+	require.Eventually(o.t, condition, 30*time.Second, 5*time.Millisecond)
+}
+
+func (o *opencode) reads(line string) {
+	o.t.Helper()
+	require.True(o.t, o.stdout.Scan(), "OpenCode has died: %v", o.stdout.Err())
+	require.Equal(o.t, line, o.stdout.Text())
+}
+
+// call calls one of the plugin's hooks and waits until it has returned.
+func (o *opencode) call(hook string, args ...string) {
+	o.t.Helper()
+	_, err := io.WriteString(o.stdin, `{"hook":"`+hook+`","args":[`+strings.Join(args, ",")+"]}\n")
+	require.NoError(o.t, err)
+	o.reads("returned " + hook)
+}
+
+func (o *opencode) event(kind, properties string) {
+	o.t.Helper()
+	o.call("event", `{"event":{"id":"evt_1","type":"`+kind+`","properties":`+properties+`}}`)
+}
+
+// told waits until the script was given n inputs.
+func (o *opencode) told(n int) (inputs []map[string]json.RawMessage) {
+	o.t.Helper()
+	var text string
+	o.until(func() bool {
+		raw, _ := os.ReadFile(filepath.Join(o.run, "told"))
+		text = string(raw)
+		return strings.Count(text, "\n") >= n
+	})
+	for line := range strings.Lines(text) {
+		var input map[string]json.RawMessage
+		require.NoError(o.t, json.Unmarshal([]byte(line), &input))
+		inputs = append(inputs, input)
+	}
+	require.Len(o.t, inputs, n)
+	return inputs
+}
+
+func TestWhatTheHookPrintsIsOpenCodesReply(t *testing.T) {
+	t.Parallel()
+	o := startOpenCode(t, `
+case $input in
+*per_always*) echo '{"reply":"always"}' ;;
+*per_once*) echo '{"reply":"once"}' ;;
+*per_no*) echo '{"reply":"reject","message":"Not today."}' ;;
+*per_v2*) echo '{"reply":"once"}' ;;
+*que_answer*) echo '{"answers":[["SQLite"],["lint","test"]]}' ;;
+*que_no*) echo '{"reply":"reject","message":"Later."}' ;;
+esac`)
+	for _, c := range []struct{ event, id, reply string }{
+		{"permission.asked", "per_once", `/permission/per_once/reply {"reply":"once"}`},
+		{"permission.asked", "per_always", `/permission/per_always/reply {"reply":"always"}`},
+		{"permission.asked", "per_no", `/permission/per_no/reply {"reply":"reject","message":"Not today."}`},
+		{"permission.v2.asked", "per_v2", `/api/session/ses_1/permission/per_v2/reply {"reply":"once"}`},
+		{"question.asked", "que_answer", `/question/que_answer/reply {"answers":[["SQLite"],["lint","test"]]}`},
+		{"question.v2.asked", "que_answer2", `/api/session/ses_1/question/que_answer2/reply {"answers":[["SQLite"],["lint","test"]]}`},
+		{"question.asked", "que_no", `/question/que_no/reject `},
+		{"question.v2.asked", "que_no2", `/api/session/ses_1/question/que_no2/reject `},
+	} {
+		o.event(c.event, `{"id":"`+c.id+`","sessionID":"ses_1","permission":"bash","patterns":["ls"]}`)
+		require.Equal(t, c.reply, o.reply())
+	}
+	told := o.told(8)[0]
+	require.JSONEq(t, `"permission.asked"`, string(told["type"]))
+	require.Contains(t, string(told["properties"]), `"per_once"`)
+	dir, err := json.Marshal(o.machine.Dir)
+	require.NoError(t, err)
+	require.JSONEq(t, string(dir), string(told["directory"]))
+	require.JSONEq(t, string(dir), string(told["worktree"]))
+	require.Contains(t, o.read(filepath.Join(o.run, "args")), "hook opencode --limit 3600s")
+}
+
+func TestARequestThatIsAnsweredInOpenCodeEndsTheHook(t *testing.T) {
+	t.Parallel()
+	o := startOpenCode(t, `
+case $input in
+*_wait*) trap 'kill $!; echo "$input" >> ended; echo "{\"reply\":\"once\"}"; exit 0' TERM; sleep 300 & echo x >> waits; wait ;;
+*per_last*) echo '{"reply":"once"}' ;;
+esac`)
+	ends := 0
+	for _, c := range []struct{ asked, answered, name string }{
+		{"permission.asked", "permission.replied", "requestID"},
+		{"permission.asked", "permission.replied", "permissionID"}, // older ones
+		{"question.asked", "question.rejected", "requestID"},
+		{"question.v2.asked", "question.v2.replied", "requestID"},
+	} {
+		o.event(c.asked, `{"id":"id_wait","sessionID":"ses_1"}`)
+		ends++
+		o.until(func() bool { return o.lines("waits") == ends })
+		o.event(c.answered, `{"sessionID":"ses_1","`+c.name+`":"id_wait"}`)
+		o.until(func() bool { return o.lines("ended") == ends })
+	}
+	o.event("permission.asked", `{"id":"per_last","sessionID":"ses_1"}`)
+	require.Contains(t, o.reply(), "/permission/per_last/reply", "what the ended ones printed is no reply")
+}
+
+func (o *opencode) lines(file string) int {
+	raw, _ := os.ReadFile(filepath.Join(o.run, file))
+	return strings.Count(string(raw), "\n")
+}
+
+func TestAPermissionShowsWhatTheToolWasCalledWith(t *testing.T) {
+	t.Parallel()
+	o := startOpenCode(t, "")
+	o.call("tool.execute.before", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1"}`, `{"args":{"title":"Drop orders_old"}}`)
+	o.told(1) // one process after the other
+	o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1","permission":"linear_create_issue","patterns":["*"],"tool":{"messageID":"m","callID":"call_1"}}`)
+	o.told(2)
+	o.call("tool.execute.after", `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, `{"title":"Done","output":"`+strings.Repeat("x", 20<<10)+`"}`)
+	o.told(3)
+	o.event("permission.v2.asked", `{"id":"per_2","sessionID":"ses_1","action":"read","resources":["a"],"source":{"callID":"call_1"}}`)
+	told := o.told(4)
+	require.JSONEq(t, `{"tool":"linear_create_issue","sessionID":"ses_1","callID":"call_1","args":{"title":"Drop orders_old"}}`, string(told[0]["properties"]))
+	require.JSONEq(t, `{"tool":"linear_create_issue","args":{"title":"Drop orders_old"}}`, string(told[1]["call"]))
+	require.Contains(t, string(told[2]["properties"]), `"title":"Done"`)
+	require.Less(t, len(told[2]["properties"]), 17<<10, "of a long output the beginning")
+	require.NotContains(t, told[3], "call", "a call that is over is forgotten")
+}
+
+func TestOpenCodesEventsAreToldInOrder(t *testing.T) {
+	t.Parallel()
+	o := startOpenCode(t, "")
+	kinds := []string{"session.created", "session.compacted", "session.error", "session.idle", "session.deleted"}
+	for _, kind := range kinds {
+		o.event(kind, `{"sessionID":"ses_1"}`)
+		o.event("message.part.updated", `{"sessionID":"ses_1"}`)
+	}
+	for i, input := range o.told(len(kinds)) {
+		require.JSONEq(t, `"`+kinds[i]+`"`, string(input["type"]))
+	}
+}
+
+func TestNothingIsThrownIntoOpenCode(t *testing.T) {
+	t.Parallel()
+	broken := func(o *opencode) {
+		for _, args := range []string{``, `null`, `{}`, `{"event":null}`, `{"event":{"type":"permission.asked"}}`, `{"event":{"type":"question.replied","properties":null}}`,
+			`{"event":{"type":"permission.asked","properties":{"id":7}}}`, `{"event":{"type":"constructor"}}`} {
+			o.call("event", args)
+			o.call("tool.execute.before", args)
+			o.call("tool.execute.after", args)
+		}
+	}
+	t.Run("without hookback", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCode(t, missing)
+		o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
+		o.event("session.idle", `{"sessionID":"ses_1"}`)
+		broken(o)
+		require.Empty(t, o.replies)
+	})
+	t.Run("with answers that are none", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCode(t, `
+case $input in
+*per_text*) echo 'yes' ;;
+*per_word*) echo '{"reply":"sudo"}' ;;
+*per_null*) echo 'null' ;;
+*per_status*) echo '{"reply":"once"}'; exit 1 ;;
+*per_good*) echo '{"reply":"once"}' ;;
+esac`)
+		broken(o)
+		for n, id := range []string{"per_text", "per_word", "per_null", "per_status"} {
+			o.event("permission.asked", `{"id":"`+id+`","sessionID":"ses_1"}`)
+			o.until(func() bool { return o.lines("told") > n })
+		}
+		o.event("permission.asked", `{"id":"per_good","sessionID":"ses_1"}`)
+		require.Contains(t, o.reply(), "per_good")
+		require.Empty(t, o.replies)
+	})
+	t.Run("while hookback hangs", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCode(t, `trap 'kill $!; echo x >> ended; exit 0' TERM; sleep 300 & echo x >> waits; wait`)
+		o.event("permission.asked", `{"id":"per_1","sessionID":"ses_1"}`)
+		o.call("tool.execute.before", `{"tool":"bash","sessionID":"ses_1","callID":"call_1"}`, `{"args":{}}`)
+		o.until(func() bool { return o.lines("waits") == 2 })
+		o.call("dispose")
+		o.until(func() bool { return o.lines("ended") == 2 })
+	})
+}
+
+func TestWithoutTheSDKTheServersAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	o := startOpenCode(t, `echo '{"reply":"once"}'`, "bare")
+	o.event("permission.v2.asked", `{"id":"per/1","sessionID":"ses_1"}`)
+	require.Equal(t, `/api/session/ses_1/permission/per/1/reply {"reply":"once"}`, o.reply())
+}

@@ -1,0 +1,38 @@
+// Stands in for OpenCode: loads the plugin, calls its hooks as the lines on stdin say, and has a client like
+// the SDK's, whose requests go to the server under test. Prints a line when a hook has returned.
+import { createInterface } from 'node:readline'
+
+const [plugin, base, bare] = process.argv.slice(2)
+
+const post = async ({ url, path, body, headers }) => {
+  const filled = url.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name]))
+  const response = await fetch(base + filled, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(String(response.status))
+}
+process.on('unhandledRejection', (reason) => {
+  console.log(`unhandled: ${reason}`)
+  process.exit(1)
+})
+
+const { Hookback } = await import(plugin)
+const client = bare ? {} : { _client: { post } }
+const dir = process.cwd()
+const hooks = await Hookback({
+  client,
+  directory: dir,
+  worktree: dir,
+  serverUrl: new URL(base),
+})
+console.log('ready')
+for await (const line of createInterface({ input: process.stdin })) {
+  const { hook, args } = JSON.parse(line)
+  // As OpenCode does: an event's promise is dropped, the others are waited for.
+  if (hook === 'event') hooks.event(...args)
+  else await hooks[hook](...args)
+  console.log(`returned ${hook}`)
+}
+process.exit(0)
