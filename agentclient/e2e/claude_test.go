@@ -22,6 +22,11 @@ func (p *place) claudeEnv(m *model) []string {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_BUG_COMMAND=1", "DISABLE_COST_WARNINGS=1")
 }
 
+func claudeProgram(t *testing.T) string {
+	t.Helper()
+	return npm(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
+}
+
 // hooks writes Claude Code's settings.
 func (p *place) hooks(t *testing.T, events map[string]int) {
 	t.Helper()
@@ -47,7 +52,7 @@ type running struct {
 func (p *place) start(t *testing.T, m *model, args ...string) *running {
 	t.Helper()
 	r := &running{done: make(chan struct{})}
-	r.cmd = exec.CommandContext(p.ctx, npm(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude"), args...)
+	r.cmd = exec.CommandContext(p.ctx, claudeProgram(t), args...)
 	r.cmd.Dir, r.cmd.Env = p.project, p.claudeEnv(m)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	r.cmd.WaitDelay = time.Second // a hook may hold the pipe for longer

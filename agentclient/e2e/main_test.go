@@ -29,7 +29,10 @@ import (
 )
 
 // patience is how long anything may take on a loaded machine.
-const patience = 2 * time.Minute
+const patience = 90 * time.Second
+
+// tick is how often a condition is looked at.
+const tick = 50 * time.Millisecond
 
 // place is where one agent runs: its home, its project, the hub, a person at the page.
 type place struct {
@@ -151,6 +154,18 @@ func (p *place) watch(t *testing.T) {
 	})
 }
 
+// eventually waits until it is so.
+func eventually(is func() bool) bool {
+	looks := time.NewTicker(tick)
+	defer looks.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-looks.C {
+		if is() {
+			return true
+		}
+	}
+	return false
+}
+
 // get reads from the hub.
 func (p *place) get(t *testing.T, path string, into any) {
 	t.Helper()
@@ -185,7 +200,7 @@ func (p *place) until(t *testing.T, what string, wanted func(*schema.Event) bool
 			}
 		}
 		return false
-	}, patience, 50*time.Millisecond, "no event %s", what)
+	}, patience, tick, "no event %s", what)
 	return found
 }
 

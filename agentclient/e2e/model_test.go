@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +69,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// planFile is where Claude Code tells its model to write a plan.
+var planFile = regexp.MustCompile(`/[^\s"'` + "`" + `]+/plans/[\w-]+\.md`)
+
 var usage = map[string]int{"input_tokens": 10, "output_tokens": 5}
 
 func (m *model) next(body string) (turn, string) {
@@ -78,7 +82,9 @@ func (m *model) next(body string) (turn, string) {
 	if n > len(m.turns) {
 		return turn{text: "Done."}, fmt.Sprintf("msg_%d", n)
 	}
-	return m.turns[n-1], fmt.Sprintf("msg_%d", n)
+	says := m.turns[n-1]
+	says.input = strings.ReplaceAll(says.input, "PLANFILE", planFile.FindString(body))
+	return says, fmt.Sprintf("msg_%d", n)
 }
 
 // told is what the model was told last: the text of the newest message, which is the

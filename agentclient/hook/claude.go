@@ -171,6 +171,9 @@ func (claude) Answer(c *Call, v Verdict) Reply {
 			return Reply{} // questions can't be approved, only answered: the dialog asks
 		}
 	}
+	if c.Tool.Name == "ExitPlanMode" && v.Word == Allow && c.Point != Hands && c.args != nil {
+		v.Arguments = c.Tool.Arguments // a yes alone is none to it: its dialog would stay open
+	}
 	if c.Event.HookEventType == "PreToolUse" {
 		return claudeGate(v)
 	}
