@@ -82,17 +82,12 @@ func closeUp(content string, c *node, path []string, t *trace) span {
 
 // drop leaves the spans out.
 func drop(content string, gone []span) string {
-	gone = slices.Clone(gone)
-	slices.SortFunc(gone, func(a, b span) int { return a.start - b.start })
 	var b strings.Builder
-	at := 0
-	for _, s := range gone {
-		if s.start > at {
-			b.WriteString(content[at:s.start])
+	for i := range len(content) {
+		if !slices.ContainsFunc(gone, func(s span) bool { return s.start <= i && i < s.end }) {
+			b.WriteByte(content[i])
 		}
-		at = max(at, s.end)
 	}
-	b.WriteString(content[at:])
 	return b.String()
 }
 
@@ -141,34 +136,49 @@ func replace(content string, path []string, i int, v any) (string, error) {
 // again: the innermost first, and plain values only with the last of the rest.
 // Paths that lead nowhere any more are forgotten.
 func unmake(content string, t *trace) (string, error) {
-	made := slices.Clone(t.Made)
-	slices.Reverse(made)
-	slices.SortStableFunc(made, func(a, b []string) int { return len(b) - len(a) })
+	deepest := 0
+	for _, path := range t.Made {
+		deepest = max(deepest, len(path))
+	}
+	var err error
 	for _, scalars := range []bool{false, true} {
-		for _, path := range made {
-			root, err := parse(content)
-			if err != nil {
-				return "", err
-			}
-			n := root.at(path...)
-			scalar := n != nil && !container(n)
-			switch {
-			case n == nil:
-			case scalar != scalars:
-				continue
-			case scalar && slices.ContainsFunc(t.Made, func(p []string) bool { return container(root.at(p...)) }):
-				continue // others use what we made: they may need it
-			case !scalar && !hollow(content, n):
-				continue
-			default:
-				parent := path[:len(path)-1]
-				if content, err = cut(content, parent, root.at(parent...).find(path[len(path)-1]), t); err != nil {
+		for depth := deepest; depth > 0; depth-- {
+			for _, path := range slices.Backward(slices.Clone(t.Made)) {
+				if len(path) != depth {
+					continue
+				}
+				if content, err = unmakeOne(content, path, scalars, t); err != nil {
 					return "", err
 				}
 			}
-			t.Made = without(t.Made, path)
 		}
 	}
+	return content, nil
+}
+
+// unmakeOne takes out one container, or one plain value.
+func unmakeOne(content string, path []string, scalars bool, t *trace) (string, error) {
+	root, err := parse(content)
+	if err != nil {
+		return "", err
+	}
+	n := root.at(path...)
+	scalar := n != nil && !container(n)
+	switch {
+	case n == nil:
+	case scalar != scalars:
+		return content, nil
+	case scalar && slices.ContainsFunc(t.Made, func(p []string) bool { return container(root.at(p...)) }):
+		return content, nil // others use what we made: they may need it
+	case !scalar && !hollow(content, n):
+		return content, nil
+	default:
+		parent := path[:len(path)-1]
+		if content, err = cut(content, parent, root.at(parent...).find(path[len(path)-1]), t); err != nil {
+			return "", err
+		}
+	}
+	t.Made = without(t.Made, path)
 	return content, nil
 }
 

@@ -66,8 +66,8 @@ func (p *Plan) Apply() (failed []FileError) {
 			dirs = append(dirs, c.record.Dirs...)
 		}
 	}
-	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) })
-	for _, dir := range dirs {
+	slices.Sort(dirs) // what is inside a directory comes behind it
+	for _, dir := range slices.Backward(dirs) {
 		_ = os.Remove(dir) // only when it is empty
 	}
 	return failed

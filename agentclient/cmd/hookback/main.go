@@ -58,6 +58,7 @@ var verbs = []verb{
 	{"install", "write it into the settings of the coding agents here", runInstall},
 	{"uninstall", "take it out again", runUninstall},
 	{"policy", "which calls need a person: write, check and try the rules", runPolicy},
+	{"doctor", "look whether it works here, and what to do where not", runDoctor},
 	{"send", "store one event, from stdin or from flags", runSend},
 	{"statusline", "Claude Code's status line, which also tells the hub the cost", runStatusline},
 	{"version", "print the program's version", runVersion},

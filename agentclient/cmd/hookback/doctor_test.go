@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/internal/fakehub"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// visit is a run of the doctor, with what it found.
+type visit struct {
+	Healthy  bool
+	Findings []finding
+}
+
+func (d *desk) doctor(args ...string) (v visit) {
+	d.t.Helper()
+	got := d.run(append([]string{"doctor", "--json", "--runs", "2"}, args...)...)
+	require.NoError(d.t, json.Unmarshal([]byte(got.out), &v), got.out+got.err)
+	require.Equal(d.t, map[bool]int{true: 0, false: 1}[v.Healthy], got.status)
+	require.Empty(d.t, got.err)
+	return v
+}
+
+// says are the findings of a state, one a line, with their remedies.
+func (v visit) says(s state) string {
+	var all []string
+	for _, f := range v.Findings {
+		if f.State == s {
+			all = append(all, f.Agent+": "+f.Text+" → "+f.Remedy)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// pending counts the cards at a hub.
+func pending(t *testing.T, hub string) int {
+	t.Helper()
+	c, _, err := openClinic(t.Context(), hub)
+	require.NoError(t, err)
+	defer c.close()
+	var waiting []schema.Event
+	require.NoError(t, c.call(t.Context(), "GET", schema.PathEvents+"?status=pending", nil, &waiting))
+	return len(waiting)
+}
+
+// TestTheDoctorTriesEveryAgentsGate: each agent's own command denies a call when
+// the person says no, and nothing is left behind.
+func TestTheDoctorTriesEveryAgentsGate(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	t.Run("agents", func(t *testing.T) {
+		for agent := range gates {
+			t.Run(agent, func(t *testing.T) {
+				t.Parallel()
+				d := setupDesk(t)
+				if agent == "kiro" {
+					require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".kiro", "agents"), 0o700))
+					require.NoError(t, os.WriteFile(filepath.Join(d.home, ".kiro", "agents", "mine.json"), []byte("{}"), 0o600))
+				}
+				d.env["HOOKBACK_URL"] = hub.URL()
+				require.Equal(t, 0, d.run("install", "--agent", agent).status)
+				v := d.doctor()
+				require.True(t, v.Healthy, v.says(wrong))
+				found := v.says(well)
+				require.Contains(t, found, ": the hub at "+hub.URL()+" answers (ok, version ")
+				require.Contains(t, found, ": an event arrives, in ")
+				require.Contains(t, found, agent+": the gate holds: a made-up call was denied, in ")
+				require.Contains(t, found+v.says(look), agent+": a hook takes ")
+				require.Contains(t, v.says(look), agent+": installed, but no event of it is among the hub's newest ")
+			})
+		}
+	})
+	require.Zero(t, pending(t, hub.URL()))
+}
+
+func TestTheDoctorOfAnObserverTriesNoGate(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	d := setupDesk(t)
+	d.env["HOOKBACK_URL"] = hub.URL()
+	require.Equal(t, 0, d.run("install", "--agent", "gemini", "--mode", "observe").status)
+	v := d.doctor()
+	require.True(t, v.Healthy, v.says(wrong))
+	require.Contains(t, v.says(well), "8 hooks (observe)")
+	require.NotContains(t, v.says(well), "the gate")
+}
+
+func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	script := func(d *desk, text string) string {
+		path := filepath.Join(d.home, "bin", "hookback")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700)) //nolint:gosec // it is run
+		return path
+	}
+	edit := func(t *testing.T, d *desk, file, from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(d.home, file))
+		require.NoError(t, err)
+		require.Contains(t, string(text), from)
+		require.NoError(t, os.WriteFile(filepath.Join(d.home, file), []byte(strings.Replace(string(text), from, to, 1)), 0o600))
+	}
+	const settings = ".claude/settings.json"
+	for name, test := range map[string]struct {
+		state state
+		does  func(t *testing.T, d *desk) []string // flags of doctor
+		want  string
+	}{
+		"nothing is installed": {wrong, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("uninstall").status)
+			return nil
+		}, ": Hookback is not installed for any agent here → hookback install"},
+		"no hub": {wrong, func(*testing.T, *desk) []string {
+			return []string{"--hub", "http://127.0.0.1:1"}
+		}, ": no hub answers at http://127.0.0.1:1: "},
+		"no address": {wrong, func(*testing.T, *desk) []string {
+			return []string{"--hub", "ftp://x"}
+		}, "correct HOOKBACK_URL or --hub"},
+		"the program is gone": {wrong, func(t *testing.T, d *desk) []string {
+			path := script(d, "exit 0")
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
+			require.NoError(t, os.Remove(path))
+			return nil
+		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback is gone → hookback install --agent claude-code --scope user --mode gate"},
+		"another program": {wrong, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "cat >/dev/null")).status)
+			return nil
+		}, `claude-code: the gate does not hold: no question came to the hub (the hook said "") → look at ~/.local/state/hookback/hook.log`},
+		"a program that fails": {wrong, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "echo oh >&2; exit 3")).status)
+			return nil
+		}, "claude-code: a hook fails: exit status 3: oh\n → run it by hand: HOME/bin/hookback hook claude-code"},
+		"a program that says yes": {wrong, func(t *testing.T, d *desk) []string {
+			path := script(d, program+` "$@" >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`)
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
+			return nil
+		}, "claude-code: the gate does not hold: the hook said "},
+		"a program that adds a word": {wrong, func(t *testing.T, d *desk) []string {
+			path := script(d, program+` "$@" | sed 's/"behavior"/"extra":1,"behavior"/'`)
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
+			return nil
+		}, "claude-code: the gate does not hold: the hook said "},
+		"hooks are off": {wrong, func(t *testing.T, d *desk) []string {
+			edit(t, d, settings, "{", `{"disableAllHooks": true,`)
+			return nil
+		}, "claude-code: its hooks don't run: disableAllHooks is set in HOME/" + settings},
+		"broken settings": {wrong, func(t *testing.T, d *desk) []string {
+			edit(t, d, settings, "{", "{{")
+			return nil
+		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes"},
+		"a policy that can't be read": {wrong, func(t *testing.T, d *desk) []string {
+			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
+			return nil
+		}, ": the policy can't be read: "},
+		"changed by hand": {look, func(t *testing.T, d *desk) []string {
+			edit(t, d, settings, `"timeout": 3600`, `"timeout": 30`)
+			return nil
+		}, "claude-code: ~/" + settings + ": changed by hand: PreToolUse → hookback install --agent claude-code --scope user --mode gate --force"},
+		"an event is missing": {look, func(t *testing.T, d *desk) []string {
+			edit(t, d, settings, `"Notification"`, `"Notifications"`)
+			return nil
+		}, "claude-code: ~/" + settings + ": not installed for Notification → hookback install"},
+		"installed twice": {look, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
+			return nil
+		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/work/" + settings + "), and run twice → hookback uninstall --scope project"},
+		"another hub": {look, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
+			return nil
+		}, "claude-code: its hooks use another hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
+		"never fired": {look, func(t *testing.T, d *desk) []string {
+			return nil
+		}, "claude-code: installed, but no event of it is among the hub's newest"},
+		"fired": {well, func(t *testing.T, d *desk) []string {
+			event := `{"hook_event_type": "Stop", "source_app": "shop", "agent": "claude-code"}`
+			got := d.child(event, program, "send")
+			require.Equal(t, 0, got.status, got.err)
+			return nil
+		}, "claude-code: its last event came "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := hub
+			if name == "never fired" {
+				hub = hubtest.Start(t)
+			}
+			d := setupDesk(t)
+			d.env["HOOKBACK_URL"] = hub.URL()
+			require.Equal(t, 0, d.run("install", "--agent", "claude").status)
+			v := d.doctor(test.does(t, d)...)
+			require.Contains(t, strings.ReplaceAll(v.says(test.state), d.home, "HOME"), test.want)
+			require.Equal(t, test.state != wrong, v.Healthy, v.says(wrong))
+		})
+	}
+}
+
+func TestTheDoctorSaysItInWords(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	d := setupDesk(t)
+	d.env["HOOKBACK_URL"] = hub.URL()
+	require.Equal(t, 0, d.run("install", "--agent", "codex").status)
+	got := d.run("doctor", "--agent", "codex")
+	require.Equal(t, 0, got.status)
+	require.Regexp(t, `^Hookback
+  ✓ the hub at \S+ answers \(ok, version .*\)
+  ✓ an event arrives, in \d+ ms
+Codex CLI
+  ✓ ~/.codex/hooks.json: 12 hooks \(gate\)
+  ! installed, but no event of it is among the hub's newest \d+
+    → open /hooks in Codex and trust Hookback's; untrusted hooks are skipped without a word
+  ✓ the gate holds: a made-up call was denied, in \d+ ms
+  [✓!] a hook takes \d+ ms \(median of 5; the slowest \d+ ms\)
+`, got.out)
+	require.Contains(t, got.out, "no policy: only the agents' own permission prompts come to Hookback")
+	require.Zero(t, pending(t, hub.URL()))
+
+	for want, args := range map[string][]string{
+		"doctor takes flags only": {"x"}, `there is no agent "x"`: {"--agent", "x"}, "-nope": {"--nope"},
+	} {
+		got := d.run(append([]string{"doctor"}, args...)...)
+		require.Equal(t, 2, got.status)
+		require.Contains(t, got.err, want)
+	}
+}
+
+// A hub that is none, or that takes events and loses them, is named.
+func TestTheDoctorDoesNotTrustAHub(t *testing.T) {
+	t.Parallel()
+	var fake fakehub.Hub
+	require.NoError(t, fake.Start())
+	t.Cleanup(fake.Stop)
+	d := setupDesk(t)
+	v := d.doctor("--hub", fake.URL())
+	require.False(t, v.Healthy)
+	require.Contains(t, v.says(wrong), "no hub answers at "+fake.URL())
+}
+
+func TestAgesAreSaidInWords(t *testing.T) {
+	t.Parallel()
+	for want, of := range map[string]time.Duration{
+		"0 s": -time.Second, "59 s": 59 * time.Second, "1 min": 119 * time.Second, "1 h": time.Hour, "47 h": 47 * time.Hour, "3 days": 73 * time.Hour,
+	} {
+		require.Equal(t, want, age(of))
+	}
+}
