@@ -88,7 +88,7 @@ func TestHookIsSmall(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
 	binary := filepath.Join(t.TempDir(), "hookback")
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", binary, "./agentclient/cmd/hookback")
+	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", binary, "./agentclient/cmd/hookback")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0") // as make build
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 
 // buildProgram builds the command as make does.
 func buildProgram(to string) error {
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
+	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err != nil {
