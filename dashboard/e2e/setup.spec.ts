@@ -1,24 +1,45 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
+import { command as program } from './build-hub.ts'
+import { sample } from './hook.ts'
 import { detail, expect, live, openAt, row, test } from './page.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const step = (page: Page, id: string) => page.getByTestId(`step-${id}`)
 const command = (page: Page, id: string, n = 0) => step(page, id).locator('pre').nth(n).innerText()
 
+interface Machine {
+  home: string
+  /** Where programs are found first. */
+  bin: string
+}
+
+/** A home where hookback is on the PATH, as go install leaves it. */
+async function aMachine(): Promise<Machine> {
+  const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
+  const bin = join(home, 'bin')
+  await mkdir(bin)
+  await symlink(program, join(bin, 'hookback'))
+  return { home, bin }
+}
+
 /** Runs a command as a person would, in a terminal in the repository. */
-function shell(text: string, { stdin = '', home = process.env.HOME ?? '' } = {}) {
-  const child = spawn('sh', ['-c', text], { cwd: root, env: { ...process.env, HOME: home } })
+function shell(text: string, { home, bin }: Machine, { stdin = '', more = {} } = {}) {
+  const own = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', PATH: `${bin}:${process.env.PATH}` }
+  // Go keeps what it has fetched and built where it always does.
+  const go = { GOPATH: process.env.GOPATH ?? join(process.env.HOME ?? '', 'go'), GOCACHE: goCache }
+  const child = spawn('sh', ['-c', text], { cwd: root, env: { ...process.env, ...go, ...own, ...more } })
   let out = ''
   for (const from of [child.stdout, child.stderr]) from.on('data', (data) => (out += String(data)))
   child.stdin.end(stdin)
   return { child, ended: once(child, 'exit').then(([code]) => ({ code: code as number, out })) }
 }
+const goCache = execFileSync('go', ['env', 'GOCACHE'], { encoding: 'utf8' }).trim()
 
 test('an empty inbox leads to the setup, where the first question is one click away', async ({
   page,
@@ -47,14 +68,22 @@ test('an empty inbox leads to the setup, where the first question is one click a
 
 test('every command that asks works as it is written, and ticks its step', async ({ page, hub }) => {
   test.setTimeout(180_000)
+  const machine = await aMachine()
   await openAt(page, hub, '/setup')
+  const installed = await shell(await command(page, 'ask'), machine, {
+    more: { GOBIN: join(machine.home, 'go') },
+  }).ended
+  expect(installed).toEqual({ code: 0, out: '' })
   for (const [id, said] of [
     ['ask', /^approved$/m],
     ['python', /^approved$/m],
     ['go', /^approved: true$/m],
   ] as const) {
     await expect(step(page, id)).not.toHaveAttribute('data-done')
-    const run = shell(await command(page, id))
+    const run = shell(await command(page, id, id === 'ask' ? 1 : 0), {
+      ...machine,
+      bin: join(machine.home, 'go'), // what was just installed
+    })
     await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 60_000 })
     const pending = (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number }[]
     expect(pending).toHaveLength(1)
@@ -63,13 +92,15 @@ test('every command that asks works as it is written, and ticks its step', async
     expect(code, out).toBe(0)
     expect(out).toMatch(said)
   }
+  await rm(machine.home, { recursive: true })
 })
 
 test('the commands that only tell work too', async ({ page, hub }) => {
   test.setTimeout(90_000)
+  const machine = await aMachine()
   await openAt(page, hub, '/setup')
   for (const id of ['send', 'curl']) {
-    const { code, out } = await shell(await command(page, id)).ended
+    const { code, out } = await shell(await command(page, id), machine).ended
     expect(code, out).toBe(0)
     await expect(step(page, id)).toHaveAttribute('data-done', '', { timeout: 20_000 })
   }
@@ -77,75 +108,94 @@ test('the commands that only tell work too', async ({ page, hub }) => {
   await live(page)
   for (const id of ['send', 'curl']) await expect(step(page, id)).toHaveAttribute('data-done')
   await expect(step(page, 'go')).not.toHaveAttribute('data-done')
+  await rm(machine.home, { recursive: true })
 })
 
-test('Claude Code’s hook sends what it is piped, whole, and never says a word', async ({ page, hub }) => {
+/** A sample of each coding agent's, and how its hook is called beside its name. */
+const heard: Record<string, [sample: string, flags?: string]> = {
+  'claude-code': ['claude-code-SessionStart'],
+  codex: ['codex-SessionStart'],
+  gemini: ['gemini-Notification'],
+  cursor: ['cursor-preToolUse'],
+  copilot: ['copilot-notification', '--event Notification'],
+  opencode: ['opencode-permission.asked', '--observe'],
+  qwen: ['qwen-PreToolUse'],
+  droid: ['droid-PreToolUse'],
+  crush: ['crush-PreToolUse'],
+  cline: ['cline-PreToolUse'],
+  windsurf: ['windsurf-pre_run_command'],
+  kiro: ['kiro-preToolUse'],
+  antigravity: ['antigravity-PreToolUse', '--event PreToolUse'],
+}
+
+test('each coding agent’s line wires it, and ticks when the agent is heard', async ({ page, hub }) => {
+  test.setTimeout(90_000)
+  const machine = await aMachine()
+  await mkdir(join(machine.home, '.kiro', 'agents'), { recursive: true })
+  await writeFile(join(machine.home, '.kiro', 'agents', 'mine.json'), '{"name": "mine"}')
+  await openAt(page, hub, '/setup')
+  const rows = step(page, 'agents').locator('.agents li')
+  await expect(rows).toHaveCount(Object.keys(heard).length)
+  for (const [id, [name, flags = '']] of Object.entries(heard)) {
+    const line = page.getByTestId(`agent-${id}`)
+    await expect(line).not.toHaveAttribute('data-done')
+    const { code, out } = await shell(await line.locator('.command').innerText(), machine).ended
+    expect(code, out).toBe(0)
+    const file = (await line.locator('.more code').innerText())
+      .replace('~', machine.home)
+      .replace('*', 'mine')
+    const written = file.endsWith('/') ? join(file, 'PreToolUse') : file
+    expect(await readFile(written, 'utf8'), id).toMatch(/hookback/)
+    const stdin = JSON.stringify(await sample(name))
+    const hook = `HOOKBACK_URL=${hub.url} hookback hook ${id} ${flags}`
+    expect(await shell(hook, machine, { stdin }).ended, id).toEqual({ code: 0, out: '' })
+    await expect(line).toHaveAttribute('data-done', '')
+    await expect(line).toContainText(/heard \d+ s ago/)
+  }
+  await page.reload()
+  await expect(page.getByTestId('agent-kiro')).toHaveAttribute('data-done', '')
+  await rm(machine.home, { recursive: true })
+})
+
+test('the policy, the doctor and Claude Code’s hooks over HTTP work as they are written', async ({
+  page,
+  hub,
+}) => {
   test.setTimeout(60_000)
+  const machine = await aMachine()
   await openAt(page, hub, '/setup')
-  const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
-  await mkdir(join(home, '.claude'))
-  expect((await shell(await command(page, 'claude'), { home }).ended).code).toBe(0)
-  const settings = JSON.parse(await command(page, 'claude', 1)) as {
-    hooks: Record<string, { matcher?: string; hooks: { type: string; command: string }[] }[]>
-  }
-  expect(settings.hooks.PreToolUse?.[0]?.matcher).toBe('*')
-  const inputs: Record<string, unknown>[] = [
-    {
-      session_id: 's-1',
-      cwd: '/home/dev/shop "api"',
-      hook_event_name: 'PreToolUse',
-      tool_name: 'Bash',
-      tool_input: { command: `echo '$(id)' "%s \\n" \\\\ ; printf 'ünï\u202e'`, session_id: 'not this one' },
-    },
-    { session_id: 's-1', hook_event_name: 'Stop', last_assistant_message: 'x'.repeat(200_000) },
-  ]
-  for (const input of inputs) {
-    const name = String(input.hook_event_name)
-    const run = settings.hooks[name]?.[0]?.hooks[0]?.command ?? ''
-    expect(await shell(run, { home, stdin: JSON.stringify(input) }).ended).toEqual({ code: 0, out: '' })
-    const [found] = (await (
-      await fetch(`${hub.url}/events?source_app=claude-code&limit=1&hook_event_type=${name}`)
-    ).json()) as { id: number }[]
-    // Alone it comes whole, however long.
-    const stored = (await (await fetch(`${hub.url}/events/${found?.id}`)).json()) as {
-      session_id: string
-      payload: unknown
-    }
-    expect(stored.session_id).toBe('s-1')
-    expect(JSON.stringify(stored.payload) === JSON.stringify(input), `${name} as it was piped`).toBe(true)
-  }
-  await expect(step(page, 'claude')).toHaveAttribute('data-done')
-  // Without a hub it still keeps quiet.
-  await hub.stop()
-  const run = settings.hooks.Stop?.[0]?.hooks[0]?.command ?? ''
-  expect(await shell(run, { home, stdin: '{}' }).ended).toEqual({ code: 0, out: '' })
-  await rm(home, { recursive: true })
-})
+  await step(page, 'agents')
+    .locator('summary')
+    .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))
+  const block = (name: string) => page.getByRole('region', { name: new RegExp(`^${name}: `) }).innerText()
+  expect((await shell(await block('Wire your agents'), machine).ended).out).toContain(
+    'no coding agent was found',
+  )
+  await mkdir(join(machine.home, '.claude'))
+  expect((await shell(await block('Wire your agents'), machine).ended).code).toBe(0)
+  expect((await shell(await block('Policy'), machine).ended).code).toBe(0)
+  const doctor = await shell(await block('Doctor'), machine).ended
+  expect(doctor.code, doctor.out).toBe(0)
+  await expect(page.getByTestId('agent-claude-code')).not.toHaveAttribute('data-done')
 
-const samples = fileURLToPath(new URL('../../agentclient/hook/testdata', import.meta.url))
-test('the hook takes what Claude Code really sends', async ({ page, hub }) => {
-  await openAt(page, hub, '/setup')
-  const home = await mkdtemp(join(tmpdir(), 'hookback-home-'))
-  await mkdir(join(home, '.claude'))
-  await shell(await command(page, 'claude'), { home }).ended
-  const files = (await readdir(samples)).filter((f) => f.startsWith('claude-code-'))
-  expect(files.length).toBeGreaterThan(0)
-  for (const file of files) {
-    const input = await readFile(join(samples, file), 'utf8')
-    expect(await shell('sh ~/.claude/hookback.sh', { home, stdin: input }).ended).toEqual({
-      code: 0,
-      out: '',
-    })
-    const [stored] = (await (await fetch(`${hub.url}/events/recent?limit=1`)).json()) as {
-      hook_event_type: string
-      session_id: string
-      payload: { hook_event_name: string; session_id: string }
-    }[]
-    expect(stored?.payload, file).toEqual(JSON.parse(input))
-    expect([stored?.hook_event_type, stored?.session_id], file).toEqual([
-      stored?.payload.hook_event_name,
-      stored?.payload.session_id,
-    ])
+  const { hooks } = JSON.parse(await block('Claude Code over HTTP')) as {
+    hooks: Record<string, [{ hooks: [{ url: string }] }]>
   }
-  await rm(home, { recursive: true })
+  const call = async (event: string, name: string) =>
+    fetch(hooks[event]![0].hooks[0].url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(await sample(name)),
+    })
+  expect((await call('Stop', 'claude-code-Stop')).status).toBe(200)
+  await expect(page.getByTestId('agent-claude-code')).toHaveAttribute('data-done', '')
+  const asked = call('PermissionRequest', 'claude-code-PermissionRequest-Bash').then((r) => r.json())
+  const pending = async () =>
+    (await (await fetch(`${hub.url}/events?status=pending`)).json()) as { id: number; agent: string }[]
+  await expect.poll(async () => (await pending()).map((e) => e.agent)).toEqual(['claude-code'])
+  await hub.post(`/events/${(await pending())[0]!.id}/respond`, { permission: true })
+  expect(await asked).toEqual({
+    hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
+  })
+  await rm(machine.home, { recursive: true })
 })

@@ -12,17 +12,17 @@ export interface CodingAgent {
 
 const known: Record<string, [name: string, mark: string]> = {
   'claude-code': ['Claude Code', 'CC'],
-  codex: ['Codex', 'Cx'],
+  codex: ['Codex CLI', 'Cx'],
   gemini: ['Gemini CLI', 'Ge'],
   cursor: ['Cursor', 'Cu'],
-  copilot: ['Copilot CLI', 'Co'],
+  copilot: ['GitHub Copilot CLI', 'Co'],
   opencode: ['OpenCode', 'OC'],
   qwen: ['Qwen Code', 'Qw'],
-  droid: ['Droid', 'Dr'],
+  droid: ['Factory Droid', 'Dr'],
   crush: ['Crush', 'Cr'],
   cline: ['Cline', 'Cl'],
   windsurf: ['Windsurf', 'Wi'],
-  kiro: ['Kiro', 'Ki'],
+  kiro: ['Kiro CLI', 'Ki'],
   antigravity: ['Antigravity', 'An'],
 }
 

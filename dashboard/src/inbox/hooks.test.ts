@@ -68,7 +68,7 @@ describe('the coding agent', () => {
     expect(screen.getByTestId('races').textContent).toContain('the first answer wins')
     cleanup()
     show(ask({}, { agent: 'codex' }))
-    expect(screen.getByText('Codex')).toBeTruthy()
+    expect(screen.getByText('Codex CLI')).toBeTruthy()
     expect(screen.queryByTestId('races')).toBeNull()
     expect(promptsToo(ask({}, { hook_event_type: 'PreToolUse' }))).toBe(false)
   })

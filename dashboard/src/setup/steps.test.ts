@@ -1,25 +1,52 @@
 import { expect, test } from 'vitest'
 import { anEvent } from '../testing/build'
-import { arrivals, HOOKS, stepsFor } from './steps'
+import { arrivals, stepsFor } from './steps'
+import { codingAgents } from '../codingAgents'
+import { heardBefore, httpSettings, keepHeard, telemetry, wirings } from './wiring'
 
 const all = (hub: string) => stepsFor(hub).flatMap((step) => step.commands.map((command) => command.text))
 
 test('every command names this hub, and needs no name for the usual one', () => {
   const hub = 'http://127.0.0.1:5123'
-  for (const text of all(hub).filter((text) => !text.startsWith('{'))) expect(text).toContain(hub)
-  expect(all('http://127.0.0.1:4000')[0]).toMatch(/^go run /)
+  const commands = [
+    ...all(hub).slice(1),
+    ...wirings(hub).map((w) => w.command),
+    httpSettings(hub),
+    telemetry(hub),
+  ]
+  for (const text of commands) expect(text).toContain(hub)
+  expect(all('http://127.0.0.1:4000')[1]).toMatch(/^hookback ask /)
+  expect(wirings('http://localhost:4000')[0]?.command).toBe('hookback install --agent claude')
 })
 
 test('each step looks for a name of its own, and its command sends that', () => {
   const steps = stepsFor('http://127.0.0.1:4000')
   expect(new Set(steps.map((step) => step.app)).size).toBe(steps.length)
-  for (const step of steps) expect(step.commands[0]?.text).toContain(step.app)
+  for (const step of steps) expect(step.commands.at(-1)?.text).toContain(step.app)
 })
 
-test('the settings of the hook are JSON that names every hook', () => {
-  const text = all('http://127.0.0.1:4000').find((text) => text.startsWith('{')) ?? ''
-  const { hooks } = JSON.parse(text) as { hooks: Record<string, unknown> }
-  expect(Object.keys(hooks)).toEqual(HOOKS)
+test('every coding agent that can be heard has its line', () => {
+  expect(wirings('').map((w) => w.agent)).toEqual(codingAgents())
+})
+
+test('the settings of the hooks are JSON, and wait where they ask', () => {
+  const { hooks } = JSON.parse(httpSettings('http://x:1')) as {
+    hooks: Record<string, { hooks: { url: string; timeout?: number }[] }[]>
+  }
+  for (const [name, [group]] of Object.entries(hooks)) {
+    const asks = name === 'PermissionRequest' || name === 'Elicitation'
+    expect(group?.hooks[0]?.timeout, name).toBe(asks ? 3600 : undefined)
+  }
+  expect(hooks).not.toHaveProperty('SessionStart') // it runs no http hooks there
+})
+
+test('what was heard is kept, and nothing else', () => {
+  keepHeard({ codex: 5 })
+  expect(heardBefore()).toEqual({ codex: 5 })
+  localStorage.setItem('hookback.setup.heard', '{"codex": "soon", "kiro": 1}')
+  expect(heardBefore()).toEqual({ kiro: 1 })
+  localStorage.setItem('hookback.setup.heard', 'null')
+  expect(heardBefore()).toEqual({})
 })
 
 test('the newest event of each is what arrived', () => {

@@ -1,4 +1,5 @@
 import type { Event } from '../types'
+import { addressFor } from './wiring'
 
 /** A way to connect something, with what it takes. */
 export interface Step {
@@ -14,38 +15,6 @@ export interface Step {
 }
 
 const json = `-H 'Content-Type: application/json'`
-
-// The hook reads the two names it needs out of what Claude Code pipes to it; the
-// rest goes on as it is. It says nothing and never fails, so it never stops Claude.
-const hookScript = (hub: string) => `cat > ~/.claude/hookback.sh <<'EOF'
-event=$(cat)
-field() { printf '%s' "$event" | grep -o "\\"$1\\" *: *\\"[^\\"]*\\"" | head -n 1 | sed 's/.*: *"//; s/"$//'; }
-printf '{"source_app":"claude-code","session_id":"%s","hook_event_type":"%s","payload":%s}' \\
-  "$(field session_id)" "$(field hook_event_name)" "$event" |
-  curl -s -m 3 -o /dev/null ${json} --data-binary @- '${hub}/events'
-exit 0
-EOF`
-
-/** What Claude Code tells its hooks of; the ones with tools take a matcher. */
-export const HOOKS = [
-  'SessionStart',
-  'UserPromptSubmit',
-  'PreToolUse',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'Notification',
-  'SubagentStop',
-  'Stop',
-  'SessionEnd',
-]
-
-/** One line for each hook, to be read at a glance and merged by hand. */
-function hookSettings(): string {
-  const command = `{"type": "command", "command": "sh ~/.claude/hookback.sh", "timeout": 5}`
-  const matcher = (name: string) => (name.includes('Tool') ? '"matcher": "*", ' : '')
-  const lines = HOOKS.map((name) => `    "${name}": [{${matcher(name)}"hooks": [${command}]}]`)
-  return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`
-}
 
 const question = (app: string) => `{
   "source_app": "${app}", "session_id": "setup", "hook_event_type": "PermissionRequest", "payload": {},
@@ -101,19 +70,22 @@ go run /tmp/hookback-ask.go`
 
 /** Every way, for a hub at this address. */
 export function stepsFor(hub: string): Step[] {
-  const usual = ['http://127.0.0.1:4000', 'http://localhost:4000'].includes(hub)
-  const command = `${usual ? '' : `HOOKBACK_URL='${hub}' `}go run ./agentclient/cmd/hookback`
+  const address = addressFor(hub)
   const repository = 'Run it in the directory of the Hookback repository, with Go installed.'
-  const address = `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz answers “ok”.`
+  const reach = `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz answers “ok”.`
+  const path = 'If the shell does not find hookback: export PATH="$PATH:$(go env GOPATH)/bin"'
   const terminal = 'In a terminal'
   return [
     {
       id: 'ask',
-      title: 'Ask from a terminal',
-      text: 'The command waits for your answer: its exit status is 0 for yes and 1 for no, so a script can go on or stop.',
-      commands: [{ label: terminal, text: `${command} ask 'May I delete ./build?' --app from-ask` }],
+      title: 'Install the command',
+      text: 'One small program is all that agents and scripts need. Try it: it waits for your answer here, and its exit status is 0 for yes and 1 for no.',
+      commands: [
+        { label: '1. Once', text: 'go install ./agentclient/cmd/hookback', where: 'in the repository' },
+        { label: '2. Try it', text: `${address}hookback ask 'May I delete ./build?' --app from-ask` },
+      ],
       app: 'from-ask',
-      trouble: [repository, address, `${command} help shows what else it can do.`],
+      trouble: [repository, path, reach, 'hookback help shows what else it can do.'],
     },
     {
       id: 'send',
@@ -122,27 +94,11 @@ export function stepsFor(hub: string): Step[] {
       commands: [
         {
           label: terminal,
-          text: `${command} send --type Notification --payload '{"message": "Hello"}' --app from-send`,
+          text: `${address}hookback send --type Notification --payload '{"message": "Hello"}' --app from-send`,
         },
       ],
       app: 'from-send',
-      trouble: [repository, address],
-    },
-    {
-      id: 'claude',
-      title: 'Connect Claude Code',
-      text: 'Its hooks tell the hub what it does: prompts, tools, failures, the end of a turn. It never waits for the hub longer than three seconds.',
-      commands: [
-        { label: '1. The hook', text: hookScript(hub), where: 'in a terminal' },
-        { label: '2. Its settings', text: hookSettings(), where: 'into ~/.claude/settings.json' },
-      ],
-      app: 'claude-code',
-      trouble: [
-        'Claude Code reads its settings when it starts: begin a new session.',
-        'If settings.json has "hooks" already, add the entries to those that are there.',
-        `The hook needs curl. Try it by hand: echo '{"session_id":"s1","hook_event_name":"Stop"}' | sh ~/.claude/hookback.sh`,
-        address,
-      ],
+      trouble: [path, reach],
     },
     {
       id: 'curl',
@@ -150,7 +106,7 @@ export function stepsFor(hub: string): Step[] {
       text: 'One POST is all the protocol takes. The answer stays with the hub until somebody fetches it.',
       commands: [{ label: terminal, text: `curl -s '${hub}/events' ${json} -d '${question('from-curl')}'` }],
       app: 'from-curl',
-      trouble: [address, 'A refusal of the hub says in its JSON what is wrong.'],
+      trouble: [reach, 'A refusal of the hub says in its JSON what is wrong.'],
     },
     {
       id: 'python',
@@ -158,7 +114,7 @@ export function stepsFor(hub: string): Step[] {
       text: 'Nothing but the standard library: it asks, waits, and prints what you decided.',
       commands: [{ label: terminal, text: python(hub) }],
       app: 'from-python',
-      trouble: ['It needs Python 3.', address],
+      trouble: ['It needs Python 3.', reach],
     },
     {
       id: 'go',
@@ -166,7 +122,7 @@ export function stepsFor(hub: string): Step[] {
       text: 'With the client library the hub dials the answer back at once, and proves that it is the hub.',
       commands: [{ label: terminal, text: goProgram(hub) }],
       app: 'from-go',
-      trouble: [repository, address],
+      trouble: [repository, reach],
     },
   ]
 }
