@@ -189,7 +189,9 @@ test('questions, a plan, an MCP server’s question, Codex’s and OpenCode’s 
   await choose(page, running.id)
   await expect(page.getByTestId('plan').locator('strong')).toHaveText('Copy')
   expect(await deny(page, running)).toEqual(decision('deny', { message: reason }))
-  expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(decision('allow'))
+  expect(await approve(page, await home.ask(['claude-code'], plan))).toEqual(
+    decision('allow', { updatedInput: plan.tool_input }),
+  )
 
   running = await home.ask(['claude-code'], await sample('claude-code-Elicitation'))
   await choose(page, running.id)
