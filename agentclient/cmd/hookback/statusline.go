@@ -128,7 +128,7 @@ type lining struct {
 // the line is shown, and the status is the wrapped command's.
 func runStatusline(ctx context.Context, args []string, env func(string) string, std streams) int {
 	l := &lining{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std}
-	l.DurationVar(&l.every, "every", 10*time.Second, "the least `time` between two events of a session")
+	l.DurationVar(&l.every, "every", 3*time.Second, "the least `time` between two events of a session")
 	if status, done := l.parse(args, std); done {
 		return status
 	}

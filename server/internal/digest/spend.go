@@ -159,12 +159,12 @@ func more(a, b schema.Tokens) schema.Tokens {
 	return a
 }
 
-// Models is what each model took, the dearest first, as the source that counted
-// most has it.
+// Models is what each model took, the dearest first, as the source that counted most
+// has it. Of equals that is log records, which count the requests, too.
 func (s *Session) Models() []schema.ModelUse {
-	from, logged := s.Metered, s.Logged.sum()
-	if metered := s.Metered.sum(); more(logged.Tokens, metered.Tokens) == logged.Tokens && logged.CostUSD >= metered.CostUSD {
-		from = s.Logged
+	from, logged, metered := s.Logged, s.Logged.sum(), s.Metered.sum()
+	if more(logged.Tokens, metered.Tokens) != logged.Tokens || metered.CostUSD > 1.001*logged.CostUSD { // sums of fractions differ
+		from = s.Metered
 	}
 	list := make([]schema.ModelUse, 0, len(from))
 	for model, spent := range from {

@@ -106,6 +106,20 @@ func TestModelsAndAgentsSpend(t *testing.T) {
 	require.EqualValues(t, 200, sum, "nothing is lost")
 }
 
+// TestModelsAreOfOneSource: a cost in ten parts is not less than the same in one.
+func TestModelsAreOfOneSource(t *testing.T) {
+	t.Parallel()
+	y := &story{t: t}
+	for range 10 {
+		y.add(request("opus", "", 100, 0.1))
+	}
+	y.add(usage(1000, 1, ""))
+	require.EqualValues(t, 10, y.s.Models()[0].Requests)
+	y.add(usage(500, 0.25, ""))
+	require.Zero(t, y.s.Models()[0].Requests, "metrics know more")
+	require.EqualValues(t, 1500, y.s.Models()[0].Tokens.Input)
+}
+
 // TestTelemetryAfterTheEnd: an exporter sends its last records when the agent is gone.
 func TestTelemetryAfterTheEnd(t *testing.T) {
 	t.Parallel()
