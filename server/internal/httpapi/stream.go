@@ -122,7 +122,6 @@ type stream struct {
 func (st *stream) run() {
 	st.Metrics.streams.Inc()
 	defer st.Metrics.streams.Dec()
-	defer st.Hub.Watch()()
 	defer func() { _ = st.conn.Close() }()
 	defer st.cancel()
 	done := make(chan struct{})
@@ -130,6 +129,7 @@ func (st *stream) run() {
 		defer close(done)
 		defer func() { st.recovered(recover()) }()
 		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
+		defer st.Hub.Watch()()
 		st.hangUp(st.follow())
 	}()
 	st.listen()
