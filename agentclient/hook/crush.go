@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -60,13 +61,13 @@ func (crush) Answer(c *Call, v Verdict) Reply {
 	}{v.Word, v.denial(), v.Arguments})
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // plainNames reports whether no member's name means anything as a path: a.b would
 // set b within a.
 func plainNames(arguments json.RawMessage) bool {
 	for name := range membersOf(arguments) {
-		if !plainName.MatchString(name) {
+		if !plainName().MatchString(name) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // call is what a handler runs: a binary and its arguments.
@@ -74,11 +75,11 @@ func (c call) shellLine(windows bool) string {
 	}
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./*-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./*-]+$`) })
 
 // shellWord quotes s for a POSIX shell where that is needed.
 func shellWord(s string) string {
-	if plainWord.MatchString(s) && !strings.Contains(s, "*") {
+	if plainWord().MatchString(s) && !strings.Contains(s, "*") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -111,17 +112,19 @@ func words(line string) (all []string, ok bool) {
 }
 
 var (
-	guarded = regexp.MustCompile(`^\[ -x (.+) \] \|\| exit 0; exec (.+)$`)
-	onPath  = regexp.MustCompile(`^command -v hookback >/dev/null 2>&1 \|\| exit 0; exec (.+)$`)
+	guarded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[ -x (.+) \] \|\| exit 0; exec (.+)$`) })
+	onPath  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^command -v hookback >/dev/null 2>&1 \|\| exit 0; exec (.+)$`)
+	})
 )
 
 // readCall takes a shell's command line apart, when it is one that shellLine writes,
 // or the plain call of a program.
 func readCall(line string) (call, bool) {
 	guard := ""
-	if m := guarded.FindStringSubmatch(line); m != nil {
+	if m := guarded().FindStringSubmatch(line); m != nil {
 		guard, line = m[1], m[2]
-	} else if m := onPath.FindStringSubmatch(line); m != nil {
+	} else if m := onPath().FindStringSubmatch(line); m != nil {
 		guard, line = program, m[1]
 	}
 	all, ok := words(line)
@@ -148,7 +151,7 @@ func (c call) ours(agent string, known []string) bool {
 	return len(c.args) >= 2 && c.args[0] == "hook" && c.args[1] == agent
 }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var drive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
 
 // isAbs knows the paths of Windows too: settings may be shared with it.
-func isAbs(path string) bool { return strings.HasPrefix(path, "/") || drive.MatchString(path) }
+func isAbs(path string) bool { return strings.HasPrefix(path, "/") || drive().MatchString(path) }

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
@@ -158,7 +159,7 @@ func hubToWrite(address string) (string, error) {
 	return address, nil
 }
 
-var temporaryBuild = regexp.MustCompile(`[/\\]go-build[0-9]*[/\\]`)
+var temporaryBuild = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[/\\]go-build[0-9]*[/\\]`) })
 
 // program is the path of hookback that is written. A path that leads here through
 // a link, as package managers make them, outlives an upgrade; the file behind it
@@ -175,7 +176,7 @@ func (i *installing) program(env func(string) string) (string, error) {
 			path = linked
 		}
 	}
-	if temporaryBuild.MatchString(path) {
+	if temporaryBuild().MatchString(path) {
 		return "", errors.New("this program is a temporary build of go run, and gone in a moment; go install ./agentclient/cmd/hookback, then run hookback install")
 	}
 	path, err := filepath.Abs(path)
@@ -281,7 +282,7 @@ func lookPath(env func(string) string, name string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+`)
+var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+`) })
 
 // askVersion asks an agent which version it is, "" when it doesn't say soon.
 func askVersion(program string) string {
@@ -293,7 +294,7 @@ func askVersion(program string) string {
 	if err != nil {
 		return ""
 	}
-	return versionNumber.FindString(string(out))
+	return versionNumber().FindString(string(out))
 }
 
 // hasPolicy reports whether any policy says which calls need a person.

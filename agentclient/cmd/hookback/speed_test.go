@@ -5,14 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -31,9 +32,7 @@ func BenchmarkHook(b *testing.B) {
 	input := sample(b, "claude-code-PostToolUse-Bash")
 	big := strings.Replace(input, `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat("0123456789abcde ", 1<<16)+`", `, 1)
 	require.Greater(b, len(big), 1<<20)
-	quick := &fakehub.Hub{}
-	require.NoError(b, quick.Start())
-	b.Cleanup(quick.Stop)
+	quick := startHub(b, saying(200, "application/json", `{"id":1}`)) // the other's fsync and queue are the hub's
 	stored := hubtest.Start(b)
 
 	// Each in a directory where its own program finds what it needs.
@@ -80,7 +79,7 @@ func BenchmarkHook(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // of all contenders together it says nothing
 }
 
-func (c *contender) round(b *testing.B) {
+func (c *contender) round(b testing.TB) {
 	b.Helper()
 	cmd := c.command()
 	var complaints bytes.Buffer
@@ -102,7 +101,7 @@ func (c *contender) at(percent int) time.Duration {
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // buildEmpty builds a program that does nothing.
-func buildEmpty(b *testing.B) string {
+func buildEmpty(b testing.TB) string {
 	b.Helper()
 	dir := b.TempDir()
 	source := filepath.Join(dir, "main.go")
@@ -113,4 +112,43 @@ func buildEmpty(b *testing.B) string {
 	out, err := build.CombinedOutput()
 	require.NoError(b, err, string(out))
 	return binary
+}
+
+// A hook starts with every tool call of every agent. This fails when it becomes
+// several times slower; how fast it is says BenchmarkHook.
+func TestAHookIsQuick(t *testing.T) {
+	hub := startHub(t, saying(200, "application/json", `{"id":1}`))
+	program := buildEmpty(t)
+	c := setupChild(t, hub.URL(), "")
+	empty := contender{command: func() *exec.Cmd { return exec.CommandContext(t.Context(), program) }}
+	told := contender{command: func() *exec.Cmd {
+		c.stdin = strings.NewReader(stopEvent)
+		return c.command(t.Context())
+	}}
+	for range 30 {
+		empty.round(t)
+		told.round(t)
+	}
+	// The quickest of each: what else the machine does only adds to a time.
+	require.Less(t, told.at(0), 5*empty.at(0), "%v against %v", told.at(0), empty.at(0))
+}
+
+// What packages do when the program starts, every hook pays for. It is counted in
+// allocations, which are the same on every machine: a regular expression that is
+// compiled then costs some 40 of them, and 30 µs.
+func TestLittleIsDoneAtTheStart(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), program, "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^init (main|github\.com/hookback/\S+) .* (\d+) allocs$`).FindAllStringSubmatch(string(trace), -1)
+	require.NotEmpty(t, found)
+	total := 0
+	for _, f := range found {
+		n, err := strconv.Atoi(f[2])
+		require.NoError(t, err)
+		total += n
+	}
+	require.LessOrEqual(t, total, 300, "%v", found)
 }
