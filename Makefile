@@ -32,7 +32,7 @@ gen: ## write what is made from schema: JSON Schema, OpenAPI, TypeScript
 .PHONY: build
 build: ## bin/hookback-server and bin/hookback
 	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # with cgo it starts a millisecond later; a hub speaks HTTP/1.1
+	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # with cgo it starts a millisecond later; a hub speaks HTTP/1.1: DESIGN.md, Hooks
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## dashboard/dist, which is committed

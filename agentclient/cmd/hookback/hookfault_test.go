@@ -533,7 +533,7 @@ func TestHundredsAtOnce(t *testing.T) {
 		hooks.Go(func() {
 			defer func() { <-slots }()
 			one := *c
-			one.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"s%d","hook_event_name":"Stop"}`, i))
+			one.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"burst-%d","hook_event_name":"Stop"}`, i))
 			if got := one.run(t); got != silence {
 				t.Error(got)
 			}
@@ -553,7 +553,7 @@ func TestHundredsAtOnce(t *testing.T) {
 		seen[e.SessionID]++
 	}
 	for i := range n {
-		require.Equal(t, 1, seen[fmt.Sprintf("s%d", i)], "session %d", i)
+		require.Equal(t, 1, seen[fmt.Sprintf("burst-%d", i)], "session %d", i)
 	}
 }
 
