@@ -97,7 +97,7 @@ const twoQuestions = `{"questions":[
 func TestClaudeAsksQuestions(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60})
+	p.install(t, "claude-code")
 	m := newModel(t, turn{tool: "AskUserQuestion", input: twoQuestions})
 	s := p.sdk(t, m)
 	asked := p.question(t, "PermissionRequest")
@@ -116,7 +116,7 @@ func TestClaudeAsksQuestions(t *testing.T) {
 func TestClaudesHostAnswersFirst(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PermissionRequest": 60, "PostToolUse": 10})
+	p.install(t, "claude-code")
 	m := newModel(t, bash("yes.txt"))
 	s := p.sdk(t, m)
 	asked := p.question(t, "PermissionRequest")

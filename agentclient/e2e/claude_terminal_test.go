@@ -87,7 +87,7 @@ const gated = `{"rules":[{"tool":"Bash","then":"ask"}]}`
 func TestClaudesDialogAndThePageRace(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60, "PostToolUse": 10, "Stop": 10})
+	p.install(t, "claude-code")
 	write(t, p.project, "hookback.json", gated)
 	m := newModel(t, bash("yes.txt"), bash("no.txt"), bash("local.txt"), bash("escaped.txt"))
 	term := p.claudeTerminal(t, m, "--allowedTools", "Bash")
@@ -132,7 +132,7 @@ func (p *place) next(t *testing.T, e *schema.Event) *schema.Event {
 func TestClaudesPlanIsSentBackAndApproved(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PermissionRequest": 60, "PostToolUse": 10})
+	p.install(t, "claude-code")
 	plan := turn{tool: "ExitPlanMode", input: `{}`}
 	written := turn{tool: "Write", input: `{"file_path":"PLANFILE","content":"# Tidy up\n\n1. Remove the old table"}`}
 	m := newModel(t, turn{tool: "AskUserQuestion", input: twoQuestions}, written, plan, plan)

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,18 +26,13 @@ func claudeProgram(t *testing.T) string {
 	return npm(t, "@anthropic-ai/claude-code", claudeVersion, "@anthropic-ai/claude-code-*/claude")
 }
 
-// hooks writes Claude Code's settings.
-func (p *place) hooks(t *testing.T, events map[string]int) {
+// install puts our hooks into the agent's settings, as a user does.
+func (p *place) install(t *testing.T, agent string) {
 	t.Helper()
-	hooks := map[string]any{}
-	for event, seconds := range events {
-		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
-			"type": "command", "command": p.hook, "args": []string{"hook", "claude-code"}, "timeout": seconds,
-		}}}}
-	}
-	text, err := json.Marshal(map[string]any{"hooks": hooks})
-	require.NoError(t, err)
-	write(t, p.home, ".claude/settings.json", string(text))
+	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
+	install.Dir, install.Env = p.project, p.env()
+	out, err := install.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // running is a process of an agent's.
@@ -96,7 +90,7 @@ func bash(file string) turn {
 func TestClaudeAsksForPermission(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PermissionRequest": 60, "PostToolUse": 10, "Stop": 10})
+	p.install(t, "claude-code")
 	m := newModel(t, bash("yes.txt"), bash("no.txt"))
 	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
 
@@ -113,7 +107,7 @@ func TestClaudeAsksForPermission(t *testing.T) {
 func TestClaudeHeadlessIsGated(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60})
+	p.install(t, "claude-code")
 	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	m := newModel(t, bash("yes.txt"), bash("no.txt"))
 	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
@@ -133,7 +127,7 @@ func TestClaudeHeadlessIsGated(t *testing.T) {
 func TestClaudeRunsTheEditedCall(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PermissionRequest": 60})
+	p.install(t, "claude-code")
 	m := newModel(t, bash("asked.txt"))
 	out := p.begin(t, m, "-p", "Go")
 	yes := permission(true, "")
@@ -148,7 +142,7 @@ func TestClaudeRunsTheEditedCall(t *testing.T) {
 func TestClaudeWithoutAHub(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PreToolUse": 60, "PermissionRequest": 60})
+	p.install(t, "claude-code")
 	write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 	p.hub.Stop()
 	m := newModel(t, bash("no.txt"))
@@ -163,7 +157,7 @@ func TestClaudeWithoutAHub(t *testing.T) {
 func TestClaudeIsKilled(t *testing.T) {
 	t.Parallel()
 	p := setup(t)
-	p.hooks(t, map[string]int{"PermissionRequest": 60})
+	p.install(t, "claude-code")
 	run := p.start(t, newModel(t, bash("no.txt")), "-p", "Go")
 	asked := p.question(t, "PermissionRequest")
 	run.kill(t)
