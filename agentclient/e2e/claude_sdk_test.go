@@ -105,7 +105,6 @@ func TestClaudeAsksQuestions(t *testing.T) {
 	require.Eventually(t, func() bool { return s.wrote("control_request", "can_use_tool") == 1 }, patience, tick)
 	p.answer(t, asked, schema.Response{Answers: map[string]json.RawMessage{"1": []byte(`"DuckDB, please"`), "2": []byte(`["Migrations","Seeds"]`)}})
 	s.ends(t)
-	t.Log(m.told())
 	require.Contains(t, m.told(), `DuckDB, please`)
 	require.Contains(t, m.told(), `Migrations, Seeds`)
 	require.Equal(t, 1, s.wrote("control_cancel_request", ""))

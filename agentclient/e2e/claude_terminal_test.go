@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,11 @@ func (p *place) claudeTerminal(t *testing.T, m *model, args ...string) *terminal
 	})
 	require.NoError(t, err)
 	write(t, p.home, ".claude.json", string(state))
-	return p.terminal(t, p.claudeEnv(m), claudeProgram(t), append([]string{"Go"}, args...)...)
+	env := p.claudeEnv(m)
+	if slices.Contains(args, "bypassPermissions") {
+		env = append(env, "IS_SANDBOX=1") // or root is refused this mode
+	}
+	return p.terminal(t, env, claudeProgram(t), append([]string{"Go"}, args...)...)
 }
 
 // gated is a policy that wants a person for every shell command.
@@ -150,4 +155,26 @@ func TestClaudesPlanIsSentBackAndApproved(t *testing.T) {
 	p.answer(t, second, permission(true, ""))
 	term.shows(t, "Approved Claude's plan", true)
 	term.shows(t, "plan mode on", false)
+}
+
+// No mode of Claude Code's runs what the policy wants a person for.
+func TestNoModeGoesRoundThePolicy(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t)
+			p.install(t, "claude-code")
+			write(t, p.project, "hookback.json", gated)
+			m := newModel(t, bash("no.txt"), bash("yes.txt"))
+			term := p.claudeTerminal(t, m, "--permission-mode", mode, "--allowedTools", "Bash")
+			asked := p.question(t, "PermissionRequest")
+			term.shows(t, "Do you want to proceed?", true)
+			require.Contains(t, term.screen(), "hookback.json")
+			p.answer(t, asked, permission(false, "no"))
+			p.answer(t, p.next(t, asked), permission(true, ""))
+			require.True(t, eventually(func() bool { return p.has("yes.txt") }))
+			require.False(t, p.has("no.txt"))
+		})
+	}
 }

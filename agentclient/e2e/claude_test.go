@@ -149,7 +149,6 @@ func TestClaudeWithoutAHub(t *testing.T) {
 	out := p.begin(t, m, "-p", "Go", "--allowedTools", "Bash")
 	t.Log(out())
 	require.False(t, p.has("no.txt"), "never silently approved")
-	t.Log(m.told())
 	require.Contains(t, m.told(), "No Hookback hub answers", "the model is told the cause")
 }
 
@@ -164,4 +163,24 @@ func TestClaudeIsKilled(t *testing.T) {
 	end := p.settled(t, asked.ID)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
 	require.Equal(t, "the agent is gone", end.Reason)
+}
+
+// "Always allow" is Claude Code's own offer, and comes back to it as it was made.
+func TestClaudeRemembers(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.install(t, "claude-code")
+	m := newModel(t, turn{tool: "Bash", input: `{"command":"git init -q made"}`}, turn{tool: "Bash", input: `{"command":"git init -q again"}`})
+	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
+	asked := p.question(t, "PermissionRequest")
+	require.NotEmpty(t, asked.HumanInTheLoop.Suggestions)
+	yes := permission(true, "")
+	yes.Remember = asked.HumanInTheLoop.Suggestions[0]
+	p.answer(t, asked, yes)
+	t.Log(out())
+	require.True(t, p.has("made"))
+	require.True(t, p.has("again"), "it was not asked for again")
+	settings, err := os.ReadFile(filepath.Join(p.project, ".claude", "settings.local.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(settings), `"Bash(git init *)"`)
 }
