@@ -76,9 +76,8 @@ func (c *Call) cursorTool(native string, o object) Can {
 		return CanAllow | CanDeny
 	case "afterFileEdit", "afterTabFileEdit":
 		c.use("Edit", nil, only(o, "file_path", "edits"))
-	case "subagentStart": // "ask" means no here
+	case "subagentStart": // it was gated as the tool Task, before
 		c.use("Task", nil, only(o, "subagent_type", "task", "description", "prompt"))
-		return CanAllow | CanDeny
 	}
 	return 0
 }

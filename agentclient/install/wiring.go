@@ -187,7 +187,9 @@ var wirings = []wiring{
 		form: form{typed: true, exec: "exec", shell: "bash", closed: true, timeout: "timeoutSec", unit: 1, event: true},
 		on: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
-			{name: "PreToolUse", does: asks}, {name: "PermissionRequest", does: asks},
+			// PermissionRequest is not here: it runs for the calls that PreToolUse has gated,
+			// and would ask a second time.
+			{name: "PreToolUse", does: asks},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"},
 			{name: "SubagentStart"}, {name: "SubagentStop"},
 			{name: "PreCompact"}, {name: "Notification"}, {name: "Stop"}, {name: "ErrorOccurred"},
@@ -202,7 +204,7 @@ var wirings = []wiring{
 		form:  form{nested: true, typed: true, named: true, shell: "command", timeout: "timeout", unit: 1000},
 		on: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
-			{name: "PreToolUse", does: asks}, {name: "PermissionRequest", does: asks},
+			{name: "PreToolUse", does: asks}, {name: "PermissionRequest", does: opens},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"}, {name: "Notification"},
 			{name: "SubagentStart"}, {name: "SubagentStop"}, {name: "PreCompact"}, {name: "Stop"},
 		},

@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const opencodeVersion = "1.18.33"
+
+// opencode is an OpenCode that serves, as the one behind its terminal does.
+type opencode struct {
+	*place
+	url     string
+	session string
+}
+
+// startOpenCode runs OpenCode with our plugin installed; it asks before it runs or
+// changes anything.
+func startOpenCode(t *testing.T, m *model) *opencode {
+	t.Helper()
+	p := setup(t)
+	write(t, p.home, ".config/opencode/opencode.json", `{
+	"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled",
+	"permission": {"bash": "ask", "edit": "ask", "question": "allow"},
+	"provider": {"mock": {"npm": "@ai-sdk/anthropic", "name": "Mock", "options": {"baseURL": "`+m.url+`/v1", "apiKey": "none"},
+		"models": {"m": {"name": "m", "tool_call": true, "limit": {"context": 100000, "output": 4000}}}}},
+	"model": "mock/m", "small_model": "mock/m"}`)
+	install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", "opencode")
+	install.Dir, install.Env = p.project, p.env()
+	out, err := install.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	// --ignore-scripts leaves the program itself out of opencode-ai.
+	program := npm(t, "opencode-linux-x64", opencodeVersion, "opencode-linux-x64/bin/opencode")
+	cmd := exec.CommandContext(p.ctx, program, "serve", "--hostname", "127.0.0.1", "--port", "0")
+	cmd.Dir, cmd.Env = p.project, p.env("OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"npm_config_registry="+m.url) // a registry that has nothing: OpenCode would wait for one that isn't there
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = &testLog{t: t}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	o := &opencode{place: p}
+	lines := bufio.NewScanner(stdout)
+	for o.url == "" && lines.Scan() {
+		t.Log(lines.Text())
+		if _, url, ok := strings.Cut(lines.Text(), "listening on "); ok {
+			o.url = strings.TrimSpace(url)
+		}
+	}
+	require.NotEmpty(t, o.url, "OpenCode doesn't serve")
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	return o
+}
+
+type testLog struct{ t *testing.T }
+
+func (l *testLog) Write(b []byte) (int, error) {
+	l.t.Logf("%s", bytes.TrimSpace(b))
+	return len(b), nil
+}
+
+func (o *opencode) post(t *testing.T, path, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(o.ctx, http.MethodPost, o.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Less(t, res.StatusCode, 300, "%s: %s", path, text)
+	return string(text)
+}
+
+// prompt lets the model take its turns; done is closed when the last is over.
+func (o *opencode) prompt(t *testing.T) (done chan struct{}) {
+	t.Helper()
+	var session struct {
+		ID string `json:"id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.post(t, "/session", `{"title":"Traces"}`)), &session))
+	o.session = session.ID
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		o.post(t, "/session/"+session.ID+"/message", `{"model":{"providerID":"mock","modelID":"m"},"parts":[{"type":"text","text":"Go"}]}`)
+	}()
+	return done
+}
+
+func opencodeBash(file string) turn {
+	return turn{tool: "bash", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
+}
+
+func TestOpenCodeTakesThePagesAnswers(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, opencodeBash("yes.txt"), opencodeBash("no.txt"), turn{tool: "question", input: `{"questions":[
+		{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"As today"},{"label":"SQLite","description":"One file"}]}]}`})
+	o := startOpenCode(t, m)
+	done := o.prompt(t)
+
+	yes := o.question(t, "PermissionRequest")
+	require.JSONEq(t, `{"command":"echo ran > yes.txt","description":"Leave a trace"}`, string(yes.HumanInTheLoop.ToolCall.Arguments))
+	o.answer(t, yes, permission(true, ""))
+	o.answer(t, o.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+	which := o.question(t, "PermissionRequest")
+	require.True(t, o.has("yes.txt"), "what was approved ran")
+	require.False(t, o.has("no.txt"), "what was denied did not")
+	require.Contains(t, m.told(), "Leave no.txt alone.", "the model is told why")
+	o.answer(t, which, schema.Response{Answers: map[string]json.RawMessage{"1": json.RawMessage(`"SQLite"`)}})
+	<-done
+	require.Contains(t, m.told(), "SQLite")
+	o.until(t, "that the session stopped", func(e *schema.Event) bool { return e.HookEventType == "Stop" && e.Agent == "opencode" })
+	o.until(t, "of what ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.ToolName == "bash" })
+}
+
+// Whoever sits at OpenCode's own prompt may be faster: then the card closes.
+func TestOpenCodesOwnPromptMayBeFaster(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, opencodeBash("yes.txt"))
+	o := startOpenCode(t, m)
+	done := o.prompt(t)
+	asked := o.question(t, "PermissionRequest")
+	var payload struct {
+		Properties struct {
+			ID string `json:"id"`
+		} `json:"properties"`
+	}
+	require.NoError(t, json.Unmarshal(asked.Payload, &payload))
+	o.post(t, "/permission/"+payload.Properties.ID+"/reply", `{"reply":"once"}`)
+	<-done
+	require.True(t, o.has("yes.txt"))
+	require.Equal(t, schema.Withdrawn, o.settled(t, asked.ID).Outcome)
+}
