@@ -201,7 +201,9 @@ var wirings = []wiring{
 		found: []place{{home: ".qwen"}}, programs: []string{"qwen"},
 		files: map[Scope]place{User: {home: ".qwen", path: "settings.json"}, Project: {path: ".qwen/settings.json"}},
 		root:  []string{"hooks"},
-		form:  form{nested: true, typed: true, named: true, shell: "command", timeout: "timeout", unit: 1000},
+		// Qwen Code counts in seconds since 2026, but takes 1,000 and more for the
+		// milliseconds that they were before: these are understood by both.
+		form: form{nested: true, typed: true, named: true, shell: "command", timeout: "timeout", unit: 1000},
 		on: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
 			{name: "PreToolUse", does: asks}, {name: "PermissionRequest", does: opens},

@@ -1,0 +1,160 @@
+package install_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
+)
+
+func (b *bench) inspect() []install.Installed {
+	b.t.Helper()
+	all, err := install.Inspect(b.machine)
+	require.NoError(b.t, err)
+	return all
+}
+
+func TestInspectFindsEveryEntryAsItRuns(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Empty(t, b.inspect())
+	b.install(options("codex"))
+	b.install(options("claude-code"))
+	o := options("claude-code")
+	o.Scope, o.Mode = install.Project, install.Observe
+	b.install(o)
+
+	all := b.inspect()
+	require.Len(t, all, 3)
+	require.Equal(t, []string{b.home(claudeFile), b.project(claudeFile), b.home(".codex/hooks.json")}, []string{all[0].File, all[1].File, all[2].File})
+	require.Equal(t, []install.Scope{install.User, install.Project, install.User}, []install.Scope{all[0].Scope, all[1].Scope, all[2].Scope})
+	require.Equal(t, install.Entry{
+		Event: "SessionStart", Argv: []string{binary, "hook", "claude-code"}, Binary: binary, Args: []string{"hook", "claude-code"},
+	}, all[0].Entries[0])
+	shared := all[1].Entries[0]
+	require.True(t, shared.Observes())
+	require.Equal(t, "hookback", shared.Binary)
+	require.Equal(t, []string{"/bin/sh", "-c", "command -v hookback >/dev/null 2>&1 || exit 0; exec hookback hook claude-code --observe"}, shared.Argv)
+	require.False(t, all[2].Entries[0].Observes())
+	for _, one := range all {
+		require.Empty(t, one.Missing)
+		require.NoError(t, one.Err)
+		for _, e := range one.Entries {
+			require.False(t, e.Changed, e.Event)
+		}
+	}
+}
+
+func TestInspectTellsWhatIsNotAsItWas(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("gemini"))
+	file := b.home(".gemini/settings.json")
+	text := b.read(file)
+	b.write(file, strings.Replace(text, "3600000", "60000", 1))
+	for _, e := range b.inspect()[0].Entries {
+		require.Equal(t, e.Event == "BeforeTool", e.Changed, e.Event)
+	}
+	b.write(file, strings.Replace(text, `"AfterAgent"`, `"Later"`, 1))
+	require.Equal(t, []string{"AfterAgent"}, b.inspect()[0].Missing)
+	b.write(file, "{")
+	require.ErrorContains(t, b.inspect()[0].Err, "line 1, column 1: this { has no }")
+	require.NoError(t, os.Remove(file))
+	require.ErrorContains(t, b.inspect()[0].Err, "the file is gone")
+}
+
+func TestInspectTakesClinesFilesTogether(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o := options("cline")
+	o.Binary = "/a place/it's/hookback"
+	b.install(o)
+	all := b.inspect()
+	require.Len(t, all, 1)
+	require.Equal(t, b.home("Documents/Cline/Hooks"), all[0].File)
+	require.Len(t, all[0].Entries, 8)
+	require.Empty(t, all[0].Missing)
+	for _, e := range all[0].Entries {
+		require.Equal(t, o.Binary, e.Binary)
+		require.Equal(t, []string{filepath.Join(all[0].File, e.Event)}, e.Argv)
+		require.False(t, e.Changed)
+	}
+	b.write(b.home(clineFile), b.read(b.home(clineFile))+"\n")
+	for _, e := range b.inspect()[0].Entries {
+		require.Equal(t, e.Event == "PreToolUse", e.Changed)
+	}
+}
+
+func TestInspectLooksWhereTheManifestSays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o := options("cursor")
+	o.Scope = install.Project
+	b.install(o)
+	there := b.project(".cursor/hooks.json")
+	b.machine.Dir = t.TempDir()
+	require.Equal(t, there, b.inspect()[0].File)
+	require.NoError(t, os.RemoveAll(b.machine.State))
+	require.Empty(t, b.inspect())
+}
+
+func TestWhatKeepsHooksFromRunning(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ agent, file, content, want string }{
+		{"claude-code", ".claude/settings.json", `{"disableAllHooks": true /* for now */}`, "disableAllHooks is set in "},
+		{"claude-code", ".claude/settings.json", `{"disableAllHooks": false}`, ""},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"enabled": false}}`, "hooksConfig.enabled is false in "},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["x", "hookback"]}}`, "hooksConfig.disabled names hookback in "},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["hookbacks"]}}`, ""},
+		{"qwen", ".qwen/settings.json", `{"disableAllHooks": true}`, "disableAllHooks is set in "},
+		{"copilot", ".copilot/settings.json", `{"disableAllHooks": true}`, "disableAllHooks is set in "},
+		{"droid", ".factory/settings.json", `{"hooksDisabled": true}`, "hooksDisabled is set in "},
+		{"antigravity", ".gemini/config/hooks.json", `{"hookback": {"enabled": false}}`, "hookback.enabled is false in "},
+		{"codex", ".codex/hooks.json", `{`, ""},
+		{"qwen", ".qwen/settings.json", `{`, ""},
+	} {
+		b := setup(t)
+		b.write(b.home(test.file), test.content)
+		reasons := install.Off(b.machine, test.agent)
+		if test.want == "" {
+			require.Empty(t, reasons, test.content)
+			continue
+		}
+		require.Equal(t, []string{test.want + b.home(test.file)}, reasons)
+		if strings.HasPrefix(test.file, ".claude") {
+			b.write(b.project(test.file), test.content)
+			require.Len(t, install.Off(b.machine, test.agent), 2)
+		}
+	}
+}
+
+func TestAgentsAreAskedForTheirVersion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, test := range []struct {
+		agent, says string
+		here        bool
+		enough      bool
+	}{
+		{"claude-code", "2.1.139", true, true},
+		{"claude-code", "2.1.138", true, false},
+		{"claude-code", "2.2.0", true, true},
+		{"claude-code", "1.9.999", true, false},
+		{"claude-code", "", true, true},
+		{"claude-code", "1.0.0", false, true},
+		{"codex", "0.1.0", true, true},
+		{"nobody", "", true, true},
+	} {
+		b.onPath["claude"], b.version = test.here, test.says
+		_, _, enough := install.Version(b.machine, test.agent)
+		require.Equal(t, test.enough, enough, "%+v", test)
+	}
+	require.Equal(t, "Claude Code", install.Title("claude-code"))
+	require.Equal(t, "nobody", install.Title("nobody"))
+	require.Contains(t, install.Hint("codex"), "/hooks")
+	require.Empty(t, install.Hint("crush"))
+}
