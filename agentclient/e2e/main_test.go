@@ -59,6 +59,10 @@ func setup(t *testing.T) *place {
 var bin string // the directory of what was built for all tests
 
 func TestMain(m *testing.M) {
+	if os.Getenv("HOOKBACK_E2E_MCP") != "" {
+		serveMCP(os.Stdin, os.Stdout)
+		return
+	}
 	status := m.Run()
 	if bin != "" {
 		_ = os.RemoveAll(bin)

@@ -87,8 +87,8 @@ func (m *model) next(body string) (turn, string) {
 	return says, fmt.Sprintf("msg_%d", n)
 }
 
-// told is what the model was told last: the text of the newest message, which is the
-// result of its latest call.
+// told is what the model was told last: everything behind its own latest message, such
+// as the result of its call.
 func (m *model) told() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,14 +97,20 @@ func (m *model) told() string {
 	}
 	var request struct {
 		Messages []struct {
+			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
 	_ = json.Unmarshal([]byte(m.heard[len(m.heard)-1]), &request)
-	if len(request.Messages) == 0 {
-		return ""
+	var told strings.Builder
+	for _, message := range request.Messages {
+		if message.Role == "assistant" {
+			told.Reset()
+			continue
+		}
+		told.Write(message.Content)
 	}
-	return string(request.Messages[len(request.Messages)-1].Content)
+	return told.String()
 }
 
 // stream writes a message as server-sent events.
