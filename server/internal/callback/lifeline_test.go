@@ -181,6 +181,22 @@ func TestASlowAgentIsNotGone(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoRefusal: nobody knows whether an agent that can't be reached is gone.
+func TestWhatIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	allowed, err := NewTargets(TargetConfig{Allow: []string{"ws://agent.invalid"}}) // a name that nobody has
+	require.NoError(t, err)
+	id := b.ask(at("ws://agent.invalid:50123/"+secretPath), "").ID
+	turns := make(chan struct{}, 1000)
+	_, o := b.lifelines(before(func() { turns <- struct{}{} }), func(d *Dispatcher, _ *orphans) { d.Targets = allowed })
+	for range 4 {
+		<-turns
+	}
+	require.Zero(t, o.called())
+	require.True(t, b.pending(id))
+}
+
 func TestOneRefusalIsNotTheAgentsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,6 +272,28 @@ func TestLifelinesTakeTurns(t *testing.T) {
 	stop()
 	for _, id := range ids {
 		b.ends(id)
+	}
+}
+
+// TestLifelinesAreFew: no more are held at a time than may be.
+func TestLifelinesAreFew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conns := make(chan net.Conn, 20)
+	url, _ := accepting(t, "127.0.0.1:0", func(c net.Conn) { conns <- c })
+	for range 7 {
+		b.ask(at(url), "")
+	}
+	b.lifelines(quickly, func(d *Dispatcher, _ *orphans) { d.held = 2 })
+	<-conns
+	for range 5 {
+		c := <-conns
+		own, err := net.Dial("tcp", c.LocalAddr().String())
+		require.NoError(t, err)
+		last := <-conns
+		require.Equal(t, own.LocalAddr().String(), last.RemoteAddr().String(), "a third one is held")
+		require.NoError(t, own.Close())
+		require.NoError(t, c.Close())
 	}
 }
 

@@ -250,7 +250,7 @@ func TestNoDecision(t *testing.T) {
 
 func TestAVanishedAgentLeavesNoCard(t *testing.T) {
 	t.Parallel()
-	r := setup(t) // beats seconds apart: it is noticed without one
+	r := setup(t, func(c *Config) { c.HookBeat = time.Minute }) // it is noticed without a beat
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	body := sample(t, "PermissionRequest-Bash")

@@ -134,9 +134,14 @@ func TestWhatIsNotClosedElsewhere(t *testing.T) {
 	for _, id := range open {
 		require.Equal(t, schema.Pending, b.status(id).Status)
 	}
+	b.send(hookEvent(t, "PostToolUse", rm, t1))
+	b.send(hookEvent(t, "Stop"))
+	for _, id := range open[:3] {
+		require.Equal(t, schema.Pending, b.status(id).Status)
+	}
+	require.Equal(t, schema.ByAgent, b.status(open[3]).Source)
 	b.send(hookEvent(t, "SessionEnd"))
 	require.Equal(t, schema.BySessionEnd, b.status(open[0]).Source, "as for everyone")
-	require.Equal(t, schema.BySessionEnd, b.status(open[3]).Source)
 }
 
 // TestOneRunClosesOneCard: the same call asked about twice is two questions.

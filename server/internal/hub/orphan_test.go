@@ -89,6 +89,7 @@ func TestARestartLeavesNoGhosts(t *testing.T) {
 	st := b.settled(ghost.ID)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, HubStopped, st.Reason)
+	require.NoError(t, b.orphanLeft(t.Context())) // to its end, as Run did it
 	require.Equal(t, schema.Pending, b.status(pulls).Status)
 	require.Equal(t, schema.Pending, b.status(fresh.ID).Status)
 	require.NoError(t, b.Orphan(t.Context(), fresh.ID, "", AgentGone))
