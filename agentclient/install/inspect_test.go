@@ -158,3 +158,28 @@ func TestAgentsAreAskedForTheirVersion(t *testing.T) {
 	require.Contains(t, install.Hint("codex"), "/hooks")
 	require.Empty(t, install.Hint("crush"))
 }
+
+func TestHTTPHooksAreFoundWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Empty(t, install.DirectHooks(b.machine))
+	hooks := `"hooks": {
+		"Stop": [{"hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code"}, {"type": "http", "url": "http://h:4000/other"}]}],
+		"PermissionRequest": [{"matcher": "", "hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code", "timeout": 3600}]}],
+		"PreToolUse": [{"hooks": [{"type": "command", "command": "x /hooks/claude-code"}, {"type": "http", "url": "https://proxy/hub/hooks/claude-code"}]}]
+	}`
+	b.write(b.project(claudeFile), "{"+hooks+"} // mine")
+	require.Equal(t, []install.Direct{
+		{File: b.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}},
+		{File: b.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},
+	}, install.DirectHooks(b.machine))
+
+	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": ["https://proxy/*"]}`)
+	found := install.DirectHooks(b.machine)
+	require.Equal(t, "allowedHttpHookUrls in "+b.home(claudeFile), found[0].Blocked)
+	require.Empty(t, found[1].Blocked)
+	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": []}`)
+	require.NotEmpty(t, install.DirectHooks(b.machine)[1].Blocked, "an empty list allows nothing")
+	b.write(b.home(claudeFile), `{"hooks": "none"}`)
+	require.Len(t, install.DirectHooks(b.machine), 2)
+}

@@ -113,7 +113,8 @@ func (d *doctor) examine(ctx context.Context) {
 	all = slices.DeleteFunc(all, func(one install.Installed) bool {
 		return len(d.agents) > 0 && !slices.Contains(d.agents, one.Agent)
 	})
-	if len(all) == 0 {
+	straight := d.examineDirect(all)
+	if len(all) == 0 && !straight {
 		d.wrong("", "hookback install", "Hookback is not installed for any agent here")
 	}
 	for len(all) > 0 {
@@ -125,6 +126,28 @@ func (d *doctor) examine(ctx context.Context) {
 		all = all[n:]
 	}
 	d.examineState()
+}
+
+// examineDirect looks at Claude Code's http hooks, which need no program, and reports
+// whether there are any.
+func (d *doctor) examineDirect(all []install.Installed) bool {
+	const agent = "claude-code"
+	if len(d.agents) > 0 && !slices.Contains(d.agents, agent) {
+		return false
+	}
+	found := install.DirectHooks(d.machine)
+	for _, f := range found {
+		file := tilde(d.machine.Home, f.File)
+		switch {
+		case f.Blocked != "":
+			d.wrong(agent, "add the address there", "%s: its %d http hooks to %s don't run: %s", file, len(f.Events), f.URL, f.Blocked)
+		case slices.ContainsFunc(all, func(one install.Installed) bool { return one.Agent == agent }):
+			d.look(agent, "take one of the two away", "%s: %d http hooks to %s beside the installed ones: each event is told twice", file, len(f.Events), f.URL)
+		default:
+			d.well(agent, "%s: %d http hooks to %s", file, len(f.Events), f.URL)
+		}
+	}
+	return len(found) > 0
 }
 
 // examineState looks at what hooks left behind.

@@ -178,6 +178,24 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil
 		}, "claude-code: its hooks use another hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
+		"http hooks beside": {look, func(t *testing.T, d *desk) []string {
+			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
+			return nil
+		}, "claude-code: ~/" + settings + ": 1 http hooks to http://127.0.0.1:4000/hooks/claude-code beside the installed ones: each event is told twice"},
+		"http hooks alone, and not allowed": {wrong, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("uninstall").status)
+			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["https://*"], "hooks": {"Stop": [
+				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
+			return nil
+		}, "claude-code: ~/" + settings + ": its 1 http hooks to http://127.0.0.1:4000/hooks/claude-code don't run: allowedHttpHookUrls in HOME/"},
+		"http hooks alone": {well, func(t *testing.T, d *desk) []string {
+			require.Equal(t, 0, d.run("uninstall").status)
+			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["http://127.*"], "hooks": {"Stop": [
+				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
+			return nil
+		}, "claude-code: ~/" + settings + ": 1 http hooks to http://127.0.0.1:4000/hooks/claude-code → "},
 		"never fired": {look, func(t *testing.T, d *desk) []string {
 			return nil
 		}, "claude-code: installed, but no event of it is among the hub's newest"},

@@ -1,0 +1,84 @@
+package install
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// directPath is where a hub takes Claude Code's http hooks.
+const directPath = "/hooks/claude-code"
+
+// Direct is a settings file whose http hooks go to a hub, without this program.
+type Direct struct {
+	File, URL string
+	Events    []string
+	Blocked   string // the setting that doesn't let Claude Code call the address, "": none
+}
+
+// DirectHooks looks for http hooks of Claude Code that go to a hub.
+func DirectHooks(m Machine) (all []Direct) {
+	w := find("claude-code")
+	files := []string{"/etc/claude-code/managed-settings.json"}
+	for _, scope := range []Scope{User, Project, Local} {
+		files = append(files, w.files[scope].in(m))
+	}
+	allowed := map[string][]string{} // :: file → its allowedHttpHookUrls
+	for _, file := range files {
+		b, _, err := readSettings(file)
+		if err != nil {
+			continue
+		}
+		root, err := parse(string(b))
+		if err != nil {
+			continue
+		}
+		var patterns []string
+		if decode(string(b), root.at("allowedHttpHookUrls"), &patterns) == nil {
+			allowed[file] = patterns
+		}
+		all = append(all, direct(document{string(b), root}, file)...)
+	}
+	for i := range all {
+		for _, file := range files {
+			if patterns, limits := allowed[file]; limits && all[i].Blocked == "" && !anyMatches(patterns, all[i].URL) {
+				all[i].Blocked = "allowedHttpHookUrls in " + file
+			}
+		}
+	}
+	return all
+}
+
+// direct are the http hooks of one file, by address.
+func direct(d document, file string) (found []Direct) {
+	var events map[string][]struct {
+		Hooks []struct{ Type, URL string }
+	}
+	if decode(d.content, d.root.at("hooks"), &events) != nil {
+		return nil
+	}
+	for _, event := range d.root.at("hooks").members {
+		for _, group := range events[event.key] {
+			for _, h := range group.Hooks {
+				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, directPath) {
+					continue
+				}
+				i := slices.IndexFunc(found, func(one Direct) bool { return one.URL == h.URL })
+				if i < 0 {
+					i, found = len(found), append(found, Direct{File: file, URL: h.URL})
+				}
+				found[i].Events = append(found[i].Events, event.key)
+			}
+		}
+	}
+	return found
+}
+
+// anyMatches knows * as anything, as Claude Code does.
+func anyMatches(patterns []string, address string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		re, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*") + "$")
+		return err == nil && re.MatchString(address)
+	})
+}
