@@ -167,6 +167,9 @@ func (c *clinic) deny(ctx context.Context, session, reason string) error {
 		}
 		if len(waiting) > 0 {
 			no := false
+			// The hook may have its answer, and have ended, before the hub says so here.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), canaryTime)
+			defer cancel()
 			return c.call(ctx, http.MethodPost, schema.At(schema.PathRespond, waiting[0].ID), schema.Response{Permission: &no, Reason: reason}, &schema.Event{})
 		}
 		select {
