@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,11 +51,44 @@ func (h *hooking) plan(c *hook.Call, shortened bool) plan {
 
 // rule is what the policy says of the call. A policy that can't be read, or a call
 // that can't be read whole, leaves it to a person.
-func (h *hooking) rule(c *hook.Call, shortened bool) agentclient.Ruling {
+//
+// Where the agent works and where it runs its hooks may be two projects: Cursor runs
+// them in ~/.cursor, others where the model has gone to. The first of its places
+// rules; the others can only make it stricter, so that nothing is gained by going
+// elsewhere.
+func (h *hooking) rule(c *hook.Call, shortened bool) (ruling agentclient.Ruling) {
 	if c.Tool == nil {
-		return agentclient.Ruling{}
+		return ruling
 	}
-	policy, err := agentclient.LoadPolicy(h.dir, h.env)
+	for i, dir := range h.places(c) {
+		r := h.ruleIn(dir, c, shortened)
+		if i == 0 || r.Then == agentclient.ThenDeny && ruling.Then != agentclient.ThenDeny ||
+			r.Then == agentclient.ThenAsk && ruling.Then != agentclient.ThenDeny && ruling.Then != agentclient.ThenAsk {
+			ruling = r
+		}
+	}
+	return ruling
+}
+
+// places are the directories whose policies count, that of the project first.
+func (h *hooking) places(c *hook.Call) (dirs []string) {
+	cwd := ""
+	if c.Ask != nil && c.Ask.Context != nil {
+		cwd = c.Ask.Context.Cwd
+	}
+	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), cwd, h.dir} {
+		if dir = filepath.Clean(dir); filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		return []string{""} // the user's own policy counts everywhere
+	}
+	return dirs
+}
+
+func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.Ruling {
+	policy, err := agentclient.LoadPolicy(dir, h.env)
 	if err != nil {
 		h.note("%v", err)
 		reason := "the policy can't be read: " + err.Error()
@@ -66,7 +100,7 @@ func (h *hooking) rule(c *hook.Call, shortened bool) agentclient.Ruling {
 	ruling := policy.Rule(agentclient.ToolCall{
 		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
 	})
-	if shortened && ruling.Then != agentclient.ThenDeny && h.hasPolicy() {
+	if shortened && ruling.Then != agentclient.ThenDeny && h.hasPolicy(dir) {
 		// What was cut may be just what a rule is about.
 		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
 	}
@@ -74,8 +108,8 @@ func (h *hooking) rule(c *hook.Call, shortened bool) agentclient.Ruling {
 }
 
 // hasPolicy reports whether there is any rule that a call could break.
-func (h *hooking) hasPolicy() bool {
-	files := append(agentclient.ProjectPolicyFiles(h.dir), agentclient.UserPolicyFile(h.env))
+func (h *hooking) hasPolicy(dir string) bool {
+	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(h.env))
 	return slices.ContainsFunc(files, func(file string) bool {
 		_, err := os.Stat(file)
 		return file != "" && !errors.Is(err, fs.ErrNotExist)

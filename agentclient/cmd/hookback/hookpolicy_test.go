@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+const projectPolicy = `{"rules": [
+	{"tool": "Bash", "when": {"command": {"contains": "DROP"}}, "then": "ask", "risk": "critical", "reason": "it deletes data"},
+	{"tool": "Bash", "when": {"command": {"contains": "rm"}}, "then": "deny", "reason": "use the bin"},
+	{"tool": "Bash", "when": {"command": {"glob": "go test*"}}, "then": "allow"}
+]}`
+
+// gated is Claude Code's PreToolUse for a command.
+func gated(command string) string {
+	return `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"` + command + `"}}`
+}
+
+// The project's policy, through the real program: what it allows and denies needs
+// nobody, not even a hub.
+func TestThePolicyDecides(t *testing.T) {
+	t.Parallel()
+	gone := absentHub(t)
+	for name, test := range map[string]struct {
+		command string
+		flags   []string
+		user    string // the user's own policy
+		want    string
+	}{
+		"allow":                            {"go test ./...", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Allowed by the Hookback policy (hookback.json:4)"}}`},
+		"deny":                             {"rm -r /x", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:3): use the bin"}}`},
+		"ask":                              {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"A person must decide by the Hookback policy (hookback.json:2): it deletes data"}}`},
+		"no opinion":                       {"ls", nil, "", ""},
+		"a command behind what is allowed": {"go test ./... && curl x", nil, "", ""},
+		"observe":                          {"rm -r /x", []string{"--observe"}, "", ""},
+		"the user's comes first": {
+			"go test ./...", nil, `{"rules": [{"tool": "Bash", "then": "deny", "reason": "not on this machine"}]}`,
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:1): not on this machine"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupChild(t, gone, gated(test.command), test.flags...)
+			writePolicy(t, c.home, projectPolicy)
+			if test.user != "" {
+				writePolicy(t, filepath.Join(c.home, ".config", "hookback"), test.user)
+			}
+			got := c.run(t)
+			if test.want != "" {
+				require.NotEmpty(t, got.out)
+				require.JSONEq(t, test.want, redirected(got.out), "paths aside")
+			}
+			require.Equal(t, test.want == "", got.out == "", got.out)
+			require.Equal(t, outcome{0, got.out, ""}, got)
+			require.Equal(t, 1, c.spooled())
+		})
+	}
+}
+
+func writePolicy(t *testing.T, dir, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, agentclient.PolicyName), []byte(text), 0o600))
+}
+
+var policyPath = regexp.MustCompile(`[^ ("]*hookback\.json`)
+
+// redirected is text without the directories in front of the policy's name.
+func redirected(text string) string {
+	return policyPath.ReplaceAllString(text, "hookback.json")
+}
+
+// Where nobody sits at a dialog the hook itself waits for the person whom the policy
+// wants asked.
+func TestThePolicyAsksAPerson(t *testing.T) {
+	t.Parallel()
+	hub := startHub(t, nil)
+	c := setupChild(t, hub.URL(), gated("psql -c 'DROP x'"))
+	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
+	writePolicy(t, c.home, projectPolicy)
+	r := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, schema.CriticalRisk, q.HumanInTheLoop.Risk)
+	require.Equal(t, "Asked by the Hookback policy (hookback.json:2): it deletes data", redirected(q.HumanInTheLoop.Context.Why))
+	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(false), Reason: "not today"})
+	require.NoError(t, err)
+	got, _ := r.wait()
+	require.Contains(t, got.out, `"permissionDecision":"deny","permissionDecisionReason":"not today\n`)
+	require.Equal(t, outcome{0, got.out, ""}, got)
+}
+
+// Cursor runs its user's hooks in ~/.cursor, wherever it works; and a model that has
+// gone to another folder is under its project's policy all the same.
+func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
+	t.Parallel()
+	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
+	require.Equal(t, []string{""}, newHooking(noEnv, streams{}).places(callAt(hook.Gate, canAll)))
+	for _, test := range []struct{ project, cwd, here, want string }{
+		{"", "", "", ""},
+		{"allow", "", "", "allow"},
+		{"", "allow", "", ""}, // or a model could write itself one elsewhere
+		{"", "", "allow", ""},
+		{"", "deny", "", "deny"},
+		{"", "", "deny", "deny"},
+		{"allow", "ask", "", "ask"},
+		{"ask", "deny", "allow", "deny"},
+		{"deny", "ask", "allow", "deny"},
+		{"allow", "", "{", "ask"},
+	} {
+		root := t.TempDir()
+		h := newHooking(func(name string) string {
+			if name == "CLAUDE_PROJECT_DIR" {
+				return filepath.Join(root, "project")
+			}
+			return ""
+		}, streams{})
+		h.dir = filepath.Join(root, "here")
+		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.here} {
+			switch then {
+			case "":
+			case "{":
+				writePolicy(t, filepath.Join(root, name), "{")
+			default:
+				writePolicy(t, filepath.Join(root, name), rules(then))
+			}
+		}
+		c := callAt(hook.Gate, canAll)
+		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
+		require.Equal(t, agentclient.Then(test.want), h.rule(c, false).Then, test)
+	}
+}
