@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// dialect is a model's API other than Anthropic's: where turns are asked for, and how
+// one is written.
+type dialect struct {
+	turn  func(r *http.Request, body []byte) bool
+	write func(w http.ResponseWriter, id string, says turn)
+}
+
+// speak is a model that speaks a dialect. Of what it was told it keeps the whole
+// requests: see last.
+func speak(t *testing.T, d dialect, turns ...turn) *model {
+	t.Helper()
+	m := &model{turns: turns}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		says, id := turn{text: "ok"}, "aside"
+		if d.turn(r, body) {
+			says, id = m.next(string(body))
+		}
+		d.write(w, id, says)
+	}))
+	t.Cleanup(server.Close)
+	m.url = server.URL
+	return m
+}
+
+// last is the newest request of the agent's loop.
+func (m *model) last() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.heard) == 0 {
+		return ""
+	}
+	return m.heard[len(m.heard)-1]
+}
+
+// responses is OpenAI's Responses API, as Codex streams it.
+var responses = dialect{
+	turn: func(r *http.Request, body []byte) bool {
+		return strings.HasSuffix(r.URL.Path, "/responses") && strings.Contains(string(body), `"tools":[{`)
+	},
+	write: func(w http.ResponseWriter, id string, says turn) {
+		type object = map[string]any
+		item := object{"type": "message", "role": "assistant", "id": "item_" + id, "content": []object{{"type": "output_text", "text": says.text}}}
+		if says.tool != "" {
+			item = object{"type": "function_call", "id": "item_" + id, "call_id": "call_" + id, "name": says.tool, "arguments": says.input}
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, event := range []object{
+			{"type": "response.created", "response": object{"id": id}},
+			{"type": "response.output_item.done", "output_index": 0, "item": item},
+			{"type": "response.completed", "response": object{"id": id, "usage": object{
+				"input_tokens": 10, "output_tokens": 5, "total_tokens": 15, "input_tokens_details": nil, "output_tokens_details": nil,
+			}}},
+		} {
+			text, _ := json.Marshal(event)
+			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], text)
+		}
+	},
+}
+
+// generate is Gemini's API.
+var generate = dialect{
+	turn: func(r *http.Request, body []byte) bool {
+		return strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && strings.Contains(string(body), "functionDeclarations")
+	},
+	write: func(w http.ResponseWriter, _ string, says turn) {
+		type object = map[string]any
+		part := object{"text": says.text}
+		if says.tool != "" {
+			part = object{"functionCall": object{"name": says.tool, "args": json.RawMessage(says.input)}}
+		}
+		text, _ := json.Marshal(object{
+			"candidates":    []object{{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": []object{part}}}},
+			"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
+		})
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", text)
+	},
+}

@@ -1,0 +1,142 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	codexVersion  = "0.169.0"
+	geminiVersion = "0.61.0"
+)
+
+// install has hookback write an agent's settings, as a user does.
+func (p *place) install(t *testing.T, agent string) {
+	t.Helper()
+	run := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
+	run.Dir, run.Env = p.project, p.env()
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// run starts a program and returns what it wrote when it has ended.
+func (p *place) run(t *testing.T, env []string, program string, args ...string) (wait func() string) {
+	t.Helper()
+	r := &running{done: make(chan struct{})}
+	r.cmd = exec.CommandContext(p.ctx, program, args...)
+	r.cmd.Dir, r.cmd.Env = p.project, env
+	r.cmd.Stdout, r.cmd.Stderr, r.cmd.Stdin = &r.out, &r.out, bytes.NewReader(nil)
+	r.cmd.WaitDelay = time.Second
+	require.NoError(t, r.cmd.Start())
+	go func() {
+		defer close(r.done)
+		_ = r.cmd.Wait() // it may fail where a call was refused
+	}()
+	t.Cleanup(func() { r.kill(t) })
+	return func() string {
+		<-r.done
+		return r.out.String()
+	}
+}
+
+// codex starts Codex, which would run every command without asking.
+func (p *place) codex(t *testing.T, m *model) (wait func() string) {
+	t.Helper()
+	p.install(t, "codex")
+	write(t, p.home, ".codex/config.toml", `model = "none"
+model_provider = "loopback"
+[model_providers.loopback]
+name = "loopback"
+base_url = "`+m.url+`/v1"
+wire_api = "responses"
+env_key = "LOOPBACK_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+`)
+	program := npm(t, "@openai/codex", codexVersion, "@openai/codex-*/vendor/*/bin/codex")
+	return p.run(t, p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), program,
+		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
+}
+
+// shell is a call of Codex's that leaves a trace.
+func shell(file string) turn {
+	return turn{tool: "exec_command", input: `{"cmd":"echo ran > ` + file + `"}`}
+}
+
+// gemini starts Gemini CLI, which would run every tool without asking.
+func (p *place) gemini(t *testing.T, m *model) (wait func() string) {
+	t.Helper()
+	write(t, p.home, ".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`)
+	p.install(t, "gemini")
+	program := npm(t, "@google/gemini-cli", geminiVersion, ".bin/gemini")
+	env := p.env("GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+m.url, "GEMINI_MODEL=gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false")
+	return p.run(t, env, program, "--approval-mode", "yolo", "-p", "Go")
+}
+
+func geminiShell(file string) turn {
+	return turn{tool: "run_shell_command", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
+}
+
+// others are the agents beside Claude Code: how each is started, what model it
+// speaks with, and its call that leaves a trace.
+var others = []struct {
+	name  string
+	api   dialect
+	start func(*place, *testing.T, *model) (wait func() string)
+	call  func(file string) turn
+}{
+	{"codex", responses, (*place).codex, shell},
+	{"gemini", generate, (*place).gemini, geminiShell},
+}
+
+// Each runs everything unasked, and a policy of ours wants a person.
+func TestOthersAreGated(t *testing.T) {
+	t.Parallel()
+	for _, agent := range others {
+		t.Run(agent.name, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t)
+			write(t, p.project, "hookback.json", `{"rules":[
+{"tool":"Bash","when":{"command":{"contains":"never"}},"then":"deny","reason":"Not on this machine."},
+{"tool":"Bash","then":"ask"}]}`)
+			m := speak(t, agent.api, agent.call("yes.txt"), agent.call("no.txt"), agent.call("never.txt"))
+			out := agent.start(p, t, m)
+			asked := p.question(t, "PreToolUse")
+			require.Equal(t, agent.name, asked.Agent)
+			require.False(t, p.has("yes.txt"), "it waits")
+			p.answer(t, asked, permission(true, ""))
+			p.answer(t, p.question(t, "PreToolUse"), permission(false, "Leave no.txt alone."))
+			t.Log(out())
+			require.True(t, p.has("yes.txt"), "what was approved ran")
+			require.False(t, p.has("no.txt"), "what was denied did not")
+			require.False(t, p.has("never.txt"), "what the policy denies did not")
+			require.Contains(t, m.last(), "Leave no.txt alone.", "the model is told why")
+			require.Contains(t, m.last(), "Not on this machine.")
+			p.until(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == agent.name })
+		})
+	}
+}
+
+// What a policy wants a person to decide does not run because nobody is there.
+func TestOthersWithoutAHub(t *testing.T) {
+	t.Parallel()
+	for _, agent := range others {
+		t.Run(agent.name, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t)
+			write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+			p.hub.Stop()
+			m := speak(t, agent.api, agent.call("no.txt"))
+			t.Log(agent.start(p, t, m)())
+			require.False(t, p.has("no.txt"), "never silently approved")
+			require.Contains(t, m.last(), "No Hookback hub answers", "the model is told the cause")
+		})
+	}
+}
