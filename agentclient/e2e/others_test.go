@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,15 +17,6 @@ const (
 	codexVersion  = "0.169.0"
 	geminiVersion = "0.61.0"
 )
-
-// install has hookback write an agent's settings, as a user does.
-func (p *place) install(t *testing.T, agent string) {
-	t.Helper()
-	run := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent)
-	run.Dir, run.Env = p.project, p.env()
-	out, err := run.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-}
 
 // run starts a program and returns what it wrote when it has ended.
 func (p *place) run(t *testing.T, env []string, program string, args ...string) (wait func() string) {
@@ -47,7 +39,7 @@ func (p *place) run(t *testing.T, env []string, program string, args ...string) 
 }
 
 // codex starts Codex, which would run every command without asking.
-func (p *place) codex(t *testing.T, m *model) (wait func() string) {
+func (p *place) codex(t *testing.T, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	p.install(t, "codex")
 	write(t, p.home, ".codex/config.toml", `model = "none"
@@ -61,7 +53,8 @@ request_max_retries = 0
 stream_max_retries = 0
 `)
 	program := npm(t, "@openai/codex", codexVersion, "@openai/codex-*/vendor/*/bin/codex")
-	return p.run(t, p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), program,
+	env = append(p.env("LOOPBACK_KEY=none", "CODEX_HOME="+filepath.Join(p.home, ".codex")), env...)
+	return p.run(t, env, program,
 		"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "Go")
 }
 
@@ -71,12 +64,12 @@ func shell(file string) turn {
 }
 
 // gemini starts Gemini CLI, which would run every tool without asking.
-func (p *place) gemini(t *testing.T, m *model) (wait func() string) {
+func (p *place) gemini(t *testing.T, m *model, env ...string) (wait func() string) {
 	t.Helper()
 	write(t, p.home, ".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`)
 	p.install(t, "gemini")
 	program := npm(t, "@google/gemini-cli", geminiVersion, ".bin/gemini")
-	env := p.env("GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+m.url, "GEMINI_MODEL=gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false")
+	env = append(p.env("GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+m.url, "GEMINI_MODEL=gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false"), env...)
 	return p.run(t, env, program, "--approval-mode", "yolo", "-p", "Go")
 }
 
@@ -84,12 +77,12 @@ func geminiShell(file string) turn {
 	return turn{tool: "run_shell_command", input: `{"command":"echo ran > ` + file + `","description":"Leave a trace"}`}
 }
 
-// others are the agents beside Claude Code: how each is started, what model it
+// others are the agents that need a model of their own dialect: how each is started, what model it
 // speaks with, and its call that leaves a trace.
 var others = []struct {
 	name  string
 	api   dialect
-	start func(*place, *testing.T, *model) (wait func() string)
+	start func(p *place, t *testing.T, m *model, env ...string) (wait func() string)
 	call  func(file string) turn
 }{
 	{"codex", responses, (*place).codex, shell},
@@ -117,14 +110,15 @@ func TestOthersAreGated(t *testing.T) {
 			require.True(t, p.has("yes.txt"), "what was approved ran")
 			require.False(t, p.has("no.txt"), "what was denied did not")
 			require.False(t, p.has("never.txt"), "what the policy denies did not")
-			require.Contains(t, m.last(), "Leave no.txt alone.", "the model is told why")
-			require.Contains(t, m.last(), "Not on this machine.")
+			require.True(t, strings.Contains(m.last(), "Leave no.txt alone."), "the model is told why")
+			require.True(t, strings.Contains(m.last(), "Not on this machine."))
 			p.until(t, "that a call ended", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" && e.Agent == agent.name })
 		})
 	}
 }
 
-// What a policy wants a person to decide does not run because nobody is there.
+// What a policy wants a person to decide does not run because nobody is there, be it
+// at the page or at the agent: in a pipeline a prompt would be open for ever.
 func TestOthersWithoutAHub(t *testing.T) {
 	t.Parallel()
 	for _, agent := range others {
@@ -134,9 +128,9 @@ func TestOthersWithoutAHub(t *testing.T) {
 			write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 			p.hub.Stop()
 			m := speak(t, agent.api, agent.call("no.txt"))
-			t.Log(agent.start(p, t, m)())
+			t.Log(agent.start(p, t, m, "CI=true")())
 			require.False(t, p.has("no.txt"), "never silently approved")
-			require.Contains(t, m.last(), "No Hookback hub answers", "the model is told the cause")
+			require.True(t, strings.Contains(m.last(), "No Hookback hub answers"), "the model is told the cause")
 		})
 	}
 }
