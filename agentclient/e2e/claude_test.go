@@ -184,3 +184,41 @@ func TestClaudeRemembers(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(settings), `"Bash(git init *)"`)
 }
+
+// The same call twice in one message: the hooks' inputs are equal and have no id. They
+// are two cards, and the first one's end is not the second one's.
+func TestClaudeMakesTheSameCallTwice(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.install(t, "claude-code")
+	call := turn{tool: "Bash", input: `{"command":"echo ran >> lines.txt"}`}
+	both := call
+	both.and = &call
+	out := p.begin(t, newModel(t, both), "-p", "Go", "--permission-mode", "default")
+	first := p.question(t, "PermissionRequest")
+	p.answer(t, first, permission(true, ""))
+	second := p.next(t, first)
+	p.until(t, "that the first ran", func(e *schema.Event) bool { return e.HookEventType == "PostToolUse" })
+	p.answer(t, second, permission(false, "Once is enough."))
+	t.Log(out())
+	lines, err := os.ReadFile(filepath.Join(p.project, "lines.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "ran\n", string(lines))
+}
+
+// A subagent's call says whose it is.
+func TestClaudesSubagentAsks(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	p.install(t, "claude-code")
+	m := newModel(t, turn{tool: "Agent", input: `{"description":"Look around","prompt":"Go","subagent_type":"general-purpose","run_in_background":false}`}, bash("yes.txt"))
+	out := p.begin(t, m, "-p", "Go", "--permission-mode", "default")
+	asked := p.question(t, "PermissionRequest")
+	require.NotEmpty(t, asked.AgentID)
+	require.Equal(t, "general-purpose", asked.AgentType)
+	require.Equal(t, []string{"main", "general-purpose"}, asked.HumanInTheLoop.AgentPath)
+	p.answer(t, asked, permission(true, ""))
+	t.Log(out())
+	require.True(t, p.has("yes.txt"))
+	p.until(t, "that the subagent stopped", func(e *schema.Event) bool { return e.HookEventType == "SubagentStop" && e.AgentID == asked.AgentID })
+}

@@ -27,6 +27,7 @@ type turn struct {
 	text  string
 	tool  string // a call of this tool, or none
 	input string // its arguments, JSON
+	and   *turn  // another call in the same message
 }
 
 func newModel(t *testing.T, turns ...turn) *model {
@@ -134,10 +135,11 @@ func stream(w http.ResponseWriter, name, id string, says turn) {
 		block(blocks, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": says.text})
 		blocks++
 	}
-	if says.tool != "" {
+	for call := &says; call != nil && call.tool != ""; call = call.and {
 		stop = "tool_use"
-		call := object{"type": "tool_use", "id": "toolu_" + strings.ReplaceAll(id, "_", ""), "name": says.tool, "input": object{}}
-		block(blocks, call, object{"type": "input_json_delta", "partial_json": says.input})
+		use := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%s%d", strings.ReplaceAll(id, "_", ""), blocks), "name": call.tool, "input": object{}}
+		block(blocks, use, object{"type": "input_json_delta", "partial_json": call.input})
+		blocks++
 	}
 	send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
 	send("message_stop", object{"type": "message_stop"})
