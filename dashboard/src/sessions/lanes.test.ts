@@ -60,6 +60,13 @@ describe('telemetry', () => {
     s.at(10, 'ApiError', { error: 'Overloaded' })
     expect(s.session.bars).toHaveLength(3)
   })
+
+  it('says whose hooks tell of it', () => {
+    const s = new Script()
+    s.at(0, 'SessionStart', { agent: 'codex' })
+    s.at(1, 'Note')
+    expect(s.session.coder).toBe('codex')
+  })
 })
 
 describe('calls', () => {

@@ -137,6 +137,8 @@ export class Session {
   last = 0
   /** How many events it is made of. */
   events = 0
+  /** The coding agent whose hooks tell of it; empty: none that is known. */
+  coder = ''
 
   private readonly laneOf = new Map<string, Lane>() // agent id → lane
   private readonly barOf = new Map<number, Bar>() // event id → bar
@@ -152,6 +154,7 @@ export class Session {
   take(e: Event): void {
     if (e.id <= this.lastId) return
     this.lastId = e.id
+    if (e.agent) this.coder = e.agent
     if (isReport(e)) {
       this.events++ // it is in the sums; what it tells of has its place already
       this.version++

@@ -3,13 +3,19 @@ package hub
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// ledBefore is how many events of a session are shown before its question.
-const ledBefore = 8
+// ledBefore is how many events of a session are shown before its question, of so many
+// that are looked at: telemetry says nothing of what led to it.
+const (
+	ledBefore = 8
+	ledAmong  = 40
+)
 
 // Led is what led to a question, as schema.Led: the session's last events before
 // it, and how the same call ended before.
@@ -18,10 +24,12 @@ func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := h.Store.Find(ctx, store.Filter{App: q.App, Session: q.Session, Before: id, Limit: ledBefore})
+	before, err := h.Store.Find(ctx, store.Filter{App: q.App, Session: q.Session, Before: id, Limit: ledAmong})
 	if err != nil {
 		return nil, err
 	}
+	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.Telemetry(e.Type) })
+	before = before[max(0, len(before)-ledBefore):]
 	ended, err := h.Store.Earlier(ctx, id)
 	if err != nil {
 		return nil, err

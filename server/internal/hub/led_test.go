@@ -125,3 +125,20 @@ func TestLedOfWhatIsNoQuestion(t *testing.T) {
 	_, err = b.Led(t.Context(), b.post(inSession("s", "")).ID)
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
+
+// TestTelemetryLedToNothing: records of requests don't push what happened out of sight.
+func TestTelemetryLedToNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 10 {
+		b.hook("app", "s", "PreToolUse", `{}`)
+		b.hook("app", "s", "ApiRequest", `{}`)
+	}
+	saved := b.post(`{"source_app":"app","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"?","type":"question"}}`)
+	led := b.led(saved.ID)
+	require.Len(t, led.Before, ledBefore)
+	for _, e := range led.Before {
+		require.Equal(t, "PreToolUse", e.HookEventType)
+	}
+	require.EqualValues(t, 19, led.Before[ledBefore-1].ID, "up to the newest")
+}
