@@ -1,6 +1,7 @@
 package install
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -74,10 +75,7 @@ func (w *wiring) inspect(all []Installed, file string, scope Scope, r *record) [
 		at.Err = fmt.Errorf("it was installed there, and the file is gone; hookback install writes it anew")
 	case w.whole != nil && w.isWhole(c.Before):
 		at.File = filepath.Dir(file)
-		at.Entries = []Entry{{
-			Event: filepath.Base(file), Argv: []string{file}, Binary: wholeBinary(c.Before), Args: []string{"hook", w.agent},
-			Changed: r != nil && r.Whole != hash(c.Before),
-		}}
+		at.Entries = []Entry{wholeEntry(file, c.Before, r)}
 	case w.whole == nil:
 		at.Entries, at.Err = w.entries(c.Before, r)
 	}
@@ -103,17 +101,24 @@ func (w *wiring) entries(content string, r *record) (all []Entry, err error) {
 	return all, nil
 }
 
-// wholeBinary is the program that a file of ours calls.
-func wholeBinary(content string) string {
-	_, rest, found := strings.Cut(content, "if [ -x ")
-	if !found {
-		return program
+// wholeEntry is what a file of ours calls. A file that was changed beyond
+// recognition calls whichever hookback is on the PATH, for all we know.
+func wholeEntry(file, content string, r *record) Entry {
+	e := Entry{Event: filepath.Base(file), Argv: []string{file}, Binary: program, Changed: r != nil && r.Whole != hash(content)}
+	var all []string
+	if _, rest, script := strings.Cut(content, clineRuns); script {
+		line, _, _ := strings.Cut(rest, ") || said=")
+		all, _ = words(line)
+	} else if _, rest, plugin := strings.Cut(content, pluginRuns); plugin {
+		line, _, _ := strings.Cut(rest, "\n")
+		if json.Unmarshal([]byte(line), &all) == nil {
+			e.Argv = all // the agent loads the file, and that runs this
+		}
 	}
-	line, _, _ := strings.Cut(rest, " ]; then")
-	if all, ok := words(line); ok && len(all) == 1 {
-		return all[0]
+	if len(all) > 0 {
+		e.Binary, e.Args = all[0], all[1:]
 	}
-	return program
+	return e
 }
 
 // merged puts the files of a directory of hooks together, and says what is missing.

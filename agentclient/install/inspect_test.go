@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/install"
 )
 
@@ -82,11 +83,26 @@ func TestInspectTakesClinesFilesTogether(t *testing.T) {
 		require.Equal(t, o.Binary, e.Binary)
 		require.Equal(t, []string{filepath.Join(all[0].File, e.Event)}, e.Argv)
 		require.False(t, e.Changed)
+		require.Equal(t, []string{"hook", "cline"}, e.Args[:2])
+		require.Equal(t, e.Event == "PreToolUse", len(e.Args) == 4, e.Args)
 	}
 	b.write(b.home(clineFile), b.read(b.home(clineFile))+"\n")
 	for _, e := range b.inspect()[0].Entries {
 		require.Equal(t, e.Event == "PreToolUse", e.Changed)
 	}
+}
+
+func TestInspectReadsOpenCodesPlugin(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	o := options("opencode")
+	o.Mode, o.Hub = install.Observe, "http://10.0.0.7:4000"
+	b.install(o)
+	args := []string{"hook", "opencode", "--observe", "--hub", "http://10.0.0.7:4000"}
+	require.Equal(t, []install.Entry{{
+		Event: "hookback.js", Argv: append([]string{binary}, args...), Binary: binary, Args: args,
+	}}, b.inspect()[0].Entries)
+	require.True(t, b.inspect()[0].Entries[0].Observes())
 }
 
 func TestInspectLooksWhereTheManifestSays(t *testing.T) {
@@ -182,4 +198,14 @@ func TestHTTPHooksAreFoundWhereTheyStand(t *testing.T) {
 	require.NotEmpty(t, install.DirectHooks(b.machine)[1].Blocked, "an empty list allows nothing")
 	b.write(b.home(claudeFile), `{"hooks": "none"}`)
 	require.Len(t, install.DirectHooks(b.machine), 2)
+}
+
+// TestEveryAgentWithAnAdapterCanBeInstalled, and no other.
+func TestEveryAgentWithAnAdapterCanBeInstalled(t *testing.T) {
+	t.Parallel()
+	var adapters []string
+	for _, a := range hook.Agents {
+		adapters = append(adapters, a.Name)
+	}
+	require.ElementsMatch(t, adapters, install.Names())
 }

@@ -12,10 +12,13 @@ import (
 var pluginJS string
 
 // pluginCommand is the line of it that says what runs.
-const pluginCommand = "const COMMAND = ['hookback', 'hook', 'opencode']"
+const (
+	pluginRuns    = "const COMMAND = "
+	pluginCommand = pluginRuns + "['hookback', 'hook', 'opencode']"
+)
 
 // opencodePlugin is the plugin that runs c.
 func opencodePlugin(c call, _ event) string {
 	command, _ := json.Marshal(append([]string{c.binary}, c.args...))
-	return strings.Replace(pluginJS, pluginCommand, "const COMMAND = "+string(command), 1)
+	return strings.Replace(pluginJS, pluginCommand, pluginRuns+string(command), 1)
 }

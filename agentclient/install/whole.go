@@ -30,7 +30,7 @@ func clineHook(c call, e event) string {
 input=$(cat)
 said=
 if ` + there + `; then
-	said=$(printf '%s\n' "$input" | ` + run + `) || said=
+` + clineRuns + run + `) || said=
 fi
 case $said in
 *'"cancel":true'* | *'"cancel": true'*)
@@ -46,6 +46,9 @@ fi
 [ -z "$said" ] || printf '%s\n' "$said"
 `
 }
+
+// clineRuns is what stands before the command in a hook of Cline's.
+const clineRuns = "\tsaid=$(printf '%s\\n' \"$input\" | "
 
 // wholeMark is the line by which a file is known as ours.
 func wholeMark(agent string) string {

@@ -42,6 +42,8 @@ var canaries = map[string]struct{ event, input string }{
 		"tool_info":{"command_line":"echo hookback-doctor","cwd":"DIR"}}`},
 	"antigravity": {"PreToolUse", `{"conversationId":"SESSION","workspacePaths":["DIR"],"stepIdx":1,
 		"toolCall":{"name":"run_command","args":{"CommandLine":"echo hookback-doctor","Cwd":"DIR"}}}`},
+	"opencode": {"hookback.js", `{"type":"permission.asked","directory":"DIR","properties":{"id":"per_canary","sessionID":"SESSION","permission":"bash",
+		"patterns":["echo hookback-doctor"],"metadata":{"command":"echo hookback-doctor"},"always":[]}}`},
 	"kiro": {"preToolUse", `{"hook_event_name":"preToolUse","cwd":"DIR","session_id":"SESSION","tool_name":"execute_bash",
 		"tool_input":{"command":"echo hookback-doctor"}}`},
 }

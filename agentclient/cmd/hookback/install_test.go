@@ -96,6 +96,7 @@ var gates = map[string]struct{ event, sample string }{
 	"gemini":      {"BeforeTool", "gemini-BeforeTool"},
 	"cursor":      {"beforeShellExecution", "cursor-beforeShellExecution"},
 	"copilot":     {"PreToolUse", "copilot-PreToolUse-PascalCase"},
+	"opencode":    {"hookback.js", "opencode-permission.asked"},
 	"qwen":        {"PreToolUse", "qwen-PreToolUse"},
 	"droid":       {"PreToolUse", "droid-PreToolUse"},
 	"crush":       {"PreToolUse", "crush-PreToolUse"},
@@ -123,7 +124,11 @@ func TestWhatIsInstalledRuns(t *testing.T) {
 			link := filepath.Join(d.home, "a place", "hookback")
 			require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
 			require.NoError(t, os.Symlink(program, link))
-			got := d.run("install", "--agent", agent, "--hub", hub.URL(), "--binary", link)
+			mode := "gate"
+			if agent == "opencode" {
+				mode = "observe" // its sample is a question of its own: a person would be asked
+			}
+			got := d.run("install", "--agent", agent, "--hub", hub.URL(), "--binary", link, "--mode", mode)
 			require.Equal(t, 0, got.status, got.err)
 			entry := d.installed(agent, gate.event)
 			require.Equal(t, link, entry.Binary)
@@ -134,7 +139,7 @@ func TestWhatIsInstalledRuns(t *testing.T) {
 			require.Eventually(t, func() bool { return eventsOf(t, hub.URL(), agent) > 0 }, 20*time.Second, 10*time.Millisecond)
 
 			require.NoError(t, os.Remove(link))
-			if entry.Argv[0] != link {
+			if entry.Argv[0] != link { // who starts it without a shell, goes on without it
 				require.Equal(t, outcome{}, d.child(string(sample), entry.Argv...), "the program is gone")
 			}
 			require.Equal(t, 0, d.run("uninstall").status)
