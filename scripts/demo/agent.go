@@ -23,6 +23,7 @@ const doomed = "doomed"
 // part is a role: an agent in a project, and what it does there.
 type part struct {
 	app, model string
+	coder      string // the coding agent it is, as in agentclient/hook; "": none of these
 	steps      []step
 }
 
@@ -78,7 +79,7 @@ func (a *agent) hook(name string, members map[string]any) (schema.Event, error) 
 		"hook_event_name": name,
 	}
 	maps.Copy(payload, members)
-	e := schema.Event{HookEventType: name, ModelName: a.part.model, Timestamp: schema.Millis(time.Now().UnixMilli())}
+	e := schema.Event{HookEventType: name, Agent: a.part.coder, ModelName: a.part.model, Timestamp: schema.Millis(time.Now().UnixMilli())}
 	e.ToolName, _ = members["tool_name"].(string)
 	e.ToolUseID, _ = members["tool_use_id"].(string)
 	e.NotificationType, _ = members["notification_type"].(string)

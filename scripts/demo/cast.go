@@ -12,7 +12,7 @@ import (
 var cast = []part{shop, release, docs, planner, report, impatient, nightBuild}
 
 // shop cleans up a database: failures, a subagent, an editable command at high risk.
-var shop = part{app: "shop-api", model: "claude-sonnet-5", steps: []step{
+var shop = part{app: "shop-api", model: "claude-sonnet-5", coder: "claude-code", steps: []step{
 	begins("Drop the old orders table and run the migration on staging"),
 	runs(call{tool: "Read", input: map[string]any{"file_path": "/home/dev/shop-api/internal/order/store.go"}, output: map[string]any{"numLines": 214}}),
 	together(
@@ -81,7 +81,7 @@ var release = part{app: "checkout-web", model: "claude-opus-5", steps: []step{
 }}
 
 // docs writes: a question whose answer is a text.
-var docs = part{app: "handbook", model: "claude-sonnet-5", steps: []step{
+var docs = part{app: "handbook", model: "claude-sonnet-5", coder: "claude-code", steps: []step{
 	begins("Write the page about naming"),
 	runs(call{tool: "Read", input: map[string]any{"file_path": "/home/dev/handbook/naming.md"}, output: map[string]any{"numLines": 12}}),
 	asks(agentclient.Request{
@@ -98,7 +98,7 @@ var docs = part{app: "handbook", model: "claude-sonnet-5", steps: []step{
 }}
 
 // planner asks several things on one card.
-var planner = part{app: "orders-service", model: "gpt-5.5", steps: []step{
+var planner = part{app: "orders-service", model: "gpt-5.5", coder: "codex", steps: []step{
 	begins("Set up the order service"),
 	idles(3 * time.Second),
 	asks(agentclient.Request{
@@ -122,7 +122,7 @@ var planner = part{app: "orders-service", model: "gpt-5.5", steps: []step{
 }}
 
 // report works a lot and asks little: a small question, safe to approve.
-var report = part{app: "weekly-report", model: "gemini-3-pro", steps: []step{
+var report = part{app: "weekly-report", model: "gemini-3-pro", coder: "gemini", steps: []step{
 	begins("Make this week's report"),
 	runs(bash("git log --since=1.week --oneline", "What was done", "9f2c1ab Faster search\n1c0de77 Fix totals\n")),
 	runs(call{tool: "WebFetch", input: map[string]any{"url": "https://metrics.example.com/week"}, output: map[string]any{"code": 200, "bytes": 18211}, takes: 2 * time.Second}),
