@@ -26,7 +26,7 @@ func (p *place) terminal(t *testing.T, env []string, program string, args ...str
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("an agent's own dialog needs tmux")
 	}
-	dir, err := os.MkdirTemp("", "hb") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "hb") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	term := &terminal{p, filepath.Join(dir, "tmux")}
 	t.Cleanup(func() {

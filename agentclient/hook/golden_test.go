@@ -262,7 +262,7 @@ func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
 	}
 	require.NotEqual(t, hook.Tells, c.Point)
 	require.NoError(t, c.Ask.Validate())
-	require.Equal(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "", "the way back is the runner's")
+	require.Empty(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "the way back is the runner's")
 	require.Nil(t, c.Ask.Timeout, "the deadline is the runner's")
 	require.False(t, c.Ask.RequiresResponse != nil && !*c.Ask.RequiresResponse)
 	require.LessOrEqual(t, len(c.Ask.Question), schema.MaxQuestionBytes)
