@@ -50,10 +50,20 @@ func setup(t *testing.T) *place {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	p := &place{ctx: ctx, home: t.TempDir(), project: filepath.Join(t.TempDir(), "shop-api"), hub: hubtest.Start(t), hook: command(t)}
+	p := &place{ctx: ctx, home: folder(t), project: filepath.Join(folder(t), "shop-api"), hub: hubtest.Start(t), hook: command(t)}
 	require.NoError(t, os.Mkdir(p.project, 0o700))
 	p.watch(t)
 	return p
+}
+
+// folder is a temporary directory. An agent that was just stopped may write into it for
+// a moment longer, which t.TempDir takes for a failure.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hookback-e2e-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = eventually(func() bool { return os.RemoveAll(dir) == nil }) })
+	return dir
 }
 
 var bin string // the directory of what was built for all tests
