@@ -128,7 +128,7 @@ func TestOthersWithoutAHub(t *testing.T) {
 			write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
 			p.hub.Stop()
 			m := speak(t, agent.api, agent.call("no.txt"))
-			t.Log(agent.start(p, t, m, "CI=true")())
+			t.Log(agent.start(p, t, m)()) // with nothing that says so in its environment
 			require.False(t, p.has("no.txt"), "never silently approved")
 			require.True(t, strings.Contains(m.last(), "No Hookback hub answers"), "the model is told the cause")
 		})

@@ -95,7 +95,14 @@ func lowerFirst(name string) string {
 // unattended reports whether the surroundings say that nobody sits at the agent:
 // most agents don't tell their hooks.
 func (in Input) unattended() bool {
-	return in.env("HOOKBACK_HEADLESS") != "" || in.env("CI") == "true" || in.env("GITHUB_ACTIONS") == "true"
+	said := in.env("HOOKBACK_HEADLESS")
+	return said != "" && said != "0" || in.env("CI") == "true" || in.env("GITHUB_ACTIONS") == "true"
+}
+
+// attended reports whether it is certain that somebody does. What is neither is not
+// known, which matters to agents that wait for ever when nobody is there to answer.
+func (in Input) attended() bool {
+	return !in.unattended() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended())
 }
 
 func (in Input) env(name string) string {

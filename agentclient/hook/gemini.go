@@ -9,7 +9,9 @@ import (
 )
 
 // gemini is Google's Gemini CLI. Its BeforeTool hook can refuse a call or make it
-// ask, but not skip its own confirmation. Where nobody sits at it, "ask" hangs it.
+// ask, but not skip its own confirmation. Where nobody sits at it (gemini -p, a pipe)
+// "ask" hangs it, and it doesn't tell its hooks: only where somebody certainly does
+// may they say so.
 type gemini struct{}
 
 var geminiEvents = map[string]string{
@@ -39,7 +41,7 @@ func (gemini) Read(in Input) (Call, error) {
 	case "BeforeTool":
 		c.geminiTool(o)
 		c.Point, c.Can = Gate, CanDeny|CanEdit
-		if !c.Headless {
+		if in.attended() {
 			c.Can, c.Fallback = c.Can|CanAsk, Ask
 		}
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
@@ -60,6 +62,9 @@ func (c *Call) geminiTool(o object) {
 
 // Answer implements Agent.
 func (gemini) Answer(c *Call, v Verdict) Reply {
+	if v.Word == Ask && !c.Can.Has(CanAsk) && !c.Headless {
+		v.Reason += " If somebody sits at this Gemini CLI's prompt, start it with HOOKBACK_HEADLESS=0 in its environment and it asks there."
+	}
 	v = c.express(v)
 	// Two versions are about: one puts the edit in the place of the arguments, the
 	// other merges it into them. What has all their members runs the same in both.

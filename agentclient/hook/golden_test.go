@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write the goldens anew; read the differ
 // sections, told apart by their headings:
 //
 // NAME is what the hook is started with: lines "sample: FILE" (of testdata), "event:
-// NAME" (the command line's), "dir: DIR" and "env: NAME=VALUE". Without a sample a
-// blank line follows, and the input itself.
+// NAME" (the command line's), "dir: DIR", "env: NAME=VALUE" and "attended: true".
+// Without a sample a blank line follows, and the input itself.
 //
 // NAME: call is the Call, one fact a line; what has its zero value is left out. Where
 // Read refuses it is one line, "error: …".
@@ -119,11 +119,13 @@ func readInput(t *testing.T, text string) hook.Input {
 			in.Event = value
 		case ok && key == "dir":
 			in.Dir = value
+		case ok && key == "attended":
+			in.Attended = func() bool { return value == "true" }
 		case ok && key == "env":
 			name, value, _ := strings.Cut(value, "=")
 			env[name] = value
 		case strings.TrimSpace(line) != "":
-			require.Fail(t, "not sample, event, dir or env: "+line)
+			require.Fail(t, "not sample, event, dir, env or attended: "+line)
 		}
 	}
 	return in

@@ -34,6 +34,9 @@ type Input struct {
 	Event string
 	Env   func(name string) string
 	Dir   string // the hook's working directory
+	// Attended reports whether it is certain that a person sits at the terminal of the
+	// agent. It may be nil, which is not certain.
+	Attended func() bool
 }
 
 // Call is one run of a hook, read.

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		hook.Agents = append(hook.Agents, hook.Named{Name: "panics", Agent: panics{}})
 		os.Exit(hookProcess(os.Args[2:]))
 	}
+	if hookCommand := os.Getenv("AGENT_THAT_RUNS"); hookCommand != "" {
+		os.Exit(runAsAgent(hookCommand))
+	}
 	dir, err := os.MkdirTemp("", "hookback-test-")
 	if err == nil {
 		program = filepath.Join(dir, "hookback")
@@ -46,6 +49,23 @@ func TestMain(m *testing.M) {
 		os.Exit(status)
 	}))
 	goleak.VerifyTestMain(m, known...)
+}
+
+// runAsAgent is what a process of this test does as an agent: it runs a hook, as Gemini
+// CLI does, with input in a pipe and through a shell.
+func runAsAgent(command string) int {
+	input, err := os.ReadFile(os.Getenv("AGENT_INPUT"))
+	if err != nil {
+		return 1
+	}
+	run := exec.Command("/bin/sh", "-c", command)
+	run.Stdin = strings.NewReader(string(input))
+	run.Env = []string{"HOME=" + os.Getenv("HOME"), "HOOKBACK_URL=" + os.Getenv("HOOKBACK_URL")}
+	out, err := run.Output()
+	if err != nil || os.WriteFile(os.Getenv("AGENT_OUTPUT"), out, 0o600) != nil {
+		return 1
+	}
+	return 0
 }
 
 // buildProgram builds the command as make does.

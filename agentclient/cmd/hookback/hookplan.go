@@ -150,9 +150,10 @@ func (h *hooking) fallback(c *hook.Call, p plan, why undecided, cause string) ho
 	case h.onUnreachable == thenDeny:
 		v.Word = hook.Deny
 	case h.onUnreachable == thenAsk:
-		v.Word = hook.Pass
-		if c.Can.Has(hook.CanAsk) {
-			v.Word = hook.Ask
+		// Where the agent has no prompt to open, the adapter refuses: silence would run it.
+		v.Word = hook.Ask
+		if c.Point == hook.Prompt && !c.Can.Has(hook.CanAsk) {
+			v.Word = hook.Pass // its prompt opens by itself
 		}
 	case p.ruling.Then == agentclient.ThenAsk && c.Point != hook.Prompt:
 		// The agent might run it without a word; the policy wants a person.

@@ -137,7 +137,8 @@ func TestFallback(t *testing.T) {
 		"allow, the hub said no":        {thenAllow, hook.Gate, canAll, hook.Ask, ask, refused, hook.Ask},
 		"deny":                          {thenDeny, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Deny},
 		"ask":                           {thenAsk, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Ask},
-		"ask where it can't":            {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
+		"ask where it can't":            {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"ask at a prompt":               {thenAsk, hook.Prompt, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
