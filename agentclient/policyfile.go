@@ -76,7 +76,7 @@ func readWhole(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxPolicyBytes+1))
 	if len(text) > maxPolicyBytes {
 		return nil, errors.New("it is larger than 1 MiB; a policy has at most 1,000 rules")
@@ -90,7 +90,7 @@ func ParsePolicy(file string, text []byte) (*PolicyFile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // what some editors put in front
 	r := policyReader{file: file, text: text}
 	root, err := parseJSON(text)
-	if fault := (*jsonFault)(nil); errors.As(err, &fault) {
+	if fault := (*jsonError)(nil); errors.As(err, &fault) {
 		return nil, &PolicyError{[]PolicyProblem{r.problem(fault.at, "it is not valid JSON: %v", fault)}}
 	}
 	if !utf8.Valid(text) {

@@ -1,7 +1,6 @@
 package agentclient_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +16,7 @@ func problems(t *testing.T, text string) string {
 	t.Helper()
 	_, err := agentclient.ParsePolicy("p.json", []byte(text))
 	var wrong *agentclient.PolicyError
-	require.True(t, errors.As(err, &wrong), "it is taken: %s", text)
+	require.ErrorAs(t, err, &wrong, "it is taken: %s", text)
 	return err.Error()
 }
 

@@ -39,25 +39,25 @@ const maxDepth = 100
 
 var errTooDeep = errors.New("it is nested too deeply")
 
-// jsonFault is a mistake in a text, at a byte.
-type jsonFault struct {
+// jsonError is a mistake in a text, at a byte.
+type jsonError struct {
 	at  int64
 	err error
 }
 
-func (f *jsonFault) Error() string { return f.err.Error() }
+func (e *jsonError) Error() string { return e.err.Error() }
 
-// parseJSON reads one JSON value. Its error is a *jsonFault.
+// parseJSON reads one JSON value. Its error is a *jsonError.
 func parseJSON(text []byte) (*jsonNode, error) {
 	err := json.Unmarshal(text, new(json.RawMessage))
 	if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
 		if at := wrong.Offset - 1; at >= 0 && wrong.Offset < int64(len(text)) {
-			return nil, &jsonFault{at, err}
+			return nil, &jsonError{at, err}
 		}
-		return nil, &jsonFault{int64(len(text)), err}
+		return nil, &jsonError{int64(len(text)), err}
 	}
 	if err != nil {
-		return nil, &jsonFault{0, err}
+		return nil, &jsonError{0, err}
 	}
 	p := jsonParser{text: text}
 	return p.value(0)
@@ -84,7 +84,7 @@ func (p *jsonParser) value(depth int) (*jsonNode, error) {
 	switch first {
 	case '{', '[':
 		if depth == maxDepth {
-			return nil, &jsonFault{node.at, errTooDeep}
+			return nil, &jsonError{node.at, errTooDeep}
 		}
 		p.at++
 		if first == '{' {

@@ -148,7 +148,7 @@ const interrupted = "the agent was interrupted"
 
 // reasonOf says why ctx ended, as far as whoever ended it said.
 func reasonOf(ctx context.Context) string {
-	if cause := context.Cause(ctx); cause != ctx.Err() {
+	if cause := context.Cause(ctx); cause.Error() != ctx.Err().Error() {
 		return oneLine(cause.Error(), 200)
 	}
 	return interrupted

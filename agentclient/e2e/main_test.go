@@ -60,7 +60,7 @@ func setup(t *testing.T) *place {
 // a moment longer, which t.TempDir takes for a failure.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hookback-e2e-")
+	dir, err := os.MkdirTemp("", "hookback-e2e-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = eventually(func() bool { return os.RemoveAll(dir) == nil }) })
 	return dir

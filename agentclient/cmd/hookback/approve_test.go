@@ -242,7 +242,7 @@ func TestNothingIsApprovedWithoutAHub(t *testing.T) {
 				if status == 0 {
 					require.Empty(t, complaints.String())
 				}
-				require.Equal(t, 1, len(h.spool.list()), "the event is kept, once")
+				require.Len(t, h.spool.list(), 1, "the event is kept, once")
 			}
 		})
 	}

@@ -86,11 +86,11 @@ func runHook(ctx context.Context, args []string, env func(string) string, std st
 // hookProcess is runHook in a process that does nothing else. It must be quick to
 // end, so it collects no garbage before there is a lot, and it outlives an agent
 // that closes its end of the pipe.
-func hookProcess(args []string) int {
+func hookProcess(args []string, env func(string) string, std streams) int {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	signal.Ignore(syscall.SIGPIPE)
-	h := newHooking(os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr})
+	h := newHooking(env, std)
 	h.alone = true
 	return h.run(context.Background(), args)
 }

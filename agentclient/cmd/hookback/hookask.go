@@ -79,14 +79,14 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 
 // unasked is what is said when Ask gave an error: it was ended, or refused.
 func (h *hooking) unasked(c *hook.Call, p plan, cause, err error) (v hook.Verdict, answered bool) {
-	switch cause {
-	case errNobody:
+	switch {
+	case errors.Is(cause, errNobody):
 		return h.fallback(c, p, nobody, h.unwatched()), true
-	case errSlow:
+	case errors.Is(cause, errSlow):
 		return h.fallback(c, p, noHub, h.absent()), true
-	case errLate:
+	case errors.Is(cause, errLate):
 		return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved."), true
-	case nil:
+	case cause == nil:
 		h.note("the question was refused: %v", err)
 		return h.fallback(c, p, refused, "Nobody could be asked: "+err.Error()+"."), true
 	default:

@@ -226,10 +226,12 @@ func TestKeyOfAnEvent(t *testing.T) {
 	e := schema.Event{Agent: "codex", SessionID: "s", HookEventType: "PreToolUse", ToolUseID: "t\n1"}
 	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", keyOf(&e))
 	e.SessionID = strings.Repeat("s", schema.MaxName)
-	require.Len(t, keyOf(&e), 69)
-	require.Equal(t, keyOf(&e), keyOf(&e))
+	long := keyOf(&e)
+	require.Len(t, long, 69)
+	require.Equal(t, long, keyOf(&e))
 	e.ToolUseID = ""
-	require.NotEqual(t, keyOf(&e), keyOf(&e), "the same call asked twice is two questions")
+	first := keyOf(&e)
+	require.NotEqual(t, first, keyOf(&e), "the same call asked twice is two questions")
 }
 
 func TestExplain(t *testing.T) {

@@ -65,13 +65,13 @@ func (c courier) postTo(until time.Time, hub, path string, body net.Buffers) ([]
 	}
 	dialer := net.Dialer{Deadline: until}
 	if loopback(u.Hostname()) {
-		dialer.Timeout = connectTime
+		dialer.Timeout = max(connectTime, time.Until(until)/4)
 	}
 	conn, err := dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(until)
 	length := 0
 	for _, part := range body {

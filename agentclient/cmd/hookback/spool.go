@@ -88,7 +88,7 @@ func (s spool) list() []string {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	names, _ := dir.Readdirnames(-1)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		if s.abandoned(name) {
@@ -143,7 +143,7 @@ func (s spool) flush(until time.Time, post func(body net.Buffers) ([]byte, error
 	if len(names) == 0 || !s.claim() {
 		return
 	}
-	defer os.Remove(s.claimed())
+	defer func() { _ = os.Remove(s.claimed()) }()
 	for most := schema.MaxBatch; len(names) > 0 && time.Until(until) > 0; {
 		batch, body := s.batch(names, most)
 		names = names[len(batch.all):]

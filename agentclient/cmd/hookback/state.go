@@ -62,7 +62,7 @@ func (j journal) note(format string, args ...any) {
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")
 	if len(text) > maxJournal/16 {
 		text = text[:maxJournal/16]

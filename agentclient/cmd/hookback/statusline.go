@@ -122,13 +122,24 @@ type lining struct {
 	every time.Duration
 	env   func(string) string
 	std   streams
+	// sendTime is how long the hub may take to take an event.
+	sendTime time.Duration
 }
 
 // runStatusline is the verb statusline. What goes wrong here is nobody's business:
 // the line is shown, and the status is the wrapped command's.
 func runStatusline(ctx context.Context, args []string, env func(string) string, std streams) int {
-	l := &lining{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std}
+	return newLining(env, std).run(ctx, args)
+}
+
+func newLining(env func(string) string, std streams) *lining {
+	l := &lining{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std, sendTime: sendTime}
 	l.DurationVar(&l.every, "every", 3*time.Second, "the least `time` between two events of a session")
+	return l
+}
+
+func (l *lining) run(ctx context.Context, args []string) int {
+	std := l.std
 	if status, done := l.parse(args, std); done {
 		return status
 	}
@@ -176,7 +187,11 @@ func (l *lining) wrap(ctx context.Context, stdin io.Reader, s *status) int {
 // tell sends the event, where there is something new.
 func (l *lining) tell(s *status) {
 	now := time.Now()
-	if s.SessionID == "" || len(s.SessionID) > schema.MaxName || !l.due(s, now) {
+	if s.SessionID == "" || len(s.SessionID) > schema.MaxName {
+		return
+	}
+	file, due := l.due(s, now)
+	if !due {
 		return
 	}
 	hubs, err := agentclient.Hubs(cmp.Or(l.hub, l.env("HOOKBACK_URL")))
@@ -191,34 +206,42 @@ func (l *lining) tell(s *status) {
 	if err != nil {
 		return
 	}
-	_, _ = courier{hubs, l.env}.post(now.Add(sendTime), schema.PathEvents, net.Buffers{body})
+	_, err = courier{hubs, l.env}.post(now.Add(l.sendTime), schema.PathEvents, net.Buffers{body})
+	if err == nil || errors.As(err, new(refusal)) { // the same again would be refused again
+		_ = os.WriteFile(file, []byte(s.news()), 0o600)
+	}
 }
 
-// due reports whether it is time to tell the hub, and notes that it was told: also
-// where that fails, so that a hub that is down costs its time once.
-func (l *lining) due(s *status, now time.Time) bool {
+// news is what makes a status worth telling.
+func (s *status) news() string {
+	return fmt.Sprintf("%s %.4f %.0f", s.Model.ID, s.Cost.USD, s.Context.Used)
+}
+
+// due reports whether it is time to tell the hub. It notes in the session's file that
+// this was tried, so that a hub that is down costs its time once in a while. What the
+// hub was told is written there when it has taken it: else it is tried again.
+func (l *lining) due(s *status, now time.Time) (file string, is bool) {
 	dir := stateDir(l.env)
 	if dir == "" {
-		return false
+		return "", false
 	}
 	dir = filepath.Join(dir, "statusline")
 	sum := sha256.Sum256([]byte(s.SessionID))
-	file := filepath.Join(dir, hex.EncodeToString(sum[:12]))
-	told := fmt.Sprintf("%s %.4f %.0f", s.Model.ID, s.Cost.USD, s.Context.Used)
+	file = filepath.Join(dir, hex.EncodeToString(sum[:12]))
 	if info, err := os.Stat(file); err == nil {
 		if age := now.Sub(info.ModTime()); age >= 0 && age < l.every {
-			return false
+			return "", false
 		}
-		if before, err := os.ReadFile(file); err == nil && string(before) == told {
-			return false
+		if before, err := os.ReadFile(file); err == nil && string(before) == s.news() {
+			return "", false
 		}
 	} else {
 		sweep(dir, now)
 	}
 	if os.MkdirAll(dir, 0o700) != nil {
-		return false
+		return "", false
 	}
-	return os.WriteFile(file, []byte(told), 0o600) == nil
+	return file, os.WriteFile(file, nil, 0o600) == nil
 }
 
 // sweep removes what is left of sessions that nobody has heard of for long.
@@ -227,7 +250,7 @@ func sweep(dir string, now time.Time) {
 	if err != nil {
 		return
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	list, _ := d.ReadDir(statusOthers)
 	for _, one := range list {
 		if info, err := one.Info(); err == nil && now.Sub(info.ModTime()) > statusFor {

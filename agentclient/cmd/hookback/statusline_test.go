@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,14 +27,28 @@ const statusSaid = `{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/src/
 	`"cost":{"total_cost_usd":0.4213,"total_duration_ms":180000,"total_api_duration_ms":2300,"total_lines_added":156,"total_lines_removed":23},` +
 	`"context_window":{"context_window_size":200000,"used_percentage":43.4,"current_usage":{"input_tokens":8500}},"rate_limits":{"five_hour":{"used_percentage":9}}}`
 
-// statusline runs it in a home, and returns what it printed and its status.
+// statusline runs it in a home, and returns what it printed and its status. The hub has
+// more time than Claude Code would leave it: a busy machine is not what this is about.
 func statusline(t *testing.T, home, hub, stdin string, args ...string) (string, int) {
+	t.Helper()
+	return lineOf{home, hub, 10 * time.Second}.run(t, stdin, args...)
+}
+
+// lineOf is a session's status line.
+type lineOf struct {
+	home, hub string
+	sendTime  time.Duration
+}
+
+func (s lineOf) run(t *testing.T, stdin string, args ...string) (string, int) {
 	t.Helper()
 	var out, err bytes.Buffer
 	env := func(name string) string {
-		return map[string]string{"HOME": home, "HOOKBACK_URL": hub}[name]
+		return map[string]string{"HOME": s.home, "HOOKBACK_URL": s.hub}[name]
 	}
-	status := run(t.Context(), append([]string{"statusline"}, args...), env, streams{strings.NewReader(stdin), &out, &err})
+	l := newLining(env, streams{strings.NewReader(stdin), &out, &err})
+	l.sendTime = s.sendTime
+	status := l.run(t.Context(), args)
 	require.Empty(t, err.String())
 	return out.String(), status
 }
@@ -137,11 +152,12 @@ func TestStatuslineNeverFails(t *testing.T) {
 	require.NoError(t, err)
 	defer silent.Close() // takes connections and says nothing
 	began := time.Now()
-	line, status := statusline(t, home, "http://"+silent.Addr().String(), statusSaid)
+	unheard := lineOf{home, "http://" + silent.Addr().String(), sendTime}
+	line, status := unheard.run(t, statusSaid)
 	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", line)
 	require.Zero(t, status)
 	require.Less(t, time.Since(began), 2*time.Second)
-	statusline(t, home, "http://"+silent.Addr().String(), strings.Replace(statusSaid, "0.4213", "1", 1))
+	unheard.run(t, strings.Replace(statusSaid, "0.4213", "1", 1))
 	files, err := os.ReadDir(filepath.Join(home, ".local", "state", "hookback", "statusline"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -149,6 +165,38 @@ func TestStatuslineNeverFails(t *testing.T) {
 	require.Zero(t, status)
 	_, status = statusline(t, filepath.Join(home, "not", "there"), hub, statusSaid)
 	require.Zero(t, status)
+}
+
+// TestStatuslineTellsAgain what no hub has taken, and nothing that one has, or refused.
+func TestStatuslineTellsAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answers []int
+		posts   int
+	}{
+		"taken":   {[]int{200}, 1},
+		"trouble": {[]int{503, 500, 200}, 3},
+		"refused": {[]int{503, 400}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var posts atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(c.answers[min(int(posts.Add(1)), len(c.answers))-1])
+				_, _ = io.WriteString(w, `{"id":1}`)
+			}))
+			t.Cleanup(server.Close)
+			home := t.TempDir()
+			for range c.posts + 2 {
+				statusline(t, home, server.URL, statusSaid, "--every", "0s")
+			}
+			require.EqualValues(t, c.posts, posts.Load())
+			statusline(t, home, server.URL, strings.Replace(statusSaid, "0.4213", "0.5", 1))
+			require.EqualValues(t, c.posts, posts.Load(), "before its time")
+		})
+	}
 }
 
 // TestStatuslineForgets the sessions of last week.
@@ -177,9 +225,10 @@ func TestStatuslineReachesARealHub(t *testing.T) {
 	defer client.Close()
 	_, err := client.Send(t.Context(), schema.Event{HookEventType: "UserPromptSubmit", Payload: []byte(`{"prompt":"go"}`)})
 	require.NoError(t, err)
-	statusline(t, t.TempDir(), hub, statusSaid)
+	line := lineOf{t.TempDir(), hub, sendTime}
 	var detail schema.SessionDetail
 	require.Eventually(t, func() bool {
+		line.run(t, statusSaid, "--every", "0s") // a busy hub may miss one
 		answer, err := http.Get(hub + schema.PathSession + "?source_app=api&session_id=s1")
 		if err != nil {
 			return false

@@ -85,8 +85,10 @@ func holder(addr string) string {
 	if !okRemote || !okLocal {
 		return ""
 	}
-	deadline := time.Now().Add(200 * time.Millisecond)
-	for time.Now().Before(deadline) { // until it has taken the call
+	// Until it has taken the call, which a busy machine delays: this program ends with
+	// the answer, so there is time for it.
+	deadline := time.Now().Add(2 * time.Second)
+	for time.Now().Before(deadline) {
 		if p, ok := peer.Lookup(remote.AddrPort(), local.AddrPort()); ok {
 			return fmt.Sprintf("%s (process %d)", p.Exe, p.PID)
 		}

@@ -130,10 +130,10 @@ func TestWaitsAreTheirAgents(t *testing.T) {
 	asked := y.ask(1, "Bash", `{"agent_id":"a"}`, mayI)
 	y.ask(2, "Bash", `{}`, mayI)
 	agents := y.s.Agents()
-	require.EqualValues(t, []int64{1, 1, 1, 1}, []int64{agents[0].Asked, agents[0].Pending, agents[1].Asked, agents[1].Pending})
+	require.Equal(t, []int64{1, 1, 1, 1}, []int64{agents[0].Asked, agents[0].Pending, agents[1].Asked, agents[1].Pending})
 	y.s.Settle(asked, 31_000)
 	agents = y.s.Agents()
-	require.EqualValues(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
+	require.Equal(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
 }
 
 // TestManyAgents: the tree holds 500, the sum counts on.

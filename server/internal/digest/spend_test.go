@@ -65,7 +65,7 @@ func TestOneSourceCounts(t *testing.T) {
 				y.add(e)
 				tokens, cost = plus(tokens, y.last.Tokens, 1), cost+y.last.Cost
 			}
-			require.EqualValues(t, c.input, y.s.Sum.Tokens.Input, name)
+			require.Equal(t, c.input, y.s.Sum.Tokens.Input, name)
 			require.InDelta(t, c.cost, y.s.Sum.CostUSD, 1e-9, name)
 			require.Equal(t, *y.s.Sum.Tokens, tokens, "%s: the changes add up", name)
 			require.InDelta(t, c.cost, cost, 1e-9, name)
@@ -150,7 +150,7 @@ func TestHostileTelemetry(t *testing.T) {
 		y.add(event("ApiRequest", `{"usage":{"input_tokens":1e12},"cost_usd":1e6,"duration_ms":1e9}`))
 		y.add(usage(1e12, 1e6, ""))
 	}
-	require.EqualValues(t, int64(maxTokens), y.s.Sum.Tokens.Input)
+	require.Equal(t, int64(maxTokens), y.s.Sum.Tokens.Input)
 	require.InDelta(t, maxCost, y.s.Sum.CostUSD, 0)
 	for i := range 500 {
 		y.add(usage(1, 0, fmt.Sprint(i)))

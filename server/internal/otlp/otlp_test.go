@@ -126,7 +126,8 @@ func TestKeysTellRecordsApart(t *testing.T) {
 		require.NoError(t, err)
 		return b.Events[0].IdempotencyKey
 	}
-	require.Equal(t, one("request_id", `{"stringValue":"r1"}`), one("request_id", `{"stringValue":"r1"}`))
+	first := one("request_id", `{"stringValue":"r1"}`)
+	require.Equal(t, first, one("request_id", `{"stringValue":"r1"}`))
 	seen := map[string]bool{}
 	for _, more := range [][]string{
 		{}, {"request_id", `{"stringValue":"r1"}`}, {"request_id", `{"stringValue":"r2"}`}, {"event.sequence", `{"intValue":1}`}, {"event.sequence", `{"intValue":2}`},

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
 
@@ -25,7 +26,7 @@ func start(body []byte, fn func(w *walk, name string) error) error {
 	if err := w.object(func(name string) error { return fn(w, name) }); err != nil {
 		return ErrShape
 	}
-	if _, err := w.ReadToken(); err != io.EOF {
+	if _, err := w.ReadToken(); !errors.Is(err, io.EOF) {
 		return ErrShape
 	}
 	return nil
