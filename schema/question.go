@@ -65,6 +65,10 @@ type HumanInTheLoop struct {
 	// gone, the hub ends the question (cancelled, orphaned) instead of waiting for it.
 	Lifeline bool `json:"lifeline,omitempty"`
 
+	// AlsoAsked says that the agent's own prompt is open meanwhile: its user can answer
+	// there, and the first answer wins.
+	AlsoAsked bool `json:"alsoAsked,omitempty"`
+
 	ToolCall  *ToolCall  `json:"toolCall,omitempty"`
 	Questions []Question `json:"questions,omitempty"`
 	Context   *Context   `json:"context,omitempty"`

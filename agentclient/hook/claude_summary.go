@@ -47,6 +47,11 @@ func claudeSummary(c *Call, o object) string {
 	if c.Tool != nil {
 		return cmp.Or(claudeAsks(c), c.summary())
 	}
+	if event == "UserPromptSubmit" {
+		if told, ok := taskNotification(o.text("prompt")); ok {
+			return oneLine(told, maxSummary)
+		}
+	}
 	if event == "PostToolBatch" {
 		return oneLine(strings.Join(claudeBatch(o), ", "), maxSummary)
 	}
@@ -66,6 +71,18 @@ func claudeSummary(c *Call, o object) string {
 		who += ": "
 	}
 	return oneLine(who+says, maxSummary)
+}
+
+// taskNotification is what a background task tells Claude Code at its end: a prompt
+// that begins with this element, and that nobody typed.
+func taskNotification(prompt string) (told string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
+	if !ok {
+		return "", false
+	}
+	_, summary, _ := strings.Cut(rest, "<summary>")
+	summary, _, _ = strings.Cut(summary, "</summary>")
+	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }
 
 // claudeBatch names the tools of calls that ran together.

@@ -47,6 +47,20 @@ var claudeEvents = map[string]struct{ input, summary string }{
 	"WorktreeRemove":      {`"worktree_path":"/b/w"`, "/b/w"},
 }
 
+// TestTheEndOfABackgroundTaskIsToldAsOne: nobody typed that prompt.
+func TestTheEndOfABackgroundTaskIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string]string{
+		`\n<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Look around\"\n completed</summary>\n</task-notification>`: `Agent "Look around" completed`,
+		`<task-notification>`:              "A background task has ended",
+		`<task-notification><summary>Half`: "Half",
+		`What is a <task-notification>?`:   "What is a <task-notification>?",
+	} {
+		c := readClaude(t, `{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"`+prompt+`"}`)
+		require.Equal(t, want, c.Event.Summary)
+	}
+}
+
 func TestEveryEventOfClaudeCodeIsTold(t *testing.T) {
 	t.Parallel()
 	require.Len(t, claudeEvents, 31)

@@ -110,7 +110,7 @@ var wirings = []wiring{
 			{name: "TeammateIdle", since: "2.1.139"},
 			{name: "StopFailure", since: "2.1.139", inOrder: true},
 			{name: "PostCompact", since: "2.1.139"},
-			{name: "Elicitation", since: "2.1.139", does: asks}, {name: "ElicitationResult", since: "2.1.139"},
+			{name: "Elicitation", since: "2.1.139", does: opens}, {name: "ElicitationResult", since: "2.1.139"},
 			{name: "ConfigChange", since: "2.1.139"},
 			{name: "CwdChanged", since: "2.1.139"}, {name: "DirectoryAdded", since: "2.1.240"},
 			{name: "FileChanged", since: "2.1.139"}, {name: "InstructionsLoaded", since: "2.1.139"},

@@ -1,8 +1,6 @@
 // The coding agents that hooks speak for, under the names of agentclient/hook: an
 // event says which one posted it.
 
-import type { Event } from './types'
-
 export interface CodingAgent {
   id: string
   name: string
@@ -34,10 +32,3 @@ export function codingAgent(id: string): CodingAgent {
 
 /** The coding agents there are, in the order of agentclient/hook. */
 export const codingAgents = (): CodingAgent[] => Object.keys(known).map(codingAgent)
-
-/**
- * Whether the agent's own prompt stands open while the question does: whoever answers
- * first, here or there, has answered it.
- */
-export const promptsToo = (e: Event): boolean =>
-  (e.agent === 'claude-code' || e.agent === 'opencode') && e.hook_event_type === 'PermissionRequest'

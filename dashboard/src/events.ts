@@ -28,9 +28,15 @@ const reports = new Set(['ApiRequest', 'ApiUsage', 'StatusLine'])
 /** Whether an event reports what was done before, seconds late: an agent's telemetry. */
 export const isReport = (e: Event): boolean => reports.has(e.hook_event_type)
 
+/** Whether a person said this. Claude Code is told by a prompt, too, that a task in the background has ended. */
+export const isPrompt = (e: Event): boolean =>
+  e.hook_event_type === 'UserPromptSubmit' &&
+  !(str(e.payload.prompt) ?? '').trimStart().startsWith('<task-notification>')
+
 export function lookOf(e: Event): Look {
   if (e.humanInTheLoop) return 'ask'
   if (e.error) return 'fail'
+  if (e.hook_event_type === 'UserPromptSubmit' && !isPrompt(e)) return 'note'
   const name = e.hook_event_type
   return (Object.hasOwn(looks, name) ? looks[name] : undefined) ?? 'other'
 }

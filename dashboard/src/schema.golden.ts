@@ -564,7 +564,7 @@ export const v2EventPosted = {
   "payload": { "tool_name": "Bash" },
   "agent": "claude-code",
   "timestamp": 1734189234000,
-  "humanInTheLoop": { "question": "Run go test ./...?", "type": "permission", "timeout": 120, "protocolVersion": 2, "lifeline": true },
+  "humanInTheLoop": { "question": "Run go test ./...?", "type": "permission", "timeout": 120, "protocolVersion": 2, "lifeline": true, "alsoAsked": true },
   "humanInTheLoopStatus": {
     "status": "pending",
     "expiresAt": 1734189354000,

@@ -374,6 +374,11 @@ export interface HumanInTheLoop {
    * question (cancelled, orphaned) instead of waiting for it.
    */
   lifeline?: boolean
+  /**
+   * alsoAsked says that the agent's own prompt is open meanwhile: its user can answer there, and the first
+   * answer wins.
+   */
+  alsoAsked?: boolean
   toolCall?: ToolCall
   questions?: Question[]
   context?: Context

@@ -58,7 +58,7 @@ var shop = part{app: "shop-api", model: "claude-sonnet-5", coder: "claude-code",
 }}
 
 // release deploys: two questions at the same time, one of them critical.
-var release = part{app: "checkout-web", model: "claude-opus-5", steps: []step{
+var release = part{app: "checkout-web", model: "claude-opus-5", coder: "claude-code", steps: []step{
 	begins("Release 4.2 to production"),
 	runs(bash("npm run build", "Build the site", "✓ 412 modules transformed")),
 	together(
@@ -137,7 +137,7 @@ var report = part{app: "weekly-report", model: "gemini-3-pro", coder: "gemini", 
 }}
 
 // impatient waits a few seconds only: its questions time out.
-var impatient = part{app: "dependency-bot", model: "claude-haiku-5", steps: []step{
+var impatient = part{app: "dependency-bot", model: "claude-haiku-5", coder: "opencode", steps: []step{
 	begins("Keep the dependencies fresh"),
 	runs(bash("npm outdated", "What is old", "vite  8.3.7  8.3.8\n")),
 	wants(
@@ -152,7 +152,7 @@ var impatient = part{app: "dependency-bot", model: "claude-haiku-5", steps: []st
 }}
 
 // nightBuild is killed while it waits.
-var nightBuild = part{app: "night-build", model: "claude-sonnet-5", steps: []step{
+var nightBuild = part{app: "night-build", model: "claude-sonnet-5", coder: "claude-code", steps: []step{
 	idles(10 * time.Second),
 	dies(6 * time.Second),
 	idles(time.Minute),

@@ -147,7 +147,7 @@ func onSignal(f func()) (stop func()) {
 // question is the request for the call.
 func (h *hooking) question(c *hook.Call, p plan) agentclient.Request {
 	ask := *c.Ask
-	ask.Lifeline = true
+	ask.Lifeline, ask.AlsoAsked = true, c.Prompts
 	if p.ruling.Risk != "" {
 		ask.Risk = p.ruling.Risk
 	}

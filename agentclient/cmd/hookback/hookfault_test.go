@@ -328,6 +328,7 @@ func TestAPersonAnswersAHook(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "PermissionRequest", q.HookEventType)
 			require.True(t, q.HumanInTheLoop.Lifeline)
+			require.True(t, q.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
 			require.InDelta(t, 60, *q.HumanInTheLoop.Timeout, 5, "five seconds before the agent kills it")
 			_, err = q.Push(t.Context(), test.answer)
 			require.NoError(t, err)
@@ -401,6 +402,7 @@ func TestNobodyIsWatching(t *testing.T) {
 			r := c.start(t, t.Context())
 			q, err := hub.Question(t.Context(), 1)
 			require.NoError(t, err)
+			require.Equal(t, test.waits, q.HumanInTheLoop.AlsoAsked, "nobody sits at a headless agent")
 			if test.waits {
 				_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
 				require.NoError(t, err)

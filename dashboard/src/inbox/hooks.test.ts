@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import asking from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-AskUserQuestion.json'
 import bash from '../../../agentclient/hook/testdata/claude-code-PermissionRequest-Bash.json'
-import { codingAgent, codingAgents, promptsToo } from '../codingAgents'
+import { codingAgent, codingAgents } from '../codingAgents'
 import { keys } from '../live.svelte'
 import { requestOf, type Request } from '../requests'
 import { anAsk } from '../testing/build'
@@ -63,14 +63,16 @@ describe('the coding agent', () => {
   })
 
   it('stands on its request, which says so where its own prompt is open as well', () => {
-    show(ask({}))
+    const races = () => screen.getByTestId('races').textContent?.replace(/\s+/g, ' ')
+    show(ask({ alsoAsked: true }))
     expect(screen.getByText('Claude Code')).toBeTruthy()
-    expect(screen.getByTestId('races').textContent).toContain('the first answer wins')
+    expect(races()).toContain('Also open in Claude Code’s own window: the first answer wins.')
     cleanup()
-    show(ask({}, { agent: 'codex' }))
-    expect(screen.getByText('Codex CLI')).toBeTruthy()
+    show(ask({}, { hook_event_type: 'PermissionRequest' })) // headless: nobody sits at its window
     expect(screen.queryByTestId('races')).toBeNull()
-    expect(promptsToo(ask({}, { hook_event_type: 'PreToolUse' }))).toBe(false)
+    cleanup()
+    show(ask({ alsoAsked: true }, { agent: '' }))
+    expect(races()).toContain('the agent’s own window')
   })
 })
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { anEvent } from '../testing/build'
 import type { Event, HumanInTheLoop, Status } from '../types'
-import { lengthOf, ranFor, Session, union, type Bar } from './lanes'
+import { lengthOf, lineFor, ranFor, Session, union, type Bar } from './lanes'
+import { nameOf } from './words'
 
 const T = 1_700_000_000_000
 
@@ -437,6 +438,22 @@ describe('turns', () => {
       ['two', 1],
     ])
     expect(s.session.turns.map((t) => secondsOf(t.end))).toEqual(['0', '4', '6'])
+  })
+
+  it('do not begin where a task in the background ends: nobody typed that', () => {
+    const s = new Script()
+    const told = '<task-notification>\n<summary>Agent "Explore" completed</summary>\n</task-notification>'
+    s.at(1, 'UserPromptSubmit', { payload: { prompt: 'one' } })
+    s.at(2, 'UserPromptSubmit', { payload: { prompt: told }, summary: 'Agent "Explore" completed' })
+    s.pre(3, 'Read', 'a')
+    s.post(4, 'Read', 'a')
+    expect(s.session.turns.map((t) => [t.prompt?.event.payload.prompt, t.calls])).toEqual([['one', 1]])
+    const bar = s.session.bars[1]
+    expect(bar && [nameOf(bar), bar.look, lineFor(bar)]).toEqual([
+      'Background task',
+      'note',
+      'Agent "Explore" completed',
+    ])
   })
 
   it('stand in the list with what they led to, and every bar knows its row', () => {

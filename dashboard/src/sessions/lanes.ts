@@ -1,4 +1,4 @@
-import { arrived, gistOf, isReport, lineBeside, lookOf, type Look } from '../events'
+import { arrived, gistOf, isPrompt, isReport, lineBeside, lookOf, type Look } from '../events'
 import { toolOf } from '../filter'
 import { newer } from '../requests'
 import type { Event, Json, Status } from '../types'
@@ -264,7 +264,7 @@ export class Session {
   /** Keeps turns and the ends of agents, before the event itself is taken. */
   private follow(e: Event, at: number, lane: Lane): void {
     const type = e.hook_event_type
-    const prompt = type === 'UserPromptSubmit' && lane.key === ''
+    const prompt = isPrompt(e) && lane.key === ''
     if (prompt || this.turns.length === 0) {
       const turn: Turn = {
         index: this.turns.length,
@@ -449,7 +449,7 @@ export class Session {
   private mark(e: Event, at: number, lane: Lane): void {
     const state = lookOf(e) === 'fail' ? 'failed' : 'plain'
     // The prompt of the person is its turn's heading, not a line of its own below.
-    const heading = e.hook_event_type === 'UserPromptSubmit' && lane.key === ''
+    const heading = isPrompt(e) && lane.key === ''
     const bar = this.add({ kind: 'mark', lane, start: at, end: at, state, ids: [e.id], event: e }, heading)
     if (state === 'failed') bar.turn.failures++
     if (heading) bar.turn.prompt = bar

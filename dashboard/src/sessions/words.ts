@@ -1,4 +1,5 @@
 import { lapse, timeOfDay } from '../clock'
+import { isPrompt } from '../events'
 import { kindNames, verdictOf, type Tone } from '../inbox/verdict'
 import { requestOf } from '../requests'
 import type { Session as Sums } from '../schema'
@@ -32,7 +33,8 @@ export function wordFor(bar: Bar, session: Session): Word | undefined {
 export function nameOf(bar: Bar): string {
   if (bar.kind === 'call') return bar.tool ?? 'Tool'
   if (bar.kind === 'wait') return kindNames[bar.event.humanInTheLoop?.type ?? 'question']
-  return bar.event.hook_event_type
+  const { hook_event_type: type } = bar.event
+  return type === 'UserPromptSubmit' && !isPrompt(bar.event) ? 'Background task' : type
 }
 
 /** A length of time: "11 ms", "1.2 s", "14 s", "2 min 4 s", "3 h 20 min". */

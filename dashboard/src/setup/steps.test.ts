@@ -34,8 +34,9 @@ test('the settings of the hooks are JSON, and wait where they ask', () => {
     hooks: Record<string, { hooks: { url: string; timeout?: number }[] }[]>
   }
   for (const [name, [group]] of Object.entries(hooks)) {
-    const asks = name === 'PermissionRequest' || name === 'Elicitation'
-    expect(group?.hooks[0]?.timeout, name).toBe(asks ? 3600 : undefined)
+    const limit = { PermissionRequest: 3600, Elicitation: 120 }[name]
+    expect(group?.hooks[0]?.timeout, name).toBe(limit)
+    expect(group?.hooks[0]?.url.endsWith(`?limit=${limit}`), name).toBe(limit !== undefined)
   }
   expect(hooks).not.toHaveProperty('SessionStart') // it runs no http hooks there
 })

@@ -64,11 +64,13 @@ const WATCHED = [
 
 /** Claude Code's settings for hooks over HTTP: nothing needs to be installed. */
 export function httpSettings(hub: string): string {
-  const asks = `{"type": "http", "url": "${hub}/hooks/claude-code?limit=3600", "timeout": 3600}`
+  const asks = (limit: number) =>
+    `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}}`
   const tells = `{"type": "http", "url": "${hub}/hooks/claude-code"}`
   const line = (name: string, hook: string) => `    "${name}": [{"hooks": [${hook}]}]`
   const lines = [
-    ...['PermissionRequest', 'Elicitation'].map((name) => line(name, asks)),
+    line('PermissionRequest', asks(3600)),
+    line('Elicitation', asks(120)), // its user sees nothing else meanwhile
     ...WATCHED.map((name) => line(name, tells)),
   ]
   return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`

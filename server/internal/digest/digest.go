@@ -101,6 +101,10 @@ const (
 	Reported  // telemetry: a status line, a request that failed
 )
 
+// taskNotification begins a prompt that nobody typed: so Claude Code is told that a
+// task in the background has ended.
+const taskNotification = "<task-notification>"
+
 // telemetry says that an agent's work is reported, seconds later, and not done.
 func (k Kind) telemetry() bool { return k >= Requested }
 

@@ -3,6 +3,7 @@ package digest
 import (
 	"cmp"
 	"hash/fnv"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -32,6 +33,9 @@ func Read(e *Event) *Facts {
 	}
 	if f.Interrupted {
 		f.Failed = false
+	}
+	if f.Kind == Prompt && strings.HasPrefix(strings.TrimSpace(f.Prompt), taskNotification) {
+		f.Kind = Other
 	}
 	if f.Kind != Prompt {
 		f.Prompt = ""

@@ -58,6 +58,9 @@ func TestRead(t *testing.T) {
 			event("userPromptSubmitted", `{"prompt":"Go"}`),
 			func(f *Facts) { f.Kind, f.Prompt = Prompt, "Go" },
 		},
+		"a background task that tells Claude Code of its end, which nobody typed": {
+			event("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*Facts) {},
+		},
 		"a prompt that is none": {
 			event("Stop", `{"prompt":"Go"}`), func(*Facts) {},
 		},

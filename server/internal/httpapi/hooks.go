@@ -108,6 +108,7 @@ func (s *Server) askHook(c *fiber.Ctx, cn *conn, w *waitingHook) error {
 	if ask.Timeout == nil || *ask.Timeout > seconds || *ask.Timeout == 0 {
 		ask.Timeout = &seconds
 	}
+	ask.AlsoAsked = w.call.Prompts
 	e.HumanInTheLoop = &ask
 	saved, err := s.ingestHook(c, &e, true)
 	if err != nil {

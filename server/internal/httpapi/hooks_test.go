@@ -176,6 +176,7 @@ func TestAHookWaitsForAPerson(t *testing.T) {
 			asked := r.asked(2)
 			require.Equal(t, schema.Listening, asked.HumanInTheLoopStatus.Waiter)
 			require.InDelta(t, 3595, *asked.HumanInTheLoop.Timeout, 0)
+			require.True(t, asked.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
 			require.Never(t, func() bool { return len(done) > 0 }, 200*time.Millisecond, 50*time.Millisecond) // longer than a response may take
 			r.answer(2, c.answer)
 			h := <-done
@@ -311,7 +312,7 @@ func TestAHookThatBlocksItsAgentAsksOnlyIfSomebodySees(t *testing.T) {
 	page2(r)
 	require.Eventually(t, func() bool { return r.Hub.Watching() == 1 }, patience, time.Millisecond)
 	done := r.hook("", sample(t, "Elicitation"))
-	require.NotNil(t, r.asked(2).HumanInTheLoop)
+	require.False(t, r.asked(2).HumanInTheLoop.AlsoAsked)
 	r.do("POST", schema.At(schema.PathCancel, 2), `{}`)
 	require.JSONEq(t, "{}", (<-done).body)
 }
