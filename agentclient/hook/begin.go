@@ -100,9 +100,10 @@ func (in Input) unattended() bool {
 }
 
 // attended reports whether it is certain that somebody does. What is neither is not
-// known, which matters to agents that wait for ever when nobody is there to answer.
-func (in Input) attended() bool {
-	return !in.unattended() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended())
+// known, which matters to agents that wait for ever when nobody is there to answer, or
+// go on.
+func (in Input) attended(without ...string) bool {
+	return !in.unattended() && (in.env("HOOKBACK_HEADLESS") == "0" || in.Attended != nil && in.Attended(without...))
 }
 
 func (in Input) env(name string) string {
@@ -111,6 +112,9 @@ func (in Input) env(name string) string {
 	}
 	return in.Env(name)
 }
+
+// sits is what to do where it isn't known.
+const sits = " If somebody sits at this agent's prompt, start it with HOOKBACK_HEADLESS=0 in its environment and it asks there."
 
 // unnamed stands for the name of a tool that an agent left out: such a call is
 // gated like any other.

@@ -11,7 +11,8 @@ import (
 )
 
 // crush is Charm's Crush. Silence leads to its own permissions; it can't be told to
-// ask. An edit is merged into the arguments, each name taken for a path.
+// ask. Those approve everything in crush run and with --yolo, of which it tells its
+// hooks nothing: only where somebody certainly sits at it is silence a question. An edit is merged into the arguments, each name taken for a path.
 type crush struct{}
 
 var crushTools = map[string]string{
@@ -37,6 +38,7 @@ func (crush) Read(in Input) (Call, error) {
 	}
 	if event == "PreToolUse" {
 		c.Point, c.Can = Gate, CanAllow|CanDeny|CanEdit
+		c.own = in.attended("run", "r", "-y", "--yolo")
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
@@ -44,8 +46,11 @@ func (crush) Read(in Input) (Call, error) {
 
 // Answer implements Agent.
 func (crush) Answer(c *Call, v Verdict) Reply {
+	if attended, _ := c.own.(bool); v.Word == Ask && attended {
+		return Reply{} // its own prompt comes next
+	}
 	if v.Word == Ask && !c.Headless {
-		return Reply{} // its own prompt comes next; crush run has none, and approves
+		v.Reason += sits
 	}
 	v = c.express(v)
 	if v.Word == Allow && v.Arguments != nil && !(c.keepsMembers(v.Arguments) && plainNames(v.Arguments)) {

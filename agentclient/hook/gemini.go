@@ -41,7 +41,7 @@ func (gemini) Read(in Input) (Call, error) {
 	case "BeforeTool":
 		c.geminiTool(o)
 		c.Point, c.Can = Gate, CanDeny|CanEdit
-		if in.attended() {
+		if in.attended("-p", "--prompt") {
 			c.Can, c.Fallback = c.Can|CanAsk, Ask
 		}
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
@@ -63,7 +63,7 @@ func (c *Call) geminiTool(o object) {
 // Answer implements Agent.
 func (gemini) Answer(c *Call, v Verdict) Reply {
 	if v.Word == Ask && !c.Can.Has(CanAsk) && !c.Headless {
-		v.Reason += " If somebody sits at this Gemini CLI's prompt, start it with HOOKBACK_HEADLESS=0 in its environment and it asks there."
+		v.Reason += sits
 	}
 	v = c.express(v)
 	// Two versions are about: one puts the edit in the place of the arguments, the

@@ -120,7 +120,7 @@ func readInput(t *testing.T, text string) hook.Input {
 		case ok && key == "dir":
 			in.Dir = value
 		case ok && key == "attended":
-			in.Attended = func() bool { return value == "true" }
+			in.Attended = func(...string) bool { return value == "true" }
 		case ok && key == "env":
 			name, value, _ := strings.Cut(value, "=")
 			env[name] = value

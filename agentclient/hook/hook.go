@@ -35,8 +35,9 @@ type Input struct {
 	Env   func(name string) string
 	Dir   string // the hook's working directory
 	// Attended reports whether it is certain that a person sits at the terminal of the
-	// agent. It may be nil, which is not certain.
-	Attended func() bool
+	// agent, which was started without any of these arguments. It may be nil, which is
+	// not certain.
+	Attended func(without ...string) bool
 }
 
 // Call is one run of a hook, read.

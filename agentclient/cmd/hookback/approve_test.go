@@ -25,7 +25,7 @@ type effect struct {
 }
 
 // effectOf reads a reply as that agent does.
-func effectOf(agent string, point hook.Point, headless bool, r hook.Reply) effect {
+func effectOf(agent string, point hook.Point, r hook.Reply) effect {
 	var o struct {
 		Decision, Permission, PermissionDecision, Behavior, Reply, Action string
 
@@ -65,8 +65,6 @@ func effectOf(agent string, point hook.Point, headless bool, r hook.Reply) effec
 		holds: denies || says("ask", "force_ask"),
 	}
 	switch {
-	case agent == "crush" && len(r.Stdout) == 0 && r.Exit == 0 && !headless: // its own prompt comes next
-		e.holds = true
 	case !readable: // Claude Code, Codex, Gemini: the call runs
 		e.holds = false
 	case agent == "codex" && says("ask"): // it reports a failure, and runs the call
@@ -120,7 +118,7 @@ func TestEffects(t *testing.T) {
 		{"cline", `{"cancel":true}`, 0, effect{holds: true}},
 		{"windsurf", ``, 2, effect{holds: true}},
 	} {
-		require.Equal(t, test.want, effectOf(test.agent, hook.Gate, true, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
+		require.Equal(t, test.want, effectOf(test.agent, hook.Gate, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
 	}
 }
 
@@ -185,7 +183,7 @@ func TestNothingIsEverSilentlyApproved(t *testing.T) {
 				h := &hooking{agent: c.agent, onUnreachable: option, env: noEnv}
 				p := plan{ask: true, ruling: ruling}
 				check := func(v hook.Verdict, agentWentOn bool, what any) {
-					got := effectOf(c.agent.Name, c.call.Point, len(c.env) > 0, c.agent.Agent.Answer(&c.call, v))
+					got := effectOf(c.agent.Name, c.call.Point, c.agent.Agent.Answer(&c.call, v))
 					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Then, what)
 					gated := c.call.Point == hook.Gate || c.call.Point == hook.Hands
 					if gated && !agentWentOn && (ruling.Then == agentclient.ThenAsk || option == thenDeny) {
@@ -234,7 +232,7 @@ func TestNothingIsApprovedWithoutAHub(t *testing.T) {
 				}
 				call := c.call
 				status := h.serve(t.Context(), &call, false)
-				got := effectOf(c.agent.Name, c.call.Point, len(c.env) > 0, hook.Reply{Stdout: []byte(out.String()), Exit: status})
+				got := effectOf(c.agent.Name, c.call.Point, hook.Reply{Stdout: []byte(out.String()), Exit: status})
 				require.False(t, got.approves, out.String())
 				if c.call.Point == hook.Gate && broken {
 					require.True(t, got.holds, "it runs: %s", out.String())

@@ -30,67 +30,110 @@ func terminal(t *testing.T) *os.File {
 	return tty
 }
 
+// agentRun is how an agent was started, and with what environment.
+type agentRun struct {
+	agent         string
+	args          []string
+	env           string
+	stdin, stdout bool // is a terminal
+	shell         bool // between it and its hook
+}
+
+// runIn runs a hook as such an agent does, without a hub, in a project whose policy
+// wants a person, and gives what the hook printed.
+func runIn(t *testing.T, r agentRun) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	home := t.TempDir()
+	file := func(name, text string) string {
+		at := filepath.Join(home, name)
+		require.NoError(t, os.WriteFile(at, []byte(text), 0o600))
+		return at
+	}
+	file("hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+	command, binary, event := "exec "+program+" hook "+r.agent, "node", "BeforeTool"
+	if r.agent == "crush" {
+		binary, event = "crush", "PreToolUse"
+	}
+	if r.shell {
+		command = program + " hook " + r.agent + "; true"
+	}
+	binary = filepath.Join(home, binary)
+	require.NoError(t, os.Link(self, binary))
+	agent := exec.CommandContext(t.Context(), binary, r.args...)
+	agent.Dir, agent.WaitDelay = home, 10*time.Second
+	agent.Env = []string{
+		"AGENT_THAT_RUNS=" + command, "AGENT_INPUT=" + file("input", sample(t, r.agent+"-"+event)),
+		"AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + absentHub(t), r.env,
+	}
+	tty := terminal(t)
+	if r.stdin {
+		agent.Stdin = tty
+	}
+	if r.stdout {
+		agent.Stdout = tty
+	}
+	require.NoError(t, agent.Run())
+	out, err := os.ReadFile(filepath.Join(home, "output"))
+	require.NoError(t, err)
+	return string(out)
+}
+
 // Gemini CLI waits for ever when it is told to ask and nobody sits at it, and says to no
 // hook whether somebody does. Unless it is certain, a call that a person must decide is
 // refused, with the cause and what to do.
 func TestGeminiIsToldToAskOnlyWhereSomebodySits(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	hub := absentHub(t)
 	for name, test := range map[string]struct {
-		args             []string
-		env              string
-		stdin, stdout    bool // is a terminal
-		shell, certainly bool
+		agentRun
+		certainly bool
 	}{
-		"at a terminal":                           {[]string{"gemini.js"}, "", true, true, false, true},
-		"at a terminal, another shell":            {[]string{"gemini.js", "--model", "x", "-y"}, "", true, true, true, true},
-		"with a first prompt, then a human":       {[]string{"gemini.js", "-i", "Go"}, "", true, true, false, true},
-		"one prompt":                              {[]string{"gemini.js", "-p", "Go"}, "", true, true, false, false},
-		"one prompt, in one word":                 {[]string{"gemini.js", "--prompt=Go"}, "", true, true, true, false},
-		"one prompt, two letters":                 {[]string{"gemini.js", "-yp", "Go"}, "", true, true, false, false},
-		"one prompt, two words":                   {[]string{"gemini.js", "--yolo", "--prompt", "Go"}, "", true, true, false, false},
-		"stdin is a pipe":                         {[]string{"gemini.js"}, "", false, true, false, false},
-		"stdout is a file":                        {[]string{"gemini.js"}, "", true, false, false, false},
-		"only a title":                            {nil, "", true, true, false, false},
-		"a pipeline, which its hooks aren't told": {[]string{"gemini.js"}, "CI=true", true, true, false, false},
+		"at a terminal":                           {agentRun{"gemini", []string{"gemini.js"}, "", true, true, false}, true},
+		"at a terminal, another shell":            {agentRun{"gemini", []string{"gemini.js", "--model", "x", "-y"}, "", true, true, true}, true},
+		"with a first prompt, then a human":       {agentRun{"gemini", []string{"gemini.js", "-i", "Go"}, "", true, true, false}, true},
+		"one prompt":                              {agentRun{"gemini", []string{"gemini.js", "-p", "Go"}, "", true, true, false}, false},
+		"one prompt, in one word":                 {agentRun{"gemini", []string{"gemini.js", "--prompt=Go"}, "", true, true, true}, false},
+		"one prompt, two letters":                 {agentRun{"gemini", []string{"gemini.js", "-yp", "Go"}, "", true, true, false}, false},
+		"one prompt, two words":                   {agentRun{"gemini", []string{"gemini.js", "--yolo", "--prompt", "Go"}, "", true, true, false}, false},
+		"stdin is a pipe":                         {agentRun{"gemini", []string{"gemini.js"}, "", false, true, false}, false},
+		"stdout is a file":                        {agentRun{"gemini", []string{"gemini.js"}, "", true, false, false}, false},
+		"only a title":                            {agentRun{"gemini", nil, "", true, true, false}, false},
+		"a pipeline, which its hooks aren't told": {agentRun{"gemini", []string{"gemini.js"}, "CI=true", true, true, false}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			home := t.TempDir()
-			file := func(name, text string) string {
-				at := filepath.Join(home, name)
-				require.NoError(t, os.WriteFile(at, []byte(text), 0o600))
-				return at
-			}
-			file("hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
-			command := "exec " + program + " hook gemini"
-			if test.shell {
-				command = program + " hook gemini; true"
-			}
-			agent := exec.CommandContext(t.Context(), self, test.args...)
-			agent.Dir, agent.WaitDelay = home, 10*time.Second
-			agent.Env = []string{
-				"AGENT_THAT_RUNS=" + command, "AGENT_INPUT=" + file("input", sample(t, "gemini-BeforeTool")),
-				"AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + hub, test.env,
-			}
-			tty := terminal(t)
-			if test.stdin {
-				agent.Stdin = tty
-			}
-			if test.stdout {
-				agent.Stdout = tty
-			}
-			require.NoError(t, agent.Run())
-			out, err := os.ReadFile(filepath.Join(home, "output"))
-			require.NoError(t, err)
+			out := runIn(t, test.agentRun)
 			if test.certainly {
-				require.True(t, strings.HasPrefix(string(out), `{"decision":"ask","systemMessage":"No Hookback hub answers at `), "%s", out)
+				require.True(t, strings.HasPrefix(out, `{"decision":"ask","systemMessage":"No Hookback hub answers at `), "%s", out)
 				return
 			}
-			require.True(t, strings.HasPrefix(string(out), `{"decision":"deny","reason":"This needs a person's decision, and there is no way to ask for it here. No Hookback hub answers at `), "%s", out)
-			require.Contains(t, string(out), "HOOKBACK_HEADLESS=0")
+			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This needs a person's decision, and there is no way to ask for it here. No Hookback hub answers at `), "%s", out)
+			require.Contains(t, out, "HOOKBACK_HEADLESS=0")
+		})
+	}
+}
+
+// Crush goes on, and asks, where a hook says nothing; crush run and --yolo only go on.
+func TestCrushIsLeftAloneOnlyWhereSomebodySits(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args      []string
+		certainly bool
+	}{
+		"at a terminal": {nil, true},
+		"run":           {[]string{"run", "Go"}, false},
+		"yolo":          {[]string{"-dy"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := runIn(t, agentRun{agent: "crush", args: test.args, stdin: true, stdout: true})
+			if test.certainly {
+				require.Empty(t, out)
+				return
+			}
+			require.True(t, strings.HasPrefix(out, `{"decision":"deny","reason":"This needs a person's decision`), out)
+			require.Contains(t, out, "HOOKBACK_HEADLESS=0")
 		})
 	}
 }
