@@ -68,6 +68,7 @@ fuzz: ## every decoder's fuzz target, 20 seconds each
 	go test ./schema -run '^$$' -fuzz '^FuzzHumanInTheLoop$$' -fuzztime 20s
 	go test ./schema -run '^$$' -fuzz '^FuzzResponse$$' -fuzztime 20s
 	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzRead$$' -fuzztime 20s
+	go test ./agentclient/hook -run '^$$' -fuzz '^FuzzScan$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzParsePolicy$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzAnAllowedCommandIsSimple$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzGlobIsARegularExpression$$' -fuzztime 20s

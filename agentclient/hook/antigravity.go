@@ -19,7 +19,7 @@ var antigravityTools = map[string]string{
 
 // Read implements Agent.
 func (antigravity) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -68,10 +68,9 @@ func (o object) first(name string) string {
 // written is what a JSON text inside a string says: some agents send a tool's
 // arguments so. What is no object stays as it is.
 func written(raw json.RawMessage) json.RawMessage {
-	var text string
-	var o object
-	if json.Unmarshal(raw, &text) == nil && json.Unmarshal([]byte(text), &o) == nil && o != nil {
-		return json.RawMessage(strings.TrimSpace(text))
+	inner := text(raw)
+	if _, ok := split([]byte(inner)); ok {
+		return json.RawMessage(strings.TrimSpace(inner))
 	}
 	return raw
 }

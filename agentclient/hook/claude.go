@@ -39,7 +39,7 @@ type claudeCall struct {
 
 // Read implements Agent.
 func (claude) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -19,7 +19,7 @@ var clineTools = map[string]string{
 
 // Read implements Agent.
 func (cline) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

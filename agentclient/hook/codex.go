@@ -21,7 +21,7 @@ var codexTools = map[string]string{
 
 // Read implements Agent.
 func (codex) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

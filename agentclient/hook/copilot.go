@@ -28,7 +28,7 @@ var copilotTools = map[string]string{
 
 // Read implements Agent.
 func (copilot) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

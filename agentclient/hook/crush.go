@@ -22,7 +22,7 @@ var crushTools = map[string]string{
 
 // Read implements Agent.
 func (crush) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -26,7 +26,7 @@ var cursorTools = map[string]string{
 
 // Read implements Agent.
 func (cursor) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -17,7 +17,7 @@ var droidTools = map[string]string{
 
 // Read implements Agent.
 func (droid) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

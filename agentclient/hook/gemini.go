@@ -27,7 +27,7 @@ var geminiTools = map[string]string{
 
 // Read implements Agent.
 func (gemini) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -38,6 +38,9 @@ type Input struct {
 	// agent, which was started without any of these arguments. It may be nil, which is
 	// not certain.
 	Attended func(without ...string) bool
+
+	read    object // Stdin's, once it is Parsed
+	payload json.RawMessage
 }
 
 // Call is one run of a hook, read.

@@ -21,7 +21,7 @@ var kiroTools = map[string]string{
 
 // Read implements Agent.
 func (kiro) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

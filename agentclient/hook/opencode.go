@@ -32,7 +32,7 @@ var opencodeTools = map[string]string{
 
 // Read implements Agent.
 func (opencode) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -16,7 +16,7 @@ type qwen struct{}
 
 // Read implements Agent.
 func (qwen) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -20,11 +20,21 @@ var ErrInput = errors.New("this is no hook's input")
 // that one of an unexpected type costs no other.
 type object map[string]json.RawMessage
 
-// readObject reads stdin. payload is the same text, untouched but for the space
-// and the byte order mark around it.
-func readObject(stdin []byte) (o object, payload json.RawMessage, err error) {
-	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(stdin), []byte("\ufeff")))
-	if err := json.Unmarshal(payload, &o); err != nil {
+// Parsed is the same input with its text read, for those who need it more than once.
+// What is wrong with the text, Read says.
+func (in Input) Parsed() Input {
+	in.read, in.payload, _ = in.object()
+	return in
+}
+
+// object reads stdin. payload is the same text, untouched but for the space and the
+// byte order mark around it, and valid.
+func (in Input) object() (o object, payload json.RawMessage, err error) {
+	if in.read != nil {
+		return in.read, in.payload, nil
+	}
+	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(in.Stdin), []byte("\ufeff")))
+	if err := o.decode(payload); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	if o == nil {
@@ -34,33 +44,29 @@ func readObject(stdin []byte) (o object, payload json.RawMessage, err error) {
 }
 
 // text is a member that is a string, or "".
-func (o object) text(name string) string {
-	var s string
-	_ = json.Unmarshal(o[name], &s)
-	return s
-}
+func (o object) text(name string) string { return text(o[name]) }
 
 // flag is a member that is true or false, or nil.
 func (o object) flag(name string) *bool {
-	var b any
-	_ = json.Unmarshal(o[name], &b)
-	if is, ok := b.(bool); ok {
-		return &is
+	is := string(o[name]) == "true"
+	if !is && string(o[name]) != "false" {
+		return nil
 	}
-	return nil
+	return &is
 }
 
 // object is a member that is an object, or nil.
 func (o object) object(name string) object {
-	var inner object
-	_ = json.Unmarshal(o[name], &inner)
+	inner, _ := split(o[name])
 	return inner
 }
 
 // list is a member that is an array, or nil.
 func (o object) list(name string) []json.RawMessage {
 	var all []json.RawMessage
-	_ = json.Unmarshal(o[name], &all)
+	if bytes.HasPrefix(o[name], []byte("[")) {
+		_ = json.Unmarshal(o[name], &all)
+	}
 	return all
 }
 

@@ -11,7 +11,7 @@ import (
 // agent writes decides; what several might write, and the environment, only counts
 // against Claude Code, whose settings the others load. The zero answer is called.
 func Recognise(called string, in Input) string {
-	o, _, err := readObject(in.Stdin)
+	o, _, err := in.object()
 	if err != nil {
 		return called
 	}

@@ -106,8 +106,7 @@ func (c *Call) use(name string, alias map[string]string, arguments json.RawMessa
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
 	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
-	c.args = nil
-	_ = json.Unmarshal(arguments, &c.args)
+	_ = c.args.decode(arguments)
 	if c.Alias == bash {
 		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
 	}

@@ -19,7 +19,7 @@ var windsurfActions = map[string]struct{ name, alias string }{
 
 // Read implements Agent.
 func (windsurf) Read(in Input) (Call, error) {
-	o, payload, err := readObject(in.Stdin)
+	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -20,7 +21,7 @@ func encodeEvent(e *schema.Event) (net.Buffers, error) {
 	if e.HumanInTheLoop != nil || e.HumanInTheLoopStatus != nil {
 		return nil, errors.New("it asks, so it is not for this way")
 	}
-	if !json.Valid(e.Payload) {
+	if !hook.Valid(e.Payload) {
 		return nil, errors.New("the payload is no JSON")
 	}
 	head := make(object, 1, 1<<10)

@@ -171,7 +171,7 @@ func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir, Attended: attended}
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir, Attended: attended}.Parsed()
 	if err := h.recognise(in); err != nil {
 		return nil, false, err
 	}

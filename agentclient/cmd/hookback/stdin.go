@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -60,7 +61,7 @@ func readInput(r io.Reader) (text []byte, shortened bool, err error) {
 			quiet = 0
 		case <-idle.C:
 			quiet += stdinIdle
-			if text, shortened, err := in.result(); err == nil && len(text) > 0 && json.Valid(text) {
+			if text, shortened, err := in.result(); err == nil && len(text) > 0 && hook.Valid(text) {
 				return text, shortened, nil
 			}
 			if quiet >= stdinGone {
@@ -141,12 +142,38 @@ type shortener struct {
 const atLetter = 5
 
 func (s *shortener) add(chunk []byte) {
-	for _, b := range chunk {
-		if len(s.out) > maxStdin {
-			return
+	for len(chunk) > 0 && len(s.out) <= maxStdin {
+		n := s.plain(chunk)
+		if n == 0 {
+			s.next(chunk[0])
+			n = 1
 		}
-		s.next(b)
+		chunk = chunk[n:]
 	}
+}
+
+// plain takes what chunk begins with that needs no look at each byte, and returns its
+// length: what is between strings, and a string's text up to where it may end or be cut.
+func (s *shortener) plain(chunk []byte) int {
+	if s.escape > 0 {
+		return 0
+	}
+	n := bytes.IndexAny(chunk, `"\`)
+	if n < 0 {
+		n = len(chunk)
+	}
+	if !s.inString {
+		s.out = append(s.out, chunk[:n]...)
+		return n
+	}
+	if s.left > 0 {
+		s.left += n
+		return n
+	}
+	n = max(0, min(n, maxString-s.length))
+	s.length += n
+	s.out = append(s.out, chunk[:n]...)
+	return n
 }
 
 func (s *shortener) next(b byte) {
