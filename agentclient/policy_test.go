@@ -297,7 +297,7 @@ func BenchmarkPolicyOfAHook(b *testing.B) {
 	for name, c := range map[string]agentclient.ToolCall{"other-tool": call("Read", `{"file_path": "x"}`), "every-regex": bash("go test ./...")} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := agentclient.LoadPolicy(filepath.Join(home, "repo"), env)
+				p, err := agentclient.LoadPolicyFor(c, filepath.Join(home, "repo"), env)
 				if err != nil || p.Rule(c).Then != "" {
 					b.Fatal(err)
 				}

@@ -52,7 +52,9 @@ func (f *PolicyFile) Warnings() []PolicyProblem { return f.warnings }
 
 // ReadPolicy reads one file. Its error is a *PolicyError, or the system's where the
 // file isn't there.
-func ReadPolicy(file string) (*PolicyFile, error) {
+func ReadPolicy(file string) (*PolicyFile, error) { return readPolicy(file, nil) }
+
+func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
 	text, err := readWhole(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -60,7 +62,7 @@ func ReadPolicy(file string) (*PolicyFile, error) {
 	if err != nil {
 		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: err.Error()}}}
 	}
-	return ParsePolicy(file, text)
+	return parsePolicy(file, text, call)
 }
 
 // readWhole reads a regular file of bounded size. A pipe would make a hook wait.
@@ -86,9 +88,11 @@ func readWhole(file string) ([]byte, error) {
 
 // ParsePolicy reads the text of a policy; file is how problems and rulings call it.
 // Its error is a *PolicyError with everything that is wrong.
-func ParsePolicy(file string, text []byte) (*PolicyFile, error) {
+func ParsePolicy(file string, text []byte) (*PolicyFile, error) { return parsePolicy(file, text, nil) }
+
+func parsePolicy(file string, text []byte, call *ToolCall) (*PolicyFile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // what some editors put in front
-	r := policyReader{file: file, text: text}
+	r := policyReader{file: file, text: text, call: call}
 	root, err := parseJSON(text)
 	if fault := (*jsonError)(nil); errors.As(err, &fault) {
 		return nil, &PolicyError{[]PolicyProblem{r.problem(fault.at, "it is not valid JSON: %v", fault)}}
@@ -101,7 +105,9 @@ func ParsePolicy(file string, text []byte) (*PolicyFile, error) {
 		slices.SortStableFunc(r.problems, inOrder)
 		return nil, &PolicyError{r.problems}
 	}
-	f.warnings = r.warnings(f.rules)
+	if call == nil { // nobody reads them there
+		f.warnings = r.warnings(f.rules)
+	}
 	return f, nil
 }
 
@@ -114,6 +120,8 @@ type policyReader struct {
 	file     string
 	text     []byte
 	problems []PolicyProblem
+	call     *ToolCall // whose rules are kept; nil: all
+	other    bool      // the rule that is being read is not about it
 }
 
 func (r *policyReader) problem(at int64, format string, args ...any) PolicyProblem {
@@ -202,10 +210,11 @@ func (r *policyReader) rule(n *jsonNode) (rule, bool) {
 	}
 	// Who allows must mean exactly this tool; who asks or denies may mean more.
 	one.glob = newGlob(one.tool, one.then != ThenAllow)
+	r.other = r.call != nil && !one.about(r.call)
 	if when := m["when"]; when != nil {
 		one.when = r.conditions(when, one.then == ThenAllow)
 	}
-	return one, len(r.problems) == before
+	return one, len(r.problems) == before && !r.other
 }
 
 // textOf is a member that must be a text; absent is empty.

@@ -185,10 +185,48 @@ func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
 		require.NoError(t, err)
 		got := p.Rule(agentclient.ToolCall{Name: test.tool})
 		require.Equal(t, agentclient.Then(test.then), got.Then, "%v", test)
+		p, err = agentclient.LoadPolicyFor(agentclient.ToolCall{Name: test.tool}, filepath.Join(dir, test.dir), env)
+		require.NoError(t, err)
+		require.Equal(t, got, p.Rule(agentclient.ToolCall{Name: test.tool}), "the rules about one call say the same of it")
 	}
 	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), env)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Rule(agentclient.ToolCall{Name: "Edit"}).Where)
+}
+
+// TestAHookLoadsTheRulesOfItsCall: what is wrong with the expression of another tool's
+// rule doesn't matter to it; whatever might be about its call, and every other mistake, does.
+func TestAHookLoadsTheRulesOfItsCall(t *testing.T) {
+	t.Parallel()
+	const broken = `"when": {"x": {"regex": "("}}`
+	for _, test := range []struct{ rules, tool, alias, err, then, where string }{
+		{`{"tool": "Edit", ` + broken + `, "then": "deny"},` + "\n" + `{"tool": "Bash", "then": "deny"}`, "Bash", "", "", "deny", ":2"},
+		{`{"tool": "Edit", ` + broken + `, "then": "allow"}`, "Bash", "", "", "", ""},
+		{`{"tool": "Bash", "then": "allow"},` + "\n" + `{"tool": "Edit", ` + broken + `, "then": "deny"}`, "Edit", "", ":2:42: the regular expression can't be used: missing closing )", "", ""},
+		{`{"tool": "bash", ` + broken + `, "then": "deny"}`, "Bash", "", "can't be used", "", ""},
+		{`{"tool": "*", ` + broken + `, "then": "ask"}`, "anything", "", "can't be used", "", ""},
+		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "run_shell_command", "Bash", "can't be used", "", ""},
+		{`{"tool": "Bash", ` + broken + `, "then": "allow"}`, "bash", "shell", "", "", ""}, // who allows means exactly this tool
+		{`{"tool": "Edit", "when": {"x": {"regex": ""}}, "then": "deny"}`, "Bash", "", "regex takes a text that is not empty", "", ""},
+		{`{"tool": "Edit", "then": "dny"}`, "Bash", "", `did you mean "deny"?`, "", ""},
+	} {
+		dir := tree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})
+		call := agentclient.ToolCall{Name: test.tool, Alias: test.alias}
+		p, err := agentclient.LoadPolicyFor(call, dir, func(string) string { return "" })
+		if test.err != "" {
+			require.ErrorContains(t, err, test.err)
+			require.Nil(t, p)
+			continue
+		}
+		require.NoError(t, err)
+		got := p.Rule(call)
+		require.Equal(t, agentclient.Then(test.then), got.Then, "%v", test)
+		require.True(t, strings.HasSuffix(got.Where, test.where), got.Where)
+		if strings.Contains(test.rules, broken) {
+			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
+			require.ErrorContains(t, err, "can't be used", "hookback policy check says it")
+		}
+	}
 }
 
 func TestXDGConfigHomeComesFirst(t *testing.T) {

@@ -49,18 +49,18 @@ func (e *jsonError) Error() string { return e.err.Error() }
 
 // parseJSON reads one JSON value. Its error is a *jsonError.
 func parseJSON(text []byte) (*jsonNode, error) {
-	err := json.Unmarshal(text, new(json.RawMessage))
+	if json.Valid(text) {
+		p := jsonParser{text: text}
+		return p.value(0)
+	}
+	err := json.Unmarshal(text, new(json.RawMessage)) // says where
 	if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
 		if at := wrong.Offset - 1; at >= 0 && wrong.Offset < int64(len(text)) {
 			return nil, &jsonError{at, err}
 		}
 		return nil, &jsonError{int64(len(text)), err}
 	}
-	if err != nil {
-		return nil, &jsonError{0, err}
-	}
-	p := jsonParser{text: text}
-	return p.value(0)
+	return nil, &jsonError{0, err}
 }
 
 // jsonParser walks through a text that is valid JSON. The standard library's decoder

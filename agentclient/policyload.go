@@ -18,10 +18,21 @@ const PolicyName = "hookback.json"
 //
 // dir is where the agent works; env is os.Getenv, or a test's.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
+	return loadPolicy(dir, env, nil)
+}
+
+// LoadPolicyFor is LoadPolicy for a single call, for programs that end after it: it
+// keeps the rules about the call's tool. Of the others it does not try the regular
+// expressions, which is most of the work; every other mistake in them it finds.
+func LoadPolicyFor(call ToolCall, dir string, env func(string) string) (Policy, error) {
+	return loadPolicy(dir, env, &call)
+}
+
+func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, error) {
 	var read []*PolicyFile
 	var bad PolicyError
 	for _, file := range PolicyFiles(dir, env) {
-		f, err := ReadPolicy(file)
+		f, err := readPolicy(file, call)
 		switch wrong := (*PolicyError)(nil); {
 		case errors.As(err, &wrong):
 			bad.Problems = append(bad.Problems, wrong.Problems...)

@@ -19,9 +19,14 @@ type rule struct {
 	line   int
 }
 
-// match reports whether the rule is about the call, and what is not clear.
+// about reports whether the call is of the rule's tool.
+func (r *rule) about(c *ToolCall) bool {
+	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
+}
+
+// match reports whether the rule says something of the call, and what is not clear.
 func (r *rule) match(c *calling) (verdict, string) {
-	if !r.glob.match(c.Name) && (c.Alias == "" || !r.glob.match(c.Alias)) {
+	if !r.about(&c.ToolCall) {
 		return fails, ""
 	}
 	result, doubt := holds, ""

@@ -99,6 +99,8 @@ func (r *policyReader) test(op string, n *jsonNode, fold bool) (words string, te
 		return fmt.Sprintf("contains %q", text), contains(text, fold)
 	case op == "glob":
 		return fmt.Sprintf("matches %q", text), matchGlob(text, fold)
+	case r.other:
+		return "", nil // the rule isn't kept
 	default:
 		if why := unusable(text); why != "" {
 			r.wrong(n.at, "the regular expression can't be used: %s", why)

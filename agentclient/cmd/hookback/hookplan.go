@@ -88,7 +88,10 @@ func (h *hooking) places(c *hook.Call) (dirs []string) {
 }
 
 func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.Ruling {
-	policy, err := agentclient.LoadPolicy(dir, h.env)
+	call := agentclient.ToolCall{
+		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
+	}
+	policy, err := agentclient.LoadPolicyFor(call, dir, h.env)
 	if err != nil {
 		h.note("%v", err)
 		reason := "the policy can't be read: " + err.Error()
@@ -97,9 +100,7 @@ func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.R
 		}
 		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: reason}
 	}
-	ruling := policy.Rule(agentclient.ToolCall{
-		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
-	})
+	ruling := policy.Rule(call)
 	if shortened && ruling.Then != agentclient.ThenDeny && h.hasPolicy(dir) {
 		// What was cut may be just what a rule is about.
 		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
