@@ -3,6 +3,7 @@ package install
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // editor changes the text of one settings file.
@@ -37,13 +38,14 @@ func (e *editor) fit(t target) error {
 		return err
 	}
 	stays := e.keepers(there, wanted)
+	var byHand []string
 	for i, h := range slices.Backward(there) {
 		want, wants := wanted[h.event]
 		keeps := stays[h.event] == i
 		switch {
 		case wants && keeps && h.plain == meaningOf(want):
 		case e.record.changed(h) && !t.Force:
-			e.say("%s: the entry was changed by hand and stays as it is; --force writes it anew", h.event)
+			byHand = append(byHand, h.event)
 			stays[h.event] = i
 			continue
 		case wants && keeps && h.alone:
@@ -58,6 +60,7 @@ func (e *editor) fit(t target) error {
 			return err
 		}
 	}
+	e.sayByHand(byHand, "stays as it is; --force writes it anew", "stay as they are; --force writes them anew")
 	for _, on := range e.events(t) {
 		if _, there := stays[on.name]; !there {
 			path := append(slices.Clone(e.wiring.root), on.name)
@@ -147,14 +150,14 @@ func (e *editor) clear(force bool) (left int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	var byHand []string
 	t := &trace{}
 	if e.record != nil {
 		t = &e.record.trace
 	}
 	for _, h := range slices.Backward(there) {
 		if e.record.changed(h) && !force {
-			e.say("%s: the entry was changed by hand and is left; --force takes it out", h.event)
-			left++
+			byHand = append(byHand, h.event)
 			continue
 		}
 		if e.record == nil {
@@ -164,13 +167,27 @@ func (e *editor) clear(force bool) (left int, err error) {
 			delete(e.record.Entries, h.event)
 		}
 		if err != nil {
-			return left, err
+			return len(byHand), err
 		}
 	}
+	e.sayByHand(byHand, "is left; --force takes it out", "are left; --force takes them out")
 	if e.record != nil {
 		e.content, err = unmake(e.content, t)
 	}
-	return left, err
+	return len(byHand), err
+}
+
+// sayByHand tells of the entries that were changed by hand, which were met from the
+// last to the first.
+func (e *editor) sayByHand(events []string, one, several string) {
+	slices.Reverse(events)
+	switch len(events) {
+	case 0:
+	case 1:
+		e.say("%s: the entry was changed by hand and %s", events[0], one)
+	default:
+		e.say("%s: the entries were changed by hand and %s", strings.Join(events, ", "), several)
+	}
 }
 
 // cutUnknown takes an entry out of a file that the manifest doesn't know, and the

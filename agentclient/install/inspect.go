@@ -50,6 +50,9 @@ func Inspect(m Machine) ([]Installed, error) {
 				continue
 			}
 			for _, file := range files {
+				if seen[file] { // the project is the home
+					continue
+				}
 				seen[file] = true
 				all = w.inspect(all, file, scope, known.of(file))
 			}
@@ -72,7 +75,7 @@ func (w *wiring) inspect(all []Installed, file string, scope Scope, r *record) [
 	case !c.Exists && (r == nil || len(r.Entries)+len(r.Whole) == 0):
 		return all
 	case !c.Exists:
-		at.Err = fmt.Errorf("it was installed there, and the file is gone; hookback install writes it anew")
+		at.Err = fmt.Errorf("it was installed there, and the file is gone")
 	case w.whole != nil && w.isWhole(c.Before):
 		at.File = filepath.Dir(file)
 		at.Entries = []Entry{wholeEntry(file, c.Before, r)}

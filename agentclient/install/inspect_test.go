@@ -68,6 +68,17 @@ func TestInspectTellsWhatIsNotAsItWas(t *testing.T) {
 	require.ErrorContains(t, b.inspect()[0].Err, "the file is gone")
 }
 
+// TestInspectWhereTheProjectIsTheHome: one file is not two.
+func TestInspectWhereTheProjectIsTheHome(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.install(options("codex"))
+	want := b.inspect()
+	b.machine.Dir = b.machine.Home
+	require.Len(t, want, 1)
+	require.Equal(t, want, b.inspect())
+}
+
 func TestInspectTakesClinesFilesTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

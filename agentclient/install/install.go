@@ -77,6 +77,12 @@ func Names() []string {
 	return names
 }
 
+// Has reports whether the agent has settings of that scope.
+func Has(agent string, s Scope) bool {
+	w := find(agent)
+	return w != nil && w.files[s] != place{}
+}
+
 // Title is an agent's name as its maker writes it.
 func Title(agent string) string {
 	if w := find(agent); w != nil {
@@ -156,7 +162,7 @@ func (w *wiring) settings(m Machine, s Scope) ([]string, error) {
 	}
 	files, err := filepath.Glob(path)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s keeps its hooks in its custom agents (%s), and there is none: make one with /agent create in Kiro, then install again", w.title, path)
+		err = fmt.Errorf("its hooks stand in its custom agents (%s), and there is none: make one with /agent create in Kiro, then install again", path)
 	}
 	return files, err
 }

@@ -98,6 +98,12 @@ func TestWhatWasChangedByHandIsLeft(t *testing.T) {
 	require.Equal(t, 1, strings.Count(b.read(file), binary))
 	p = b.uninstall(install.Options{Force: true})
 	require.Empty(t, said(p))
+
+	b.install(options("claude-code"))
+	b.write(file, strings.ReplaceAll(b.read(file), `"timeout": 3600`, `"timeout": 60`))
+	p = b.install(options("claude-code"))
+	require.Equal(t, "PreToolUse, PermissionRequest: the entries were changed by hand and stay as they are; --force writes them anew", said(p))
+	b.uninstall(install.Options{Force: true})
 	require.NoFileExists(t, file, "it was not there before")
 }
 

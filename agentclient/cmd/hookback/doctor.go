@@ -64,7 +64,7 @@ func runDoctor(ctx context.Context, args []string, env func(string) string, std 
 	d.Var(&d.agents, "agent", "look at this agent only, by `name`")
 	d.StringVar(&d.hub, "hub", env("HOOKBACK_URL"), "the hub's `address` (HOOKBACK_URL)")
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
-	d.IntVar(&d.runs, "runs", 5, "how `often` each hook is timed")
+	d.IntVar(&d.runs, "runs", 5, "how often each hook is timed, a `number`")
 	if status, done := d.parse(args, std); done {
 		return status
 	}
@@ -140,11 +140,11 @@ func (d *doctor) examineDirect(all []install.Installed) bool {
 		file := tilde(d.machine.Home, f.File)
 		switch {
 		case f.Blocked != "":
-			d.wrong(agent, "add the address there", "%s: its %d http hooks to %s don't run: %s", file, len(f.Events), f.URL, f.Blocked)
+			d.wrong(agent, "add the address there", "%s: %s to %s will not run: %s", file, count(len(f.Events), "http hook"), f.URL, f.Blocked)
 		case slices.ContainsFunc(all, func(one install.Installed) bool { return one.Agent == agent }):
-			d.look(agent, "take one of the two away", "%s: %d http hooks to %s beside the installed ones: each event is told twice", file, len(f.Events), f.URL)
+			d.look(agent, "take one of the two away", "%s: %s to %s beside the installed ones: each event is told twice", file, count(len(f.Events), "http hook"), f.URL)
 		default:
-			d.well(agent, "%s: %d http hooks to %s", file, len(f.Events), f.URL)
+			d.well(agent, "%s: %s to %s", file, count(len(f.Events), "http hook"), f.URL)
 		}
 	}
 	return len(found) > 0
@@ -153,7 +153,7 @@ func (d *doctor) examineDirect(all []install.Installed) bool {
 // examineState looks at what hooks left behind.
 func (d *doctor) examineState() {
 	if kept := len(newSpool(d.env).list()); kept > 0 {
-		d.look("", "they are sent by the next hook that finds the hub", "%d events wait to be sent", kept)
+		d.look("", "the next hook that finds the hub sends them", "%s kept until a hub answers", count(kept, "event"))
 	}
 	if _, err := agentclient.LoadPolicy(d.machine.Dir, d.env); err != nil {
 		d.wrong("", "correct it (hookback policy check); until then people are asked about every call", "the policy can't be read: %v", err)
@@ -190,7 +190,11 @@ func (d *doctor) examineAgent(ctx context.Context, hub *clinic, places []install
 func (d *doctor) examineSettings(at *install.Installed) bool {
 	file := tilde(d.machine.Home, at.File)
 	if at.Err != nil {
-		d.wrong(at.Agent, "correct the file, or hookback install", "%s: %v", file, at.Err)
+		remedy := "correct the file: until then hookback install leaves it as it is"
+		if _, err := os.Stat(at.File); err != nil {
+			remedy = "hookback install --agent " + at.Agent
+		}
+		d.wrong(at.Agent, remedy, "%s: %v", file, at.Err)
 		return false
 	}
 	mode, changed, gone := install.Gate, []string{}, ""
@@ -210,7 +214,7 @@ func (d *doctor) examineSettings(at *install.Installed) bool {
 		d.wrong(at.Agent, again, "%s: %s", file, gone)
 		return false
 	}
-	d.well(at.Agent, "%s: %d hooks (%s)", file, len(at.Entries), mode)
+	d.well(at.Agent, "%s: %s (%s)", file, count(len(at.Entries), "hook"), mode)
 	if len(changed) > 0 {
 		d.look(at.Agent, again+" --force, if that was not meant", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
 	}
@@ -246,6 +250,14 @@ func (d *doctor) examineAge(ctx context.Context, hub *clinic, agent string) {
 	default:
 		d.well(agent, "its last event came %s ago", age(time.Since(last)))
 	}
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // age is a duration as people say it.

@@ -157,7 +157,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"broken settings": {wrong, func(t *testing.T, d *desk) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes"},
+		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → correct the file: until then hookback install leaves it as it is"},
 		"a policy that can't be read": {wrong, func(t *testing.T, d *desk) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
@@ -181,21 +181,21 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"http hooks beside": {look, func(t *testing.T, d *desk) []string {
 			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
 			return nil
-		}, "claude-code: ~/" + settings + ": 1 http hooks to http://127.0.0.1:4000/hooks/claude-code beside the installed ones: each event is told twice"},
+		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code beside the installed ones: each event is told twice"},
 		"http hooks alone, and not allowed": {wrong, func(t *testing.T, d *desk) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["https://*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
-		}, "claude-code: ~/" + settings + ": its 1 http hooks to http://127.0.0.1:4000/hooks/claude-code don't run: allowedHttpHookUrls in HOME/"},
+		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code will not run: allowedHttpHookUrls in HOME/"},
 		"http hooks alone": {well, func(t *testing.T, d *desk) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["http://127.*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
-		}, "claude-code: ~/" + settings + ": 1 http hooks to http://127.0.0.1:4000/hooks/claude-code → "},
+		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
 		"never fired": {look, func(t *testing.T, d *desk) []string {
 			return nil
 		}, "claude-code: installed, but no event of it is among the hub's newest"},

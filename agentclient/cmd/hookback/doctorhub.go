@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +42,7 @@ func (d *doctor) examineHub(ctx context.Context) *clinic {
 	}
 	hub, health, err := openClinic(ctx, hubs[0])
 	if err != nil {
-		d.wrong("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], err)
+		d.wrong("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], causeOf(err))
 		return nil
 	}
 	d.well("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
@@ -51,6 +54,21 @@ func (d *doctor) examineHub(ctx context.Context) *clinic {
 	}
 	d.well("", "an event arrives, in %d ms", took.Milliseconds())
 	return hub
+}
+
+// causeOf is what is left of a network's error without the names of the layers it
+// came through, such as "connection refused".
+func causeOf(err error) error {
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return err
 }
 
 // openClinic asks the hub how it is and opens a page at it: without one, hooks don't

@@ -51,8 +51,11 @@ func (f *flags) parse(args []string, std streams) (status int, done bool) {
 }
 
 func (f *flags) usage(w io.Writer) {
-	fmt.Fprint(w, f.help, "\nFlags:\n")
+	fmt.Fprint(w, f.help)
+	flags := "\nFlags:\n"
 	f.VisitAll(func(one *flag.Flag) {
+		fmt.Fprint(w, flags)
+		flags = ""
 		name, about := flag.UnquoteUsage(one)
 		fmt.Fprintf(w, "  --%-24s %s\n", strings.TrimSpace(one.Name+" "+name), about)
 	})

@@ -113,19 +113,28 @@ func (h *hooking) run(ctx context.Context, args []string) (status int) {
 	if helped, err := h.parse(f, args); helped {
 		return exitYes
 	} else if err != nil {
-		h.note("%v", err)
-		return exitYes
+		return h.pass(err)
 	}
 	c, shortened, err := h.read()
 	if err != nil {
-		h.note("%v", err)
-		return exitYes
+		return h.pass(err)
 	}
 	if h.explain {
 		h.explainCall(c, shortened)
 		return exitYes
 	}
 	return h.serve(ctx, c, shortened)
+}
+
+// pass is the end of what can't be understood: the agent goes on as without a hook,
+// and the local log knows why.
+func (h *hooking) pass(err error) (status int) {
+	if h.explain {
+		fmt.Fprintf(h.std.out, "%v\nIt would print nothing, exit 0 and note this in hook.log: the agent does what it would do without a hook.\n", err)
+		return exitYes
+	}
+	h.note("%v", err)
+	return exitYes
 }
 
 // parse reads the command line. helped: it asked for help, and got it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/hookback/hookback/agentclient/hook"
 )
@@ -62,6 +63,17 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 	}
 }
 
+// atOnce is what a hook says without asking a person through the hub.
+var atOnce = map[hook.Word]string{
+	hook.Allow: "It is allowed at once",
+	hook.Deny:  "It is denied at once",
+	hook.Ask:   "The agent is told to ask at its own prompt, as is wanted",
+	"":         "This agent can't be told so, and does what it would do without a hook: allowed",
+}
+
+// sentence ends a text with one full stop.
+func sentence(text string) string { return strings.TrimRight(text, ".") + "." }
+
 // inWords says what is decided, and by what.
 func (h *hooking) inWords(c *hook.Call, p plan) string {
 	switch {
@@ -70,11 +82,11 @@ func (h *hooking) inWords(c *hook.Call, p plan) string {
 	case c.Point == hook.Tells:
 		return "Nothing is decided here: the hub is told."
 	case p.ask && p.ruling.Then != "":
-		return because("A person is asked", p.ruling) + "."
+		return sentence(because("A person is asked", p.ruling))
 	case p.ask:
 		return "The agent asks its user, so a person is asked through the hub."
 	case p.ruling.Then != "":
-		return because("Without asking: "+orNothing([]byte(p.verdict.Word)), p.ruling) + "."
+		return sentence(because(atOnce[p.verdict.Word], p.ruling))
 	default:
 		return "The policy has no opinion: the agent does what it would do without a hook."
 	}
@@ -89,7 +101,28 @@ func printJSON(w io.Writer, title string, v any) {
 		fmt.Fprintf(w, "\n%s\n  it can't be written as JSON: %v\n", title, err)
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n  %s", title, b.String())
+	fmt.Fprintf(w, "\n%s\n  %s", title, readable(b.Bytes()))
+}
+
+// readable is JSON without the escapes that only web pages need; types that write
+// themselves have them.
+func readable(text []byte) []byte {
+	plain := map[string]byte{"003c": '<', "003e": '>', "0026": '&'}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		if text[i+1] == 'u' && i+6 <= len(text) {
+			if c, ok := plain[string(text[i+2:i+6])]; ok {
+				out, i = append(out, c), i+5
+				continue
+			}
+		}
+		out, i = append(out, text[i], text[i+1]), i+1
+	}
+	return out
 }
 
 func orNothing(text []byte) string {

@@ -260,6 +260,14 @@ func TestExplain(t *testing.T) {
 	}
 	c = setupChild(t, hub.URL(), stopEvent, "--explain", "--observe")
 	require.Contains(t, c.run(t).out, "It only observes")
+	for input, want := range map[string]string{"garbage": "It would print nothing, exit 0 and note this in hook.log", "": "It would print nothing"} {
+		c = setupChild(t, hub.URL(), input, "--explain")
+		got := c.run(t)
+		require.Equal(t, outcome{0, got.out, ""}, got)
+		require.Contains(t, got.out, want)
+	}
+	c = setupChild(t, hub.URL(), `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"a < b && c > \\u003c"}`, "--explain")
+	require.Contains(t, c.run(t).out, `"last_assistant_message": "a < b && c > \\u003c"`)
 	c = setupChild(t, hub.URL(), "", "--help")
 	require.Contains(t, c.run(t).out, "--on-unreachable answer")
 }

@@ -49,12 +49,13 @@ type installing struct {
 	binary      string
 	dryRun      bool
 	force       bool
-	quiet       bool // says nothing of what stays as it is
+	quiet       bool   // says nothing of what stays as it is
+	home        string // is written ~
 }
 
 func (i *installing) common(f *flags) {
 	i.flags = f
-	f.Var(&i.agents, "agent", "an agent's `name`, or auto: "+strings.Join(install.Names(), ", "))
+	f.Var(&i.agents, "agent", "only this agent, by `name`; give it once for each: auto, "+strings.Join(install.Names(), ", "))
 	f.BoolVar(&i.dryRun, "dry-run", false, "show what would change, and write nothing")
 	f.BoolVar(&i.force, "force", false, "also entries that were changed by hand")
 }
@@ -69,8 +70,8 @@ func bareFlags(verb, help string) *flags {
 func runInstall(_ context.Context, args []string, env func(string) string, std streams) int {
 	i := &installing{}
 	i.common(bareFlags("install", installHelp))
-	i.StringVar(&i.scope, "scope", "user", "whose settings: `user`, project or local")
-	i.StringVar(&i.mode, "mode", "gate", "`gate` or observe")
+	i.StringVar(&i.scope, "scope", "user", "whose settings, a `scope`: user, project, or local (the project's that aren't shared; Claude Code only)")
+	i.StringVar(&i.mode, "mode", "gate", "what it may do, a `mode`: gate or observe")
 	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL where it is not the usual one")
 	i.StringVar(&i.binary, "binary", "", "the `path` of hookback to write; default: this program's")
 	if status, done := i.parse(args, std); done {
@@ -87,7 +88,9 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	if len(o.Agents) == 0 {
 		return std.complain("no coding agent was found here; name one with --agent: %s", strings.Join(install.Names(), ", "))
 	}
-	detected(std.err, m, o)
+	if i.home = m.Home; i.dryRun {
+		detected(std.err, m, o)
+	}
 	p, err := install.Install(m, o)
 	if err != nil {
 		return std.complain("%v", err)
@@ -98,6 +101,9 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	}
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
 		fmt.Fprintf(std.err, "  %s.\n", note)
+	}
+	if slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.Changes() }) && !i.dryRun {
+		fmt.Fprintln(std.err, "  hookback doctor shows whether it works; hookback uninstall takes it out again.")
 	}
 	return status
 }
@@ -127,7 +133,9 @@ func (i *installing) chosen(m install.Machine) (names []string, err error) {
 		switch name = strings.TrimSpace(name); name {
 		case "", "auto":
 			for _, found := range install.Detect(m) {
-				names = append(names, found.Agent)
+				if s := install.Scope(i.scope); s != install.Local || install.Has(found.Agent, s) {
+					names = append(names, found.Agent)
+				}
 			}
 		case "claude":
 			names = append(names, "claude-code")
@@ -215,27 +223,57 @@ func (i *installing) carryOut(p *install.Plan, std streams) (status int) {
 			failed[f.File] = f.Err
 		}
 	}
-	for k := range p.Changes {
-		c := &p.Changes[k]
-		if err := failed[c.File]; err != nil {
+	p.Changes = slices.DeleteFunc(p.Changes, func(c install.Change) bool {
+		err := failed[c.File]
+		if err != nil {
 			p.Problems = append(p.Problems, install.FileError{Agent: c.Agent, File: c.File, Err: err})
-			continue
 		}
-		if i.dryRun {
-			fmt.Fprint(std.out, c.Diff())
-		}
-		if c.Changes() || !i.quiet {
-			fmt.Fprintf(tell, "✓ %-18s %s: %s\n", c.Title, c.File, i.became(c))
-		}
-		for _, s := range c.Said {
-			fmt.Fprintf(tell, "  ! %s\n", s)
-		}
+		return err != nil
+	})
+	for all := p.Changes; len(all) > 0; {
+		n := i.alike(all)
+		i.tellOf(all[:n], tell, std.out)
+		all = all[n:]
 	}
 	for _, f := range p.Problems {
-		fmt.Fprintf(std.err, "✗ %-18s %v\n", install.Title(f.Agent), f)
+		said := strings.TrimPrefix(f.Error(), install.Title(f.Agent)+": ")
+		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.Title(f.Agent), strings.ReplaceAll(said, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
 		status = exitNo
 	}
 	return status
+}
+
+// alike is how many changes from the first on are one to a person: an agent that wants
+// a file for each event has eight of them.
+func (i *installing) alike(all []install.Change) (n int) {
+	first := &all[0]
+	for n = 1; n < len(all) && len(first.Said) == 0; n++ {
+		c := &all[n]
+		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.became(c) != i.became(first) || len(c.Said) > 0 {
+			break
+		}
+	}
+	return n
+}
+
+// tellOf says what became of files that are alike.
+func (i *installing) tellOf(all []install.Change, tell, diff io.Writer) {
+	c := &all[0]
+	for k := range all {
+		if i.dryRun {
+			fmt.Fprint(diff, all[k].Diff())
+		}
+	}
+	if c.Changes() || !i.quiet {
+		name, became := tilde(i.home, c.File), i.became(c)
+		if len(all) > 1 {
+			name, became = tilde(i.home, filepath.Dir(c.File)), fmt.Sprintf("%s (%d files)", became, len(all))
+		}
+		fmt.Fprintf(tell, "✓ %-18s %s: %s\n", c.Title, name, became)
+	}
+	for _, s := range c.Said {
+		fmt.Fprintf(tell, "  ! %s\n", s)
+	}
 }
 
 // became says in a word what happened to a file.

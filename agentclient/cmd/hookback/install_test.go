@@ -143,7 +143,7 @@ func TestWhatIsInstalledRuns(t *testing.T) {
 				require.Equal(t, outcome{}, d.child(string(sample), entry.Argv...), "the program is gone")
 			}
 			require.Equal(t, 0, d.run("uninstall").status)
-			require.Equal(t, outcome{}, d.run("uninstall"))
+			require.Equal(t, outcome{out: "Nothing to take out: Hookback stands in none of these settings.\n"}, d.run("uninstall"))
 		})
 	}
 }
@@ -182,15 +182,17 @@ func TestInstallSaysWhatItDoes(t *testing.T) {
 	require.Equal(t, 0, got.status)
 	require.NoFileExists(t, file)
 	require.True(t, strings.HasPrefix(got.out, "--- /dev/null\n+++ "+file+"\n@@ -0,0 +1,"), got.out)
-	require.Contains(t, got.err, "Codex CLI          found: ~/.codex\n✓ Codex CLI          "+file+": would be written\n")
+	require.Contains(t, got.err, "Codex CLI          found: ~/.codex\n✓ Codex CLI          ~/.codex/hooks.json: would be written\n")
 
 	got = d.run("install")
-	require.Equal(t, "✓ Codex CLI          "+file+": written\n", got.out)
+	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: written\n", got.out)
 	require.Contains(t, got.err, "open /hooks in Codex and trust them.\n")
+	require.Contains(t, got.err, "hookback doctor shows whether it works; hookback uninstall takes it out again.\n")
 	require.Contains(t, got.err, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one.\n")
 	got = d.run("install", "--agent", "auto")
-	require.Equal(t, "✓ Codex CLI          "+file+": as it should be\n", got.out)
+	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: as it should be\n", got.out)
 	require.NotContains(t, got.err, "/hooks")
+	require.NotContains(t, got.err, "doctor")
 
 	require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte(`{"rules": []}`), 0o600))
 	require.NotContains(t, d.run("install").err, "hookback.json")
@@ -198,7 +200,39 @@ func TestInstallSaysWhatItDoes(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("{\n oops"), 0o600))
 	got = d.run("install")
 	require.Equal(t, 1, got.status)
-	require.Contains(t, got.err, "✗ Codex CLI          "+file+": line 2, column 2: a name in double quotes is wanted here\n")
+	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: a name in double quotes is wanted here\n")
+}
+
+// TestFilesThatAreAlikeAreOneLine: Cline wants a file for each event.
+func TestFilesThatAreAlikeAreOneLine(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	const hooks = "✓ Cline              ~/Documents/Cline/Hooks: "
+	require.Equal(t, hooks+"written (8 files)\n", d.run("install", "--agent", "cline").out)
+	require.Equal(t, hooks+"as it should be (8 files)\n", d.run("install", "--agent", "cline").out)
+	file := filepath.Join(d.home, "Documents", "Cline", "Hooks", "PreToolUse")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, append(text, "# mine\n"...), 0o700)) //nolint:gosec // it is run
+	got := d.run("uninstall")
+	require.Contains(t, got.out, "  ! it was changed by hand and is left; --force takes it away\n")
+	require.NotContains(t, got.out, "(8 files)")
+	require.FileExists(t, file)
+}
+
+// TestLocalSettingsAreClaudeCodesOnly: the agents that have none aren't complained of.
+func TestLocalSettingsAreClaudeCodesOnly(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	for _, dir := range []string{".claude", ".codex", ".cursor"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(d.home, dir), 0o700))
+	}
+	got := d.run("install", "--scope", "local")
+	require.Equal(t, 0, got.status, got.err)
+	require.Equal(t, "✓ Claude Code        ~/work/.claude/settings.local.json: written\n", got.out)
+	got = d.run("install", "--agent", "codex", "--scope", "local")
+	require.Equal(t, 1, got.status)
+	require.Contains(t, got.err, "✗ Codex CLI          there are no settings of that scope \"local\"\n")
 }
 
 func TestInstallRefusesNonsense(t *testing.T) {

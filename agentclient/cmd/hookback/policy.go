@@ -75,7 +75,7 @@ func runPolicy(ctx context.Context, args []string, env func(string) string, std 
 
 // policyInit writes the starter, but never over a file.
 func policyInit(args []string, env func(string) string, std streams) int {
-	f := newFlags("policy init", policyHelp, env)
+	f := bareFlags("policy init", policyHelp)
 	project := f.Bool("project", false, "write it for the project you are in, not for yourself")
 	if status, done := f.parse(args, std); done {
 		return status
@@ -114,7 +114,7 @@ func policyInit(args []string, env func(string) string, std streams) int {
 
 // policyCheck says what is wrong, else what the rules do.
 func policyCheck(args []string, env func(string) string, std streams) int {
-	f := newFlags("policy check", policyHelp, env)
+	f := bareFlags("policy check", policyHelp)
 	if status, done := f.parse(args, std); done {
 		return status
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/install"
@@ -23,7 +25,7 @@ Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong us
 func runUninstall(_ context.Context, args []string, env func(string) string, std streams) int {
 	i := &installing{}
 	i.common(bareFlags("uninstall", uninstallHelp))
-	i.StringVar(&i.scope, "scope", "", "only these settings: `user`, project or local")
+	i.StringVar(&i.scope, "scope", "", "only these settings, a `scope`: user, project or local")
 	if status, done := i.parse(args, std); done {
 		return status
 	}
@@ -44,6 +46,11 @@ func runUninstall(_ context.Context, args []string, env func(string) string, std
 	if err != nil {
 		return std.complain("%v", err)
 	}
-	i.quiet = true
-	return i.carryOut(p, std)
+	found := slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.Changes() || len(c.Said) > 0 })
+	i.quiet, i.home = true, m.Home
+	status := i.carryOut(p, std)
+	if !found && status == exitYes {
+		fmt.Fprintln(std.out, "Nothing to take out: Hookback stands in none of these settings.")
+	}
+	return status
 }
