@@ -53,6 +53,9 @@ func (own *claudeCall) elicit(c *Call, o object) {
 		}
 		c.Ask, c.Can = own.asks.request(title, where), CanAllow|CanDeny|CanAnswer
 		c.Ask.Question = title
+		if name := o.text("mcp_server_name"); name != "" {
+			where.Why = "Asked by the MCP server " + oneLine(name, 100)
+		}
 	}
 	c.Point = Prompt
 }

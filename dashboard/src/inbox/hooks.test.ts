@@ -216,6 +216,7 @@ describe('a request that ends at the agent', () => {
     await press('e')
     await fireEvent.input(screen.getByLabelText('command'), { target: { value: 'ls -l' } })
     await rerender({ request: now(e, ended('orphaned')) })
+    expect(screen.queryByTestId('ticks')).toBeNull() // nobody is there to have it
     expect(((await screen.findByLabelText(/^You had/)) as HTMLTextAreaElement).value).toBe('command: ls -l')
     cleanup()
     const mine = ask({}, {}, { status: 'responded', outcome: 'approve' })

@@ -32,7 +32,8 @@ export function progressOf(r: Request, now: number, next?: Event): Progress | un
   if (held(r)) {
     return { steps: [step('done', 'saved'), step('open', 'sent'), step('open', 'agent has it')] }
   }
-  if (status.status === 'pending' || status.outcome === '__withdrawn__') return undefined
+  if (status.status === 'pending' || status.outcome === '__withdrawn__' || status.source === 'orphaned')
+    return undefined
   const saved = step('done', 'saved', r.savedIn === undefined ? undefined : lapse(r.savedIn))
   const delivery = status.delivery
   if (!delivery) return undefined

@@ -10,13 +10,17 @@ test('every command names this hub, and needs no name for the usual one', () => 
   const hub = 'http://127.0.0.1:5123'
   const commands = [
     ...all(hub).slice(1),
-    ...wirings(hub).map((w) => w.command),
     httpSettings(hub),
     telemetry(hub),
   ]
   for (const text of commands) expect(text).toContain(hub)
+  for (const { command } of wirings(hub)) expect(command).toMatch(/ --hub 127\.0\.0\.1:5123$/)
   expect(all('http://127.0.0.1:4000')[1]).toMatch(/^hookback ask /)
   expect(wirings('http://localhost:4000')[0]?.command).toBe('hookback install --agent claude')
+  expect(wirings('http://10.0.0.7:81')[1]?.command).toBe('hookback install --agent codex --hub 10.0.0.7:81')
+  expect(wirings('https://h.example')[1]?.command).toBe(
+    'hookback install --agent codex --hub https://h.example',
+  )
 })
 
 test('each step looks for a name of its own, and its command sends that', () => {

@@ -38,10 +38,14 @@ const wired: [id: string, file: string, after?: string][] = [
 export const addressFor = (hub: string): string =>
   ['http://127.0.0.1:4000', 'http://localhost:4000'].includes(hub) ? '' : `HOOKBACK_URL='${hub}' `
 
+/** The same as a flag, shorter: install takes an address without its scheme, too. */
+const hubFlag = (hub: string): string =>
+  addressFor(hub) === '' ? '' : ` --hub ${hub.replace(/^http:\/\//, '')}`
+
 export const wirings = (hub: string): Wiring[] =>
   wired.map(([id, file, after]) => ({
     agent: codingAgent(id),
-    command: `${addressFor(hub)}hookback install --agent ${id === 'claude-code' ? 'claude' : id}`,
+    command: `hookback install --agent ${id === 'claude-code' ? 'claude' : id}${hubFlag(hub)}`,
     file,
     ...(after ? { after } : {}),
   }))
