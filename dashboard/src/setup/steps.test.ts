@@ -8,11 +8,7 @@ const all = (hub: string) => stepsFor(hub).flatMap((step) => step.commands.map((
 
 test('every command names this hub, and needs no name for the usual one', () => {
   const hub = 'http://127.0.0.1:5123'
-  const commands = [
-    ...all(hub).slice(1),
-    httpSettings(hub),
-    telemetry(hub),
-  ]
+  const commands = [...all(hub).slice(1), httpSettings(hub), telemetry(hub)]
   for (const text of commands) expect(text).toContain(hub)
   for (const { command } of wirings(hub)) expect(command).toMatch(/ --hub 127\.0\.0\.1:5123$/)
   expect(all('http://127.0.0.1:4000')[1]).toMatch(/^hookback ask /)
