@@ -305,3 +305,12 @@ func BenchmarkPolicyOfAHook(b *testing.B) {
 		})
 	}
 }
+
+// A link that leads nowhere is a policy that can't be read, not one that isn't there.
+func TestALinkToNoPolicyIsNoPolicy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, agentclient.PolicyName)))
+	_, err := agentclient.LoadPolicy(dir, func(string) string { return "" })
+	require.ErrorAs(t, err, new(*agentclient.PolicyError))
+}

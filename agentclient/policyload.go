@@ -36,7 +36,7 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 		switch wrong := (*PolicyError)(nil); {
 		case errors.As(err, &wrong):
 			bad.Problems = append(bad.Problems, wrong.Problems...)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a link that leads nowhere is there
 			bad.Problems = append(bad.Problems, PolicyProblem{File: file, Text: err.Error()})
 		case err == nil:
 			read = append(read, f)

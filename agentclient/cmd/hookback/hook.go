@@ -58,6 +58,10 @@ type hooking struct {
 	spool               spool
 }
 
+// lastFor is how long a hook that has answered may take to tell the hub: its agent may
+// wait for its end.
+const lastFor = 2 * time.Second
+
 // The words of --on-unreachable.
 const (
 	thenAllow = "allow"
@@ -208,6 +212,9 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 		}
 		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
+		if h.alone { // whatever holds it up, a disk that doesn't answer
+			defer time.AfterFunc(lastFor, func() { os.Exit(status) }).Stop()
+		}
 		h.tell(c)
 		return status
 	}

@@ -30,6 +30,9 @@ func (h *hooking) recognise(in hook.Input) error {
 		return nil
 	}
 	for _, file := range h.entriesOf(caller) {
+		if !regular(file) {
+			continue
+		}
 		text, err := os.ReadFile(file)
 		if err == nil && bytes.Contains(text, []byte("hookback")) && bytes.Contains(text, []byte(caller)) {
 			return fmt.Errorf("%s runs the hook of %s, and has its own in %s", real.Title, h.agent.Title, file)

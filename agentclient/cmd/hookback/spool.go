@@ -81,7 +81,7 @@ func (s spool) keep(e schema.Event) (first bool, err error) {
 
 // list names what is kept, the oldest first.
 func (s spool) list() []string {
-	if s.dir == "" {
+	if info, err := os.Stat(s.dir); err != nil || !info.IsDir() {
 		return nil
 	}
 	dir, err := os.Open(s.dir)
@@ -185,7 +185,11 @@ func (s spool) batch(names []string, most int) (b batch, body net.Buffers) {
 			break
 		}
 		b.all = append(b.all, name)
-		text, err := os.ReadFile(filepath.Join(s.dir, name))
+		file := filepath.Join(s.dir, name)
+		if !regular(file) {
+			continue
+		}
+		text, err := os.ReadFile(file)
 		if err != nil || len(text) != lengthOf(name) || !json.Valid(text) {
 			continue
 		}

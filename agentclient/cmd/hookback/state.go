@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // stateDir is where the program keeps what may be lost, its log and what it could
@@ -32,6 +33,13 @@ func stateDir(env func(string) string) string {
 	return filepath.Join(dir, "hookback")
 }
 
+// regular reports whether it is a file that can be read without waiting: a pipe would
+// wait for whoever writes it.
+func regular(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // maxJournal is when a log is put aside, in bytes. One that was put aside is kept.
 const maxJournal = 256 << 10
 
@@ -55,7 +63,10 @@ func (j journal) note(format string, args ...any) {
 	if os.MkdirAll(filepath.Dir(j.file), 0o700) != nil {
 		return
 	}
-	if info, err := os.Stat(j.file); err == nil && info.Size() > maxJournal {
+	switch info, err := os.Stat(j.file); {
+	case err == nil && !info.Mode().IsRegular():
+		return // to open a pipe would wait for its reader, and the agent with it
+	case err == nil && info.Size() > maxJournal:
 		_ = os.Rename(j.file, j.file+".1")
 	}
 	f, err := os.OpenFile(j.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -67,6 +78,12 @@ func (j journal) note(format string, args ...any) {
 	if len(text) > maxJournal/16 {
 		text = text[:maxJournal/16]
 	}
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return '�' // an agent's words are read at a terminal, which obeys some
+		}
+		return r
+	}, text)
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
 	// In one write, so that lines of hooks that run at the same time don't mix.
 	_, _ = f.WriteString(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + text + "\n")

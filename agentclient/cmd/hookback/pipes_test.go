@@ -1,0 +1,60 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// A pipe in the place of a file of ours would hold the hook up until somebody comes to
+// its other end, and the agent with it.
+func TestPipesHoldNoHookUp(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"the log":                    ".local/state/hookback/hook.log",
+		"the state":                  ".local/state/hookback",
+		"the spool":                  ".local/state/hookback/spool",
+		"an event":                   ".local/state/hookback/spool/1700000000000-00000000000000ff-2.json",
+		"the policy":                 "hookback.json",
+		"the settings of its caller": ".cursor/hooks.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub := startHub(t, nil)
+			address := hub.URL()
+			if name != "an event" {
+				address = absentHub(t)
+			}
+			c := setupChild(t, address, sample(t, "claude-code-PreToolUse-Bash"))
+			if name == "the settings of its caller" {
+				c = setupChild(t, address, sample(t, "cursor-beforeShellExecution"))
+			}
+			pipe := filepath.Join(c.home, file)
+			require.NoError(t, os.MkdirAll(filepath.Dir(pipe), 0o700))
+			require.NoError(t, unix.Mkfifo(pipe, 0o600))
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			defer cancel()
+			got, _ := c.start(t, ctx).wait()
+			require.Equal(t, 0, got.status)
+			require.NoError(t, ctx.Err())
+		})
+	}
+}
+
+// What an agent said is read at a terminal, in the log.
+func TestTheLogHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	j := newJournal(func(name string) string { return map[string]string{"HOME": home}[name] })
+	j.note("a\x1b[2Jb\r\u202ec\nd é")
+	text, err := os.ReadFile(j.file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "a�[2Jb��c\n\td é\n")
+}
