@@ -227,7 +227,7 @@ func (l *line) deliver(ctx context.Context, frame []byte, t timing) (outcome, er
 		return acknowledged(ack, l.host), nil
 	default:
 		retry.problem = "the answer was sent, but " + l.ending() + " and did not acknowledge it"
-		return retry, nil
+		return retry, ctx.Err() // an end of ctx while it is written also ends the connection
 	}
 }
 

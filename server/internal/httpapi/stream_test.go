@@ -248,7 +248,8 @@ func TestResumingUnderLoad(t *testing.T) {
 // and afterwards the others get their events as ever.
 func TestASlowPageHurtsNobody(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.StreamWriteTimeout = 500 * time.Millisecond })
+	const deadline = 1500 * time.Millisecond
+	r := setup(t, func(c *Config) { c.StreamWriteTimeout = deadline })
 	stuck := make([]net.Conn, 5)
 	for i := range stuck {
 		c, err := net.Dial("tcp", r.addr)
@@ -274,8 +275,8 @@ func TestASlowPageHurtsNobody(t *testing.T) {
 			posted++
 		}
 		return strings.Contains(r.metrics(), "hookback_streams_cut_total 5")
-	}, patience, time.Millisecond)
-	require.Less(t, slowest, time.Second)
+	}, patience, 20*time.Millisecond)
+	require.Less(t, slowest, deadline, "who waits for one of them waits as long")
 	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1\n") }, patience, 10*time.Millisecond)
 }
 
