@@ -112,9 +112,9 @@ func words(line string) (all []string, ok bool) {
 }
 
 var (
-	guarded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[ -x (.+) \] \|\| exit 0; exec (.+)$`) })
+	guarded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\[ -x (.+) \] \|\| exit 0; exec (.+)$`) })
 	onPath  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^command -v hookback >/dev/null 2>&1 \|\| exit 0; exec (.+)$`)
+		return regexp.MustCompile(`(?s)^command -v hookback >/dev/null 2>&1 \|\| exit 0; exec (.+)$`)
 	})
 )
 

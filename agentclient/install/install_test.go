@@ -413,3 +413,19 @@ func TestEveryKiroAgentGetsItsHooks(t *testing.T) {
 	require.Equal(t, "{}", b.read(b.home(".kiro/agents/a.json")))
 	require.Equal(t, `{"hooks": {}}`, b.read(b.home(".kiro/agents/b.json")))
 }
+
+// Whatever the path of the program is, what was written is found again and taken out.
+func TestOddPathsAreTakenOutAgain(t *testing.T) {
+	t.Parallel()
+	for _, binary := range []string{"/opt/a b/hookback", "/opt/it's/hookback", "/opt/$(id)/hookback", "/opt/two\nlines/hookback", "/opt/`;|&*?[x]#~/hookback"} {
+		b := setup(t)
+		before := `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "echo hookback hook gemini"}]}]}}`
+		b.write(b.home(".gemini/settings.json"), before)
+		o := options("gemini")
+		o.Binary = binary
+		b.install(o)
+		require.NotEqual(t, before, b.read(b.home(".gemini/settings.json")))
+		b.uninstall(o)
+		require.Equal(t, before, b.read(b.home(".gemini/settings.json")), binary)
+	}
+}

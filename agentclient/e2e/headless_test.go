@@ -1,0 +1,40 @@
+package e2e_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Copilot and Qwen Code take "ask" for a no where nobody sits at them: what a policy
+// wants a person to decide doesn't run, and doesn't wait for ever either.
+func TestHeadlessAgentsWithoutAHub(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []struct {
+		name  string
+		start func(t *testing.T, p *place, m *model) (wait func() string)
+		call  func(file string) turn
+	}{
+		{"copilot", startCopilot, copilotShell},
+		{"qwen", startQwen, qwenShell},
+	} {
+		t.Run(agent.name, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t)
+			if agent.name == "qwen" {
+				write(t, p.home, ".qwen/settings.json", `{`+qwenQuiet+`}`)
+			}
+			install := exec.CommandContext(p.ctx, p.hook, "install", "--agent", agent.name)
+			install.Dir, install.Env = p.project, p.env("COPILOT_HOME="+p.home+"/.copilot")
+			out, err := install.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			write(t, p.project, "hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
+			p.hub.Stop()
+			m := newModel(t, agent.call("no.txt"))
+			t.Log(agent.start(t, p, m)())
+			require.False(t, p.has("no.txt"), "never silently approved")
+			require.NotEmpty(t, m.told(), "the model was told, and the agent ended by itself")
+		})
+	}
+}
