@@ -197,7 +197,7 @@ func FuzzBlock(f *testing.F) {
 func TestAnExportHoldsLittle(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const events, size = 6, 2 << 20
+	const events, size = 4, 1 << 20
 	for range events {
 		_, err := b.Ingest(t.Context(), []byte(`{"source_app":"app","session_id":"s","hook_event_type":"Stop","payload":{"last_assistant_message":"`+strings.Repeat("x", size)+`"}}`), Caller{})
 		require.NoError(t, err)

@@ -108,7 +108,7 @@ func TestSearchAgreesWithALoop(t *testing.T) {
 	all := b.everything(t)
 	require.Len(t, all, 2400)
 	matched := 0
-	for range 100 {
+	for range 40 {
 		q := Search{Limit: 1 + r.IntN(400)}
 		maybe := func(set func()) {
 			if r.IntN(4) == 0 {
