@@ -37,12 +37,24 @@ type PolicyRule struct {
 // Rule implements Policy.
 func (f *PolicyFile) Rule(call ToolCall) Ruling { return f.rules.Rule(call) }
 
+// OfProject is the file with the say of a project: it can ask for a person and deny,
+// but not allow. The agents that it rules can write it themselves, and a repository
+// that was just cloned brings its own. An allow in it leaves the call to the agent's
+// own permission flow: an exception from the rules behind it, no more.
+func (f *PolicyFile) OfProject() *PolicyFile {
+	guest := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
+	for i := range guest.rules {
+		guest.rules[i].guest = true
+	}
+	return guest
+}
+
 // Rules lists the rules, the first that is tried first.
 func (f *PolicyFile) Rules() []PolicyRule {
 	list := make([]PolicyRule, len(f.rules))
 	for i := range f.rules {
 		r := &f.rules[i]
-		list[i] = PolicyRule{Where: r.where, Then: r.then, Words: r.words()}
+		list[i] = PolicyRule{Where: r.where, Then: r.says(), Words: r.words()}
 	}
 	return list
 }

@@ -173,7 +173,7 @@ func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
 	for _, test := range []struct{ dir, tool, then string }{
 		{"repo/vendor/x", "Write", "deny"},
 		{"repo/vendor/x", "Edit", "ask"},
-		{"repo/vendor/x", "Read", "allow"},
+		{"repo/vendor/x", "Read", ""}, // an allow, but a project's
 		{"repo/vendor", "Read", ""},
 		{"repo", "Write", "deny"},
 		{"other", "Read", "ask"},

@@ -12,9 +12,10 @@ import (
 // PolicyName is the name of a policy's file.
 const PolicyName = "hookback.json"
 
-// LoadPolicy reads the user's policy and the project's, which rule in this order: a
-// repository can't loosen what its user decided. Where neither exists, there is a
-// Policy without an opinion. An error is a *PolicyError.
+// LoadPolicy reads the user's policy and the project's, which rule in this order, and
+// of which only the user's can allow (see PolicyFile.OfProject): a repository can't
+// loosen what its user decided, nor what its agent would ask. Where neither exists,
+// there is a Policy without an opinion. An error is a *PolicyError.
 //
 // dir is where the agent works; env is os.Getenv, or a test's.
 func LoadPolicy(dir string, env func(string) string) (Policy, error) {
@@ -38,8 +39,11 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 			bad.Problems = append(bad.Problems, wrong.Problems...)
 		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a link that leads nowhere is there
 			bad.Problems = append(bad.Problems, PolicyProblem{File: file, Text: err.Error()})
-		case err == nil:
+		case err != nil:
+		case file == UserPolicyFile(env):
 			read = append(read, f)
+		default:
+			read = append(read, f.OfProject())
 		}
 	}
 	if len(bad.Problems) > 0 {

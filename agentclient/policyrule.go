@@ -17,6 +17,16 @@ type rule struct {
 	reason string
 	where  string
 	line   int
+	// guest: of a project's file, which can't allow; see PolicyFile.OfProject.
+	guest bool
+}
+
+// says is the opinion of a rule that holds.
+func (r *rule) says() Then {
+	if r.guest && r.then == ThenAllow {
+		return ""
+	}
+	return r.then
 }
 
 // about reports whether the call is of the rule's tool.
@@ -61,7 +71,7 @@ func (all rules) Rule(call ToolCall) Ruling {
 				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.where, doubt),
 			}
 		case got == holds && (unsure.Then == "" || r.then == ThenDeny):
-			return Ruling{Then: r.then, Risk: r.risk, Reason: r.reason, Where: r.where}
+			return Ruling{Then: r.says(), Risk: r.risk, Reason: r.reason, Where: r.where}
 		case got == holds:
 			return unsure
 		}
@@ -86,7 +96,11 @@ func (r *rule) words() string {
 		}
 		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].words)
 	}
-	b.WriteString(": " + string(r.then))
+	if r.then == ThenAllow && r.guest {
+		b.WriteString(": left to the agent, since only your own policy can allow")
+	} else {
+		b.WriteString(": " + string(r.then))
+	}
 	if r.risk != "" {
 		b.WriteString(" (" + string(r.risk) + " risk)")
 	}

@@ -24,8 +24,8 @@ func gated(command string) string {
 	return `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"` + command + `"}}`
 }
 
-// The project's policy, through the real program: what it allows and denies needs
-// nobody, not even a hub.
+// The policies, through the real program: what they allow and deny needs nobody, not
+// even a hub.
 func TestThePolicyDecides(t *testing.T) {
 	t.Parallel()
 	gone := absentHub(t)
@@ -35,7 +35,10 @@ func TestThePolicyDecides(t *testing.T) {
 		user    string // the user's own policy
 		want    string
 	}{
-		"allow":                            {"go test ./...", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Allowed by the Hookback policy (hookback.json:4)"}}`},
+		"allow": {"go test ./...", nil, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "go test*"}}, "then": "allow"}]}`,
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Allowed by the Hookback policy (hookback.json:1)"}}`},
+		// The agent could have written it itself, and its own prompt would be gone.
+		"a project's allow":                {"go test ./...", nil, "", ""},
 		"deny":                             {"rm -r /x", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:3): use the bin"}}`},
 		"ask":                              {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"A person must decide by the Hookback policy (hookback.json:2): it deletes data"}}`},
 		"no opinion":                       {"ls", nil, "", ""},
@@ -106,8 +109,8 @@ func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
 	require.Equal(t, []string{""}, newHooking(noEnv, streams{}).places(callAt(hook.Gate, canAll)))
 	for _, test := range []struct{ project, cwd, here, want string }{
 		{"", "", "", ""},
-		{"allow", "", "", "allow"},
-		{"", "allow", "", ""}, // or a model could write itself one elsewhere
+		{"allow", "", "", ""}, // or a model could write itself one
+		{"", "allow", "", ""},
 		{"", "", "allow", ""},
 		{"", "deny", "", "deny"},
 		{"", "", "deny", "deny"},

@@ -38,8 +38,9 @@ risk    low, medium, high or critical, for the card;  reason  for the person and
 
 The first rule that matches decides; where none does, the agent's own permission flow
 goes on. The user's file (~/.config/hookback/hookback.json) comes first, then the
-project's, from the repository's root on: no repository can loosen what its user
-decided. An allow never holds for a command with ; & | < > $ or the like in it.
+project's, from the repository's root on. Only the user's file can allow: an allow in
+a project's leaves the call to the agent. An allow never holds for a command with
+; & | < > $ or the like in it.
 
 init    writes a file to begin with, for this user or for the project you are in
 check   says what is wrong with a policy, or says it in words; without FILE, with all
@@ -133,6 +134,8 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 		case err != nil:
 			fmt.Fprintln(std.err, err)
 			bad++
+		case len(f.words) == 0 && file != agentclient.UserPolicyFile(env):
+			describe(std, file, p.OfProject())
 		default:
 			describe(std, file, p)
 		}

@@ -170,12 +170,13 @@ func TestPolicyTestCountsWhatItWouldHaveSaid(t *testing.T) {
 {"tool": "WebFetch", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test")
 	require.Equal(t, exitYes, got.status, got.err)
-	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 1; no opinion of 251.\n")
+	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion of 252.\n")
 	require.Contains(t, got.out, file+":2  2 calls\n    Bash when command contains \"rm -rf\": ask\n")
 	require.Contains(t, got.out, " Bash: rm -rf build\n")
 	require.Contains(t, got.out, "Bash: rm -rf ·[2J xxxx")
 	require.NotContains(t, got.out, "\x1b")
 	require.Contains(t, got.out, "asked about 1 call, since the rule could not be tried")
+	require.Contains(t, got.out, "Bash when command matches \"git *\": left to the agent, since only your own policy can allow\n")
 	require.Contains(t, got.out, "1 rule matched nothing.")
 
 	var result trial

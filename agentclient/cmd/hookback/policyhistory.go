@@ -107,6 +107,9 @@ func (t *trial) load(words []string, env func(string) string) (agentclient.Polic
 		if err != nil {
 			return nil, err
 		}
+		if len(words) == 0 && file != agentclient.UserPolicyFile(env) {
+			p = p.OfProject()
+		}
 		read = append(read, p)
 		for _, r := range p.Rules() {
 			t.Rules = append(t.Rules, &tried{Where: r.Where, Rule: r.Words, Then: r.Then})
