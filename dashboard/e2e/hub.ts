@@ -12,6 +12,7 @@ type Json = Record<string, unknown>
 export class RunningHub {
   url = ''
   private child: ChildProcess | undefined
+  private ended: Promise<unknown> = Promise.resolve()
 
   private constructor(private readonly dir: string) {}
 
@@ -22,6 +23,7 @@ export class RunningHub {
   }
 
   private async start(addr: string): Promise<void> {
+    await this.ended // whoever ends it need not have waited: two can't have one database
     const child = spawn(program, ['-addr', addr, '-db', join(this.dir, 'hub.db')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -59,8 +61,9 @@ export class RunningHub {
     const child = this.child
     this.child = undefined
     if (!child || child.exitCode !== null) return
+    this.ended = once(child, 'exit')
     child.kill(signal)
-    await once(child, 'exit')
+    await this.ended
   }
 
   async post(path: string, body: unknown): Promise<Json> {

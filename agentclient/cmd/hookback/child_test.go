@@ -26,7 +26,7 @@ var program string
 func TestMain(m *testing.M) {
 	if os.Getenv("HOOK_THAT_PANICS") != "" {
 		hook.Agents = append(hook.Agents, hook.Named{Name: "panics", Agent: panics{}})
-		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}))
+		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
 	}
 	if hookCommand := os.Getenv("AGENT_THAT_RUNS"); hookCommand != "" {
 		os.Exit(runAsAgent(hookCommand))

@@ -46,7 +46,7 @@ type hooking struct {
 	onUnreachable string
 	explain       bool
 
-	alone   bool // in a process of its own
+	exit    func(status int) // ends the process; nil where it is not the hook's alone
 	env     func(string) string
 	dir     string
 	std     streams
@@ -90,12 +90,12 @@ func runHook(ctx context.Context, args []string, env func(string) string, std st
 // hookProcess is runHook in a process that does nothing else. It must be quick to
 // end, so it collects no garbage before there is a lot, and it outlives an agent
 // that closes its end of the pipe.
-func hookProcess(args []string, env func(string) string, std streams) int {
+func hookProcess(args []string, env func(string) string, std streams, exit func(int)) int {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	signal.Ignore(syscall.SIGPIPE)
 	h := newHooking(env, std)
-	h.alone = true
+	h.exit = exit
 	return h.run(context.Background(), args)
 }
 
@@ -207,13 +207,13 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 	plan := h.plan(c, shortened)
 	if !plan.ask {
 		// The answer comes first: it counts even if the agent loses its patience.
-		if h.alone {
+		if h.exit != nil {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
 		}
 		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
-		if h.alone { // whatever holds it up, a disk that doesn't answer
-			defer time.AfterFunc(lastFor, func() { os.Exit(status) }).Stop()
+		if h.exit != nil { // whatever holds it up, a disk that doesn't answer
+			defer time.AfterFunc(lastFor, func() { h.exit(status) }).Stop()
 		}
 		h.tell(c)
 		return status
