@@ -45,7 +45,7 @@ func TestBrokenInputIsReadOrRefused(t *testing.T) {
 
 func requireSurvives(t *testing.T, a hook.Named, stdin []byte) {
 	t.Helper()
-	in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }, Dir: "/work/here"}
+	in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }, Dir: "/home/dev/here"}
 	c, err := a.Agent.Read(in)
 	if err != nil {
 		return
@@ -92,7 +92,7 @@ func TestOnlyAYesApproves(t *testing.T) {
 		require.True(t, ok, path)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		c, err := agent.Agent.Read(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/work/here"})
+		c, err := agent.Agent.Read(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/home/dev/here"})
 		require.NoError(t, err, path)
 		for _, v := range verdicts(&c) {
 			said := string(agent.Agent.Answer(&c, v).Stdout)

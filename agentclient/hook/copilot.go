@@ -114,8 +114,8 @@ func (copilot) Answer(c *Call, v Verdict) Reply {
 	}
 	v = c.express(v)
 	vscode, _ := c.own.(bool)
-	if vscode && v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
-		v = c.unedited(v.Arguments) // only the CLI is known to put an edit in the place of the arguments
+	if vscode {
+		v = c.mergeable(v) // only the CLI is known to put an edit in the place of the arguments
 	}
 	switch {
 	case v.Word == Pass:

@@ -52,8 +52,8 @@ func (crush) Answer(c *Call, v Verdict) Reply {
 	if v.Word == Ask && !c.Headless {
 		v.Reason += sits
 	}
-	v = c.express(v)
-	if v.Word == Allow && v.Arguments != nil && !(c.keepsMembers(v.Arguments) && plainNames(v.Arguments)) {
+	v = c.mergeable(c.express(v))
+	if v.Word == Allow && v.Arguments != nil && !plainNames(v.Arguments) {
 		v = c.unedited(v.Arguments)
 	}
 	if v.Word == Pass {

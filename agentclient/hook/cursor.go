@@ -84,11 +84,8 @@ func (c *Call) cursorTool(native string, o object) Can {
 
 // Answer implements Agent.
 func (cursor) Answer(c *Call, v Verdict) Reply {
-	v = c.express(v)
 	// Its documents don't say whether an edit is merged into the arguments.
-	if v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
-		v = c.unedited(v.Arguments)
-	}
+	v = c.mergeable(c.express(v))
 	if v.Word == Pass {
 		return Reply{}
 	}

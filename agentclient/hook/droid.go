@@ -40,11 +40,8 @@ func (droid) Read(in Input) (Call, error) {
 
 // Answer implements Agent.
 func (droid) Answer(c *Call, v Verdict) Reply {
-	v = c.express(v)
 	// Its documents don't say whether an edit is merged into the arguments.
-	if v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
-		v = c.unedited(v.Arguments)
-	}
+	v = c.mergeable(c.express(v))
 	if v.Word == Pass {
 		return Reply{}
 	}

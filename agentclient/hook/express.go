@@ -108,6 +108,16 @@ func answersText(answers map[string][]string) string {
 	return clip(strings.Join(parts, "; "), maxQuoted)
 }
 
+// mergeable is v for an agent that may merge an edit into the call's arguments: what
+// has all their members runs the same as if it stood in their place. Another edit is
+// not passed on.
+func (c *Call) mergeable(v Verdict) Verdict {
+	if v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
+		return c.unedited(v.Arguments)
+	}
+	return v
+}
+
 // keepsMembers reports whether arguments has every member that the call's arguments
 // have. An agent that merges an edit into them would run one that was taken out.
 func (c *Call) keepsMembers(arguments json.RawMessage) bool {

@@ -42,7 +42,7 @@ func FuzzRead(f *testing.F) {
 			return ""
 		}
 		for _, a := range hook.Agents {
-			in := hook.Input{Stdin: stdin, Event: event, Env: env, Dir: "/work/here"}
+			in := hook.Input{Stdin: stdin, Event: event, Env: env, Dir: "/home/dev/here"}
 			c, err := a.Agent.Read(in)
 			if err != nil {
 				continue

@@ -65,12 +65,9 @@ func (gemini) Answer(c *Call, v Verdict) Reply {
 	if v.Word == Ask && !c.Can.Has(CanAsk) && !c.Headless {
 		v.Reason += sits
 	}
-	v = c.express(v)
 	// Two versions are about: one puts the edit in the place of the arguments, the
-	// other merges it into them. What has all their members runs the same in both.
-	if v.Word == Allow && !c.keepsMembers(v.Arguments) {
-		v = c.unedited(v.Arguments)
-	}
+	// other merges it into them.
+	v = c.mergeable(c.express(v))
 	switch v.Word {
 	case Deny:
 		return say(struct {

@@ -105,7 +105,7 @@ func (g *golden) section(t *testing.T, f *txtar.File) {
 func readInput(t *testing.T, text string) hook.Input {
 	t.Helper()
 	env := map[string]string{}
-	in := hook.Input{Env: func(name string) string { return env[name] }, Dir: "/work/here"}
+	in := hook.Input{Env: func(name string) string { return env[name] }, Dir: "/home/dev/here"}
 	head, body, _ := strings.Cut("\n"+text, "\n\n")
 	in.Stdin = []byte(body)
 	for line := range strings.Lines(head) {

@@ -173,7 +173,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"installed twice": {look, func(t *testing.T, d *desk) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
 			return nil
-		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/work/" + settings + "), and run twice → hookback uninstall --scope project"},
+		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + "), and run twice → hookback uninstall --scope project"},
 		"another hub": {look, func(t *testing.T, d *desk) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil

@@ -60,7 +60,7 @@ func (d *desk) child(stdin string, argv ...string) outcome {
 }
 
 func (d *desk) project() string {
-	dir := filepath.Join(d.home, "work")
+	dir := filepath.Join(d.home, "project")
 	require.NoError(d.t, os.MkdirAll(dir, 0o700))
 	return dir
 }
@@ -229,7 +229,7 @@ func TestLocalSettingsAreClaudeCodesOnly(t *testing.T) {
 	}
 	got := d.run("install", "--scope", "local")
 	require.Equal(t, 0, got.status, got.err)
-	require.Equal(t, "✓ Claude Code        ~/work/.claude/settings.local.json: written\n", got.out)
+	require.Equal(t, "✓ Claude Code        ~/project/.claude/settings.local.json: written\n", got.out)
 	got = d.run("install", "--agent", "codex", "--scope", "local")
 	require.Equal(t, 1, got.status)
 	require.Contains(t, got.err, "✗ Codex CLI          there are no settings of that scope \"local\"\n")
