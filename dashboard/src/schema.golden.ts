@@ -1,1426 +1,283 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
-/* eslint-disable max-lines */
 
 // prettier-ignore
 import type { Ack, Answer, Approvals, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, Looking, Overview, Presence, Problem, Response, SearchResult, SessionDetail, SessionPage, Status, StatusChange, Telemetry } from './schema'
 
 // prettier-ignore
-export const v1AnswerChoice = {
-  "choice": "Vitest",
-  "respondedAt": 1734189245000,
-  "hookEvent": {
-    "id": 9678,
-    "source_app": "my-agent",
-    "session_id": "session-123",
-    "hook_event_type": "DecisionPoint",
-    "payload": { "agent_name": "alice", "permission_type": "framework", "question": "Which testing framework?" },
-    "timestamp": 1734189234000,
-    "humanInTheLoop": { "question": "Which testing framework?", "type": "choice", "choices": ["Jest", "Vitest", "Mocha"] }
-  }
-} satisfies Answer
-
-// prettier-ignore
-export const v1AnswerPermissionDenied = {
-  "permission": false,
-  "respondedAt": 1734189245000,
-  "hookEvent": {
-    "id": 9676,
-    "source_app": "my-agent",
-    "session_id": "session-123",
-    "hook_event_type": "DecisionPoint",
-    "payload": { "agent_name": "alice", "permission_type": "delete_files", "question": "Delete 500 old records?" },
-    "timestamp": 1734189234000,
-    "humanInTheLoop": { "question": "Delete 500 old records?", "type": "permission" }
-  }
-} satisfies Answer
-
-// prettier-ignore
-export const v1AnswerPermission = {
-  "permission": true,
-  "respondedAt": 1734189245000,
-  "hookEvent": {
-    "id": 9675,
-    "source_app": "big-three-agents: alice",
-    "session_id": "session-123",
-    "hook_event_type": "DecisionPoint",
-    "payload": {
-      "agent_name": "alice",
-      "permission_type": "env_file_access",
-      "question": "May I access .env files..."
-    },
-    "timestamp": 1734189234000,
-    "humanInTheLoop": {
-      "question": "May I access .env files...",
-      "responseWebSocketUrl": "ws://localhost:50123",
-      "type": "permission",
-      "timeout": 300,
-      "requiresResponse": true
-    }
-  }
-} satisfies Answer
-
-// prettier-ignore
-export const v1AnswerQuestion = {
-  "response": "Use snake_case for functions",
-  "respondedAt": 1734189245000,
-  "hookEvent": {
-    "id": 9677,
-    "source_app": "my-agent",
-    "session_id": "session-123",
-    "hook_event_type": "DecisionPoint",
-    "payload": { "agent_name": "alice", "permission_type": "naming", "question": "What naming convention should I use?" },
-    "timestamp": 1734189234000,
-    "humanInTheLoop": { "question": "What naming convention should I use?", "type": "question" }
-  }
-} satisfies Answer
-
-// prettier-ignore
-export const v1EventHookEveryMember = {
-  "source_app": "shop-api",
-  "session_id": "4b7293f1-045d-4243-b67b-44100f6e03a7",
-  "hook_event_type": "SubagentStop",
-  "payload": { "hook_event_name": "SubagentStop", "stop_hook_active": false },
-  "timestamp": 1734189234000,
-  "agent_id": "a4d2c8f1e0b3a297",
-  "agent_type": "Explore",
-  "parent_session_id": "4b7293f1-045d-4243-b67b-44100f6e03a6",
-  "permission_suggestions": [{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }],
-  "agent_transcript_path": "/home/dev/.claude/projects/shop-api/subagents/agent-a4d2c8f1e0b3a297.jsonl",
-  "stop_hook_active": false,
-  "notification_type": "permission_prompt",
-  "custom_instructions": "keep the migration notes",
-  "source": "startup",
-  "reason": "prompt_input_exit"
-} satisfies Event
-
-// prettier-ignore
-export const v1EventHook = {
-  "source_app": "shop-api",
-  "session_id": "4b7293f1-045d-4243-b67b-44100f6e03a7",
-  "hook_event_type": "PostToolUseFailure",
-  "payload": {
-    "session_id": "4b7293f1-045d-4243-b67b-44100f6e03a7",
-    "cwd": "/home/dev/shop-api",
-    "hook_event_name": "PostToolUseFailure",
-    "tool_name": "Bash",
-    "tool_input": { "command": "npm test", "description": "Run test suite" },
-    "tool_use_id": "toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ",
-    "error": "Exit code 1\nError: Cannot find module 'express'",
-    "is_interrupt": false,
-    "duration_ms": 4187
-  },
-  "timestamp": 1734189234000,
-  "summary": "Bash: npm test",
-  "model_name": "claude-sonnet-5",
-  "chat": [
-    { "type": "user", "message": { "role": "user", "content": "Run the tests" } },
-    { "type": "assistant", "message": { "role": "assistant", "content": "Running them now." } }
-  ],
-  "tool_name": "Bash",
-  "tool_use_id": "toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ",
-  "error": "Exit code 1\nError: Cannot find module 'express'",
-  "is_interrupt": false
-} satisfies Event
-
-// prettier-ignore
-export const v1EventPending = {
-  "id": 9675,
-  "source_app": "big-three-agents: alice",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "env_file_access",
-    "question": "May I access .env files in the working directory?"
-  },
-  "timestamp": 1734189234000,
-  "summary": "🔐 env_file_access: May I access .env files...",
-  "humanInTheLoop": {
-    "question": "May I access .env files in the working directory?",
-    "type": "permission",
-    "timeout": 300,
-    "requiresResponse": true
-  },
-  "humanInTheLoopStatus": { "status": "pending" }
-} satisfies Event
-
-// prettier-ignore
-export const v1EventRequestApproval = {
-  "source_app": "my-agent",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "env_file_access",
-    "question": "May I access .env files in the working directory?"
-  },
-  "humanInTheLoop": {
-    "question": "May I access .env files in the working directory?",
-    "responseWebSocketUrl": "ws://localhost:50123",
-    "type": "permission",
-    "timeout": 300,
-    "requiresResponse": true
-  },
-  "timestamp": 1734189234000,
-  "summary": "🔐 env_file_access: May I access .env files in the working directory?"
-} satisfies Event
-
-// prettier-ignore
-export const v1EventRequestPython = {
-  "source_app": "big-three-agents: alice",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "env_file_access",
-    "question": "May I access .env files in the working directory?"
-  },
-  "humanInTheLoop": {
-    "question": "May I access .env files in the working directory?",
-    "responseWebSocketUrl": "ws://localhost:50123",
-    "type": "permission",
-    "timeout": 300,
-    "requiresResponse": true
-  },
-  "timestamp": 1734189234000,
-  "summary": "🔐 env_file_access: May I access .env files in the working directory?"
-} satisfies Event
-
-// prettier-ignore
-export const v1EventRequestSnakeCase = {
-  "source_app": "big-three-agents: alice",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "install_packages",
-    "question": "Which testing framework?"
-  },
-  "humanInTheLoop": {
-    "question": "Which testing framework?",
-    "responseWebSocketUrl": "ws://localhost:50123",
-    "type": "choice",
-    "choices": ["Jest", "Vitest", "Mocha"],
-    "timeout": 300,
-    "requiresResponse": true
-  },
-  "timestamp": 1734189234000
-} satisfies Event
-
-// prettier-ignore
-export const v1EventRequest = {
-  "source_app": "big-three-agents: alice",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "env_file_access",
-    "question": "May I access .env files in the working directory?"
-  },
-  "humanInTheLoop": {
-    "question": "May I access .env files in the working directory?",
-    "responseWebSocketUrl": "ws://localhost:50123",
-    "type": "permission",
-    "timeout": 300,
-    "requiresResponse": true
-  },
-  "timestamp": 1734189234000,
-  "summary": "🔐 env_file_access: May I access .env files..."
-} satisfies Event
-
-// prettier-ignore
-export const v1EventResponded = {
-  "id": 9675,
-  "source_app": "big-three-agents: alice",
-  "session_id": "session-123",
-  "hook_event_type": "DecisionPoint",
-  "payload": {
-    "agent_name": "alice",
-    "permission_type": "env_file_access",
-    "question": "May I access .env files in the working directory?"
-  },
-  "timestamp": 1734189234000,
-  "humanInTheLoop": {
-    "question": "May I access .env files in the working directory?",
-    "type": "permission",
-    "timeout": 300
-  },
-  "humanInTheLoopStatus": {
-    "status": "responded",
-    "respondedAt": 1734189245000,
-    "response": { "permission": true, "respondedAt": 1734189245000 }
-  }
-} satisfies Event
-
-// prettier-ignore
-export const v1FilterOptionsValues = {
-  "source_apps": ["big-three-agents: alice", "my-agent"],
-  "session_ids": ["session-123"],
-  "hook_event_types": ["DecisionPoint", "PostToolUse"],
-  "tool_names": ["Bash"]
-} satisfies FilterOptions
-
-// prettier-ignore
-export const v1FrameEvent = {
-  "type": "event",
-  "data": {
-    "id": 3,
-    "source_app": "my-agent",
-    "session_id": "session-123",
-    "hook_event_type": "Stop",
-    "payload": { "stop_hook_active": false },
-    "timestamp": 1734189235000
-  }
-} satisfies Frame
-
-// prettier-ignore
-export const v1FrameInitial = {
-  "type": "initial",
-  "data": [
-    {
-      "id": 1,
-      "source_app": "my-agent",
-      "session_id": "session-123",
-      "hook_event_type": "SessionStart",
-      "payload": { "source": "startup" },
-      "timestamp": 1734189234000
-    },
-    {
-      "id": 2,
-      "source_app": "my-agent",
-      "session_id": "session-123",
-      "hook_event_type": "DecisionPoint",
-      "payload": {},
-      "timestamp": 1734189234500,
-      "humanInTheLoop": { "question": "Delete 500 old records?", "type": "permission" },
-      "humanInTheLoopStatus": { "status": "pending" }
-    }
-  ]
-} satisfies Frame
-
-// prettier-ignore
-export const v1HumanInTheLoopChoice = {
-  "type": "choice",
-  "question": "Which testing framework?",
-  "choices": ["Jest", "Vitest", "Mocha"]
-} satisfies HumanInTheLoop
-
-// prettier-ignore
-export const v1HumanInTheLoopPermission = {
-  "type": "permission",
-  "question": "Delete 500 old records?"
-} satisfies HumanInTheLoop
-
-// prettier-ignore
-export const v1HumanInTheLoopQuestion = {
-  "type": "question",
-  "question": "What naming convention should I use?"
-} satisfies HumanInTheLoop
-
-// prettier-ignore
-export const v1HumanInTheLoopSnakeCase = {
-  "question": "Deploy?\n\nThis goes to production.",
-  "responseWebSocketUrl": "ws://127.0.0.1:50123",
-  "type": "permission",
-  "timeout": 0,
-  "requiresResponse": false
-} satisfies HumanInTheLoop
-
-// prettier-ignore
-export const v1ResponseChoice = {
-  "choice": "Vitest"
-} satisfies Response
-
-// prettier-ignore
-export const v1ResponseFromAPage = {
-  "permission": true
-} satisfies Response
-
-// prettier-ignore
-export const v1ResponsePermissionDenied = {
-  "permission": false
-} satisfies Response
-
-// prettier-ignore
-export const v1ResponsePermission = {
-  "permission": true
-} satisfies Response
-
-// prettier-ignore
-export const v1ResponseQuestion = {
-  "response": "Use snake_case for functions"
-} satisfies Response
-
-// prettier-ignore
-export const v1StatusError = {
-  "status": "error"
-} satisfies Status
-
-// prettier-ignore
-export const v1StatusPending = {
-  "status": "pending"
-} satisfies Status
-
-// prettier-ignore
-export const v1StatusTimeout = {
-  "status": "timeout"
-} satisfies Status
-
-// prettier-ignore
-export const v2AckAccepted = {
-  "type": "ack",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081",
-  "result": "accepted"
-} satisfies Ack
-
-// prettier-ignore
-export const v2AckDuplicate = {
-  "type": "ack",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081",
-  "result": "duplicate"
-} satisfies Ack
-
-// prettier-ignore
-export const v2AckMismatch = {
-  "type": "ack",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081",
-  "result": "mismatch"
-} satisfies Ack
-
-// prettier-ignore
-export const v2AckPlain = {
-  "type": "ack",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081"
-} satisfies Ack
-
-// prettier-ignore
-export const v2AckTooLate = {
-  "type": "ack",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081",
-  "result": "too_late"
-} satisfies Ack
-
-// prettier-ignore
-export const v2AnswerCancelled = {
-  "reason": "The session has ended.",
-  "respondedAt": 1734189354000,
-  "outcome": "__cancelled__",
-  "source": "session_end"
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerDenied = {
-  "permission": false,
-  "reason": "Take a backup first.",
-  "respondedAt": 1734189245000,
-  "outcome": "deny",
-  "source": "human",
-  "guidance": "A person refused this. Nothing ran."
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerEdited = {
-  "permission": true,
-  "comment": "Only the backup table.",
-  "modifiedArguments": { "command": "psql \"$STAGING_URL\" -c 'DROP TABLE IF EXISTS orders_old'" },
-  "respondedAt": 1734189245000,
-  "respondedBy": {
-    "name": "someone on this machine",
-    "verified": false,
-    "process": { "pid": 4711, "exe": "/usr/bin/firefox", "ancestors": ["/usr/bin/gnome-shell (1200)"] }
-  },
-  "outcome": "approve",
-  "source": "human",
-  "guidance": "A person approved this call with changed arguments: run it with modifiedArguments.",
-  "hookEvent": {
-    "id": 7,
-    "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f",
-    "source_app": "shop-api",
-    "session_id": "s",
-    "hook_event_type": "PermissionRequest",
-    "payload": { "tool_name": "Bash" },
-    "timestamp": 1734189234000
-  },
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7081",
-  "attempt": 1
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerRemembered = {
-  "permission": true,
-  "remember": { "type": "setMode", "mode": "acceptEdits", "destination": "session" },
-  "respondedAt": 1734189245000,
-  "outcome": "approve",
-  "source": "human"
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerSelfApproved = {
-  "permission": true,
-  "respondedAt": 1734189245000,
-  "respondedBy": { "name": "someone on this machine", "verified": false, "possibleSelfApproval": true },
-  "outcome": "approve",
-  "source": "human"
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerSeveralQuestions = {
-  "answers": { "database": "SQLite", "extras": ["Migrations"], "notes": "Keep the old ids." },
-  "respondedAt": 1734189245000,
-  "respondedBy": { "name": "mara", "verified": true },
-  "outcome": "answered",
-  "source": "human",
-  "answerId": "0193c5f8-9a11-7b02-8c55-2a9d4e6f7082",
-  "attempt": 2
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerTimeout = {
-  "permission": false,
-  "respondedAt": 1734189354000,
-  "outcome": "__timeout__",
-  "source": "timeout",
-  "guidance": "Nobody answered in time. That is not a refusal; nothing ran."
-} satisfies Answer
-
-// prettier-ignore
-export const v2AnswerTruncated = {
-  "permission": true,
-  "respondedAt": 1734189245000,
-  "outcome": "approve",
-  "source": "human",
-  "hookEvent": {
-    "id": 9,
-    "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e13",
-    "source_app": "shop-api",
-    "session_id": "s",
-    "hook_event_type": "PermissionRequest",
-    "payload": { "agent_name": "alice", "permission_type": "env_file_access" },
-    "timestamp": 1734189234000
-  },
-  "hookEventTruncated": true
-} satisfies Answer
-
-// prettier-ignore
-export const v2ApprovalsSeen = {
-  "requests": [
-    {
-      "id": 41,
-      "revision": 1
-    },
-    {
-      "id": 44,
-      "revision": 2
-    }
-  ],
-  "holdMs": 5000,
-  "reason": "Routine"
-} satisfies Approvals
-
-// prettier-ignore
-export const v2BatchResultsMixed = [
-  {
-    "event": {
-      "id": 21,
-      "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12",
-      "source_app": "shop-api",
-      "session_id": "s",
-      "hook_event_type": "PreToolUse",
-      "payload": { "tool_name": "Bash" },
-      "timestamp": 1734189234000
-    }
-  },
-  {
-    "problem": {
-      "type": "about:blank",
-      "title": "Bad Request",
-      "status": 400,
-      "detail": "session_id is required and must be a non-empty string",
-      "code": "invalid",
-      "field": "session_id",
-      "error": "session_id is required and must be a non-empty string"
-    }
-  }
-] satisfies BatchResult[]
-
-// prettier-ignore
-export const v2CancelAgent = {
-  "reason": "The run was stopped.",
-  "requestSecret": "vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE"
-} satisfies Cancel
-
-// prettier-ignore
-export const v2CancelPerson = {
-  "reason": "Superseded by the new plan."
-} satisfies Cancel
-
-// prettier-ignore
-export const v2EventPosted = {
-  "id": 7,
-  "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f",
-  "source_app": "shop-api",
-  "session_id": "s",
-  "hook_event_type": "PermissionRequest",
-  "payload": { "tool_name": "Bash" },
-  "agent": "claude-code",
-  "timestamp": 1734189234000,
-  "humanInTheLoop": { "question": "Run go test ./...?", "type": "permission", "timeout": 120, "protocolVersion": 2, "lifeline": true, "alsoAsked": true },
-  "humanInTheLoopStatus": {
-    "status": "pending",
-    "expiresAt": 1734189354000,
-    "revision": 1,
-    "waiter": "listening"
-  },
-  "requestSecret": "vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE",
-  "watching": 1
-} satisfies Event
-
-// prettier-ignore
-export const v2EventQuorum = {
-  "id": 12,
-  "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e10",
-  "source_app": "deployer",
-  "session_id": "release-7",
-  "hook_event_type": "DecisionPoint",
-  "payload": { "agent_name": "deployer" },
-  "timestamp": 1734189234000,
-  "humanInTheLoop": {
-    "question": "Ship release 7?",
-    "type": "choice",
-    "choices": ["ship_it", "needs_revision", "abandon"],
-    "timeout": 3600,
-    "requiredApprovals": 2,
-    "recipients": { "mode": "selected_members", "members": ["mara", "jun", "ola"] },
-    "reminderIntervalSeconds": 600,
-    "reminderMaxCount": 3
-  },
-  "humanInTheLoopStatus": {
-    "status": "pending",
-    "expiresAt": 1734192834000,
-    "revision": 2,
-    "requiredApprovals": 2,
-    "votes": [{ "user": "mara", "choice": "ship_it", "comment": "Green for two days.", "at": 1734189300000 }],
-    "awaiting": ["jun", "ola"],
-    "waiter": "listening"
-  }
-} satisfies Event
-
-// prettier-ignore
-export const v2EventSeveralQuestionsSnakeCase = {
-  "source_app": "shop-api",
-  "session_id": "s",
-  "hook_event_type": "PermissionRequest",
-  "payload": {},
-  "humanInTheLoop": {
-    "question": "One question",
-    "type": "question",
-    "protocolVersion": 2,
-    "questions": [{ "id": "database", "question": "Which?", "options": [{ "label": "SQLite" }], "allowOther": true }],
-    "context": { "userPrompt": "Build it" }
-  }
-} satisfies Event
-
-// prettier-ignore
-export const v2EventSeveralQuestions = {
-  "source_app": "shop-api",
-  "session_id": "4b7293f1-045d-4243-b67b-44100f6e03a7",
-  "hook_event_type": "PermissionRequest",
-  "payload": { "hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion" },
-  "timestamp": 1734189234000,
-  "humanInTheLoop": {
-    "question": "Two questions before the order service can start",
-    "type": "question",
-    "responseWebSocketUrl": "ws://127.0.0.1:50123/8dJ2kq0vYt7nLw",
-    "protocolVersion": 2,
-    "questions": [
-      {
-        "id": "database",
-        "question": "Which database should the order service use?",
-        "header": "Database",
-        "options": [
-          { "label": "SQLite", "description": "One file, no server" },
-          { "label": "Postgres", "description": "Separate server, more writers" }
-        ],
-        "allowOther": true
-      },
-      {
-        "id": "extras",
-        "question": "Which extras should I add?",
-        "options": [{ "label": "Migrations" }, { "label": "Seed data" }],
-        "multiple": true
-      },
-      { "id": "notes", "question": "Anything else to keep in mind?" }
-    ]
-  }
-} satisfies Event
-
-// prettier-ignore
-export const v2EventToolCall = {
-  "source_app": "shop-api",
-  "session_id": "4b7293f1-045d-4243-b67b-44100f6e03a7",
-  "hook_event_type": "PermissionRequest",
-  "payload": {
-    "hook_event_name": "PermissionRequest",
-    "tool_name": "Bash",
-    "tool_input": { "command": "psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'", "description": "Drop old orders table on staging" }
-  },
-  "timestamp": 1734189234000,
-  "summary": "Bash: psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'",
-  "tool_name": "Bash",
-  "tool_use_id": "toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE",
-  "idempotency_key": "toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE/permission",
-  "humanInTheLoop": {
-    "question": "Drop old orders table on staging?",
-    "type": "permission",
-    "responseWebSocketUrl": "ws://127.0.0.1:50123/8dJ2kq0vYt7nLw",
-    "timeout": 120,
-    "protocolVersion": 2,
-    "listenerKey": "0f2n9Wq5rZt8Nv3xYg6KlMpHd4Sb7Jc1",
-    "toolCall": {
-      "name": "Bash",
-      "arguments": { "command": "psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'", "description": "Drop old orders table on staging" },
-      "id": "toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE",
-      "editable": true
-    },
-    "context": {
-      "why": "The migration left an unused table behind.",
-      "cwd": "/home/dev/shop-api",
-      "branch": "drop-orders-old",
-      "diff": "--- a/schema.sql\n+++ b/schema.sql\n-CREATE TABLE orders_old (id int);\n",
-      "userPrompt": "Drop the old orders table and run the migration on staging",
-      "links": ["https://tickets.example.com/SHOP-42"]
-    },
-    "risk": "high",
-    "agentPath": ["lead", "database"],
-    "onTimeout": "fail_run",
-    "reasonRequired": "deny",
-    "suggestions": [{ "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "psql:*" }], "behavior": "allow" }]
-  }
-} satisfies Event
-
-// prettier-ignore
-export const v2EventTruncated = {
-  "id": 8,
-  "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e11",
-  "source_app": "shop-api",
-  "session_id": "s",
-  "hook_event_type": "PostToolUse",
-  "payload": {},
-  "timestamp": 1734189234000,
-  "payloadTruncated": true,
-  "payloadBytes": 131072
-} satisfies Event
-
-// prettier-ignore
-export const v2EventsBatch = [
-  {
-    "source_app": "shop-api",
-    "session_id": "s",
-    "hook_event_type": "PreToolUse",
-    "payload": { "tool_name": "Bash", "tool_input": { "command": "go test ./..." } },
-    "tool_name": "Bash"
-  },
-  {
-    "source_app": "shop-api",
-    "session_id": "s",
-    "hook_event_type": "PostToolUse",
-    "payload": { "tool_name": "Bash", "tool_response": { "stdout": "ok" } },
-    "tool_name": "Bash"
-  }
-] satisfies Event[]
-
-// prettier-ignore
-export const v2FrameEvent = {
-  "type": "event",
-  "seq": 42,
-  "data": {
-    "id": 42,
-    "uid": "0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e14",
-    "source_app": "shop-api",
-    "session_id": "s",
-    "hook_event_type": "PermissionRequest",
-    "payload": { "tool_name": "Bash" },
-    "timestamp": 1734189234000,
-    "humanInTheLoop": { "question": "Go on?", "type": "permission" },
-    "humanInTheLoopStatus": { "status": "pending", "expiresAt": 1734189534000, "revision": 1 }
-  }
-} satisfies Frame
-
-// prettier-ignore
-export const v2FrameHello = {
-  "type": "hello",
-  "data": { "hubId": "0193c5f8-0000-7000-8000-000000000001", "seq": 41, "serverTime": 1734189234000, "version": "0.1.0" }
-} satisfies Frame
-
-// prettier-ignore
-export const v2FramePresence = {
-  "type": "presence",
-  "data": {
-    "screens": 2,
-    "looking": [
-      {
-        "id": 41,
-        "screens": 2
-      }
-    ]
-  }
-} satisfies Frame
-
-// prettier-ignore
-export const v2FrameResync = {
-  "type": "resync",
-  "data": { "hubId": "0193c5f8-0000-7000-8000-000000000002", "seq": 3, "serverTime": 1734189234000, "version": "0.1.0" }
-} satisfies Frame
-
-// prettier-ignore
-export const v2FrameStatus = {
-  "type": "status",
-  "seq": 43,
-  "data": {
-    "id": 42,
-    "humanInTheLoopStatus": {
-      "status": "responded",
-      "respondedAt": 1734189245000,
-      "outcome": "approve",
-      "source": "human",
-      "revision": 2,
-      "delivery": { "state": "queued", "attempts": 0 }
-    }
-  }
-} satisfies Frame
-
-// prettier-ignore
-export const v2FramesJoined = [
-  {
-    "type": "event",
-    "seq": 44,
-    "data": {
-      "id": 44,
-      "source_app": "shop-api",
-      "session_id": "s",
-      "hook_event_type": "Stop",
-      "payload": {},
-      "timestamp": 1734189234000
-    }
-  },
-  {
-    "type": "status",
-    "seq": 45,
-    "data": { "id": 42, "humanInTheLoopStatus": { "status": "responded", "revision": 3, "delivery": { "state": "acked", "attempts": 1 } } }
-  }
-] satisfies Frame[]
-
-// prettier-ignore
-export const v2HealthDegraded = {
-  "status": "degraded",
-  "detail": "The disk is full: questions and answers are still stored, plain events are refused.",
-  "version": "0.1.0"
-} satisfies Health
-
-// prettier-ignore
-export const v2HealthOk = {
-  "status": "ok",
-  "version": "0.1.0"
-} satisfies Health
-
-// prettier-ignore
-export const v2HelloData = {
-  "hubId": "0193c5f8-0000-7000-8000-000000000001",
-  "seq": 0,
-  "serverTime": 1734189234000,
-  "version": "0.1.0"
-} satisfies Hello
-
-// prettier-ignore
-export const v2HelloPage = {
-  "hubId": "019a9f5e-7c00-7000-8000-000000000000",
-  "seq": 812,
-  "serverTime": 1795262400000,
-  "version": "0.2.0",
-  "page": "b0c1d2e3f4a5b6c7"
-} satisfies Hello
-
-// prettier-ignore
-export const v2LedContext = {
-  "before": [
-    {
-      "id": 41,
-      "uid": "019a9f5e-7c00-7000-8000-000000000041",
-      "source_app": "api-refactor",
-      "session_id": "f3a91c07",
-      "hook_event_type": "PostToolUse",
-      "payload": {
-        "tool_name": "Bash"
-      },
-      "timestamp": 1795262400000,
-      "tool_name": "Bash",
-      "tool_use_id": "toolu_01"
-    }
-  ],
-  "earlier": {
-    "approved": 3,
-    "denied": 2,
-    "other": 1,
-    "last": {
-      "id": 12,
-      "uid": "019a9f5e-7c00-7000-8000-000000000041",
-      "source_app": "api-refactor",
-      "session_id": "f3a91c07",
-      "hook_event_type": "PostToolUse",
-      "payload": {
-        "tool_name": "Bash"
-      },
-      "timestamp": 1795262400000,
-      "tool_name": "Bash",
-      "tool_use_id": "toolu_01"
-    }
-  }
-} satisfies Led
-
-// prettier-ignore
-export const v2LookingRequest = {
-  "type": "looking",
-  "id": 41
-} satisfies Looking
-
-// prettier-ignore
-export const v2OverviewDays = {
-  "from": 1795219200000,
-  "to": 1795262900000,
-  "pending": 1,
-  "undelivered": 1,
-  "answered": 87,
-  "medianMs": 6200,
-  "p95Ms": 41000,
-  "days": [
-    {
-      "day": "2026-11-21",
-      "approved": 60,
-      "denied": 12,
-      "answered": 15,
-      "timeout": 3,
-      "cancelled": 2,
-      "other": 1
-    }
-  ],
-  "waits": [
-    {
-      "belowMs": 1000,
-      "count": 4
-    },
-    {
-      "belowMs": 10000,
-      "count": 60
-    }
-  ],
-  "agents": [
-    {
-      "source_app": "api-refactor",
-      "events": 8800,
-      "sessions": 4,
-      "tools": 310,
-      "failures": 21,
-      "asked": 40,
-      "pending": 1,
-      "waitedMs": 310000,
-      "lastAt": 1795262900000,
-      "ended": true,
-      "tokens": {
-        "input": 1200,
-        "output": 340,
-        "cacheRead": 56000,
-        "cacheWrite": 800
-      },
-      "costUsd": 4.2
-    }
-  ],
-  "tools": [
-    {
-      "tool": "Bash",
-      "calls": 20,
-      "failures": 2,
-      "totalMs": 18400,
-      "medianMs": 310,
-      "p95Ms": 4100
-    }
-  ]
-} satisfies Overview
-
-// prettier-ignore
-export const v2PresenceData = {
-  "screens": 2,
-  "looking": [
-    {
-      "id": 41,
-      "screens": 2
-    }
-  ]
-} satisfies Presence
-
-// prettier-ignore
-export const v2ProblemDecided = {
-  "type": "about:blank",
-  "title": "Conflict",
-  "status": 409,
-  "detail": "the question has been answered already, by mara",
-  "code": "decided",
-  "error": "the question has been answered already, by mara",
-  "humanInTheLoopStatus": {
-    "status": "responded",
-    "respondedAt": 1734189245000,
-    "outcome": "deny",
-    "source": "human",
-    "respondedBy": { "name": "mara", "verified": true },
-    "revision": 2
-  }
-} satisfies Problem
-
-// prettier-ignore
-export const v2ProblemHeld = {
-  "type": "about:blank",
-  "title": "Conflict",
-  "status": 409,
-  "detail": "the question has an answer that can still be undone",
-  "code": "held",
-  "error": "the question has an answer that can still be undone",
-  "humanInTheLoopStatus": {
-    "status": "pending",
-    "revision": 2,
-    "held": {
-      "until": 1734189245000,
-      "outcome": "approve",
-      "by": { "name": "mara", "verified": true }
-    }
-  }
-} satisfies Problem
-
-// prettier-ignore
-export const v2ProblemInvalid = {
-  "type": "about:blank",
-  "title": "Bad Request",
-  "status": 400,
-  "detail": "humanInTheLoop.choices needs at least one label",
-  "code": "invalid",
-  "field": "humanInTheLoop.choices",
-  "error": "humanInTheLoop.choices needs at least one label"
-} satisfies Problem
-
-// prettier-ignore
-export const v2ProblemMisdirectedWithHint = {
-  "type": "about:blank",
-  "title": "Misdirected Request",
-  "status": 421,
-  "detail": "the hub does not go by this name",
-  "code": "misdirected",
-  "error": "the hub does not go by this name",
-  "hint": "Use http://127.0.0.1:4000."
-} satisfies Problem
-
-// prettier-ignore
-export const v2ProblemNoRetry = {
-  "type": "about:blank",
-  "title": "Conflict",
-  "status": 409,
-  "detail": "the answer can't be sent again",
-  "code": "no_retry",
-  "error": "the answer can't be sent again",
-  "hint": "The agent took its question back: it waits for no answer.",
-  "humanInTheLoopStatus": {
-    "status": "error",
-    "outcome": "__withdrawn__",
-    "source": "agent",
-    "revision": 2
-  }
-} satisfies Problem
-
-// prettier-ignore
-export const v2ProblemWrongAnswer = {
-  "type": "about:blank",
-  "title": "Unprocessable Entity",
-  "status": 422,
-  "detail": "choice was not offered",
-  "code": "wrong_answer",
-  "field": "choice",
-  "error": "choice was not offered"
-} satisfies Problem
-
-// prettier-ignore
-export const v2ResponseDeniedWithReason = {
-  "permission": false,
-  "reason": "Take a backup first."
-} satisfies Response
-
-// prettier-ignore
-export const v2ResponseEdited = {
-  "permission": true,
-  "comment": "Only the backup table.",
-  "modifiedArguments": { "command": "psql \"$STAGING_URL\" -c 'DROP TABLE IF EXISTS orders_old'", "description": "Drop old orders table on staging" },
-  "revision": 1
-} satisfies Response
-
-// prettier-ignore
-export const v2ResponseHeld = {
-  "permission": true,
-  "revision": 3,
-  "holdMs": 5000
-} satisfies Response
-
-// prettier-ignore
-export const v2ResponseRemembered = {
-  "permission": true,
-  "remember": { "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "psql:*" }], "behavior": "allow" }
-} satisfies Response
-
-// prettier-ignore
-export const v2ResponseSeveralQuestions = {
-  "answers": { "database": "SQLite", "extras": ["Migrations", "Seed data"], "notes": "Keep the old ids." }
-} satisfies Response
-
-// prettier-ignore
-export const v2ResponseSnakeCase = {
-  "permission": true,
-  "modifiedArguments": { "command": "ls" }
-} satisfies Response
-
-// prettier-ignore
-export const v2SearchResultPage = {
-  "events": [
-    {
-      "id": 41,
-      "uid": "019a9f5e-7c00-7000-8000-000000000041",
-      "source_app": "api-refactor",
-      "session_id": "f3a91c07",
-      "hook_event_type": "PostToolUse",
-      "payload": {
-        "tool_name": "Bash"
-      },
-      "timestamp": 1795262400000,
-      "tool_name": "Bash",
-      "tool_use_id": "toolu_01"
-    }
-  ],
-  "searchedTo": 7,
-  "complete": true
-} satisfies SearchResult
-
-// prettier-ignore
-export const v2SessionDetailTools = {
-  "session": {
-    "source_app": "api-refactor",
-    "session_id": "f3a91c07",
-    "parent_session_id": "a0",
-    "title": "Upgrade the hub to schema v4",
-    "cwd": "/home/mara/src/payments",
-    "branch": "main",
-    "model": "claude-opus-4-1",
-    "startedAt": 1795262400000,
-    "lastAt": 1795262900000,
-    "ended": true,
-    "firstId": 3,
-    "lastId": 90,
-    "events": 88,
-    "tools": 31,
-    "failures": 2,
-    "agents": 2,
-    "asked": 4,
-    "pending": 1,
-    "waitedMs": 31000,
-    "tokens": {
-      "input": 1200,
-      "output": 340,
-      "cacheRead": 56000,
-      "cacheWrite": 800
-    },
-    "costUsd": 0.42,
-    "transcript": 90,
-    "contextPercent": 43
-  },
-  "tools": [
-    {
-      "tool": "Bash",
-      "calls": 20,
-      "failures": 2,
-      "totalMs": 18400,
-      "medianMs": 310,
-      "p95Ms": 4100
-    }
-  ],
-  "models": [
-    {
-      "model": "claude-opus-5-5",
-      "requests": 31,
-      "tookMs": 184200,
-      "tokens": {
-        "input": 37200,
-        "output": 11800,
-        "cacheRead": 912000,
-        "cacheWrite": 60400
-      },
-      "costUsd": 1.31
-    },
-    {
-      "model": "claude-haiku-4-5",
-      "tokens": {
-        "input": 900,
-        "output": 120
-      }
-    }
-  ],
-  "agents": [
-    {
-      "agent_id": "",
-      "parent": "",
-      "model": "claude-opus-5-5",
-      "firstId": 1,
-      "lastId": 41,
-      "startedAt": 1795275817984,
-      "lastAt": 1795275937682,
-      "ended": false,
-      "events": 30,
-      "tools": 12,
-      "failures": 1,
-      "asked": 2,
-      "pending": 1,
-      "waitedMs": 41000,
-      "requests": 22,
-      "tokens": {
-        "input": 30000,
-        "output": 9000,
-        "cacheRead": 700000
-      },
-      "costUsd": 1.02
-    },
-    {
-      "agent_id": "a16dd7d4583966b1c",
-      "agent_type": "general-purpose",
-      "parent": "",
-      "firstId": 12,
-      "lastId": 38,
-      "startedAt": 1795275818463,
-      "lastAt": 1795275930000,
-      "ended": true,
-      "events": 11,
-      "tools": 4,
-      "failures": 0,
-      "asked": 0,
-      "pending": 0,
-      "waitedMs": 0
-    },
-    {
-      "agent_id": "ab2219d08097c1807",
-      "agent_type": "Explore",
-      "parent": "a16dd7d4583966b1c",
-      "firstId": 20,
-      "lastId": 31,
-      "startedAt": 1795275820000,
-      "lastAt": 1795275828000,
-      "ended": true,
-      "events": 6,
-      "tools": 3,
-      "failures": 0,
-      "asked": 0,
-      "pending": 0,
-      "waitedMs": 0
-    }
-  ]
-} satisfies SessionDetail
-
-// prettier-ignore
-export const v2SessionPagePage = {
-  "sessions": [
-    {
-      "source_app": "api-refactor",
-      "session_id": "f3a91c07",
-      "parent_session_id": "a0",
-      "title": "Upgrade the hub to schema v4",
-      "cwd": "/home/mara/src/payments",
-      "branch": "main",
-      "model": "claude-opus-4-1",
-      "startedAt": 1795262400000,
-      "lastAt": 1795262900000,
-      "ended": true,
-      "firstId": 3,
-      "lastId": 90,
-      "events": 88,
-      "tools": 31,
-      "failures": 2,
-      "agents": 2,
-      "asked": 4,
-      "pending": 1,
-      "waitedMs": 31000,
-      "tokens": {
-        "input": 1200,
-        "output": 340,
-        "cacheRead": 56000,
-        "cacheWrite": 800
-      },
-      "costUsd": 0.42,
-      "transcript": 90
-    }
-  ],
-  "next": "90"
-} satisfies SessionPage
-
-// prettier-ignore
-export const v2StatusAcknowledged = {
-  "status": "responded",
-  "respondedAt": 1734189245000,
-  "response": { "permission": true, "respondedAt": 1734189245000 },
-  "outcome": "approve",
-  "source": "human",
-  "expiresAt": 1734189354000,
-  "revision": 5,
-  "delivery": { "state": "acked", "attempts": 2, "deliveredAt": 1734189245512 },
-  "execution": { "state": "failed", "durationMs": 4187, "error": "Exit code 1" }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusBlocked = {
-  "status": "error",
-  "outcome": "__cancelled__",
-  "source": "cancel",
-  "reason": "Superseded by the new plan.",
-  "revision": 2,
-  "delivery": { "state": "blocked", "attempts": 0, "lastError": "only loopback addresses may be dialled" }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusDeliveredByClose = {
-  "status": "responded",
-  "respondedAt": 1734189245000,
-  "response": { "choice": "Vitest", "respondedAt": 1734189245000 },
-  "outcome": "Vitest",
-  "source": "human",
-  "respondedBy": { "name": "someone on this machine", "verified": false },
-  "revision": 4,
-  "waiter": "unknown",
-  "delivery": { "state": "delivered", "attempts": 1, "confirmed": "close", "deliveredAt": 1734189245012 }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusExecuted = {
-  "status": "responded",
-  "respondedAt": 1795262403000,
-  "outcome": "approve",
-  "source": "human",
-  "revision": 7,
-  "delivery": {
-    "state": "acked",
-    "attempts": 1,
-    "deliveredAt": 1795262403011
-  },
-  "execution": {
-    "state": "failed",
-    "durationMs": 840,
-    "error": "exit status 1",
-    "eventId": 52
-  }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusFound = {
-  "status": "pending",
-  "expiresAt": 1795262700000,
-  "revision": 1,
-  "waiter": "listening",
-  "risk": "high",
-  "findings": [
-    {
-      "code": "recursive_delete",
-      "risk": "high",
-      "text": "Deletes a whole folder with everything in it.",
-      "at": "/command",
-      "excerpt": "rm -rf ./releases"
-    },
-    {
-      "code": "outside_cwd",
-      "risk": "medium",
-      "text": "Reaches outside the working folder."
-    }
-  ]
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusHandled = {
-  "status": "responded",
-  "respondedAt": 1795262403000,
-  "outcome": "approve",
-  "source": "human",
-  "revision": 9,
-  "delivery": {
-    "state": "unreachable",
-    "attempts": 12,
-    "lastError": "connection refused",
-    "handledAt": 1795262900000
-  }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusHeld = {
-  "status": "pending",
-  "revision": 4,
-  "held": {
-    "until": 1795262705000,
-    "outcome": "approve",
-    "by": {
-      "name": "local user",
-      "verified": false
-    }
-  }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusNoQuorum = {
-  "status": "error",
-  "outcome": "__no_quorum__",
-  "source": "quorum",
-  "revision": 3,
-  "requiredApprovals": 2,
-  "votes": [
-    { "user": "mara", "choice": "ship_it", "at": 1734189300000 },
-    { "user": "jun", "choice": "abandon", "at": 1734189310000 }
-  ]
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusUnreachable = {
-  "status": "timeout",
-  "respondedAt": 1734189354000,
-  "response": { "permission": false, "respondedAt": 1734189354000 },
-  "outcome": "__timeout__",
-  "source": "timeout",
-  "revision": 3,
-  "waiter": "lost",
-  "delivery": {
-    "state": "unreachable",
-    "attempts": 3,
-    "lastError": "nobody listens there",
-    "nextAttemptAt": 1734189359000
-  }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusWithdrawn = {
-  "status": "error",
-  "outcome": "__withdrawn__",
-  "source": "agent",
-  "revision": 2,
-  "delivery": { "state": "none", "attempts": 0 }
-} satisfies Status
-
-// prettier-ignore
-export const v2StatusChangeData = {
-  "id": 42,
-  "humanInTheLoopStatus": { "status": "pending", "revision": 1 }
-} satisfies StatusChange
-
-// prettier-ignore
-export const v2TelemetryAccepted = {"partialSuccess": {}} satisfies Telemetry
-
-// prettier-ignore
-export const v2TelemetryRejected = {
-  "partialSuccess": {
-    "rejectedLogRecords": 2,
-    "errorMessage": "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
-  }
-} satisfies Telemetry
+export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
+
+// prettier-ignore
+export const v1AnswerPermissionDenied = {"permission":false,"respondedAt":1734189245000,"hookEvent":{"id":9676,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"delete_files","question":"Delete 500 old records?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Delete 500 old records?","type":"permission"}}} satisfies Answer
+
+// prettier-ignore
+export const v1AnswerPermission = {"permission":true,"respondedAt":1734189245000,"hookEvent":{"id":9675,"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files..."},"timestamp":1734189234000,"humanInTheLoop":{"question":"May I access .env files...","responseWebSocketUrl":"ws://localhost:50123","type":"permission","timeout":300,"requiresResponse":true}}} satisfies Answer
+
+// prettier-ignore
+export const v1AnswerQuestion = {"response":"Use snake_case for functions","respondedAt":1734189245000,"hookEvent":{"id":9677,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"naming","question":"What naming convention should I use?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"What naming convention should I use?","type":"question"}}} satisfies Answer
+
+// prettier-ignore
+export const v1EventHookEveryMember = {"source_app":"shop-api","session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7","hook_event_type":"SubagentStop","payload":{"hook_event_name":"SubagentStop","stop_hook_active":false},"timestamp":1734189234000,"agent_id":"a4d2c8f1e0b3a297","agent_type":"Explore","parent_session_id":"4b7293f1-045d-4243-b67b-44100f6e03a6","permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"agent_transcript_path":"/home/dev/.claude/projects/shop-api/subagents/agent-a4d2c8f1e0b3a297.jsonl","stop_hook_active":false,"notification_type":"permission_prompt","custom_instructions":"keep the migration notes","source":"startup","reason":"prompt_input_exit"} satisfies Event
+
+// prettier-ignore
+export const v1EventHook = {"source_app":"shop-api","session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7","hook_event_type":"PostToolUseFailure","payload":{"session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7","cwd":"/home/dev/shop-api","hook_event_name":"PostToolUseFailure","tool_name":"Bash","tool_input":{"command":"npm test","description":"Run test suite"},"tool_use_id":"toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ","error":"Exit code 1\nError: Cannot find module 'express'","is_interrupt":false,"duration_ms":4187},"timestamp":1734189234000,"summary":"Bash: npm test","model_name":"claude-sonnet-5","chat":[{"type":"user","message":{"role":"user","content":"Run the tests"}},{"type":"assistant","message":{"role":"assistant","content":"Running them now."}}],"tool_name":"Bash","tool_use_id":"toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ","error":"Exit code 1\nError: Cannot find module 'express'","is_interrupt":false} satisfies Event
+
+// prettier-ignore
+export const v1EventPending = {"id":9675,"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files in the working directory?"},"timestamp":1734189234000,"summary":"🔐 env_file_access: May I access .env files...","humanInTheLoop":{"question":"May I access .env files in the working directory?","type":"permission","timeout":300,"requiresResponse":true},"humanInTheLoopStatus":{"status":"pending"}} satisfies Event
+
+// prettier-ignore
+export const v1EventRequestApproval = {"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files in the working directory?"},"humanInTheLoop":{"question":"May I access .env files in the working directory?","responseWebSocketUrl":"ws://localhost:50123","type":"permission","timeout":300,"requiresResponse":true},"timestamp":1734189234000,"summary":"🔐 env_file_access: May I access .env files in the working directory?"} satisfies Event
+
+// prettier-ignore
+export const v1EventRequestPython = {"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files in the working directory?"},"humanInTheLoop":{"question":"May I access .env files in the working directory?","responseWebSocketUrl":"ws://localhost:50123","type":"permission","timeout":300,"requiresResponse":true},"timestamp":1734189234000,"summary":"🔐 env_file_access: May I access .env files in the working directory?"} satisfies Event
+
+// prettier-ignore
+export const v1EventRequestSnakeCase = {"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"install_packages","question":"Which testing framework?"},"humanInTheLoop":{"question":"Which testing framework?","responseWebSocketUrl":"ws://localhost:50123","type":"choice","choices":["Jest","Vitest","Mocha"],"timeout":300,"requiresResponse":true},"timestamp":1734189234000} satisfies Event
+
+// prettier-ignore
+export const v1EventRequest = {"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files in the working directory?"},"humanInTheLoop":{"question":"May I access .env files in the working directory?","responseWebSocketUrl":"ws://localhost:50123","type":"permission","timeout":300,"requiresResponse":true},"timestamp":1734189234000,"summary":"🔐 env_file_access: May I access .env files..."} satisfies Event
+
+// prettier-ignore
+export const v1EventResponded = {"id":9675,"source_app":"big-three-agents: alice","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"env_file_access","question":"May I access .env files in the working directory?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"May I access .env files in the working directory?","type":"permission","timeout":300},"humanInTheLoopStatus":{"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000}}} satisfies Event
+
+// prettier-ignore
+export const v1FilterOptionsValues = {"source_apps":["big-three-agents: alice","my-agent"],"session_ids":["session-123"],"hook_event_types":["DecisionPoint","PostToolUse"],"tool_names":["Bash"]} satisfies FilterOptions
+
+// prettier-ignore
+export const v1FrameEvent = {"type":"event","data":{"id":3,"source_app":"my-agent","session_id":"session-123","hook_event_type":"Stop","payload":{"stop_hook_active":false},"timestamp":1734189235000}} satisfies Frame
+
+// prettier-ignore
+export const v1FrameInitial = {"type":"initial","data":[{"id":1,"source_app":"my-agent","session_id":"session-123","hook_event_type":"SessionStart","payload":{"source":"startup"},"timestamp":1734189234000},{"id":2,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{},"timestamp":1734189234500,"humanInTheLoop":{"question":"Delete 500 old records?","type":"permission"},"humanInTheLoopStatus":{"status":"pending"}}]} satisfies Frame
+
+// prettier-ignore
+export const v1HumanInTheLoopChoice = {"type":"choice","question":"Which testing framework?","choices":["Jest","Vitest","Mocha"]} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v1HumanInTheLoopPermission = {"type":"permission","question":"Delete 500 old records?"} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v1HumanInTheLoopQuestion = {"type":"question","question":"What naming convention should I use?"} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v1HumanInTheLoopSnakeCase = {"question":"Deploy?\n\nThis goes to production.","responseWebSocketUrl":"ws://127.0.0.1:50123","type":"permission","timeout":0,"requiresResponse":false} satisfies HumanInTheLoop
+
+// prettier-ignore
+export const v1ResponseChoice = {"choice":"Vitest"} satisfies Response
+
+// prettier-ignore
+export const v1ResponseFromAPage = {"permission":true} satisfies Response
+
+// prettier-ignore
+export const v1ResponsePermissionDenied = {"permission":false} satisfies Response
+
+// prettier-ignore
+export const v1ResponsePermission = {"permission":true} satisfies Response
+
+// prettier-ignore
+export const v1ResponseQuestion = {"response":"Use snake_case for functions"} satisfies Response
+
+// prettier-ignore
+export const v1StatusError = {"status":"error"} satisfies Status
+
+// prettier-ignore
+export const v1StatusPending = {"status":"pending"} satisfies Status
+
+// prettier-ignore
+export const v1StatusTimeout = {"status":"timeout"} satisfies Status
+
+// prettier-ignore
+export const v2AckAccepted = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"accepted"} satisfies Ack
+
+// prettier-ignore
+export const v2AckDuplicate = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"duplicate"} satisfies Ack
+
+// prettier-ignore
+export const v2AckMismatch = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"mismatch"} satisfies Ack
+
+// prettier-ignore
+export const v2AckPlain = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081"} satisfies Ack
+
+// prettier-ignore
+export const v2AckTooLate = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"too_late"} satisfies Ack
+
+// prettier-ignore
+export const v2AnswerCancelled = {"reason":"The session has ended.","respondedAt":1734189354000,"outcome":"__cancelled__","source":"session_end"} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerDenied = {"permission":false,"reason":"Take a backup first.","respondedAt":1734189245000,"outcome":"deny","source":"human","guidance":"A person refused this. Nothing ran."} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerEdited = {"permission":true,"comment":"Only the backup table.","modifiedArguments":{"command":"psql \"$STAGING_URL\" -c 'DROP TABLE IF EXISTS orders_old'"},"respondedAt":1734189245000,"respondedBy":{"name":"someone on this machine","verified":false,"process":{"pid":4711,"exe":"/usr/bin/firefox","ancestors":["/usr/bin/gnome-shell (1200)"]}},"outcome":"approve","source":"human","guidance":"A person approved this call with changed arguments: run it with modifiedArguments.","hookEvent":{"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000},"answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","attempt":1} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerRemembered = {"permission":true,"remember":{"type":"setMode","mode":"acceptEdits","destination":"session"},"respondedAt":1734189245000,"outcome":"approve","source":"human"} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerSelfApproved = {"permission":true,"respondedAt":1734189245000,"respondedBy":{"name":"someone on this machine","verified":false,"possibleSelfApproval":true},"outcome":"approve","source":"human"} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerSeveralQuestions = {"answers":{"database":"SQLite","extras":["Migrations"],"notes":"Keep the old ids."},"respondedAt":1734189245000,"respondedBy":{"name":"mara","verified":true},"outcome":"answered","source":"human","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7082","attempt":2} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerTimeout = {"permission":false,"respondedAt":1734189354000,"outcome":"__timeout__","source":"timeout","guidance":"Nobody answered in time. That is not a refusal; nothing ran."} satisfies Answer
+
+// prettier-ignore
+export const v2AnswerTruncated = {"permission":true,"respondedAt":1734189245000,"outcome":"approve","source":"human","hookEvent":{"id":9,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e13","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"agent_name":"alice","permission_type":"env_file_access"},"timestamp":1734189234000},"hookEventTruncated":true} satisfies Answer
+
+// prettier-ignore
+export const v2ApprovalsSeen = {"requests":[{"id":41,"revision":1},{"id":44,"revision":2}],"holdMs":5000,"reason":"Routine"} satisfies Approvals
+
+// prettier-ignore
+export const v2BatchResultsMixed = [{"event":{"id":21,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12","source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash"},"timestamp":1734189234000}},{"problem":{"type":"about:blank","title":"Bad Request","status":400,"detail":"session_id is required and must be a non-empty string","code":"invalid","field":"session_id","error":"session_id is required and must be a non-empty string"}}] satisfies BatchResult[]
+
+// prettier-ignore
+export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE"} satisfies Cancel
+
+// prettier-ignore
+export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies Cancel
+
+// prettier-ignore
+export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
+
+// prettier-ignore
+export const v2EventQuorum = {"id":12,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e10","source_app":"deployer","session_id":"release-7","hook_event_type":"DecisionPoint","payload":{"agent_name":"deployer"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Ship release 7?","type":"choice","choices":["ship_it","needs_revision","abandon"],"timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["mara","jun","ola"]},"reminderIntervalSeconds":600,"reminderMaxCount":3},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734192834000,"revision":2,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","comment":"Green for two days.","at":1734189300000}],"awaiting":["jun","ola"],"waiter":"listening"}} satisfies Event
+
+// prettier-ignore
+export const v2EventSeveralQuestionsSnakeCase = {"source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"humanInTheLoop":{"question":"One question","type":"question","protocolVersion":2,"questions":[{"id":"database","question":"Which?","options":[{"label":"SQLite"}],"allowOther":true}],"context":{"userPrompt":"Build it"}}} satisfies Event
+
+// prettier-ignore
+export const v2EventSeveralQuestions = {"source_app":"shop-api","session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7","hook_event_type":"PermissionRequest","payload":{"hook_event_name":"PermissionRequest","tool_name":"AskUserQuestion"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Two questions before the order service can start","type":"question","responseWebSocketUrl":"ws://127.0.0.1:50123/8dJ2kq0vYt7nLw","protocolVersion":2,"questions":[{"id":"database","question":"Which database should the order service use?","header":"Database","options":[{"label":"SQLite","description":"One file, no server"},{"label":"Postgres","description":"Separate server, more writers"}],"allowOther":true},{"id":"extras","question":"Which extras should I add?","options":[{"label":"Migrations"},{"label":"Seed data"}],"multiple":true},{"id":"notes","question":"Anything else to keep in mind?"}]}} satisfies Event
+
+// prettier-ignore
+export const v2EventToolCall = {"source_app":"shop-api","session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7","hook_event_type":"PermissionRequest","payload":{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'","description":"Drop old orders table on staging"}},"timestamp":1734189234000,"summary":"Bash: psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'","tool_name":"Bash","tool_use_id":"toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE","idempotency_key":"toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE/permission","humanInTheLoop":{"question":"Drop old orders table on staging?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:50123/8dJ2kq0vYt7nLw","timeout":120,"protocolVersion":2,"listenerKey":"0f2n9Wq5rZt8Nv3xYg6KlMpHd4Sb7Jc1","toolCall":{"name":"Bash","arguments":{"command":"psql \"$STAGING_URL\" -c 'DROP TABLE orders_old'","description":"Drop old orders table on staging"},"id":"toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE","editable":true},"context":{"why":"The migration left an unused table behind.","cwd":"/home/dev/shop-api","branch":"drop-orders-old","diff":"--- a/schema.sql\n+++ b/schema.sql\n-CREATE TABLE orders_old (id int);\n","userPrompt":"Drop the old orders table and run the migration on staging","links":["https://tickets.example.com/SHOP-42"]},"risk":"high","agentPath":["lead","database"],"onTimeout":"fail_run","reasonRequired":"deny","suggestions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"psql:*"}],"behavior":"allow"}]}} satisfies Event
+
+// prettier-ignore
+export const v2EventTruncated = {"id":8,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e11","source_app":"shop-api","session_id":"s","hook_event_type":"PostToolUse","payload":{},"timestamp":1734189234000,"payloadTruncated":true,"payloadBytes":131072} satisfies Event
+
+// prettier-ignore
+export const v2EventsBatch = [{"source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash","tool_input":{"command":"go test ./..."}},"tool_name":"Bash"},{"source_app":"shop-api","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash","tool_response":{"stdout":"ok"}},"tool_name":"Bash"}] satisfies Event[]
+
+// prettier-ignore
+export const v2FrameEvent = {"type":"event","seq":42,"data":{"id":42,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e14","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Go on?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189534000,"revision":1}}} satisfies Frame
+
+// prettier-ignore
+export const v2FrameHello = {"type":"hello","data":{"hubId":"0193c5f8-0000-7000-8000-000000000001","seq":41,"serverTime":1734189234000,"version":"0.1.0"}} satisfies Frame
+
+// prettier-ignore
+export const v2FramePresence = {"type":"presence","data":{"screens":2,"looking":[{"id":41,"screens":2}]}} satisfies Frame
+
+// prettier-ignore
+export const v2FrameResync = {"type":"resync","data":{"hubId":"0193c5f8-0000-7000-8000-000000000002","seq":3,"serverTime":1734189234000,"version":"0.1.0"}} satisfies Frame
+
+// prettier-ignore
+export const v2FrameStatus = {"type":"status","seq":43,"data":{"id":42,"humanInTheLoopStatus":{"status":"responded","respondedAt":1734189245000,"outcome":"approve","source":"human","revision":2,"delivery":{"state":"queued","attempts":0}}}} satisfies Frame
+
+// prettier-ignore
+export const v2FramesJoined = [{"type":"event","seq":44,"data":{"id":44,"source_app":"shop-api","session_id":"s","hook_event_type":"Stop","payload":{},"timestamp":1734189234000}},{"type":"status","seq":45,"data":{"id":42,"humanInTheLoopStatus":{"status":"responded","revision":3,"delivery":{"state":"acked","attempts":1}}}}] satisfies Frame[]
+
+// prettier-ignore
+export const v2HealthDegraded = {"status":"degraded","detail":"The disk is full: questions and answers are still stored, plain events are refused.","version":"0.1.0"} satisfies Health
+
+// prettier-ignore
+export const v2HealthOk = {"status":"ok","version":"0.1.0"} satisfies Health
+
+// prettier-ignore
+export const v2HelloData = {"hubId":"0193c5f8-0000-7000-8000-000000000001","seq":0,"serverTime":1734189234000,"version":"0.1.0"} satisfies Hello
+
+// prettier-ignore
+export const v2HelloPage = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"serverTime":1795262400000,"version":"0.2.0","page":"b0c1d2e3f4a5b6c7"} satisfies Hello
+
+// prettier-ignore
+export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"earlier":{"approved":3,"denied":2,"other":1,"last":{"id":12,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}}} satisfies Led
+
+// prettier-ignore
+export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking
+
+// prettier-ignore
+export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}]} satisfies Overview
+
+// prettier-ignore
+export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence
+
+// prettier-ignore
+export const v2ProblemDecided = {"type":"about:blank","title":"Conflict","status":409,"detail":"the question has been answered already, by mara","code":"decided","error":"the question has been answered already, by mara","humanInTheLoopStatus":{"status":"responded","respondedAt":1734189245000,"outcome":"deny","source":"human","respondedBy":{"name":"mara","verified":true},"revision":2}} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemHeld = {"type":"about:blank","title":"Conflict","status":409,"detail":"the question has an answer that can still be undone","code":"held","error":"the question has an answer that can still be undone","humanInTheLoopStatus":{"status":"pending","revision":2,"held":{"until":1734189245000,"outcome":"approve","by":{"name":"mara","verified":true}}}} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemInvalid = {"type":"about:blank","title":"Bad Request","status":400,"detail":"humanInTheLoop.choices needs at least one label","code":"invalid","field":"humanInTheLoop.choices","error":"humanInTheLoop.choices needs at least one label"} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemMisdirectedWithHint = {"type":"about:blank","title":"Misdirected Request","status":421,"detail":"the hub does not go by this name","code":"misdirected","error":"the hub does not go by this name","hint":"Use http://127.0.0.1:4000."} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status":409,"detail":"the answer can't be sent again","code":"no_retry","error":"the answer can't be sent again","hint":"The agent took its question back: it waits for no answer.","humanInTheLoopStatus":{"status":"error","outcome":"__withdrawn__","source":"agent","revision":2}} satisfies Problem
+
+// prettier-ignore
+export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
+
+// prettier-ignore
+export const v2ResponseDeniedWithReason = {"permission":false,"reason":"Take a backup first."} satisfies Response
+
+// prettier-ignore
+export const v2ResponseEdited = {"permission":true,"comment":"Only the backup table.","modifiedArguments":{"command":"psql \"$STAGING_URL\" -c 'DROP TABLE IF EXISTS orders_old'","description":"Drop old orders table on staging"},"revision":1} satisfies Response
+
+// prettier-ignore
+export const v2ResponseHeld = {"permission":true,"revision":3,"holdMs":5000} satisfies Response
+
+// prettier-ignore
+export const v2ResponseRemembered = {"permission":true,"remember":{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"psql:*"}],"behavior":"allow"}} satisfies Response
+
+// prettier-ignore
+export const v2ResponseSeveralQuestions = {"answers":{"database":"SQLite","extras":["Migrations","Seed data"],"notes":"Keep the old ids."}} satisfies Response
+
+// prettier-ignore
+export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"command":"ls"}} satisfies Response
+
+// prettier-ignore
+export const v2SearchResultPage = {"events":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"searchedTo":7,"complete":true} satisfies SearchResult
+
+// prettier-ignore
+export const v2SessionDetailTools = {"session":{"source_app":"api-refactor","session_id":"f3a91c07","parent_session_id":"a0","title":"Upgrade the hub to schema v4","cwd":"/home/mara/src/payments","branch":"main","model":"claude-opus-4-1","startedAt":1795262400000,"lastAt":1795262900000,"ended":true,"firstId":3,"lastId":90,"events":88,"tools":31,"failures":2,"agents":2,"asked":4,"pending":1,"waitedMs":31000,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":0.42,"transcript":90,"contextPercent":43},"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}],"models":[{"model":"claude-opus-5-5","requests":31,"tookMs":184200,"tokens":{"input":37200,"output":11800,"cacheRead":912000,"cacheWrite":60400},"costUsd":1.31},{"model":"claude-haiku-4-5","tokens":{"input":900,"output":120}}],"agents":[{"agent_id":"","parent":"","model":"claude-opus-5-5","firstId":1,"lastId":41,"startedAt":1795275817984,"lastAt":1795275937682,"ended":false,"events":30,"tools":12,"failures":1,"asked":2,"pending":1,"waitedMs":41000,"requests":22,"tokens":{"input":30000,"output":9000,"cacheRead":700000},"costUsd":1.02},{"agent_id":"a16dd7d4583966b1c","agent_type":"general-purpose","parent":"","firstId":12,"lastId":38,"startedAt":1795275818463,"lastAt":1795275930000,"ended":true,"events":11,"tools":4,"failures":0,"asked":0,"pending":0,"waitedMs":0},{"agent_id":"ab2219d08097c1807","agent_type":"Explore","parent":"a16dd7d4583966b1c","firstId":20,"lastId":31,"startedAt":1795275820000,"lastAt":1795275828000,"ended":true,"events":6,"tools":3,"failures":0,"asked":0,"pending":0,"waitedMs":0}]} satisfies SessionDetail
+
+// prettier-ignore
+export const v2SessionPagePage = {"sessions":[{"source_app":"api-refactor","session_id":"f3a91c07","parent_session_id":"a0","title":"Upgrade the hub to schema v4","cwd":"/home/mara/src/payments","branch":"main","model":"claude-opus-4-1","startedAt":1795262400000,"lastAt":1795262900000,"ended":true,"firstId":3,"lastId":90,"events":88,"tools":31,"failures":2,"agents":2,"asked":4,"pending":1,"waitedMs":31000,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":0.42,"transcript":90}],"next":"90"} satisfies SessionPage
+
+// prettier-ignore
+export const v2StatusAcknowledged = {"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status
+
+// prettier-ignore
+export const v2StatusBlocked = {"status":"error","outcome":"__cancelled__","source":"cancel","reason":"Superseded by the new plan.","revision":2,"delivery":{"state":"blocked","attempts":0,"lastError":"only loopback addresses may be dialled"}} satisfies Status
+
+// prettier-ignore
+export const v2StatusDeliveredByClose = {"status":"responded","respondedAt":1734189245000,"response":{"choice":"Vitest","respondedAt":1734189245000},"outcome":"Vitest","source":"human","respondedBy":{"name":"someone on this machine","verified":false},"revision":4,"waiter":"unknown","delivery":{"state":"delivered","attempts":1,"confirmed":"close","deliveredAt":1734189245012}} satisfies Status
+
+// prettier-ignore
+export const v2StatusExecuted = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":7,"delivery":{"state":"acked","attempts":1,"deliveredAt":1795262403011},"execution":{"state":"failed","durationMs":840,"error":"exit status 1","eventId":52}} satisfies Status
+
+// prettier-ignore
+export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}]} satisfies Status
+
+// prettier-ignore
+export const v2StatusHandled = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":9,"delivery":{"state":"unreachable","attempts":12,"lastError":"connection refused","handledAt":1795262900000}} satisfies Status
+
+// prettier-ignore
+export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":1795262705000,"outcome":"approve","by":{"name":"local user","verified":false}}} satisfies Status
+
+// prettier-ignore
+export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","source":"quorum","revision":3,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","at":1734189300000},{"user":"jun","choice":"abandon","at":1734189310000}]} satisfies Status
+
+// prettier-ignore
+export const v2StatusUnreachable = {"status":"timeout","respondedAt":1734189354000,"response":{"permission":false,"respondedAt":1734189354000},"outcome":"__timeout__","source":"timeout","revision":3,"waiter":"lost","delivery":{"state":"unreachable","attempts":3,"lastError":"nobody listens there","nextAttemptAt":1734189359000}} satisfies Status
+
+// prettier-ignore
+export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","source":"agent","revision":2,"delivery":{"state":"none","attempts":0}} satisfies Status
+
+// prettier-ignore
+export const v2StatusChangeData = {"id":42,"humanInTheLoopStatus":{"status":"pending","revision":1}} satisfies StatusChange
+
+// prettier-ignore
+export const v2TelemetryAccepted = {"partialSuccess":{}} satisfies Telemetry
+
+// prettier-ignore
+export const v2TelemetryRejected = {"partialSuccess":{"rejectedLogRecords":2,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}} satisfies Telemetry
