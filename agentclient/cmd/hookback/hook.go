@@ -47,6 +47,7 @@ type hooking struct {
 	explain       bool
 
 	exit    func(status int) // ends the process; nil where it is not the hook's alone
+	begun   func()           // from here on a signal is taken by whoever decides
 	env     func(string) string
 	dir     string
 	std     streams
@@ -96,12 +97,14 @@ func hookProcess(args []string, env func(string) string, std streams, exit func(
 	signal.Ignore(syscall.SIGPIPE)
 	h := newHooking(env, std)
 	h.exit = exit
+	// A signal while the input is read: there is nobody to tell, and nothing to say.
+	h.begun = onSignal(func() { exit(exitYes) })
 	return h.run(context.Background(), args)
 }
 
 func newHooking(env func(string) string, std streams) *hooking {
 	return &hooking{
-		env: env, std: std, started: time.Now(), absentFor: absentFor, takeTime: takeTime, journal: newJournal(env), spool: newSpool(env),
+		env: env, std: std, started: time.Now(), begun: func() {}, absentFor: absentFor, takeTime: takeTime, journal: newJournal(env), spool: newSpool(env),
 	}
 }
 
@@ -210,6 +213,7 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 		if h.exit != nil {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
 		}
+		h.begun()
 		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
 		if h.exit != nil { // whatever holds it up, a disk that doesn't answer

@@ -46,6 +46,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errStopped) })()
+	h.begun()
 	defer onOrphaned(func() { cancel(errGone) })()
 	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: h.absentFor})
 	w := waiting{taken: make(chan struct{}), flushed: make(chan struct{})}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -483,6 +484,26 @@ func TestASignalWithdraws(t *testing.T) {
 		require.Equal(t, silence, got, "whatever is printed now is thrown away")
 		require.Less(t, time.Since(begun), patience)
 		require.Equal(t, schema.Cancel{Reason: "the agent stopped waiting for this answer", RequestSecret: "secret-1"}, q.Withdrawal)
+	}
+}
+
+func TestASignalWhileItReads(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		hub := startHub(t, nil)
+		c := setupChild(t, hub.URL(), "")
+		stdin, agent, err := os.Pipe()
+		require.NoError(t, err)
+		c.stdin = stdin
+		r := c.start(t, t.Context())
+		// More than the pipe holds: when it is written, some of it has been read.
+		_, err = agent.WriteString(`{"session_id":"s1","hook_event_name":"Stop","x":"` + strings.Repeat("x", 1<<20))
+		require.NoError(t, err)
+		require.NoError(t, r.Process.Signal(signal))
+		got, _ := r.wait()
+		require.Equal(t, silence, got)
+		require.Empty(t, hub.Events())
+		require.NoError(t, errors.Join(agent.Close(), stdin.Close()))
 	}
 }
 
