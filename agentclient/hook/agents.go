@@ -13,7 +13,7 @@ var Agents = []Named{
 	{"codex", "Codex CLI", codex{}},
 	{"gemini", "Gemini CLI", gemini{}},
 	{"cursor", "Cursor", cursor{}},
-	{"copilot", "GitHub Copilot", copilot{}},
+	{"copilot", "GitHub Copilot CLI", copilot{}},
 	{"opencode", "OpenCode", opencode{}},
 	{"qwen", "Qwen Code", qwen{}},
 	{"droid", "Factory Droid", droid{}},

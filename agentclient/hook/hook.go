@@ -11,7 +11,9 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -135,6 +137,15 @@ type Verdict struct {
 	Answers map[string][]string
 	// Remember is one of Call.Ask's Suggestions.
 	Remember json.RawMessage
+}
+
+// Refusal is a person's no, for the model that reads it: the reason, and the guidance
+// that a hub gives with it, which may say the reason already.
+func Refusal(reason, guidance string) string {
+	if guidance == "" || strings.Contains(guidance, reason) {
+		return cmp.Or(guidance, reason)
+	}
+	return reason + "\n" + guidance
 }
 
 // Reply is what the hook does: it prints and exits. The zero value, silence and

@@ -71,15 +71,15 @@ func hinted(o object, in Input) string {
 		}
 	}
 	switch {
-	case in.Env("CURSOR_VERSION") != "":
+	case in.env("CURSOR_VERSION") != "":
 		return "cursor"
 	case o.text("hook_event_name") == "SessionStart" && strings.Contains(transcript, "/rollout-"):
 		return "codex"
 	case transcript == "" && o.text("timestamp") != "" && o.text("hook_event_name") != "":
 		return "copilot" // with PascalCase names it writes as Claude Code does, and when
-	case in.Env("FACTORY_PROJECT_DIR") != "":
+	case in.env("FACTORY_PROJECT_DIR") != "":
 		return "droid"
-	case in.Env("QWEN_PROJECT_DIR") != "":
+	case in.env("QWEN_PROJECT_DIR") != "":
 		return "qwen"
 	default:
 		return ""

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
@@ -173,7 +172,7 @@ func (h *hooking) verdictOf(c *hook.Call, p plan, d agentclient.Decision) hook.V
 		}
 		return v
 	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
-		return hook.Verdict{Word: hook.Deny, Reason: refusalOf(d)}
+		return hook.Verdict{Word: hook.Deny, Reason: hook.Refusal(cmp.Or(d.Reason, d.Comment), d.Guidance)}
 	case d.Answered() && d.Kind != schema.Permission:
 		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersOf(d)}
 	case d.Outcome == agentclient.Unreachable:
@@ -190,21 +189,6 @@ func (h *hooking) verdictOf(c *hook.Call, p plan, d agentclient.Decision) hook.V
 			cause += " " + d.Reason
 		}
 		return h.fallback(c, p, cancelled, cause)
-	}
-}
-
-// refusalOf is a person's no, for the model that reads it.
-func refusalOf(d agentclient.Decision) string {
-	reason := cmp.Or(d.Reason, d.Comment)
-	switch {
-	case reason == "":
-		return d.Guidance
-	case d.Guidance == "":
-		return reason
-	case strings.Contains(d.Guidance, reason):
-		return d.Guidance // a hub says the reason in it
-	default:
-		return reason + "\n" + d.Guidance
 	}
 }
 

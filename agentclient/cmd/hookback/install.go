@@ -129,24 +129,29 @@ func (i *installing) options(m install.Machine, env func(string) string) (o inst
 
 // chosen are the agents that --agent names; auto and none are those that are here.
 func (i *installing) chosen(m install.Machine) (names []string, err error) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	for _, name := range strings.Split(strings.Join(i.agents, ","), ",") {
 		switch name = strings.TrimSpace(name); name {
 		case "", "auto":
 			for _, found := range install.Detect(m) {
 				if s := install.Scope(i.scope); s != install.Local || install.Has(found.Agent, s) {
-					names = append(names, found.Agent)
+					add(found.Agent)
 				}
 			}
 		case "claude":
-			names = append(names, "claude-code")
+			add("claude-code")
 		default:
 			if !slices.Contains(install.Names(), name) {
 				return nil, fmt.Errorf("there is no agent %q; it is auto, %s", name, strings.Join(install.Names(), ", "))
 			}
-			names = append(names, name)
+			add(name)
 		}
 	}
-	return slices.Compact(names), nil
+	return names, nil
 }
 
 // hubToWrite is an address for settings: empty where it is the usual one.

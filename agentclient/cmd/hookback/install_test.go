@@ -203,6 +203,15 @@ func TestInstallSaysWhatItDoes(t *testing.T) {
 	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: a name in double quotes is wanted here\n")
 }
 
+func TestAnAgentNamedTwiceIsInstalledOnce(t *testing.T) {
+	t.Parallel()
+	d := setupDesk(t)
+	got := d.run("install", "--agent", "codex,claude,codex", "--agent", "claude-code")
+	require.Zero(t, got.status, got.err)
+	require.Equal(t, 1, strings.Count(got.out, "Codex CLI  "), got.out)
+	require.Equal(t, 1, strings.Count(got.out, "Claude Code  "), got.out)
+}
+
 // TestFilesThatAreAlikeAreOneLine: Cline wants a file for each event.
 func TestFilesThatAreAlikeAreOneLine(t *testing.T) {
 	t.Parallel()

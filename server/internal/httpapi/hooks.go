@@ -185,7 +185,7 @@ func verdict(kind schema.Kind, a *schema.Answer) hook.Verdict {
 	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
 		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
 	case a.Outcome == schema.Deny:
-		return hook.Verdict{Word: hook.Deny, Reason: strings.TrimSpace(cmp.Or(a.Reason, a.Comment) + "\n" + a.Guidance)}
+		return hook.Verdict{Word: hook.Deny, Reason: hook.Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
 	default:
 		return hook.Verdict{}
 	}

@@ -164,7 +164,7 @@ func TestAHookWaitsForAPerson(t *testing.T) {
 		},
 		"no": {
 			"PermissionRequest-Bash", `{"permission":false,"reason":"not on a Friday"}`,
-			fmt.Sprintf(hso, `{"behavior":"deny","message":"not on a Friday\nA person refused this. Nothing was run: do not try to reach the same end another way. The reason given: not on a Friday"}`),
+			fmt.Sprintf(hso, `{"behavior":"deny","message":"A person refused this. Nothing was run: do not try to reach the same end another way. The reason given: not on a Friday"}`),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
