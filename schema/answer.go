@@ -70,6 +70,25 @@ type Status struct {
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
 
+	// Recipients are the people who may answer, as they were when it was asked; who was
+	// made one later (escalation) is added. Absent: everyone who may answer at all.
+	// Awaiting are those of them who have not voted.
+	Recipients []string `json:"recipients,omitempty"`
+	// Edited is the call that the votes are about, once a voter changed it.
+	Edited *Edited `json:"edited,omitempty"`
+	// Reminders counts the reminders that were due; EscalatedAt is when Escalation.To
+	// was asked too, the hub's clock.
+	Reminders   int    `json:"reminders,omitempty"`
+	EscalatedAt Millis `json:"escalatedAt,omitempty"`
+	// Rule answered the question, or says why no rule did where one nearly would.
+	Rule *RuleRef `json:"rule,omitempty"`
+	// Waiters is how many pending questions of the same session ask exactly this, this
+	// one included, when there are several; SameAs is the first of them, in the others.
+	Waiters int     `json:"waiters,omitempty"`
+	SameAs  EventID `json:"sameAs,omitempty"`
+	// Notices say who was told of the question, by which channel, and whether it went out.
+	Notices []Notice `json:"notices,omitempty"`
+
 	// Risk is the hub's estimate: the higher one of the agent's own and of what
 	// Findings say.
 	Risk Risk `json:"risk,omitempty"`
@@ -78,6 +97,17 @@ type Status struct {
 	// Held is an answer that is given but can still be undone: the question is
 	// pending until Held.Until, and the agent hears nothing before.
 	Held *Held `json:"held,omitempty"`
+}
+
+// Edited is a call that a voter changed. The votes before it were about something
+// else and are gone from Votes; the ledger keeps them.
+type Edited struct {
+	Arguments json.RawMessage `json:"arguments" jsonschema:"type=object"` // whole
+	By        string          `json:"by"`
+	At        Millis          `json:"at"`
+	// Revision is the first revision of the status with these arguments: a vote for
+	// them names it or a later one.
+	Revision int64 `json:"revision"`
 }
 
 // Finding is one thing in a tool call that a person should know before saying yes.
@@ -108,6 +138,11 @@ type Responder struct {
 	// Process is the program on the other end of the connection, where the
 	// operating system tells (Linux).
 	Process *Process `json:"process,omitempty"`
+	// Via is how the hub knows the name: session (a signed-in page), token, proxy, link
+	// (a signed link that only this person was sent) or rule; empty: it does not.
+	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=rule"`
+	// Passkey is set when the person touched a passkey for exactly this answer.
+	Passkey bool `json:"passkey,omitempty"`
 	// SelfApproval is set when the answering process descends from the asking one.
 	SelfApproval bool `json:"possibleSelfApproval,omitempty"`
 }
@@ -211,6 +246,9 @@ type Response struct {
 	// Revision, when given, is the revision of the status the person was looking
 	// at. One that the hub never gave out is refused: it is another history's.
 	Revision int64 `json:"revision,omitempty"`
+	// Proof is the assertion of a passkey for exactly this answer, where the hub wants
+	// one (see POST /api/passkeys/challenge).
+	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 	// HoldMS keeps the answer back this long, at most MaxHold, so that POST
 	// /events/:id/undo can take it back.
 	HoldMS int64 `json:"holdMs,omitempty"`
@@ -255,6 +293,13 @@ type Answer struct {
 	Source      EndedBy    `json:"source,omitempty"`
 	Guidance    string     `json:"guidance,omitempty"` // one sentence for a model
 
+	// Votes are all that counted, Awaiting who had not voted, RequiredApprovals how many
+	// had to agree: of a question that needed several.
+	Votes             []Vote   `json:"votes,omitempty"`
+	Awaiting          []string `json:"awaiting,omitempty"`
+	RequiredApprovals int      `json:"requiredApprovals,omitempty"`
+	Rule              *RuleRef `json:"rule,omitempty"` // the rule that answered
+
 	// HookEvent is the hub's own stored event. HookEventTruncated: its payload
 	// was too big for a frame and holds only agent_name and permission_type.
 	HookEvent          *Event `json:"hookEvent,omitempty"`
@@ -283,6 +328,28 @@ const (
 	AckTooLate   = "too_late"
 	AckMismatch  = "mismatch"
 )
+
+// Control tells a version 2 listener something that is no answer, on a connection of
+// its own, after the same proof. It is not acknowledged. A listener ignores kinds it
+// does not know.
+type Control struct {
+	Type      string `json:"type" jsonschema:"enum=control"`
+	Kind      string `json:"kind" jsonschema:"enum=deadline"`
+	ExpiresAt Millis `json:"expiresAt,omitempty"` // the new deadline; absent: none
+}
+
+// The words of a Control.
+const (
+	ControlType     = "control"
+	ControlDeadline = "deadline"
+)
+
+// Extend is the body of POST /events/:id/extend: more time for people.
+type Extend struct {
+	// Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the
+	// deadline away.
+	Seconds float64 `json:"seconds"`
+}
 
 // Cancel is the body of POST /events/:id/cancel. With the question's own secret
 // it is the agent's withdrawal and nothing is sent; without, it is a person's.

@@ -42,6 +42,15 @@ var messageTypes = map[string]reflect.Type{
 	"SessionDetail":  reflect.TypeFor[schema.SessionDetail](),
 	"Overview":       reflect.TypeFor[schema.Overview](),
 	"Telemetry":      reflect.TypeFor[schema.Telemetry](),
+	"Control":        reflect.TypeFor[schema.Control](),
+	"Extend":         reflect.TypeFor[schema.Extend](),
+	"Me":             reflect.TypeFor[schema.Me](),
+	"Person":         reflect.TypeFor[schema.Person](),
+	"SignIn":         reflect.TypeFor[schema.SignIn](),
+	"Token":          reflect.TypeFor[schema.Token](),
+	"Rule":           reflect.TypeFor[schema.Rule](),
+	"RulePreview":    reflect.TypeFor[schema.RulePreview](),
+	"LedgerEntry":    reflect.TypeFor[schema.LedgerEntry](),
 }
 
 // frameTypes are what the data of a frame is.

@@ -14,6 +14,10 @@ var (
 	ErrTooLarge        = errors.New("the message is too large")
 	ErrUnsupportedType = errors.New("the body must be JSON, not compressed")
 	ErrForbidden       = errors.New("this origin may not use the hub")
+	ErrSignIn          = errors.New("this needs somebody who is signed in")
+	ErrNotAllowed      = errors.New("this person may not do that")
+	ErrSelfApproval    = errors.New("who asked may not answer")
+	ErrProofRequired   = errors.New("this answer needs a passkey")
 	ErrMisdirected     = errors.New("the hub does not go by this name")
 	ErrNotFound        = errors.New("there is no such event")
 	ErrNoRoute         = errors.New("there is no such path")
@@ -44,6 +48,10 @@ var problems = []struct {
 	{ErrTooLarge, "too_large", http.StatusRequestEntityTooLarge},
 	{ErrUnsupportedType, "unsupported_type", http.StatusUnsupportedMediaType},
 	{ErrForbidden, "forbidden", http.StatusForbidden},
+	{ErrSignIn, "sign_in", http.StatusUnauthorized},
+	{ErrNotAllowed, "not_allowed", http.StatusForbidden},
+	{ErrSelfApproval, "self_approval", http.StatusForbidden},
+	{ErrProofRequired, "proof_required", http.StatusForbidden},
 	{ErrMisdirected, "misdirected", http.StatusMisdirectedRequest},
 	{ErrNotFound, "not_found", http.StatusNotFound},
 	{ErrNoRoute, "no_route", http.StatusNotFound},

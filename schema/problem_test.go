@@ -26,6 +26,7 @@ var sentinels = map[string]error{
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
 	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry,
+	"ErrSignIn": schema.ErrSignIn, "ErrNotAllowed": schema.ErrNotAllowed, "ErrSelfApproval": schema.ErrSelfApproval, "ErrProofRequired": schema.ErrProofRequired,
 }
 
 // overTheWire is what a client gets of an error.

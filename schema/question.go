@@ -82,6 +82,13 @@ type HumanInTheLoop struct {
 	OnTimeout               string      `json:"onTimeout,omitempty" jsonschema:"enum=emit_timeout,enum=fail_run"`
 	ReasonRequired          string      `json:"reasonRequired,omitempty" jsonschema:"enum=never,enum=deny,enum=always"`
 
+	// EscalateAfterSeconds after it was asked, a question that is still pending is put
+	// to EscalateTo as well. How many have to agree does not change.
+	EscalateAfterSeconds float64     `json:"escalateAfterSeconds,omitempty"`
+	EscalateTo           *Recipients `json:"escalateTo,omitempty"`
+	// ExcludeRequester keeps a person whose own token asked from voting: so unless false.
+	ExcludeRequester *bool `json:"excludeRequester,omitempty"`
+
 	// Suggestions are "always allow" offers of the agent's own permission
 	// system. One of them may come back in the answer as remember.
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`

@@ -1,6 +1,9 @@
 package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Route is one thing a hub can be asked for over HTTP.
 type Route struct {
@@ -58,8 +61,11 @@ const (
 )
 
 // Routes lists every route of a hub but the dashboard's own files. The hub's
-// router, the OpenAPI document and the dashboard's client are held against it.
-var Routes = []Route{
+// router, the OpenAPI document and the dashboard's client are held against it. The
+// routes of each part stand beside its types.
+var Routes = slices.Concat(eventRoutes, peopleRoutes, decisionRoutes, ruleRoutes, noticeRoutes)
+
+var eventRoutes = []Route{
 	{"POST", PathEvents, "Store an event; with humanInTheLoop it asks a person", nil, Event{}, Event{}},
 	{"POST", PathBatch, "Store several events, one result each", nil, []Event{}, []BatchResult{}},
 	{"GET", PathRecent, "The newest events, oldest first", []Param{

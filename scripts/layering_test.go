@@ -36,16 +36,20 @@ var mayImport = map[string][]string{
 	"server/internal/peer":     {"schema"},
 	"server/internal/digest":   {"schema"},
 	"server/internal/otlp":     {"schema"},
+	"server/internal/people":   {"schema", "server/internal/store"},
+	"server/internal/rules":    {"schema", "server/internal/risk"},
+	"server/internal/notify":   {"schema", "server/internal/store", "server/internal/people"},
+	"server/internal/mcp":      {"schema", "server/internal/hub", "server/internal/people", "server/internal/store", "server/internal/filter"},
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk", "agentclient/hook",
-		"server/internal/digest", "server/internal/otlp",
+		"server/internal/digest", "server/internal/otlp", "server/internal/people", "server/internal/rules",
 	},
-	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "dashboard"},
+	"server/internal/httpapi": {"schema", "agentclient/hook", "server/internal/hub", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/people", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
 		"schema", "dashboard", "server/internal/store", "server/internal/feed", "server/internal/redact", "server/internal/peer",
-		"server/internal/callback", "server/internal/hub", "server/internal/httpapi",
+		"server/internal/callback", "server/internal/hub", "server/internal/httpapi", "server/internal/people", "server/internal/notify", "server/internal/mcp",
 	},
 	"server":         {"server/internal/app"},
 	"server/hubtest": {"schema", "server/internal/app"},
@@ -114,6 +118,14 @@ func TestOnePlaceFor(t *testing.T) {
 		"pgregory.net/rapid":                  "nowhere: tests only",
 		"golang.org/x/tools":                  "nowhere: tests only",
 		"github.com/prometheus/client_golang": "server/internal/httpapi",
+		"github.com/coreos/go-oidc":           "server/internal/people",
+		"golang.org/x/oauth2":                 "server/internal/people",
+		"github.com/go-webauthn":              "server/internal/people",
+		"github.com/nicholas-fedor/shoutrrr":  "server/internal/notify",
+		"github.com/wneessen/go-mail":         "server/internal/notify",
+		"github.com/SherClockHolmes":          "server/internal/notify",
+		"github.com/standard-webhooks":        "nowhere: tests only",
+		"github.com/emersion":                 "nowhere: tests only",
 	} {
 		for _, p := range packages {
 			for _, i := range p.Imports {

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, Answer, Approvals, BatchResult, Cancel, Event, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, Looking, Overview, Presence, Problem, Response, SearchResult, SessionDetail, SessionPage, Status, StatusChange, Telemetry } from './schema'
+import type { Ack, Answer, Approvals, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, Response, Rule, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -100,6 +100,9 @@ export const v2AckPlain = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d
 export const v2AckTooLate = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"too_late"} satisfies Ack
 
 // prettier-ignore
+export const v2AnswerByRule = {"permission":false,"reason":"Never on Fridays.","respondedAt":1795262400004,"respondedBy":{"name":"rule 4","verified":true,"via":"rule"},"outcome":"deny","source":"rule","rule":{"id":4,"text":"Deny exactly this call of Bash, until it is revoked"}} satisfies Answer
+
+// prettier-ignore
 export const v2AnswerCancelled = {"reason":"The session has ended.","respondedAt":1734189354000,"outcome":"__cancelled__","source":"session_end"} satisfies Answer
 
 // prettier-ignore
@@ -124,6 +127,9 @@ export const v2AnswerTimeout = {"permission":false,"respondedAt":1734189354000,"
 export const v2AnswerTruncated = {"permission":true,"respondedAt":1734189245000,"outcome":"approve","source":"human","hookEvent":{"id":9,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e13","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"agent_name":"alice","permission_type":"env_file_access"},"timestamp":1734189234000},"hookEventTruncated":true} satisfies Answer
 
 // prettier-ignore
+export const v2AnswerVoted = {"permission":true,"respondedAt":1795262410000,"respondedBy":{"name":"grace","verified":true,"via":"session","passkey":true},"outcome":"approve","source":"quorum","votes":[{"user":"ada","choice":"approve","at":1795262403000},{"user":"grace","choice":"approve","comment":"Go.","at":1795262410000}],"awaiting":["linus"],"requiredApprovals":2} satisfies Answer
+
+// prettier-ignore
 export const v2ApprovalsSeen = {"requests":[{"id":41,"revision":1},{"id":44,"revision":2}],"holdMs":5000,"reason":"Routine"} satisfies Approvals
 
 // prettier-ignore
@@ -134,6 +140,9 @@ export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"v
 
 // prettier-ignore
 export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies Cancel
+
+// prettier-ignore
+export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000} satisfies Control
 
 // prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
@@ -155,6 +164,9 @@ export const v2EventTruncated = {"id":8,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6
 
 // prettier-ignore
 export const v2EventsBatch = [{"source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash","tool_input":{"command":"go test ./..."}},"tool_name":"Bash"},{"source_app":"shop-api","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash","tool_response":{"stdout":"ok"}},"tool_name":"Bash"}] satisfies Event[]
+
+// prettier-ignore
+export const v2ExtendQuarter = {"seconds":900} satisfies Extend
 
 // prettier-ignore
 export const v2FrameEvent = {"type":"event","seq":42,"data":{"id":42,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e14","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Go on?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189534000,"revision":1}}} satisfies Frame
@@ -187,13 +199,25 @@ export const v2HelloData = {"hubId":"0193c5f8-0000-7000-8000-000000000001","seq"
 export const v2HelloPage = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"serverTime":1795262400000,"version":"0.2.0","page":"b0c1d2e3f4a5b6c7"} satisfies Hello
 
 // prettier-ignore
+export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop
+
+// prettier-ignore
 export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"earlier":{"approved":3,"denied":2,"other":1,"last":{"id":12,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}}} satisfies Led
+
+// prettier-ignore
+export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"} satisfies LedgerEntry
 
 // prettier-ignore
 export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking
 
 // prettier-ignore
+export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","ways":["oidc"]} satisfies Me
+
+// prettier-ignore
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}]} satisfies Overview
+
+// prettier-ignore
+export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v"} satisfies Person
 
 // prettier-ignore
 export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence
@@ -226,6 +250,9 @@ export const v2ResponseEdited = {"permission":true,"comment":"Only the backup ta
 export const v2ResponseHeld = {"permission":true,"revision":3,"holdMs":5000} satisfies Response
 
 // prettier-ignore
+export const v2ResponseProved = {"permission":true,"comment":"Checked the list.","revision":2,"proof":{"id":"AQIDBA","type":"public-key","response":{"signature":"MEUCIQ"}}} satisfies Response
+
+// prettier-ignore
 export const v2ResponseRemembered = {"permission":true,"remember":{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"psql:*"}],"behavior":"allow"}} satisfies Response
 
 // prettier-ignore
@@ -233,6 +260,12 @@ export const v2ResponseSeveralQuestions = {"answers":{"database":"SQLite","extra
 
 // prettier-ignore
 export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"command":"ls"}} satisfies Response
+
+// prettier-ignore
+export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
+
+// prettier-ignore
+export const v2RulePreviewRefused = {"rule":{"id":0,"then":"allow","text":"Allow every call of Bash, for 8 hours","tool":"Bash","createdAt":1795262400000,"createdBy":"ada","uses":0},"refused":"A rule can't allow what is of high risk.","looked":500,"matched":12,"agreed":10,"opposed":1,"undecided":1,"examples":[{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PreToolUse","payload":{},"timestamp":1795262300000}]} satisfies RulePreview
 
 // prettier-ignore
 export const v2SearchResultPage = {"events":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"searchedTo":7,"complete":true} satisfies SearchResult
@@ -244,10 +277,16 @@ export const v2SessionDetailTools = {"session":{"source_app":"api-refactor","ses
 export const v2SessionPagePage = {"sessions":[{"source_app":"api-refactor","session_id":"f3a91c07","parent_session_id":"a0","title":"Upgrade the hub to schema v4","cwd":"/home/mara/src/payments","branch":"main","model":"claude-opus-4-1","startedAt":1795262400000,"lastAt":1795262900000,"ended":true,"firstId":3,"lastId":90,"events":88,"tools":31,"failures":2,"agents":2,"asked":4,"pending":1,"waitedMs":31000,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":0.42,"transcript":90}],"next":"90"} satisfies SessionPage
 
 // prettier-ignore
+export const v2SignInBrowser = {"id":"s_7f3a","person":"ada","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0","way":"link","createdAt":1795262400000,"lastSeenAt":1795262460000,"expiresAt":1795305600000,"current":true} satisfies SignIn
+
+// prettier-ignore
 export const v2StatusAcknowledged = {"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status
 
 // prettier-ignore
 export const v2StatusBlocked = {"status":"error","outcome":"__cancelled__","source":"cancel","reason":"Superseded by the new plan.","revision":2,"delivery":{"state":"blocked","attempts":0,"lastError":"only loopback addresses may be dialled"}} satisfies Status
+
+// prettier-ignore
+export const v2StatusByRule = {"status":"responded","respondedAt":1795262400004,"response":{"permission":true,"respondedAt":1795262400004},"outcome":"approve","source":"rule","revision":2,"respondedBy":{"name":"rule 3","verified":true,"via":"rule"},"rule":{"id":3,"text":"Allow Read of anything under /home/dev/shop, for 8 hours"},"sameAs":41} satisfies Status
 
 // prettier-ignore
 export const v2StatusDeliveredByClose = {"status":"responded","respondedAt":1734189245000,"response":{"choice":"Vitest","respondedAt":1734189245000},"outcome":"Vitest","source":"human","respondedBy":{"name":"someone on this machine","verified":false},"revision":4,"waiter":"unknown","delivery":{"state":"delivered","attempts":1,"confirmed":"close","deliveredAt":1734189245012}} satisfies Status
@@ -271,6 +310,9 @@ export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","sou
 export const v2StatusUnreachable = {"status":"timeout","respondedAt":1734189354000,"response":{"permission":false,"respondedAt":1734189354000},"outcome":"__timeout__","source":"timeout","revision":3,"waiter":"lost","delivery":{"state":"unreachable","attempts":3,"lastError":"nobody listens there","nextAttemptAt":1734189359000}} satisfies Status
 
 // prettier-ignore
+export const v2StatusVotes = {"status":"pending","expiresAt":1795262700000,"revision":4,"requiredApprovals":2,"votes":[{"user":"ada","choice":"approve","comment":"Only the old ones.","at":1795262403000}],"awaiting":["grace"],"recipients":["ada","grace"],"edited":{"arguments":{"path":"build/old"},"by":"ada","at":1795262403000,"revision":4},"reminders":1,"escalatedAt":1795262460000,"waiters":3,"notices":[{"channel":"mail","kind":"asked","person":"grace","state":"sent","attempts":1,"at":1795262401000},{"channel":"phone","kind":"reminder","person":"ada","state":"suppressed","why":"cooldown","at":1795262402000},{"channel":"ops","kind":"escalated","state":"failed","error":"The server answered 503.","attempts":5,"at":1795262470000}]} satisfies Status
+
+// prettier-ignore
 export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","source":"agent","revision":2,"delivery":{"state":"none","attempts":0}} satisfies Status
 
 // prettier-ignore
@@ -281,3 +323,6 @@ export const v2TelemetryAccepted = {"partialSuccess":{}} satisfies Telemetry
 
 // prettier-ignore
 export const v2TelemetryRejected = {"partialSuccess":{"rejectedLogRecords":2,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}} satisfies Telemetry
+
+// prettier-ignore
+export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token

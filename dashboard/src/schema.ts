@@ -80,6 +80,15 @@ export interface Answer {
   /** one sentence for a model */
   guidance?: string
   /**
+   * Votes are all that counted, Awaiting who had not voted, requiredApprovals how many had to agree: of a
+   * question that needed several.
+   */
+  votes?: Vote[]
+  awaiting?: string[]
+  requiredApprovals?: number
+  /** the rule that answered */
+  rule?: RuleRef
+  /**
    * hookEvent is the hub's own stored event. hookEventTruncated: its payload was too big for a frame and
    * holds only agent_name and permission_type.
    */
@@ -114,6 +123,18 @@ export interface Cancel {
   requestSecret?: string
 }
 
+/**
+ * Condition is one thing that must hold for an argument of a tool call. A command (the argument of a shell
+ * tool) only meets one when it is a single simple command.
+ */
+export interface Condition {
+  /** its name; dotted for one inside another */
+  argument: string
+  is: 'equals' | 'starts_with' | 'contains' | 'glob' | 'at_most' | 'at_least' | 'under'
+  /** a string, a number, true or false */
+  value: unknown
+}
+
 /** Context is what a person needs to see beside the question to decide it. */
 export interface Context {
   why?: string
@@ -122,6 +143,17 @@ export interface Context {
   diff?: string
   userPrompt?: string
   links?: string[]
+}
+
+/**
+ * Control tells a version 2 listener something that is no answer, on a connection of its own, after the
+ * same proof. It is not acknowledged. A listener ignores kinds it does not know.
+ */
+export interface Control {
+  type: 'control'
+  kind: 'deadline'
+  /** the new deadline; absent: none */
+  expiresAt?: Millis
 }
 
 /** DayCount is how the questions ended that ended on one day. */
@@ -179,6 +211,22 @@ export interface Earlier {
   /** timed out, cancelled */
   other: number
   last?: Event
+}
+
+/**
+ * Edited is a call that a voter changed. The votes before it were about something else and are gone from
+ * Votes; the ledger keeps them.
+ */
+export interface Edited {
+  /** whole */
+  arguments: Record<string, unknown>
+  by: string
+  at: Millis
+  /**
+   * Revision is the first revision of the status with these arguments: a vote for them names it or a later
+   * one.
+   */
+  revision: number
 }
 
 /** EndedBy says what ended a question. */
@@ -273,6 +321,12 @@ export interface Execution {
   error?: string
   /** the event that told */
   eventId?: EventID
+}
+
+/** Extend is the body of POST /events/:id/extend: more time for people. */
+export interface Extend {
+  /** Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the deadline away. */
+  seconds: number
 }
 
 /** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
@@ -392,6 +446,14 @@ export interface HumanInTheLoop {
   onTimeout?: 'emit_timeout' | 'fail_run'
   reasonRequired?: 'never' | 'deny' | 'always'
   /**
+   * escalateAfterSeconds after it was asked, a question that is still pending is put to escalateTo as well.
+   * How many have to agree does not change.
+   */
+  escalateAfterSeconds?: number
+  escalateTo?: Recipients
+  /** excludeRequester keeps a person whose own token asked from voting: so unless false. */
+  excludeRequester?: boolean
+  /**
    * Suggestions are "always allow" offers of the agent's own permission system. One of them may come back
    * in the answer as remember.
    */
@@ -406,6 +468,31 @@ export interface Led {
   /** the session's last events before it, oldest first, at most 8 */
   before: Event[]
   earlier: Earlier
+}
+
+/**
+ * LedgerEntry is one act that decided something: a vote, an end, a rule, a sign-in, a change of people or
+ * settings. Entries are numbered without holes and each holds the hash of the one before it, so that none
+ * can be changed, taken out or put in between without every later hash being wrong.
+ */
+export interface LedgerEntry {
+  n: number
+  /** the hub's clock */
+  at: Millis
+  /** such as question.voted, question.ended, rule.made, person.signed_in */
+  act: string
+  /** a person, an agent's token, a rule, or the hub */
+  who: string
+  /** the question */
+  of?: EventID
+  data?: Record<string, unknown>
+  /** Hash of entry N-1, hex; 64 zeros for the first */
+  prev: string
+  /**
+   * Hash is hex(SHA-256(the entry's JSON without hash, members in the order n, at, act, who, of, data,
+   * prev, no white space, data as it stands)).
+   */
+  hash: string
 }
 
 /** Looked is a request that pages show right now. */
@@ -424,6 +511,29 @@ export interface Looking {
   id?: EventID
 }
 
+/** Me is who the caller is to the hub: GET /api/me. */
+export interface Me {
+  /** "local user" for whoever has shown nothing */
+  name: string
+  role?: string
+  /** the hub knows the name by something only they have */
+  verified: boolean
+  /** who signed in first: the hub is theirs */
+  owner?: boolean
+  /** the id of this browser's sign-in */
+  signIn?: string
+  /** how many they registered */
+  passkeys?: number
+  /** Locked: the hub takes answers of signed-in operators only. */
+  locked: boolean
+  canAnswer: boolean
+  canAdmin: boolean
+  /** passkeyFor is the risk from which an answer needs a passkey; absent: none does. */
+  passkeyFor?: Risk
+  /** Ways are how one can sign in here, beside a link: oidc. */
+  ways?: string[]
+}
+
 /** Millis is a point in time on the wire: Unix time in milliseconds. A fraction sent by a client is cut off. */
 export type Millis = number
 
@@ -438,6 +548,21 @@ export interface ModelUse {
   tookMs?: number
   tokens: Tokens
   costUsd?: number
+}
+
+/** Notice is one message about a question to one person by one channel, or to a channel that many read. */
+export interface Notice {
+  /** its name in the settings */
+  channel: string
+  kind: 'asked' | 'reminder' | 'escalated'
+  person?: string
+  /** State: queued, sent, failed (Error says why; it was retried), or suppressed (Why). */
+  state: 'queued' | 'sent' | 'suppressed' | 'failed'
+  why?: 'cooldown' | 'quiet_hours' | 'watching' | 'answered' | 'no_address'
+  /** without the channel's secrets */
+  error?: string
+  attempts?: number
+  at: Millis
 }
 
 /** Option is one label a person can pick. */
@@ -477,6 +602,20 @@ export interface PartialSuccess {
   rejectedLogRecords?: number
   rejectedDataPoints?: number
   errorMessage?: string
+}
+
+/** Person is somebody the hub knows by name. */
+export interface Person {
+  name: string
+  role: string
+  owner?: boolean
+  /** where notices by mail go */
+  email?: string
+  createdAt: Millis
+  lastSeenAt?: Millis
+  passkeys?: number
+  /** signInUrl signs this person in once, within 15 minutes: shown once, to the admin who asked for it. */
+  signInUrl?: string
 }
 
 /** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
@@ -539,6 +678,13 @@ export interface Responder {
   verified: boolean
   /** Process is the program on the other end of the connection, where the operating system tells (Linux). */
   process?: Process
+  /**
+   * Via is how the hub knows the name: session (a signed-in page), token, proxy, link (a signed link that
+   * only this person was sent) or rule; empty: it does not.
+   */
+  via?: 'session' | 'token' | 'proxy' | 'link' | 'rule'
+  /** Passkey is set when the person touched a passkey for exactly this answer. */
+  passkey?: boolean
   /** possibleSelfApproval is set when the answering process descends from the asking one. */
   possibleSelfApproval?: boolean
 }
@@ -565,6 +711,11 @@ export interface Response {
    */
   revision?: number
   /**
+   * Proof is the assertion of a passkey for exactly this answer, where the hub wants one (see POST
+   * /api/passkeys/challenge).
+   */
+  proof?: Record<string, unknown>
+  /**
    * holdMs keeps the answer back this long, at most MaxHold, so that POST /events/:id/undo can take it
    * back.
    */
@@ -573,6 +724,70 @@ export interface Response {
 
 /** Risk is the agent's own estimate of what can go wrong. */
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
+
+/**
+ * Rule answers questions in the place of a person who said so once, in so many words. Every answer it gives
+ * is an event like any other, with its name on it.
+ */
+export interface Rule {
+  id: number
+  then: 'allow' | 'deny'
+  /** the whole rule in plain words, made by the hub */
+  text: string
+  /**
+   * What it covers: with Call, exactly this call of this tool (its arguments too); else the Tool whose
+   * arguments meet every condition of When.
+   */
+  tool: string
+  /** hash of tool, arguments and directory */
+  call?: string
+  when?: Condition[]
+  /** Where: the narrower ones are absent when the rule reaches further. */
+  source_app?: string
+  session_id?: string
+  /** the project: this directory and all below */
+  cwd?: string
+  /** given to the agent with a denial */
+  reason?: string
+  /** the question it was made at */
+  from?: EventID
+  createdAt: Millis
+  createdBy: string
+  /** absent: until it is revoked */
+  expiresAt?: Millis
+  revokedAt?: Millis
+  revokedBy?: string
+  uses: number
+  lastUseAt?: Millis
+}
+
+/**
+ * RulePreview says what a rule would do before it is made: the words it would be shown with, and how it
+ * would have answered what people decided.
+ */
+export interface RulePreview {
+  rule: Rule
+  /** why it can't be made */
+  refused?: string
+  /** questions it was held against, the newest first */
+  looked: number
+  /** it would have answered */
+  matched: number
+  /** as the person did */
+  agreed: number
+  /** the other way round: look at Examples */
+  opposed: number
+  /** nobody had answered */
+  undecided: number
+  /** of those it would have answered, opposed ones first, at most 5 */
+  examples: Event[]
+}
+
+/** RuleRef names the rule that answered. */
+export interface RuleRef {
+  id: number
+  text: string
+}
 
 /**
  * SearchResult is one page of GET /events/search: the matching events, oldest first. A search looks at a
@@ -651,6 +866,19 @@ export interface SessionPage {
   next?: string
 }
 
+/** SignIn is a browser that somebody signed in with. */
+export interface SignIn {
+  id: string
+  person: string
+  userAgent?: string
+  way: 'link' | 'oidc' | 'token'
+  createdAt: Millis
+  lastSeenAt: Millis
+  expiresAt: Millis
+  /** the caller's own */
+  current?: boolean
+}
+
 /** State is the version 1 state of a question. */
 export type State = 'pending' | 'responded' | 'timeout' | 'error'
 
@@ -677,6 +905,30 @@ export interface Status {
   waiter?: Waiter
   delivery?: Delivery
   execution?: Execution
+  /**
+   * Recipients are the people who may answer, as they were when it was asked; who was made one later
+   * (escalation) is added. Absent: everyone who may answer at all. Awaiting are those of them who have not
+   * voted.
+   */
+  recipients?: string[]
+  /** Edited is the call that the votes are about, once a voter changed it. */
+  edited?: Edited
+  /**
+   * Reminders counts the reminders that were due; escalatedAt is when Escalation.To was asked too, the
+   * hub's clock.
+   */
+  reminders?: number
+  escalatedAt?: Millis
+  /** Rule answered the question, or says why no rule did where one nearly would. */
+  rule?: RuleRef
+  /**
+   * Waiters is how many pending questions of the same session ask exactly this, this one included, when
+   * there are several; sameAs is the first of them, in the others.
+   */
+  waiters?: number
+  sameAs?: EventID
+  /** Notices say who was told of the question, by which channel, and whether it went out. */
+  notices?: Notice[]
   /** Risk is the hub's estimate: the higher one of the agent's own and of what Findings say. */
   risk?: Risk
   /** Findings are what the hub's rules see in the tool call, the worst first. */
@@ -700,6 +952,29 @@ export interface StatusChange {
  */
 export interface Telemetry {
   partialSuccess: PartialSuccess
+}
+
+/** Token is a credential for programs. The hub keeps only its hash. */
+export interface Token {
+  id: string
+  name: string
+  /** how it begins, to tell it apart */
+  prefix: string
+  /**
+   * Person whose token it is: it may what they may. Without one it is an agent's, which can post events,
+   * read, and take back its own questions, never answer.
+   */
+  person?: string
+  /**
+   * Apps are the source_app names that an agent's token may post as, * for any characters; none: every
+   * name.
+   */
+  apps?: string[]
+  createdAt: Millis
+  lastUsedAt?: Millis
+  expiresAt?: Millis
+  /** Secret is the token itself, shown once: hubop_… a person's, hubin_… an agent's. */
+  secret?: string
 }
 
 /** Tokens counts what a model read and wrote. */

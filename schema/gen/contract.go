@@ -28,6 +28,8 @@ var messages = []any{
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
 	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.Telemetry{},
+	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RulePreview{},
+	schema.LedgerEntry{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -45,7 +47,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 // leave out.
 var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
-	"Approvals", "Seen", "Looking",
+	"Approvals", "Seen", "Looking", "Extend",
 }
 
 // bothSpellings are the types whose members may be snake_case too.

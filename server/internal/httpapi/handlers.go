@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,17 @@ import (
 // maxWait is how long a pull may wait for an answer.
 const maxWait = 60
 
-// handlers are the verbs by "METHOD path", one for each of schema.Routes.
+// handlers are the verbs by "METHOD path", one for each of schema.Routes. A part with
+// a file of its own adds its map here.
 func (s *Server) handlers() map[string]fiber.Handler {
+	all := map[string]fiber.Handler{}
+	for _, part := range []map[string]fiber.Handler{s.eventHandlers()} {
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+func (s *Server) eventHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
 		"POST " + schema.PathEvents:       s.ingest,
 		"POST " + schema.PathBatch:        s.ingestBatch,

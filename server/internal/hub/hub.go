@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -114,6 +115,7 @@ func New(cfg Config) *Hub {
 // Caller is the connection a request came by; the zero value is not known.
 type Caller struct {
 	Remote, Local netip.AddrPort
+	Who           people.Who // by the credentials that came with it
 	// Waits is set when the request itself waits for the answer to its question. When
 	// its connection is over, somebody must call Orphan.
 	Waits bool

@@ -1,0 +1,76 @@
+package schema
+
+// Role is what a person may do. Each may all that the one before it may.
+type Role string
+
+// The roles, from the least.
+const (
+	Viewer   Role = "viewer"   // sees everything
+	Operator Role = "operator" // answers
+	Admin    Role = "admin"    // people, tokens, rules, channels
+)
+
+// Me is who the caller is to the hub: GET /api/me.
+type Me struct {
+	Name     string `json:"name"` // "local user" for whoever has shown nothing
+	Role     Role   `json:"role,omitempty"`
+	Verified bool   `json:"verified"`           // the hub knows the name by something only they have
+	Owner    bool   `json:"owner,omitempty"`    // who signed in first: the hub is theirs
+	SignIn   string `json:"signIn,omitempty"`   // the id of this browser's sign-in
+	Passkeys int    `json:"passkeys,omitempty"` // how many they registered
+
+	// Locked: the hub takes answers of signed-in operators only.
+	Locked    bool `json:"locked"`
+	CanAnswer bool `json:"canAnswer"`
+	CanAdmin  bool `json:"canAdmin"`
+	// PasskeyFor is the risk from which an answer needs a passkey; absent: none does.
+	PasskeyFor Risk `json:"passkeyFor,omitempty"`
+	// Ways are how one can sign in here, beside a link: oidc.
+	Ways []string `json:"ways,omitempty"`
+}
+
+// Person is somebody the hub knows by name.
+type Person struct {
+	Name       string `json:"name"`
+	Role       Role   `json:"role"`
+	Owner      bool   `json:"owner,omitempty"`
+	Email      string `json:"email,omitempty"` // where notices by mail go
+	CreatedAt  Millis `json:"createdAt"`
+	LastSeenAt Millis `json:"lastSeenAt,omitempty"`
+	Passkeys   int    `json:"passkeys,omitempty"`
+	// SignInURL signs this person in once, within 15 minutes: shown once, to the admin
+	// who asked for it.
+	SignInURL string `json:"signInUrl,omitempty"`
+}
+
+// SignIn is a browser that somebody signed in with.
+type SignIn struct {
+	ID         string `json:"id"`
+	Person     string `json:"person"`
+	UserAgent  string `json:"userAgent,omitempty"`
+	Way        string `json:"way" jsonschema:"enum=link,enum=oidc,enum=token"`
+	CreatedAt  Millis `json:"createdAt"`
+	LastSeenAt Millis `json:"lastSeenAt"`
+	ExpiresAt  Millis `json:"expiresAt"`
+	Current    bool   `json:"current,omitempty"` // the caller's own
+}
+
+// Token is a credential for programs. The hub keeps only its hash.
+type Token struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Prefix string `json:"prefix"` // how it begins, to tell it apart
+	// Person whose token it is: it may what they may. Without one it is an agent's,
+	// which can post events, read, and take back its own questions, never answer.
+	Person string `json:"person,omitempty"`
+	// Apps are the source_app names that an agent's token may post as, * for any
+	// characters; none: every name.
+	Apps       []string `json:"apps,omitempty"`
+	CreatedAt  Millis   `json:"createdAt"`
+	LastUsedAt Millis   `json:"lastUsedAt,omitempty"`
+	ExpiresAt  Millis   `json:"expiresAt,omitempty"`
+	// Secret is the token itself, shown once: hubop_… a person's, hubin_… an agent's.
+	Secret string `json:"secret,omitempty"`
+}
+
+var peopleRoutes []Route
