@@ -144,6 +144,7 @@ var storeMethods = map[string][]string{
 	"AppendAll":       {"server/internal/hub"},
 	"Apply":           {"server/internal/hub", "server/internal/callback"},
 	"Derive":          {"server/internal/hub"},
+	"Note":            {"server/internal/hub", "server/internal/people", "server/internal/notify"},
 	"LeaseDeliveries": {"server/internal/callback"},
 	"Prune":           {"server/internal/app"},
 	"Index":           {"server/internal/app"},
@@ -153,7 +154,7 @@ var storeMethods = map[string][]string{
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "GiveWay": nil, "Head": nil, "HubID": nil,
 	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
-	"Key": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

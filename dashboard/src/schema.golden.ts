@@ -205,7 +205,7 @@ export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","ty
 export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"earlier":{"approved":3,"denied":2,"other":1,"last":{"id":12,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}}} satisfies Led
 
 // prettier-ignore
-export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"} satisfies LedgerEntry
+export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry
 
 // prettier-ignore
 export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking

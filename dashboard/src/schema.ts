@@ -488,10 +488,7 @@ export interface LedgerEntry {
   data?: Record<string, unknown>
   /** Hash of entry N-1, hex; 64 zeros for the first */
   prev: string
-  /**
-   * Hash is hex(SHA-256(the entry's JSON without hash, members in the order n, at, act, who, of, data,
-   * prev, no white space, data as it stands)).
-   */
+  /** shadows the entry's own */
   hash: string
 }
 

@@ -146,6 +146,7 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		return nil, err
 	}
 	c.Delivery, c.Ends = delivery, true
+	c.Ledger = append(c.Ledger, e.act(a, &answer))
 	if a.Hold != nil {
 		c.Hold = &store.Hold{}
 	}

@@ -48,6 +48,9 @@ func (t *tx) apply(c *Change) error {
 	if err == nil && c.Delivery != nil {
 		err = t.putDelivery(id, c.Delivery)
 	}
+	if err == nil {
+		err = t.note(c.Ledger...)
+	}
 	if err != nil {
 		return err
 	}

@@ -211,6 +211,9 @@ func (s *Store) settle(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
+	if l.chain, err = lastEntry(ctx, w.conn); err != nil {
+		return err
+	}
 	s.head.Store(l.head)
 	s.pruned.Store(l.pruned)
 	return nil

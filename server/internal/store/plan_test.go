@@ -33,7 +33,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		for _, line := range plan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
-			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times"} {
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
 				require.NotContains(t, line, "SCAN "+table+" ", q.name)
 			}
@@ -79,6 +79,10 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
 		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
+		{"Ledger", queryLedger, []any{0, 9, 9}, true},
+		{"Ledger, newest", queryLedgerNewest, []any{0, 9, 9}, true},
+		{"Ledger, of a question", queryLedgerOf, []any{0, 9, 9, 1}, true},
+		{"Ledger, newest of a question", queryLedgerNewestOf, []any{0, 9, 9, 1}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
 		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
 		{"DueQuestions, next hold", queryNextHold, []any{1}, true},

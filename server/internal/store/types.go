@@ -121,6 +121,8 @@ type Change struct {
 	Hold *Hold
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
+	// Ledger is what the ledger is to tell of it, in the same transaction.
+	Ledger []Act
 }
 
 // Row is one committed entry of the hub's log, numbered without holes.

@@ -44,6 +44,7 @@ type writer struct {
 type ledger struct {
 	head, pruned, events, received int64
 	name                           int64 // the last id given out in names
+	chain                          chain // the end of the table ledger
 }
 
 // op is one write. It runs on the writer's goroutine, perhaps twice: the first

@@ -1,0 +1,107 @@
+package schema_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// ledger is a chain of n entries, as lines of an export.
+func ledger(t testing.TB, n int) []string {
+	lines, prev := make([]string, n), schema.FirstPrev
+	for i := range lines {
+		e := schema.LedgerEntry{At: schema.Millis(1795262403000 + i), Act: "question.voted", Who: "ada <admin>", Of: 41}
+		if i%2 == 1 {
+			e.Data = json.RawMessage(fmt.Sprintf(`{"choice":"approve & go","n":%d}`, i))
+		}
+		require.NoError(t, e.Seal(int64(i), prev))
+		line, err := json.Marshal(e)
+		require.NoError(t, err)
+		lines[i], prev = string(line), e.Hash
+	}
+	return lines
+}
+
+func checked(lines []string) (check schema.LedgerCheck, err error) {
+	for _, line := range lines {
+		if err = check.Next([]byte(line)); err != nil {
+			break
+		}
+	}
+	return check, err
+}
+
+func TestALedgerChecksOut(t *testing.T) {
+	t.Parallel()
+	lines := ledger(t, 5)
+	check, err := checked(lines)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, check.N)
+	require.Contains(t, lines[4], check.Head)
+}
+
+// The rule can be followed by anybody: a line without its hash, and SHA-256.
+func TestTheHashIsOfTheLineWithoutIt(t *testing.T) {
+	t.Parallel()
+	for _, line := range ledger(t, 2) {
+		said, hash, ok := strings.Cut(line, `,"hash":"`)
+		require.True(t, ok)
+		sum := sha256.Sum256([]byte(said + "}"))
+		require.Equal(t, hex.EncodeToString(sum[:])+`"}`, hash)
+	}
+}
+
+func TestABrokenLedgerNamesItsFirstBrokenEntry(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil func(lines []string) []string
+		says  string
+	}{
+		"another person": {func(l []string) []string {
+			l[2] = strings.Replace(l[2], "ada", "eve", 1)
+			return l
+		}, "entry 3 was changed"},
+		"another time": {func(l []string) []string {
+			l[1] = strings.Replace(l[1], `"at":1795262403001`, `"at":1795262403009`, 1)
+			return l
+		}, "entry 2 was changed"},
+		"other data": {func(l []string) []string {
+			l[3] = strings.Replace(l[3], "approve", "deny", 1)
+			return l
+		}, "entry 4 was changed"},
+		"one taken out":   {func(l []string) []string { return append(l[:1], l[2:]...) }, "entry 2 is missing: number 3"},
+		"the first gone":  {func(l []string) []string { return l[1:] }, "entry 1 is missing: number 2"},
+		"two exchanged":   {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l }, "entry 2 is missing: number 3"},
+		"one twice":       {func(l []string) []string { l[2] = l[1]; return l }, "entry 3 is missing: number 2"},
+		"not JSON":        {func(l []string) []string { l[4] = l[4][1:]; return l }, "entry 5 is not readable"},
+		"two of a name":   {func(l []string) []string { l[0] = `{"who":"eve",` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
+		"a member more":   {func(l []string) []string { l[0] = `{"x":1,` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
+		"another history": {func(l []string) []string { return append(l[:1], resealed(l[1:])...) }, "entry 2 does not continue entry 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := checked(tc.spoil(ledger(t, 5)))
+			require.ErrorContains(t, err, tc.says)
+		})
+	}
+}
+
+// resealed is a chain of its own, with the numbers of the lines.
+func resealed(lines []string) []string {
+	prev := strings.Repeat("a", 64)
+	for i, line := range lines {
+		var e schema.LedgerEntry
+		_ = json.Unmarshal([]byte(line), &e)
+		_ = e.Seal(e.N-1, prev)
+		b, _ := json.Marshal(e)
+		lines[i], prev = string(b), e.Hash
+	}
+	return lines
+}

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func (s *Server) ledgerHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"GET " + schema.PathLedger: s.ledger,
+	}
+}
+
+// ledger is a page of the ledger, or all of it as a file: each line then is byte for
+// byte what its hash is of.
+func (s *Server) ledger(c *fiber.Ctx) error {
+	var n [4]int64
+	for i, q := range []struct {
+		name string
+		may  span
+	}{
+		{"after", span{high: farAway}},
+		{"before", span{high: farAway}},
+		{"of", span{high: farAway}},
+		{"limit", span{low: 1, high: schema.MaxPageLimit, otherwise: 100}},
+	} {
+		var err error
+		if n[i], err = number(c, q.name, q.may); err != nil {
+			return err
+		}
+	}
+	page := store.LedgerPage{
+		After: n[0], Before: n[1], Of: schema.EventID(n[2]), Limit: int(n[3]),
+		Oldest: c.Query("after") != "", // after=0 begins at the beginning
+	}
+	switch c.Query("format") {
+	case "":
+		return reply(c)(s.Hub.Ledger(c.UserContext(), page))
+	case "ndjson":
+		return s.exportLedger(c, page)
+	default:
+		return &schema.FieldError{Field: "format", Detail: "must be ndjson, or absent"}
+	}
+}
+
+func (s *Server) exportLedger(c *fiber.Ctx, page store.LedgerPage) error {
+	c.Set(fiber.HeaderContentType, "application/x-ndjson")
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="hookback-ledger.ndjson"`)
+	if c.Method() == fiber.MethodHead {
+		return nil // as in export
+	}
+	c.Context().SetBodyStream(&paced{s.Hub.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
+	return nil
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Act is something that was decided, for the ledger.
+type Act struct {
+	Act string         // such as question.voted
+	Who string         // a person, an agent's token, a rule, or the hub
+	Of  schema.EventID // the question; 0: none
+	// Data is what else is to be kept, as JSON. The ledger outlives what it tells of:
+	// no payload and no secret belongs here.
+	Data any
+}
+
+// chain is the ledger's end, which the next entry continues.
+type chain struct {
+	n    int64
+	hash string
+}
+
+// Note writes an act that changes no question to the ledger. One that goes with a
+// change is written with it: Change.Ledger, or tx.note in the op that makes it.
+func (s *Store) Note(ctx context.Context, act Act) error {
+	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error { return t.note(act) }})
+}
+
+// note appends acts to the ledger, in the transaction of what they tell.
+func (t *tx) note(acts ...Act) error {
+	for _, act := range acts {
+		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Act: act.Act, Who: act.Who, Of: act.Of}
+		if act.Data != nil {
+			var err error
+			if e.Data, err = json.Marshal(act.Data); err != nil {
+				return fmt.Errorf("encoding what the ledger keeps of %s: %w", act.Act, err)
+			}
+		}
+		if err := e.Seal(t.ledger.chain.n, t.ledger.chain.hash); err != nil {
+			return err
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.Of, e.Hash, line); err != nil {
+			return err
+		}
+		t.ledger.chain = chain{e.N, e.Hash}
+	}
+	return nil
+}
+
+// lastEntry is the ledger's end as it was left.
+func lastEntry(ctx context.Context, conn *sql.Conn) (chain, error) {
+	end := chain{hash: schema.FirstPrev}
+	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return end, err
+}
+
+// LedgerPage selects entries of the ledger. Zero values select everything.
+type LedgerPage struct {
+	After, Before int64 // numbers, both exclusive
+	Of            schema.EventID
+	Limit         int
+	Oldest        bool // the oldest Limit entries rather than the newest
+}
+
+const (
+	queryLedger         = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n LIMIT ?`
+	queryLedgerNewest   = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n DESC LIMIT ?`
+	queryLedgerOf       = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
+	queryLedgerNewestOf = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
+)
+
+// Ledger returns entries of the ledger, the oldest first, as JSON: byte for byte what
+// their hashes are of.
+func (s *Store) Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMessage, _ error) {
+	if p.Before <= 0 {
+		p.Before = math.MaxInt64
+	}
+	args := []any{p.After, p.Before, p.Limit}
+	query := queryLedgerNewest
+	switch {
+	case p.Of != 0 && p.Oldest:
+		query, args = queryLedgerOf, append(args, p.Of)
+	case p.Of != 0:
+		query, args = queryLedgerNewestOf, append(args, p.Of)
+	case p.Oldest:
+		query = queryLedger
+	}
+	rows, err := s.reads.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var entry []byte
+		if err := rows.Scan(&entry); err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	if !p.Oldest {
+		slices.Reverse(entries)
+	}
+	return entries, rows.Err()
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// entries reads the whole ledger, which must be one chain.
+func (b *bench) entries(t testing.TB) (entries []schema.LedgerEntry) {
+	t.Helper()
+	lines, err := b.Ledger(context.Background(), LedgerPage{Oldest: true, Limit: 1000})
+	require.NoError(t, err)
+	var check schema.LedgerCheck
+	for _, line := range lines {
+		require.NoError(t, check.Next(line))
+		var e schema.LedgerEntry
+		require.NoError(t, json.Unmarshal(line, &e))
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func TestTheLedgerIsOneChainOverRestarts(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			_ = b.Note(ctx, Act{Act: "rule.made", Who: "ada", Data: map[string]any{"n": i, "text": "<b> & \u2028"}})
+		})
+	}
+	all.Wait()
+	b.reopen(t)
+	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
+	c := answered(q)
+	c.Ledger = []Act{{Act: "question.voted", Who: "ada", Of: q.ID}, {Act: "question.ended", Who: "ada", Of: q.ID}}
+	require.NoError(t, b.Apply(ctx, c))
+	b.reopen(t)
+	require.NoError(t, b.Note(ctx, Act{Act: "person.made", Who: "ada"}))
+	entries := b.entries(t)
+	require.Len(t, entries, 23)
+	require.Equal(t, schema.Millis(began.UnixMilli()), entries[0].At)
+	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, number(t, entries[7].Data)), string(entries[7].Data))
+	require.Equal(t, []string{"question.voted", "question.ended", "person.made"},
+		[]string{entries[20].Act, entries[21].Act, entries[22].Act})
+	require.Len(t, b.rows(), 2, "a note is none of the log's")
+}
+
+func number(t testing.TB, data []byte) int {
+	var d struct{ N int }
+	require.NoError(t, json.Unmarshal(data, &d))
+	return d.N
+}
+
+// What did not happen is not in the ledger, and leaves no hole in it.
+func TestARefusedChangeLeavesNothingInTheLedger(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			c := answered(q)
+			c.Ledger = []Act{{Act: "question.ended", Who: fmt.Sprint("p", i), Of: q.ID}}
+			_ = b.Apply(ctx, c)
+			_ = b.Note(ctx, Act{Act: "hub.locked", Who: "ada", Data: func() {}}) // can't be written
+		})
+	}
+	all.Wait()
+	require.Error(t, b.Note(ctx, Act{Act: "hub.locked", Who: "ada", Data: func() {}}))
+	require.Len(t, b.entries(t), 1)
+	require.NoError(t, b.Note(ctx, Act{Act: "hub.locked", Who: "ada"}))
+	require.Len(t, b.entries(t), 2)
+}
+
+func TestPagesOfTheLedger(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	for i := range 9 {
+		require.NoError(t, b.Note(ctx, Act{Act: "x.y", Who: "ada", Of: schema.EventID(i % 3)}))
+	}
+	for _, tc := range []struct {
+		page LedgerPage
+		want []int64
+	}{
+		{LedgerPage{Limit: 3}, []int64{7, 8, 9}},
+		{LedgerPage{Limit: 3, Oldest: true}, []int64{1, 2, 3}},
+		{LedgerPage{Limit: 3, Oldest: true, After: 7}, []int64{8, 9}},
+		{LedgerPage{Limit: 2, Before: 5}, []int64{3, 4}},
+		{LedgerPage{Limit: 9, Of: 2}, []int64{3, 6, 9}},
+		{LedgerPage{Limit: 1, Of: 2}, []int64{9}},
+		{LedgerPage{Limit: 1, Of: 2, After: 3, Oldest: true}, []int64{6}},
+	} {
+		lines, err := b.Ledger(ctx, tc.page)
+		require.NoError(t, err)
+		var got []int64
+		for _, line := range lines {
+			got = append(got, int64(number(t, line)))
+		}
+		require.Equal(t, tc.want, got, "%+v", tc.page)
+	}
+}
+
+// Retention takes questions, never what the ledger says of them.
+func TestTheLedgerOutlivesItsQuestions(t *testing.T) {
+	t.Parallel()
+	b, ctx := setup(t), context.Background()
+	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
+	c := answered(q)
+	c.Delivery.State = schema.Acked
+	c.Ledger = []Act{{Act: "question.ended", Who: "ada", Of: q.ID}}
+	require.NoError(t, b.Apply(ctx, c))
+	b.clock.advance(1000 * time.Hour)
+	b.append(t, draft("app", "s", "Stop", ""))
+	gone, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, gone.Questions)
+	require.Len(t, b.entries(t), 1)
+}
