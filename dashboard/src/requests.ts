@@ -60,6 +60,10 @@ export const open = (r: Request): boolean =>
 /** How risky it is: the hub's estimate; a hub that makes none leaves the agent's own. */
 export const riskOf = (r: Request): Risk | undefined => r.status.risk ?? r.question.risk
 
+/** Whether somebody waits for a person here: not what only tells, nor an agent that is gone. */
+export const waits = (r: Request): boolean =>
+  r.question.requiresResponse !== false && r.status.waiter !== 'lost'
+
 /** Whether a decision must be held, not tapped. */
 export const risky = (r: Request): boolean => riskOf(r) === 'high' || riskOf(r) === 'critical'
 
@@ -88,6 +92,8 @@ export interface Lists {
   votes: Request[]
   snoozed: Request[]
   settled: Request[]
+  /** What asks the same as an earlier request of its session, by that one's id: no rows of their own. */
+  same: ReadonlyMap<number, Request[]>
 }
 
 const SETTLED_SHOWN = 20
@@ -106,14 +112,22 @@ export function asideUntil(r: Request, snoozed: ReadonlyMap<number, number>): nu
  * newest first.
  */
 export function lists(all: Iterable<Request>, now: number, snoozed: ReadonlyMap<number, number>): Lists {
-  const out: Lists = { undelivered: [], needs: [], votes: [], snoozed: [], settled: [] }
-  for (const r of all) {
-    if (awaitsVotes(r)) out.votes.push(r)
+  const same = new Map<number, Request[]>()
+  const out: Lists = { undelivered: [], needs: [], votes: [], snoozed: [], settled: [], same }
+  const every = [...all]
+  const named = new Set(every.flatMap((r) => r.status.sameAs ?? []))
+  const firsts = new Map(every.filter((r) => named.has(r.id)).map((r) => [r.id, r]))
+  for (const r of every) {
+    const first = open(r) ? firsts.get(r.status.sameAs ?? 0) : undefined
+    // One answer to the first is an answer to all: they go with it, and come back with it.
+    if (first?.status.status === 'pending') same.set(first.id, [...(same.get(first.id) ?? []), r])
+    else if (awaitsVotes(r)) out.votes.push(r)
     else if (open(r)) (asideUntil(r, snoozed) > now ? out.snoozed : out.needs).push(r)
     else if (undelivered(r)) out.undelivered.push(r)
     else if (now - settledAt(r) < SETTLED_FOR) out.settled.push(r)
   }
-  for (const group of [out.undelivered, out.needs, out.votes, out.snoozed]) group.sort((a, b) => a.id - b.id)
+  for (const group of [out.undelivered, out.needs, out.votes, out.snoozed, ...same.values()])
+    group.sort((a, b) => a.id - b.id)
   out.settled.sort((a, b) => settledAt(b) - settledAt(a) || b.id - a.id)
   // What can still be taken back is shown, however much it is.
   const shown = Math.max(SETTLED_SHOWN, out.settled.filter(held).length)

@@ -18,6 +18,7 @@ describe('what can be approved together with others', () => {
     ['what wants a reason', asked(1, { reasonRequired: 'always' }), /reason/],
     ['what takes several votes', asked(1, {}, { requiredApprovals: 2 }), /votes/],
     ['what is settled', asked(1, {}, { status: 'responded' }), /settled/],
+    ['what nobody waits for', asked(1, {}, { waiter: 'lost' }), /gone/],
     ['what is held', asked(1, {}, { held: { until: 1, outcome: 'approve' } }), /settled/],
     ['what is on its way', { ...asked(1), sending: { since: 1 } }, /settled/],
   ])('%s', (_, request, why) => {

@@ -55,6 +55,7 @@ export function narrow(all: Lists, view: View): Lists {
     votes: few(all.votes),
     snoozed: few(all.snoozed),
     settled: few(all.settled),
+    same: all.same,
   }
 }
 
@@ -73,6 +74,7 @@ export const inOrder = (l: Lists): Request[] => [
  */
 export function apart(r: Request): string | undefined {
   if (r.status.status !== 'pending' || r.status.held || r.sending) return 'It is settled already.'
+  if (r.status.waiter === 'lost') return 'The agent is gone: nobody waits for it.'
   if (r.question.type !== 'permission') return 'Only permissions can be approved together.'
   if (risky(r)) return 'High risk is looked at by itself, and held.'
   if (r.question.reasonRequired === 'always') return 'The agent wants a reason with the answer.'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { anEvent } from '../testing/build'
-import { arrivals, stepsFor } from './steps'
+import { anAsk, anEvent } from '../testing/build'
+import { arrivals, ownQuestion, stepsFor } from './steps'
 import { codingAgents } from '../codingAgents'
 import { heardBefore, httpSettings, keepHeard, telemetry, wirings } from './wiring'
 
@@ -62,4 +62,10 @@ test('the newest event of each is what arrived', () => {
     ['from-curl', 3],
     ['from-go', 2],
   ])
+})
+
+test('any question counts as one of the person’s own, but this page’s', () => {
+  const ask = (id: number, source_app: string) => ({ ...anAsk(id), source_app })
+  expect(ownQuestion([anEvent(4), ask(3, 'demo'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id).toBe(2)
+  expect(ownQuestion([ask(3, 'demo'), anEvent(2)])).toBeUndefined()
 })

@@ -138,6 +138,12 @@ export function arrivals(events: Iterable<Event>, apps: ReadonlySet<string>): Ma
   return found
 }
 
+/** The newest question that is none of this page's own. events: newest first. */
+export function ownQuestion(events: Iterable<Event>): Event | undefined {
+  for (const event of events) if (event.humanInTheLoop && event.source_app !== 'demo') return event
+  return undefined
+}
+
 /** The question that a person can raise here, to see how it goes. */
 export const demo = (session: string): Omit<Event, 'id'> => ({
   source_app: 'demo',
