@@ -51,6 +51,15 @@ var messageTypes = map[string]reflect.Type{
 	"Rule":           reflect.TypeFor[schema.Rule](),
 	"RulePreview":    reflect.TypeFor[schema.RulePreview](),
 	"LedgerEntry":    reflect.TypeFor[schema.LedgerEntry](),
+	"HitlRequest":    reflect.TypeFor[schema.HitlRequest](),
+	"HitlPage":       reflect.TypeFor[schema.HitlPage](),
+	"HitlVote":       reflect.TypeFor[schema.HitlVote](),
+	"HitlCancel":     reflect.TypeFor[schema.HitlCancel](),
+	"HitlStats":      reflect.TypeFor[schema.HitlStats](),
+	"Approval":       reflect.TypeFor[schema.Approval](),
+	"ApproveCall":    reflect.TypeFor[schema.ApproveCall](),
+	"RejectCall":     reflect.TypeFor[schema.RejectCall](),
+	"AgentApproval":  reflect.TypeFor[schema.AgentApproval](),
 }
 
 // frameTypes are what the data of a frame is.

@@ -155,6 +155,7 @@ var storeMethods = map[string][]string{
 	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
+	"Inbox": nil, "InboxCounts": nil, "InboxDays": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, Answer, Approvals, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, Response, Rule, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RejectCall, Response, Rule, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -100,6 +100,12 @@ export const v2AckPlain = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d
 export const v2AckTooLate = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"too_late"} satisfies Ack
 
 // prettier-ignore
+export const v2AgentApprovalApproved = {"approvalId":"17","approved":true} satisfies AgentApproval
+
+// prettier-ignore
+export const v2AgentApprovalDenied = {"approvalId":"17","approved":false,"reason":"User cancelled"} satisfies AgentApproval
+
+// prettier-ignore
 export const v2AnswerByRule = {"permission":false,"reason":"Never on Fridays.","respondedAt":1795262400004,"respondedBy":{"name":"rule 4","verified":true,"via":"rule"},"outcome":"deny","source":"rule","rule":{"id":4,"text":"Deny exactly this call of Bash, until it is revoked"}} satisfies Answer
 
 // prettier-ignore
@@ -130,7 +136,13 @@ export const v2AnswerTruncated = {"permission":true,"respondedAt":1734189245000,
 export const v2AnswerVoted = {"permission":true,"respondedAt":1795262410000,"respondedBy":{"name":"grace","verified":true,"via":"session","passkey":true},"outcome":"approve","source":"quorum","votes":[{"user":"ada","choice":"approve","at":1795262403000},{"user":"grace","choice":"approve","comment":"Go.","at":1795262410000}],"awaiting":["linus"],"requiredApprovals":2} satisfies Answer
 
 // prettier-ignore
+export const v2ApprovalRefund = {"id":"17","toolName":"process_refund","arguments":{"orderId":"1234","amount":50000},"requestedAt":"2026-02-10T14:30:00Z","sessionId":"session-456","userPrompt":"Refund order #1234"} satisfies Approval
+
+// prettier-ignore
 export const v2ApprovalsSeen = {"requests":[{"id":41,"revision":1},{"id":44,"revision":2}],"holdMs":5000,"reason":"Routine"} satisfies Approvals
+
+// prettier-ignore
+export const v2ApproveCallEdited = {"modifiedArguments":{"orderId":"1234","amount":25000}} satisfies ApproveCall
 
 // prettier-ignore
 export const v2BatchResultsMixed = [{"event":{"id":21,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12","source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash"},"timestamp":1734189234000}},{"problem":{"type":"about:blank","title":"Bad Request","status":400,"detail":"session_id is required and must be a non-empty string","code":"invalid","field":"session_id","error":"session_id is required and must be a non-empty string"}}] satisfies BatchResult[]
@@ -199,6 +211,30 @@ export const v2HelloData = {"hubId":"0193c5f8-0000-7000-8000-000000000001","seq"
 export const v2HelloPage = {"hubId":"019a9f5e-7c00-7000-8000-000000000000","seq":812,"serverTime":1795262400000,"version":"0.2.0","page":"b0c1d2e3f4a5b6c7"} satisfies Hello
 
 // prettier-ignore
+export const v2HitlCancelReason = {"reason":"handled by phone"} satisfies HitlCancel
+
+// prettier-ignore
+export const v2HitlPageNewest = {"requests":[{"request_id":44,"status":"decided","type":"choice","prompt":"Ship it?","choices":["ship_it","needs_revision","abandon"],"agent":"release-bot","session_id":"s-7","created_at":1795000000000,"expires_at":1795000300000,"decided_at":1795000030000,"revision":2,"required_approvals":1,"awaiting":[],"votes":[],"waiting_on_me":false,"outcome":"ship_it","source":"human","decided_by":"local user","comment":"Lovely.","delivery":"delivered"}],"next_cursor":"44"} satisfies HitlPage
+
+// prettier-ignore
+export const v2HitlRequestAnswered = {"request_id":45,"status":"decided","type":"question","prompt":"What should the release be called, and where does it run?","choices":[],"agent":"release-bot","session_id":"s-7","created_at":1795000000000,"decided_at":1795000030000,"revision":2,"required_approvals":1,"awaiting":[],"votes":[],"waiting_on_me":false,"outcome":"answered","source":"human","decided_by":"local user","response":"Aurora","answers":{"where":["eu-1","us-2"]},"comment":"Both.","delivery":"pulled"} satisfies HitlRequest
+
+// prettier-ignore
+export const v2HitlRequestCancelled = {"request_id":43,"status":"cancelled","type":"question","prompt":"Which bucket does this complaint belong in?","choices":[],"agent":"triage","session_id":"s-8","created_at":1795000000000,"decided_at":1795000500000,"revision":2,"required_approvals":1,"awaiting":[],"votes":[],"waiting_on_me":false,"outcome":"__cancelled__","source":"cancel","decided_by":"ada","reason":"handled by phone","cancellation_reason":"handled by phone","delivery":"acked"} satisfies HitlRequest
+
+// prettier-ignore
+export const v2HitlRequestVoting = {"request_id":42,"status":"pending","type":"permission","prompt":"Deploy build 1842 to production?","choices":["approve","deny"],"agent":"release-bot","agent_path":["release-bot","deployer"],"session_id":"s-7","tool_call":{"name":"deploy","arguments":{"build":1842,"to":"production"},"editable":true},"risk":"high","created_at":1795000000000,"expires_at":1795003600000,"revision":3,"required_approvals":2,"recipients":["ada","grace","linus"],"awaiting":["grace","linus"],"votes":[{"user":"ada","choice":"approve","comment":"Tests are green.","at":1795000060000}],"waiting_on_me":true,"reminders":1,"escalated_at":1795001800000} satisfies HitlRequest
+
+// prettier-ignore
+export const v2HitlStatsDays = {"pendingCount":3,"resolversCount":2,"responsesCount":128,"waitingOnMe":1,"agents":["release-bot","triage"],"counts":{"pending":3,"decided":9,"expired":1,"cancelled":2},"days":[{"day":"2026-11-20","pending":0,"decided":7,"expired":1,"cancelled":0},{"day":"2026-11-21","pending":3,"decided":2,"expired":0,"cancelled":2}]} satisfies HitlStats
+
+// prettier-ignore
+export const v2HitlVoteEdited = {"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":3} satisfies HitlVote
+
+// prettier-ignore
+export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"},"reason":"It is enough."} satisfies HitlVote
+
+// prettier-ignore
 export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop
 
 // prettier-ignore
@@ -239,6 +275,9 @@ export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status
 
 // prettier-ignore
 export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
+
+// prettier-ignore
+export const v2RejectCallReason = {"reason":"This order was already refunded"} satisfies RejectCall
 
 // prettier-ignore
 export const v2ResponseDeniedWithReason = {"permission":false,"reason":"Take a backup first."} satisfies Response

@@ -11,6 +11,14 @@ export interface Ack {
   result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
 }
 
+/** AgentApproval is the body of POST /api/agent/approve. */
+export interface AgentApproval {
+  approvalId: string
+  approved: boolean
+  /** of a denial: "User denied approval" unless told */
+  reason?: string
+}
+
 /** AgentNode is one agent of a session: the main one, or a subagent below the one that started it. */
 export interface AgentNode {
   /** empty: the main agent */
@@ -99,6 +107,17 @@ export interface Answer {
   attempt?: number
 }
 
+/** Approval is a pending permission as GET /api/approvals lists it. */
+export interface Approval {
+  id: string
+  toolName: string
+  arguments: Record<string, unknown>
+  /** RFC 3339, the hub's clock */
+  requestedAt: string
+  sessionId: string
+  userPrompt: string
+}
+
 /** Approvals is the body of POST /events/approve: exactly the permissions that a person saw in one list. */
 export interface Approvals {
   /** 1 to MaxApprovals */
@@ -106,6 +125,11 @@ export interface Approvals {
   /** as in Response; 5,000 unless told */
   holdMs?: number
   reason?: string
+}
+
+/** ApproveCall is the body of POST /api/approvals/:id/approve. */
+export interface ApproveCall {
+  modifiedArguments?: Record<string, unknown>
 }
 
 /** BatchResult is the result for one event of POST /events/batch: the saved event or why it was not saved. */
@@ -397,6 +421,115 @@ export interface Hello {
   page?: string
 }
 
+/** HitlCancel is the body of POST /hitl/requests/:id/cancel. */
+export interface HitlCancel {
+  reason?: string
+}
+
+/** HitlCounts is how many requests there are in each status. */
+export interface HitlCounts {
+  pending: number
+  decided: number
+  expired: number
+  cancelled: number
+}
+
+/** HitlDay is what became by now of the requests that were asked on one day. */
+export interface HitlDay {
+  /** 2026-11-21 */
+  day: string
+  pending: number
+  decided: number
+  expired: number
+  cancelled: number
+}
+
+/** HitlPage is a page of GET /hitl/requests, the newest first. */
+export interface HitlPage {
+  requests: HitlRequest[]
+  /** absent: nothing is behind it */
+  next_cursor?: string
+}
+
+/**
+ * HitlRequest is a question as the inbox under /hitl shows it. Its id is the event's: GET /events/:id has
+ * the rest.
+ */
+export interface HitlRequest {
+  request_id: EventID
+  status: HitlStatus
+  type: Kind
+  prompt: string
+  /** what a vote can be; none: a text is wanted */
+  choices: string[]
+  /** its source_app */
+  agent: string
+  agent_path?: string[]
+  session_id: string
+  tool_call?: ToolCall
+  risk?: Risk
+  created_at: Millis
+  /** absent: it waits without a limit */
+  expires_at?: Millis
+  /** when it ended, however */
+  decided_at?: Millis
+  /** a vote may name it */
+  revision: number
+  required_approvals: number
+  /** absent: everyone who may answer */
+  recipients?: string[]
+  /** recipients who have not voted */
+  awaiting: string[]
+  votes: Vote[]
+  /** the caller may vote and has not */
+  waiting_on_me: boolean
+  reminders?: number
+  escalated_at?: Millis
+  outcome?: Outcome
+  source?: EndedBy
+  decided_by?: string
+  /** a text answer */
+  response?: string
+  /** of several questions */
+  answers?: Record<string, unknown>
+  reason?: string
+  comment?: string
+  cancellation_reason?: string
+  /** of the answer to the agent */
+  delivery?: DeliveryState
+}
+
+/** HitlStats is GET /hitl/stats. */
+export interface HitlStats {
+  pendingCount: number
+  /** pending ones whose agent is known to wait */
+  resolversCount: number
+  /** decided ones that are kept */
+  responsesCount: number
+  /** pending ones that the caller may vote on and has not */
+  waitingOnMe: number
+  /** all that ever asked, by name */
+  agents: string[]
+  /** Counts are of the requests that were asked within the days, Days the same of each. */
+  counts: HitlCounts
+  days: HitlDay[]
+}
+
+/** HitlStatus is where a request is, as its inbox sorts it. */
+export type HitlStatus = 'pending' | 'decided' | 'expired' | 'cancelled'
+
+/** HitlVote is the body of POST /hitl/requests/:id/vote. */
+export interface HitlVote {
+  /** Choice is approve or deny for a permission, a label for a choice, and the text itself for a question. */
+  choice: string
+  /** in the place of Choice, of several questions */
+  answers?: Record<string, unknown>
+  comment?: string
+  reason?: string
+  modified_arguments?: Record<string, unknown>
+  revision?: number
+}
+
 /**
  * HumanInTheLoop is a question to a person, carried by an event.
  *
@@ -668,6 +801,11 @@ export interface Recipients {
   members?: string[]
 }
 
+/** RejectCall is the body of POST /api/approvals/:id/reject. */
+export interface RejectCall {
+  reason?: string
+}
+
 /** Responder is who answered, as far as the hub can tell. */
 export interface Responder {
   name: string
@@ -911,7 +1049,7 @@ export interface Status {
   /** Edited is the call that the votes are about, once a voter changed it. */
   edited?: Edited
   /**
-   * Reminders counts the reminders that were due; escalatedAt is when Escalation.To was asked too, the
+   * Reminders counts the reminders that were due; escalated_at is when Escalation.To was asked too, the
    * hub's clock.
    */
   reminders?: number

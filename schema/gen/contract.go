@@ -30,6 +30,8 @@ var messages = []any{
 	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.Telemetry{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RulePreview{},
 	schema.LedgerEntry{},
+	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
+	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -48,6 +50,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend",
+	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval",
 }
 
 // bothSpellings are the types whose members may be snake_case too.
@@ -97,7 +100,7 @@ func reflectContract(root string) (*contract, error) {
 // scalars are the named types that are not structs, with their JSON types.
 var scalars = map[string]string{
 	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "State": "string", "Outcome": "string",
-	"EndedBy": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
+	"EndedBy": "string", "HitlStatus": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
 }
 
 // namedScalar keeps the names of such types, which jsonschema alone would lose.

@@ -24,7 +24,11 @@ const maxWait = 60
 // a file of its own adds its map here.
 func (s *Server) handlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{}
-	for _, part := range []map[string]fiber.Handler{s.eventHandlers(), s.ledgerHandlers()} {
+	for _, part := range []map[string]fiber.Handler{
+		s.eventHandlers(),
+		s.ledgerHandlers(),
+		s.inboxHandlers(),
+	} {
 		maps.Copy(all, part)
 	}
 	return all

@@ -181,7 +181,7 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	}
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call,
+		Deadline: deadline, Text: q.Question, Call: call, Awaiting: waitsFor(&st),
 	}
 	switch {
 	case by.Waits:

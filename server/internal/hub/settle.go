@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +33,7 @@ type asking struct {
 	*store.Question
 	hitl    schema.HumanInTheLoop
 	status  schema.Status
+	awaits  []string       // whom it waits for, as read: status may be changed in place
 	held    *schema.Answer // nil: none is
 	blocked error          // why its address may not be dialled
 }
@@ -48,6 +50,7 @@ func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
 	if err := json.Unmarshal(q.Status, &a.status); err != nil {
 		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
 	}
+	a.awaits = waitsFor(&a.status)
 	if a.Hold != nil {
 		if err := json.Unmarshal(a.Hold.Answer, &a.held); err != nil {
 			return nil, fmt.Errorf("reading the held answer of %d: %w", id, err)
@@ -113,7 +116,11 @@ func (a *asking) change(st schema.Status) (*store.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
-	return &store.Change{Event: &a.Event, Version: a.Version, State: st.Status, Status: status}, nil
+	c := &store.Change{Event: &a.Event, Version: a.Version, State: st.Status, Status: status}
+	if awaits := waitsFor(&st); !slices.Equal(awaits, a.awaits) {
+		c.Awaiting = awaits
+	}
+	return c, nil
 }
 
 // change is the row change that ends question a.

@@ -42,6 +42,14 @@ func (t *tx) apply(c *Change) error {
 			return err
 		}
 	}
+	if c.Next != nil {
+		if _, err := t.exec(`UPDATE questions SET next_at = ? WHERE stream_id = 1 AND seq = ?`, millis(*c.Next), id); err != nil {
+			return err
+		}
+	}
+	if err := t.sort(c); err != nil {
+		return err
+	}
 	seq := t.next()
 	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
 		seq, id, c.Ends, c.Status)

@@ -33,7 +33,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		for _, line := range plan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
-			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times"} {
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times", "awaiting"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
 				require.NotContains(t, line, "SCAN "+table+" ", q.name)
 			}
@@ -88,6 +88,17 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"DueQuestions, next hold", queryNextHold, []any{1}, true},
 		{"DueQuestions, due holds", queryHolds, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
+		{"Inbox", queryInbox, []any{0, 9, 9}, true},
+		{"Inbox, one status", queryInboxStatus, []any{"pending", 0, 9, 9}, true},
+		{"Inbox, one agent", queryInboxAgent, []any{1, "pending", 0, 9, 9}, true},
+		{"Inbox, waiting for a person", queryInboxAwaiting, []any{"ada", 0, 9, 9}, true},
+		{"Inbox, one agent waiting for a person", queryInboxAwaitingAgent, []any{"ada", 1, 0, 9, 9}, true},
+		{"Inbox, rows", queryInboxRows, []any{"[1,2]"}, true},
+		{"InboxDays", queryCountStatus, []any{"pending", 0, 9}, true},
+		{"InboxDays, one agent", queryCountAgent, []any{1, "pending", 0, 9}, true},
+		{"InboxCounts, listening", queryCountWaiter, []any{"listening"}, true},
+		{"InboxCounts, waiting for a person", queryCountAwaiting, []any{"ada"}, true},
+		{"InboxCounts, agents", queryAskers, nil, true},
 		{"Earlier", queryEarlier, []any{1, 9}, true},
 		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"From and To", queryReceived, []any{1}, true},

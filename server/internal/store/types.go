@@ -45,6 +45,8 @@ type Ask struct {
 	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
 	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
 	Lifeline    Lifeline
+	Awaiting    []string  // as in Change; nil: everyone
+	Next        time.Time // of the first reminder or escalation; zero: there is none
 }
 
 // Lifeline is what tells that the asker of a question is gone, which ends it.
@@ -119,6 +121,12 @@ type Change struct {
 	Deadline time.Time
 	// Hold is the question's new one; nil leaves it as it is, an empty one takes it away.
 	Hold *Hold
+	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
+	// empty name.
+	Awaiting []string
+	// Next is when something is due for the question before its deadline; nil leaves it
+	// as it is, the zero time takes it away.
+	Next *time.Time
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
 	// Ledger is what the ledger is to tell of it, in the same transaction.

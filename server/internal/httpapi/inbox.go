@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// inboxHandlers are the verbs in the words of other systems (schema/inbox.go).
+func (s *Server) inboxHandlers() map[string]fiber.Handler {
+	all := map[string]fiber.Handler{
+		"GET " + schema.PathApprovals:     s.approvals,
+		"POST " + schema.PathApproveCall:  s.approveCall,
+		"POST " + schema.PathRejectCall:   s.rejectCall,
+		"POST " + schema.PathAgentApprove: s.agentApprove,
+	}
+	for verb, handler := range map[[2]string]fiber.Handler{
+		{"GET ", schema.PathHitlRequests}: s.hitlRequests,
+		{"GET ", schema.PathHitlRequest}:  s.hitlRequest,
+		{"POST ", schema.PathHitlVote}:    s.hitlVote,
+		{"POST ", schema.PathHitlCancel}:  s.hitlCancel,
+		{"GET ", schema.PathHitlStats}:    s.hitlStats,
+	} {
+		all[verb[0]+verb[1]] = handler
+		all[verb[0]+schema.PathAuthenticated+verb[1]] = handler
+	}
+	return all
+}
+
+func (s *Server) hitlRequests(c *fiber.Ctx) error {
+	q, err := inboxQuery(c)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.Requests(c.UserContext(), q, caller(c)))
+}
+
+func inboxQuery(c *fiber.Ctx) (q hub.Inbox, err error) {
+	var n [4]int64
+	for i, p := range []struct {
+		name string
+		may  span
+	}{
+		{"from", span{high: farAway}}, {"to", span{high: farAway}}, {"cursor", span{low: 1, high: farAway}},
+		{"limit", span{low: 1, high: schema.MaxHitlPage, otherwise: 50}},
+	} {
+		if n[i], err = number(c, p.name, p.may); err != nil {
+			return q, err
+		}
+	}
+	q.From, q.To, q.Before, q.Limit = moment(n[0]), moment(n[1]), schema.EventID(n[2]), int(n[3])
+	if q.Agents, err = agents(c); err != nil {
+		return q, err
+	}
+	q.Status = schema.HitlStatus(c.Query("status"))
+	if q.Status != "" && !slices.Contains(schema.HitlStatuses, q.Status) {
+		return q, &schema.FieldError{Field: "status", Detail: "must be pending, decided, expired or cancelled"}
+	}
+	switch c.Query("waiting_on_me") {
+	case "", "false", "0":
+	case "true", "1":
+		q.WaitingOnMe = true
+	default:
+		return q, &schema.FieldError{Field: "waiting_on_me", Detail: "must be true or false"}
+	}
+	return q, nil
+}
+
+// agents are the values of agent, which may be given several times.
+func agents(c *fiber.Ctx) ([]string, error) {
+	var names []string
+	for _, value := range c.Context().QueryArgs().PeekMulti("agent") {
+		if len(value) > 0 {
+			names = append(names, strings.Clone(string(value)))
+		}
+	}
+	if len(names) > schema.MaxHitlAgents {
+		return nil, &schema.FieldError{Field: "agent", Detail: "is given more than 100 times"}
+	}
+	return names, nil
+}
+
+func (s *Server) hitlRequest(c *fiber.Ctx) error {
+	id, err := eventID(c)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.Request(c.UserContext(), id, caller(c)))
+}
+
+func (s *Server) hitlVote(c *fiber.Ctx) error {
+	var v schema.HitlVote
+	id, err := decode(c, &v)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.Vote(c.UserContext(), id, &v, caller(c)))
+}
+
+func (s *Server) hitlCancel(c *fiber.Ctx) error {
+	var reason schema.HitlCancel
+	id, err := decode(c, &reason)
+	if err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.CancelRequest(c.UserContext(), id, reason, caller(c)))
+}
+
+func (s *Server) hitlStats(c *fiber.Ctx) error {
+	of := hub.HitlSpan{}
+	days, err := number(c, "days", span{low: 1, high: schema.MaxDays, otherwise: 14})
+	if err != nil {
+		return err
+	}
+	from, err := number(c, "from", span{high: farAway})
+	if err != nil {
+		return err
+	}
+	to, err := number(c, "to", span{high: farAway})
+	if err != nil {
+		return err
+	}
+	if of.Zone, err = timeZone(c.Query("tz")); err != nil {
+		return err
+	}
+	if of.Agents, err = agents(c); err != nil {
+		return err
+	}
+	of.Days, of.From, of.To = int(days), moment(from), moment(to)
+	return replyJSON(c)(s.Hub.HitlStats(c.UserContext(), of, caller(c)))
+}
+
+func (s *Server) approvals(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.Approvals(c.UserContext()))
+}
+
+func (s *Server) approveCall(c *fiber.Ctx) error {
+	var call schema.ApproveCall
+	id, err := decode(c, &call)
+	if err != nil {
+		return err
+	}
+	yes := true
+	return reply(c)(s.Hub.Respond(c.UserContext(), id, &schema.Response{Permission: &yes, ModifiedArguments: call.ModifiedArguments}, caller(c)))
+}
+
+func (s *Server) rejectCall(c *fiber.Ctx) error {
+	call := schema.RejectCall{}
+	id, err := decode(c, &call)
+	if err != nil {
+		return err
+	}
+	if call.Reason == "" {
+		call.Reason = c.Query("reason")
+	}
+	no := false
+	return reply(c)(s.Hub.Respond(c.UserContext(), id, &schema.Response{Permission: &no, Reason: call.Reason}, caller(c)))
+}
+
+func (s *Server) agentApprove(c *fiber.Ctx) error {
+	var a schema.AgentApproval
+	if err := unmarshal(c.Request().Body(), &a); err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.AgentApprove(c.UserContext(), &a, caller(c)))
+}
+
+// replyJSON sends a value that a verb returned.
+func replyJSON(c *fiber.Ctx) func(v any, err error) error {
+	return func(v any, err error) error {
+		if err != nil {
+			return err
+		}
+		return reply(c)(json.Marshal(v))
+	}
+}

@@ -1,0 +1,250 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// send posts a body of JSON and returns what comes back.
+func (r *rig) send(path, body string, into any) {
+	r.t.Helper()
+	resp, b := r.do("POST", path, body, "Content-Type", "application/json")
+	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", path, b)
+	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
+}
+
+// askOf posts a question of an agent.
+func (r *rig) askOf(app, question string) schema.EventID {
+	r.t.Helper()
+	return r.post(fmt.Sprintf(`{"source_app":%q,"session_id":"s1","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, question)).ID
+}
+
+const (
+	refund = `{"question":"Refund #1234?","type":"permission","toolCall":{"name":"process_refund","arguments":{"orderId":"1234","amount":50000},"editable":true},
+		"context":{"userPrompt":"Refund order #1234"}}`
+	ship  = `{"question":"Ship it?","type":"choice","choices":["ship_it","needs_revision","abandon"]}`
+	which = `{"question":"Which bucket?","type":"question"}`
+)
+
+// TestInbox goes through the life of requests under the names of the multi-approver
+// inbox, once more under /authenticated.
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"", schema.PathAuthenticated} {
+		t.Run("prefix="+prefix, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			permission, choice, text, gone := r.askOf("bot", refund), r.askOf("release", ship), r.askOf("triage", which), r.askOf("bot", which)
+			at := func(path string, id schema.EventID) string { return prefix + schema.At(path, id) }
+
+			var one schema.HitlRequest
+			r.get(at(schema.PathHitlRequest, permission), &one)
+			require.Equal(t, schema.HitlPending, one.Status)
+			require.Equal(t, []string{"approve", "deny"}, one.Choices)
+			require.Equal(t, "process_refund", one.ToolCall.Name)
+			require.Equal(t, 1, one.RequiredApprovals)
+			require.True(t, one.WaitingOnMe)
+
+			r.send(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &one)
+			require.Equal(t, schema.HitlDecided, one.Status)
+			require.Equal(t, schema.Approve, one.Outcome)
+			require.Equal(t, "Half of it.", one.Comment)
+			require.Equal(t, "local user", one.DecidedBy)
+			require.False(t, one.WaitingOnMe)
+			var e schema.Event
+			r.get(schema.At(schema.PathEvent, permission), &e)
+			require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
+
+			r.send(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &one)
+			require.Equal(t, schema.Outcome("ship_it"), one.Outcome)
+			r.send(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &one)
+			require.Equal(t, "Billing", one.Response)
+			r.send(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &one)
+			require.Equal(t, schema.HitlCancelled, one.Status)
+			require.Equal(t, schema.Cancelled, one.Outcome)
+			require.Equal(t, "handled by phone", one.CancellationReason)
+
+			var page schema.HitlPage
+			r.get(prefix+schema.PathHitlRequests+"?status=decided", &page)
+			require.Len(t, page.Requests, 3)
+			require.Equal(t, text, page.Requests[0].RequestID, "the newest first")
+			var stats schema.HitlStats
+			r.get(prefix+schema.PathHitlStats, &stats)
+			require.EqualValues(t, 3, stats.ResponsesCount)
+			require.Equal(t, schema.HitlCounts{Decided: 3, Cancelled: 1}, stats.Counts)
+		})
+	}
+}
+
+// TestInboxRefuses: what a vote can't be, and where a query is wrong.
+func TestInboxRefuses(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	id, plain := r.askOf("bot", refund), r.post(event(1))
+	vote, cancel := schema.At(schema.PathHitlVote, id), schema.At(schema.PathHitlCancel, id)
+	for _, c := range []struct {
+		path, body  string
+		status      int
+		code, field string
+	}{
+		{vote, `{"choice":"maybe"}`, 422, "wrong_answer", "choice"},
+		{vote, `{}`, 422, "wrong_answer", "choice"},
+		{vote, `{"choice":"deny","choice":"approve"}`, 400, "invalid", "choice"},
+		{vote, `{"Choice":"approve"}`, 422, "wrong_answer", "choice"},
+		{vote, `{"choice":"approve","modified_arguments":[]}`, 422, "wrong_answer", "modifiedArguments"},
+		{vote, `{"choice":"approve","revision":9}`, 409, "stale", ""},
+		{schema.At(schema.PathHitlVote, plain.ID), `{"choice":"approve"}`, 422, "no_question", ""},
+		{schema.At(schema.PathHitlVote, 99), `{"choice":"approve"}`, 404, "not_found", ""},
+		{schema.At(schema.PathHitlCancel, 99), `{}`, 404, "not_found", ""},
+		{schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d"}`, id), 400, "invalid", "approved"},
+		{schema.PathAgentApprove, `{"approvalId":"nobody's","approved":true}`, 404, "not_found", ""},
+		{schema.PathAgentApprove, `{"approvalId":"99","approved":true}`, 404, "not_found", ""},
+		{schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false,"approved":true}`, id), 400, "invalid", "approved"},
+	} {
+		resp, b := r.do("POST", c.path, c.body, "Content-Type", "application/json")
+		require.Equal(t, c.status, resp.StatusCode, "%s %s: %s", c.path, c.body, b)
+		p := r.problem(resp, b)
+		require.Equal(t, c.code, p.Code, "%s %s: %s", c.path, c.body, b)
+		require.Equal(t, c.field, p.Field, "%s %s", c.path, c.body)
+	}
+	for query, field := range map[string]string{
+		"/hitl/requests?status=open": "status", "/hitl/requests?limit=201": "limit", "/hitl/requests?cursor=x": "cursor",
+		"/hitl/requests?waiting_on_me=perhaps": "waiting_on_me", "/hitl/requests?from=then": "from",
+		"/hitl/stats?days=91": "days", "/hitl/stats?tz=Nowhere": "tz", "/hitl/stats?from=5&to=4": "to", "/hitl/stats?from=5": "from",
+	} {
+		resp, b := r.do("GET", query, "")
+		require.Equal(t, 400, resp.StatusCode, query)
+		require.Equal(t, field, r.problem(resp, b).Field, query)
+	}
+	var one schema.HitlRequest
+	r.send(cancel, `{}`, &one)
+	resp, b := r.do("POST", vote, `{"choice":"approve"}`, "Content-Type", "application/json")
+	require.Equal(t, 410, resp.StatusCode, string(b))
+	require.Equal(t, schema.Cancelled, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
+}
+
+// TestInboxPages: filters, cursors and the time window.
+func TestInboxPages(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	var ids []schema.EventID
+	for i := range 7 {
+		ids = append(ids, r.askOf([]string{"a", "b", "c"}[i%3], which))
+	}
+	r.respondText(ids[0]) // agent a
+	list := func(query string) (got []schema.EventID, next string) {
+		var page schema.HitlPage
+		r.get(schema.PathHitlRequests+query, &page)
+		for _, one := range page.Requests {
+			got = append(got, one.RequestID)
+		}
+		return got, page.NextCursor
+	}
+	for query, want := range map[string][]int{
+		"":                                      {6, 5, 4, 3, 2, 1, 0},
+		"?status=pending":                       {6, 5, 4, 3, 2, 1},
+		"?status=decided":                       {0},
+		"?status=expired":                       nil,
+		"?agent=a":                              {6, 3, 0},
+		"?agent=a&agent=c&agent=a":              {6, 5, 3, 2, 0},
+		"?agent=a&status=pending":               {6, 3},
+		"?agent=nobody":                         nil,
+		"?agent=nobody&agent=b":                 {4, 1},
+		"?waiting_on_me=true":                   {6, 5, 4, 3, 2, 1},
+		"?waiting_on_me=true&agent=b":           {4, 1},
+		"?waiting_on_me=true&status=decided":    nil,
+		"?from=1":                               {6, 5, 4, 3, 2, 1, 0},
+		"?to=1":                                 nil,
+		fmt.Sprint("?from=", millis(time.Hour)): nil,
+		fmt.Sprint("?to=", millis(time.Hour)):   {6, 5, 4, 3, 2, 1, 0},
+	} {
+		got, next := list(query)
+		require.Empty(t, next, query)
+		var expect []schema.EventID
+		for _, i := range want {
+			expect = append(expect, ids[i])
+		}
+		require.Equal(t, expect, got, query)
+	}
+	var all []schema.EventID
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		require.Less(t, pages, 4)
+		got, next := list("?limit=3&status=pending&cursor=" + cursor)
+		all, cursor = append(all, got...), next
+	}
+	require.Len(t, all, 6, "each once")
+
+	var stats schema.HitlStats
+	r.get(schema.PathHitlStats+"?days=2&agent=a&agent=b", &stats)
+	require.EqualValues(t, 6, stats.PendingCount)
+	require.EqualValues(t, 6, stats.WaitingOnMe)
+	require.Zero(t, stats.ResolversCount, "nobody listens: they all pull")
+	require.Equal(t, []string{"a", "b", "c"}, stats.Agents)
+	require.Len(t, stats.Days, 2)
+	require.Equal(t, schema.HitlCounts{Pending: 4, Decided: 1}, stats.Counts)
+	var sum schema.HitlCounts
+	for _, day := range stats.Days {
+		sum.Pending, sum.Decided = sum.Pending+day.Pending, sum.Decided+day.Decided
+	}
+	require.Equal(t, stats.Counts, sum)
+	r.get(fmt.Sprintf("%s?from=%d&to=%d", schema.PathHitlStats, millis(-25*time.Hour), millis(time.Hour)), &stats)
+	require.GreaterOrEqual(t, len(stats.Days), 2)
+	require.Equal(t, schema.HitlCounts{Pending: 6, Decided: 1}, stats.Counts)
+}
+
+func millis(from time.Duration) int64 { return time.Now().Add(from).UnixMilli() }
+
+func (r *rig) respondText(id schema.EventID) {
+	r.t.Helper()
+	var one schema.HitlRequest
+	r.send(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &one)
+	require.Equal(r.t, schema.HitlDecided, one.Status)
+}
+
+// TestApprovals is the tool approval queue: list, approve with other arguments, reject
+// with a reason in the body or the query, and by the id of the approval.
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	var list []schema.Approval
+	r.get(schema.PathApprovals, &list)
+	require.Empty(t, list)
+	first := r.askOf("bot", refund)
+	r.askOf("bot", which) // no tool call
+	hook := r.post(event(1, `"tool_name":"Bash"`, `"humanInTheLoop":{"question":"May I?","type":"permission"}`)).ID
+	last, other := r.askOf("bot", refund), r.askOf("bot", refund)
+	r.get(schema.PathApprovals, &list)
+	require.Len(t, list, 4)
+	require.Equal(t, first.String(), list[0].ID, "the oldest first")
+	require.Equal(t, "process_refund", list[0].ToolName)
+	require.JSONEq(t, `{"orderId":"1234","amount":50000}`, string(list[0].Arguments))
+	require.Equal(t, "Refund order #1234", list[0].UserPrompt)
+	require.Equal(t, "s1", list[0].SessionID)
+	at, err := time.Parse(time.RFC3339, list[0].RequestedAt)
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), at, time.Minute)
+	require.Equal(t, "Bash", list[1].ToolName)
+	require.JSONEq(t, `{}`, string(list[1].Arguments))
+
+	var e schema.Event
+	r.send(schema.At(schema.PathApproveCall, first), `{"modifiedArguments":{"orderId":"1234","amount":25000}}`, &e)
+	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
+	require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
+	r.send(schema.At(schema.PathRejectCall, hook)+"?reason=Duplicate%20refund", ``, &e)
+	require.Equal(t, schema.Deny, e.HumanInTheLoopStatus.Outcome)
+	require.Equal(t, "Duplicate refund", e.HumanInTheLoopStatus.Reason)
+	r.send(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false}`, last), &e)
+	require.Equal(t, "User denied approval", e.HumanInTheLoopStatus.Reason)
+	r.send(schema.At(schema.PathRejectCall, other), `{"reason":"This order was already refunded"}`, &e)
+	require.Equal(t, "This order was already refunded", e.HumanInTheLoopStatus.Reason)
+	r.get(schema.PathApprovals, &list)
+	require.Empty(t, list)
+	resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
+	require.Equal(t, 409, resp.StatusCode, string(b))
+}

@@ -1,0 +1,286 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// The inbox under /hitl and the approvals under /api say what Event says in the words
+// of other systems. They decide nothing themselves: each act is one of the hub's verbs.
+
+// mayVote reports whether the caller can vote at all. What they may vote on is the
+// question's to say.
+func (h *Hub) mayVote(who people.Who) bool {
+	return !who.Agent && (!who.Known() || who.Is(schema.Operator))
+}
+
+// waitsFor is whom a question in this status waits for, as store.Change.Awaiting has it.
+func waitsFor(st *schema.Status) []string {
+	if st.Recipients == nil {
+		return []string{""}
+	}
+	return append([]string{}, st.Awaiting...)
+}
+
+// Inbox selects requests for a caller.
+type Inbox struct {
+	store.InboxFilter
+	WaitingOnMe bool
+}
+
+// Requests is a page of the inbox, the newest first.
+func (h *Hub) Requests(ctx context.Context, q Inbox, by Caller) (schema.HitlPage, error) {
+	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
+	if q.WaitingOnMe {
+		if !h.mayVote(by.Who) {
+			return page, nil
+		}
+		q.Everyone, q.Awaiting = true, by.Who.Name
+	}
+	events, more, err := h.Store.Inbox(ctx, q.InboxFilter)
+	if err != nil {
+		return page, err
+	}
+	for _, e := range events {
+		r, err := h.hitlRequest(e, by.Who)
+		if err != nil {
+			return page, err
+		}
+		page.Requests = append(page.Requests, r)
+	}
+	if more && len(events) > 0 {
+		page.NextCursor = events[len(events)-1].ID.String()
+	}
+	return page, nil
+}
+
+// Request is one request of the inbox.
+func (h *Hub) Request(ctx context.Context, id schema.EventID, by Caller) (schema.HitlRequest, error) {
+	a, err := h.read(ctx, id)
+	if err != nil {
+		return schema.HitlRequest{}, err
+	}
+	return h.hitlRequest(&a.Event, by.Who)
+}
+
+func (h *Hub) hitlRequest(e *store.Event, me people.Who) (r schema.HitlRequest, err error) {
+	var q schema.HumanInTheLoop
+	var st schema.Status
+	if err = q.UnmarshalJSON(e.Question); err == nil {
+		err = json.Unmarshal(e.Status, &st)
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading stored question %d: %w", e.ID, err)
+	}
+	r = schema.HitlRequest{
+		RequestID: e.ID, Status: st.HitlStatus(), Type: q.Type, Prompt: q.Question, Choices: labels(&q),
+		Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
+		CreatedAt: schema.Millis(e.ReceivedAt.UnixMilli()), ExpiresAt: st.ExpiresAt, DecidedAt: st.RespondedAt, Revision: max(st.Revision, 1),
+		RequiredApprovals: max(q.RequiredApprovals, st.RequiredApprovals, 1), Recipients: st.Recipients,
+		Awaiting: orNone(st.Awaiting), Votes: orNone(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
+		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
+	}
+	if c, ok := toolCallOf(&store.Draft{Event: *e}, &q); ok && r.ToolCall == nil {
+		r.ToolCall = &schema.ToolCall{Name: c.name, Arguments: c.arguments}
+	}
+	r.WaitingOnMe = r.Status == schema.HitlPending && h.mayVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
+	if st.RespondedBy != nil {
+		r.DecidedBy = st.RespondedBy.Name
+	}
+	if st.Outcome == schema.Cancelled {
+		r.CancellationReason = st.Reason
+	}
+	if a := st.Response; a != nil {
+		r.Answers, r.Comment = a.Answers, a.Comment
+		if a.Response != nil {
+			r.Response = *a.Response
+		}
+	}
+	if st.Delivery != nil {
+		r.Delivery = st.Delivery.State
+	}
+	return r, nil
+}
+
+// labels are what a vote on the question can be; none for a text.
+func labels(q *schema.HumanInTheLoop) []string {
+	switch q.Type {
+	case schema.Permission:
+		return []string{string(schema.Approve), string(schema.Deny)}
+	case schema.Choice:
+		return q.Choices
+	default:
+		return []string{}
+	}
+}
+
+func orNone[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Vote is Respond in the words of the inbox.
+func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, by Caller) (schema.HitlRequest, error) {
+	a, err := h.read(ctx, id)
+	if err != nil {
+		return schema.HitlRequest{}, err
+	}
+	r, err := response(&a.hitl, v)
+	if err != nil {
+		return schema.HitlRequest{}, err
+	}
+	if _, err := h.Respond(ctx, id, r, by); err != nil {
+		return schema.HitlRequest{}, err
+	}
+	return h.Request(ctx, id, by)
+}
+
+// response is the answer to q that a vote stands for.
+func response(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
+	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision}
+	switch {
+	case len(q.Questions) > 0:
+		r.Answers = v.Answers
+	case q.Type == schema.FreeText:
+		r.Response = &v.Choice
+	case q.Type == schema.Choice:
+		r.Choice = &v.Choice
+	default:
+		yes := v.Choice == string(schema.Approve)
+		if !yes && v.Choice != string(schema.Deny) {
+			return nil, &schema.FieldError{Field: "choice", Detail: "must be approve or deny", Cause: schema.ErrWrongAnswer}
+		}
+		r.Permission = &yes
+	}
+	return r, nil
+}
+
+// CancelRequest is Cancel by a person in the words of the inbox.
+func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, by Caller) (schema.HitlRequest, error) {
+	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason}, by); err != nil {
+		return schema.HitlRequest{}, err
+	}
+	return h.Request(ctx, id, by)
+}
+
+// HitlSpan is what HitlStats counts: the requests that were asked from one time on and
+// before another, day by day as days are in a time zone. Without From it is the last
+// Days.
+type HitlSpan struct {
+	From, To time.Time
+	Days     int
+	Zone     *time.Location
+	Agents   []string
+}
+
+// HitlStats are figures of the inbox.
+func (h *Hub) HitlStats(ctx context.Context, span HitlSpan, by Caller) (schema.HitlStats, error) {
+	st, err := h.Store.InboxCounts(ctx, by.Who.Name)
+	if err != nil {
+		return st, err
+	}
+	if !h.mayVote(by.Who) {
+		st.WaitingOnMe = 0
+	}
+	edges, err := span.edges(h.Clock())
+	if err != nil {
+		return st, err
+	}
+	counts, err := h.Store.InboxDays(ctx, edges, span.Agents)
+	if err != nil {
+		return st, err
+	}
+	st.Days = make([]schema.HitlDay, len(counts))
+	for i, c := range counts {
+		st.Days[i] = schema.HitlDay{Day: edges[i].In(span.Zone).Format(time.DateOnly), HitlCounts: c}
+		sum := st.Counts.All()
+		for status, n := range c.All() {
+			*sum[status] += *n
+		}
+	}
+	return st, nil
+}
+
+// edges are where the days of the span begin, and where the last one ends. Those of a
+// span that begins or ends within a day are cut.
+func (s *HitlSpan) edges(now time.Time) ([]time.Time, error) {
+	if s.From.IsZero() {
+		return calendar(now.In(s.Zone), s.Days), nil
+	}
+	to := s.To
+	if to.IsZero() {
+		to = now.Add(time.Millisecond)
+	}
+	if !to.After(s.From) {
+		return nil, invalid("to", "must be after from")
+	}
+	days := 1
+	for ; days <= schema.MaxDays && calendar(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
+	}
+	if days > schema.MaxDays {
+		return nil, invalid("from", "must not be more than %d days before to", schema.MaxDays)
+	}
+	edges := calendar(to.Add(-1).In(s.Zone), days)
+	edges[0], edges[days] = s.From, to
+	return edges, nil
+}
+
+// Approvals are the pending permissions, the oldest first, as many as a response holds.
+func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
+	events, err := h.Store.Pending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	approvals, weight := []schema.Approval{}, 0
+	for _, e := range events {
+		var q schema.HumanInTheLoop
+		if err := q.UnmarshalJSON(e.Question); err != nil {
+			return nil, fmt.Errorf("reading stored question %d: %w", e.ID, err)
+		}
+		if q.Type != schema.Permission {
+			continue
+		}
+		c, _ := toolCallOf(&store.Draft{Event: *e}, &q)
+		one := schema.Approval{
+			ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments,
+			RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
+		}
+		if len(one.Arguments) == 0 || one.Arguments[0] != '{' {
+			one.Arguments = json.RawMessage(`{}`)
+		}
+		if q.Context != nil {
+			one.UserPrompt = q.Context.UserPrompt
+		}
+		if weight += len(one.Arguments) + len(one.UserPrompt) + 256; weight > pageBudget {
+			break
+		}
+		approvals = append(approvals, one)
+	}
+	return approvals, nil
+}
+
+// AgentApprove is Respond to a permission by the id that an approval has.
+func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, by Caller) ([]byte, error) {
+	id, err := strconv.ParseInt(a.ApprovalID, 10, 64)
+	if err != nil || id < 1 {
+		return nil, schema.ErrNotFound
+	}
+	if a.Approved == nil {
+		return nil, invalid("approved", "is required: true or false")
+	}
+	r := &schema.Response{Permission: a.Approved, Reason: a.Reason}
+	if !*a.Approved && a.Reason == "" {
+		r.Reason = schema.DefaultDenial
+	}
+	return h.Respond(ctx, schema.EventID(id), r, by)
+}

@@ -1,0 +1,136 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// recipients puts a question to some people, as votes do.
+func (b *bench) recipients(id schema.EventID, awaiting ...string) {
+	b.t.Helper()
+	_, err := b.transition(b.t.Context(), id, func(a *asking) (*store.Change, error) {
+		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // in place, too
+		return a.change(a.status)
+	})
+	require.NoError(b.t, err)
+}
+
+// TestWaitingOnMe: who is a recipient and has not voted, or anybody who may answer
+// where all of those may.
+func TestWaitingOnMe(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	open, _ := b.ask(pullOne)
+	both, _ := b.ask(pullOne)
+	one, _ := b.ask(pullOne)
+	b.recipients(both, "ada", "grace")
+	b.recipients(one, "ada", "grace")
+	b.recipients(one, "grace")
+	for name, c := range map[string]struct {
+		who  people.Who
+		want []schema.EventID
+	}{
+		"nobody known": {people.Who{}, []schema.EventID{open}},
+		"ada":          {people.Who{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
+		"grace":        {people.Who{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
+		"a viewer":     {people.Who{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
+		"an agent":     {people.Who{Name: "grace", Agent: true, Via: "token"}, nil},
+	} {
+		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		require.NoError(t, err)
+		var got []schema.EventID
+		for _, r := range page.Requests {
+			require.True(t, r.WaitingOnMe, name)
+			got = append(got, r.RequestID)
+		}
+		require.Equal(t, c.want, got, name)
+		st, err := b.HitlStats(t.Context(), HitlSpan{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
+		require.NoError(t, err)
+		require.EqualValues(t, len(c.want), st.WaitingOnMe, name)
+		all, err := b.Requests(t.Context(), Inbox{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		require.NoError(t, err)
+		mine := 0
+		for _, r := range all.Requests {
+			if r.WaitingOnMe {
+				mine++
+			}
+		}
+		require.Equal(t, len(c.want), mine, name)
+	}
+}
+
+// crowded is a hub with 10,000 pending requests of 20 agents in it.
+func crowded(b *testing.B) *Hub {
+	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1, Synchronous: "NORMAL"})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = s.Close() })
+	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
+	q := json.RawMessage(`{"question":"May I run the tests of this package once more?","type":"permission","timeout":86400,` +
+		`"toolCall":{"name":"Bash","arguments":{"command":"go test ./..."}},"context":{"cwd":"/home/dev/app","userPrompt":"Make it green."}}`)
+	st := []byte(`{"status":"pending","expiresAt":1900000000000,"revision":1,"waiter":"listening","risk":"low"}`)
+	drafts := make([]*store.Draft, 10_000)
+	for i := range drafts {
+		uid, _ := uuid.NewV7()
+		drafts[i] = &store.Draft{
+			Event: store.Event{
+				UID: uid.String(), App: fmt.Sprint("agent-", i%20), Session: fmt.Sprint("s", i%100), Type: "PreToolUse", Tool: "Bash",
+				Envelope: []byte(`"source_app":"a"`), Payload: []byte(`{"cwd":"/home/dev/app"}`), Question: q, Status: st,
+			},
+			Ask: &store.Ask{Deadline: time.Now().Add(time.Hour), Text: "May I?"},
+		}
+		if i%2 == 1 {
+			drafts[i].Ask.Awaiting = []string{"ada", "grace"}
+		}
+	}
+	for i := 0; i < len(drafts); i += 1000 {
+		for _, r := range s.AppendAll(b.Context(), drafts[i:i+1000]) {
+			require.NoError(b, r.Err)
+		}
+	}
+	return h
+}
+
+// BenchmarkInbox reads what an inbox shows first when 10,000 requests are pending.
+func BenchmarkInbox(b *testing.B) {
+	h := crowded(b)
+	ada := Caller{Who: people.Who{Name: "ada", Role: schema.Operator, Via: "session"}}
+	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
+	some := first
+	some.Agents = []string{"agent-1", "agent-7", "agent-11"}
+	for name, read := range map[string]func(context.Context) error{
+		"first page": func(ctx context.Context) error { _, err := h.Requests(ctx, Inbox{InboxFilter: first}, ada); return err },
+		"of agents":  func(ctx context.Context) error { _, err := h.Requests(ctx, Inbox{InboxFilter: some}, ada); return err },
+		"waiting on me": func(ctx context.Context) error {
+			_, err := h.Requests(ctx, Inbox{InboxFilter: first, WaitingOnMe: true}, ada)
+			return err
+		},
+		"of agents, waiting on me": func(ctx context.Context) error {
+			_, err := h.Requests(ctx, Inbox{InboxFilter: some, WaitingOnMe: true}, ada)
+			return err
+		},
+		"stats": func(ctx context.Context) error {
+			_, err := h.HitlStats(ctx, HitlSpan{Days: 14, Zone: time.UTC}, ada)
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := read(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

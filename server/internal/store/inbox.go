@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// everyone is the name under which a question awaits whoever may answer.
+const everyone = ""
+
+// await notes whom a question waits for.
+func (t *tx) await(id schema.EventID, app int64, names []string) error {
+	for _, name := range names {
+		if _, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, name, id, app); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort keeps what an inbox finds a question by as c leaves it.
+func (t *tx) sort(c *Change) error {
+	if !c.Ends && c.Awaiting == nil {
+		return nil
+	}
+	id := c.Event.ID
+	if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+		return err
+	}
+	if c.Ends {
+		var st schema.Status
+		if err := json.Unmarshal(c.Status, &st); err != nil {
+			return err
+		}
+		_, err := t.exec(`UPDATE questions SET inbox = ? WHERE stream_id = 1 AND seq = ?`, string(st.HitlStatus()), id)
+		return err
+	}
+	var app int64
+	if err := t.get([]any{&app}, `SELECT app FROM questions WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+		return err
+	}
+	return t.await(id, app, c.Awaiting)
+}
+
+// InboxFilter selects questions for an inbox. Zero values select everything.
+type InboxFilter struct {
+	Status   schema.HitlStatus
+	Agents   []string // source_app names; one of them
+	Awaiting string   // pending ones that wait for this person, or for everyone
+	// Everyone selects pending ones that wait for everyone; with Awaiting it is implied.
+	Everyone bool
+	From, To time.Time      // asked, To exclusive
+	Before   schema.EventID // zero: from the newest on
+	Limit    int
+}
+
+const (
+	queryInbox = `SELECT seq FROM questions
+		WHERE stream_id = 1 AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxStatus = `SELECT seq FROM questions INDEXED BY questions_by_inbox
+		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAgent = `SELECT seq FROM questions INDEXED BY questions_by_agent
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAwaiting = `SELECT seq FROM awaiting
+		WHERE stream_id = 1 AND person = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
+		WHERE stream_id = 1 AND person = ? AND app = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+
+	queryCountStatus = `SELECT count(*) FROM questions INDEXED BY questions_by_inbox
+		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ?`
+	queryCountAgent = `SELECT count(*) FROM questions INDEXED BY questions_by_agent
+		WHERE stream_id = 1 AND app = ? AND inbox = ? AND seq >= ? AND seq < ?`
+	queryCountWaiter   = `SELECT count(*) FROM questions INDEXED BY questions_by_waiter WHERE stream_id = 1 AND waiter = ? AND state = 'pending'`
+	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE stream_id = 1 AND person = ?`
+
+	queryAskers = `WITH RECURSIVE askers (app) AS (
+			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1
+			UNION ALL
+			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.app > askers.app)
+				FROM askers WHERE askers.app IS NOT NULL)
+		SELECT n.name FROM askers CROSS JOIN names n ON n.stream_id = 1 AND n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
+)
+
+var queryInboxRows = `SELECT ` + eventColumns + asListed + `q.question, q.status FROM json_each(?) j
+		CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = j.value
+		CROSS JOIN events e ON e.stream_id = 1 AND e.seq = j.value`
+
+// inboxBytes is when a page of an inbox stops growing.
+const inboxBytes = 4 << 20
+
+// strand is one stretch of an index that a filter walks: all its matches together are
+// the filter's.
+type strand struct {
+	query string
+	args  []any
+}
+
+// Inbox returns questions as lists show them, the newest first, and whether there are
+// more behind them.
+func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, more bool, err error) {
+	from, to, err := s.asked(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	strands, err := s.strands(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	var ids []schema.EventID
+	for _, st := range strands {
+		rows, err := s.reads.query(ctx, st.query, append(st.args, from, to, f.Limit+1)...)
+		found, err := scanIDs(rows, err)
+		if err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.SortFunc(ids, newestFirst)
+	ids = slices.Compact(ids)
+	if more = len(ids) > f.Limit; more {
+		ids = ids[:f.Limit]
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := s.reads.query(ctx, queryInboxRows, string(list))
+	questions, full, err := s.upTo(ctx, inboxBytes, rows, err)
+	return questions, more || full && len(questions) < len(ids), err
+}
+
+func newestFirst(a, b schema.EventID) int { return int(b - a) }
+
+// asked finds the part of the log that f speaks of: numbers from one on and before
+// another.
+func (s *Store) asked(ctx context.Context, f InboxFilter) (from, to int64, err error) {
+	to = s.head.Load() + 1
+	if f.Before > 0 {
+		to = min(to, int64(f.Before))
+	}
+	if !f.From.IsZero() {
+		if from, err = s.firstSince(ctx, f.From); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !f.To.IsZero() {
+		end, err := s.firstSince(ctx, f.To)
+		if err != nil {
+			return 0, 0, err
+		}
+		to = min(to, end)
+	}
+	return from, to, nil
+}
+
+// strands are the stretches of f, but for its times.
+func (s *Store) strands(ctx context.Context, f InboxFilter) (list []strand, err error) {
+	apps, err := s.appIDs(ctx, f.Agents)
+	if err != nil {
+		return nil, err
+	}
+	byAgent := len(f.Agents) > 0
+	if f.Everyone || f.Awaiting != "" {
+		if f.Status != "" && f.Status != schema.HitlPending {
+			return nil, nil
+		}
+		for _, person := range slices.Compact([]string{everyone, f.Awaiting}) {
+			if !byAgent {
+				list = append(list, strand{queryInboxAwaiting, []any{person}})
+			}
+			for _, app := range apps {
+				list = append(list, strand{queryInboxAwaitingAgent, []any{person, app}})
+			}
+		}
+		return list, nil
+	}
+	statuses := schema.HitlStatuses
+	if f.Status != "" {
+		statuses = []schema.HitlStatus{f.Status}
+	}
+	switch {
+	case byAgent:
+		for _, app := range apps {
+			for _, status := range statuses {
+				list = append(list, strand{queryInboxAgent, []any{app, string(status)}})
+			}
+		}
+	case f.Status != "":
+		list = append(list, strand{queryInboxStatus, []any{string(f.Status)}})
+	default:
+		list = append(list, strand{queryInbox, nil})
+	}
+	return list, nil
+}
+
+// appIDs are the ids of those of the names that are known, each once.
+func (s *Store) appIDs(ctx context.Context, names []string) (ids []int64, err error) {
+	for _, name := range names {
+		id, ok, err := s.findName(ctx, appName, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// InboxDays counts the questions that were asked between each edge and the next one.
+func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]schema.HitlCounts, error) {
+	apps, err := s.appIDs(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	begins := make([]int64, len(edges))
+	for i, at := range edges {
+		if begins[i], err = s.firstSince(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	days := make([]schema.HitlCounts, len(edges)-1)
+	for i := range days {
+		if begins[i] == begins[i+1] {
+			continue // nothing happened
+		}
+		for status, into := range days[i].All() {
+			if len(agents) == 0 {
+				err = s.reads.get(ctx, []any{into}, queryCountStatus, string(status), begins[i], begins[i+1])
+			}
+			for _, app := range apps {
+				var n int64
+				if err := s.reads.get(ctx, []any{&n}, queryCountAgent, app, string(status), begins[i], begins[i+1]); err != nil {
+					return nil, err
+				}
+				*into += n
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return days, nil
+}
+
+// InboxCounts are figures of all questions. Days and Counts are InboxDays'.
+// awaiting is the person whose WaitingOnMe it is; empty: somebody whom only those wait
+// for that wait for everyone.
+func (s *Store) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
+	for _, n := range []struct {
+		into  *int64
+		query string
+		args  []any
+	}{
+		{&st.PendingCount, queryCountPending, nil},
+		{&st.ResolversCount, queryCountWaiter, []any{string(schema.Listening)}},
+		{&st.ResponsesCount, queryCountStatus, []any{string(schema.HitlDecided), 0, s.head.Load() + 1}},
+	} {
+		if err := s.reads.get(ctx, []any{n.into}, n.query, n.args...); err != nil {
+			return st, err
+		}
+	}
+	for _, person := range slices.Compact([]string{everyone, awaiting}) {
+		var n int64
+		if err := s.reads.get(ctx, []any{&n}, queryCountAwaiting, person); err != nil {
+			return st, err
+		}
+		st.WaitingOnMe += n
+	}
+	rows, err := s.reads.query(ctx, queryAskers)
+	if st.Agents, err = scanTexts(rows, err); err != nil {
+		return st, err
+	}
+	slices.Sort(st.Agents)
+	return st, nil
+}
+
+func scanTexts(rows *sql.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	texts := []string{}
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, rows.Err()
+}
