@@ -41,14 +41,30 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 	if q.Limit > 0 {
 		values.Set("limit", strconv.Itoa(q.Limit))
 	}
-	var failed error
+	return readPage[schema.Event](ctx, c, schema.PathEvents, values)
+}
+
+// Ledger is one page of the hub's ledger, oldest first: the entries behind the given
+// number, each byte for byte what its hash is of (see schema.LedgerCheck). An empty
+// page is the end.
+func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
+	leave, err := c.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	values := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(schema.MaxPageLimit)}}
+	return readPage[json.RawMessage](ctx, c, schema.PathLedger, values)
+}
+
+// readPage reads a list from the first hub that gives it.
+func readPage[T any](ctx context.Context, c *Client, path string, values url.Values) (page []T, failed error) {
 	for _, hub := range c.hubsInOrder() {
-		answer, err := c.call(ctx, request{hub: hub, path: schema.PathEvents + "?" + values.Encode(), most: maxPage})
+		answer, err := c.call(ctx, request{hub: hub, path: path + "?" + values.Encode(), most: maxPage})
 		switch {
 		case err == nil:
-			var page []schema.Event
 			if err := json.Unmarshal(answer.body, &page); err != nil {
-				return nil, fmt.Errorf("%s answers GET %s, but not as a hub does: %w", hub, schema.PathEvents, err)
+				return nil, fmt.Errorf("%s answers GET %s, but not as a hub does: %w", hub, path, err)
 			}
 			return page, nil
 		case ctx.Err() != nil:

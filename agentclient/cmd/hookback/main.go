@@ -60,6 +60,7 @@ var verbs = []verb{
 	{"policy", "which calls need a person: write, check and try the rules", runPolicy},
 	{"doctor", "look whether it works here, and what to do where not", runDoctor},
 	{"send", "store one event, from stdin or from flags", runSend},
+	{"verify", "check the ledger of what was decided: nothing changed, nothing missing", runVerify},
 	{"statusline", "Claude Code's status line, which also tells the hub the cost", runStatusline},
 	{"version", "print the program's version", runVersion},
 }
