@@ -1,4 +1,5 @@
-import type { Overview, SessionDetail, SessionPage } from './schema'
+import { KEY_HEADER, refused, signInKey } from './key'
+import type { Me, Overview, Person, SessionDetail, SessionPage, SignIn, Token } from './schema'
 import type {
   Approvals,
   BatchResult,
@@ -28,15 +29,18 @@ function problem(title: string, status: number, code: string, detail: string): P
 }
 
 async function call<T>(path: string, init?: RequestInit): Promise<T> {
+  const key = signInKey()
   let answer: globalThis.Response
   try {
-    answer = await fetch(path, init)
+    answer = await fetch(path, key ? { ...init, headers: { ...init?.headers, [KEY_HEADER]: key } } : init)
   } catch {
     throw new ApiError(unreachable)
   }
   if (answer.status === 204) return undefined as T
   if (answer.ok) return (await answer.json()) as T
-  throw new ApiError(await problemOf(answer))
+  const problem = await problemOf(answer)
+  if (problem.code === 'sign_in' && path !== '/api/me') refused()
+  throw new ApiError(problem)
 }
 
 async function problemOf(answer: globalThis.Response): Promise<Problem> {
@@ -54,6 +58,16 @@ async function problemOf(answer: globalThis.Response): Promise<Problem> {
 function post<T>(path: string, body: unknown): Promise<T> {
   const headers = { 'Content-Type': 'application/json' }
   return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** What a new credential is to be. */
+export interface NewToken {
+  name: string
+  /** Whose it is; absent: an agent's. */
+  person?: string
+  apps?: string[]
+  /** When it ends, Unix ms; absent: not by itself. */
+  expiresAt?: number
 }
 
 export type Find = Partial<
@@ -151,3 +165,49 @@ export function overview(days = 14): Promise<Overview> {
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   return call<Overview>(`/api/overview?${new URLSearchParams({ days: String(days), tz })}`)
 }
+
+/** Who this page is to the hub. */
+export const me = () => call<Me>('/api/me')
+
+/** Signs in by the code of a link; whoever is new gives a name. */
+export const signIn = (code: string, name?: string) =>
+  post<{ key: string; me: Me }>('/api/sign-in', name === undefined ? { code } : { code, name })
+
+/** Ends this browser's sign-in. */
+export const signOut = () => post<unknown>('/api/sign-out', {})
+
+/** Whether only people who are signed in may answer. */
+export const lock = (locked: boolean) => post<unknown>('/api/lock', { locked })
+
+/** Everybody the hub knows. */
+export const people = () => call<Person[]>('/api/people')
+
+const ofPerson = (name: string) => `/api/people/${encodeURIComponent(name)}`
+
+/** Makes a person known. Returns them with the link that signs them in, once. */
+export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
+
+/** Changes what a person may, or where their mail goes. */
+export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email'>>) =>
+  post<Person>(ofPerson(name), to)
+
+/** Makes another link for a person; it signs them in once. */
+export const linkFor = (name: string) => post<Person>(`${ofPerson(name)}/link`, {})
+
+/** Forgets a person; their sign-ins and tokens end with them. */
+export const removePerson = (name: string) => call<unknown>(ofPerson(name), { method: 'DELETE' })
+
+/** The browsers that are signed in: one's own, and everybody's for an admin. */
+export const signIns = () => call<SignIn[]>('/api/sign-ins')
+
+/** Ends a sign-in; its pages are told within a second. */
+export const endSignIn = (id: string) => call<unknown>(`/api/sign-ins/${id}`, { method: 'DELETE' })
+
+/** The credentials of programs, without their secrets. */
+export const tokens = () => call<Token[]>('/api/tokens')
+
+/** Makes a credential for a program. Its secret is in the answer, and nowhere else. */
+export const makeToken = (token: NewToken) => post<Token>('/api/tokens', token)
+
+/** Ends a credential. */
+export const endToken = (id: string) => call<unknown>(`/api/tokens/${id}`, { method: 'DELETE' })

@@ -14,7 +14,6 @@ describe('preferencesOf', () => {
       notifyKinds: ['choice'],
       quietFrom: '23:59',
       volume: 0,
-      name: 'Mara',
     }
     expect(preferencesOf(JSON.parse(JSON.stringify(chosen)))).toEqual(chosen)
   })
@@ -32,7 +31,6 @@ describe('preferencesOf', () => {
     ['quietTo', '7:00'],
     ['volume', 1.1],
     ['mutedUntil', -1],
-    ['name', 'x'.repeat(61)],
     ['remap', ['a']],
     ['remap', { a: 1 }],
     ['remap', { a: '' }],

@@ -37,15 +37,12 @@ export interface Preferences {
   volume: number
   /** Nothing is shown and heard before this time, Unix ms of this machine. */
   mutedUntil: number
-  /** What the person wants to be called. */
-  name: string
 }
 
 export const KINDS: readonly Kind[] = ['permission', 'question', 'choice']
 export const RISKS: readonly Risk[] = ['low', 'medium', 'high', 'critical']
 export const HOLD_MIN = 400
 export const HOLD_MAX = 1500
-const NAME_MAX = 60
 const REMAPS_MAX = 100
 
 export function defaults(): Preferences {
@@ -68,7 +65,6 @@ export function defaults(): Preferences {
     sound: false,
     volume: 0.6,
     mutedUntil: 0,
-    name: '',
   }
 }
 
@@ -115,7 +111,6 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   sound: flag,
   volume: within(0, 1),
   mutedUntil: within(0, Number.MAX_SAFE_INTEGER),
-  name: (v): v is string => typeof v === 'string' && v.length <= NAME_MAX,
 }
 
 export const names = Object.keys(checks) as (keyof Preferences)[]

@@ -82,9 +82,13 @@ export const lost = (d: Delivery | undefined): boolean => d !== undefined && fai
 export const undelivered = (r: Request): boolean =>
   r.status.status === 'responded' && lost(r.status.delivery) && r.status.delivery?.handledAt === undefined
 
-/** Whether this page has voted, and others have not. */
-export const awaitsVotes = (r: Request): boolean =>
-  open(r) && r.mine && (r.status.requiredApprovals ?? 1) > (r.status.votes?.length ?? 0)
+/** Whether several people have to agree on it. */
+export const isBallot = (r: Request): boolean =>
+  (r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1
+
+/** Whether others are waited for, and not the person of that name: they have voted, or were not asked. */
+export const awaitsVotes = (r: Request, me: string): boolean =>
+  open(r) && r.status.recipients !== undefined && !(r.status.awaiting ?? []).includes(me)
 
 export interface Lists {
   undelivered: Request[]
@@ -109,9 +113,14 @@ export function asideUntil(r: Request, snoozed: ReadonlyMap<number, number>): nu
 
 /**
  * Sorts requests into the inbox's groups: in order of arrival, the settled ones
- * newest first.
+ * newest first. me: the name of whose inbox it is, if the hub knows it.
  */
-export function lists(all: Iterable<Request>, now: number, snoozed: ReadonlyMap<number, number>): Lists {
+export function lists(
+  all: Iterable<Request>,
+  now: number,
+  snoozed: ReadonlyMap<number, number>,
+  me = '',
+): Lists {
   const same = new Map<number, Request[]>()
   const out: Lists = { undelivered: [], needs: [], votes: [], snoozed: [], settled: [], same }
   const every = [...all]
@@ -121,7 +130,7 @@ export function lists(all: Iterable<Request>, now: number, snoozed: ReadonlyMap<
     const first = open(r) ? firsts.get(r.status.sameAs ?? 0) : undefined
     // One answer to the first is an answer to all: they go with it, and come back with it.
     if (first?.status.status === 'pending') same.set(first.id, [...(same.get(first.id) ?? []), r])
-    else if (awaitsVotes(r)) out.votes.push(r)
+    else if (awaitsVotes(r, me)) out.votes.push(r)
     else if (open(r)) (asideUntil(r, snoozed) > now ? out.snoozed : out.needs).push(r)
     else if (undelivered(r)) out.undelivered.push(r)
     else if (now - settledAt(r) < SETTLED_FOR) out.settled.push(r)

@@ -2,8 +2,9 @@
 export type Place =
   | { screen: 'inbox'; id?: number }
   | { screen: 'review'; id: number }
+  | { screen: 'ballot'; id: number }
   | { screen: 'session'; app: string; session: string }
-  | { screen: 'stream' | 'sessions' | 'overview' | 'setup' | 'settings' | 'nowhere' }
+  | { screen: 'stream' | 'sessions' | 'overview' | 'setup' | 'settings' | 'people' | 'nowhere' }
 
 export type Screen = Place['screen']
 
@@ -15,6 +16,7 @@ const plain: Record<string, Place> = {
   '/overview': { screen: 'overview' },
   '/setup': { screen: 'setup' },
   '/settings': { screen: 'settings' },
+  '/settings/people': { screen: 'people' },
 }
 
 export function placeOf(path: string): Place {
@@ -22,6 +24,8 @@ export function placeOf(path: string): Place {
   if (place) return place
   const request = /^\/(inbox|r)\/(\d{1,15})\/?$/.exec(path)
   if (request) return { screen: request[1] === 'r' ? 'review' : 'inbox', id: Number(request[2]) }
+  const ballot = /^\/hitl\/(\d{1,15})\/vote\/?$/.exec(path)
+  if (ballot) return { screen: 'ballot', id: Number(ballot[1]) }
   const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(unpack)
   if (app !== undefined && session !== undefined) return { screen: 'session', app, session }
   return { screen: 'nowhere' }

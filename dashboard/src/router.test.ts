@@ -18,10 +18,14 @@ describe('placeOf', () => {
     ['/overview', { screen: 'overview' }],
     ['/setup', { screen: 'setup' }],
     ['/settings/', { screen: 'settings' }],
+    ['/settings/people', { screen: 'people' }],
+    ['/hitl/12/vote', { screen: 'ballot', id: 12 }],
   ])('%s', (path, place) => expect(placeOf(path)).toEqual(place))
 
   test.each([
     '/r',
+    '/hitl/x/vote',
+    '/hitl/1',
     '/r/x',
     '/r/1/2',
     '/inbox/99999999999999999',

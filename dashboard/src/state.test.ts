@@ -3,7 +3,7 @@ import { ApiError } from './api'
 import type * as api from './api'
 import { Hub, type Happening } from './state'
 import { anAsk, anEvent, later } from './testing/build'
-import type { Approvals, BatchResult, Event, Problem, Status } from './types'
+import type { Approvals, BatchResult, Event, Problem, Response, Status } from './types'
 
 type Calls = typeof api
 
@@ -23,6 +23,7 @@ let stored: { recent: Event[]; pending: Event[]; undelivered: Event[] }
 let answering: ReturnType<typeof later<Event>>
 let approving: ReturnType<typeof later<BatchResult[]>>
 let approved: Approvals | undefined
+let responded: Response | undefined
 const snoozed = new Map<number, number>()
 
 const calls = {
@@ -34,7 +35,10 @@ const calls = {
     return fitting.slice(-2) // pages of two
   },
   event: async (id: number) => anAsk(id),
-  respond: () => (answering = later<Event>()).promise,
+  respond: (_: number, answer: Response) => {
+    responded = answer
+    return (answering = later<Event>()).promise
+  },
   cancel: () => (answering = later<Event>()).promise,
   approve: (list: Approvals) => {
     approved = list
@@ -385,5 +389,54 @@ describe('the agent', () => {
     expect(hub.movedOn(now())).toBeUndefined()
     say(timed(104, at + 6), timed(105, at + 7))
     expect(hub.movedOn(now())?.id).toBe(104)
+  })
+})
+
+describe('a question to several', () => {
+  const asking = { requiredApprovals: 2, recipients: ['mara', 'noor'], awaiting: ['mara', 'noor'] }
+  const voted = (by: string, more: Partial<Status> = {}) =>
+    anAsk(101, {}, { ...asking, revision: 2, votes: [{ user: by, choice: 'approve', at: 1 }], ...more })
+
+  it('waits for others once one has voted, or was not asked', async () => {
+    await start()
+    say({ type: 'event', data: anAsk(101, {}, asking) })
+    expect(ids(hub.lists().votes)).toEqual([101]) // nobody the hub knows: it is not theirs
+    hub.belongsTo('mara')
+    expect(ids(hub.lists().needs)).toEqual([101])
+    const sent = hub.answer(101, { permission: true, revision: 1, holdMs: 3000 })
+    expect(hub.request(101)).toMatchObject({ busy: true, sending: undefined })
+    expect(await hub.answer(101, { permission: false })).toBe(false)
+    answering.resolve(voted('mara', { awaiting: ['noor'] }))
+    expect(await sent).toBe(true)
+    expect(responded).toEqual({ permission: true, revision: 1 })
+    expect(hub.request(101)).toMatchObject({ busy: undefined, mine: false })
+    expect([ids(hub.lists().needs), ids(hub.lists().votes)]).toEqual([[], [101]])
+  })
+
+  it('is ended by the vote that decides: only that one is whose answer counts', async () => {
+    await start()
+    hub.belongsTo('mara')
+    say({ type: 'event', data: anAsk(101, {}, asking) })
+    const sent = hub.answer(101, { permission: true })
+    answering.resolve(voted('mara', { status: 'responded', outcome: 'approve', source: 'quorum' }))
+    await sent
+    expect(hub.request(101)?.mine).toBe(true)
+  })
+
+  it('that was edited meanwhile comes back with what it is now', async () => {
+    await start()
+    hub.belongsTo('mara')
+    say({ type: 'event', data: anAsk(101, {}, asking) })
+    const sent = hub.answer(101, { permission: true, revision: 1 })
+    const edited = { arguments: { command: 'ls' }, by: 'noor', at: 1, revision: 3 }
+    const status = { ...asking, status: 'pending' as const, revision: 3, edited }
+    refuse({ code: 'stale', humanInTheLoopStatus: status })
+    expect(await sent).toBe(false)
+    expect(hub.request(101)).toMatchObject({
+      busy: undefined,
+      status: { edited },
+      problem: { code: 'stale' },
+    })
+    expect(ids(hub.lists().needs)).toEqual([101])
   })
 })

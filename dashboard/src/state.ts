@@ -9,6 +9,7 @@ import { Presence } from './presence'
 import {
   asideUntil,
   held,
+  isBallot,
   lists,
   lost,
   newer,
@@ -62,6 +63,8 @@ export class Hub {
   /** Whether the first snapshot is there: before it, an empty inbox means nothing. */
   loaded = false
 
+  /** The name the hub knows this page's person by; empty: none. */
+  private name = ''
   private readonly requests = new Map<number, Request>() // id → request
   private readonly happenings = new Set<(h: Happening) => void>()
   private cached: Lists | undefined
@@ -86,7 +89,23 @@ export class Hub {
         this.presence.take(said)
         this.painter.touch('presence')
       },
+      signedOut: () => this.signedOut(),
     })
+  }
+
+  /** Called when the hub ended the line of a sign-in. */
+  signedOut: () => void = () => undefined
+
+  /** Says whose page this is; empty: nobody the hub knows. */
+  belongsTo(name: string): void {
+    if (name === this.name) return
+    this.name = name
+    this.changed()
+  }
+
+  /** Makes a new line to the hub, which knows who signed in since. */
+  renew(): void {
+    this.stream.renew()
   }
 
   start(): void {
@@ -117,7 +136,7 @@ export class Hub {
   /** The inbox's groups, the same object until something changes. */
   lists(): Lists {
     if (!this.cached) {
-      this.cached = lists(this.requests.values(), this.clock.now(), this.snoozed)
+      this.cached = lists(this.requests.values(), this.clock.now(), this.snoozed, this.name)
       this.wakeLater(this.cached.snoozed)
     }
     return this.cached
@@ -155,7 +174,28 @@ export class Hub {
    * the answer, it is open again and carries the problem. Returns whether it was taken.
    */
   answer(id: number, answer: Response): Promise<boolean> {
+    const request = this.requests.get(id)
+    if (request && isBallot(request)) return this.vote(request, answer)
     return this.settle(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
+  }
+
+  /** Votes: what becomes of the request, the others have a say in. A vote can be changed, so nothing is held. */
+  private async vote(request: Request, { holdMs: _, ...answer }: Response): Promise<boolean> {
+    const { id } = request
+    if (!open(request) || request.busy) return false
+    this.put({ ...request, busy: true, problem: undefined })
+    const began = performance.now()
+    try {
+      this.taken(await this.calls.respond(id, answer), performance.now() - began)
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.refused(id, error.problem)
+      return false
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.put({ ...now, busy: undefined })
+    }
   }
 
   /** Cancels a request, in the same way. */
@@ -263,7 +303,9 @@ export class Hub {
   /** The hub has this page's answer. */
   private taken(event: Event, savedIn: number): void {
     const now = this.requests.get(event.id)
-    if (now) this.put({ ...now, sending: undefined, mine: true, savedIn })
+    const next = now && requestOf(event, { ...now, sending: undefined })
+    // A vote that decided nothing is not what ends it.
+    if (now && next) this.put({ ...now, sending: undefined, mine: !open(next), savedIn })
     this.adopt(event)
   }
 

@@ -30,6 +30,7 @@ let states: Connection[]
 let snapshots: ReturnType<typeof later<undefined>>[]
 let replaced: number
 let said: Presence[]
+let signedOut: number
 let stream: Stream
 
 const hello = (seq: number, hubId = 'h1') => ({
@@ -43,7 +44,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 
 beforeEach(() => {
   vi.useFakeTimers()
-  ;[sockets, got, states, snapshots, replaced, said] = [[], [], [], [], 0, []]
+  ;[sockets, got, states, snapshots, replaced, said, signedOut] = [[], [], [], [], 0, [], 0]
   stream = new Stream(
     {
       snapshot: () => {
@@ -56,6 +57,7 @@ beforeEach(() => {
       replaced: () => replaced++,
       presence: (p) => said.push(p),
       connection: (state) => states.push(state),
+      signedOut: () => signedOut++,
     },
     {
       open: (path) => {
@@ -196,6 +198,31 @@ describe('the stream', () => {
     socket().say({ type: 'presence', data: presence }, event(11))
     expect(said).toEqual([presence])
     expect(got).toEqual([11])
+  })
+
+  it('tells that its sign-in is over, and goes on as the hub lets it', async () => {
+    await goLive()
+    socket().die(1006)
+    await vi.advanceTimersByTimeAsync(300)
+    expect(signedOut).toBe(0)
+    socket().die(4401)
+    expect(signedOut).toBe(1)
+    await vi.advanceTimersByTimeAsync(600)
+    expect(sockets).toHaveLength(3)
+  })
+
+  it('makes a new line for whoever signed in, which misses nothing', async () => {
+    await goLive()
+    const old = socket()
+    stream.renew()
+    expect(old.closed).toBe(true)
+    expect(socket().path).toBe('/stream?v=2&after=10&hub=h1')
+    socket().say(hello(11), event(11))
+    expect(got).toEqual([11])
+    expect(states.at(-1)).toMatchObject({ phase: 'live', back: undefined })
+    stream.stop()
+    stream.renew()
+    expect(sockets).toHaveLength(2)
   })
 
   it('ignores what an old socket still says', async () => {

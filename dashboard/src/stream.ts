@@ -27,6 +27,8 @@ export interface StreamHandlers {
   /** Who else follows the hub. */
   presence(said: Presence): void
   connection(state: Connection): void
+  /** The hub ended the line: the sign-in behind it is not good any more. */
+  signedOut?(): void
 }
 
 /** The parts of the browser this needs, so that tests can stand in for it. */
@@ -40,6 +42,8 @@ const FIRST_DELAY = 300
 const LAST_DELAY = 15_000
 /** RFC 6455's registry: the hub goes down and comes again. */
 const SERVICE_RESTART = 1012
+/** The hub's own: what this page had signed in with was revoked, or is over. */
+const SIGNED_OUT = 4401
 const OPEN = 1
 
 const browser: StreamWorld = {
@@ -100,6 +104,15 @@ export class Stream {
     this.connect()
   }
 
+  /** Makes a new line in the place of this one, such as once somebody signed in. */
+  renew(): void {
+    if (this.stopped) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.drop()
+    this.connect()
+  }
+
   /** Tells the hub which request this page shows; 0: none. */
   look(id: number): void {
     this.looking = id
@@ -122,6 +135,7 @@ export class Stream {
       if (this.socket !== socket) return
       this.restarting ||= code === SERVICE_RESTART
       this.retry()
+      if (code === SIGNED_OUT) this.handlers.signedOut?.()
     }
   }
 

@@ -15,16 +15,21 @@ export type {
   Hello,
   Kind,
   Looking,
+  Me,
   Option,
   Overview,
+  Person,
   Presence,
   Problem,
   Question,
   Response,
   Responder,
   Risk,
+  SignIn,
   Status,
   StatusChange,
+  Token,
+  Vote,
 } from './schema'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject

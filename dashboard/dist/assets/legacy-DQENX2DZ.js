@@ -1,0 +1,1 @@
+import{xt as e}from"./index-client-DPR90D88.js";e();

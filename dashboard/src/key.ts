@@ -1,0 +1,45 @@
+const NAME = 'hookback.key'
+
+/** The header that carries the key of this browser's sign-in. */
+export const KEY_HEADER = 'Hookback-Key'
+
+let kept: string | undefined
+
+/**
+ * The key of this browser's sign-in, empty without one. Its cookie says who reads; only
+ * this page can read the key, so that no other page can act in that person's name.
+ */
+export function signInKey(): string {
+  try {
+    return localStorage.getItem(NAME) ?? ''
+  } catch {
+    return kept ?? ''
+  }
+}
+
+/** Keeps the key for every tab of this browser; empty: throws it away. */
+export function keepKey(key: string): void {
+  kept = key
+  try {
+    if (key) localStorage.setItem(NAME, key)
+    else localStorage.removeItem(NAME)
+  } catch {
+    // It is good as long as this page is open then.
+  }
+}
+
+/** Whether another tab signed in or out. */
+export const isKeyChange = (e: StorageEvent): boolean => e.key === NAME || e.key === null
+
+const listeners = new Set<() => void>()
+
+/** Calls fn when the hub did not believe this page's sign-in; returns how to stop that. */
+export function onRefused(fn: () => void): () => void {
+  listeners.add(fn)
+  return () => listeners.delete(fn)
+}
+
+/** The hub did not believe it. */
+export function refused(): void {
+  for (const fn of listeners) fn()
+}

@@ -1,0 +1,169 @@
+import * as api from './api'
+import { ApiError } from './api'
+import { isKeyChange, keepKey, onRefused, signInKey } from './key'
+import { hub } from './live.svelte'
+import type { Me, Problem } from './types'
+
+/** What the dialog about signing in shows. */
+export type SigningIn =
+  | { step: 'how' }
+  | { step: 'going' }
+  | { step: 'name'; code: string; problem?: Problem }
+  | { step: 'failed'; problem: Problem }
+  | { step: 'welcome' }
+
+const CODE = /^#sign-in=([\w-]{8,200})$/
+
+/** The code in a sign-in link, or what somebody copied of it; empty when there is none. */
+export function codeOf(text: string): string {
+  const trimmed = text.trim()
+  const [, code] = CODE.exec(trimmed.slice(Math.max(0, trimmed.indexOf('#')))) ?? []
+  return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
+}
+
+/** Who this page is to the hub. */
+class MyState {
+  /** As the hub last said; undefined: it has not, or knows no people. */
+  who: Me | undefined = $state.raw()
+  /** This browser had signed in, and the hub does not believe it any more. */
+  ended = $state(false)
+  /** From here the hub tells nothing to anyone who has not signed in. */
+  outside = $state(false)
+  /** The dialog about signing in; undefined: it is closed. */
+  dialog: SigningIn | undefined = $state.raw()
+  busy = $state(false)
+
+  /** Whether the hub knows a name. */
+  get known(): boolean {
+    return this.who?.verified ?? false
+  }
+
+  /** The person's name; empty: the hub does not know it. */
+  get name(): string {
+    return this.known ? (this.who?.name ?? '') : ''
+  }
+
+  /** Takes up a sign-in link, asks who one is, and follows the other tabs; returns how to stop. */
+  start(target: Window): () => void {
+    const link = () => void this.take(target.location)
+    const changed = (e: StorageEvent) => {
+      if (isKeyChange(e)) void this.changed()
+    }
+    const seen = () => {
+      if (!document.hidden) void this.refresh()
+    }
+    target.addEventListener('hashchange', link)
+    target.addEventListener('storage', changed)
+    document.addEventListener('visibilitychange', seen)
+    const stop = onRefused(() => void this.refresh())
+    hub.signedOut = () => void this.refresh()
+    if (!this.take(target.location)) void this.refresh()
+    return () => {
+      target.removeEventListener('hashchange', link)
+      target.removeEventListener('storage', changed)
+      document.removeEventListener('visibilitychange', seen)
+      stop()
+    }
+  }
+
+  /** Opens the dialog that says how one signs in. */
+  ask(): void {
+    this.dialog = { step: 'how' }
+  }
+
+  close(): void {
+    this.dialog = undefined
+  }
+
+  /** Signs in by a code; whoever is new gives a name. */
+  async signIn(code: string, name?: string): Promise<void> {
+    if (this.busy) return
+    this.busy = true
+    if (name === undefined) this.dialog = { step: 'going' }
+    try {
+      const { key, me } = await api.signIn(code, name)
+      keepKey(key)
+      this.is(me)
+      this.dialog = me.owner && !me.locked && name !== undefined ? { step: 'welcome' } : undefined
+      hub.renew()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const { problem } = error
+      const first = name === undefined
+      if (problem.field === 'name') this.dialog = { step: 'name', code, problem: first ? undefined : problem }
+      else this.dialog = { step: 'failed', problem }
+      if (!this.who) void this.refresh()
+    } finally {
+      this.busy = false
+    }
+  }
+
+  /** Signs out, or gives up a sign-in that is not good any more. Returns why it could not. */
+  signOut(): Promise<Problem | undefined> {
+    return this.act(async () => {
+      await api.signOut()
+      keepKey('')
+      hub.renew()
+    })
+  }
+
+  /** Locks the hub, or opens it. Returns why it could not. */
+  lock(locked: boolean): Promise<Problem | undefined> {
+    return this.act(() => api.lock(locked))
+  }
+
+  private async act(send: () => Promise<unknown>): Promise<Problem | undefined> {
+    if (this.busy) return undefined
+    this.busy = true
+    try {
+      await send()
+      await this.refresh()
+      return undefined
+    } catch (error) {
+      if (error instanceof ApiError) return error.problem
+      throw error
+    } finally {
+      this.busy = false
+    }
+  }
+
+  /** Asks the hub who this page is. */
+  async refresh(): Promise<void> {
+    try {
+      this.is(await api.me())
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (error.problem.code !== 'sign_in') return // gone, or older than this page
+      this.ended = signInKey() !== ''
+      this.outside = !this.ended
+      if (this.who) this.who = { ...this.who, verified: false, canAnswer: false, canAdmin: false }
+      hub.belongsTo('')
+    }
+  }
+
+  /** Another tab signed in or out. */
+  private async changed(): Promise<void> {
+    await this.refresh()
+    if (this.known) this.dialog = undefined
+    hub.renew()
+  }
+
+  private is(me: Me): void {
+    this.who = me
+    this.outside = false
+    // A sign-in is a cookie and a key: the one without the other is good for nothing.
+    this.ended = signInKey() !== '' ? !me.verified : me.signIn !== undefined
+    hub.belongsTo(me.verified ? me.name : '')
+  }
+
+  /** Takes the code out of the address, where it must not stay. Returns whether there was one. */
+  private take({ hash, pathname, search }: Location): boolean {
+    const [, code] = CODE.exec(hash) ?? []
+    if (!code) return false
+    history.replaceState(history.state, '', pathname + search)
+    void this.signIn(code)
+    return true
+  }
+}
+
+export const me = new MyState()
