@@ -49,6 +49,7 @@ var messageTypes = map[string]reflect.Type{
 	"SignIn":         reflect.TypeFor[schema.SignIn](),
 	"Token":          reflect.TypeFor[schema.Token](),
 	"Rule":           reflect.TypeFor[schema.Rule](),
+	"RuleDraft":      reflect.TypeFor[schema.RuleDraft](),
 	"RulePreview":    reflect.TypeFor[schema.RulePreview](),
 	"LedgerEntry":    reflect.TypeFor[schema.LedgerEntry](),
 	"HitlRequest":    reflect.TypeFor[schema.HitlRequest](),

@@ -30,6 +30,7 @@ var (
 	ErrRisky           = errors.New("this permission is too risky to be approved in a list")
 	ErrUndecided       = errors.New("the question has no answer yet")
 	ErrNoRetry         = errors.New("the answer can't be sent again")
+	ErrNoRule          = errors.New("no rule can do this")
 	ErrExpired         = errors.New("the question is over")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFull            = errors.New("the disk is full")
@@ -64,6 +65,7 @@ var problems = []struct {
 	{ErrRisky, "too_risky", http.StatusUnprocessableEntity},
 	{ErrUndecided, "undecided", http.StatusConflict},
 	{ErrNoRetry, "no_retry", http.StatusConflict},
+	{ErrNoRule, "no_rule", http.StatusUnprocessableEntity},
 	{ErrStale, "stale", http.StatusConflict},
 	{ErrExpired, "expired", http.StatusGone},
 	{ErrFull, "disk_full", http.StatusInsufficientStorage},

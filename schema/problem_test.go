@@ -25,7 +25,7 @@ var sentinels = map[string]error{
 	"ErrWrongAnswer": schema.ErrWrongAnswer, "ErrDecided": schema.ErrDecided, "ErrExpired": schema.ErrExpired,
 	"ErrStale": schema.ErrStale, "ErrFull": schema.ErrFull, "ErrBusy": schema.ErrBusy, "ErrStopping": schema.ErrStopping,
 	"ErrInternal": schema.ErrInternal, "ErrHeld": schema.ErrHeld, "ErrNotHeld": schema.ErrNotHeld, "ErrRisky": schema.ErrRisky,
-	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry,
+	"ErrUndecided": schema.ErrUndecided, "ErrNoRetry": schema.ErrNoRetry, "ErrNoRule": schema.ErrNoRule,
 	"ErrSignIn": schema.ErrSignIn, "ErrNotAllowed": schema.ErrNotAllowed, "ErrSelfApproval": schema.ErrSelfApproval, "ErrProofRequired": schema.ErrProofRequired,
 }
 

@@ -151,11 +151,17 @@ var storeMethods = map[string][]string{
 	"SetPublish":      {"server/internal/hub", "server/internal/app"},
 	"Close":           {"server/internal/app"},
 
+	"MakeRule":   {"server/internal/hub"},
+	"RevokeRule": {"server/internal/hub"},
+	"EndRules":   {"server/internal/hub"},
+	"MoveRules":  {"server/internal/hub"},
+
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "GiveWay": nil, "Head": nil, "HubID": nil,
 	"Activity": nil, "Cursor": nil, "Decisions": nil, "Entries": nil, "PendingCounts": nil, "SessionFacts": nil, "SessionTools": nil,
 	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "InboxCounts": nil, "InboxDays": nil,
+	"LiveRules": nil, "Questions": nil, "Rules": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RejectCall, Response, Rule, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -302,6 +302,9 @@ export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"comm
 
 // prettier-ignore
 export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule
+
+// prettier-ignore
+export const v2RuleDraftWords = {"from":412,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project","ttlSeconds":28800,"reason":"Tests may always run.","applyNow":true} satisfies RuleDraft
 
 // prettier-ignore
 export const v2RulePreviewRefused = {"rule":{"id":0,"then":"allow","text":"Allow every call of Bash, for 8 hours","tool":"Bash","createdAt":1795262400000,"createdBy":"ada","uses":0},"refused":"A rule can't allow what is of high risk.","looked":500,"matched":12,"agreed":10,"opposed":1,"undecided":1,"examples":[{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PreToolUse","payload":{},"timestamp":1795262300000}]} satisfies RulePreview

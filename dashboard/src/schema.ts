@@ -874,7 +874,7 @@ export interface Rule {
    * arguments meet every condition of When.
    */
   tool: string
-  /** hash of tool, arguments and directory */
+  /** hash of tool and arguments, and of the directory unless any will do */
   call?: string
   when?: Condition[]
   /** Where: the narrower ones are absent when the rule reaches further. */
@@ -882,7 +882,7 @@ export interface Rule {
   session_id?: string
   /** the project: this directory and all below */
   cwd?: string
-  /** given to the agent with a denial */
+  /** given to the agent with its answer */
   reason?: string
   /** the question it was made at */
   from?: EventID
@@ -894,6 +894,32 @@ export interface Rule {
   revokedBy?: string
   uses: number
   lastUseAt?: Millis
+}
+
+/**
+ * RuleDraft is the body of POST /api/rules, and of /api/rules/preview: a rule as a person makes it at a
+ * question that is stored. What it covers is taken from there. Answering that question is something else,
+ * unless applyNow.
+ */
+export interface RuleDraft {
+  from: EventID
+  then: 'allow' | 'deny'
+  scope: 'call' | 'arguments' | 'when' | 'tool'
+  /** with the scope when: 1 to MaxConditions */
+  when?: Condition[]
+  reach: 'session' | 'project' | 'agent' | 'everywhere'
+  /**
+   * TTLSeconds is how long it holds: absent, DefaultRuleTTL; 0, until it is revoked. One that reaches no
+   * further than a session ends with the session at the latest.
+   */
+  ttlSeconds?: number
+  /** given to the agent */
+  reason?: string
+  /**
+   * applyNow has it answer what is pending and covered by it, too: otherwise it answers only what is asked
+   * from now on.
+   */
+  applyNow?: boolean
 }
 
 /**

@@ -28,7 +28,7 @@ var messages = []any{
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
 	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.Telemetry{},
-	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RulePreview{},
+	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	schema.LedgerEntry{},
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
@@ -49,7 +49,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 // leave out.
 var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
-	"Approvals", "Seen", "Looking", "Extend",
+	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval",
 }
 

@@ -172,7 +172,7 @@ func allowOrigin(c *fiber.Ctx, origin string) {
 	if c.Method() != fiber.MethodOptions {
 		return
 	}
-	c.Set(fiber.HeaderAccessControlAllowMethods, "GET, POST")
+	c.Set(fiber.HeaderAccessControlAllowMethods, "GET, POST, DELETE")
 	c.Set(fiber.HeaderAccessControlAllowHeaders, "Content-Type, "+schema.SecretHeader)
 	c.Set(fiber.HeaderAccessControlMaxAge, "600")
 	c.Set("Access-Control-Allow-Private-Network", "true")

@@ -28,6 +28,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.eventHandlers(),
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
+		s.ruleHandlers(),
 	} {
 		maps.Copy(all, part)
 	}

@@ -29,6 +29,7 @@ func (h *Hub) noticeStep(ctx context.Context) {
 	}
 	h.checked = now
 	h.Log.Warn("the clock was moved, or the machine slept; the deadlines of open questions move along", "by", step)
+	h.moveRules(ctx, now, step)
 	pending, err := h.Store.Pending(ctx)
 	for _, e := range pending {
 		if moveErr := h.moveDeadline(ctx, e.ID, step); moveErr != nil {

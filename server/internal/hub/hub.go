@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
+	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -64,6 +65,9 @@ type Hub struct {
 
 	opening sync.Mutex               // held while a first message is made
 	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
+
+	ruling sync.Mutex                // held while rules is replaced
+	rules  atomic.Pointer[rules.Set] // those that hold; nil: none does
 
 	watching atomic.Int64 // how many follow the log to show it to people
 	born     int64        // the log's head when this hub began
@@ -108,6 +112,7 @@ func New(cfg Config) *Hub {
 		cfg.Log.Error("looking for open questions; those in agents' prompts may stay open here", "err", err)
 	}
 	maps.Copy(h.open, pending)
+	h.openRules(context.Background())
 	cfg.Store.SetPublish(h.publish)
 	return h
 }

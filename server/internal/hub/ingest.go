@@ -47,6 +47,7 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 	if !r.Receipt.Replayed {
 		if d.Type == sessionEnd {
 			h.endSession(ctx, r.Receipt.Event)
+			h.endRules(ctx, r.Receipt.Event)
 		}
 		h.noticeElsewhere(ctx, r.Receipt.Event)
 	}
@@ -59,6 +60,9 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 		if e, hitl, err = h.repeated(ctx, e.ID, hitl); err != nil {
 			return Saved{}, err
 		}
+	}
+	if hitl != nil && e.Question != nil {
+		e = h.ruled(ctx, e, hitl)
 	}
 	return h.saved(e, hitl)
 }

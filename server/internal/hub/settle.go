@@ -70,6 +70,7 @@ type ending struct {
 	reason  string
 	by      *schema.Responder
 	answer  schema.Answer // the fields of a person's answer; empty otherwise
+	rule    *schema.Rule  // that decided; nil: none did
 	silent  bool          // the agent is told nothing: it took the question back
 }
 
@@ -138,6 +139,7 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		answer.Permission = &no
 	}
 	answer.Guidance = guidance(&a.hitl, &answer)
+	e.byRule(&answer)
 
 	delivery := e.delivery(a, answer.AnswerID, now)
 	st := a.status
@@ -145,7 +147,7 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, e.by, answer.RespondedAt
 	shown := answer
 	shown.RespondedBy = nil // stands beside it
-	st.Response, st.Held = &shown, nil
+	st.Response, st.Held, st.Rule = &shown, nil, answer.Rule
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedWhy(a, delivery)}
 
 	c, err := a.change(st)
@@ -153,6 +155,9 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		return nil, err
 	}
 	c.Delivery, c.Ends = delivery, true
+	if e.rule != nil {
+		c.Rule = e.rule.ID
+	}
 	c.Ledger = append(c.Ledger, e.act(a, &answer))
 	if a.Hold != nil {
 		c.Hold = &store.Hold{}
@@ -301,6 +306,9 @@ func (a *asking) lapse(now time.Time) (*store.Change, error) {
 func (h *Hub) Run(ctx context.Context) error {
 	if err := h.orphanLeft(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("ending what was asked before the hub stopped: %w", err)
+	}
+	if h.rules.Load() != nil {
+		h.rulePending(ctx, 0)
 	}
 	for ctx.Err() == nil {
 		h.noticeStep(ctx)

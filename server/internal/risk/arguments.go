@@ -108,17 +108,7 @@ func (j *judge) enter(k kind, arguments json.RawMessage) {
 	if k != shellTool && k != pwshTool && k != cmdTool {
 		return
 	}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(arguments, &members)
-	for name, raw := range members {
-		var to string
-		switch spelled(name) {
-		case "cwd", "workdir", "workingdir", "workingdirectory", "directory", "dirpath":
-			_ = json.Unmarshal(raw, &to)
-		}
-		if to = slashes(to); to == "" || len(to) > maxPath {
-			continue
-		}
+	for _, to := range folders(arguments) {
 		if j.cwd == "" {
 			j.place = newPlace(to)
 		}

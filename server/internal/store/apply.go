@@ -50,6 +50,11 @@ func (t *tx) apply(c *Change) error {
 	if err := t.sort(c); err != nil {
 		return err
 	}
+	if c.Rule != 0 {
+		if err := t.useRule(c.Rule); err != nil {
+			return err
+		}
+	}
 	seq := t.next()
 	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
 		seq, id, c.Ends, c.Status)

@@ -127,6 +127,8 @@ type Change struct {
 	// Next is when something is due for the question before its deadline; nil leaves it
 	// as it is, the zero time takes it away.
 	Next *time.Time
+	// Rule is the rule that decided, which is counted with it; 0: none did.
+	Rule int64
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
 	// Ledger is what the ledger is to tell of it, in the same transaction.

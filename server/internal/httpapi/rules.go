@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func (s *Server) ruleHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"GET " + schema.PathRules:        s.rules,
+		"POST " + schema.PathRules:       s.makeRule,
+		"POST " + schema.PathRulePreview: s.previewRule,
+		"DELETE " + schema.PathRule:      s.revokeRule,
+	}
+}
+
+func (s *Server) rules(c *fiber.Ctx) error { return reply(c)(s.Hub.Rules(c.UserContext())) }
+
+func (s *Server) makeRule(c *fiber.Ctx) error {
+	var d schema.RuleDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.MakeRule(c.UserContext(), &d, caller(c)))
+}
+
+func (s *Server) previewRule(c *fiber.Ctx) error {
+	var d schema.RuleDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.PreviewRule(c.UserContext(), &d, caller(c)))
+}
+
+func (s *Server) revokeRule(c *fiber.Ctx) error {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil || id < 1 {
+		return schema.ErrNotFound
+	}
+	return reply(c)(s.Hub.RevokeRule(c.UserContext(), id, caller(c)))
+}

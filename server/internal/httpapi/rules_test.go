@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// mayRun asks whether a command may run.
+func mayRun(command string) string {
+	call, _ := json.Marshal(map[string]any{"command": command})
+	return fmt.Sprintf(`{"source_app":"shop","session_id":"s1","hook_event_type":"PreToolUse","payload":{"cwd":"/home/dev/shop"},
+		"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","arguments":%s}}}`, call)
+}
+
+// call sends a request, such as GET /x, and reads what comes back.
+func (r *rig) call(request, body string, into any) {
+	r.t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	resp, b := r.do(method, path, body)
+	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", request, b)
+	require.NoError(r.t, json.Unmarshal(b, into), string(b))
+}
+
+// TestARuleFromItsPreviewToItsEnd is the way of a rule through every route.
+func TestARuleFromItsPreviewToItsEnd(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	answer := func(id schema.EventID, permission string) {
+		var e schema.Event
+		r.call("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e)
+	}
+	answer(r.post(mayRun("npm test")).ID, "true")
+	answer(r.post(mayRun("npm test -- --bail")).ID, "true")
+	no := r.post(mayRun("npm test -- --watch"))
+	answer(no.ID, "false")
+	answer(r.post(mayRun("npm testevil")).ID, "false")
+	from := r.post(mayRun("npm test"))
+
+	draft := func(more string) string {
+		return fmt.Sprintf(`{"from":%d,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project"%s}`, from.ID, more)
+	}
+	var p schema.RulePreview
+	r.call("POST "+schema.PathRulePreview, draft(""), &p)
+	require.Equal(t, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
+	require.Equal(t, []int64{5, 4, 2, 1, 1}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
+	require.Equal(t, no.ID, p.Examples[0].ID, "the opposed one first")
+	require.Len(t, p.Examples, 4)
+	var list []schema.Rule
+	r.call("GET "+schema.PathRules, "", &list)
+	require.Empty(t, list, "a preview makes no rule")
+
+	var rule schema.Rule
+	r.call("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule)
+	require.Equal(t, int64(1), rule.ID)
+	require.Equal(t, "local user", rule.CreatedBy)
+	var e schema.Event
+	r.call("GET "+schema.At(schema.PathEvent, from.ID), "", &e)
+	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status, "the question it was made at is a person's, still")
+
+	st := r.post(mayRun("npm test -- --bail")).HumanInTheLoopStatus
+	require.Equal(t, schema.Approve, st.Outcome)
+	require.Equal(t, schema.ByRule, st.Source)
+	require.Equal(t, &schema.RuleRef{ID: 1, Text: rule.Text}, st.Rule)
+	require.Equal(t, &schema.Responder{Name: "rule 1", Verified: true, Via: "rule"}, st.RespondedBy)
+	require.Equal(t, "A rule of local user approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
+	require.Equal(t, schema.Pending, r.post(mayRun("npm testevil")).HumanInTheLoopStatus.Status)
+
+	r.call("GET "+schema.PathRules, "", &list)
+	require.Len(t, list, 1)
+	require.Equal(t, int64(1), list[0].Uses)
+	require.NotZero(t, list[0].LastUseAt)
+	r.call("DELETE /api/rules/1", "", &rule)
+	require.NotZero(t, rule.RevokedAt)
+	require.Equal(t, "local user", rule.RevokedBy)
+	require.Equal(t, schema.Pending, r.post(mayRun("npm test")).HumanInTheLoopStatus.Status)
+	first := rule.RevokedAt
+	r.call("DELETE /api/rules/1", "", &rule)
+	require.Equal(t, first, rule.RevokedAt, "once")
+	r.call("GET "+schema.PathRules, "", &list)
+	require.Len(t, list, 1, "it stays in the list")
+
+	var acts []schema.LedgerEntry
+	r.call("GET /api/ledger", "", &acts)
+	var said []string
+	for _, a := range acts {
+		said = append(said, a.Act+" by "+a.Who)
+	}
+	require.Subset(t, said, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
+}
+
+func TestRulesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	from := r.post(mayRun("npm test"))
+	risky := r.post(mayRun("rm -rf /"))
+	text := r.post(event(1, `"humanInTheLoop":{"question":"Which?","type":"question"}`))
+	plain := r.post(event(2))
+	for _, c := range []struct {
+		draft  string
+		status int
+		code   string
+		field  string
+	}{
+		{`{}`, 400, "invalid", "from"},
+		{fmt.Sprintf(`{"from":%d,"then":"maybe","scope":"call","reach":"session"}`, from.ID), 400, "invalid", "then"},
+		{fmt.Sprintf(`{"from":%d,"then":"deny","scope":"when","reach":"session"}`, from.ID), 400, "invalid", "when"},
+		{fmt.Sprintf(`{"from":%d,"then":"deny","scope":"call","reach":"session","ttlSeconds":-1}`, from.ID), 400, "invalid", "ttlSeconds"},
+		{`{"from":99,"then":"deny","scope":"call","reach":"session"}`, 404, "not_found", ""},
+		{fmt.Sprintf(`{"from":%d,"then":"deny","scope":"call","reach":"session"}`, plain.ID), 422, "no_question", ""},
+		{fmt.Sprintf(`{"from":%d,"then":"allow","scope":"call","reach":"session"}`, risky.ID), 422, "no_rule", ""},
+		{fmt.Sprintf(`{"from":%d,"then":"allow","scope":"call","reach":"session"}`, text.ID), 422, "no_rule", ""},
+		{fmt.Sprintf(`{"from":%d,"then":"allow","scope":"tool","reach":"session"}`, from.ID), 422, "no_rule", ""},
+	} {
+		resp, b := r.do("POST", schema.PathRules, c.draft)
+		require.Equal(t, c.status, resp.StatusCode, "%s: %s", c.draft, b)
+		p := r.problem(resp, b)
+		require.Equal(t, c.code, p.Code, c.draft)
+		require.Equal(t, c.field, p.Field, c.draft)
+		if c.code == "no_rule" {
+			require.NotEmpty(t, p.Hint)
+			var preview schema.RulePreview
+			r.call("POST "+schema.PathRulePreview, c.draft, &preview)
+			require.Equal(t, p.Hint, preview.Refused)
+		}
+	}
+	for _, id := range []string{"7", "x", "-1", "99999999999999999999"} {
+		resp, b := r.do("DELETE", "/api/rules/"+id, "")
+		require.Equal(t, "not_found", r.problem(resp, b).Code, id)
+	}
+}

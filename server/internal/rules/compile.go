@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk"
+)
+
+// Refused says in words why a rule can't be made.
+type Refused string
+
+func (r Refused) Error() string { return string(r) }
+
+// Compile makes the rule of a draft, at the call it was made at. The rule comes back
+// with a Refused, too, as far as it goes. A draft that means nothing is a
+// schema.FieldError.
+func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*schema.Rule, error) {
+	if err := check(at.Tool, d); err != nil {
+		return nil, err
+	}
+	at.decode()
+	r := &schema.Rule{
+		Then: d.Then, Tool: at.Tool, When: d.When, Reason: d.Reason, From: d.From, CreatedAt: now, CreatedBy: by,
+		ExpiresAt: now + schema.Millis(schema.DefaultRuleTTL.Milliseconds()),
+	}
+	if ttl := d.TTLSeconds; ttl != nil {
+		if r.ExpiresAt = 0; *ttl > 0 {
+			r.ExpiresAt = now + schema.Millis(*ttl*1000)
+		}
+	}
+	switch d.Scope {
+	case schema.ScopeCall:
+		r.Call = at.exact()
+	case schema.ScopeArguments:
+		r.Call = at.same()
+	}
+	switch d.Reach {
+	case schema.ReachSession:
+		r.SourceApp, r.SessionID = at.App, at.Session
+	case schema.ReachProject:
+		r.SourceApp, r.Cwd = at.App, at.folder
+	case schema.ReachAgent:
+		r.SourceApp = at.App
+	}
+	r.Text = Words(r, at)
+	if why := refuse(d, r, at); why != "" {
+		return r, Refused(why)
+	}
+	return r, nil
+}
+
+// maxTTL is the longest time a rule may be given; one that is to hold longer holds
+// until it is revoked.
+const maxTTL = 365 * 24 * time.Hour
+
+func check(tool string, d *schema.RuleDraft) error {
+	wrong := func(field, detail string) error { return &schema.FieldError{Field: field, Detail: detail} }
+	switch {
+	case d.From < 1:
+		return wrong("from", "must be the id of a question")
+	case d.Then != schema.ThenAllow && d.Then != schema.ThenDeny:
+		return wrong("then", "must be allow or deny")
+	case !slices.Contains([]string{schema.ScopeCall, schema.ScopeArguments, schema.ScopeWhen, schema.ScopeTool}, d.Scope):
+		return wrong("scope", "must be call, arguments, when or tool")
+	case !slices.Contains([]string{schema.ReachSession, schema.ReachProject, schema.ReachAgent, schema.ReachEverywhere}, d.Reach):
+		return wrong("reach", "must be session, project, agent or everywhere")
+	case d.TTLSeconds != nil && (*d.TTLSeconds < 0 || *d.TTLSeconds > int64(maxTTL.Seconds())):
+		return wrong("ttlSeconds", fmt.Sprintf("must be from 0 (until it is revoked) to %d", int64(maxTTL.Seconds())))
+	case len(d.Reason) > schema.MaxReason:
+		return wrong("reason", fmt.Sprintf("is longer than %d bytes", schema.MaxReason))
+	case (d.Scope == schema.ScopeWhen) != (len(d.When) > 0):
+		return wrong("when", "goes with the scope when, and only there, with at least one condition")
+	case len(d.When) > schema.MaxConditions:
+		return wrong("when", fmt.Sprintf("has more than %d conditions", schema.MaxConditions))
+	}
+	for i, c := range d.When {
+		if _, err := compile(tool, c, fmt.Sprintf("when.%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse says why the rule can't be made of this question; empty: it can.
+func refuse(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
+	if why := Ineligible(at); why != "" {
+		return why
+	}
+	switch {
+	case strings.ContainsRune(at.Tool, '\x00'):
+		return "The tool's name can't be told apart from others."
+	case at.Redacted && (d.Then == schema.ThenAllow || r.Call != ""):
+		return "A part of this call was taken out as a secret, so that nobody can tell whether another one is the same."
+	case d.Then == schema.ThenAllow && at.members == nil && len(at.Arguments) > 0 && r.Call == "":
+		return "The arguments of this call can't be told apart for sure."
+	case d.Reach == schema.ReachProject && r.Cwd == "":
+		return "The agent did not say in which directory it works."
+	case d.Reach == schema.ReachSession && at.Session == "":
+		return "The agent did not say in which session it asks."
+	case d.Then == schema.ThenAllow && d.Scope == schema.ScopeTool && risk.RunsCommands(at.Tool):
+		return "This tool runs any command at all: say what the command starts with, or allow exactly this call."
+	case d.Scope != schema.ScopeWhen:
+		return ""
+	}
+	return refuseConditions(d, at)
+}
+
+// refuseConditions says why conditions don't cover the very call they were made at.
+func refuseConditions(d *schema.RuleDraft, at *Call) string {
+	for _, s := range d.When {
+		c, _ := compile(at.Tool, s, "")
+		switch c.check(at) {
+		case holds:
+		case fails:
+			return fmt.Sprintf("It would not cover the question it is made at: %s is something else there.", shown(s.Argument))
+		default:
+			if text, ok := at.argument(c.path); ok && c.cmd {
+				if _, simple := at.words(text); !simple {
+					return "A rule only knows single commands: this one has a separator, a pipe, a redirect, a variable or something like it. You can allow exactly this call."
+				}
+			}
+			return fmt.Sprintf("%s is nothing that can be compared in this way for sure.", shown(s.Argument))
+		}
+	}
+	return ""
+}
+
+// argument is a text among the arguments.
+func (c *Call) argument(path []string) (string, bool) {
+	var value any = c.members
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	text, ok := value.(string)
+	return text, ok
+}

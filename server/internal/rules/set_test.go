@@ -1,0 +1,138 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/rules"
+)
+
+func compiled(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.Entry {
+	r, err := rules.Compile(d, at, "ada", now)
+	require.NoError(t, err)
+	r.ID = id
+	return rules.Entry{Rule: *r, Since: r.CreatedAt}
+}
+
+func TestDenyBeatsAllowAndTheNarrowestGivesItsName(t *testing.T) {
+	t.Parallel()
+	at := bash("npm test")
+	starts := is("command", "starts_with", `"npm"`)
+	wideAllow := compiled(t, 1, draft("allow", "when", "everywhere", starts), at)
+	narrowAllow := compiled(t, 2, draft("allow", "call", "session"), at)
+	wideDeny := compiled(t, 3, draft("deny", "tool", "everywhere"), at)
+	narrowDeny := compiled(t, 4, draft("deny", "when", "session", starts), at)
+	twoConditions := compiled(t, 5, draft("allow", "when", "everywhere", starts, is("command", "contains", `"test"`)), at)
+	sameAgain := compiled(t, 6, draft("allow", "call", "session"), at)
+	anyDirectory := compiled(t, 7, draft("allow", "arguments", "session"), at)
+	for _, c := range []struct {
+		name string
+		set  []rules.Entry
+		want int64
+	}{
+		{"nothing", nil, 0},
+		{"wide and narrow", []rules.Entry{wideAllow, narrowAllow}, 2},
+		{"the other way round", []rules.Entry{narrowAllow, wideAllow}, 2},
+		{"a wide deny and a narrow allow", []rules.Entry{narrowAllow, wideDeny}, 3},
+		{"two denies", []rules.Entry{wideDeny, narrowAllow, narrowDeny, wideAllow}, 4},
+		{"more conditions", []rules.Entry{wideAllow, twoConditions}, 5},
+		{"the older of the same", []rules.Entry{sameAgain, narrowAllow}, 2},
+		{"this call before these arguments", []rules.Entry{anyDirectory, sameAgain}, 6},
+		{"these arguments before conditions", []rules.Entry{twoConditions, anyDirectory}, 7},
+	} {
+		set, err := rules.NewSet(c.set)
+		require.NoError(t, err)
+		require.Equal(t, len(c.set), set.Len())
+		var got int64
+		if r := set.Decide(bash("npm test"), now); r != nil {
+			got = r.ID
+		}
+		require.Equal(t, c.want, got, c.name)
+	}
+}
+
+// TestADenyThatMayHoldLeavesItToAPerson: a command of two parts may be just what was
+// denied.
+func TestADenyThatMayHoldLeavesItToAPerson(t *testing.T) {
+	t.Parallel()
+	deny := compiled(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
+	allow := compiled(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
+	set, err := rules.NewSet([]rules.Entry{deny, allow})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/y"}`), now).ID)
+	require.Equal(t, int64(1), set.Decide(call("Write", `{"path":"/etc/y"}`), now).ID)
+	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "who knows where that is")
+	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y","path":"/etc/y"}`), now))
+	exact := compiled(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
+	set, err = rules.NewSet([]rules.Entry{deny, allow, exact})
+	require.NoError(t, err)
+	require.Equal(t, int64(3), set.Decide(call("Write", `{"path":"~/y"}`), now).ID, "somebody looked at exactly this")
+
+	broken := deny
+	broken.When = []schema.Condition{is("path", "beside", `"/etc"`)}
+	set, err = rules.NewSet([]rules.Entry{broken, allow})
+	require.Error(t, err)
+	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "a deny that nobody can read any more may have meant this")
+}
+
+func TestARuleHoldsForItsTime(t *testing.T) {
+	t.Parallel()
+	quarter, ever := int64(900), int64(0)
+	d := draft("allow", "call", "agent")
+	d.TTLSeconds = &quarter
+	short := compiled(t, 1, d, bash("npm test"))
+	d = draft("allow", "call", "agent")
+	d.TTLSeconds = &ever
+	always := compiled(t, 1, d, bash("npm test"))
+	for _, c := range []struct {
+		after        schema.Millis // since it was made
+		short, alway bool
+	}{
+		{0, true, true}, {899_999, true, true}, {900_000, false, true}, {1e9, false, true},
+		{-1000, true, true},    // two clocks' difference
+		{-60_000, false, true}, // the clock was set back: how long it has held nobody knows
+	} {
+		for want, e := range map[*bool]rules.Entry{&c.short: short, &c.alway: always} {
+			set, err := rules.NewSet([]rules.Entry{e})
+			require.NoError(t, err)
+			require.Equal(t, *want, set.Decide(bash("npm test"), now+c.after) != nil, "%s after %v", e.Text, c.after)
+		}
+	}
+	early := bash("npm test")
+	early.ID, always.After = 7, 7
+	set, err := rules.NewSet([]rules.Entry{always})
+	require.NoError(t, err)
+	require.Nil(t, set.Decide(early, now), "asked before the rule was made")
+	early.ID = 8
+	require.NotNil(t, set.Decide(early, now))
+}
+
+// thousand rules, all of them for the same tool in everybody's reach, none of which
+// covers the call: the worst case.
+func thousand(b testing.TB) *rules.Set {
+	var all []rules.Entry
+	for i := range 1000 {
+		word := fmt.Sprintf("word%d", i)
+		at := bash(word + " x")
+		all = append(all, compiled(b, int64(i+1), draft("allow", "when", "everywhere", is("command", "starts_with", `"`+word+`"`)), at))
+	}
+	set, err := rules.NewSet(all)
+	require.NoError(b, err)
+	return set
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for name, set := range map[string]*rules.Set{"none": nil, "1000": thousand(b)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if set.Decide(bash("npm test -- --bail src/checkout"), now) != nil {
+					b.Fatal("no rule covers it")
+				}
+			}
+		})
+	}
+}
