@@ -19,6 +19,7 @@ import (
 
 // messageTypes are the types a golden may be of; a golden of Type[] holds several.
 var messageTypes = map[string]reflect.Type{
+	"RPC":            reflect.TypeFor[schema.RPC](),
 	"Event":          reflect.TypeFor[schema.Event](),
 	"HumanInTheLoop": reflect.TypeFor[schema.HumanInTheLoop](),
 	"Status":         reflect.TypeFor[schema.Status](),

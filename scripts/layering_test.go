@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"server/internal/people":   {"schema", "server/internal/store"},
 	"server/internal/rules":    {"schema", "server/internal/risk"},
 	"server/internal/notify":   {"schema", "server/internal/store", "server/internal/people"},
-	"server/internal/mcp":      {"schema", "server/internal/hub", "server/internal/people", "server/internal/store", "server/internal/filter"},
+	"server/internal/mcp":      {"schema", "agentclient/hook", "server/internal/hub", "server/internal/people", "server/internal/store", "server/internal/filter"},
 	"server/internal/callback": {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
@@ -124,6 +124,7 @@ func TestOnePlaceFor(t *testing.T) {
 		"github.com/nicholas-fedor/shoutrrr":  "server/internal/notify",
 		"github.com/wneessen/go-mail":         "server/internal/notify",
 		"github.com/SherClockHolmes":          "server/internal/notify",
+		"github.com/modelcontextprotocol":     "server/internal/mcp",
 		"github.com/standard-webhooks":        "nowhere: tests only",
 		"github.com/emersion":                 "nowhere: tests only",
 	} {

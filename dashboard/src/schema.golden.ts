@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -275,6 +275,15 @@ export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status
 
 // prettier-ignore
 export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
+
+// prettier-ignore
+export const v2RPCCall = {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_human","arguments":{"question":"Which region?","choices":["eu-west","us-east"],"context":"The customer's data may have to stay in Europe."}}} satisfies RPC
+
+// prettier-ignore
+export const v2RPCError = {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"unknown tool \"ask\"","data":{"known":8}}} satisfies RPC
+
+// prettier-ignore
+export const v2RPCResult = {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"request_id\":\"42\",\"status\":\"pending\",\"expires_at\":\"2026-11-21T18:05:00Z\",\"secret\":\"Zm9yIHRoaXMgYXNrZXI\"}"}],"structuredContent":{"request_id":"42","status":"pending","expires_at":"2026-11-21T18:05:00Z","secret":"Zm9yIHRoaXMgYXNrZXI"}}} satisfies RPC
 
 // prettier-ignore
 export const v2RejectCallReason = {"reason":"This order was already refunded"} satisfies RejectCall

@@ -795,6 +795,23 @@ export interface Question {
   allowOther?: boolean
 }
 
+/** RPC is a message of JSON-RPC 2.0: a request has a Method, a response Result or Error. */
+export interface RPC {
+  jsonrpc: '2.0'
+  id?: unknown
+  method?: string
+  params?: Record<string, unknown>
+  result?: unknown
+  error?: RPCError
+}
+
+/** RPCError says why a request of JSON-RPC failed. */
+export interface RPCError {
+  code: number
+  message: string
+  data?: unknown
+}
+
 /** Recipients says who may answer. */
 export interface Recipients {
   mode?: 'anyone' | 'owner' | 'owner_admins' | 'selected_members'

@@ -23,7 +23,7 @@ const (
 
 // messages are the types the others hang on.
 var messages = []any{
-	schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
+	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
@@ -48,6 +48,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 // fromClients are the types that clients send. They may say null for what they
 // leave out.
 var fromClients = []string{
+	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval",

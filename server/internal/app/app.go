@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
@@ -90,7 +91,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	tools := mcp.New(mcp.Config{Hub: a.hub, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
+		MCP: tools.For,
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 	})

@@ -26,6 +26,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{}
 	for _, part := range []map[string]fiber.Handler{
 		s.eventHandlers(),
+		s.mcpHandlers(),
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
 		s.ruleHandlers(),

@@ -168,47 +168,8 @@ func (w *waitingHook) reply(raw []byte) []byte {
 	if json.Unmarshal(raw, &a) != nil {
 		return noDecision
 	}
-	if b := w.agent.Answer(w.call, verdict(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+	if b := w.agent.Answer(w.call, hook.VerdictOf(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
 		return b
 	}
 	return noDecision
-}
-
-// verdict is what a person's answer means to the agent. Any other end decides
-// nothing: the agent has its own prompt.
-func verdict(kind schema.Kind, a *schema.Answer) hook.Verdict {
-	switch {
-	case a.Source != schema.ByHuman && a.Source != schema.ByRule:
-		return hook.Verdict{}
-	case kind != schema.Permission:
-		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answers(a)}
-	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
-		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
-	case a.Outcome == schema.Deny:
-		return hook.Verdict{Word: hook.Deny, Reason: hook.Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
-	default:
-		return hook.Verdict{}
-	}
-}
-
-// answers are the answers by question; each is a label, several, or a text.
-func answers(a *schema.Answer) map[string][]string {
-	all := map[string][]string{}
-	for id, raw := range a.Answers {
-		var one string
-		var several []string
-		if json.Unmarshal(raw, &one) == nil {
-			several = []string{one}
-		} else if json.Unmarshal(raw, &several) != nil {
-			continue
-		}
-		all[id] = several
-	}
-	switch {
-	case a.Response != nil:
-		all[""] = []string{*a.Response}
-	case a.Choice != nil:
-		all[""] = []string{*a.Choice}
-	}
-	return all
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ type Config struct {
 	Stats   func(context.Context) (store.Stats, error)
 	Assets  fs.FS  // the dashboard, index.html at its root; nil: none
 	OpenAPI []byte // the body of GET /openapi.json
+	// MCP handles one request of the Model Context Protocol, which ends when until does;
+	// nil: there is none.
+	MCP     func(until context.Context, by hub.Caller) http.Handler
 	Version string
 
 	AllowOrigins []string // pages of other origins that may use the hub, as scheme://host:port

@@ -1,0 +1,49 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// VerdictOf is what an answer of a hub's means to the agent. Any other end than a
+// person's or a rule's decides nothing: it is Pass, and the agent has its own prompt.
+func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
+	switch {
+	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum:
+		return Verdict{}
+	case a.Outcome == schema.NoQuorum:
+		return Verdict{}
+	case kind != schema.Permission:
+		return Verdict{Word: Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answersOf(a)}
+	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
+		return Verdict{Word: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
+	case a.Outcome == schema.Deny:
+		return Verdict{Word: Deny, Reason: Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
+	default:
+		return Verdict{}
+	}
+}
+
+// answersOf are the answers by question; each is a label, several, or a text.
+func answersOf(a *schema.Answer) map[string][]string {
+	all := map[string][]string{}
+	for id, raw := range a.Answers {
+		var one string
+		var several []string
+		if json.Unmarshal(raw, &one) == nil {
+			several = []string{one}
+		} else if json.Unmarshal(raw, &several) != nil {
+			continue
+		}
+		all[id] = several
+	}
+	switch {
+	case a.Response != nil:
+		all[""] = []string{*a.Response}
+	case a.Choice != nil:
+		all[""] = []string{*a.Choice}
+	}
+	return all
+}

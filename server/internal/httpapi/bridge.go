@@ -1,0 +1,235 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// An http.Handler behind Fiber. Fiber's own adaptor collects the whole response before
+// it sends any of it, so that an event stream would arrive when it is over, and a client
+// that hung up would not be noticed. Here a response that is flushed leaves at once.
+
+func (s *Server) mcpHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{"POST " + schema.PathMCP: s.mcp}
+}
+
+func (s *Server) mcp(c *fiber.Ctx) error {
+	if s.MCP == nil {
+		return schema.ErrNoRoute
+	}
+	by := caller(c)
+	return s.bridge(c, func(until context.Context) http.Handler { return s.MCP(until, by) })
+}
+
+const eventStream = "text/event-stream"
+
+// bridged is the response of an http.Handler. What is written before the first Flush is
+// kept; from then on writes go through a pipe to the connection.
+type bridged struct {
+	header http.Header
+	begun  chan struct{} // closed when the response begins to leave
+	out    *io.PipeWriter
+
+	mu     sync.Mutex
+	status int          // 0: nobody has said
+	kept   bytes.Buffer // what was written before it began
+	live   bool         // begun is closed
+}
+
+// Header implements http.ResponseWriter. It is the handler's until the response begins.
+func (b *bridged) Header() http.Header { return b.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (b *bridged) WriteHeader(status int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.status == 0 {
+		b.status = status
+	}
+}
+
+// Write implements http.ResponseWriter. It fails when the peer is gone.
+func (b *bridged) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.status == 0 {
+		b.status = http.StatusOK
+	}
+	if !b.live {
+		defer b.mu.Unlock()
+		return b.kept.Write(p)
+	}
+	b.mu.Unlock()
+	return b.out.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (b *bridged) Flush() { b.begin() }
+
+// begin lets the response leave; first says that it had not yet.
+func (b *bridged) begin() (first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.live {
+		return false
+	}
+	b.live = true
+	close(b.begun)
+	return true
+}
+
+// bridge serves handler. until ends with the peer's connection, or when the hub stops:
+// a handler then says what it has, and returns.
+func (s *Server) bridge(c *fiber.Ctx, handler func(until context.Context) http.Handler) error {
+	cn, ok := c.Context().Conn().(*conn)
+	if !ok {
+		return fiber.ErrInternalServerError
+	}
+	gone, unwatch := cn.watch(context.Background())
+	until, cancel := context.WithCancel(gone)
+	stopped := context.AfterFunc(s.stopping, cancel)
+	leave := func() {
+		stopped()
+		cancel()
+		unwatch()
+	}
+	in, out := io.Pipe()
+	w := &bridged{header: http.Header{}, begun: make(chan struct{}), out: out}
+	req := requestOf(gone, c)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				s.recovered(v)
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			_ = out.Close()
+		}()
+		handler(until).ServeHTTP(w, req)
+	}()
+	select {
+	case <-done:
+		leave()
+		w.send(c)
+		c.Response().SetBodyRaw(w.kept.Bytes())
+		return nil
+	case <-w.begun:
+		w.send(c)
+	case <-time.After(s.HookBeat):
+		// Silence looks like a broken line to both ends. Only event streams are this slow.
+		if w.begin() {
+			c.Set(fiber.HeaderContentType, eventStream)
+		} else {
+			w.send(c)
+		}
+	}
+	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStream)
+	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
+		defer leave()
+		s.pump(&piecewise{to, cn, s.StreamWriteTimeout}, w, in, isStream)
+		cancel() // whoever still works for this response works for nobody
+		<-done
+	})
+	return nil
+}
+
+// send copies the status and the headers.
+func (b *bridged) send(c *fiber.Ctx) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.status != 0 {
+		c.Status(b.status)
+	}
+	for name, values := range b.header {
+		// The connection is the server's own, and what the hub says is never cached.
+		if name != fiber.HeaderConnection && name != fiber.HeaderContentLength && name != fiber.HeaderCacheControl {
+			c.Set(name, strings.Join(values, ", "))
+		}
+	}
+}
+
+// piecewise writes a response in pieces, each in its own time: the server gave the whole
+// response WriteTimeout.
+type piecewise struct {
+	*bufio.Writer
+	conn   *conn
+	within time.Duration
+}
+
+func (p *piecewise) send(piece []byte) bool {
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.within))
+	_, _ = p.Write(piece)
+	return p.Flush() == nil
+}
+
+// pump sends what the handler writes as it comes, and a comment of an event stream
+// when there has been nothing for a while.
+func (s *Server) pump(to *piecewise, w *bridged, in *io.PipeReader, isStream bool) {
+	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
+	pieces, over := make(chan []byte), make(chan struct{})
+	defer close(over)
+	go func() {
+		defer close(pieces)
+		for {
+			piece := make([]byte, 4096)
+			n, err := in.Read(piece)
+			if err != nil {
+				return
+			}
+			select {
+			case pieces <- piece[:n]:
+			case <-over:
+				return
+			}
+		}
+	}()
+	w.mu.Lock()
+	kept := w.kept.Bytes()
+	w.mu.Unlock()
+	if !to.send(kept) {
+		return
+	}
+	beat := time.NewTicker(s.HookBeat)
+	defer beat.Stop()
+	for between := true; ; { // no event is half written
+		select {
+		case piece, more := <-pieces:
+			if !more || !to.send(piece) {
+				return
+			}
+			between = bytes.HasSuffix(piece, []byte("\n\n"))
+		case <-beat.C:
+			if isStream && between && !to.send([]byte(": waiting\n\n")) {
+				return
+			}
+		}
+	}
+}
+
+// requestOf is the request as net/http has it. Its body is a copy: Fiber's is gone when
+// its handler returns.
+func requestOf(ctx context.Context, c *fiber.Ctx) *http.Request {
+	body := bytes.Clone(c.Request().Body())
+	target, err := url.ParseRequestURI(c.OriginalURL())
+	if err != nil {
+		target = &url.URL{Path: c.Path()}
+	}
+	req := &http.Request{
+		Method: c.Method(), URL: target, RequestURI: c.OriginalURL(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Host: c.Get(fiber.HeaderHost), RemoteAddr: c.Context().RemoteAddr().String(),
+	}
+	c.Request().Header.VisitAll(func(name, value []byte) { req.Header.Add(string(name), string(value)) })
+	return req.WithContext(ctx)
+}

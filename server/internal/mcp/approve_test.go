@@ -1,0 +1,110 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// approval asks as Claude Code does, and answers what asks with body, unless empty.
+func (r *rig) approval(arguments map[string]any, body string) (verdict map[string]any, asked schema.Event) {
+	r.t.Helper()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if body != "" {
+			asked = r.pending()
+			if q := asked.HumanInTheLoop.Questions; len(q) > 0 {
+				body = strings.Replace(body, "QUESTION", q[0].ID, 1)
+			}
+			r.respond(asked.ID, body)
+		}
+	}()
+	result := r.tool("request_approval", arguments)
+	<-answered
+	require.False(r.t, result.IsError, text(result))
+	require.Nil(r.t, result.StructuredContent, "Claude Code reads the text")
+	require.NoError(r.t, json.Unmarshal([]byte(text(result)), &verdict), text(result))
+	return verdict, asked
+}
+
+func TestAPermissionPromptToolOfClaudeCode(t *testing.T) {
+	t.Parallel()
+	bash := map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "rm -rf /srv/data"}, "tool_use_id": "toolu_1"}
+	for name, c := range map[string]struct {
+		arguments map[string]any
+		answer    string
+		want      string
+	}{
+		"allow": {bash, `{"permission":true}`, `{"behavior":"allow","updatedInput":{"command":"rm -rf /srv/data"}}`},
+		"edit": {bash, `{"permission":true,"modifiedArguments":{"command":"ls /srv/data"}}`,
+			`{"behavior":"allow","updatedInput":{"command":"ls /srv/data"}}`},
+		"question": {
+			map[string]any{"tool_name": "AskUserQuestion", "input": map[string]any{"questions": []any{map[string]any{
+				"question": "Which region?", "header": "Region", "options": []any{map[string]any{"label": "eu"}, map[string]any{"label": "us"}},
+			}}}},
+			`{"answers":{"QUESTION":"us"}}`, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t, "?session=s1&timeout=20")
+			verdict, asked := r.approval(c.arguments, c.answer)
+			require.Equal(t, "claude-code", asked.SourceApp)
+			require.Equal(t, "s1", asked.SessionID)
+			require.Equal(t, "allow", verdict["behavior"])
+			if c.want != "" {
+				got, err := json.Marshal(verdict)
+				require.NoError(t, err)
+				require.JSONEq(t, c.want, string(got))
+				require.Equal(t, schema.MediumRisk, asked.HumanInTheLoopStatus.Risk, "the person sees what it would do")
+				return
+			}
+			input, err := json.Marshal(verdict["updatedInput"])
+			require.NoError(t, err)
+			require.Contains(t, string(input), `"answers":{"Which region?":"us"}`)
+		})
+	}
+}
+
+func TestAPermissionPromptToolDenies(t *testing.T) {
+	t.Parallel()
+	r := setup(t, "?timeout=1")
+	call := map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "make deploy"}}
+	verdict, _ := r.approval(call, `{"permission":false,"reason":"not on a Friday"}`)
+	require.Equal(t, "deny", verdict["behavior"])
+	require.Contains(t, verdict["message"], "not on a Friday")
+	require.NotContains(t, verdict, "updatedInput")
+
+	verdict, _ = r.approval(call, "") // nobody answers
+	require.Equal(t, "deny", verdict["behavior"])
+	require.Contains(t, verdict["message"], "Nobody answered in time", "a timeout is told as one")
+}
+
+// TestAClientThatIsGoneIsNotWaitedFor: its question ends, so nobody approves what will
+// never run.
+func TestAClientThatIsGoneIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := setup(t, "")
+	ctx, hangUp := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.CallTool(ctx, &sdk.CallToolParams{Name: "request_approval", Arguments: map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}})
+		done <- err
+	}()
+	asked := r.pending()
+	hangUp()
+	require.Error(t, <-done)
+	r.http.CloseIdleConnections()
+	require.Eventually(t, func() bool {
+		st := r.event(asked.ID).HumanInTheLoopStatus
+		return st.Source == schema.ByOrphaned && st.Outcome == schema.Cancelled
+	}, patience, 10*time.Millisecond)
+}

@@ -1,0 +1,263 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+// maxAwait is how long one await_hitl_request may wait: less than the minute after which
+// clients of this protocol give up.
+const maxAwait = 50
+
+// Ticket is a question that was put to people, as it is now.
+type Ticket struct {
+	schema.HitlRequest
+	Secret   string `json:"secret,omitempty"`
+	Guidance string `json:"guidance,omitempty"` // for the model, once there is an answer
+}
+
+// asking is the input of ask_human.
+type asking struct {
+	Question string   `json:"question"`
+	Choices  []string `json:"choices"`
+	Context  string   `json:"context"`
+	Urgency  string   `json:"urgency"`
+	Timeout  *float64 `json:"timeout_seconds"`
+}
+
+type awaiting struct {
+	RequestID requestID `json:"request_id"`
+	Secret    string    `json:"secret"`
+	Wait      float64   `json:"max_wait_seconds"`
+}
+
+// approval is the input of request_approval, in the words of Claude Code.
+type approval struct {
+	Tool  string          `json:"tool_name"`
+	Input json.RawMessage `json:"input"`
+	Use   string          `json:"tool_use_id"`
+}
+
+func (s *Server) addAsking(server *sdk.Server) {
+	add(server, sdk.Tool{
+		Name: "ask_human", Title: "Ask a person",
+		Description: `Put a question to a person, who answers in the Hookback inbox. Returns at once with a ticket (request_id, secret, status "pending"), or with the answer when it comes within two seconds. Then call await_hitl_request with both until its status is no longer "pending"; you can work on something else meanwhile.
+Without choices the person writes a text. With choices they pick one; choices ["approve","deny"] ask for permission. One question at a time; put what the person needs to know into context. Never ask for passwords, keys or tokens: such questions are refused.`,
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
+		InputSchema: object([]string{"question"}, `
+			"question":{"type":"string","minLength":1,"description":"What you want to know, in full sentences."},
+			"choices":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"The labels to pick from. Leave it out for an answer in words."},
+			"context":{"type":"string","description":"Why you ask, and what depends on it."},
+			"urgency":{"type":"string","enum":["low","normal","high"],"description":"How soon you need the answer."},
+			"timeout_seconds":{"type":"number","minimum":0,"description":"How long people have; 0: as long as they like. 300 unless told."}`),
+		OutputSchema: json.RawMessage(requestSchema),
+	}, s.askHuman)
+	add(server, sdk.Tool{
+		Name: "await_hitl_request", Title: "Wait for a person's answer",
+		Description: `Wait for the answer to a question, at most 50 seconds. A result with status "pending" is no error: nobody has answered yet, so call it again, or go on with something else. Give the secret of your ticket: it proves that the answer reached you.`,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(true)},
+		InputSchema: object([]string{"request_id"}, `
+			`+requestIDDoc+`,
+			"secret":{"type":"string","description":"The ticket's secret."},
+			"max_wait_seconds":{"type":"number","minimum":0,"maximum":50,"description":"How long to wait, 30 unless told."}`),
+		OutputSchema: json.RawMessage(requestSchema),
+	}, s.await)
+	addText(server, sdk.Tool{
+		Name: "request_approval", Title: "Ask for permission to use a tool",
+		Description: `For clients, not for models: what claude --permission-prompt-tool calls before a tool runs. Waits until a person has decided and returns {"behavior":"allow","updatedInput":…} or {"behavior":"deny","message":…}. When nobody answers in time, it denies.`,
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
+		InputSchema: json.RawMessage(`{"type":"object","required":["tool_name","input"],"properties":{
+			"tool_name":{"type":"string","minLength":1,"description":"The tool that would run."},
+			"input":{"type":"object","description":"Its whole input."},
+			"tool_use_id":{"type":"string","description":"The id of the call."}}}`),
+	}, s.requestApproval)
+}
+
+func (s *Server) askHuman(ctx context.Context, c *call, in asking) (Ticket, error) {
+	q := &schema.HumanInTheLoop{Question: in.Question, Type: schema.FreeText, Choices: in.Choices, Timeout: &c.seconds}
+	if in.Timeout != nil {
+		q.Timeout = in.Timeout
+	}
+	switch {
+	case slices.Equal(in.Choices, []string{"approve", "deny"}):
+		q.Type, q.Choices = schema.Permission, nil
+	case len(in.Choices) > 0:
+		q.Type = schema.Choice
+	case asksForASecret(in.Question):
+		return Ticket{}, &schema.HintError{
+			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, and answers are stored and shown"},
+			Hint: "Ask the person to put it where the program that needs it reads it, such as a secret store or a page of that service, and to tell you when that is done.",
+		}
+	}
+	if in.Context != "" {
+		q.Context = &schema.Context{Why: in.Context}
+	}
+	payload, err := json.Marshal(map[string]string{"question": in.Question, "context": in.Context, "urgency": cmp.Or(in.Urgency, "normal")})
+	if err != nil {
+		return Ticket{}, err
+	}
+	e := schema.Event{
+		SourceApp: cmp.Or(c.app, "mcp"), SessionID: c.session, HookEventType: "AskHuman",
+		Payload: payload, Summary: in.Question, HumanInTheLoop: q,
+	}
+	if in.Urgency == "high" {
+		e.Summary = "Urgent: " + e.Summary
+	}
+	asked, err := s.ask(ctx, &e, c.by)
+	if err != nil {
+		return Ticket{}, err
+	}
+	t, err := s.ticket(ctx, c, asked.ID, hub.Pull{Wait: s.Grace, Secret: asked.RequestSecret})
+	t.Secret = asked.RequestSecret
+	return t, err
+}
+
+// ask stores an event that asks. The answer is pulled.
+func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*schema.Event, error) {
+	if len(e.Summary) > 200 {
+		e.Summary = strings.ToValidUTF8(e.Summary[:200], "") + "…"
+	}
+	e.Timestamp = schema.Millis(s.Hub.Clock().UnixMilli())
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := s.Hub.Ingest(context.WithoutCancel(ctx), body, by)
+	if err != nil {
+		return nil, err
+	}
+	s.Hub.Posted(saved.ID) // nobody is dialled
+	asked := new(schema.Event)
+	return asked, json.Unmarshal(saved.JSON, asked)
+}
+
+func (s *Server) await(ctx context.Context, c *call, in awaiting) (Ticket, error) {
+	if in.Wait == 0 {
+		in.Wait = 30
+	}
+	wait := time.Duration(min(in.Wait, maxAwait) * float64(time.Second))
+	return s.ticket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})
+}
+
+// ticket is a question, once its answer is there or the pull's time is over.
+func (s *Server) ticket(ctx context.Context, c *call, id schema.EventID, p hub.Pull) (t Ticket, err error) {
+	answer, err := s.wait(ctx, id, p)
+	if err != nil && !errors.Is(err, schema.ErrExpired) { // it was taken back
+		return t, err
+	}
+	if answer != nil {
+		var a schema.Answer
+		if err := json.Unmarshal(answer, &a); err != nil {
+			return t, err
+		}
+		t.Guidance = a.Guidance
+	}
+	t.HitlRequest, err = s.Hub.Request(context.WithoutCancel(ctx), id, c.by)
+	return t, err
+}
+
+// permit is the answer that claude --permission-prompt-tool takes.
+type permit struct {
+	Behavior     string          `json:"behavior"`
+	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
+	Message      string          `json:"message,omitempty"`
+}
+
+func deny(why string) (string, error) {
+	b, err := json.Marshal(permit{Behavior: "deny", Message: why})
+	return string(b), err
+}
+
+// requestApproval asks as the hook of Claude Code's own prompt would, so that a person
+// sees the same card: questions with their options, a plan, a command with its risk.
+func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (string, error) {
+	claude, _ := hook.Find("claude-code")
+	stdin, err := json.Marshal(map[string]any{
+		"hook_event_name": "PermissionRequest", "session_id": c.session,
+		"tool_name": in.Tool, "tool_input": in.Input, "tool_use_id": in.Use,
+	})
+	if err != nil {
+		return "", err
+	}
+	run, err := claude.Agent.Read(hook.Input{Stdin: stdin, Env: headless})
+	if err != nil || run.Ask == nil {
+		return deny("This call could not be read, so nobody could be asked about it.")
+	}
+	e, ask := run.Event, *run.Ask
+	e.SourceApp, e.SessionID = cmp.Or(c.app, "claude-code"), c.session
+	ask.Timeout, e.HumanInTheLoop = &c.seconds, &ask
+	by := c.by
+	by.Waits = true
+	asked, err := s.ask(ctx, &e, by)
+	if err != nil {
+		return deny("Nobody could be asked: " + told(err).Error())
+	}
+	// A little longer than the question's own deadline, for what ends it.
+	limit := time.Duration(c.seconds*float64(time.Second)) + 2*time.Second
+	raw, err := s.wait(ctx, asked.ID, hub.Pull{Wait: limit, Secret: asked.RequestSecret})
+	if raw == nil {
+		return s.unasked(ctx, c, asked.ID, err)
+	}
+	var a schema.Answer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return "", err
+	}
+	v := hook.VerdictOf(ask.Type, &a)
+	if v.Word != hook.Allow {
+		return deny(cmp.Or(v.Reason, a.Guidance, "Nobody approved this. Nothing was run."))
+	}
+	return allow(claude.Agent.Answer(&run, v), in.Input)
+}
+
+// headless is the environment of a Claude Code at which nobody sits.
+func headless(name string) string {
+	if name == "CLAUDE_CODE_ENTRYPOINT" {
+		return "sdk-cli"
+	}
+	return ""
+}
+
+// unasked ends a question whose asker does not wait any more, or can't be let wait.
+func (s *Server) unasked(ctx context.Context, c *call, id schema.EventID, failed error) (string, error) {
+	why := hub.AgentGone
+	if c.until.Err() != nil {
+		why = hub.HubStopped
+	}
+	if err := s.Hub.Orphan(context.WithoutCancel(ctx), id, "", why); err != nil {
+		s.Log.Error("ending a request for approval that nobody waits for", "event", id, "err", err)
+	}
+	if failed != nil {
+		return deny("The answer could not be read: " + told(failed).Error())
+	}
+	return deny("Nobody could answer: the hub stops, or has too many requests that wait. Nothing was approved.")
+}
+
+// allow is a hook's decision in the words of the permission prompt tool.
+func allow(decided hook.Reply, input json.RawMessage) (string, error) {
+	var out struct {
+		Specific struct {
+			Decision permit `json:"decision"`
+		} `json:"hookSpecificOutput"`
+	}
+	if len(decided.Stdout) == 0 || json.Unmarshal(decided.Stdout, &out) != nil || out.Specific.Decision.Behavior != "allow" {
+		return deny("A person's answer came that this call does not take. Nothing was approved.")
+	}
+	yes := permit{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
+	if len(bytes.TrimSpace(yes.UpdatedInput)) == 0 {
+		yes.UpdatedInput = input
+	}
+	b, err := json.Marshal(yes)
+	return string(b), err
+}

@@ -1,0 +1,4 @@
+package mcp
+
+// AsksForASecret is asksForASecret.
+var AsksForASecret = asksForASecret
