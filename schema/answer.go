@@ -87,7 +87,9 @@ type Status struct {
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
 	// Notices say who was told of the question, by which channel, and whether it went out.
-	Notices []Notice `json:"notices,omitempty"`
+	// The newest MaxNotices of them; when there are more, NoticeCounts counts all.
+	Notices      []Notice      `json:"notices,omitempty"`
+	NoticeCounts *NoticeCounts `json:"noticeCounts,omitempty"`
 
 	// Risk is the hub's estimate: the higher one of the agent's own and of what
 	// Findings say.

@@ -62,6 +62,11 @@ var messageTypes = map[string]reflect.Type{
 	"ApproveCall":    reflect.TypeFor[schema.ApproveCall](),
 	"RejectCall":     reflect.TypeFor[schema.RejectCall](),
 	"AgentApproval":  reflect.TypeFor[schema.AgentApproval](),
+
+	"Channel":        reflect.TypeFor[schema.Channel](),
+	"ChannelDraft":   reflect.TypeFor[schema.ChannelDraft](),
+	"Tried":          reflect.TypeFor[schema.Tried](),
+	"NoticeSettings": reflect.TypeFor[schema.NoticeSettings](),
 }
 
 // frameTypes are what the data of a frame is.

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Channel, ChannelDraft, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -154,6 +154,12 @@ export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"v
 export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies Cancel
 
 // prettier-ignore
+export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook","address":"https://ops.example.com","person":"Anna","createdAt":1795262400000,"createdBy":"Anna","secret":"whsec_c2lnbmVkIHdpdGggdGhpcywgc2hvd24gb25jZSE=","paused":1795262700000} satisfies Channel
+
+// prettier-ignore
+export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna"} satisfies ChannelDraft
+
+// prettier-ignore
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000} satisfies Control
 
 // prettier-ignore
@@ -248,6 +254,9 @@ export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking
 
 // prettier-ignore
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","ways":["oidc"]} satisfies Me
+
+// prettier-ignore
+export const v2NoticeSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NoticeSettings
 
 // prettier-ignore
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}]} satisfies Overview
@@ -361,7 +370,7 @@ export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","sou
 export const v2StatusUnreachable = {"status":"timeout","respondedAt":1734189354000,"response":{"permission":false,"respondedAt":1734189354000},"outcome":"__timeout__","source":"timeout","revision":3,"waiter":"lost","delivery":{"state":"unreachable","attempts":3,"lastError":"nobody listens there","nextAttemptAt":1734189359000}} satisfies Status
 
 // prettier-ignore
-export const v2StatusVotes = {"status":"pending","expiresAt":1795262700000,"revision":4,"requiredApprovals":2,"votes":[{"user":"ada","choice":"approve","comment":"Only the old ones.","at":1795262403000}],"awaiting":["grace"],"recipients":["ada","grace"],"edited":{"arguments":{"path":"build/old"},"by":"ada","at":1795262403000,"revision":4},"reminders":1,"escalatedAt":1795262460000,"waiters":3,"notices":[{"channel":"mail","kind":"asked","person":"grace","state":"sent","attempts":1,"at":1795262401000},{"channel":"phone","kind":"reminder","person":"ada","state":"suppressed","why":"cooldown","at":1795262402000},{"channel":"ops","kind":"escalated","state":"failed","error":"The server answered 503.","attempts":5,"at":1795262470000}]} satisfies Status
+export const v2StatusVotes = {"status":"pending","expiresAt":1795262700000,"revision":4,"requiredApprovals":2,"votes":[{"user":"ada","choice":"approve","comment":"Only the old ones.","at":1795262403000}],"awaiting":["grace"],"recipients":["ada","grace"],"edited":{"arguments":{"path":"build/old"},"by":"ada","at":1795262403000,"revision":4},"reminders":1,"escalatedAt":1795262460000,"waiters":3,"notices":[{"channel":"mail","kind":"asked","person":"grace","state":"sent","attempts":1,"at":1795262401000},{"channel":"phone","kind":"reminder","person":"ada","state":"suppressed","why":"cooldown","at":1795262402000},{"channel":"ops","kind":"escalated","state":"failed","error":"The server answered 503.","attempts":5,"at":1795262470000}],"noticeCounts":{"queued":40,"sent":955,"suppressed":4,"failed":1}} satisfies Status
 
 // prettier-ignore
 export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","source":"agent","revision":2,"delivery":{"state":"none","attempts":0}} satisfies Status
@@ -377,3 +386,6 @@ export const v2TelemetryRejected = {"partialSuccess":{"rejectedLogRecords":2,"er
 
 // prettier-ignore
 export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token
+
+// prettier-ignore
+export const v2TriedFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies Tried

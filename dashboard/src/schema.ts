@@ -148,6 +148,46 @@ export interface Cancel {
 }
 
 /**
+ * Channel is a way by which people are told of questions while they are not looking. Its address is a
+ * secret: it is given once, by whoever makes the channel, and never shown again.
+ */
+export interface Channel {
+  id: number
+  name: string
+  /** Kind is slack, discord, telegram, ntfy, gotify, pushover, mattermost, smtp or webhook. */
+  kind: string
+  /** Address is the scheme of the address and, where that is no secret, the host. */
+  address: string
+  /**
+   * Person whose channel it is; absent: everybody's. One of kind smtp that is everybody's writes to each
+   * person at their own address.
+   */
+  person?: string
+  createdAt: Millis
+  createdBy: string
+  /**
+   * Secret of a webhook, whsec_…, shown once: what its receiver verifies the signature with (Standard
+   * Webhooks).
+   */
+  secret?: string
+  /** Paused is set while the channel fails: until then the hub leaves it alone. */
+  paused?: Millis
+}
+
+/** ChannelDraft is the body of POST /api/channels. */
+export interface ChannelDraft {
+  name: string
+  /**
+   * URL is the address, in the notation of shoutrrr (slack://, discord://, telegram://, ntfy://, gotify://,
+   * pushover://, mattermost://); smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS or smtps:// for mail;
+   * https:// or http:// for a webhook.
+   */
+  url: string
+  /** as in Channel */
+  person?: string
+}
+
+/**
  * Condition is one thing that must hold for an argument of a tool call. A command (the argument of a shell
  * tool) only meets one when it is a single simple command.
  */
@@ -695,6 +735,31 @@ export interface Notice {
   at: Millis
 }
 
+/** NoticeCounts says what became of a question's notices when there are more than a status lists. */
+export interface NoticeCounts {
+  queued?: number
+  sent?: number
+  suppressed?: number
+  failed?: number
+}
+
+/** NoticeSettings are a person's own: when they want to hear of questions, and where. */
+export interface NoticeSettings {
+  /** cooldownMinutes: after one message no further one by the same channel for so long. */
+  cooldownMinutes?: number
+  /**
+   * quietFrom and quietTo, such as 22:00 and 07:30, in timeZone (an IANA name): then only questions of
+   * critical risk are told. Both or none.
+   */
+  quietFrom?: string
+  quietTo?: string
+  timeZone?: string
+  /** Email is where mail goes; only people that the hub knows have one. */
+  email?: string
+  /** Browsers is how many of this person's get Web Push; it can't be set. */
+  browsers?: number
+}
+
 /** Option is one label a person can pick. */
 export interface Option {
   label: string
@@ -1105,8 +1170,12 @@ export interface Status {
    */
   waiters?: number
   sameAs?: EventID
-  /** Notices say who was told of the question, by which channel, and whether it went out. */
+  /**
+   * Notices say who was told of the question, by which channel, and whether it went out. The newest
+   * MaxNotices of them; when there are more, NoticeCounts counts all.
+   */
   notices?: Notice[]
+  noticeCounts?: NoticeCounts
   /** Risk is the hub's estimate: the higher one of the agent's own and of what Findings say. */
   risk?: Risk
   /** Findings are what the hub's rules see in the tool call, the worst first. */
@@ -1183,6 +1252,12 @@ export interface ToolStat {
   totalMs: number
   medianMs: number
   p95Ms: number
+}
+
+/** Tried says what became of a message that was sent to try a channel. */
+export interface Tried {
+  state: 'sent' | 'failed'
+  error?: string
 }
 
 /** Vote is one person's vote on a question that needs several. */

@@ -32,6 +32,7 @@ var messages = []any{
 	schema.LedgerEntry{},
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
+	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.

@@ -20,6 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/mcp"
+	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
@@ -39,6 +40,7 @@ type App struct {
 	listeners []net.Listener
 	store     *store.Store
 	hub       *hub.Hub
+	notices   *notify.Notifier
 	callback  *callback.Dispatcher
 	metrics   *httpapi.Metrics
 	server    *httpapi.Server
@@ -82,9 +84,16 @@ func (a *App) open(ctx context.Context) (err error) {
 	if !a.cfg.KeepSecrets {
 		redactor = redact.New(redact.Options{})
 	}
+	a.notices = notify.New(notify.Config{
+		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
+		Show: func(ctx context.Context, id schema.EventID, list []schema.Notice, counts *schema.NoticeCounts) error {
+			return a.hub.ShowNotices(ctx, id, list, counts)
+		},
+	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
 		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.Lookup,
+		Noted:   func() { a.notices.Grown() },
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
 	page, err := fs.Sub(dashboard.FS, "dist")
@@ -95,6 +104,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools.For,
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		Notices:      a.notices,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 	})
 	return nil
@@ -114,6 +124,14 @@ func (a *App) openStore(ctx context.Context) (err error) {
 // URL is where the dashboard is.
 func (a *App) URL() string { return "http://" + a.listeners[0].Addr().String() }
 
+// publicURL is where people reach the hub, for the links that they are sent.
+func (a *App) publicURL() string {
+	if a.cfg.PublicURL != "" {
+		return a.cfg.PublicURL
+	}
+	return a.URL()
+}
+
 // Run serves until ctx ends or a part of the hub fails, and then stops everything in
 // reverse order and closes it: streams and requests first, within cfg.StopWithin,
 // the database last.
@@ -123,7 +141,7 @@ func (a *App) Run(ctx context.Context) error {
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	failed := make(chan error, len(a.listeners)+8)
+	failed := make(chan error, len(a.listeners)+9)
 	var group sync.WaitGroup
 	start := func(what string, run func() error) {
 		group.Go(func() {
@@ -137,6 +155,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("callbacks", func() error { return a.callback.Run(workers) })
 	start("watching agents", func() error { return a.callback.Watch(workers) })
 	start("lifelines", func() error { return a.callback.Lifelines(workers) })
+	start("notices", func() error { return a.notices.Run(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
 	start("search index", func() error { return a.store.Index(workers) })
 	start("retention", func() error { return a.prune(workers) })

@@ -29,8 +29,11 @@ type Config struct {
 	// the user's data directory. sqlite:FILE means the same.
 	DB string
 
-	AllowOrigins  []string // pages of other origins that may use the hub, such as http://localhost:5173
-	AllowHosts    []string // names the hub goes by beside localhost, host or host:port
+	AllowOrigins []string // pages of other origins that may use the hub, such as http://localhost:5173
+	AllowHosts   []string // names the hub goes by beside localhost, host or host:port
+	// PublicURL is where people reach the hub, for the links in messages; the address
+	// it listens on.
+	PublicURL     string
 	CallbackAllow []string // where answers may be dialled beside loopback: CIDRs, host names, host:port
 
 	// Retention is how long events are kept; 30 days. Negative: for ever.
@@ -138,6 +141,9 @@ func (cfg Config) check() error {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.Contains(origin, "*") {
 			return fmt.Errorf("-allow-origin %s: must be one origin, such as http://localhost:5173", origin)
 		}
+	}
+	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
 	}
 	for _, name := range cfg.AllowHosts {
 		if strings.ContainsAny(name, "/*@ ") {

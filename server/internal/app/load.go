@@ -33,6 +33,8 @@ var knobs = []knob{
 		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, list(s)...); return nil }},
 	{"allow-host", "NAME,…", "none", "names the hub goes by, beside localhost",
 		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, list(s)...); return nil }},
+	{"public-url", "URL", "the address it listens on", "where people reach the hub: links in messages begin with it",
+		func(c *Config, s string) error { c.PublicURL = s; return nil }},
 	{"callback-allow", "TARGET,…", "none", "where answers may be dialled, beside loopback: CIDRs, names, host:port",
 		func(c *Config, s string) error { c.CallbackAllow = append(c.CallbackAllow, list(s)...); return nil }},
 	{"retention", "DURATION", "30d", "how long events are kept; 0 for ever",

@@ -50,6 +50,7 @@ func TestEveryKnob(t *testing.T) {
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
 		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
+		"public-url":          {"https://hub.example.com", "https://b", "https://hub.example.com", func(c Config) any { return c.PublicURL }},
 		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
@@ -67,7 +68,7 @@ func TestEveryKnob(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 12, "a new knob gets its row above")
+	require.Len(t, knobs, 13, "a new knob gets its row above")
 }
 
 func TestHelpShowsEverything(t *testing.T) {

@@ -30,6 +30,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
 		s.ruleHandlers(),
+		s.noticeHandlers(),
 	} {
 		maps.Copy(all, part)
 	}

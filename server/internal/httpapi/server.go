@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -22,7 +23,8 @@ import (
 // mean the documented defaults.
 type Config struct {
 	Hub     *hub.Hub
-	Metrics *Metrics // nil: none are kept
+	Notices *notify.Notifier // required where a channel is used
+	Metrics *Metrics         // nil: none are kept
 	// Stats tells whether the store works, for /readyz and /metrics; nil: it does.
 	Stats   func(context.Context) (store.Stats, error)
 	Assets  fs.FS  // the dashboard, index.html at its root; nil: none

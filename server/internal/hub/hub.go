@@ -41,6 +41,9 @@ type Config struct {
 	Dispatch func(schema.EventID)
 	// Lifeline is told when a question came in that ends with its agent's listener.
 	Lifeline func()
+	// Noted is told when a question was asked or changed. It runs on the store's writer
+	// and must not block.
+	Noted func()
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
 
@@ -94,6 +97,9 @@ func New(cfg Config) *Hub {
 	}
 	if cfg.Lifeline == nil {
 		cfg.Lifeline = func() {}
+	}
+	if cfg.Noted == nil {
+		cfg.Noted = func() {}
 	}
 	h := &Hub{
 		Config:   cfg,
@@ -227,6 +233,7 @@ func (h *Hub) noteRows(rows []store.Row) {
 		id := row.Event.ID
 		switch {
 		case row.Change:
+			h.Noted()
 			for ch := range h.changed[id] {
 				tell(ch)
 			}
@@ -236,6 +243,7 @@ func (h *Hub) noteRows(rows []store.Row) {
 		case row.Event.Question != nil:
 			h.posting[id] = make(chan struct{})
 			h.open.add(row.Event, 1)
+			h.Noted()
 			tell(h.deadline)
 		}
 	}

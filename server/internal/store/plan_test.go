@@ -33,7 +33,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		for _, line := range plan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
-			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "tool_times", "awaiting"} {
+			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "tool_times", "awaiting"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
 				require.NotContains(t, line, "SCAN "+table+" ", q.name)
 			}
@@ -78,6 +78,21 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"FilterOptions, sessions", namesNewest, []any{2, 9}, true},
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
+		{"NoticeCursor", queryNoticeCursor, nil, true},
+		{"QuestionsSince, asked", queryAskedSince, []any{0, 9, 9}, true},
+		{"QuestionsSince, changed", queryChangedSince, []any{0, 9, 9}, true},
+		{"Noticed", queryNoticed, []any{1}, true},
+		{"NoticesOf", queryNoticesOf, []any{1}, true},
+		{"DueNotices, due", queryNoticesDue, []any{1, 9, 9}, true},
+		{"DueNotices, next", queryNextNotice, []any{1}, true},
+		{"ClaimNotice, last sent", queryLastSent, []any{1, "ada"}, true},
+		{"ClaimNotice, under way", queryUnderWay, []any{1, 9, 9, "ada", 1}, true},
+		{"FreeNotices, pending", queryNoticedPending, nil, true},
+		{"Channels", queryChannels, nil, true},
+		{"Browsers", queryBrowsers, []any{"ada"}, true},
+		{"PushPeople", queryPushPeople, nil, true},
+		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
+		{"Subscribe, count", queryCountBrowser, []any{"ada", "e"}, true},
 		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
 		{"Ledger", queryLedger, []any{0, 9, 9}, true},
 		{"Ledger, newest", queryLedgerNewest, []any{0, 9, 9}, true},

@@ -278,6 +278,9 @@ func (t *tx) pruneQuestions(from, end int64, p *Policy) (gone []goneEvent, chang
 		changes += n
 		for _, query := range []string{
 			`DELETE FROM deliveries WHERE stream_id = 1 AND seq = ?`,
+			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM noticed WHERE stream_id = 1 AND question = ?`,
+			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
 		} {
 			if _, err := t.exec(query, g.seq); err != nil {

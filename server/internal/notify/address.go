@@ -1,0 +1,193 @@
+package notify
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/router"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// The kinds of channel that are not shoutrrr's.
+const (
+	smtpName    = "smtp"
+	webhookName = "webhook"
+	pushName    = "push"
+)
+
+// MaxChannels is how many channels a hub may have: each has goroutines of its own.
+const MaxChannels = 100
+
+// chats are the services of shoutrrr that we know how to write plain text to, and
+// whether the host of their address may be shown: with the others it is a part of the
+// secret.
+var chats = map[string]bool{
+	"slack": false, "discord": false, "telegram": false, "pushover": false,
+	"ntfy": true, "gotify": true, "mattermost": true,
+}
+
+const wantedURL = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…"
+
+// Draft makes a channel of what an admin gave: it checks the address without using it.
+func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
+	name := line(d.Name, maxName)
+	if name == "" || name != d.Name {
+		return nil, &schema.FieldError{Field: "name", Detail: "must be one line of at most 60 characters"}
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil || len(d.URL) > 4096 || u.Host == "" {
+		return nil, &schema.FieldError{Field: "url", Detail: wantedURL} // never the text: it is a secret
+	}
+	c := &store.Channel{Name: name, URL: d.URL, Person: d.Person, CreatedBy: by, Kind: u.Scheme}
+	switch _, isChat := chats[u.Scheme]; {
+	case u.Scheme == "http" || u.Scheme == "https":
+		c.Kind = webhookName
+		secret := make([]byte, 32)
+		if _, err := rand.Read(secret); err != nil {
+			return nil, err
+		}
+		c.Secret = secretPrefix + base64.StdEncoding.EncodeToString(secret)
+		return c, nil
+	case u.Scheme == smtpName || u.Scheme == "smtps":
+		c.Kind = smtpName
+		_, err := parseMail(d.URL)
+		return c, err
+	case !isChat:
+		return nil, &schema.FieldError{Field: "url", Detail: wantedURL}
+	}
+	return c, checkChat(c.Kind, d.URL)
+}
+
+// formatted are the options of services that would make markup of a message's text.
+var formatted = map[string][]string{
+	"telegram": {"parsemode"}, "gotify": {"extras"}, "ntfy": {"actions", "attach", "click"},
+}
+
+// checkChat asks the service itself whether it understands the address.
+func checkChat(kind, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return &schema.FieldError{Field: "url", Detail: wantedURL}
+	}
+	for name := range u.Query() {
+		if slices.Contains(formatted[kind], strings.ToLower(name)) {
+			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text and carry one link, to the request"}
+		}
+	}
+	var r router.ServiceRouter
+	if _, err := r.Locate(address); err != nil {
+		return &schema.FieldError{Field: "url", Detail: "is not complete for " + kind + ": " + newScrubber(address).text(err)}
+	}
+	return nil
+}
+
+// address is how a channel's address is shown: its scheme, and its host where that is
+// no secret.
+func address(c *store.Channel) string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return c.Kind
+	}
+	if shown, isChat := chats[c.Kind]; isChat && !shown {
+		return u.Scheme + "://…"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Shown is a channel without its secrets.
+func (n *Notifier) Shown(c *store.Channel) schema.Channel {
+	shown := schema.Channel{
+		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: address(c), Person: c.Person,
+		CreatedAt: schema.Millis(c.CreatedAt.UnixMilli()), CreatedBy: c.CreatedBy,
+	}
+	n.mu.Lock()
+	l := n.lanes[c.ID]
+	n.mu.Unlock()
+	if l == nil {
+		return shown
+	}
+	if until := l.pausedUntil(); until.After(n.Clock()) {
+		shown.Paused = schema.Millis(until.UnixMilli())
+	}
+	return shown
+}
+
+// writesApart reports whether a channel writes to each person at their own address.
+func writesApart(c *store.Channel) bool {
+	if c.Kind != smtpName {
+		return false
+	}
+	to, err := parseMail(c.URL)
+	return err == nil && to.to == ""
+}
+
+// scrubber takes a channel's secrets out of what its failures say.
+type scrubber []string
+
+// newScrubber knows every part of an address that may be a secret.
+func newScrubber(secrets ...string) scrubber {
+	var s scrubber
+	add := func(part string) {
+		if len(part) >= 4 && !slices.Contains(s, part) {
+			s = append(s, part)
+		}
+	}
+	for _, secret := range secrets {
+		add(secret)
+		u, err := url.Parse(secret)
+		if err != nil {
+			continue
+		}
+		password, _ := u.User.Password()
+		for _, part := range []string{u.User.String(), u.User.Username(), password, u.Path, u.RawQuery} {
+			add(part)
+		}
+		if !chats[u.Scheme] { // the host is one, too
+			add(u.Hostname())
+		}
+		for part := range strings.SplitSeq(u.Path, "/") {
+			add(part)
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				add(v)
+			}
+		}
+	}
+	slices.SortFunc(s, func(a, b string) int { return len(b) - len(a) })
+	return s
+}
+
+var (
+	anyURL   = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+	anyToken = regexp.MustCompile(`[A-Za-z0-9_\-]{24,}`)
+)
+
+// maxError is how many characters of a failure are kept.
+const maxError = 200
+
+// text is what a failure says, in one line without addresses and secrets.
+func (s scrubber) text(err error) string {
+	text := err.Error()
+	var failed *url.Error
+	if errors.As(err, &failed) { // it begins with the address
+		text = failed.Err.Error()
+	}
+	text = anyURL.ReplaceAllString(text, "…")
+	for _, secret := range s {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	text = anyToken.ReplaceAllString(text, "…")
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "")
+	}
+	return line(text, maxError)
+}

@@ -1,0 +1,211 @@
+// Package notify tells people of questions while they are not looking: by chat, by
+// mail, by webhook and by Web Push.
+//
+// It follows the log from a cursor of its own, so that no event, no answer and no
+// delivery waits for it. What is to be said becomes rows first, one for each question,
+// channel, person, kind and number, which the database keeps unique; a lane for each
+// channel sends them. A message goes out at least once: one that was under way when the
+// hub was killed is sent again, with the same id where the channel knows ids.
+//
+// What agents wrote is hostile text, and a message is a link to look at, never a
+// decision. The one exception is a signed link (link.go), which only mail to one named
+// person carries.
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// Config is what a Notifier is made of. Store and Show are required.
+type Config struct {
+	Store *store.Store
+	// Show puts notices on the card of a question.
+	Show func(context.Context, schema.EventID, []schema.Notice, *schema.NoticeCounts) error
+
+	// Base is where people reach the hub, for links.
+	Base string
+	// People are those the hub knows; nil: nobody.
+	People func(context.Context) ([]schema.Person, error)
+	// Resolve names the people that recipients stand for; nil: nobody.
+	Resolve func(*schema.Recipients) ([]string, error)
+	// Watching reports whether a page of that person is being looked at; nil: not known.
+	Watching func(person string) bool
+	// PushAnywhere permits push services on this machine and in private networks.
+	PushAnywhere bool
+
+	Clock func() time.Time // default time.Now
+	Log   *slog.Logger     // default: discard
+
+	pace     pace
+	telegram string // where Telegram's interface is, for tests
+}
+
+// pace is how fast things are tried.
+type pace struct {
+	timeout time.Duration   // of one message
+	retries []time.Duration // after the first failure, the second, …; then it has failed
+	trip    int             // failures in a row after which a channel is left alone
+	pause   time.Duration   // for so long, doubled each time
+	longest time.Duration   // but no longer
+	giveUp  time.Duration   // after it was made, a message has failed
+	show    time.Duration   // between two changes of a card, doubled each time
+	slowest time.Duration   // but no longer
+}
+
+func (p *pace) defaults() {
+	if p.timeout == 0 {
+		*p = pace{
+			timeout: 10 * time.Second,
+			retries: []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute},
+			trip:    5, pause: 30 * time.Second, longest: 10 * time.Minute, giveUp: time.Hour,
+			show: 500 * time.Millisecond, slowest: 8 * time.Second,
+		}
+	}
+}
+
+// Notifier tells people. Its methods may be called by many goroutines.
+type Notifier struct {
+	Config
+	loopback bool // Base is this machine only
+	grown    chan struct{}
+	shown    *shower
+
+	mu      sync.Mutex
+	running context.Context // nil before Run
+	lanes   map[int64]*lane // :: channel → what sends by it; 0: Web Push
+	group   sync.WaitGroup
+
+	linking sync.Mutex // held while a signed link is used
+	keys    sync.Mutex // held while the keys of Web Push are made
+}
+
+// New makes a notifier. Nothing is sent before Run.
+func New(cfg Config) *Notifier {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.People == nil {
+		cfg.People = func(context.Context) ([]schema.Person, error) { return nil, nil }
+	}
+	if cfg.Resolve == nil {
+		cfg.Resolve = func(*schema.Recipients) ([]string, error) { return nil, nil }
+	}
+	if cfg.Watching == nil {
+		cfg.Watching = func(string) bool { return false }
+	}
+	if cfg.telegram == "" {
+		cfg.telegram = "https://api.telegram.org"
+	}
+	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
+	cfg.pace.defaults()
+	n := &Notifier{Config: cfg, grown: make(chan struct{}, 1), lanes: map[int64]*lane{}}
+	if u, err := url.Parse(cfg.Base); err != nil || isLoopback(u.Hostname()) {
+		n.loopback = true
+	}
+	n.shown = newShower(n)
+	return n
+}
+
+// Grown is told that a question was asked or changed. It never blocks.
+func (n *Notifier) Grown() {
+	select {
+	case n.grown <- struct{}{}:
+	default:
+	}
+}
+
+// Run follows the log and sends until ctx ends. It returns once nothing of it runs
+// any more but what a library does not let go of.
+func (n *Notifier) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer n.group.Wait()
+	defer stop()
+	if err := n.begin(ctx); err != nil {
+		return ended(ctx, err)
+	}
+	n.group.Go(func() { n.shown.run(ctx) })
+	cursor := int64(-1)
+	for ctx.Err() == nil {
+		more, err := n.step(ctx, &cursor)
+		wait := time.Duration(0)
+		if err != nil && ctx.Err() == nil {
+			n.Log.Error("telling people of questions; trying again in a second", "err", err)
+			wait, cursor = time.Second, -1
+		}
+		if more && err == nil {
+			continue
+		}
+		if !n.rest(ctx, wait) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// rest waits for news, or for the given time where there is one.
+func (n *Notifier) rest(ctx context.Context, wait time.Duration) bool {
+	if wait > 0 {
+		return sleep(ctx, wait, nil)
+	}
+	select {
+	case <-n.grown:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// begin takes up what was left when the hub stopped.
+func (n *Notifier) begin(ctx context.Context) error {
+	asked, err := n.Store.FreeNotices(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range asked {
+		n.shown.touch(id) // the hub may have stopped before the card said so
+	}
+	channels, err := n.Store.Channels(ctx)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.running = ctx
+	n.mu.Unlock()
+	n.lane(0)
+	for _, c := range channels {
+		n.lane(c.ID)
+	}
+	return nil
+}
+
+// ended is nil for an error that only says that ctx has ended.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// sleep waits for d, for word, or for the end of ctx; false: that.
+func sleep(ctx context.Context, d time.Duration, word <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-word:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}

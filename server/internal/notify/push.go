@@ -1,0 +1,215 @@
+package notify
+
+import (
+	"context"
+	"crypto/ecdh"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	webpush "github.com/SherClockHolmes/webpush-go"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	// maxBrowsers is how many browsers a person may have.
+	maxBrowsers = 20
+	// maxTTL is how long a push service may keep a message for a browser that is off.
+	maxTTL = 7 * 24 * time.Hour
+	// settledTTL is how long it may keep the news that a request is over.
+	settledTTL = time.Hour
+	// aboutUs is who sends, for push services, where the hub has no address of its own.
+	aboutUs = "https://github.com/hookback/hookback"
+)
+
+// PushKey is the hub's public key for Web Push, made when it is first asked for.
+func (n *Notifier) PushKey(ctx context.Context) (string, error) {
+	_, public, err := n.pushKeys(ctx)
+	return public, err
+}
+
+func (n *Notifier) pushKeys(ctx context.Context) (private, public string, err error) {
+	n.keys.Lock()
+	defer n.keys.Unlock()
+	private, public, err = n.Store.PushKeys(ctx)
+	if err != nil || private != "" {
+		return private, public, err
+	}
+	if private, public, err = webpush.GenerateVAPIDKeys(); err != nil {
+		return "", "", err
+	}
+	if err := n.Store.SetPushKeys(ctx, private, public); err != nil {
+		return "", "", err
+	}
+	return n.Store.PushKeys(ctx)
+}
+
+// Subscribe adds a browser of a person's.
+func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSubscription) error {
+	u, err := url.Parse(b.Endpoint)
+	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
+		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address that the browser gave"}
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !public(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
+		return &schema.FieldError{Field: "endpoint", Detail: "must be a push service, not an address of this network"}
+	}
+	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))
+	if err == nil {
+		_, err = ecdh.P256().NewPublicKey(key)
+	}
+	if err != nil {
+		return &schema.FieldError{Field: "keys.p256dh", Detail: "must be the key that the browser gave"}
+	}
+	if auth, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.Auth, "=")); err != nil || len(auth) != 16 {
+		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16 bytes that the browser gave"}
+	}
+	return n.Store.Subscribe(ctx, person, b, maxBrowsers)
+}
+
+// sendPush sends a message to all browsers of a person; it has gone out when one of
+// them took it. Browsers that are gone are forgotten.
+func (n *Notifier) sendPush(ctx context.Context, m *message) error {
+	ttl := maxTTL
+	if !m.deadline.IsZero() {
+		ttl = min(ttl, max(0, m.deadline.Sub(n.Clock())))
+	}
+	urgency := webpush.UrgencyHigh
+	return n.push(ctx, m.person, &pushed{
+		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: tag(m.question)}, ttl: ttl, urgency: urgency,
+	})
+}
+
+// tag is the same for every message about one question, so that the next one replaces
+// it where it is shown; as a topic it does so at the push service.
+func tag(id schema.EventID) string { return "request-" + id.String() }
+
+// pushed is a message to browsers.
+type pushed struct {
+	schema.PushMessage
+	ttl     time.Duration
+	urgency webpush.Urgency
+}
+
+var errNoBrowser = finalError{errors.New("no browser of theirs takes messages any more")}
+
+func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
+	browsers, err := n.Store.Browsers(ctx, person)
+	if err != nil {
+		return err
+	}
+	private, public, err := n.pushKeys(ctx)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(p.PushMessage)
+	if err != nil {
+		return finalError{err}
+	}
+	failed, sent := error(errNoBrowser), 0
+	for _, b := range browsers {
+		resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
+			Endpoint: b.Endpoint, Keys: webpush.Keys{Auth: b.Keys.Auth, P256dh: b.Keys.P256dh},
+		}, &webpush.Options{
+			HTTPClient: n.pushClient(), Subscriber: n.sender(), Topic: p.Tag, TTL: int(p.ttl.Seconds()), Urgency: p.urgency,
+			VAPIDPublicKey: public, VAPIDPrivateKey: private,
+		})
+		if err == nil {
+			_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+			_ = resp.Body.Close()
+			err = answered(resp)
+			if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone {
+				if err := n.Store.Unsubscribe(ctx, b.Endpoint); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err == nil {
+			sent++
+			continue
+		}
+		failed = err
+	}
+	if sent > 0 {
+		return nil
+	}
+	return failed
+}
+
+func (n *Notifier) sender() string {
+	if strings.HasPrefix(n.Base, "https://") {
+		return n.Base
+	}
+	return aboutUs
+}
+
+// settled takes back what browsers show of a question that is over. It is a courtesy:
+// one that fails is not tried again, and the card says nothing of it.
+func (n *Notifier) settled(id schema.EventID) {
+	n.mu.Lock()
+	running := n.running
+	n.mu.Unlock()
+	if running == nil {
+		return
+	}
+	n.group.Go(func() {
+		ctx, cancel := context.WithTimeout(running, n.pace.timeout)
+		defer cancel()
+		notices, err := n.Store.NoticesOf(ctx, id)
+		if err != nil {
+			return
+		}
+		told := map[string]bool{}
+		for i := range notices {
+			one := &notices[i]
+			if one.Channel != 0 || one.State != schema.NoticeSent || told[one.Person] {
+				continue
+			}
+			told[one.Person] = true
+			_ = n.push(ctx, one.Person, &pushed{
+				PushMessage: schema.PushMessage{ID: id, Title: "This is answered.", Tag: tag(id), Settled: true}, ttl: settledTTL, urgency: webpush.UrgencyNormal,
+			})
+		}
+	})
+}
+
+// pushClient dials no address of this machine or its networks: who subscribes says
+// where, and need not be an admin.
+func (n *Notifier) pushClient() *http.Client {
+	if n.PushAnywhere {
+		return client
+	}
+	return outside
+}
+
+var outside = &http.Client{
+	CheckRedirect: client.CheckRedirect,
+	Transport: &http.Transport{
+		ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil || !public(to.Addr()) {
+				return finalError{errors.New("the push service has an address of this network")}
+			}
+			return nil
+		}}).DialContext,
+	},
+}
+
+// public reports whether an address is none of this machine's or a private network's.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+}
+
+// shared is the address space of carriers' own networks.
+var shared = netip.MustParsePrefix("100.64.0.0/10")

@@ -1,0 +1,99 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const secretPrefix = "whsec_"
+
+// hook is the body of a webhook: a Standard Webhooks payload. It is JSON, so what an
+// agent wrote stands in it as it is.
+type hook struct {
+	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, or test
+	Timestamp string `json:"timestamp"`
+	Data      struct {
+		ID        schema.EventID `json:"id,omitempty"`
+		URL       string         `json:"url"` // where a person looks at it
+		SourceApp string         `json:"source_app,omitempty"`
+		SessionID string         `json:"session_id,omitempty"`
+		Kind      schema.Kind    `json:"kind,omitempty"`
+		Question  string         `json:"question"`
+		ToolName  string         `json:"tool_name,omitempty"`
+		Risk      schema.Risk    `json:"risk,omitempty"`
+		ExpiresAt schema.Millis  `json:"expiresAt,omitempty"`
+		Reminder  int            `json:"reminder,omitempty"`
+		Person    string         `json:"person,omitempty"`
+	} `json:"data"`
+}
+
+func (m *message) hook() ([]byte, error) {
+	h := hook{Type: "request." + m.kind, Timestamp: m.made.UTC().Format("2006-01-02T15:04:05.000Z")}
+	if m.trial {
+		h.Type = "test"
+	}
+	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.view, m.app, m.session
+	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.wants, m.text, m.tool, m.risk
+	h.Data.Reminder, h.Data.Person = m.n, m.person
+	if !m.deadline.IsZero() {
+		h.Data.ExpiresAt = schema.Millis(m.deadline.UnixMilli())
+	}
+	return json.Marshal(h)
+}
+
+// sendWebhook posts a message as Standard Webhooks has it: its id is the same for
+// every attempt, so that a receiver can tell a repetition.
+func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message) error {
+	body, err := m.hook()
+	if err != nil {
+		return finalError{err}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	if err != nil {
+		return finalError{err}
+	}
+	id := fmt.Sprintf("msg_%s_%d", n.Store.HubID(), m.id)
+	if m.trial {
+		id = "msg_test_" + strconv.FormatInt(m.made.UnixNano(), 36)
+	}
+	at := strconv.FormatInt(n.Clock().Unix(), 10)
+	signature, err := sign(c.Secret, id+"."+at+"."+string(body))
+	if err != nil {
+		return finalError{err}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Hookback")
+	req.Header.Set("webhook-id", id)
+	req.Header.Set("webhook-timestamp", at)
+	req.Header.Set("webhook-signature", signature)
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	return answered(resp)
+}
+
+// sign is the signature of Standard Webhooks, version 1.
+func sign(secret, text string) (string, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
+	if err != nil {
+		return "", fmt.Errorf("the channel's secret: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
+}

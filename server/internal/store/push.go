@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	queryBrowsers     = `SELECT endpoint, p256dh, auth FROM browsers WHERE stream_id = 1 AND person = ? ORDER BY person`
+	queryPushPeople   = `SELECT DISTINCT person FROM browsers WHERE stream_id = 1`
+	queryPushKeys     = `SELECT push, push_key FROM notifier WHERE stream_id = 1`
+	queryIsLinkUsed   = `SELECT count(*) FROM links_used WHERE stream_id = 1 AND question = ? AND mac = ?`
+	queryCountBrowser = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
+)
+
+// Subscribe stores a browser of a person's for Web Push, whosever it was before. It
+// fails with schema.ErrInvalid when they have limit of them already.
+func (s *Store) Subscribe(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
+	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
+		var have int
+		if err := t.get([]any{&have}, queryCountBrowser, person, b.Endpoint); err != nil {
+			return err
+		}
+		if have >= limit {
+			return &schema.FieldError{Detail: "is one browser too many: turn notifications off in another first"}
+		}
+		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
+			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, millis(t.now))
+		return err
+	}})
+}
+
+// Unsubscribe forgets a browser.
+func (s *Store) Unsubscribe(ctx context.Context, endpoint string) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) error {
+		_, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
+		return err
+	}})
+}
+
+// Browsers are a person's.
+func (s *Store) Browsers(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
+	rows, err := s.reads.query(ctx, queryBrowsers, person)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var b schema.PushSubscription
+		if err := rows.Scan(&b.Endpoint, &b.Keys.P256dh, &b.Keys.Auth); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, rows.Err()
+}
+
+// PushPeople are those who have a browser.
+func (s *Store) PushPeople(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.reads.query(ctx, queryPushPeople)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	people := map[string]bool{}
+	for rows.Next() {
+		var person string
+		if err := rows.Scan(&person); err != nil {
+			return nil, err
+		}
+		people[person] = true
+	}
+	return people, rows.Err()
+}
+
+// PushKeys are the hub's keys for Web Push; empty before they are set.
+func (s *Store) PushKeys(ctx context.Context) (private, public string, err error) {
+	return private, public, s.reads.get(ctx, []any{&private, &public}, queryPushKeys)
+}
+
+// SetPushKeys keeps the hub's keys for Web Push, unless it has some: browsers
+// subscribed with those.
+func (s *Store) SetPushKeys(ctx context.Context, private, public string) error {
+	return s.writer.do(ctx, &op{run: func(t *tx) error {
+		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, private, public)
+		return err
+	}})
+}
+
+// IsLinkUsed reports whether somebody has voted by a signed link.
+func (s *Store) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
+	var n int
+	err := s.reads.get(ctx, []any{&n}, queryIsLinkUsed, id, mac)
+	return n > 0, err
+}
+
+// UseLink notes that somebody has voted by a signed link.
+func (s *Store) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
+	return s.writer.do(ctx, &op{spares: true, run: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, millis(t.now))
+		return err
+	}})
+}
