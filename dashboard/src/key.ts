@@ -31,15 +31,15 @@ export function keepKey(key: string): void {
 /** Whether another tab signed in or out. */
 export const isKeyChange = (e: StorageEvent): boolean => e.key === NAME || e.key === null
 
-const listeners = new Set<() => void>()
+const listeners = new Set<(reading: boolean) => void>()
 
-/** Calls fn when the hub did not believe this page's sign-in; returns how to stop that. */
-export function onRefused(fn: () => void): () => void {
+/** Calls fn when the hub wanted a sign-in, were it only to read; returns how to stop that. */
+export function onRefused(fn: (reading: boolean) => void): () => void {
   listeners.add(fn)
   return () => listeners.delete(fn)
 }
 
-/** The hub did not believe it. */
-export function refused(): void {
-  for (const fn of listeners) fn()
+/** The hub wanted a sign-in. */
+export function refused(reading: boolean): void {
+  for (const fn of listeners) fn(reading)
 }

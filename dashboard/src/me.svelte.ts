@@ -32,6 +32,7 @@ class MyState {
   /** The dialog about signing in; undefined: it is closed. */
   dialog: SigningIn | undefined = $state.raw()
   busy = $state(false)
+  private probing = false
 
   /** Whether the hub knows a name. */
   get known(): boolean {
@@ -55,7 +56,7 @@ class MyState {
     target.addEventListener('hashchange', link)
     target.addEventListener('storage', changed)
     document.addEventListener('visibilitychange', seen)
-    const stop = onRefused(() => void this.refresh())
+    const stop = onRefused((reading) => void this.refused(reading))
     hub.signedOut = () => void this.refresh()
     if (!this.take(target.location)) void this.refresh()
     return () => {
@@ -101,7 +102,11 @@ class MyState {
   /** Signs out, or gives up a sign-in that is not good any more. Returns why it could not. */
   signOut(): Promise<Problem | undefined> {
     return this.act(async () => {
-      await api.signOut()
+      try {
+        await api.signOut()
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.problem.code !== 'sign_in') throw error
+      }
       keepKey('')
       hub.renew()
     })
@@ -134,10 +139,23 @@ class MyState {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (error.problem.code !== 'sign_in') return // gone, or older than this page
-      this.ended = signInKey() !== ''
-      this.outside = !this.ended
+      this.ended = true
       if (this.who) this.who = { ...this.who, verified: false, canAnswer: false, canAdmin: false }
       hub.belongsTo('')
+    }
+  }
+
+  /** The hub wanted a sign-in: is this page's over, or does it show nothing without one? */
+  private async refused(reading: boolean): Promise<void> {
+    await this.refresh()
+    if (!reading || this.known || this.outside || this.probing) return
+    this.probing = true
+    try {
+      await api.recent(1) // a cookie that is over is taken away with the first refusal
+    } catch (error) {
+      this.outside = error instanceof ApiError && error.problem.code === 'sign_in'
+    } finally {
+      this.probing = false
     }
   }
 
@@ -150,7 +168,7 @@ class MyState {
 
   private is(me: Me): void {
     this.who = me
-    this.outside = false
+    if (me.verified) this.outside = false
     // A sign-in is a cookie and a key: the one without the other is good for nothing.
     this.ended = signInKey() !== '' ? !me.verified : me.signIn !== undefined
     hub.belongsTo(me.verified ? me.name : '')

@@ -96,14 +96,16 @@ describe('a sign-in link', () => {
 })
 
 describe('the sign-in of this browser', () => {
-  it('goes with everything that is asked of the hub', async () => {
+  it('goes with everything that changes something, and is read by its cookie', async () => {
     keepKey('k1')
     answers['/events/5/respond'] = { id: 5 }
     await api.respond(5, { permission: true })
     expect(calls[0]?.init?.headers).toEqual({ 'Content-Type': 'application/json', [KEY_HEADER]: 'k1' })
-    keepKey('')
-    await api.me()
+    answers['/events/5'] = { id: 5 }
+    await api.event(5)
     expect(calls[1]?.init).toBeUndefined()
+    await api.me()
+    expect(calls[2]?.init?.headers).toEqual({ [KEY_HEADER]: 'k1' })
   })
 
   it('that the hub does not believe any more ends calmly, and the way on without it is open', async () => {
@@ -115,8 +117,8 @@ describe('the sign-in of this browser', () => {
     await expect(api.respond(5, { permission: true })).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.ended).toBe(true))
     expect([me.known, me.outside, me.who?.canAnswer, named]).toEqual([false, false, false, ''])
-    answers = { '/api/me': anyone, '/api/sign-out': {} }
-    await me.signOut()
+    answers = { '/api/me': anyone, '/api/sign-out': refusal(401, 'sign_in') }
+    expect(await me.signOut()).toBeUndefined()
     expect([me.ended, me.who, signInKey()]).toEqual([false, anyone, ''])
   })
 
@@ -133,10 +135,23 @@ describe('the sign-in of this browser', () => {
   })
 
   it('is needed where the hub shows nothing without one', async () => {
-    answers['/api/me'] = refusal(401, 'sign_in')
+    answers['/events/recent?limit=1'] = answers['/events/7'] = refusal(401, 'sign_in')
     start()
+    await expect(api.event(7)).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.outside).toBe(true))
     expect(me.ended).toBe(false)
+    answers['/api/sign-in'] = { key: 'k1', me: mara }
+    await me.signIn(CODE)
+    expect(me.outside).toBe(false)
+  })
+
+  it('that was stale is not missed where reading is free', async () => {
+    answers['/events/recent?limit=1'] = []
+    answers['/events/7'] = refusal(401, 'sign_in')
+    start()
+    await expect(api.event(7)).rejects.toThrow('sign_in')
+    await vi.waitFor(() => expect(asked('/events/recent?limit=1')).toHaveLength(1))
+    expect(me.outside).toBe(false)
   })
 
   it('is told by the hub to be over: the line ends with 4401', async () => {

@@ -1,5 +1,15 @@
 import { arrived } from './events'
-import type { Delivery, DeliveryState, Event, HumanInTheLoop, Problem, Response, Risk, Status } from './types'
+import type {
+  Delivery,
+  DeliveryState,
+  Event,
+  HumanInTheLoop,
+  Problem,
+  Response,
+  Risk,
+  Status,
+  Vote,
+} from './types'
 
 /** A request to a person, with what this page knows of it beside the hub. */
 export interface Request {
@@ -86,9 +96,19 @@ export const undelivered = (r: Request): boolean =>
 export const isBallot = (r: Request): boolean =>
   (r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1
 
+/** Whether only certain people may answer it, or several have to. */
+export const isPut = (r: Request): boolean => isBallot(r) || (r.status.recipients?.length ?? 0) > 0
+
+/** The vote of the person of that name. */
+export const voteOf = (r: Request, name: string): Vote | undefined =>
+  r.status.votes?.find((vote) => vote.user === name)
+
 /** Whether others are waited for, and not the person of that name: they have voted, or were not asked. */
-export const awaitsVotes = (r: Request, me: string): boolean =>
-  open(r) && r.status.recipients !== undefined && !(r.status.awaiting ?? []).includes(me)
+export function awaitsVotes(r: Request, me: string): boolean {
+  if (!open(r) || !isPut(r)) return false
+  const asked = r.status.recipients
+  return voteOf(r, me) !== undefined || (asked !== undefined && !asked.includes(me))
+}
 
 export interface Lists {
   undelivered: Request[]

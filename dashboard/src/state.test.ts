@@ -403,7 +403,7 @@ describe('a question to several', () => {
     expect(ids(hub.lists().votes)).toEqual([101]) // nobody the hub knows: it is not theirs
     hub.belongsTo('mara')
     expect(ids(hub.lists().needs)).toEqual([101])
-    const sent = hub.answer(101, { permission: true, revision: 1, holdMs: 3000 })
+    const sent = hub.answer(101, { permission: true, revision: 1 })
     expect(hub.request(101)).toMatchObject({ busy: true, sending: undefined })
     expect(await hub.answer(101, { permission: false })).toBe(false)
     answering.resolve(voted('mara', { awaiting: ['noor'] }))

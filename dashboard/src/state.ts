@@ -179,8 +179,8 @@ export class Hub {
     return this.settle(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
   }
 
-  /** Votes: what becomes of the request, the others have a say in. A vote can be changed, so nothing is held. */
-  private async vote(request: Request, { holdMs: _, ...answer }: Response): Promise<boolean> {
+  /** Votes: what becomes of the request, the others have a say in. */
+  private async vote(request: Request, answer: Response): Promise<boolean> {
     const { id } = request
     if (!open(request) || request.busy) return false
     this.put({ ...request, busy: true, problem: undefined })
@@ -239,6 +239,11 @@ export class Hub {
   /** Takes back an answer the hub still holds. Returns why it could not. */
   undo(id: number): Promise<Problem | undefined> {
     return this.act(id, held, () => this.calls.undo(id))
+  }
+
+  /** Gives people more time; 0: all they want. Returns why the hub would not. */
+  extend(id: number, seconds: number): Promise<Problem | undefined> {
+    return this.act(id, open, () => this.calls.extend(id, seconds))
   }
 
   /** Has the hub try an undelivered answer now. Returns why it would not. */

@@ -1,7 +1,7 @@
 import type { HumanInTheLoop, Json, JsonObject, Question, Response } from '../types'
 
 /** Which form of a request is open. */
-export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment'
+export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend'
 
 export interface Kept {
   panel: Panel

@@ -65,12 +65,14 @@ export function verdictOf(r: Request): Verdict {
 /** Who brought it to its end, and how sure that is. */
 export function byWhom(r: Request): string {
   const { status } = r
-  if (r.sending || r.mine) return 'you'
+  if (r.sending || (r.mine && status.outcome !== '__no_quorum__')) return 'you'
   switch (status.source) {
     case 'rule':
       return 'a rule'
     case 'timeout':
       return 'the deadline'
+    case 'quorum':
+      return status.outcome === '__no_quorum__' ? 'the votes' : (status.respondedBy?.name ?? 'the votes')
     case 'agent':
       return endedElsewhere(r) ? 'somebody at the agent' : 'the agent'
     case 'session_end':
@@ -100,6 +102,7 @@ export function toldOf(r: Request): string | undefined {
       ? 'Nothing: it goes on with what was decided there.'
       : 'Nothing: nobody is there any more to hear it.'
   if (status.response?.guidance) return status.response.guidance
+  if (status.outcome === '__no_quorum__') return 'That people voted and did not agree: nothing may run.'
   const nobody = status.status === 'timeout' ? 'nobody answered in time' : 'the request was cancelled'
   return question.type === 'permission'
     ? `That ${nobody}, and so it may not go on: nothing ever approves by itself.`

@@ -50,7 +50,7 @@ describe('the list', () => {
   it('has no tab that does not exist', () => expect(view('tab=__proto__').tab).toBe('pending'))
 
   it('goes through the groups from the top', () => {
-    const mine = asked(3, {}, { requiredApprovals: 2, recipients: ['me', 'you'], awaiting: ['you'] })
+    const mine = asked(3, {}, { requiredApprovals: 2, votes: [{ user: 'me', choice: 'approve', at: 1 }] })
     const lost = asked(4, {}, { status: 'responded', delivery: { state: 'refused', attempts: 1 } })
     const all = lists([deploy, name, mine, lost], 0, new Map([[1, 1e15]]), 'me')
     expect([all.votes, all.snoozed].map((g) => g.map((r) => r.id))).toEqual([[3], [1]])

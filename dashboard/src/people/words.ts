@@ -44,6 +44,9 @@ export function failureOf({ code, detail, hint, status, title }: Problem): Failu
       text: hint ?? `Each link signs in one browser, once. If that was not you, tell an admin. ${again}`,
     }
   if (code === 'sign_in' || code === 'not_found')
-    return { title: 'This link is not good', text: hint ?? `It has been used, or it is too old. ${again}` }
+    return {
+      title: 'This link no longer works',
+      text: hint ?? `It has been used, or it is too old. ${again}`,
+    }
   return { title: 'Signing in failed', text: hint ? `${said} ${hint}` : said }
 }
