@@ -57,6 +57,7 @@ var verbs = []verb{
 	{"hook", "what a coding agent runs as its hook", runHook},
 	{"install", "write it into the settings of the coding agents here", runInstall},
 	{"uninstall", "take it out again", runUninstall},
+	{"mcp", "speak the Model Context Protocol on stdin and stdout, for a hub", runMCP},
 	{"policy", "which calls need a person: write, check and try the rules", runPolicy},
 	{"doctor", "look whether it works here, and what to do where not", runDoctor},
 	{"send", "store one event, from stdin or from flags", runSend},
