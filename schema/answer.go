@@ -128,6 +128,9 @@ type Held struct {
 	Until   Millis     `json:"until"` // the hub's clock
 	Outcome Outcome    `json:"outcome"`
 	By      *Responder `json:"by,omitempty"`
+	// Revision is the one that was answered: who asked the same by then is answered
+	// with it.
+	Revision int64 `json:"revision,omitempty"`
 }
 
 // Settled reports whether the question has its end.

@@ -178,7 +178,7 @@ var storeMethods = map[string][]string{
 	"Sessions": nil, "SessionsNamed": nil, "SessionsOf": nil, "ToolTimes": nil,
 	"Key": nil, "Ledger": nil, "Lifelines": nil, "Listeners": nil, "Pending": nil, "PendingOf": nil, "Question": nil, "Recent": nil, "Search": nil, "Stats": nil,
 	"Inbox": nil, "InboxCounts": nil, "InboxDays": nil,
-	"LiveRules": nil, "Questions": nil, "Rules": nil,
+	"LiveRules": nil, "Members": nil, "Questions": nil, "Rules": nil,
 }
 
 func TestWhoMayWriteToTheStore(t *testing.T) {

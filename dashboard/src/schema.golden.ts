@@ -361,7 +361,7 @@ export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revi
 export const v2StatusHandled = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":9,"delivery":{"state":"unreachable","attempts":12,"lastError":"connection refused","handledAt":1795262900000}} satisfies Status
 
 // prettier-ignore
-export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":1795262705000,"outcome":"approve","by":{"name":"local user","verified":false}}} satisfies Status
+export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":1795262705000,"outcome":"approve","by":{"name":"local user","verified":false},"revision":3}} satisfies Status
 
 // prettier-ignore
 export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","source":"quorum","revision":3,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","at":1734189300000},{"user":"jun","choice":"abandon","at":1734189310000}]} satisfies Status

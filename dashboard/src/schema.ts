@@ -443,6 +443,8 @@ export interface Held {
   until: Millis
   outcome: Outcome
   by?: Responder
+  /** Revision is the one that was answered: who asked the same by then is answered with it. */
+  revision?: number
 }
 
 /** Hello opens a version 2 stream. */

@@ -77,7 +77,7 @@ func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time
 		return nil, err
 	}
 	end := &ending{
-		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by,
+		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by, seen: r.Revision,
 		answer: schema.Answer{
 			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
 			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
@@ -135,13 +135,13 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		end := &ending{
 			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
-			reason: c.Reason, by: responder(nil, process),
+			reason: c.Reason, by: responder(nil, process), seen: a.status.Revision,
 		}
 		if c.RequestSecret != "" {
 			if !h.isSecret(a.UID, c.RequestSecret) {
 				return nil, &schema.HintError{Err: notTheSecret("requestSecret"), Hint: "Leave it out to cancel as a person."}
 			}
-			end.outcome, end.source, end.by, end.silent = schema.Withdrawn, schema.ByAgent, nil, true
+			end.outcome, end.source, end.by, end.silent, end.seen = schema.Withdrawn, schema.ByAgent, nil, true, 0
 		}
 		switch {
 		case !a.status.Settled():

@@ -36,7 +36,7 @@ func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
 		return nil, err
 	}
 	st := a.status
-	st.Held = &schema.Held{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by}
+	st.Held = &schema.Held{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by, Revision: e.seen}
 	c, err := a.change(st)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
 func (a *asking) released() *ending {
 	return &ending{
 		state: schema.Responded, outcome: a.held.Outcome, source: a.held.Source,
-		reason: a.held.Reason, by: a.held.RespondedBy, answer: *a.held,
+		reason: a.held.Reason, by: a.held.RespondedBy, answer: *a.held, seen: a.status.Held.Revision,
 	}
 }
 

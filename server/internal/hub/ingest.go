@@ -180,12 +180,13 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 		}
 		call = c.hash()
 	}
+	same := sameKey(d, &q, &st)
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, Awaiting: waitsFor(&st),
+		Deadline: deadline, Text: q.Question, Call: call, Same: same, Awaiting: waitsFor(&st),
 	}
 	switch {
 	case by.Waits:

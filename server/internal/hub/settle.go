@@ -35,6 +35,7 @@ type asking struct {
 	status  schema.Status
 	awaits  []string       // whom it waits for, as read: status may be changed in place
 	held    *schema.Answer // nil: none is
+	members []member       // who ask the same as it, the first of them; read for a transition
 	blocked error          // why its address may not be dialled
 }
 
@@ -70,6 +71,7 @@ type ending struct {
 	reason  string
 	by      *schema.Responder
 	answer  schema.Answer // the fields of a person's answer; empty otherwise
+	seen    int64         // by which revision: it ends who asked the same by then, too
 	rule    *schema.Rule  // that decided; nil: none did
 	silent  bool          // the agent is told nothing: it took the question back
 }
@@ -81,6 +83,9 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*as
 	for range maxRaces {
 		a, err := h.read(ctx, id)
 		if err != nil {
+			return nil, err
+		}
+		if a.members, err = h.members(ctx, a); err != nil {
 			return nil, err
 		}
 		change, err := decide(a)
@@ -97,8 +102,10 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*as
 		if err != nil {
 			return nil, err
 		}
-		if d := change.Delivery; d != nil && d.State == schema.Queued {
-			h.Dispatch(id)
+		for _, c := range append(change.Also, *change) {
+			if d := c.Delivery; d != nil && d.State == schema.Queued {
+				h.Dispatch(d.ID)
+			}
 		}
 		if change.Hold != nil {
 			tell(h.deadline)
@@ -167,6 +174,13 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 	}
 	if len(c.Answer) > maxAnswer {
 		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswer), Cause: schema.ErrWrongAnswer}
+	}
+	for _, same := range a.counted(e.seen) {
+		also, err := e.change(same, now)
+		if err != nil {
+			return nil, err
+		}
+		c.Also = append(c.Also, *also)
 	}
 	return c, nil
 }

@@ -126,23 +126,26 @@ func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
 	if err == nil && d.Chat != nil {
 		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Chat)
 	}
+	var first *grouped
 	if err == nil && d.Ask != nil {
-		err = t.ask(&e, d.Ask, ids)
+		if first, err = t.first(&e, d.Ask); err == nil {
+			err = t.ask(&e, d.Ask, ids)
+		}
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
 	t.ledger.events++
 	t.rows = append(t.rows, Row{Seq: seq, Event: &e})
-	return Receipt{Event: &e}, nil
+	return Receipt{Event: &e}, t.join(e.ID, first)
 }
 
 func (t *tx) ask(e *Event, a *Ask, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, next_at)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, next_at, same)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, millis(t.now),
-		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.Asker), a.Text, nullable(a.Call), a.Lifeline, millis(a.Next))
+		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.Asker), a.Text, nullable(a.Call), a.Lifeline, millis(a.Next), nullable(a.Same))
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,22 @@ func (s *Store) Apply(ctx context.Context, c Change) error {
 }
 
 func (t *tx) apply(c *Change) error {
+	if err := t.write(c); err != nil {
+		return err
+	}
+	for i := range c.Also {
+		if err := t.write(&c.Also[i]); err != nil {
+			return err
+		}
+	}
+	if !c.Ends {
+		return nil
+	}
+	return t.leave(c.Event.ID)
+}
+
+// write writes a change of one question.
+func (t *tx) write(c *Change) error {
 	id := c.Event.ID
 	changed, err := t.exec(`UPDATE questions
 		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), changed_at = ?

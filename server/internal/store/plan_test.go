@@ -115,6 +115,8 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"InboxCounts, waiting for a person", queryCountAwaiting, []any{"ada"}, true},
 		{"InboxCounts, agents", queryAskers, nil, true},
 		{"Earlier", queryEarlier, []any{1, 9}, true},
+		{"Append, what asks the same", queryFirstOfSame, []any{[]byte("k")}, true},
+		{"Members", queryMembers, []any{[]byte("k"), 1}, true},
 		{"Questions", queryQuestions, []any{9, 9}, true},
 		{"Rules", queryRules, []any{9}, true},
 		{"LiveRules", queryLiveOnes, []any{1}, true},

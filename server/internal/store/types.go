@@ -45,6 +45,7 @@ type Ask struct {
 	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
 	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
 	Lifeline    Lifeline
+	Same        []byte    // tells what is asked apart from all else; nil: it stands alone
 	Awaiting    []string  // as in Change; nil: everyone
 	Next        time.Time // of the first reminder or escalation; zero: there is none
 }
@@ -127,6 +128,8 @@ type Change struct {
 	// Next is when something is due for the question before its deadline; nil leaves it
 	// as it is, the zero time takes it away.
 	Next *time.Time
+	// Also are the ends of the questions that ask the same and are answered with it.
+	Also []Change
 	// Rule is the rule that decided, which is counted with it; 0: none did.
 	Rule int64
 	// Ends marks the change that takes the question out of pending.

@@ -17,3 +17,11 @@ CREATE TABLE rules (
     used_at    INTEGER NOT NULL, -- 0: never
     PRIMARY KEY (stream_id, id)
 ) STRICT;
+
+-- Questions that are one card: what is asked in exactly the same words of the same
+-- session at once. The first one is answered for those that were counted by then.
+ALTER TABLE questions ADD COLUMN same BLOB; -- tells what is asked apart from all else; NULL: it stands alone
+ALTER TABLE questions ADD COLUMN same_as INTEGER NOT NULL DEFAULT 0; -- the first one, while both are pending; 0: it is the first itself
+ALTER TABLE questions ADD COLUMN joined INTEGER NOT NULL DEFAULT 0; -- from which revision of the first one on it is counted there
+
+CREATE INDEX questions_by_same ON questions (stream_id, same, same_as, seq) WHERE state = 'pending' AND same IS NOT NULL;

@@ -1,0 +1,74 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// What a session asks several times at once, in exactly the same words about exactly
+// the same call, is one card. The first of them stands for all: Waiters counts them, and
+// each that joins makes a new revision of it, so that an answer says by its revision
+// which of them the person saw. It ends those, each with an answer and a delivery of its
+// own; who came later waits on. Whatever else ends one of them ends it alone.
+
+// member is another question that asks the same as the first of its group.
+type member struct {
+	*asking
+	joined int64 // counted from this revision of the first one on
+}
+
+// sameKey tells what a question asks apart from everything else: nil when it stands
+// alone, because it is about no call, is for certain people to decide, or because a part
+// of it was taken out, in which it may differ from what looks the same.
+func sameKey(d *store.Draft, q *schema.HumanInTheLoop, st *schema.Status) []byte {
+	c, ok := toolCallOf(d, q)
+	several := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
+	if !ok || several || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
+		return nil
+	}
+	raw, err := json.Marshal([]any{
+		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, c.hash(), c.cwd, q.ToolCall != nil && q.ToolCall.Editable,
+		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk,
+	})
+	if err != nil { // a suggestion that is no JSON can't have come this far
+		return nil
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:16]
+}
+
+// members reads the questions that ask the same as the first one a.
+func (h *Hub) members(ctx context.Context, a *asking) ([]member, error) {
+	if a.status.Settled() || a.status.Waiters < 2 {
+		return nil, nil
+	}
+	list, err := h.Store.Members(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]member, 0, len(list))
+	for _, m := range list {
+		one, err := h.read(ctx, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, member{one, m.Joined})
+	}
+	return all, nil
+}
+
+// counted are the questions that an answer to the first one, as it was at a revision,
+// is for, too. One that has an answer of its own which can still be undone keeps it.
+func (a *asking) counted(revision int64) (list []*asking) {
+	for _, m := range a.members {
+		if m.joined <= revision && !m.status.Settled() && m.held == nil {
+			list = append(list, m.asking)
+		}
+	}
+	return list
+}
