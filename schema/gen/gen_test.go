@@ -86,12 +86,21 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	require.Equal(t, "3.1.1", doc.OpenAPI)
 	ids := map[string]bool{}
 	for _, route := range schema.Routes {
-		path := strings.ReplaceAll(route.Path, ":id", "{id}")
+		path := pathParameter.ReplaceAllString(route.Path, "{$1}")
 		op, ok := doc.Paths[path][strings.ToLower(route.Method)]
 		require.True(t, ok, "%s %s", route.Method, route.Path)
 		require.Equal(t, route.Summary, op.Summary)
 		require.Contains(t, op.Responses, "default")
-		require.Equal(t, route.Request != nil, op.Body != nil, path)
+		if route.Request != nil {
+			require.NotNil(t, op.Body, path)
+		}
+		for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
+			if trimmed := strings.Trim(name, "{}"); trimmed != name {
+				require.True(t, slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == trimmed && p.In == "path" && p.Required }), path)
+			}
+		}
+		require.NotEmpty(t, op.Summary, path)
+		require.True(t, slices.ContainsFunc(doc.Tags, func(t tag) bool { return t.Name == op.Tags[0] }), path)
 		require.False(t, ids[op.ID], op.ID)
 		ids[op.ID] = true
 		for _, p := range route.Query {
@@ -103,6 +112,59 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	respond := doc.Paths["/events/{id}/respond"]["post"]
 	require.Subset(t, slices.Collect(maps.Keys(respond.Responses)), []string{"200", "400", "404", "409", "410", "413", "415", "422"})
 	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 3, "decided, stale and held")
+}
+
+// TestEveryRouteHasExamples: whoever builds on the interface sees a message before its
+// schema. A route without one needs a golden of its type, or a row in plainRequests or
+// plainResponses.
+func TestEveryRouteHasExamples(t *testing.T) {
+	t.Parallel()
+	var doc document
+	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			if op.Body != nil {
+				requireExamples(t, op.Body.Content, method+" "+path+": the request")
+			}
+			if ok, there := op.Responses["200"]; there {
+				requireExamples(t, ok.Content, method+" "+path+": the response")
+			}
+			for status, r := range op.Responses {
+				if status >= "400" && status != "default" {
+					requireExamples(t, r.Content, method+" "+path+": "+status)
+				}
+			}
+		}
+	}
+}
+
+func requireExamples(t *testing.T, bodies map[string]content, what string) {
+	for media, body := range bodies {
+		require.NotNil(t, body.Schema, "%s has no schema", what)
+		require.NotEmpty(t, body.Examples, "%s (%s) has no example", what, media)
+		for name, e := range body.Examples {
+			require.True(t, json.Valid(e.Value), "%s: %s", what, name)
+		}
+	}
+}
+
+// TestOpenAPISaysWhoMayAsk: every scheme is described, and a route that asks nobody says so.
+func TestOpenAPISaysWhoMayAsk(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		document
+		Components struct {
+			Schemes map[string]map[string]string `json:"securitySchemes"`
+		} `json:"components"`
+	}
+	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
+	for _, way := range doc.Security {
+		for name := range way {
+			require.NotEmpty(t, doc.Components.Schemes[name]["description"], name)
+		}
+	}
+	require.Contains(t, doc.Paths["/events/{id}/respond"]["post"].Responses, "401")
+	require.NotContains(t, doc.Paths["/healthz"]["get"].Responses, "401")
 }
 
 // TestOpenAPIExamplesExist: an example is named by its golden, and a renamed

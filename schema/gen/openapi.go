@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +25,14 @@ type document struct {
 	Servers    []server                        `json:"servers"`
 	Paths      map[string]map[string]operation `json:"paths"` // :: path → method → operation
 	Components any                             `json:"components"`
+	Security   []map[string][]string           `json:"security"` // :: any one of them will do
+	Tags       []tag                           `json:"tags"`
+}
+
+// tag is a part of the interface.
+type tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
 type info struct {
@@ -40,6 +48,7 @@ type server struct {
 
 type operation struct {
 	ID         string              `json:"operationId"`
+	Tags       []string            `json:"tags"`
 	Summary    string              `json:"summary"`
 	Parameters []parameter         `json:"parameters,omitempty"`
 	Body       *body               `json:"requestBody,omitempty"`
@@ -73,21 +82,76 @@ type example struct {
 	Value json.RawMessage `json:"value"`
 }
 
+const about = "What a hub can be asked for over HTTP. Errors are application/problem+json; their code tells them apart.\n\n" +
+	"A hub on its own machine that is not locked asks nobody who they are. Elsewhere programs send a token, and pages the cookie and the key of their sign-in. " +
+	"The browser that shows this page is asked like any other program: on a locked hub paste a token under Authorize."
+
+// securitySchemes are the ways to say who one is.
+var securitySchemes = map[string]any{
+	"token":   map[string]string{"type": "http", "scheme": "bearer", "description": "hubop_… is a person's token, hubin_… an agent's"},
+	"signIn":  map[string]string{"type": "apiKey", "in": "cookie", "name": "hookback", "description": "of a signed-in browser; the name ends with the hub's port"},
+	"pageKey": map[string]string{"type": "apiKey", "in": "header", "name": "Hookback-Key", "description": "of the same sign-in; whoever has only the cookie may look"},
+}
+
+var tags = []tag{
+	{"Events", "What agents did, and what they ask"},
+	{"Requests", "The inbox of requests to people, votes, and approvals in the words of other systems"},
+	{"People", "Who may do what: persons, sign-ins, tokens"},
+	{"Rules", "Answers in the place of a person who said so once"},
+	{"Notifications", "Channels, people's own settings, signed links"},
+	{"History", "Sessions, overviews and the ledger"},
+	{"Agents", "What coding agents send of themselves, and the Model Context Protocol"},
+	{"Operation", "Health, metrics, this document"},
+}
+
+// tagOf says which part a path belongs to, by how it begins; the first that fits.
+func tagOf(path string) string {
+	path = strings.TrimPrefix(path, schema.PathAuthenticated)
+	for _, t := range []struct{ tag, begins string }{
+		{"Notifications", "/hitl/:id"}, {"Requests", "/hitl"}, {"Requests", "/api/approvals"}, {"Requests", "/api/agent"},
+		{"Events", "/events"}, {"Events", schema.PathStream},
+		{"Rules", "/api/rules"}, {"Notifications", "/api/channels"}, {"Notifications", "/api/push"},
+		{"History", "/api/session"}, {"History", "/api/overview"}, {"History", "/api/ledger"},
+		{"Agents", "/v1/"}, {"Agents", "/hooks/"}, {"Agents", schema.PathMCP},
+		{"Operation", schema.PathHealth}, {"Operation", schema.PathReady}, {"Operation", schema.PathMetrics}, {"Operation", schema.PathOpenAPI},
+	} {
+		if strings.HasPrefix(path, t.begins) {
+			return t.tag
+		}
+	}
+	return "People"
+}
+
+// openPaths ask nobody who they are.
+var openPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI}
+
+var pathParameter = regexp.MustCompile(`:([a-zA-Z]+)`)
+
+func pathParameterOf(path, name string) parameter {
+	p := parameter{name, "path", "its " + name, true, &jsonschema.Schema{Type: "string"}}
+	if tag := tagOf(path); name == "id" && (tag == "Events" || tag == "Requests" || strings.HasPrefix(path, "/hitl/")) {
+		p.Description, p.Schema = "the event's id", &jsonschema.Schema{Ref: defs + "EventID"}
+	}
+	return p
+}
+
 // openAPI describes schema.Routes.
 func openAPI(c *contract, goldens []golden) (any, error) {
 	doc := document{
 		OpenAPI: "3.1.1",
 		Info: info{
 			Title: "Hookback", Version: "2",
-			Description: "What a hub can be asked for over HTTP. Errors are application/problem+json; their code tells them apart.",
+			Description: about,
 		},
 		Dialect:    "https://json-schema.org/draft/2020-12/schema",
 		Servers:    []server{{"http://127.0.0.1:4000", "the hub, unless told otherwise"}},
 		Paths:      map[string]map[string]operation{},
-		Components: map[string]any{"schemas": c.defs},
+		Components: map[string]any{"schemas": c.defs, "securitySchemes": securitySchemes},
+		Security:   []map[string][]string{{}, {"token": {}}, {"signIn": {}, "pageKey": {}}},
+		Tags:       tags,
 	}
 	for _, route := range schema.Routes {
-		path := strings.ReplaceAll(route.Path, ":id", "{id}")
+		path := pathParameter.ReplaceAllString(route.Path, "{$1}")
 		if doc.Paths[path] == nil {
 			doc.Paths[path] = map[string]operation{}
 		}
@@ -103,12 +167,12 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 
 func operationOf(route schema.Route, goldens []golden) operation {
 	key := route.Method + " " + route.Path
-	op := operation{ID: operationID(route), Summary: route.Summary, Responses: responses(route, goldens)}
-	if strings.Contains(route.Path, ":id") {
-		op.Parameters = append(op.Parameters, parameter{"id", "path", "the event's id", true, &jsonschema.Schema{Ref: defs + "EventID"}})
+	op := operation{ID: operationID(route), Tags: []string{tagOf(route.Path)}, Summary: route.Summary, Responses: responses(route, goldens)}
+	for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
+		op.Parameters = append(op.Parameters, pathParameterOf(route.Path, name[1]))
 	}
 	for _, p := range route.Query {
-		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(p.Name)})
+		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(route.Path, p.Name)})
 	}
 	if route.Path == schema.PathResponse {
 		op.Parameters = append(op.Parameters, parameter{
@@ -116,12 +180,19 @@ func operationOf(route schema.Route, goldens []golden) operation {
 			&jsonschema.Schema{Type: "string"},
 		})
 	}
+	if b, ok := plainRequests[route.Path]; ok {
+		op.Body = &body{true, b.content()}
+	}
 	if route.Request != nil {
 		op.Body = &body{true, map[string]content{"application/json": {
-			bodySchema(route.Request), examples(goldens, requestExamples[key]),
+			bodySchema(route.Request), shown(goldens, requestExamples[key], route.Request),
 		}}}
 	}
 	return op
+}
+
+func (p plain) content() map[string]content {
+	return map[string]content{p.media: {p.schema, map[string]example{"example": {p.example}}}}
 }
 
 // operationID is the method and the path in one word: postEventsIdRespond.
@@ -134,7 +205,10 @@ func operationID(route schema.Route) string {
 	return id
 }
 
-func queryType(name string) *jsonschema.Schema {
+func queryType(path, name string) *jsonschema.Schema {
+	if name == "status" && strings.Contains(path, schema.PathHitlRequests) {
+		return &jsonschema.Schema{Ref: defs + "HitlStatus"}
+	}
 	switch name {
 	case "limit", "before", "after", "wait", "v":
 		return &jsonschema.Schema{Type: "integer", Minimum: "0"}
@@ -151,16 +225,17 @@ func bodySchema(value any) *jsonschema.Schema { return typeSchema(reflect.TypeOf
 
 func responses(route schema.Route, goldens []golden) map[string]response {
 	all := map[string]response{"default": {"any other problem", problemContent(nil)}}
+	ok, isPlain := plainResponses[route.Path]
 	switch {
 	case route.Path == schema.PathStream:
 		all["101"] = response{Description: "the socket; its messages are Frame, a version 2 message may be an array of them"}
-	case route.Path == schema.PathMetrics:
-		all["200"] = response{"the metrics, in Prometheus's text format", map[string]content{"text/plain": {Schema: &jsonschema.Schema{Type: "string"}}}}
+	case isPlain:
+		all["200"] = response{ok.about, ok.content()}
 	case route.Response == nil:
-		all["200"] = response{"this document", map[string]content{"application/json": {Schema: &jsonschema.Schema{Type: "object"}}}}
+		all["200"] = response{Description: "done; the body says nothing"}
 	default:
 		all["200"] = response{"done", map[string]content{"application/json": {
-			bodySchema(route.Response), examples(goldens, responseExamples[route.Method+" "+route.Path]),
+			bodySchema(route.Response), shown(goldens, responseExamples[route.Method+" "+route.Path], route.Response),
 		}}}
 	}
 	if route.Path == schema.PathResponse {
@@ -186,25 +261,28 @@ func responses(route schema.Route, goldens []golden) map[string]response {
 // meet (the door, a hub that stops) are the default response.
 func errorsOf(route schema.Route) []error {
 	var errs []error
+	if !slices.Contains(openPaths, route.Path) {
+		errs = append(errs, schema.ErrSignIn, schema.ErrNotAllowed)
+	}
 	if route.Request != nil {
 		errs = append(errs, schema.ErrInvalid, schema.ErrTooLarge, schema.ErrUnsupportedType, schema.ErrFull)
 	}
 	if len(route.Query) > 0 {
 		errs = append(errs, schema.ErrInvalid)
 	}
-	if strings.Contains(route.Path, ":id") {
+	if strings.Contains(route.Path, ":") {
 		errs = append(errs, schema.ErrNotFound)
 	}
-	switch route.Path {
-	case schema.PathRespond:
-		errs = append(errs, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired)
+	switch strings.TrimPrefix(route.Path, schema.PathAuthenticated) {
+	case schema.PathRespond, schema.PathHitlVote, schema.PathApproveCall, schema.PathRejectCall, schema.PathAgentApprove:
+		errs = append(errs, schema.ErrSelfApproval, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired)
 	case schema.PathUndo:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrNotHeld)
 	case schema.PathRedeliver:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided, schema.ErrNoRetry)
 	case schema.PathHandled:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrUndecided)
-	case schema.PathCancel:
+	case schema.PathCancel, schema.PathHitlCancel:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrForbidden)
 	case schema.PathResponse:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrExpired, schema.ErrForbidden)
@@ -223,33 +301,4 @@ func problemContent(problems []schema.Problem) map[string]content {
 		shown[p.Code] = example{value}
 	}
 	return map[string]content{schema.ProblemMediaType: {&jsonschema.Schema{Ref: defs + "Problem"}, shown}}
-}
-
-// requestExamples and responseExamples name the goldens a route is shown with.
-var requestExamples = map[string][]string{
-	http.MethodPost + " " + schema.PathEvents:  {"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions"},
-	http.MethodPost + " " + schema.PathBatch:   {"v2.Event[].batch"},
-	http.MethodPost + " " + schema.PathRespond: {"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions", "v2.Response.held"},
-	http.MethodPost + " " + schema.PathApprove: {"v2.Approvals.seen"},
-	http.MethodPost + " " + schema.PathCancel:  {"v2.Cancel.person", "v2.Cancel.agent"},
-}
-
-var responseExamples = map[string][]string{
-	http.MethodPost + " " + schema.PathEvents:       {"v1.Event.pending"},
-	http.MethodPost + " " + schema.PathBatch:        {"v2.BatchResult[].mixed"},
-	http.MethodPost + " " + schema.PathRespond:      {"v1.Event.responded"},
-	http.MethodGet + " " + schema.PathResponse:      {"v2.Answer.edited", "v2.Answer.timeout"},
-	http.MethodGet + " " + schema.PathFilterOptions: {"v1.FilterOptions.values"},
-	http.MethodGet + " " + schema.PathHealth:        {"v2.Health.ok"},
-}
-
-func examples(goldens []golden, names []string) map[string]example {
-	shown := map[string]example{}
-	for _, g := range goldens {
-		if slices.Contains(names, g.name) {
-			_, what, _ := strings.Cut(g.name, g.kind+".")
-			shown[what] = example{g.json}
-		}
-	}
-	return shown
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// maxExamples is how many goldens a body is shown with that names none itself.
+const maxExamples = 3
+
+// requestExamples and responseExamples name the goldens a route is shown with. The
+// others are shown with the first ones of their type.
+var requestExamples = map[string][]string{
+	http.MethodPost + " " + schema.PathEvents:     {"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
+	http.MethodPost + " " + schema.PathRespond:    {"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions", "v2.Response.held"},
+	http.MethodPost + " " + schema.PathMCP:        {"v2.RPC.call"},
+	http.MethodPost + " " + schema.PathRejectCall: {"v2.RejectCall.reason"},
+}
+
+var responseExamples = map[string][]string{
+	http.MethodPost + " " + schema.PathEvents:      {"v1.Event.pending"},
+	http.MethodGet + " " + schema.PathEvent:        {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathRespond:     {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathApproveCall: {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathRejectCall:  {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathAgentApprove: {
+		"v1.Event.responded",
+	},
+	http.MethodPost + " " + schema.PathCancel:       {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathUndo:         {"v1.Event.pending"},
+	http.MethodPost + " " + schema.PathRedeliver:    {"v1.Event.responded"},
+	http.MethodPost + " " + schema.PathHandled:      {"v1.Event.responded"},
+	http.MethodGet + " " + schema.PathResponse:      {"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.voted"},
+	http.MethodGet + " " + schema.PathFilterOptions: {"v1.FilterOptions.values"},
+	http.MethodGet + " " + schema.PathHealth:        {"v2.Health.ok"},
+	http.MethodPost + " " + schema.PathMCP:          {"v2.RPC.result", "v2.RPC.error"},
+	http.MethodGet + " " + schema.PathHitlRequest:   {"v2.HitlRequest.voting", "v2.HitlRequest.answered"},
+}
+
+// plain is a body that is no message of schema's.
+type plain struct {
+	media, about string
+	schema       *jsonschema.Schema
+	example      json.RawMessage
+}
+
+var (
+	anyText   = &jsonschema.Schema{Type: "string"}
+	anyObject = &jsonschema.Schema{Type: "object"}
+)
+
+// plainRequests and plainResponses are the bodies of routes whose Go type says nothing.
+var plainRequests = map[string]plain{
+	schema.PathClaudeCode: {"application/json", "the hook's input", anyObject, json.RawMessage(
+		`{"session_id":"f3a91c07","cwd":"/home/dev/shop","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"},"tool_use_id":"toolu_01"}`)},
+	schema.PathLogs: {"application/json", "an ExportLogsServiceRequest", anyObject, json.RawMessage(
+		`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1795262400000000000","body":{"stringValue":"claude_code.api_request"},"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}},{"key":"model","value":{"stringValue":"claude-sonnet-5"}},{"key":"cost_usd","value":{"doubleValue":0.0123}}]}]}]}]}`)},
+	schema.PathMeasures: {"application/json", "an ExportMetricsServiceRequest", anyObject, json.RawMessage(
+		`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"1795262400000000000","asDouble":0.0123,"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}}]}]}}]}]}]}`)},
+}
+
+var plainResponses = map[string]plain{
+	schema.PathMetrics: {"text/plain", "the metrics, in Prometheus's text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
+	schema.PathOpenAPI: {"application/json", "this document", anyObject, json.RawMessage(`{"openapi":"3.1.1"}`)},
+	schema.PathExport: {"application/x-ndjson", "the events, one per line; with format=markdown a report, as text/markdown", anyText, json.RawMessage(
+		`"{\"id\":41,\"source_app\":\"shop\",\"session_id\":\"f3a91c07\",\"hook_event_type\":\"PreToolUse\",\"payload\":{}}\n"`)},
+	schema.PathClaudeCode: {"application/json", "what the hook answers; {} is no decision", anyObject, json.RawMessage(
+		`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"npm publish --dry-run"}}}}`)},
+}
+
+// shown are the goldens of a body: the named ones, or the first of its type.
+func shown(goldens []golden, names []string, body any) map[string]example {
+	if len(names) > 0 {
+		return examples(goldens, names)
+	}
+	of := reflect.TypeOf(body)
+	all := map[string]example{}
+	for _, kind := range kindsOf(of) {
+		for _, g := range goldens {
+			isExample := g.kind == kind && !strings.HasSuffix(g.name, ".echo") && !slices.ContainsFunc(exempt, func(end string) bool { return strings.HasSuffix(g.name, end) })
+			if isExample && len(all) < maxExamples {
+				_, what, _ := strings.Cut(g.name, g.kind+".")
+				value := g.json
+				if of.Kind() == reflect.Slice && !strings.HasSuffix(kind, "[]") {
+					value = slices.Concat(json.RawMessage("["), value, json.RawMessage("]"))
+				}
+				all[what] = example{value}
+			}
+		}
+		if len(all) > 0 {
+			break
+		}
+	}
+	return all
+}
+
+// kindsOf are the kinds of golden that show a type, the best first.
+func kindsOf(of reflect.Type) []string {
+	if of.Kind() == reflect.Slice {
+		return []string{of.Elem().Name() + "[]", of.Elem().Name()}
+	}
+	return []string{of.Name()}
+}
+
+func examples(goldens []golden, names []string) map[string]example {
+	shown := map[string]example{}
+	for _, g := range goldens {
+		if slices.Contains(names, g.name) {
+			_, what, _ := strings.Cut(g.name, g.kind+".")
+			shown[what] = example{g.json}
+		}
+	}
+	return shown
+}
