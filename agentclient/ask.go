@@ -25,6 +25,9 @@ type Request struct {
 	Questions []schema.Question // several questions on one card, answered together
 	Timeout   time.Duration     // default: schema.DefaultTimeout; or Forever
 
+	// FailRun makes it an error, ErrTimedOut, when nobody answers in time.
+	FailRun bool
+
 	ToolCall *schema.ToolCall // what will run on a yes
 	Risk     schema.Risk
 	Context  *schema.Context
@@ -63,28 +66,39 @@ type Waiting struct {
 //   - the request is not valid, or the hub refused it: the error is one of
 //     schema's, mostly schema.ErrInvalid.
 //
-// With OnUnreachable Fail, ErrUnreachable and ErrMalformed come on top. Whatever
-// the error, the Decision beside it is not Approved.
+// With OnUnreachable Fail, ErrUnreachable and ErrMalformed come on top, and with
+// FailRun ErrTimedOut. Whatever the error, the Decision beside it is not Approved.
+//
+// A person may give the question more time, or all there is: then Ask waits longer
+// than Timeout. End ctx to wait no longer than you can.
 //
 // Ask fails closed: it approves only on an answer that fits the question in every
 // part, or without any hub when OnUnreachable is Allow.
 func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
+	d, _, err := c.ask(ctx, r)
+	return d, err
+}
+
+// ask is Ask, and the hub's receipt of the question: the zero one when no hub had it.
+func (c *Client) ask(ctx context.Context, r Request) (Decision, receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, err
+		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, receipt{}, err
 	}
 	leave, err := c.enter()
 	if err != nil {
-		return r.rejected(err)
+		d, err := r.rejected(err)
+		return d, receipt{}, err
 	}
 	defer leave()
 	a, err := c.newAsk(r)
 	if err != nil {
-		return r.rejected(err)
+		d, err := r.rejected(err)
+		return d, receipt{}, err
 	}
 	defer c.listener.release(a.waiter)
 	defer close(a.waiter.taken)
 	a.wait(ctx)
-	return a.waiter.decision, a.waiter.err
+	return a.waiter.decision, a.got, a.waiter.err
 }
 
 func (r Request) rejected(err error) (Decision, error) {
@@ -153,6 +167,9 @@ func (r Request) question() *schema.HumanInTheLoop {
 	}
 	if r.Questions != nil {
 		q.Questions = r.Questions
+	}
+	if r.FailRun {
+		q.OnTimeout = schema.FailRun
 	}
 	q.Type = cmp.Or(r.Kind, q.Type, kindOf(&q))
 	seconds, needed := q.TimeoutDuration().Seconds(), true

@@ -30,6 +30,9 @@ var (
 	ErrUnreachable = errors.New("no hub can be reached")
 	// ErrMalformed: an answer came that does not answer the question.
 	ErrMalformed = errors.New("the answer makes no sense")
+	// ErrTimedOut: nobody answered in time a question that asked for the run to fail
+	// then (HumanInTheLoop.OnTimeout is fail_run).
+	ErrTimedOut = errors.New("nobody answered in time, and without an answer the run must not go on")
 	// ErrClosed: the client was closed, before or while it was asked.
 	ErrClosed = errors.New("the client is closed")
 )

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -54,7 +55,8 @@ type Result[T any] struct {
 // A no is a Result, not an error, for the model to read; so is nobody answering, and
 // no hub. An error is the tool's own, with Status Ran, or says why nobody could be
 // asked (see Client.Ask); the tool was not run then. Each call of the function that
-// Guard returns runs the tool at most once. It may be called from many goroutines.
+// Guard returns runs the tool at most once. It may be called from many goroutines. What
+// became of a call that a person approved is told to the hub, for its card.
 //
 // details, where given, fill in what else a person should see on the card: they get
 // the call and the request as it would be asked, and may change everything in the
@@ -72,7 +74,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 				Guidance: "A policy forbids this call; nothing was run. Don't try it again in another way.",
 			}, nil
 		}
-		d, err := client.Ask(ctx, question(call, ruling, details))
+		d, asked, err := client.ask(ctx, question(call, ruling, details))
 		result := Result[T]{Decision: &d, Reason: d.Reason, Comment: d.Comment, Guidance: d.Guidance}
 		if err != nil || !d.Approved() {
 			result.Status = ending(d)
@@ -82,9 +84,50 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 			call.Arguments, result.Arguments = d.Arguments, d.Arguments
 			result.Guidance = "A person approved this with other arguments than yours; it ran with theirs."
 		}
-		return run(ctx, tool, call, result)
+		began := time.Now()
+		result, err = run(ctx, tool, call, result)
+		if result.Status == Ran {
+			client.report(asked, executionOf(ctx, err, time.Since(began)))
+		}
+		return result, err
 	}
 }
+
+// executionOf is what became of a call that a person approved.
+func executionOf(ctx context.Context, err error, took time.Duration) schema.CallReport {
+	r := schema.CallReport{State: schema.Succeeded, DurationMS: took.Milliseconds()}
+	if err != nil {
+		r.State, r.Error = schema.ToolFailed, err.Error()
+		if ctx.Err() != nil {
+			r.State = schema.Interrupted
+		}
+	}
+	return r
+}
+
+// report tells the hub what became of an approved call, in the background: the agent
+// has its result. Close waits for it.
+func (c *Client) report(asked receipt, r schema.CallReport) {
+	if asked.RequestSecret == "" { // nobody was asked, or a version 1 hub
+		return
+	}
+	leave, err := c.enter()
+	if err != nil {
+		return
+	}
+	r.RequestSecret = asked.RequestSecret
+	go func() {
+		defer leave()
+		ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
+		defer cancel()
+		if body, err := json.Marshal(r); err == nil {
+			_, _ = c.call(ctx, request{hub: asked.hub, path: schema.At(schema.PathExecution, asked.ID), body: body})
+		}
+	}()
+}
+
+// reportWithin bounds a report: it is for people to see, and nothing hangs on it.
+const reportWithin = 2 * time.Second
 
 // ending is what a decision without a yes means for its call.
 func ending(d Decision) RunStatus {

@@ -204,6 +204,10 @@ func (w *waiter) converse(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Close(websocket.StatusUnsupportedData, "answers are text")
 		return
 	}
+	if w.control(frame) {
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+		return
+	}
 	m, err := readMessage(frame)
 	result := w.offer(m, err)
 	if result == schema.AckAccepted {

@@ -143,7 +143,8 @@ type request struct {
 
 // reply is a hub's 200 with a JSON body, or its 204.
 type reply struct {
-	body []byte // nil: 204
+	body    []byte // nil: 204
+	expires string // the header of a 204
 }
 
 // call makes one request. Its error wraps errAbsent or errRetry where another
@@ -191,7 +192,7 @@ func judge(hub string, res *http.Response, text []byte) (reply, error) {
 	isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
 	switch code := res.StatusCode; {
 	case code == http.StatusNoContent:
-		return reply{}, nil
+		return reply{expires: res.Header.Get(schema.ExpiresHeader)}, nil
 	case code >= 200 && code < 300 && isJSON:
 		return reply{body: text}, nil
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:

@@ -68,8 +68,11 @@ func (a *ask) pullOnce(ctx context.Context, hub string) (ended bool, err error) 
 	case errors.Is(err, schema.ErrExpired):
 		a.over(err)
 		return true, nil
-	case err != nil || answer.body == nil:
+	case err != nil:
 		return false, err
+	case answer.body == nil:
+		a.waiter.expires(answer.expires)
+		return false, nil
 	}
 	m, err := readMessage(answer.body)
 	a.waiter.offer(m, err)

@@ -43,7 +43,8 @@ func (a *ask) wait(ctx context.Context) {
 		got, err := a.client.post(retry, work, &a.event)
 		a.posted <- posted{got, err}
 	})
-	expired, restart := a.deadline()
+	deadline := newDeadline(a.timeout, a.client.pace.grace)
+	defer deadline.stop()
 	for {
 		select {
 		case <-a.waiter.done:
@@ -54,12 +55,14 @@ func (a *ask) wait(ctx context.Context) {
 				return
 			}
 			a.accepted(p.receipt)
-			restart() // the hub counts from the moment it has the question
+			deadline.restart() // the hub counts from the moment it has the question
 			tasks.Go(func() {
 				defer a.contain()
 				a.pull(work)
 			})
-		case <-expired:
+		case l := <-a.waiter.moved:
+			deadline.move(l)
+		case <-deadline.expired():
 			a.expire()
 			return
 		case <-ctx.Done():
@@ -81,17 +84,6 @@ func (a *ask) contain() {
 		d := Decision{Kind: a.waiter.question.Type, Outcome: Unreachable, Source: NoHub}
 		a.waiter.settle(d, fmt.Errorf("asking failed: panic: %v", p))
 	}
-}
-
-// deadline fires when an answer can't come any more: by this machine's monotonic
-// clock, and late enough for one that was given in the last moment.
-func (a *ask) deadline() (expired <-chan time.Time, restart func()) {
-	if a.timeout == 0 {
-		return nil, func() {}
-	}
-	whole := a.timeout + a.client.pace.grace
-	timer := time.NewTimer(whole)
-	return timer.C, func() { timer.Reset(whole) }
 }
 
 // accepted notes that a hub has the question.

@@ -16,6 +16,7 @@ type waiter struct {
 
 	done  chan struct{} // closed when the question has its end
 	taken chan struct{} // closed when Ask hands the decision over
+	moved chan lasts    // the last word on how long the question waits
 
 	mu       sync.Mutex
 	id       schema.EventID // 0 until a hub gave one
@@ -28,7 +29,7 @@ type waiter struct {
 func newWaiter(e *schema.Event, f Fallback) *waiter {
 	return &waiter{
 		question: e.HumanInTheLoop, key: e.IdempotencyKey, fallback: f,
-		done: make(chan struct{}), taken: make(chan struct{}),
+		done: make(chan struct{}), taken: make(chan struct{}), moved: make(chan lasts, 1),
 	}
 }
 
@@ -51,6 +52,9 @@ func (w *waiter) settleLocked(d Decision, err error) bool {
 		return false
 	}
 	d.EventID = w.id
+	if err == nil && d.Outcome == schema.Timeout && w.question.OnTimeout == schema.FailRun {
+		err = ErrTimedOut
+	}
 	w.settled, w.decision, w.err = true, d, err
 	close(w.done)
 	return true

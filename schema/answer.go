@@ -80,6 +80,8 @@ type Status struct {
 	// was asked too, the hub's clock.
 	Reminders   int    `json:"reminders,omitempty"`
 	EscalatedAt Millis `json:"escalatedAt,omitempty"`
+	// Extended is the last time that a person gave the question more time.
+	Extended *Extended `json:"extended,omitempty"`
 	// Rule answered the question, or says why no rule did where one nearly would.
 	Rule *RuleRef `json:"rule,omitempty"`
 	// Waiters is how many pending questions of the same session ask exactly this, this
@@ -99,6 +101,17 @@ type Status struct {
 	// Held is an answer that is given but can still be undone: the question is
 	// pending until Held.Until, and the agent hears nothing before.
 	Held *Held `json:"held,omitempty"`
+}
+
+// Extended says who moved a question's deadline, and whether its agent knows: that was
+// not told waits no longer than it meant to.
+type Extended struct {
+	By string `json:"by"`
+	At Millis `json:"at"`
+	// Agent is how it is told: queued while it is dialled, delivered, unreachable
+	// (Error says why; it was tried several times), or none where it asks by itself.
+	Agent DeliveryState `json:"agent"`
+	Error string        `json:"error,omitempty"`
 }
 
 // Edited is a call that a voter changed. The votes before it were about something
@@ -178,12 +191,33 @@ const (
 )
 
 // Execution is what became of an approved call, as a later event of the same
-// session with the same tool_use_id tells it.
+// session with the same tool_use_id tells it, or the agent itself (CallReport).
 type Execution struct {
 	State      string  `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
-	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event
+	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event, or as the agent says
 	Error      string  `json:"error,omitempty"`
-	EventID    EventID `json:"eventId,omitempty"` // the event that told
+	EventID    EventID `json:"eventId,omitempty"` // the event that told; absent: the agent did
+}
+
+// CallReport is the body of POST /events/:id/execution, from an agent that runs no
+// hooks: what became of the call that was approved.
+type CallReport struct {
+	State         string `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
+	DurationMS    int64  `json:"durationMs,omitempty"` // of the call itself
+	Error         string `json:"error,omitempty"`
+	RequestSecret string `json:"requestSecret"` // the question's own
+}
+
+// Validate checks a report. Its errors are *FieldError.
+func (r *CallReport) Validate() error {
+	switch {
+	case r.State != Succeeded && r.State != ToolFailed && r.State != Interrupted:
+		return invalid("state", "must be succeeded, failed or interrupted")
+	case r.DurationMS < 0:
+		return invalid("durationMs", "must not be negative")
+	default:
+		return nil
+	}
 }
 
 // The states of an Execution.
@@ -340,7 +374,9 @@ const (
 type Control struct {
 	Type      string `json:"type" jsonschema:"enum=control"`
 	Kind      string `json:"kind" jsonschema:"enum=deadline"`
-	ExpiresAt Millis `json:"expiresAt,omitempty"` // the new deadline; absent: none
+	ExpiresAt Millis `json:"expiresAt,omitempty"` // the new deadline, the hub's clock; absent: none
+	// InSeconds is how far away that is: the listener's clock may be another one.
+	InSeconds float64 `json:"inSeconds,omitempty"`
 }
 
 // The words of a Control.
@@ -354,6 +390,21 @@ type Extend struct {
 	// Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the
 	// deadline away.
 	Seconds float64 `json:"seconds"`
+}
+
+// UnmarshalJSON wants the seconds said: nobody takes a deadline away by leaving them out.
+func (x *Extend) UnmarshalJSON(b []byte) error {
+	var given struct {
+		Seconds *float64 `json:"seconds"`
+	}
+	if err := decodeObject(b, &given, false); err != nil {
+		return err
+	}
+	if given.Seconds == nil {
+		return invalid("seconds", "is required; 0 takes the limit away")
+	}
+	x.Seconds = *given.Seconds
+	return nil
 }
 
 // Cancel is the body of POST /events/:id/cancel. With the question's own secret
@@ -371,6 +422,11 @@ const (
 	ProofHeader = "Hookback-Proof"
 	// SecretHeader carries the RequestSecret of a pull.
 	SecretHeader = "Hookback-Request-Secret"
+	// ExpiresHeader tells who pulls and gets no answer yet in how many seconds the
+	// question ends; Never when it has no limit.
+	ExpiresHeader = "Hookback-Expires-In"
+	// Never is an ExpiresHeader of a question without a limit.
+	Never = "never"
 )
 
 // ListenerProof answers a challenge: base64url(HMAC-SHA256(listenerKey,

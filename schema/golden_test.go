@@ -67,6 +67,8 @@ var messageTypes = map[string]reflect.Type{
 	"ChannelDraft":   reflect.TypeFor[schema.ChannelDraft](),
 	"Tried":          reflect.TypeFor[schema.Tried](),
 	"NoticeSettings": reflect.TypeFor[schema.NoticeSettings](),
+
+	"CallReport": reflect.TypeFor[schema.CallReport](),
 }
 
 // frameTypes are what the data of a frame is.

@@ -22,8 +22,16 @@ const (
 	MaxQuestionBytes = 64 << 10
 	DefaultTimeout   = 300 * time.Second
 	MaxTimeout       = 30 * 24 * time.Hour
+	MinReminder      = 30 * time.Second
+	MaxReminders     = 20
 	MaxQuestions     = 20
 	MaxChoices       = 100
+)
+
+// What an agent does when nobody answers in time, in onTimeout.
+const (
+	EmitTimeout = "emit_timeout" // goes on with the outcome __timeout__; unless told
+	FailRun     = "fail_run"     // ends with an error
 )
 
 // Risk is the agent's own estimate of what can go wrong.

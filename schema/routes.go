@@ -29,6 +29,8 @@ const (
 	PathRespond       = "/events/:id/respond"
 	PathCancel        = "/events/:id/cancel"
 	PathResponse      = "/events/:id/response"
+	PathExtend        = "/events/:id/extend"
+	PathExecution     = "/events/:id/execution"
 	PathUndo          = "/events/:id/undo"
 	PathApprove       = "/events/approve"
 	PathRedeliver     = "/events/:id/redeliver"
@@ -101,6 +103,8 @@ var eventRoutes = []Route{
 	{"POST", PathRedeliver, "Try an answer now that did not get to its agent", nil, nil, Event{}},
 	{"POST", PathHandled, "Note that a person took care of an answer that did not get to its agent", nil, nil, Event{}},
 	{"POST", PathCancel, "Cancel a question, or withdraw it with its own secret", nil, Cancel{}, Event{}},
+	{"POST", PathExtend, "Give people more time for a question, or take its limit away; its agent is told", nil, Extend{}, Event{}},
+	{"POST", PathExecution, "Report what became of an approved call, with the question's own secret", nil, CallReport{}, Event{}},
 	{"GET", PathResponse, "Pull the answer: 200, or 204 while there is none", []Param{
 		{"wait", "seconds to wait for an answer, at most 60"},
 	}, nil, Answer{}},

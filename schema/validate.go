@@ -133,16 +133,41 @@ func (q *HumanInTheLoop) validateTimes() error {
 	if t := q.Timeout; t != nil && *t != 0 && (*t < 0.001 || *t > MaxTimeout.Seconds()) {
 		return invalid("timeout", fmt.Sprintf("must be 0 (never) or seconds from 0.001 to %.0f", MaxTimeout.Seconds()))
 	}
-	if q.ReminderIntervalSeconds == 0 && q.ReminderMaxCount == 0 {
-		return nil
+	if err := q.validateReminders(); err != nil {
+		return err
 	}
-	switch {
+	return q.validateEscalation()
+}
+
+func (q *HumanInTheLoop) validateReminders() error {
+	switch interval := q.ReminderIntervalSeconds; {
+	case interval == 0 && q.ReminderMaxCount == 0:
+		return nil
 	case q.TimeoutDuration() == 0:
 		return invalid("reminderIntervalSeconds", "needs a finite timeout")
-	case q.ReminderIntervalSeconds < 30:
-		return invalid("reminderIntervalSeconds", "must be at least 30")
-	case q.ReminderMaxCount < 1 || q.ReminderMaxCount > 20:
+	case interval < MinReminder.Seconds() || interval > MaxTimeout.Seconds():
+		return invalid("reminderIntervalSeconds", "must be at least 30 and at most the longest timeout")
+	case q.ReminderMaxCount < 1 || q.ReminderMaxCount > MaxReminders:
 		return invalid("reminderMaxCount", "must be from 1 to 20")
+	default:
+		return nil
+	}
+}
+
+func (q *HumanInTheLoop) validateEscalation() error {
+	switch after, to := q.EscalateAfterSeconds, q.EscalateTo; {
+	case after == 0 && to == nil:
+		return nil
+	case to == nil:
+		return invalid("escalateTo", "is required with escalateAfterSeconds")
+	case after < 1 || after > MaxTimeout.Seconds():
+		return invalid("escalateAfterSeconds", fmt.Sprintf("must be seconds from 1 to %.0f", MaxTimeout.Seconds()))
+	case q.TimeoutDuration() > 0 && after >= q.TimeoutDuration().Seconds():
+		return invalid("escalateAfterSeconds", "must be less than the timeout")
+	case to.Mode == "" || to.Mode == "anyone":
+		return invalid("escalateTo.mode", "must be owner, owner_admins or selected_members")
+	case to.Mode == "selected_members" && len(to.Members) == 0:
+		return invalid("escalateTo.members", "must name somebody")
 	default:
 		return nil
 	}
@@ -152,15 +177,19 @@ func (q *HumanInTheLoop) validateWords() error {
 	if q.RequiredApprovals < 0 {
 		return invalid("requiredApprovals", "must not be negative")
 	}
-	var mode string
+	var mode, escalation string
 	if q.Recipients != nil {
 		mode = q.Recipients.Mode
+	}
+	if q.EscalateTo != nil {
+		escalation = q.EscalateTo.Mode
 	}
 	for _, f := range []struct {
 		name, value string
 		allowed     []string
 	}{
 		{"recipients.mode", mode, []string{"anyone", "owner", "owner_admins", "selected_members"}},
+		{"escalateTo.mode", escalation, []string{"owner", "owner_admins", "selected_members"}},
 		{"risk", string(q.Risk), []string{"low", "medium", "high", "critical"}},
 		{"onTimeout", q.OnTimeout, []string{"emit_timeout", "fail_run"}},
 		{"reasonRequired", q.ReasonRequired, []string{"never", "deny", "always"}},

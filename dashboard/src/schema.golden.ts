@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, Cancel, Channel, ChannelDraft, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -148,6 +148,9 @@ export const v2ApproveCallEdited = {"modifiedArguments":{"orderId":"1234","amoun
 export const v2BatchResultsMixed = [{"event":{"id":21,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12","source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash"},"timestamp":1734189234000}},{"problem":{"type":"about:blank","title":"Bad Request","status":400,"detail":"session_id is required and must be a non-empty string","code":"invalid","field":"session_id","error":"session_id is required and must be a non-empty string"}}] satisfies BatchResult[]
 
 // prettier-ignore
+export const v2CallReportFailed = {"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":"c2VjcmV0"} satisfies CallReport
+
+// prettier-ignore
 export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE"} satisfies Cancel
 
 // prettier-ignore
@@ -160,7 +163,7 @@ export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook
 export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna"} satisfies ChannelDraft
 
 // prettier-ignore
-export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000} satisfies Control
+export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
@@ -370,7 +373,7 @@ export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","sou
 export const v2StatusUnreachable = {"status":"timeout","respondedAt":1734189354000,"response":{"permission":false,"respondedAt":1734189354000},"outcome":"__timeout__","source":"timeout","revision":3,"waiter":"lost","delivery":{"state":"unreachable","attempts":3,"lastError":"nobody listens there","nextAttemptAt":1734189359000}} satisfies Status
 
 // prettier-ignore
-export const v2StatusVotes = {"status":"pending","expiresAt":1795262700000,"revision":4,"requiredApprovals":2,"votes":[{"user":"ada","choice":"approve","comment":"Only the old ones.","at":1795262403000}],"awaiting":["grace"],"recipients":["ada","grace"],"edited":{"arguments":{"path":"build/old"},"by":"ada","at":1795262403000,"revision":4},"reminders":1,"escalatedAt":1795262460000,"waiters":3,"notices":[{"channel":"mail","kind":"asked","person":"grace","state":"sent","attempts":1,"at":1795262401000},{"channel":"phone","kind":"reminder","person":"ada","state":"suppressed","why":"cooldown","at":1795262402000},{"channel":"ops","kind":"escalated","state":"failed","error":"The server answered 503.","attempts":5,"at":1795262470000}],"noticeCounts":{"queued":40,"sent":955,"suppressed":4,"failed":1}} satisfies Status
+export const v2StatusVotes = {"status":"pending","expiresAt":1795262700000,"revision":4,"requiredApprovals":2,"votes":[{"user":"ada","choice":"approve","comment":"Only the old ones.","at":1795262403000}],"awaiting":["grace"],"recipients":["ada","grace"],"edited":{"arguments":{"path":"build/old"},"by":"ada","at":1795262403000,"revision":4},"reminders":1,"escalatedAt":1795262460000,"extended":{"by":"ada","at":1795262465000,"agent":"unreachable","error":"connection refused at 127.0.0.1:50123"},"waiters":3,"notices":[{"channel":"mail","kind":"asked","person":"grace","state":"sent","attempts":1,"at":1795262401000},{"channel":"phone","kind":"reminder","person":"ada","state":"suppressed","why":"cooldown","at":1795262402000},{"channel":"ops","kind":"escalated","state":"failed","error":"The server answered 503.","attempts":5,"at":1795262470000}],"noticeCounts":{"queued":40,"sent":955,"suppressed":4,"failed":1}} satisfies Status
 
 // prettier-ignore
 export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","source":"agent","revision":2,"delivery":{"state":"none","attempts":0}} satisfies Status

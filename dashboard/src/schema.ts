@@ -139,6 +139,19 @@ export interface BatchResult {
 }
 
 /**
+ * CallReport is the body of POST /events/:id/execution, from an agent that runs no hooks: what became of
+ * the call that was approved.
+ */
+export interface CallReport {
+  state: 'succeeded' | 'failed' | 'interrupted'
+  /** of the call itself */
+  durationMs?: number
+  error?: string
+  /** the question's own */
+  requestSecret: string
+}
+
+/**
  * Cancel is the body of POST /events/:id/cancel. With the question's own secret it is the agent's
  * withdrawal and nothing is sent; without, it is a person's.
  */
@@ -216,8 +229,10 @@ export interface Context {
 export interface Control {
   type: 'control'
   kind: 'deadline'
-  /** the new deadline; absent: none */
+  /** the new deadline, the hub's clock; absent: none */
   expiresAt?: Millis
+  /** inSeconds is how far away that is: the listener's clock may be another one. */
+  inSeconds?: number
 }
 
 /** DayCount is how the questions ended that ended on one day. */
@@ -376,14 +391,14 @@ export type EventID = number
 
 /**
  * Execution is what became of an approved call, as a later event of the same session with the same
- * tool_use_id tells it.
+ * tool_use_id tells it, or the agent itself (CallReport).
  */
 export interface Execution {
   state: 'succeeded' | 'failed' | 'interrupted'
-  /** from the approval to that event */
+  /** from the approval to that event, or as the agent says */
   durationMs?: number
   error?: string
-  /** the event that told */
+  /** the event that told; absent: the agent did */
   eventId?: EventID
 }
 
@@ -391,6 +406,21 @@ export interface Execution {
 export interface Extend {
   /** Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the deadline away. */
   seconds: number
+}
+
+/**
+ * Extended says who moved a question's deadline, and whether its agent knows: that was not told waits no
+ * longer than it meant to.
+ */
+export interface Extended {
+  by: string
+  at: Millis
+  /**
+   * Agent is how it is told: queued while it is dialled, delivered, unreachable (Error says why; it was
+   * tried several times), or none where it asks by itself.
+   */
+  agent: DeliveryState
+  error?: string
 }
 
 /** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
@@ -1164,6 +1194,8 @@ export interface Status {
    */
   reminders?: number
   escalatedAt?: Millis
+  /** Extended is the last time that a person gave the question more time. */
+  extended?: Extended
   /** Rule answered the question, or says why no rule did where one nearly would. */
   rule?: RuleRef
   /**

@@ -33,6 +33,7 @@ var messages = []any{
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
+	schema.CallReport{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -52,7 +53,7 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
-	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval",
+	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 }
 
 // bothSpellings are the types whose members may be snake_case too.

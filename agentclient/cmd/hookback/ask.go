@@ -28,6 +28,7 @@ type asking struct {
 	timeout       time.Duration
 	risk, why     string
 	onUnreachable string
+	onTimeout     string
 }
 
 func newAsking(env func(string) string) *asking {
@@ -40,6 +41,7 @@ func newAsking(env func(string) string) *asking {
 	a.StringVar(&a.risk, "risk", "", "how bad it can get, a `level`: low, medium, high or critical")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown on the card")
 	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` without a hub: deny, allow or fail (default deny)")
+	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "what no answer in time `means`: emit_timeout (exit status 2) or fail_run (3: the run should stop) (default emit_timeout)")
 	return a
 }
 
@@ -60,7 +62,7 @@ func (a *asking) setTimeout(text string) (err error) {
 func (a *asking) request() (agentclient.Request, error) {
 	r := agentclient.Request{
 		Kind: schema.Permission, Choices: a.choices, Timeout: a.timeout,
-		Risk: schema.Risk(a.risk), OnUnreachable: agentclient.Fallback(a.onUnreachable),
+		Risk: schema.Risk(a.risk), OnUnreachable: agentclient.Fallback(a.onUnreachable), FailRun: a.onTimeout == schema.FailRun,
 	}
 	switch {
 	case len(a.words) == 0:
@@ -71,6 +73,8 @@ func (a *asking) request() (agentclient.Request, error) {
 		return r, errors.New("it is --text or --choice, not both")
 	case !slices.Contains([]agentclient.Fallback{agentclient.Deny, agentclient.Allow, agentclient.Fail}, r.OnUnreachable):
 		return r, fmt.Errorf("--on-unreachable %s: it must be deny, allow or fail", a.onUnreachable)
+	case !slices.Contains([]string{schema.EmitTimeout, schema.FailRun}, a.onTimeout):
+		return r, fmt.Errorf("--on-timeout %s: it must be emit_timeout or fail_run", a.onTimeout)
 	case a.text:
 		r.Kind = schema.FreeText
 	case len(a.choices) > 0:
@@ -118,7 +122,11 @@ func (a *asking) report(d agentclient.Decision, err error, std streams) int {
 		}
 		fmt.Fprintf(std.out, "%s\n", text)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, agentclient.ErrTimedOut):
+		std.complain("%s; the run should stop here", a.noAnswer(d))
+		return exitFailRun
+	case err != nil:
 		return std.complain("%s", a.failure(d, err))
 	}
 	switch {

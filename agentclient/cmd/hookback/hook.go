@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
 )
 
 const hookHelp = `hookback hook AGENT [flags] < input
@@ -44,6 +46,7 @@ type hooking struct {
 	limit         time.Duration
 	hub, app      string
 	onUnreachable string
+	onTimeout     string
 	explain       bool
 
 	exit    func(status int) // ends the process; nil where it is not the hook's alone
@@ -79,6 +82,7 @@ func (h *hooking) flags() *flags {
 	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several with commas (HOOKBACK_URL)")
 	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
 	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` when nobody can decide: allow (only without a hub, or with nobody at its page), deny or ask")
+	f.StringVar(&h.onTimeout, "on-timeout", "", "what no answer in time `means`: emit_timeout (as --on-unreachable says) or fail_run (no, with a reason that tells the agent to stop)")
 	f.BoolVar(&h.explain, "explain", false, "say what it would send and answer, and send nothing")
 	return f
 }
@@ -168,6 +172,9 @@ func (h *hooking) parse(f *flags, args []string) (helped bool, err error) {
 	case "", thenAllow, thenDeny, thenAsk:
 	default:
 		return false, fmt.Errorf("--on-unreachable %q: it must be allow, deny or ask", h.onUnreachable)
+	}
+	if !slices.Contains([]string{"", schema.EmitTimeout, schema.FailRun}, h.onTimeout) {
+		return false, fmt.Errorf("--on-timeout %q: it must be emit_timeout or fail_run", h.onTimeout)
 	}
 	h.dir, err = os.Getwd()
 	if err != nil {

@@ -78,6 +78,17 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	return h.unasked(c, p, context.Cause(ctx), err)
 }
 
+// failedRun is what is said when nobody answered a question that stops the run then.
+const failedRun = "Nobody answered in time, so nothing was approved. Without an answer this run must not go on: stop here, and say so."
+
+// late is what is said when nobody answered in time.
+func (h *hooking) late(c *hook.Call, p plan) hook.Verdict {
+	if h.onTimeout == schema.FailRun {
+		return hook.Verdict{Word: hook.Deny, Reason: failedRun}
+	}
+	return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")
+}
+
 // unasked is what is said when Ask gave an error: it was ended, or refused.
 func (h *hooking) unasked(c *hook.Call, p plan, cause, err error) (v hook.Verdict, answered bool) {
 	switch {
@@ -86,7 +97,9 @@ func (h *hooking) unasked(c *hook.Call, p plan, cause, err error) (v hook.Verdic
 	case errors.Is(cause, errSlow):
 		return h.fallback(c, p, noHub, h.absent()), true
 	case errors.Is(cause, errLate):
-		return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved."), true
+		return h.late(c, p), true
+	case errors.Is(err, agentclient.ErrTimedOut):
+		return h.late(c, p), true
 	case cause == nil:
 		h.note("the question was refused: %v", err)
 		return h.fallback(c, p, refused, "Nobody could be asked: "+err.Error()+"."), true
@@ -159,6 +172,9 @@ func (h *hooking) question(c *hook.Call, p plan) agentclient.Request {
 		}
 		about.Why = strings.TrimSpace(about.Why + "\n" + because("Asked", p.ruling))
 		ask.Context = &about
+	}
+	if h.onTimeout == schema.FailRun {
+		ask.OnTimeout = schema.FailRun
 	}
 	e := c.Event
 	e.HumanInTheLoop = &ask

@@ -180,7 +180,7 @@ func (h *hooking) verdictOf(c *hook.Call, p plan, d agentclient.Decision) hook.V
 	case d.Outcome == agentclient.Malformed:
 		return h.fallback(c, p, malformed, "An answer came from the hub that does not answer the question, so nothing was approved.")
 	case d.Outcome == schema.Timeout:
-		return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")
+		return h.late(c, p)
 	case d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned:
 		return hook.Verdict{} // answered at the agent, which went on
 	default:

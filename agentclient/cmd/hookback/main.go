@@ -3,7 +3,8 @@
 //	hookback ask "May I delete ./build?" && rm -r ./build
 //
 // It exits 0 when the answer is a yes, a text or a choice, which it prints; 1
-// when it is a no; 2 when there is no answer, and says why on stderr.
+// when it is a no; 2 when there is no answer, and says why on stderr; 3 when there is
+// none in time and the run was to fail then.
 package main
 
 import (
@@ -21,6 +22,7 @@ const (
 	exitYes      = 0
 	exitNo       = 1
 	exitNoAnswer = 2
+	exitFailRun  = 3 // ask --on-timeout fail_run, and nobody answered in time
 )
 
 func main() {
@@ -79,7 +81,8 @@ const usageEnd = `
 hookback VERB --help shows a verb's flags.
 
 Exit status of ask and send: 0 approved or answered (the answer is on stdout),
-1 denied, 2 nobody answered, no hub, or wrong usage (the reason is on stderr).
+1 denied, 2 nobody answered, no hub, or wrong usage (the reason is on stderr),
+3 nobody answered in time and --on-timeout fail_run was given: the run should stop.
 
 The hub is looked for at HOOKBACK_URL, else at http://127.0.0.1:4000.
 `

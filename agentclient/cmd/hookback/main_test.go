@@ -103,6 +103,11 @@ func TestAskPrintsTheAnswer(t *testing.T) {
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
 			outcome{2, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout\n"},
 		},
+		"nobody, and the run is to fail": {
+			[]string{"ask", "--timeout", "1m", "--on-timeout", "fail_run", "Go?"},
+			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
+			outcome{3, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout; the run should stop here\n"},
+		},
 		"nonsense": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Response: ptr("yes")},
@@ -188,6 +193,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"ask", "Go?", "--text", "--choice", "a"}, "not both"},
 		{[]string{"ask", "Go?", "--risk", "huge"}, "humanInTheLoop.risk must be one of"},
 		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "--on-unreachable maybe: it must be deny, allow or fail"},
+		{[]string{"ask", "Go?", "--on-timeout", "use_default"}, "--on-timeout use_default: it must be emit_timeout or fail_run"},
 		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is no hub address"},
 		{[]string{"send", "x"}, "send takes flags only"},
 		{[]string{"send"}, "the event on stdin is not valid"},

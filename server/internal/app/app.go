@@ -94,6 +94,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
 		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.Lookup,
 		Noted:   func() { a.notices.Grown() },
+		Control: a.callback.Control, NudgeAfter: a.cfg.NudgeAfter,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
 	page, err := fs.Sub(dashboard.FS, "dist")

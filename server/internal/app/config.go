@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // Config is every knob of a hub. Zero values mean the documented defaults; Load
@@ -44,6 +46,10 @@ type Config struct {
 	// RetentionQuestions is how long settled questions and their answers are kept;
 	// 365 days. Negative: for ever. Pending ones are never removed.
 	RetentionQuestions time.Duration
+
+	// NudgeAfter is how long after people are reminded of a question without a limit,
+	// three times at most; 0: never.
+	NudgeAfter time.Duration
 
 	// KeepSecrets stores events as they come, tokens and passwords and all.
 	KeepSecrets bool
@@ -149,6 +155,9 @@ func (cfg Config) check() error {
 		if strings.ContainsAny(name, "/*@ ") {
 			return fmt.Errorf("-allow-host %s: must be a host name, with or without a port, such as hub.example.com", name)
 		}
+	}
+	if cfg.NudgeAfter != 0 && cfg.NudgeAfter < schema.MinReminder {
+		return fmt.Errorf("-nudge-after %v: must be at least %v, or 0 for never", cfg.NudgeAfter, schema.MinReminder)
 	}
 	if cfg.LogFormat != "" && cfg.LogFormat != "text" && cfg.LogFormat != "json" {
 		return fmt.Errorf("-log-format %s: must be text or json", cfg.LogFormat)

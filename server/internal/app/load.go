@@ -46,6 +46,8 @@ var knobs = []knob{
 			c.RetentionQuestions, err = forever(parseDuration(s))
 			return err
 		}},
+	{"nudge-after", "DURATION", "never", "how long after people are reminded of a question without a limit, three times at most",
+		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
 	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false keeps them",
 		func(c *Config, s string) error {
 			redact, err := strconv.ParseBool(s)

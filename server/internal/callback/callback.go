@@ -87,6 +87,7 @@ type Dispatcher struct {
 	busy     map[string]int              // :: listener → attempts under way
 	parked   map[string][]schema.EventID // :: listener → waits for one of them to end
 	refusals map[schema.EventID]refusal
+	controls controls
 	workers  sync.WaitGroup
 }
 
@@ -175,6 +176,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.ctx = ctx
 	d.pumpLocked()
 	d.mu.Unlock()
+	if err := d.resumeControls(ctx); err != nil && ctx.Err() == nil {
+		d.Log.Error("looking for agents that were not told of a new deadline", "err", err)
+	}
 	var failed string
 	for ctx.Err() == nil {
 		nap, err := d.poll(ctx)

@@ -55,7 +55,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 		return nil, d.dialFailed(err, resp, to)
 	}
 	l := &line{
-		ws: ws, raw: hands.conn, host: to.hostPort(), answerID: q.Delivery.AnswerID,
+		ws: ws, raw: hands.conn, host: to.hostPort(), answerID: answerID(q),
 		acks: make(chan schema.Ack, 1), done: make(chan struct{}),
 	}
 	ws.SetReadLimit(maxReply)
@@ -65,6 +65,14 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 		return nil, outcome{state: schema.Refused, refusal: true, problem: "another program listens on this port (" + l.host + "); it was told nothing"}
 	}
 	return l, outcome{}
+}
+
+// answerID is that of the question's answer; empty while it has none.
+func answerID(q *store.Question) string {
+	if q.Delivery == nil {
+		return ""
+	}
+	return q.Delivery.AnswerID
 }
 
 func proves(resp *http.Response, key, challenge string) bool {

@@ -49,6 +49,8 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathContext:       s.led,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
+		"POST " + schema.PathExtend:       s.extend,
+		"POST " + schema.PathExecution:    s.executed,
 		"POST " + schema.PathUndo:         s.verb(s.Hub.Undo),
 		"POST " + schema.PathApprove:      s.approve,
 		"POST " + schema.PathRedeliver:    s.verb(s.Hub.Redeliver),
@@ -191,6 +193,27 @@ func (s *Server) cancel(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Cancel(c.UserContext(), id, reason, caller(c)))
 }
 
+func (s *Server) extend(c *fiber.Ctx) error {
+	var more schema.Extend
+	id, err := eventID(c)
+	if err == nil {
+		err = unmarshal(c.Request().Body(), &more) // without a body it would take the limit away
+	}
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.Extend(c.UserContext(), id, &more, caller(c)))
+}
+
+func (s *Server) executed(c *fiber.Ctx) error {
+	var report schema.CallReport
+	id, err := decode(c, &report)
+	if err != nil {
+		return err
+	}
+	return reply(c)(s.Hub.ReportExecution(c.UserContext(), id, &report))
+}
+
 func (s *Server) pull(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err != nil {
@@ -207,8 +230,14 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		defer stop()
 		ctx = watched
 	}
-	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader)})
+	var ends time.Time
+	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { ends = at }})
 	if err == nil && answer == nil {
+		left := schema.Never
+		if !ends.IsZero() {
+			left = strconv.FormatFloat(max(ends.Sub(s.Hub.Clock()), 0).Seconds(), 'f', 3, 64)
+		}
+		c.Set(schema.ExpiresHeader, left)
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return reply(c)(answer, err)

@@ -248,3 +248,39 @@ func TestApprovals(t *testing.T) {
 	resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
 }
+
+// TestExtendAndReport: more time over HTTP, what a pull says of it, and what became of
+// the call, by the agent's own word.
+func TestExtendAndReport(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	asked := r.post(event(1, permission))
+	extend, response := schema.At(schema.PathExtend, asked.ID), schema.At(schema.PathResponse, asked.ID)
+	for _, body := range []string{``, `{}`, `{"seconds":null}`, `{"seconds":"60"}`, `{"seconds":-1}`, `{"Seconds":60}`, `{"seconds":1,"seconds":0}`} {
+		resp, b := r.do("POST", extend, body, "Content-Type", "application/json")
+		require.Equal(t, 400, resp.StatusCode, "%s: %s", body, b)
+	}
+	left := func() string {
+		resp, b := r.do("GET", response, "")
+		require.Equal(t, 204, resp.StatusCode, string(b))
+		return resp.Header.Get(schema.ExpiresHeader)
+	}
+	require.Regexp(t, `^(299\.\d+|300\.000)$`, left())
+	var e schema.Event
+	r.send(extend, `{"seconds":900}`, &e)
+	require.Equal(t, "local user", e.HumanInTheLoopStatus.Extended.By)
+	require.Regexp(t, `^1(199\.\d+|200\.000)$`, left())
+	r.send(extend, `{"seconds":0}`, &e)
+	require.Equal(t, schema.Never, left())
+
+	report := schema.At(schema.PathExecution, asked.ID)
+	resp, b := r.do("POST", report, fmt.Sprintf(`{"state":"succeeded","requestSecret":%q}`, asked.RequestSecret), "Content-Type", "application/json")
+	require.Equal(t, 409, resp.StatusCode, string(b))
+	r.respond(asked.ID)
+	resp, b = r.do("POST", report, `{"state":"succeeded","requestSecret":"guessed"}`, "Content-Type", "application/json")
+	require.Equal(t, 403, resp.StatusCode, string(b))
+	r.send(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, asked.RequestSecret), &e)
+	require.Equal(t, &schema.Execution{State: "failed", DurationMS: 1200, Error: "exit status 1"}, e.HumanInTheLoopStatus.Execution)
+	resp, b = r.do("POST", extend, `{"seconds":60}`, "Content-Type", "application/json")
+	require.Equal(t, 409, resp.StatusCode, string(b))
+}

@@ -49,10 +49,15 @@ func (h *Hub) moveDeadline(ctx context.Context, id schema.EventID, step time.Dur
 // move gives a pending question so much more time, and one who may want to undo
 // an answer, too.
 func (a *asking) move(step time.Duration) (*store.Change, error) {
-	if a.status.Settled() || a.Deadline.IsZero() && a.Hold == nil {
+	if a.status.Settled() || a.Deadline.IsZero() && a.Hold == nil && a.Timers == (store.Timers{}) {
 		return nil, nil
 	}
-	st, deadline, hold := a.status, a.Deadline, a.Hold
+	st, deadline, hold, timers := a.status, a.Deadline, a.Hold, a.Timers
+	for _, at := range []*time.Time{&timers.Remind, &timers.Escalate} {
+		if !at.IsZero() {
+			*at = at.Add(step)
+		}
+	}
 	if !deadline.IsZero() {
 		deadline = deadline.Add(step)
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
@@ -67,6 +72,6 @@ func (a *asking) move(step time.Duration) (*store.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Deadline, c.Hold = deadline, hold
+	c.Deadline, c.Hold, c.Timers = deadline, hold, &timers
 	return c, nil
 }

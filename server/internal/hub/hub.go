@@ -44,6 +44,12 @@ type Config struct {
 	// Noted is told when a question was asked or changed. It runs on the store's writer
 	// and must not block.
 	Noted func()
+	// Control tells the agent of a question that waits at a version 2 listener how long
+	// it has now.
+	Control func(schema.EventID)
+	// NudgeAfter is how long after people are reminded of a question without a limit,
+	// three times at most; 0: never. Others say themselves whether they are.
+	NudgeAfter time.Duration
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
 
@@ -94,6 +100,9 @@ func New(cfg Config) *Hub {
 	}
 	if cfg.Dispatch == nil {
 		cfg.Dispatch = func(schema.EventID) {}
+	}
+	if cfg.Control == nil {
+		cfg.Control = func(schema.EventID) {}
 	}
 	if cfg.Lifeline == nil {
 		cfg.Lifeline = func() {}

@@ -187,6 +187,7 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Call: call, Same: same, Awaiting: waitsFor(&st),
+		Timers: h.timers(&q, d.ReceivedAt, deadline),
 	}
 	switch {
 	case by.Waits:

@@ -144,6 +144,9 @@ func list(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) 
 type Pull struct {
 	Wait   time.Duration // how long to wait for it; 0: answer at once
 	Secret string        // the request's own: then the answer counts as pulled
+	// Expires, when set, is told when the question ends where there is no answer yet:
+	// the zero time for never. Then a pull returns as soon as that is moved.
+	Expires func(at time.Time)
 }
 
 // Pull returns the answer to a question, or nil while there is none. Agents that
@@ -154,6 +157,7 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 	waited := time.After(p.Wait)
 	changed, stop := h.onChange(id)
 	defer stop()
+	var first *asking
 	for {
 		a, err := h.read(ctx, id)
 		if err != nil {
@@ -164,6 +168,14 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 		}
 		if a.status.Settled() && !a.underWay() {
 			return h.pulled(ctx, a, p)
+		}
+		if first == nil {
+			first = a
+		}
+		if p.Expires != nil {
+			if p.Expires(a.Deadline); !a.Deadline.Equal(first.Deadline) {
+				return nil, nil
+			}
 		}
 		select {
 		case <-changed:

@@ -294,7 +294,13 @@ func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url, why string) er
 
 // lapse does what is due for a question whose time has come.
 func (h *Hub) lapse(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.lapse(h.Clock()) })
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+		now := h.Clock()
+		if c, err := a.lapse(now); c != nil || err != nil {
+			return c, err
+		}
+		return h.tick(a, now)
+	})
 	return err
 }
 
@@ -315,8 +321,8 @@ func (a *asking) lapse(now time.Time) (*store.Change, error) {
 }
 
 // Run ends questions at their deadlines, and those with a held answer when that
-// counts, until ctx ends. Both times are rows: one that passed while the hub was
-// down is found at once.
+// counts, and does what their timers are due for, until ctx ends. These times are
+// rows: one that passed while the hub was down is found at once.
 func (h *Hub) Run(ctx context.Context) error {
 	if err := h.orphanLeft(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("ending what was asked before the hub stopped: %w", err)

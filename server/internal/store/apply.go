@@ -48,7 +48,7 @@ func (t *tx) write(c *Change) error {
 	if changed == 0 {
 		return t.whyUnchanged(id)
 	}
-	if !c.Deadline.IsZero() {
+	if !c.Deadline.IsZero() || c.Unlimited {
 		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, millis(c.Deadline), id); err != nil {
 			return err
 		}
@@ -58,8 +58,9 @@ func (t *tx) write(c *Change) error {
 			return err
 		}
 	}
-	if c.Next != nil {
-		if _, err := t.exec(`UPDATE questions SET next_at = ? WHERE stream_id = 1 AND seq = ?`, millis(*c.Next), id); err != nil {
+	if w := c.Timers; w != nil {
+		if _, err := t.exec(`UPDATE questions SET remind_at = ?, escalate_at = ?, next_at = ? WHERE stream_id = 1 AND seq = ?`,
+			millis(w.Remind), millis(w.Escalate), millis(w.next()), id); err != nil {
 			return err
 		}
 	}

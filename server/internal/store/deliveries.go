@@ -84,6 +84,10 @@ const (
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
 	queryHolds = `SELECT seq FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
+	queryNextTimer = `SELECT next_at FROM questions INDEXED BY questions_by_next
+		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at > ? ORDER BY next_at LIMIT 1`
+	queryTimers = `SELECT seq FROM questions INDEXED BY questions_by_next
+		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at <= ? ORDER BY next_at LIMIT ?`
 	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
 		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 	queryLifelines = `SELECT seq FROM questions INDEXED BY questions_by_lifeline
@@ -126,11 +130,11 @@ func (t *tx) lease(now, until time.Time, n int) ([]schema.EventID, error) {
 }
 
 // DueQuestions returns pending questions for which the time has come: up to n
-// whose held answer counts now, then up to n whose deadline has passed, the
-// longest due first. next is the earliest such time after now: zero when there is
-// none.
+// whose held answer counts now, then up to n whose deadline has passed, then up to n
+// with a timer that is due, the longest due first. next is the earliest such time
+// after now: zero when there is none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, of := range []struct{ due, next string }{{queryHolds, queryNextHold}, {queryDeadlines, queryNextDeadline}} {
+	for _, of := range []struct{ due, next string }{{queryHolds, queryNextHold}, {queryDeadlines, queryNextDeadline}, {queryTimers, queryNextTimer}} {
 		rows, err := s.reads.query(ctx, of.due, millis(now), n)
 		ids, err := scanIDs(rows, err)
 		if err != nil {

@@ -102,6 +102,8 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
 		{"DueQuestions, next hold", queryNextHold, []any{1}, true},
 		{"DueQuestions, due holds", queryHolds, []any{1, 9}, true},
+		{"DueQuestions, next timer", queryNextTimer, []any{1}, true},
+		{"DueQuestions, due timers", queryTimers, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
 		{"Inbox", queryInbox, []any{0, 9, 9}, true},
 		{"Inbox, one status", queryInboxStatus, []any{"pending", 0, 9, 9}, true},

@@ -45,9 +45,24 @@ type Ask struct {
 	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
 	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
 	Lifeline    Lifeline
-	Same        []byte    // tells what is asked apart from all else; nil: it stands alone
-	Awaiting    []string  // as in Change; nil: everyone
-	Next        time.Time // of the first reminder or escalation; zero: there is none
+	Same        []byte   // tells what is asked apart from all else; nil: it stands alone
+	Awaiting    []string // as in Change; nil: everyone
+	Timers      Timers
+}
+
+// Timers are what is due for a pending question before its deadline; the zero time:
+// nothing.
+type Timers struct {
+	Remind   time.Time // whoever has not answered
+	Escalate time.Time // to more people
+}
+
+// next is the earlier one.
+func (t Timers) next() time.Time {
+	if t.Remind.IsZero() || !t.Escalate.IsZero() && t.Escalate.Before(t.Remind) {
+		return t.Escalate
+	}
+	return t.Remind
 }
 
 // Lifeline is what tells that the asker of a question is gone, which ends it.
@@ -118,16 +133,16 @@ type Change struct {
 	Answer  []byte // nil leaves it as it is
 	// Delivery is stored as the question's delivery; nil leaves it as it is.
 	Delivery *Delivery
-	// Deadline is the question's new one; zero leaves it as it is.
-	Deadline time.Time
+	// Deadline is the question's new one; zero leaves it as it is. Unlimited takes it away.
+	Deadline  time.Time
+	Unlimited bool
 	// Hold is the question's new one; nil leaves it as it is, an empty one takes it away.
 	Hold *Hold
 	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
 	// empty name.
 	Awaiting []string
-	// Next is when something is due for the question before its deadline; nil leaves it
-	// as it is, the zero time takes it away.
-	Next *time.Time
+	// Timers are the question's new ones; nil leaves them as they are.
+	Timers *Timers
 	// Also are the ends of the questions that ask the same and are answered with it.
 	Also []Change
 	// Rule is the rule that decided, which is counted with it; 0: none did.

@@ -2,7 +2,10 @@
 
 -- +goose Up
 
--- The next reminder or escalation of a pending question; 0: there is none.
+-- When somebody is reminded of a pending question, and when it is put to more people;
+-- 0: never. next_at is the earlier of them.
+ALTER TABLE questions ADD COLUMN remind_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE questions ADD COLUMN escalate_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE questions ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX questions_by_next ON questions (stream_id, next_at) WHERE state = 'pending' AND next_at > 0;

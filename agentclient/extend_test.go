@@ -1,0 +1,127 @@
+package agentclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+// TestAPersonGivesMoreTime: the hub tells the client, whose own timer moves along.
+func TestAPersonGivesMoreTime(t *testing.T) {
+	t.Parallel()
+	for name, seconds := range map[string]float64{"an hour": 3600, "all there is": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setupReal(t)
+			r.client = agentclient.NewPaced(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pace{Grace: 10 * time.Millisecond, PullAfter: time.Hour})
+			t.Cleanup(func() { _ = r.client.Close() })
+			const timeout = 2 * time.Second
+			asked := time.Now()
+			id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?", Timeout: timeout})
+			_, err := r.call(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
+			require.NoError(t, err)
+			r.status(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
+			require.Eventually(t, func() bool { return time.Since(asked) > timeout+100*time.Millisecond }, 20*time.Second, 10*time.Millisecond)
+			require.Empty(t, got, "it waits on")
+			yes := true
+			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
+			end := <-got
+			require.NoError(t, end.err)
+			require.True(t, end.Approved())
+		})
+	}
+}
+
+// TestAControlAnswersNothing: what is no answer never ends a question, not even one
+// that says more than a control does.
+func TestAControlAnswersNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
+	q := b.question(t, 1)
+	for _, frame := range []string{
+		`{"type":"control","kind":"deadline","expiresAt":1,"inSeconds":1}`, `{"type":"control","kind":"news of the future"}`,
+		`{"type":"control","kind":"deadline","permission":true,"outcome":"approve"}`, `{"type":"control"}`,
+	} {
+		_, _ = q.Dial(b.ctx, []byte(frame)) // it acknowledges nothing
+	}
+	require.Empty(t, got)
+	yes := true
+	_, err := q.Push(b.ctx, schema.Answer{Permission: &yes, Outcome: schema.Approve})
+	require.NoError(t, err)
+	require.True(t, (<-got).Approved())
+}
+
+// TestFailRun: nobody answers in time, and the run is to stop. So it is when the hub
+// says it, and when the client finds out by itself.
+func TestFailRun(t *testing.T) {
+	t.Parallel()
+	failed := func(t *testing.T, end result) {
+		t.Helper()
+		require.ErrorIs(t, end.err, agentclient.ErrTimedOut)
+		require.Equal(t, schema.Timeout, end.Outcome)
+		require.False(t, end.Approved())
+	}
+	ask := agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond, FailRun: true}
+	t.Run("by the hub", func(t *testing.T) {
+		t.Parallel()
+		r := setupReal(t)
+		id, got := r.begin(r.ctx, ask)
+		end := <-got
+		failed(t, end)
+		require.Equal(t, id, end.EventID)
+	})
+	t.Run("by itself", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, &config{pace: agentclient.Pace{Grace: 10 * time.Millisecond}})
+		failed(t, <-b.ask(b.ctx, ask))
+	})
+	t.Run("the guarded call is not run", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, &config{pace: agentclient.Pace{Grace: 10 * time.Millisecond}})
+		ran := false
+		guarded := agentclient.Guard(b.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
+			ran = true
+			return "", nil
+		}, func(_ agentclient.ToolCall, r *agentclient.Request) { r.Timeout, r.FailRun = ask.Timeout, true })
+		result, err := guarded(b.ctx, agentclient.ToolCall{Name: "rm"})
+		require.ErrorIs(t, err, agentclient.ErrTimedOut)
+		require.Equal(t, agentclient.Unanswered, result.Status)
+		require.False(t, ran)
+	})
+}
+
+// TestGuardReportsWhatBecameOfTheCall, for the card of an agent without hooks.
+func TestGuardReportsWhatBecameOfTheCall(t *testing.T) {
+	t.Parallel()
+	for state, failure := range map[string]error{schema.Succeeded: nil, schema.ToolFailed: errors.New("exit status 1")} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			r := setupReal(t)
+			known := make(chan schema.EventID, 1)
+			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { return "", failure },
+				func(_ agentclient.ToolCall, q *agentclient.Request) {
+					q.Waiting = func(w agentclient.Waiting) { known <- w.EventID }
+				})
+			done := make(chan error, 1)
+			go func() {
+				_, err := guarded(r.ctx, agentclient.ToolCall{Name: "rm", Arguments: json.RawMessage(`{"path":"build"}`)})
+				done <- err
+			}()
+			id, yes := <-known, true
+			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
+			require.Equal(t, failure, <-done)
+			r.status(t, id, func(s *schema.Status) bool {
+				return s.Execution != nil && s.Execution.State == state && (failure == nil) == (s.Execution.Error == "")
+			})
+		})
+	}
+}

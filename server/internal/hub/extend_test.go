@@ -1,0 +1,172 @@
+package hub
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const (
+	speaks2 = `"protocolVersion":2,"listenerKey":"key","responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
+	speaks1 = `"responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
+)
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		question string
+		seconds  float64
+		expires  time.Duration // after it was asked; 0: never
+		agent    schema.DeliveryState
+		told     bool
+	}{
+		"an agent that listens is told":   {`"timeout":300,` + speaks2, 900, 1200 * time.Second, schema.Queued, true},
+		"one that pulls asks by itself":   {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery, false},
+		"no limit":                        {`"timeout":300,` + speaks2, 0, 0, schema.Queued, true},
+		"no limit, for one that pulls":    {`"timeout":300`, 0, 0, schema.NoDelivery, false},
+		"for as long as a question lasts": {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []schema.EventID
+			b := setupClocked(t, func(cfg *Config) { cfg.Control = func(id schema.EventID) { told = append(told, id) } })
+			id, _ := b.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
+			_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: c.seconds}, Caller{})
+			require.NoError(t, err)
+			st := b.status(id)
+			require.Equal(t, c.agent, st.Extended.Agent)
+			require.Equal(t, localName, st.Extended.By)
+			require.Equal(t, c.told, len(told) == 1)
+			require.Equal(t, []string{"question.extended"}, b.acts(id))
+			b.pass(301 * time.Second)
+			require.Equal(t, schema.Pending, b.status(id).Status, "its old deadline is none any more")
+			if c.expires == 0 {
+				require.Zero(t, st.ExpiresAt)
+				b.pass(schema.MaxTimeout)
+				require.Equal(t, schema.Pending, b.status(id).Status)
+				return
+			}
+			require.Equal(t, schema.Millis(dayOne.Add(c.expires).UnixMilli()), st.ExpiresAt)
+			b.pass(c.expires - 301*time.Second)
+			require.Equal(t, schema.TimedOut, b.status(id).Status)
+		})
+	}
+}
+
+func TestExtendIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	v1, _ := b.ask(`{"question":"May I?","type":"permission",` + speaks1 + `}`)
+	never, _ := b.ask(`{"question":"May I?","type":"permission","timeout":0}`)
+	open, _ := b.ask(pullOne)
+	over, _ := b.ask(pullOne)
+	_, err := b.Cancel(t.Context(), over, schema.Cancel{}, Caller{})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		id      schema.EventID
+		seconds float64
+		want    error
+	}{
+		"a version 1 listener has a fuse of its own": {v1, 60, schema.ErrWrongAnswer},
+		"nor can it be made to wait for ever":        {v1, 0, schema.ErrWrongAnswer},
+		"what is over":                               {over, 60, schema.ErrExpired},
+		"never earlier":                              {open, -1, schema.ErrInvalid},
+		"longer than a question can be":              {open, schema.MaxTimeout.Seconds() + 1, schema.ErrInvalid},
+		"with what is left, too":                     {open, schema.MaxTimeout.Seconds(), schema.ErrInvalid},
+		"what there is not":                          {99, 60, schema.ErrNotFound},
+	} {
+		_, err := b.Extend(t.Context(), c.id, &schema.Extend{Seconds: c.seconds}, Caller{})
+		require.ErrorIs(t, err, c.want, name)
+		if c.id == v1 {
+			var hint *schema.HintError
+			require.True(t, errors.As(err, &hint))
+			require.Contains(t, hint.Hint, "version 1")
+		}
+	}
+	_, err = b.Extend(t.Context(), never, &schema.Extend{Seconds: 60}, Caller{})
+	require.NoError(t, err, "it has all the time there is")
+	require.Zero(t, b.status(never).ExpiresAt)
+	for _, id := range []schema.EventID{v1, open} {
+		require.Equal(t, int64(1), b.status(id).Revision)
+	}
+}
+
+// TestExtendAndReminders: they go on at their pace; without a limit they are the hub's.
+func TestExtendAndReminders(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t, func(c *Config) { c.NudgeAfter = time.Hour })
+	const asked = `{"question":"May I?","type":"permission","timeout":90,"reminderIntervalSeconds":60,"reminderMaxCount":5}`
+	longer, _ := b.ask(asked)
+	never, _ := b.ask(asked)
+	for id, s := range map[schema.EventID]float64{longer: 600, never: 0} {
+		_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: s}, Caller{})
+		require.NoError(t, err)
+	}
+	b.pass(time.Minute)
+	b.pass(time.Minute)
+	require.Equal(t, 2, b.status(longer).Reminders)
+	require.Zero(t, b.status(never).Reminders, "they need a limit")
+	b.pass(58 * time.Minute)
+	require.Equal(t, 1, b.status(never).Reminders)
+}
+
+// TestAPullLearnsOfTheDeadline as soon as it is moved.
+func TestAPullLearnsOfTheDeadline(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	id, secret := b.ask(pullOne)
+	ends := make(chan time.Time, 10)
+	returned := make(chan error, 1)
+	go func() {
+		answer, err := b.Pull(t.Context(), id, Pull{Wait: time.Minute, Secret: secret, Expires: func(at time.Time) { ends <- at }})
+		if answer != nil {
+			err = errors.New("there is no answer yet")
+		}
+		returned <- err
+	}()
+	require.Equal(t, dayOne.Add(schema.DefaultTimeout).UnixMilli(), (<-ends).UnixMilli())
+	_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: 60}, Caller{})
+	require.NoError(t, err)
+	select {
+	case err := <-returned:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the pull goes on by the old deadline")
+	}
+	last := time.Time{}
+	for len(ends) > 0 {
+		last = <-ends
+	}
+	require.Equal(t, dayOne.Add(schema.DefaultTimeout+time.Minute).UnixMilli(), last.UnixMilli())
+}
+
+func TestReportExecution(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	id, secret := b.ask(pullOne)
+	report := func(r schema.CallReport) error {
+		_, err := b.ReportExecution(t.Context(), id, &r)
+		return err
+	}
+	good := schema.CallReport{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1", RequestSecret: secret}
+	require.ErrorIs(t, report(good), schema.ErrUndecided)
+	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	require.NoError(t, err)
+	for _, bad := range []schema.CallReport{
+		{State: "done", RequestSecret: secret}, {State: schema.Succeeded, DurationMS: -1, RequestSecret: secret},
+	} {
+		require.ErrorIs(t, report(bad), schema.ErrInvalid)
+	}
+	for _, wrong := range []string{"", "guessed"} {
+		require.ErrorIs(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: wrong}), schema.ErrForbidden)
+	}
+	require.Nil(t, b.status(id).Execution)
+	require.NoError(t, report(good))
+	require.Equal(t, &schema.Execution{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1"}, b.status(id).Execution)
+	require.NoError(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: secret}), "what is known stays")
+	require.Equal(t, schema.ToolFailed, b.status(id).Execution.State)
+}

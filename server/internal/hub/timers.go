@@ -1,0 +1,98 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// A question's timers are columns of its row, found by one index (store.DueQuestions):
+// ten thousand of them cost one goroutine, and none is lost with the process. What is
+// due only changes the status: Reminders and EscalatedAt grow, and whoever sends
+// notices reads that from the log.
+
+// maxNudges is how often anybody is reminded of a question without a limit.
+const maxNudges = 3
+
+// timers are those of a question that is asked now.
+func (h *Hub) timers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store.Timers) {
+	if every, most := h.reminders(q, deadline); most > 0 {
+		t.Remind = now.Add(every)
+	}
+	if q.EscalateAfterSeconds > 0 {
+		t.Escalate = now.Add(seconds(q.EscalateAfterSeconds))
+	}
+	return t
+}
+
+// reminders is how often, and how many times, people are reminded of a question with
+// such a deadline: as it says where it has one, else as the hub is set up.
+func (h *Hub) reminders(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, most int) {
+	switch {
+	case q.RequiresResponse != nil && !*q.RequiresResponse:
+		return 0, 0
+	case !deadline.IsZero():
+		return seconds(q.ReminderIntervalSeconds), q.ReminderMaxCount
+	case h.NudgeAfter > 0:
+		return h.NudgeAfter, maxNudges
+	default:
+		return 0, 0
+	}
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// tick does what a question's timers are due for. What was missed while the hub was
+// down is done once, and the next time is counted from now.
+func (h *Hub) tick(a *asking, now time.Time) (*store.Change, error) {
+	if a.status.Settled() {
+		return nil, nil
+	}
+	st, timers := a.status, a.Timers
+	var acts []store.Act
+	if due(timers.Escalate, now) {
+		timers.Escalate = time.Time{}
+		acts = append(acts, escalate(a, &st, now))
+	}
+	if due(timers.Remind, now) {
+		timers.Remind = h.remind(a, &st, now)
+	}
+	if timers == a.Timers {
+		return nil, nil
+	}
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Timers, c.Ledger = &timers, acts
+	return c, nil
+}
+
+func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+
+// remind counts a reminder to whoever has not voted, and returns when the next one is.
+func (h *Hub) remind(a *asking, st *schema.Status, now time.Time) (next time.Time) {
+	every, most := h.reminders(&a.hitl, a.Deadline)
+	if st.Reminders >= most {
+		return time.Time{}
+	}
+	if a.held != nil { // it is answered, unless that is undone
+		return a.Hold.Until.Add(every)
+	}
+	if len(waitsFor(st)) > 0 {
+		st.Reminders++
+	}
+	if st.Reminders >= most {
+		return time.Time{}
+	}
+	return now.Add(every)
+}
+
+// escalate marks that the question is put to more people, once. How many have to agree
+// stays. Where everyone may answer, that they should is what the notice tells.
+func escalate(a *asking, st *schema.Status, now time.Time) store.Act {
+	st.EscalatedAt = schema.Millis(now.UnixMilli())
+	act := store.Act{Act: "question.escalated", Who: hubName, Of: a.ID}
+	return act
+}

@@ -1,0 +1,209 @@
+package hub
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// clocked is a hub whose time passes when it is told to.
+type clocked struct {
+	*bench
+	passed *atomic.Int64
+}
+
+var dayOne = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func setupClocked(t *testing.T, change ...func(*Config)) *clocked {
+	t.Helper()
+	return openClocked(t, filepath.Join(t.TempDir(), "hub.db"), new(atomic.Int64), change...)
+}
+
+func openClocked(t *testing.T, path string, passed *atomic.Int64, change ...func(*Config)) *clocked {
+	t.Helper()
+	set := func(c *Config) { c.Clock = func() time.Time { return dayOne.Add(time.Duration(passed.Load())) } }
+	return &clocked{open(t, path, append([]func(*Config){set}, change...)...), passed}
+}
+
+// pass lets time pass, and does what is due then.
+func (c *clocked) pass(d time.Duration) {
+	c.t.Helper()
+	c.passed.Add(int64(d))
+	for more, rounds := true, 0; more; rounds++ {
+		require.Less(c.t, rounds, 50, "something is due for ever")
+		var err error
+		more, _, err = c.expireDue(c.t.Context())
+		require.NoError(c.t, err)
+	}
+}
+
+// acts are the acts of the ledger about a question.
+func (c *clocked) acts(id schema.EventID) (acts []string) {
+	c.t.Helper()
+	entries, err := c.Store.Ledger(c.t.Context(), store.LedgerPage{Of: id, Limit: 50})
+	require.NoError(c.t, err)
+	for _, raw := range entries {
+		_, act, _ := strings.Cut(string(raw), `"act":"`)
+		act, _, _ = strings.Cut(act, `"`)
+		acts = append(acts, act)
+	}
+	return acts
+}
+
+func TestReminders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		question string
+		nudge    time.Duration
+		want     []int // how many after each minute
+		end      schema.State
+	}{
+		"as often as it says, until its cap": {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3`, 0, []int{1, 2, 3, 3, 3}, schema.Pending},
+		"not behind its deadline":            {`"timeout":150,"reminderIntervalSeconds":60,"reminderMaxCount":9`, 0, []int{1, 2, 2}, schema.TimedOut},
+		"not where no answer is wanted":      {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3,"requiresResponse":false`, time.Minute, []int{0, 0}, schema.Pending},
+		"none unless asked for":              {`"timeout":600`, time.Minute, []int{0, 0}, schema.Pending},
+		"without a limit as the hub says":    {`"timeout":0`, time.Minute, []int{1, 2, 3, 3, 3}, schema.Pending},
+		"without a limit none by default":    {`"timeout":0`, 0, []int{0, 0}, schema.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setupClocked(t, func(cfg *Config) { cfg.NudgeAfter = c.nudge })
+			id, _ := b.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
+			b.pass(59 * time.Second)
+			require.Zero(t, b.status(id).Reminders)
+			b.pass(time.Second)
+			for i, want := range c.want {
+				if i > 0 {
+					b.pass(time.Minute)
+				}
+				require.Equal(t, want, b.status(id).Reminders, "after minute %d", i+1)
+			}
+			require.Equal(t, c.end, b.status(id).Status)
+		})
+	}
+}
+
+// TestRemindersThatWereMissed: a hub that was down reminds once, and counts from now.
+func TestRemindersThatWereMissed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hub.db")
+	b := openClocked(t, path, new(atomic.Int64))
+	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":86400,"reminderIntervalSeconds":60,"reminderMaxCount":20,
+		"escalateAfterSeconds":300,"escalateTo":{"mode":"owner"}}`)
+	require.NoError(t, b.Store.Close())
+	b = openClocked(t, path, b.passed)
+	b.pass(time.Hour)
+	require.Equal(t, 1, b.status(id).Reminders, "not sixty")
+	require.Equal(t, schema.Millis(dayOne.Add(time.Hour).UnixMilli()), b.status(id).EscalatedAt)
+	b.pass(59 * time.Second)
+	require.Equal(t, 1, b.status(id).Reminders)
+	b.pass(time.Second)
+	require.Equal(t, 2, b.status(id).Reminders)
+}
+
+// TestNobodyIsRemindedOfWhatIsAnswered: while an answer can be undone it is one.
+func TestNobodyIsRemindedOfWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	const asked = `{"question":"May I?","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":5}`
+	id, _ := b.ask(asked)
+	b.pass(50 * time.Second)
+	r := yes()
+	r.HoldMS = 30_000
+	_, err := b.Respond(t.Context(), id, r, Caller{})
+	require.NoError(t, err)
+	b.pass(20 * time.Second)
+	require.Zero(t, b.status(id).Reminders)
+	_, err = b.Undo(t.Context(), id)
+	require.NoError(t, err)
+	b.pass(2 * time.Minute)
+	require.Equal(t, 1, b.status(id).Reminders, "it is a question again")
+
+	done, _ := b.ask(asked)
+	_, err = b.Respond(t.Context(), done, yes(), Caller{})
+	require.NoError(t, err)
+	b.pass(5 * time.Minute)
+	require.Zero(t, b.status(done).Reminders)
+}
+
+func TestEscalationIsMarkedOnce(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":120,"escalateTo":{"mode":"owner_admins"}}`)
+	b.pass(119 * time.Second)
+	require.Zero(t, b.status(id).EscalatedAt)
+	b.pass(time.Second)
+	at := b.status(id).EscalatedAt
+	require.Equal(t, schema.Millis(dayOne.Add(2*time.Minute).UnixMilli()), at)
+	b.pass(5 * time.Minute)
+	require.Equal(t, at, b.status(id).EscalatedAt)
+	require.Nil(t, b.status(id).Recipients, "everyone could answer before")
+	require.Equal(t, []string{"question.escalated"}, b.acts(id))
+	b.pass(5 * time.Minute)
+	require.Equal(t, schema.TimedOut, b.status(id).Status)
+}
+
+// TestTimersMoveWithTheClock: they count time that passes, whatever the wall clock says.
+func TestTimersMoveWithTheClock(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{time.Hour, -time.Hour} {
+		var set, last atomic.Int64
+		passed := new(atomic.Int64)
+		b := openClocked(t, filepath.Join(t.TempDir(), "hub.db"), passed, func(c *Config) {
+			c.Clock = func() time.Time { return dayOne.Add(time.Duration(set.Load() + passed.Load())) }
+			c.NudgeAfter = time.Minute
+		})
+		b.elapsed = func(time.Time, time.Time) time.Duration {
+			return time.Duration(passed.Load() - last.Swap(passed.Load()))
+		}
+		limited, _ := b.ask(`{"question":"q","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3,"escalateAfterSeconds":90,"escalateTo":{"mode":"owner"}}`)
+		never, _ := b.ask(`{"question":"q","type":"permission","timeout":0}`)
+		b.pass(30 * time.Second)
+		set.Store(int64(step))
+		b.noticeStep(t.Context())
+		b.pass(29 * time.Second)
+		require.Zero(t, b.status(limited).Reminders, "%v: not before its time", step)
+		require.Zero(t, b.status(never).Reminders)
+		b.pass(time.Second)
+		require.Equal(t, 1, b.status(limited).Reminders, "%v: nor behind it", step)
+		require.Equal(t, 1, b.status(never).Reminders)
+		require.Zero(t, b.status(limited).EscalatedAt)
+		b.pass(30 * time.Second)
+		require.NotZero(t, b.status(limited).EscalatedAt)
+	}
+}
+
+// TestTimersCostNoGoroutineEach, and the one that there is does what is due.
+func TestTimersCostNoGoroutineEach(t *testing.T) {
+	b := setupClocked(t)
+	b.ends()
+	before := runtime.NumGoroutine()
+	var ids []schema.EventID
+	for i := range 40 {
+		id, _ := b.ask(fmt.Sprintf(`{"question":"q%d","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3}`, i))
+		ids = append(ids, id)
+	}
+	require.Less(t, runtime.NumGoroutine()-before, 20, "one each would be 40")
+	b.passed.Add(int64(time.Minute))
+	tell(b.deadline)
+	for _, id := range ids {
+		changed, stop := b.onChange(id)
+		for b.status(id).Reminders == 0 {
+			select {
+			case <-changed:
+			case <-time.After(20 * time.Second):
+				t.Fatal("nobody is reminded")
+			}
+		}
+		stop()
+	}
+}
