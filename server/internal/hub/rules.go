@@ -60,16 +60,34 @@ func (h *Hub) ruled(ctx context.Context, e *store.Event, q *schema.HumanInTheLoo
 	if err != nil || !open {
 		return e
 	}
-	rule := set.Decide(callOf(e, q, risk), h.now())
-	if rule == nil {
-		return e
+	if done := h.decide(ctx, e.ID, callOf(e, q, risk), 0); done != nil {
+		return done
 	}
-	done, err := h.answerByRule(ctx, e.ID, rule)
-	if err != nil {
-		h.Log.Error("a rule could not answer; the question is left to a person", "rule", rule.ID, "event", e.ID, "err", err)
-		return e
+	return e
+}
+
+// decide has the rules answer a question about a call, with only set no other rule than
+// this one, and returns it as it is then; nil: it is left to a person. A rule that was
+// revoked meanwhile makes room for the others.
+func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, only int64) *store.Event {
+	for range maxRaces {
+		rule := h.rules.Load().Decide(call, h.now())
+		if rule == nil || only != 0 && rule.ID != only {
+			return nil
+		}
+		done, err := h.answerByRule(ctx, id, rule)
+		if errors.Is(err, store.ErrRuleOver) {
+			if err = h.loadRules(ctx); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			h.Log.Error("a rule could not answer; the question is left to a person", "rule", rule.ID, "event", id, "err", err)
+			return nil
+		}
+		return done
 	}
-	return done
+	return nil
 }
 
 func (h *Hub) now() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
@@ -129,13 +147,7 @@ func (h *Hub) rulePending(ctx context.Context, only int64) {
 		if only != 0 {
 			call.ID = 0 // whenever it was asked
 		}
-		rule := h.rules.Load().Decide(call, h.now())
-		if rule == nil || only != 0 && rule.ID != only {
-			continue
-		}
-		if _, err := h.answerByRule(ctx, e.ID, rule); err != nil {
-			h.Log.Error("a rule could not answer; the question is left to a person", "rule", rule.ID, "event", e.ID, "err", err)
-		}
+		h.decide(ctx, e.ID, call, only)
 	}
 }
 

@@ -1,0 +1,53 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// BenchmarkRules is what rules add to the ingest of a question that none of them
+// covers: the evaluation, without and with the store around it. All thousand are for
+// the tool that is asked about, and reach everywhere.
+func BenchmarkRules(b *testing.B) {
+	for _, n := range []int{0, 1000} {
+		s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1})
+		require.NoError(b, err)
+		b.Cleanup(func() { _ = s.Close() })
+		h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
+		saved, err := h.Ingest(b.Context(), []byte(runs("s", "npm test")), Caller{})
+		require.NoError(b, err)
+		for i := range n {
+			_, err := s.MakeRule(b.Context(), schema.Rule{Then: schema.ThenAllow, Tool: "Bash", From: saved.ID, CreatedBy: "ada", When: []schema.Condition{
+				{Argument: "command", Is: "starts_with", Value: fmt.Appendf(nil, `"word%d"`, i)},
+			}})
+			require.NoError(b, err)
+		}
+		require.NoError(b, h.loadRules(b.Context()))
+		require.Equal(b, n, h.rules.Load().Len())
+		e, _, err := s.Event(b.Context(), saved.ID)
+		require.NoError(b, err)
+		var q schema.HumanInTheLoop
+		require.NoError(b, json.Unmarshal(e.Question, &q))
+		e.ID = schema.EventID(s.Head() + 1) // asked after the rules were made
+		b.Run(fmt.Sprintf("evaluate/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				require.Same(b, e, h.ruled(b.Context(), e, &q))
+			}
+		})
+		b.Run(fmt.Sprintf("ingest/%d", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				_, err := h.Ingest(b.Context(), []byte(runs(fmt.Sprintf("s%d", i), "npm test")), Caller{})
+				require.NoError(b, err)
+			}
+		})
+	}
+}
