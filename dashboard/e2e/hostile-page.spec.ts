@@ -100,7 +100,7 @@ test('no barrier in the dialog, on the page of one request, in what is settled',
   await expect(page.getByRole('dialog')).toBeVisible()
   expect.soft(await faults(page), 'several').toEqual([])
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Expired' }).click()
+  await page.getByRole('button', { name: /^Expired/ }).click()
   await expect(page.getByText('Nothing here yet.')).toBeVisible()
   expect.soft(await faults(page), 'settled').toEqual([])
 })

@@ -30,7 +30,7 @@ function problem(title: string, status: number, code: string, detail: string): P
 
 const ME = '/api/me'
 
-async function call<T>(path: string, init?: RequestInit): Promise<T> {
+export async function call<T>(path: string, init?: RequestInit): Promise<T> {
   const reading = init?.method === undefined
   // Reading goes by the cookie; a key that is not good any more must not stand in its way.
   const key = reading && path !== ME ? '' : signInKey()
@@ -59,9 +59,9 @@ async function problemOf(answer: globalThis.Response): Promise<Problem> {
   return problem(statusText, status, 'internal', `The hub answered ${status} ${statusText}.`)
 }
 
-function post<T>(path: string, body: unknown): Promise<T> {
+export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const headers = { 'Content-Type': 'application/json' }
-  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
 }
 
 /** What a new credential is to be. */
@@ -76,7 +76,7 @@ export interface NewToken {
 
 export type Find = Partial<
   Record<'source_app' | 'session_id' | 'hook_event_type' | 'tool_name' | 'status' | 'q', string> &
-    Record<'before' | 'after' | 'limit', number>
+    Record<'before' | 'after' | 'limit' | 'from' | 'to', number>
 >
 
 /** The newest events, oldest first. */

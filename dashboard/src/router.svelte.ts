@@ -74,11 +74,11 @@ class Router {
   }
 
   /** Changes parameters of the query; empty ones are left out. */
-  set(changes: Record<string, string>, { replace = true } = {}): void {
+  set(changes: Record<string, string | string[]>, { replace = true } = {}): void {
     const query = new URLSearchParams(location.search)
     for (const [name, value] of Object.entries(changes)) {
-      if (value) query.set(name, value)
-      else query.delete(name)
+      query.delete(name)
+      for (const one of [value].flat()) if (one) query.append(name, one)
     }
     const text = query.toString()
     this.go(location.pathname + (text ? '?' + text : ''), { replace })

@@ -4,6 +4,7 @@
 import type * as wire from './schema'
 
 export type {
+  Answer,
   Approvals,
   Delivery,
   DeliveryState,
@@ -25,6 +26,7 @@ export type {
   Response,
   Responder,
   Risk,
+  RuleDraft,
   SignIn,
   Status,
   StatusChange,
@@ -64,3 +66,7 @@ export interface SearchResult extends Omit<wire.SearchResult, 'events'> {
 
 /** How many requests the hub lets be approved at once. */
 export const MAX_APPROVALS = 100
+
+export interface RulePreview extends Omit<wire.RulePreview, 'examples'> {
+  examples: Event[]
+}

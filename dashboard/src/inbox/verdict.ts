@@ -145,3 +145,10 @@ export const riskNames: Record<Risk, string> = {
 
 /** Whether a request wants an answer, or only tells. */
 export const wantsAnswer = (q: HumanInTheLoop): boolean => q.requiresResponse !== false
+
+/** Why it was called off, or denied: for the row. */
+export function whyOf({ status, sending }: Request): string {
+  if (sending) return sending.cancel ?? sending.answer?.reason ?? ''
+  if (status.status === 'pending') return ''
+  return status.reason ?? status.response?.reason ?? ''
+}

@@ -41,6 +41,7 @@ describe('the list', () => {
     expect(few('kind=question')).toEqual([2])
     expect(few('agent=api')).toEqual([1, 2])
     expect(few('agent=other')).toEqual([])
+    expect(few('agent=other&agent=api')).toEqual([1, 2])
     expect(few('risk=high')).toEqual([2])
     expect(few('find=SHIP+deploy')).toEqual([1])
     expect(few('find=%232')).toEqual([2])
@@ -62,5 +63,28 @@ describe('the list', () => {
       asked(i + 1, {}, { held: { until: 1e15, outcome: 'approve' } }),
     )
     expect(lists(held, 0, new Map()).settled).toHaveLength(60)
+  })
+})
+
+describe('a view', () => {
+  const alone = asked(1, {}, { recipients: ['ann', 'bob'], awaiting: ['bob'] })
+  const anyone = asked(2)
+  const over = asked(3, {}, { status: 'responded', recipients: ['ann'], awaiting: ['ann'] })
+  const few = (query: string, me = '') =>
+    [alone, anyone, over].filter((r) => fits(r, view(query), me)).map((r) => r.id)
+
+  it('of what waits for a person leaves out what they voted on, and what is over', () => {
+    expect(few('mine=1', 'ann')).toEqual([2])
+    expect(few('mine=1', 'bob')).toEqual([1, 2])
+    expect(few('mine=1')).toEqual([1, 2, 3]) // nobody is known: it means nothing
+  })
+  it('of some days has what was asked in them', () => {
+    const at = alone.asked
+    const within = (from?: number, to?: number) =>
+      [alone, anyone].filter((r) => fits(r, viewOf(new URLSearchParams(), { from, to }))).map((r) => r.id)
+    expect(within(at)).toEqual([1, 2])
+    expect(within(at + 1)).toEqual([2])
+    expect(within(undefined, at + 1)).toEqual([1])
+    expect(within(at + 5, at + 9)).toEqual([])
   })
 })

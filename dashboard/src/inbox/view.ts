@@ -4,38 +4,49 @@ import { aboutOf } from './exact'
 /** What of the inbox is shown; it stands in the URL. */
 export interface View {
   kind: string
-  agent: string
+  /** Of these agents only; none: of all. */
+  agents: string[]
   risk: string
   find: string
+  /** Only what waits for the person who is signed in. */
+  mine: boolean
   tab: Tab
+  /** Asked not before from, and before to, the hub's clock. */
+  from?: number
+  to?: number
 }
 
 export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
 
 /** The tabs, and the state their requests are in at the hub. */
 export const tabs: Record<Tab, { name: string; status: string }> = {
-  pending: { name: 'Open', status: 'pending' },
+  pending: { name: 'Pending', status: 'pending' },
   decided: { name: 'Decided', status: 'responded' },
   expired: { name: 'Expired', status: 'timeout' },
   cancelled: { name: 'Cancelled', status: 'error' },
 }
 
-export function viewOf(query: URLSearchParams): View {
+export function viewOf(query: URLSearchParams, within: { from?: number; to?: number } = {}): View {
   const get = (name: string) => query.get(name) ?? ''
   const tab = get('tab')
   return {
     kind: get('kind'),
-    agent: get('agent'),
+    agents: query.getAll('agent').filter(Boolean),
     risk: get('risk'),
     find: get('find'),
+    mine: get('mine') !== '',
+    ...within,
     tab: Object.hasOwn(tabs, tab) ? (tab as Tab) : 'pending',
   }
 }
 
 /** Whether a request is among those the person wants to see. */
-export function fits(r: Request, { kind, agent, risk, find }: View): boolean {
+export function fits(r: Request, view: View, me = ''): boolean {
+  const { kind, agents, risk, find, from = -Infinity, to = Infinity } = view
   if (kind && r.question.type !== kind) return false
-  if (agent && r.event.source_app !== agent) return false
+  if (agents.length > 0 && !agents.includes(r.event.source_app)) return false
+  if (r.asked < from || r.asked >= to) return false
+  if (view.mine && me && !awaits(r, me)) return false
   if (risk && !risky(r)) return false
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
@@ -46,9 +57,17 @@ export function fits(r: Request, { kind, agent, risk, find }: View): boolean {
   return words.every((word) => text.includes(word))
 }
 
-export function narrow(all: Lists, view: View): Lists {
-  if (!view.kind && !view.agent && !view.risk && !view.find) return all
-  const few = (list: Request[]) => list.filter((r) => fits(r, view))
+/** Whether a request waits for this person: it was put to them by name, and they have not voted. */
+const awaits = ({ status }: Request, me: string): boolean =>
+  status.status === 'pending' && (status.recipients === undefined || (status.awaiting ?? []).includes(me))
+
+/** Whether the view leaves anything out. */
+export const isNarrow = (v: View): boolean =>
+  !!(v.kind || v.risk || v.find || v.mine || v.from || v.to) || v.agents.length > 0
+
+export function narrow(all: Lists, view: View, me = ''): Lists {
+  if (!isNarrow(view)) return all
+  const few = (list: Request[]) => list.filter((r) => fits(r, view, me))
   return {
     undelivered: few(all.undelivered),
     needs: few(all.needs),

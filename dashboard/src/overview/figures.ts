@@ -1,5 +1,6 @@
 import { lasting } from '../clock'
-import type { DayCount, Overview, Tokens, WaitBin } from '../schema'
+import { boundsOf, isAll, type Period } from '../period'
+import type { DayCount, HitlDay, Overview, Tokens, WaitBin } from '../schema'
 
 /** How a question can end, in the order of the bars from the ground up. */
 export const OUTCOMES = ['approved', 'answered', 'denied', 'timeout', 'cancelled', 'other'] as const
@@ -61,6 +62,26 @@ export function dayColumns(days: readonly DayCount[]): Column[] {
   }))
 }
 
+/** Where a request can stand, in the order of the bars from the ground up. */
+export const STATES = ['decided', 'expired', 'cancelled', 'pending'] as const
+
+export const stateNames: Record<(typeof STATES)[number], string> = {
+  decided: 'Decided',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+  pending: 'Pending',
+}
+
+export function askedColumns(days: readonly HitlDay[]): Column[] {
+  return days.map((day) => ({
+    key: day.day,
+    label: dayMonth.format(asDate(day.day)),
+    name: dayName(day.day),
+    width: 1,
+    parts: STATES.map((state) => ({ tone: `in-${state}`, name: stateNames[state], n: day[state] })),
+  }))
+}
+
 const FIRST_FROM = 500
 const YEARS = 5 * 365 * 86_400_000
 
@@ -103,8 +124,14 @@ export const isEmpty = (o: Overview): boolean =>
 
 export const RANGES = [1, 7, 14, 30, 90]
 
-/** How many days the address asks for. */
-export function daysOf(query: URLSearchParams): number {
-  const days = Number(query.get('days') ?? 14)
-  return Number.isInteger(days) && days >= 1 && days <= 90 ? days : 14
+/** The days that are shown when none were chosen. */
+export const USUAL_DAYS = 14
+const MOST_DAYS = 90
+
+/** How many days, up to today, have the period in them. */
+export function daysOf(period: Period, now: number): number {
+  if (isAll(period)) return USUAL_DAYS
+  if (period.days) return Math.min(period.days, MOST_DAYS)
+  const { from = 0 } = boundsOf(period, now)
+  return Math.min(MOST_DAYS, Math.max(1, Math.ceil((now - from) / 86_400_000)))
 }

@@ -1,7 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lasting } from '../clock'
+import { periodIn } from '../period'
 import type { DayCount } from '../schema'
-import { binName, dayColumns, dayName, daysOf, roundUp, sum, ticks, tokensOf, waitColumns } from './figures'
+import {
+  askedColumns,
+  binName,
+  dayColumns,
+  dayName,
+  daysOf,
+  roundUp,
+  sum,
+  ticks,
+  tokensOf,
+  waitColumns,
+} from './figures'
 import { Refresh } from './refresh'
 
 describe('a scale', () => {
@@ -88,10 +100,27 @@ test.each([
   ['', 14],
   ['days=7', 7],
   ['days=0', 14],
-  ['days=91', 14],
+  ['days=91', 90],
+  ['days=all', 14],
+  ['from=2026-11-15', 7],
+  ['from=2020-01-01&to=2020-01-02', 90],
+  ['from=2026-11-21', 1],
   ['days=1.5', 14],
   ['days=<b>', 14],
-])('%s asks for %i days', (query, days) => expect(daysOf(new URLSearchParams(query))).toBe(days))
+])('%s asks for %i days', (query, days) =>
+  expect(daysOf(periodIn(new URLSearchParams(query)) ?? {}, new Date(2026, 10, 21, 15).getTime())).toBe(days),
+)
+
+test('a day has a part for each place a request can stand in', () => {
+  const day = { day: '2026-11-21', pending: 1, decided: 2, expired: 3, cancelled: 4 }
+  const [column] = askedColumns([day])
+  expect(column?.parts.map((part) => [part.tone, part.n])).toEqual([
+    ['in-decided', 2],
+    ['in-expired', 3],
+    ['in-cancelled', 4],
+    ['in-pending', 1],
+  ])
+})
 
 test('tokens are counted wherever they were spent', () => {
   expect(tokensOf({ input: 1, output: 2, cacheRead: 3, cacheWrite: 4 })).toBe(10)

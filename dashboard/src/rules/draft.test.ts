@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { requestOf, type Request } from '../requests'
+import { anAsk } from '../testing/build'
+import type { HumanInTheLoop, Status } from '../types'
+import { clausesOf, denial, draftOf, tests, wrong, type Choice } from './draft'
+import { unruled } from './may'
+
+const call = { name: 'Bash', arguments: { command: 'npm test -- --watch' } }
+const asked = (question: Partial<HumanInTheLoop> = {}, status: Partial<Status> = {}) =>
+  requestOf(anAsk(7, { toolCall: call, ...question }, status)) as Request
+
+describe('whether a rule can be made at a request', () => {
+  it.each<[string, Request, RegExp | undefined]>([
+    ['a permission for a call', asked(), undefined],
+    ['of medium risk', asked({}, { risk: 'medium' }), undefined],
+    ['of high risk by the hub', asked({ risk: 'low' }, { risk: 'high' }), /^High risk .* no rule/],
+    ['of critical risk by the agent', asked({ risk: 'critical' }), /^Critical risk .* no rule/],
+    ['that takes votes', asked({ requiredApprovals: 2 }), /votes of several/],
+    ['for certain people', asked({ recipients: { mode: 'owner' } }), /certain people/],
+    ['for anyone', asked({ recipients: { mode: 'anyone' } }), undefined],
+    ['without a call', asked({ toolCall: undefined }), /no tool call/],
+    ['a text', asked({ type: 'question' }), /Only permissions/],
+  ])('%s', (_, request, why) => {
+    if (why) expect(unruled(request)).toMatch(why)
+    else expect(unruled(request)).toBeUndefined()
+  })
+})
+
+describe('the conditions that the arguments offer', () => {
+  const of = (args: Parameters<typeof clausesOf>[0]) =>
+    clausesOf(args).map(({ argument, is, value, on }) => [argument, is, value, on])
+
+  it.each([
+    [{ command: 'npm test -- --watch' }, [['command', 'starts_with', 'npm test', true]]],
+    [{ command: 'ls -la /tmp' }, [['command', 'starts_with', 'ls', true]]],
+    [
+      { file_path: '/home/dev/app/src/a.ts', content: 'x' },
+      [['file_path', 'under', '/home/dev/app/src', true]],
+    ],
+    [{ url: 'https://example.com/a?b' }, [['url', 'starts_with', 'https://example.com/', true]]],
+    [
+      { amount: 12.5, currency: 'EUR', urgent: false },
+      [
+        ['amount', 'at_most', '12.5', true],
+        ['currency', 'equals', 'EUR', false],
+        ['urgent', 'equals', 'false', false],
+      ],
+    ],
+    [{ to: { name: 'Ann' }, list: [1] }, [['to.name', 'equals', 'Ann', true]]],
+    [null, []],
+    [undefined, []],
+    ['text', []],
+  ])('%j', (args, clauses) => expect(of(args)).toEqual(clauses))
+
+  it('are of a kind that has such a test', () => {
+    for (const clause of clausesOf({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }))
+      expect(tests[clause.kind].map(([is]) => is)).toContain(clause.is)
+  })
+  it('leave out no more than what is written, and are never more than the hub takes', () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i]))
+    expect(clausesOf(many)).toHaveLength(20)
+  })
+})
+
+describe('what the hub is asked for', () => {
+  const choice = (more: Partial<Choice> = {}): Choice => ({
+    then: 'allow',
+    scope: 'when',
+    clauses: clausesOf({ amount: 5, note: 'x', urgent: true }),
+    reach: 'session',
+    ttlSeconds: 900,
+    reason: ' ',
+    applyNow: false,
+    ...more,
+  })
+
+  it('has each value in its own kind, and only the ticked conditions', () => {
+    const c = choice()
+    c.clauses.forEach((clause) => (clause.on = clause.argument !== 'note'))
+    expect(draftOf(7, c)).toEqual({
+      from: 7,
+      then: 'allow',
+      scope: 'when',
+      reach: 'session',
+      ttlSeconds: 900,
+      when: [
+        { argument: 'amount', is: 'at_most', value: 5 },
+        { argument: 'urgent', is: 'equals', value: true },
+      ],
+    })
+  })
+  it('is nothing while no condition is ticked, or one is not whole', () => {
+    const none = choice()
+    none.clauses.forEach((clause) => (clause.on = false))
+    expect(draftOf(7, none)).toBeUndefined()
+    const broken = choice()
+    broken.clauses[0]!.value = 'many'
+    expect(wrong(broken.clauses[0]!)).toBe('This must be a number.')
+    expect(draftOf(7, broken)).toBeUndefined()
+  })
+  it('says nothing of conditions where they do not count', () =>
+    expect(draftOf(7, choice({ scope: 'tool', reason: ' no ', applyNow: true }))).toEqual({
+      from: 7,
+      then: 'allow',
+      scope: 'tool',
+      reach: 'session',
+      ttlSeconds: 900,
+      reason: 'no',
+      applyNow: true,
+    }))
+  it('for a denial that is not asked again is the narrowest there is', () =>
+    expect(denial(7, '')).toEqual({ from: 7, then: 'deny', scope: 'call', reach: 'session', ttlSeconds: 0 }))
+})
