@@ -82,7 +82,7 @@ type Status struct {
 	EscalatedAt Millis `json:"escalatedAt,omitempty"`
 	// Extended is the last time that a person gave the question more time.
 	Extended *Extended `json:"extended,omitempty"`
-	// Rule answered the question, or says why no rule did where one nearly would.
+	// Rule answered the question.
 	Rule *RuleRef `json:"rule,omitempty"`
 	// Waiters is how many pending questions of the same session ask exactly this, this
 	// one included, when there are several; SameAs is the first of them, in the others.

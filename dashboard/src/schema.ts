@@ -1196,7 +1196,7 @@ export interface Status {
   escalatedAt?: Millis
   /** Extended is the last time that a person gave the question more time. */
   extended?: Extended
-  /** Rule answered the question, or says why no rule did where one nearly would. */
+  /** Rule answered the question. */
   rule?: RuleRef
   /**
    * Waiters is how many pending questions of the same session ask exactly this, this one included, when

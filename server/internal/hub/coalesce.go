@@ -72,3 +72,13 @@ func (a *asking) counted(revision int64) (list []*asking) {
 	}
 	return list
 }
+
+// extendSame gives those who ask the same as much more time as the first of them, each
+// as far as its agent can be told.
+func (h *Hub) extendSame(ctx context.Context, same []member, x *schema.Extend, by Caller) {
+	for _, m := range same {
+		if _, err := h.Extend(ctx, m.ID, x, by); err != nil {
+			h.Log.Warn("one that asks the same keeps its own deadline", "event", m.ID, "err", err)
+		}
+	}
+}

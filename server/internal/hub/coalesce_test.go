@@ -260,3 +260,17 @@ func TestARepeatedPostIsNoSecondWaiter(t *testing.T) {
 	require.Equal(t, one, b.post(with(keyed+fmt.Sprintf(sameCall, 50002, ""))).ID)
 	require.Equal(t, []string{"pending"}, b.said(one))
 }
+
+// TestMoreTimeIsForAllOnTheCard: nobody gives more time to one of five that look the
+// same.
+func TestMoreTimeIsForAllOnTheCard(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const v2 = `"protocolVersion":2,"listenerKey":"k"`
+	one, two := b.asksAgain(50001, v2), b.asksAgain(50002, v2)
+	before := b.status(two).ExpiresAt
+	_, err := b.Extend(t.Context(), one, &schema.Extend{Seconds: 600}, Caller{})
+	require.NoError(t, err)
+	require.Equal(t, before+600_000, b.status(two).ExpiresAt)
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(one, two))
+}

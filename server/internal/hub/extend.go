@@ -17,8 +17,10 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, b
 	}
 	h.noticeStep(context.WithoutCancel(ctx)) // before the new deadline is reckoned
 	tells := false
+	var same []member
 	e, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		c, err := h.extend(a, x, by)
+		same = a.members
 		tells = err == nil && c != nil && a.tellable()
 		return c, err
 	})
@@ -27,6 +29,7 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, b
 	}
 	if err == nil {
 		tell(h.deadline)
+		h.extendSame(ctx, same, x, by)
 	}
 	return whole(e, err)
 }

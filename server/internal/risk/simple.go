@@ -30,6 +30,9 @@ func Simple(tool, text, cwd string) (words []string, ok bool) {
 	if len(text) > longestPath || strings.ContainsAny(text, shellSigns) || windows && strings.ContainsAny(text, windowsSigns) || !Plain(text) {
 		return nil, false
 	}
+	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // it goes on where nobody looked
+		return nil, false
+	}
 	left := maxSimple
 	commands, bad := parse(&source{text: text}, d, &left, nil)
 	if bad >= 0 || len(commands) != 1 || strings.HasPrefix(text, "#") || strings.Contains(text, " #") {
@@ -37,6 +40,9 @@ func Simple(tool, text, cwd string) (words []string, ok bool) {
 	}
 	c := commands[0]
 	if len(c.assigns) > 0 || len(c.redirects) > 0 || len(c.words) == 0 {
+		return nil, false
+	}
+	if c.words[0].from != len(text)-len(strings.TrimLeft(text, " ")) { // behind time, if, ! and the like
 		return nil, false
 	}
 	for i := range c.words {
