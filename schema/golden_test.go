@@ -69,6 +69,9 @@ var messageTypes = map[string]reflect.Type{
 	"NoticeSettings": reflect.TypeFor[schema.NoticeSettings](),
 
 	"CallReport": reflect.TypeFor[schema.CallReport](),
+	"Entry":      reflect.TypeFor[schema.Entry](),
+	"SignedIn":   reflect.TypeFor[schema.SignedIn](),
+	"Lock":       reflect.TypeFor[schema.Lock](),
 }
 
 // frameTypes are what the data of a frame is.

@@ -73,4 +73,46 @@ type Token struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-var peopleRoutes []Route
+// Entry is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is
+// #sign-in=CODE.
+type Entry struct {
+	Code string `json:"code"`
+	// Name is what the first one to sign in calls themselves: the hub becomes theirs.
+	// Without one they get 400 for the member name, and the code still counts.
+	Name string `json:"name,omitempty"`
+}
+
+// SignedIn is a new sign-in. Its cookie came with the response; Key goes with every
+// request in the header Hookback-Key. The page keeps it where only its own origin
+// reads it: cookies don't tell the ports of a host apart.
+type SignedIn struct {
+	Key string `json:"key"`
+	Me  Me     `json:"me"`
+}
+
+// Lock is the body of POST /api/lock.
+type Lock struct {
+	Locked bool `json:"locked"`
+}
+
+// KeyHeader carries the key of a signed-in page.
+const KeyHeader = "Hookback-Key"
+
+// StreamSignedOut is the close code of a stream whose sign-in or token was revoked or
+// has expired.
+const StreamSignedOut = 4401
+
+// The paths of people.
+const (
+	PathMe      = "/api/me"
+	PathSignIn  = "/api/sign-in"
+	PathSignOut = "/api/sign-out"
+	PathLock    = "/api/lock"
+)
+
+var peopleRoutes = []Route{
+	{"GET", PathMe, "Who the caller is to the hub, and what they may do", nil, nil, Me{}},
+	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, Entry{}, SignedIn{}},
+	{"POST", PathSignOut, "End this browser's sign-in", nil, nil, Me{}},
+	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, Lock{}, Me{}},
+}

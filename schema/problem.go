@@ -18,6 +18,7 @@ var (
 	ErrNotAllowed      = errors.New("this person may not do that")
 	ErrSelfApproval    = errors.New("who asked may not answer")
 	ErrProofRequired   = errors.New("this answer needs a passkey")
+	ErrTooMany         = errors.New("too many tries")
 	ErrMisdirected     = errors.New("the hub does not go by this name")
 	ErrNotFound        = errors.New("there is no such event")
 	ErrNoRoute         = errors.New("there is no such path")
@@ -53,6 +54,7 @@ var problems = []struct {
 	{ErrNotAllowed, "not_allowed", http.StatusForbidden},
 	{ErrSelfApproval, "self_approval", http.StatusForbidden},
 	{ErrProofRequired, "proof_required", http.StatusForbidden},
+	{ErrTooMany, "too_many", http.StatusTooManyRequests},
 	{ErrMisdirected, "misdirected", http.StatusMisdirectedRequest},
 	{ErrNotFound, "not_found", http.StatusNotFound},
 	{ErrNoRoute, "no_route", http.StatusNotFound},

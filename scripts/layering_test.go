@@ -151,6 +151,8 @@ var storeMethods = map[string][]string{
 	"Index":           {"server/internal/app"},
 	"SetPublish":      {"server/internal/hub", "server/internal/app"},
 	"Close":           {"server/internal/app"},
+	"ChangePeople":    {"server/internal/people"},
+	"People":          {"server/internal/people"},
 
 	"MakeRule":          {"server/internal/hub"},
 	"RevokeRule":        {"server/internal/hub"},

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Lock, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -166,6 +166,9 @@ export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.exam
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
+export const v2EntryFirst = {"code":"3kT9vQ0000notARealOne0","name":"ada"} satisfies Entry
+
+// prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
 
 // prettier-ignore
@@ -251,6 +254,9 @@ export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-0
 
 // prettier-ignore
 export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry
+
+// prettier-ignore
+export const v2LockOn = {"locked":true} satisfies Lock
 
 // prettier-ignore
 export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking
@@ -341,6 +347,9 @@ export const v2SessionPagePage = {"sessions":[{"source_app":"api-refactor","sess
 
 // prettier-ignore
 export const v2SignInBrowser = {"id":"s_7f3a","person":"ada","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0","way":"link","createdAt":1795262400000,"lastSeenAt":1795262460000,"expiresAt":1795305600000,"current":true} satisfies SignIn
+
+// prettier-ignore
+export const v2SignedInOwner = {"key":"5notARealKey","me":{"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","locked":false,"canAnswer":true,"canAdmin":true}} satisfies SignedIn
 
 // prettier-ignore
 export const v2StatusAcknowledged = {"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status

@@ -319,6 +319,16 @@ export type EndedBy =
   | 'orphaned'
   | 'quorum'
 
+/** Entry is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is #sign-in=CODE. */
+export interface Entry {
+  code: string
+  /**
+   * Name is what the first one to sign in calls themselves: the hub becomes theirs. Without one they get
+   * 400 for the member name, and the code still counts.
+   */
+  name?: string
+}
+
 /**
  * Event is what a hook tells the hub: something an agent did or is about to do, and, with HumanInTheLoop, a
  * question to a person.
@@ -695,6 +705,11 @@ export interface LedgerEntry {
   prev: string
   /** shadows the entry's own */
   hash: string
+}
+
+/** Lock is the body of POST /api/lock. */
+export interface Lock {
+  locked: boolean
 }
 
 /** Looked is a request that pages show right now. */
@@ -1152,6 +1167,16 @@ export interface SignIn {
   expiresAt: Millis
   /** the caller's own */
   current?: boolean
+}
+
+/**
+ * SignedIn is a new sign-in. Its cookie came with the response; Key goes with every request in the header
+ * Hookback-Key. The page keeps it where only its own origin reads it: cookies don't tell the ports of a
+ * host apart.
+ */
+export interface SignedIn {
+  key: string
+  me: Me
 }
 
 /** State is the version 1 state of a question. */

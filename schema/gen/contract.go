@@ -34,6 +34,7 @@ var messages = []any{
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
 	schema.CallReport{},
+	schema.Entry{}, schema.SignedIn{}, schema.Lock{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -54,6 +55,7 @@ var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
+	"Entry", "Lock",
 }
 
 // bothSpellings are the types whose members may be snake_case too.

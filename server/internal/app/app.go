@@ -22,6 +22,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -39,6 +40,7 @@ type App struct {
 	log       *slog.Logger
 	listeners []net.Listener
 	store     *store.Store
+	people    *people.People
 	hub       *hub.Hub
 	notices   *notify.Notifier
 	callback  *callback.Dispatcher
@@ -73,6 +75,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
+	if a.people, err = people.Open(ctx, people.Config{Store: a.store, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+		return err
+	}
 	a.callback = callback.New(callback.Config{
 		Store: a.store, Targets: targets, Clock: a.cfg.Clock, Log: a.log,
 		AwaitPosted: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitPosted(ctx, id) },
@@ -95,6 +100,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.Lookup,
 		Noted:   func() { a.notices.Grown() },
 		Control: a.callback.Control, NudgeAfter: a.cfg.NudgeAfter,
+		People:  a.people,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
 	page, err := fs.Sub(dashboard.FS, "dist")
@@ -137,7 +143,7 @@ func (a *App) publicURL() string {
 // reverse order and closes it: streams and requests first, within cfg.StopWithin,
 // the database last.
 func (a *App) Run(ctx context.Context) error {
-	a.greet()
+	a.greet(ctx)
 	// Workers outlive ctx: what the last requests committed is still published
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
@@ -201,15 +207,40 @@ func (a *App) Close() error {
 }
 
 // greet tells a person at a terminal what to do next.
-func (a *App) greet() {
+func (a *App) greet(ctx context.Context) {
 	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is listening.
 
   Dashboard   %s
   Database    %s
   First ask   %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
-
+%s
 Ctrl-C stops it.
-`, a.URL(), a.cfg.DB, a.whereForClients())
+`, a.URL(), a.cfg.DB, a.whereForClients(), a.signInLine(ctx))
+}
+
+// signInLine is how somebody makes a hub theirs that nobody owns yet.
+func (a *App) signInLine(ctx context.Context) string {
+	code, err := a.people.OwnerCode(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ""
+	case err != nil:
+		a.log.Error("making a sign-in link", "err", err)
+		return ""
+	case code == "":
+		return ""
+	default:
+		return "  Sign in     " + a.signInURL(code) + "   (works once, for 15 minutes)\n"
+	}
+}
+
+// signInURL names localhost: passkeys belong to a name, not to an address.
+func (a *App) signInURL(code string) string {
+	base := a.URL()
+	if host, port, err := net.SplitHostPort(a.listeners[0].Addr().String()); err == nil && loopback(host) {
+		base = "http://localhost:" + port
+	}
+	return base + "/#sign-in=" + code
 }
 
 // whereForClients tells a client of a hub that is not where it looks by itself.

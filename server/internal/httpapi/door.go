@@ -256,7 +256,7 @@ func matches(pattern, path string) bool {
 		return false
 	}
 	for i, w := range want {
-		if w != have[i] && (w != ":id" || have[i] == "") {
+		if w != have[i] && (!strings.HasPrefix(w, ":") || have[i] == "") {
 			return false
 		}
 	}

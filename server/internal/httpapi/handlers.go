@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -31,6 +32,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.inboxHandlers(),
 		s.ruleHandlers(),
 		s.noticeHandlers(),
+		s.peopleHandlers(),
 	} {
 		maps.Copy(all, part)
 	}
@@ -165,14 +167,14 @@ func (s *Server) respond(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Respond(c.UserContext(), id, &r, caller(c)))
 }
 
-// verb is a verb that needs no more than the event's id.
-func (s *Server) verb(do func(context.Context, schema.EventID) ([]byte, error)) fiber.Handler {
+// verb is a verb that needs no more than the event's id and who wants it.
+func (s *Server) verb(do func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := eventID(c)
 		if err != nil {
 			return err
 		}
-		return reply(c)(do(c.UserContext(), id))
+		return reply(c)(do(c.UserContext(), id, caller(c)))
 	}
 }
 
@@ -290,7 +292,9 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 }
 
 func caller(c *fiber.Ctx) hub.Caller {
-	return hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
+	by := hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
+	by.Who, _ = c.Locals(whoLocal).(people.Who)
+	return by
 }
 
 // decode reads the event's id from the path and a body into v. Without a body v

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -42,8 +44,11 @@ type rig struct {
 	addr       string // 127.0.0.1:port
 	port       string
 	client     *http.Client
+	from       atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
 	dispatched chan schema.EventID
 	log        *syncBuffer
+	people     *people.People
+	clock      *clock // of the people: when what they sign in with ends
 	stopOnce   sync.Once
 }
 
@@ -51,12 +56,14 @@ const page = "<!doctype html><title>Hookback</title>"
 
 func setup(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
+	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
 	require.NoError(t, err)
 	r.store = db
+	r.people, err = people.Open(t.Context(), people.Config{Store: db, Clock: r.clock.now})
+	require.NoError(t, err)
 	h := hub.New(hub.Config{
-		Store: db, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",
+		Store: db, People: r.people, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",
 		Dispatch: func(id schema.EventID) { r.dispatched <- id },
 	})
 	cfg := Config{
@@ -78,7 +85,7 @@ func setup(t testing.TB, options ...func(*Config)) *rig {
 	r.addr = ln.Addr().String()
 	_, r.port, _ = net.SplitHostPort(r.addr)
 	served := make(chan error, 1)
-	go func() { served <- r.Serve(ln) }()
+	go func() { served <- r.Serve(&elsewhere{Listener: ln, from: &r.from}) }()
 	transport := &http.Transport{}
 	r.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	t.Cleanup(func() {
@@ -97,6 +104,35 @@ func (r *rig) shutdown() {
 		_ = r.Shutdown(ctx)
 	})
 }
+
+// clock is the time of day and what a test adds to it.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *clock) jump(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// elsewhere is a listener whose connections come from another machine, as far as the
+// server can tell.
+type elsewhere struct {
+	net.Listener
+	from *atomic.Pointer[net.TCPAddr]
+}
+
+func (l *elsewhere) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if from := l.from.Load(); err == nil && from != nil {
+		return foreign{c, from}, nil
+	}
+	return c, err
+}
+
+type foreign struct {
+	net.Conn
+	from *net.TCPAddr
+}
+
+func (f foreign) RemoteAddr() net.Addr { return f.from }
 
 // syncBuffer is a log that tests read while it is written.
 type syncBuffer struct {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,10 @@ type Config struct {
 
 	AllowOrigins []string // pages of other origins that may use the hub, as scheme://host:port
 	AllowHosts   []string // names beside the loopback ones, as host or host:port
+
+	TLS         bool           // the listeners speak it: addresses are https, cookies Secure
+	TrustProxy  []netip.Prefix // where a proxy may come from that says in ProxyHeader who asks
+	ProxyHeader string         // empty: none is listened to
 
 	ReadTimeout  time.Duration // for a whole request, 10 s
 	WriteTimeout time.Duration // for a whole response, 30 s
@@ -134,9 +139,10 @@ func New(cfg Config) *Server {
 	s.app.Use(s.observe, s.headers, s.enter)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
-		s.app.Add(r.Method, r.Path, handlers[r.Method+" "+r.Path])
+		admit, handler := s.admit(r), handlers[r.Method+" "+r.Path]
+		s.app.Add(r.Method, r.Path, admit, handler)
 		if r.Method == fiber.MethodGet {
-			s.app.Add(fiber.MethodHead, r.Path, handlers[r.Method+" "+r.Path])
+			s.app.Add(fiber.MethodHead, r.Path, admit, handler)
 		}
 	}
 	s.app.Use(s.page)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -26,12 +25,19 @@ func (a *asking) over() error {
 // returns the event as it is, another one is schema.ErrDecided with the status.
 // One with HoldMS does not count before that time is over (hold.go).
 func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, by Caller) ([]byte, error) {
+	if err := h.People.MayAnswer(by.Who); err != nil {
+		return nil, err
+	}
 	if r.HoldMS > 0 {
 		h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
 	}
-	process := h.process(by)
+	answerer := answerer{by.Who, h.process(by)}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
-		return a.respond(r, responder(a.Asker, process), h.Clock())
+		who, err := h.responder(a, answerer)
+		if err != nil {
+			return nil, err
+		}
+		return a.respond(r, who, h.Clock())
 	}))
 }
 
@@ -41,24 +47,6 @@ func whole(e *store.Event, err error) ([]byte, error) {
 		return nil, err
 	}
 	return e.AppendJSON(nil, -1), nil
-}
-
-// localName is who answers a hub that knows no operators.
-const localName = "local user"
-
-// responder is who answered, as far as the hub can tell in local mode: anyone on
-// this machine. The process is evidence, not proof.
-func responder(asker []byte, process *peer.Process) *schema.Responder {
-	who := &schema.Responder{Name: localName}
-	if process == nil {
-		return who
-	}
-	who.Process = &process.Process
-	var asked peer.Process
-	if len(asker) > 0 && json.Unmarshal(asker, &asked) == nil {
-		who.SelfApproval = peer.Descends(process, &asked)
-	}
-	return who
 }
 
 func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
@@ -131,11 +119,16 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by
 	if len(c.Reason) > schema.MaxReason {
 		return nil, invalid("reason", "is longer than %d bytes", schema.MaxReason)
 	}
-	process := h.process(by)
+	if c.RequestSecret == "" {
+		if err := h.People.MayAnswer(by.Who); err != nil {
+			return nil, err
+		}
+	}
+	answerer := answerer{by.Who, h.process(by)}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		end := &ending{
 			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
-			reason: c.Reason, by: responder(nil, process), seen: a.status.Revision,
+			reason: c.Reason, by: answerer.responder(nil), seen: a.status.Revision,
 		}
 		if c.RequestSecret != "" {
 			if !h.isSecret(a.UID, c.RequestSecret) {

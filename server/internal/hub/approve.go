@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -17,6 +16,9 @@ const usualHold = 5 * time.Second
 // an array with one schema.BatchResult each, in their order. One that is refused
 // does not stop the others.
 func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([]byte, error) {
+	if err := h.People.MayAnswer(by.Who); err != nil {
+		return nil, err
+	}
 	if err := list.Validate(); err != nil {
 		return nil, err
 	}
@@ -33,14 +35,14 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([
 		each.Go(func() {
 			one := r
 			one.Revision = seen.Revision
-			saved[i].JSON, failed[i] = whole(h.approve(ctx, seen.ID, &one, process))
+			saved[i].JSON, failed[i] = whole(h.approve(ctx, seen.ID, &one, answerer{by.Who, process}))
 		})
 	}
 	each.Wait()
 	return appendResults(nil, saved, failed)
 }
 
-func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Response, process *peer.Process) (*store.Event, error) {
+func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Response, by answerer) (*store.Event, error) {
 	return h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if !a.status.Settled() && a.risky() {
 			return nil, &schema.HintError{
@@ -48,7 +50,11 @@ func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Respon
 				Hint: "Look at it by itself, and answer it there.",
 			}
 		}
-		return a.respond(yes, responder(a.Asker, process), h.Clock())
+		who, err := h.responder(a, by)
+		if err != nil {
+			return nil, err
+		}
+		return a.respond(yes, who, h.Clock())
 	})
 }
 

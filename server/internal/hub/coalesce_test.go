@@ -203,7 +203,7 @@ func TestAHeldAnswerIsForAllThatWereSeen(t *testing.T) {
 	held.HoldMS = 30_000
 	_, err := b.Respond(t.Context(), one, held, Caller{})
 	require.NoError(t, err)
-	_, err = b.Undo(t.Context(), one)
+	_, err = b.Undo(t.Context(), one, Caller{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(one, two))
 

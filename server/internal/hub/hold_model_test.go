@@ -85,7 +85,7 @@ func TestHoldsKeepToTheModel(t *testing.T) {
 			_, err := b.Respond(t.Context(), id, held(r, hold), Caller{})
 			require.Equal(t, m.answer(now, outcome, hold), err == nil, "%d: %v", id, err)
 		case 3, 4:
-			_, err := b.Undo(t.Context(), id)
+			_, err := b.Undo(t.Context(), id, Caller{})
 			require.Equal(t, m.held != "", err == nil, "%d: %v", id, err)
 			m.held = ""
 		case 5:

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
 )
 
 // clock is a hub's clock in a test's hands; what passes on it passes for the hub.
@@ -61,7 +62,7 @@ func TestAHeldAnswerCountsWhenItsTimeIsUp(t *testing.T) {
 	require.Equal(t, int64(2), st.Revision)
 	require.Equal(t, schema.Millis(clock.now().Add(5*time.Second).UnixMilli()), st.Held.Until)
 	require.Equal(t, schema.Approve, st.Held.Outcome)
-	require.Equal(t, localName, st.Held.By.Name)
+	require.Equal(t, people.LocalName, st.Held.By.Name)
 	require.Nil(t, st.Response, "nothing is decided")
 	require.Zero(t, st.RespondedAt)
 	require.Empty(t, b.dispatched)
@@ -84,7 +85,7 @@ func TestAHeldAnswerCountsWhenItsTimeIsUp(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByHuman, st.Source)
 	require.Equal(t, "looks right", st.Reason)
-	require.Equal(t, localName, st.RespondedBy.Name)
+	require.Equal(t, people.LocalName, st.RespondedBy.Name)
 	require.Equal(t, schema.Millis(clock.now().UnixMilli()), st.RespondedAt)
 	require.True(t, *st.Response.Permission)
 	require.Contains(t, st.Response.Guidance, "looks right")
@@ -112,14 +113,14 @@ func TestUndo(t *testing.T) {
 	b := setup(t, clock.in)
 	id, _ := b.ask(mayI)
 	b.respond(id, held(yes(), 5*time.Second))
-	raw, err := b.Undo(t.Context(), id)
+	raw, err := b.Undo(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	st := *decode(t, raw).HumanInTheLoopStatus
 	require.Equal(t, schema.Pending, st.Status)
 	require.Nil(t, st.Held)
 	require.Equal(t, int64(3), st.Revision)
 
-	_, err = b.Undo(t.Context(), id)
+	_, err = b.Undo(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNotHeld, "there is nothing to undo")
 	require.Equal(t, schema.Pending, statusOf(t, err).Status)
 	clock.pass(10 * time.Second)
@@ -127,15 +128,15 @@ func TestUndo(t *testing.T) {
 	require.Equal(t, schema.Pending, b.status(id).Status, "what was undone never counts")
 
 	require.Equal(t, schema.Deny, b.respond(id, no()).Outcome, "another answer is as good as the first")
-	_, err = b.Undo(t.Context(), id)
+	_, err = b.Undo(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNotHeld, "too late")
 	require.Equal(t, schema.Deny, statusOf(t, err).Outcome)
 	require.Equal(t, []schema.EventID{id}, b.dispatched)
 
 	plain := b.post(with(`"x":1`)).ID
-	_, err = b.Undo(t.Context(), plain)
+	_, err = b.Undo(t.Context(), plain, Caller{})
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
-	_, err = b.Undo(t.Context(), 999)
+	_, err = b.Undo(t.Context(), 999, Caller{})
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 
@@ -205,7 +206,7 @@ func TestWhatEndsAQuestionDropsTheHold(t *testing.T) {
 		clock.pass(6 * time.Second)
 		b.due()
 		require.Equal(t, revision, b.status(id).Revision, "%s: it ended once", name)
-		_, err := b.Undo(t.Context(), id)
+		_, err := b.Undo(t.Context(), id, Caller{})
 		require.ErrorIs(t, err, schema.ErrNotHeld, name)
 	}
 }
@@ -230,7 +231,7 @@ func TestAHoldEndsBeforeTheDeadline(t *testing.T) {
 
 	id = ask(3)
 	b.respond(id, held(yes(), 5*time.Second))
-	_, err := b.Undo(t.Context(), id)
+	_, err := b.Undo(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	clock.pass(3 * time.Second)
 	b.due()
@@ -248,7 +249,7 @@ func TestAHeldAnswerSurvivesARestart(t *testing.T) {
 		ids[kept] = schema.Deny
 		undone, _ := b.ask(mayI)
 		b.respond(undone, held(yes(), 5*time.Second))
-		_, err := b.Undo(t.Context(), undone)
+		_, err := b.Undo(t.Context(), undone, Caller{})
 		require.NoError(t, err)
 		ids[undone] = ""
 	}
@@ -294,8 +295,8 @@ func TestHoldUndoAndTimeRace(t *testing.T) {
 		clock.pass(5 * time.Second)
 		var wg sync.WaitGroup
 		errs := make([]error, 4)
-		wg.Go(func() { _, errs[0] = b.Undo(t.Context(), id) })
-		wg.Go(func() { _, errs[1] = b.Undo(t.Context(), id) })
+		wg.Go(func() { _, errs[0] = b.Undo(t.Context(), id, Caller{}) })
+		wg.Go(func() { _, errs[1] = b.Undo(t.Context(), id, Caller{}) })
 		wg.Go(func() { _, errs[2] = b.Respond(t.Context(), id, no(), Caller{}) })
 		wg.Go(func() { errs[3] = b.lapse(t.Context(), id) })
 		wg.Wait()

@@ -52,6 +52,8 @@ type Config struct {
 	NudgeAfter time.Duration
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
+	// People says who may do what; nil: nobody is known, and whoever gets here may.
+	People *people.People
 
 	Version string           // of the program, for Hello
 	Clock   func() time.Time // default time.Now

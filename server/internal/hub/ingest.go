@@ -125,6 +125,9 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if !by.Who.MayPost(s.app) {
+		return nil, nil, notItsApp(s.app)
+	}
 	uid, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a uid: %w", err)
@@ -186,7 +189,7 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	}
 	d.Ask = &store.Ask{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, Same: same, Awaiting: waitsFor(&st),
+		Deadline: deadline, Text: q.Question, Call: call, Same: same, Awaiting: waitsFor(&st), Requester: by.Who.Requester(),
 		Timers: h.timers(&q, d.ReceivedAt, deadline),
 	}
 	switch {

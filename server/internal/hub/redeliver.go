@@ -10,7 +10,10 @@ import (
 
 // Redeliver tries an answer now that did not get to its agent. What must not be
 // sent again is schema.ErrNoRetry, with the reason as its hint.
-func (h *Hub) Redeliver(ctx context.Context, id schema.EventID) ([]byte, error) {
+func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
+	if err := h.People.MayAnswer(by.Who); err != nil {
+		return nil, err
+	}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.redeliver(h.Clock()) }))
 }
 
@@ -46,7 +49,10 @@ func (a *asking) redeliver(now time.Time) (*store.Change, error) {
 
 // Handled notes that a person took care of an answer that did not get to its
 // agent: nothing is tried by itself any more.
-func (h *Hub) Handled(ctx context.Context, id schema.EventID) ([]byte, error) {
+func (h *Hub) Handled(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
+	if err := h.People.MayAnswer(by.Who); err != nil {
+		return nil, err
+	}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.handled(h.Clock()) }))
 }
 

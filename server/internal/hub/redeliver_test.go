@@ -59,7 +59,7 @@ func TestRedeliverTriesNow(t *testing.T) {
 		id := b.answered()
 		clock.pass(2 * time.Hour) // it was given up long ago
 		b.delivered(id, edit)
-		raw, err := b.Redeliver(t.Context(), id)
+		raw, err := b.Redeliver(t.Context(), id, Caller{})
 		require.NoError(t, err, name)
 		require.Equal(t, &schema.Delivery{State: schema.Queued, Attempts: 3}, decode(t, raw).HumanInTheLoopStatus.Delivery, name)
 		require.Equal(t, []schema.EventID{id}, b.dispatched, name)
@@ -76,7 +76,7 @@ func TestRedeliverKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	refused := func(id schema.EventID, code error) string {
-		_, err := b.Redeliver(t.Context(), id)
+		_, err := b.Redeliver(t.Context(), id, Caller{})
 		require.ErrorIs(t, err, code)
 		require.NotEmpty(t, statusOf(t, err).Status)
 		var hint *schema.HintError
@@ -103,7 +103,7 @@ func TestRedeliverKeepsItsPromises(t *testing.T) {
 		id := b.answered()
 		b.delivered(id, func(d *store.Delivery) { d.State, d.Sent = state, true })
 		before := b.status(id)
-		_, err := b.Redeliver(t.Context(), id)
+		_, err := b.Redeliver(t.Context(), id, Caller{})
 		require.NoError(t, err, state)
 		require.Equal(t, before, b.status(id), state)
 		require.Empty(t, b.dispatched, state)
@@ -116,10 +116,10 @@ func TestRedeliverAsksWhatMayBeDialledNow(t *testing.T) {
 	b := setup(t, func(c *Config) { c.Blocked = func(string) error { return closed } })
 	id := b.answered()
 	require.Equal(t, schema.Blocked, b.status(id).Delivery.State)
-	_, err := b.Redeliver(t.Context(), id)
+	_, err := b.Redeliver(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNoRetry)
 	b.Blocked = func(string) error { return nil }
-	_, err = b.Redeliver(t.Context(), id)
+	_, err = b.Redeliver(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Queued, b.status(id).Delivery.State)
 }
@@ -132,7 +132,7 @@ func TestHandledLeavesTheTray(t *testing.T) {
 	b.delivered(id, func(d *store.Delivery) { d.State, d.Due = schema.Unreachable, clock.now().Add(time.Second) })
 	require.Equal(t, 1, b.undelivered())
 
-	raw, err := b.Handled(t.Context(), id)
+	raw, err := b.Handled(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	d := decode(t, raw).HumanInTheLoopStatus.Delivery
 	require.Equal(t, &schema.Delivery{State: schema.Unreachable, Attempts: 3, HandledAt: schema.Millis(clock.now().UnixMilli())}, d)
@@ -143,16 +143,16 @@ func TestHandledLeavesTheTray(t *testing.T) {
 	require.Empty(t, due, "nothing is tried by itself any more")
 	require.True(t, next.IsZero())
 
-	again, err := b.Handled(t.Context(), id)
+	again, err := b.Handled(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	require.JSONEq(t, string(raw), string(again))
 
 	pending, _ := b.ask(mayI)
-	_, err = b.Handled(t.Context(), pending)
+	_, err = b.Handled(t.Context(), pending, Caller{})
 	require.ErrorIs(t, err, schema.ErrUndecided)
 	arrived := b.answered()
 	b.delivered(arrived, func(d *store.Delivery) { d.State = schema.Acked })
-	_, err = b.Handled(t.Context(), arrived)
+	_, err = b.Handled(t.Context(), arrived, Caller{})
 	require.NoError(t, err)
 	require.Zero(t, b.status(arrived).Delivery.HandledAt, "there is nothing to take care of")
 }

@@ -219,12 +219,13 @@ func (h *Hub) moveRules(ctx context.Context, now time.Time, step time.Duration) 
 	}
 }
 
-// mayRule refuses who may not make or revoke a rule.
+// mayRule refuses who may not make or revoke a rule: one that goes for more than a
+// session takes an admin, as do people and channels.
 func (h *Hub) mayRule(by Caller, wide bool) error {
-	if by.Who.Agent {
-		return schema.ErrNotAllowed
+	if wide {
+		return h.People.MayAdmin(by.Who)
 	}
-	return nil
+	return h.People.MayAnswer(by.Who)
 }
 
 // draftRule makes a rule of a draft. A rules.Refused comes with the rule.

@@ -25,6 +25,20 @@ type Who struct {
 // Known reports whether the hub has checked who it is.
 func (w Who) Known() bool { return w.Via != "" }
 
+// Requester is what is kept of who asked a question, to tell whether somebody answers
+// their own. What a signed-in page posts, a person wrote there and then. An agent has a
+// name of its own kind: it is nobody's of people.
+func (w Who) Requester() string {
+	switch {
+	case !w.Known(), w.Via == "session":
+		return ""
+	case w.Agent:
+		return "agent:" + w.Name
+	default:
+		return w.Name
+	}
+}
+
 // order of the roles; a role that nobody knows may nothing.
 var order = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
 

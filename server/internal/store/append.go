@@ -142,11 +142,11 @@ func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
 
 func (t *tx) ask(e *Event, a *Ask, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`,
+			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, millis(t.now),
 		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.Asker), a.Text, nullable(a.Call), a.Lifeline,
-		millis(a.Timers.Remind), millis(a.Timers.Escalate), millis(a.Timers.next()), nullable(a.Same))
+		millis(a.Timers.Remind), millis(a.Timers.Escalate), millis(a.Timers.next()), nullable(a.Same), a.Requester)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, e
 }
 
 const queryQuestion = `SELECT ` + eventColumns + asWhole + `q.question, q.status,
-	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
+	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
 	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
@@ -154,7 +154,7 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.Asker, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.Asker, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
 	err := s.reads.get(ctx, append(into, d.into()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.whyNoQuestion(ctx, id)

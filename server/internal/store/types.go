@@ -43,6 +43,7 @@ type Ask struct {
 	Deadline    time.Time // zero: never
 	Text        string    // what a search looks in
 	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
+	Requester   string    // who asked, by their credentials; empty: not known
 	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
 	Lifeline    Lifeline
 	Same        []byte   // tells what is asked apart from all else; nil: it stands alone

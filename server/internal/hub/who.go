@@ -1,0 +1,78 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// localName is who acts on a hub that does not know them.
+const localName = people.LocalName
+
+// answerer is who is about to answer, by their credentials and by what the operating
+// system knows of the program on the other end.
+type answerer struct {
+	who     people.Who
+	process *peer.Process
+}
+
+// responder is who answers, as it is stored: the person behind a credential, or anyone
+// on this machine. The process is evidence, not proof.
+func (b answerer) responder(asker []byte) *schema.Responder {
+	by := &schema.Responder{Name: localName}
+	if b.who.Known() {
+		by.Name, by.Verified, by.Via = b.who.Name, true, b.who.Via
+	}
+	if b.process == nil {
+		return by
+	}
+	by.Process = &b.process.Process
+	var asked peer.Process
+	if len(asker) > 0 && json.Unmarshal(asker, &asked) == nil {
+		by.SelfApproval = peer.Descends(b.process, &asked)
+	}
+	return by
+}
+
+// responder is who answers question a, unless that is who asked it. On a hub where
+// anyone may answer, an answer that comes from the asking program is marked; where the
+// hub is locked, or the asker named itself by a token, it is refused.
+func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
+	by := b.responder(a.Asker)
+	excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester
+	switch {
+	case by.SelfApproval && (h.People.Locked() || a.Requester != ""):
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
+			Hint: "The answer came from a program that the asking one started. Answer in the dashboard.",
+		}
+	case excluded && a.Requester != "" && a.Requester == b.who.Requester():
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
+			Hint: "It was asked in the name of " + b.who.Name + ". Somebody else has to answer. Agents ask with tokens of their own (hubin_…).",
+		}
+	default:
+		return by, nil
+	}
+}
+
+// App is the application that an event is of.
+func (h *Hub) App(ctx context.Context, id schema.EventID) (string, error) {
+	e, _, err := h.Store.Event(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return e.App, nil
+}
+
+// notItsApp refuses an event that a token is not for.
+func notItsApp(app string) error {
+	return &schema.HintError{
+		Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(app) + ", which this token is not for", Cause: schema.ErrNotAllowed},
+		Hint: "An admin bound it to other names under Settings, People.",
+	}
+}

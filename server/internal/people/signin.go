@@ -1,0 +1,213 @@
+package people
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	codeFor   = 15 * time.Minute
+	codeBytes = 16
+	codeChars = 22
+	idChars   = 16 // of 12 random bytes: an id is no secret, but nobody's to guess either
+	maxName   = 64
+	maxAgent  = 256 // of a browser's own description
+)
+
+// Attempt is somebody who wants to sign in.
+type Attempt struct {
+	Code string
+	Name string // of the hub's first person, who names themselves
+	From netip.Addr
+	// UserAgent is what the browser calls itself, for the list of sign-ins.
+	UserAgent string
+}
+
+// Session is a sign-in as its browser gets it, once: the hub keeps hashes.
+type Session struct {
+	Cookie, Key string
+	Until       time.Time // of the cookie
+	Who         Who
+}
+
+// OwnerCode makes a code by which whoever takes it first owns the hub; earlier ones
+// are void. It is empty when somebody owns it already.
+func (p *People) OwnerCode(ctx context.Context) (string, error) {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if p.Owned() {
+		return "", nil
+	}
+	return p.newCode(ctx, "", &store.PeopleChange{})
+}
+
+// newCode makes a one-time code for a person; the caller holds p.changing.
+func (p *People) newCode(ctx context.Context, person string, c *store.PeopleChange) (string, error) {
+	now := p.Clock()
+	for _, old := range p.now.Load().Codes {
+		if old.Person == person || p.spent(&old) {
+			c.WithoutCode = append(c.WithoutCode, old.Hash)
+		}
+	}
+	code := newSecret(codeBytes, codeChars)
+	hash := digestOf(code)
+	c.Codes = []store.Code{{Hash: hash[:], Person: person, CreatedAt: now, Expires: now.Add(codeFor)}}
+	return code, p.change(ctx, c)
+}
+
+// spent reports whether a code counts no more. One from the future was made by a clock
+// that has been set back: how old it is, nobody knows.
+func (p *People) spent(c *store.Code) bool {
+	return p.over(c.Expires) || p.Clock().Before(c.CreatedAt.Add(-time.Minute))
+}
+
+// SignIn lets in whoever has a code, once.
+func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
+	if err := p.tries.allowed(a.From, p.Clock()); err != nil {
+		return nil, err
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	hash := digestOf(a.Code)
+	code := p.now.Load().codes[hash]
+	if code == nil || p.spent(code) || code.Person == "" && p.Owned() || code.Person != "" && p.now.Load().person(code.Person) == nil {
+		p.tries.failed(a.From, p.Clock())
+		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was used already, or is older than 15 minutes. " + p.anotherLink()}
+	}
+	c := store.PeopleChange{WithoutCode: [][]byte{hash[:]}}
+	person := p.now.Load().person(code.Person)
+	if person == nil {
+		name, err := p.newName(a.Name)
+		if err != nil {
+			return nil, err
+		}
+		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: p.Clock()}
+		c.Persons = []store.Person{*person}
+	}
+	return p.enter(ctx, &c, entry{person: person, way: "link", userAgent: a.UserAgent})
+}
+
+func (p *People) anotherLink() string {
+	if p.Owned() {
+		return "Ask an admin for another one, or run the hub's program with -sign-in NAME where it is stopped."
+	}
+	return "Start the hub again: it prints a fresh one."
+}
+
+// entry is a person who has shown who they are.
+type entry struct {
+	person         *store.Person
+	way, userAgent string
+}
+
+// enter makes a sign-in along with change c; the caller holds p.changing.
+func (p *People) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Session, error) {
+	now := p.Clock()
+	for i := range p.now.Load().SignIns { // the place to clear away: there are few
+		if old := &p.now.Load().SignIns[i]; p.over(p.end(old)) {
+			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
+		}
+	}
+	s := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(lasts)}
+	cookie, key := digestOf(s.Cookie), digestOf(s.Key)
+	in := store.SignIn{
+		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Way: e.way, UserAgent: printable(e.userAgent, maxAgent),
+		Cookie: cookie[:], Key: key[:], CreatedAt: now, Seen: now,
+	}
+	c.SignIns = append(c.SignIns, in)
+	if err := p.change(ctx, c); err != nil {
+		return nil, err
+	}
+	s.Who = Who{Name: e.person.Name, Role: e.person.Role, Owner: e.person.Owner, Via: "session", ID: in.ID}
+	return s, nil
+}
+
+// SignOut ends the sign-in of who asks for it.
+func (p *People) SignOut(ctx context.Context, w Who) error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if w.Via != "session" {
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Nobody is signed in here."}
+	}
+	return p.change(ctx, &store.PeopleChange{WithoutSignIn: []string{w.ID}})
+}
+
+// Lock takes answers of signed-in operators only, from now on, or of anyone again.
+func (p *People) Lock(ctx context.Context, locked bool, w Who) error {
+	if err := p.manages(w); err != nil {
+		return err
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if p.Locked() == locked {
+		return nil
+	}
+	return p.change(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}})
+}
+
+// Me is who the caller is to the hub. here says that they need no credential: they are
+// on this machine.
+func (p *People) Me(w Who, acts, here bool) schema.Me {
+	me := schema.Me{Name: w.Name, Role: w.Role, Verified: w.Known(), Owner: w.Owner, Locked: p.Locked()}
+	if me.Name == "" {
+		me.Name = LocalName
+	}
+	if w.Via == "session" {
+		me.SignIn = w.ID
+	}
+	if !acts {
+		w = Who{}
+	}
+	if w.Known() || here {
+		me.CanAnswer, me.CanAdmin = p.MayAnswer(w) == nil, p.MayAdmin(w) == nil
+	}
+	return me
+}
+
+// LocalName is who acts on a hub that does not know them.
+const LocalName = "local user"
+
+// reserved are names that mean something else in an answer or in the ledger.
+var reserved = []string{LocalName, "hub", "the hub", "anyone", "owner", "owner_admins", "nobody"}
+
+// newName is the name of a new person, unless somebody or something has it.
+func (p *People) newName(name string) (string, error) {
+	name = strings.Join(strings.Fields(name), " ")
+	lower := strings.ToLower(name)
+	switch {
+	case name == "":
+		return "", &schema.FieldError{Field: "name", Detail: "is needed: it stands beside every answer"}
+	case utf8.RuneCountInString(name) > maxName:
+		return "", &schema.FieldError{Field: "name", Detail: "may have 64 characters"}
+	case printable(name, len(name)) != name, strings.ContainsAny(name, `/\:"<>`):
+		return "", &schema.FieldError{Field: "name", Detail: `must have letters, digits and ordinary signs only, without / \ : " < >`}
+	case slices.Contains(reserved, lower), strings.HasPrefix(lower, "rule "), strings.HasPrefix(lower, "__"):
+		return "", &schema.FieldError{Field: "name", Detail: "is a name that the hub uses itself"}
+	case p.now.Load().person(name) != nil:
+		return "", &schema.FieldError{Field: "name", Detail: "is another person's already"}
+	}
+	return name, nil
+}
+
+// printable cuts text and takes out what can't be seen.
+func printable(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	for len(text) > most {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-size]
+	}
+	return text
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Person is somebody the hub knows by name.
+type Person struct {
+	Name            string
+	Role            schema.Role
+	Owner           bool
+	Email           string
+	CreatedAt, Seen time.Time // Seen is zero when they never were
+}
+
+// SignIn is a browser that somebody signed in with. Cookie and Key are hashes.
+type SignIn struct {
+	ID, Person, Way, UserAgent string
+	Cookie, Key                []byte
+	CreatedAt, Seen            time.Time
+}
+
+// Token is a credential for programs. Hash is all that is kept of it.
+type Token struct {
+	ID, Name, Prefix, Person string
+	Apps                     []string
+	Hash                     []byte
+	CreatedAt, Used, Expires time.Time // zero: never
+}
+
+// Code is a sign-in link that nobody has used yet.
+type Code struct {
+	Hash               []byte
+	Person             string // empty: whoever takes it owns the hub
+	CreatedAt, Expires time.Time
+}
+
+// People is everything that is kept of the people of a hub.
+type People struct {
+	Persons []Person
+	SignIns []SignIn
+	Tokens  []Token
+	Codes   []Code
+	Locked  bool
+}
+
+// PeopleChange is one change of them: all of it or nothing. What it names is written
+// as it stands, whether it was there or not.
+type PeopleChange struct {
+	People        // Locked counts with SetLocked only
+	SetLocked     bool
+	WithoutPerson []string // names
+	WithoutSignIn []string // ids
+	WithoutToken  []string // ids
+	WithoutCode   [][]byte // hashes
+}
+
+// People reads them all. There are few, and whoever asks keeps them in memory.
+func (s *Store) People(ctx context.Context) (*People, error) {
+	var p People
+	if err := s.reads.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`); err != nil {
+		return nil, err
+	}
+	for _, table := range []struct {
+		query string
+		scan  func(*sql.Rows) error
+	}{
+		{`SELECT name, role, owner, email, created_at, seen_at FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
+		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, p.scanSignIn},
+		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, p.scanToken},
+		{`SELECT hash, person, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
+	} {
+		if err := s.each(ctx, table.query, table.scan); err != nil {
+			return nil, err
+		}
+	}
+	return &p, nil
+}
+
+func (s *Store) each(ctx context.Context, query string, scan func(*sql.Rows) error) error {
+	rows, err := s.reads.query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (p *People) scanPerson(rows *sql.Rows) error {
+	var one Person
+	var created, seen int64
+	if err := rows.Scan(&one.Name, &one.Role, &one.Owner, &one.Email, &created, &seen); err != nil {
+		return err
+	}
+	one.CreatedAt, one.Seen = fromMillis(created), fromMillis(seen)
+	p.Persons = append(p.Persons, one)
+	return nil
+}
+
+func (p *People) scanSignIn(rows *sql.Rows) error {
+	var one SignIn
+	var created, seen int64
+	if err := rows.Scan(&one.ID, &one.Person, &one.Way, &one.UserAgent, &one.Cookie, &one.Key, &created, &seen); err != nil {
+		return err
+	}
+	one.CreatedAt, one.Seen = fromMillis(created), fromMillis(seen)
+	p.SignIns = append(p.SignIns, one)
+	return nil
+}
+
+func (p *People) scanToken(rows *sql.Rows) error {
+	var one Token
+	var apps string
+	var created, used, expires int64
+	if err := rows.Scan(&one.ID, &one.Name, &one.Prefix, &one.Hash, &one.Person, &apps, &created, &used, &expires); err != nil {
+		return err
+	}
+	one.CreatedAt, one.Used, one.Expires = fromMillis(created), fromMillis(used), fromMillis(expires)
+	p.Tokens = append(p.Tokens, one)
+	return json.Unmarshal([]byte(apps), &p.Tokens[len(p.Tokens)-1].Apps)
+}
+
+func (p *People) scanCode(rows *sql.Rows) error {
+	var one Code
+	var created, expires int64
+	if err := rows.Scan(&one.Hash, &one.Person, &created, &expires); err != nil {
+		return err
+	}
+	one.CreatedAt, one.Expires = fromMillis(created), fromMillis(expires)
+	p.Codes = append(p.Codes, one)
+	return nil
+}
+
+// ChangePeople writes c and returns once it is committed. It goes on when the disk is
+// full: people must be able to sign in, and to shut somebody out.
+func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) error {
+	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error { return t.changePeople(c) }})
+}
+
+func (t *tx) changePeople(c *PeopleChange) error {
+	write := func(query string, args ...any) func() error {
+		return func() error { _, err := t.exec(query, args...); return err }
+	}
+	var steps []func() error
+	if c.SetLocked {
+		steps = append(steps, write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked))
+	}
+	for _, name := range c.WithoutPerson {
+		steps = append(steps, write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name))
+	}
+	for _, id := range c.WithoutSignIn {
+		steps = append(steps, write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id))
+	}
+	for _, id := range c.WithoutToken {
+		steps = append(steps, write(`DELETE FROM tokens WHERE stream_id = 1 AND id = ?`, id))
+	}
+	for _, hash := range c.WithoutCode {
+		steps = append(steps, write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash))
+	}
+	for _, p := range c.Persons {
+		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
+			p.Name, p.Role, p.Owner, p.Email, millis(p.CreatedAt), millis(p.Seen)))
+	}
+	for _, i := range c.SignIns {
+		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, millis(i.CreatedAt), millis(i.Seen)))
+	}
+	for _, o := range c.Tokens {
+		apps, err := json.Marshal(o.Apps)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), millis(o.CreatedAt), millis(o.Used), millis(o.Expires)))
+	}
+	for _, o := range c.Codes {
+		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, created_at, expires_at) VALUES (1, ?, ?, ?, ?)`,
+			o.Hash, o.Person, millis(o.CreatedAt), millis(o.Expires)))
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
