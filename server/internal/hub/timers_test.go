@@ -123,7 +123,7 @@ func TestNobodyIsRemindedOfWhatIsAnswered(t *testing.T) {
 	require.NoError(t, err)
 	b.pass(20 * time.Second)
 	require.Zero(t, b.status(id).Reminders)
-	_, err = b.Undo(t.Context(), id)
+	_, err = b.Undo(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	b.pass(2 * time.Minute)
 	require.Equal(t, 1, b.status(id).Reminders, "it is a question again")

@@ -50,7 +50,7 @@ func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
 			Hint: "The answer came from a program that the asking one started. Answer in the dashboard.",
 		}
-	case excluded && a.Requester != "" && a.Requester == b.who.Requester():
+	case excluded && a.Requester != "" && b.who.Known() && a.Requester == b.who.Name:
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
 			Hint: "It was asked in the name of " + b.who.Name + ". Somebody else has to answer. Agents ask with tokens of their own (hubin_…).",
