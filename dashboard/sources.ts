@@ -16,6 +16,7 @@ import type { Plugin } from 'vite'
 
 const single = [
   'index.html',
+  'docs.ts',
   'package.json',
   'package-lock.json',
   'sources.ts',

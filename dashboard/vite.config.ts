@@ -3,6 +3,7 @@ import { svelteTesting } from '@testing-library/svelte/vite'
 import type { IncomingMessage } from 'node:http'
 import { defineConfig } from 'vitest/config'
 import type { ProxyOptions } from 'vite'
+import { copyViewer } from './docs.ts'
 import { writeSources } from './sources.ts'
 
 const hub = process.env.HOOKBACK_URL ?? 'http://127.0.0.1:4000'
@@ -24,7 +25,7 @@ const wantsPage = (req: IncomingMessage) =>
   req.headers.accept?.includes('text/html') ? '/index.html' : undefined
 
 export default defineConfig({
-  plugins: [svelte(), svelteTesting(), writeSources()],
+  plugins: [svelte(), svelteTesting(), copyViewer(), writeSources()],
   build: {
     target: ['chrome123', 'firefox128', 'safari17.5'],
     modulePreload: { polyfill: false },

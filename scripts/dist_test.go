@@ -16,7 +16,7 @@ import (
 // builtFrom are the files beside src and public that the page is made of. The
 // algorithm is that of dashboard/sources.ts, which writes dist/.sources.
 var builtFrom = []string{
-	"index.html", "package.json", "package-lock.json", "sources.ts", "svelte.config.js", "tsconfig.json", "vite.config.ts",
+	"docs.ts", "index.html", "package.json", "package-lock.json", "sources.ts", "svelte.config.js", "tsconfig.json", "vite.config.ts",
 }
 
 // TestDistIsFresh finds a page that was not built again after its sources

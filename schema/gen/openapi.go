@@ -144,7 +144,7 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 			Description: about,
 		},
 		Dialect:    "https://json-schema.org/draft/2020-12/schema",
-		Servers:    []server{{"http://127.0.0.1:4000", "the hub, unless told otherwise"}},
+		Servers:    []server{{"/", "the hub that this document comes from; http://127.0.0.1:4000 unless told otherwise"}},
 		Paths:      map[string]map[string]operation{},
 		Components: map[string]any{"schemas": c.defs, "securitySchemes": securitySchemes},
 		Security:   []map[string][]string{{}, {"token": {}}, {"signIn": {}, "pageKey": {}}},

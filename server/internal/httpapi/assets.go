@@ -19,7 +19,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const indexFile = "/index.html"
+const (
+	indexFile = "/index.html"
+	// docsPath shows the interface, drawn by Swagger UI from PathOpenAPI.
+	docsPath = "/docs"
+	docsFile = "/docs/index.html"
+)
+
+// docsPolicy is the policy of that page: the dashboard's without Trusted Types, since
+// Swagger UI sets markup as text.
+var docsPolicy = strings.Join([]string{
+	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
+	"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+}, "; ")
 
 // assets are the dashboard's files, read once. Fiber's own file handlers know
 // neither content hashes nor embedded files without a modification time.
@@ -31,6 +43,7 @@ type assets struct {
 type asset struct {
 	mediaType string
 	caching   string
+	policy    string // of a page that needs another than the dashboard's; empty: none
 	etag      string // of the plain bytes, without quotes
 	plain     []byte
 	packed    atomic.Pointer[packed] // nil while it is being made, or for good when it does not pay
@@ -86,6 +99,9 @@ func newAsset(name string, b []byte) *asset {
 	if f.mediaType == "" {
 		f.mediaType = "application/octet-stream"
 	}
+	if name == docsFile {
+		f.policy = docsPolicy
+	}
 	if strings.HasPrefix(name, "/assets/") { // named by its content
 		f.caching = "public, max-age=31536000, immutable"
 	}
@@ -131,6 +147,9 @@ func (s *Server) page(c *fiber.Ctx) error {
 	}
 	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	file := s.assets.files[c.Path()]
+	if c.Path() == docsPath {
+		file = s.assets.files[docsFile]
+	}
 	if file == nil && wantsPage(c) {
 		file = s.assets.files[indexFile]
 	}
@@ -172,6 +191,9 @@ func (f *asset) send(c *fiber.Ctx) error {
 			body, etag = p.gzip, etag+"-gz"
 			c.Set(fiber.HeaderContentEncoding, "gzip")
 		}
+	}
+	if f.policy != "" {
+		c.Set(fiber.HeaderContentSecurityPolicy, f.policy)
 	}
 	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	c.Set(fiber.HeaderCacheControl, f.caching)

@@ -1,0 +1,26 @@
+/* global SwaggerUIBundle */
+// The hub's interface, drawn by Swagger UI from the hub's own document. Nothing here asks
+// anybody but the hub.
+const theme = /"theme":"(dark|light)"/.exec(localStorage.getItem('hookback.settings') ?? '')?.[1]
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const paint = () =>
+  document.documentElement.classList.toggle(
+    'dark-mode',
+    theme === 'dark' || (theme !== 'light' && dark.matches),
+  )
+paint()
+dark.addEventListener('change', paint)
+
+SwaggerUIBundle({
+  url: '/openapi.json',
+  domNode: document.getElementById('docs'),
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: 'BaseLayout',
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  defaultModelRendering: 'example',
+  filter: true,
+  persistAuthorization: false, // a token stays in this page
+  validatorUrl: null,
+})
