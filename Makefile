@@ -74,6 +74,7 @@ fuzz: ## every decoder's fuzz target, 20 seconds each
 	go test ./agentclient -run '^$$' -fuzz '^FuzzGlobIsARegularExpression$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzAYesWithMoreIsNoYes$$' -fuzztime 20s
 	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInstallAndUninstall$$' -fuzztime 20s
+	go test ./server/internal/hub -run '^TestTheStateMachineKeepsItsPromises$$' -rapid.checks=500
 
 .PHONY: bench
 bench: ## the benchmarks behind the figures in the README

@@ -52,6 +52,13 @@ type Decision struct {
 	// Remember is the "always allow" offer the person took, one of the request's Suggestions.
 	Remember json.RawMessage `json:"remember,omitempty"`
 
+	// Votes are all that were cast, whatever came of them, where the question was put to
+	// certain people or needed several; Awaiting who had not voted.
+	Votes    []schema.Vote `json:"votes,omitempty"`
+	Awaiting []string      `json:"awaiting,omitempty"`
+	// RequiredApprovals is how many had to agree.
+	RequiredApprovals int `json:"requiredApprovals,omitempty"`
+
 	RespondedBy *schema.Responder `json:"respondedBy,omitempty"` // nil where the hub doesn't say
 	RespondedAt time.Time         `json:"respondedAt,omitzero"`  // the hub's clock
 	EventID     schema.EventID    `json:"eventId,omitempty"`     // 0: no hub has the question
@@ -79,6 +86,10 @@ type message struct {
 	Source      schema.EndedBy    `json:"source"`
 	Guidance    string            `json:"guidance"`
 	HookEvent   json.RawMessage   `json:"hookEvent"`
+
+	Votes             []schema.Vote `json:"votes"`
+	Awaiting          []string      `json:"awaiting"`
+	RequiredApprovals int           `json:"requiredApprovals"`
 }
 
 // readMessage decodes a message. A message with an error still has what could be
@@ -110,6 +121,7 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	d := Decision{
 		Kind: q.Type, Outcome: m.Outcome, Source: m.Source,
 		Reason: m.answer.Reason, Comment: m.answer.Comment, Guidance: m.Guidance, RespondedBy: m.RespondedBy,
+		Votes: m.Votes, Awaiting: m.Awaiting, RequiredApprovals: m.RequiredApprovals,
 	}
 	if m.RespondedAt > 0 {
 		d.RespondedAt = time.UnixMilli(int64(m.RespondedAt))
@@ -126,11 +138,26 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	if m.Outcome != "" && m.Outcome != d.Outcome {
 		return d, fmt.Errorf("the answer says %q, its outcome %q", d.Outcome, m.Outcome)
 	}
+	if have := agreed(m.Votes, d.Outcome); q.RequiredApprovals > 1 && have < q.RequiredApprovals {
+		// As from a server that takes one person's word for it.
+		return d, fmt.Errorf("%d people had to agree, and the answer has the votes of %d", q.RequiredApprovals, have)
+	}
 	if err := d.take(q, m, r); err != nil {
 		return d, err
 	}
 	d.explain(q)
 	return d, nil
+}
+
+// agreed is how many people voted for the outcome.
+func agreed(votes []schema.Vote, outcome schema.Outcome) int {
+	who := map[string]bool{}
+	for _, v := range votes {
+		if v.Choice == string(outcome) {
+			who[v.User] = true
+		}
+	}
+	return len(who)
 }
 
 // answerTo picks what answers q: version 1 servers may send members of the other
@@ -228,6 +255,8 @@ func (d *Decision) explain(q *schema.HumanInTheLoop) {
 	switch d.Outcome {
 	case schema.Timeout:
 		d.Guidance = "Nobody answered in time. That is not a refusal, but nothing was approved either."
+	case schema.NoQuorum:
+		d.Guidance = "People voted and did not agree. Nothing was approved: say that there was no agreement."
 	case schema.Deny:
 		d.Guidance = "A person refused this; nothing was run. Don't try it again in another way."
 	case schema.Approve:

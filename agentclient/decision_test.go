@@ -24,6 +24,7 @@ func questions() []*schema.HumanInTheLoop {
 			{ID: "x", Question: "?", Options: []schema.Option{{Label: "a"}, {Label: "b"}}, Multiple: true},
 			{ID: "y", Question: "?"},
 		}},
+		{Question: "?", Type: schema.Permission, RequiredApprovals: 2},
 	}
 }
 
@@ -53,6 +54,12 @@ func TestDecideFrame(t *testing.T) {
 		"one answer missing":        {q[4], `{"answers":{"x":"a"}}`, agentclient.Malformed},
 		"text for several":          {q[4], `{"response":"a"}`, agentclient.Malformed},
 		"snake case edit":           {q[1], `{"permission":true,"modified_arguments":{"a":2}}`, schema.Approve},
+		"two votes":                 {q[5], `{"permission":true,"votes":[{"user":"a","choice":"approve"},{"user":"b","choice":"approve"}]}`, schema.Approve},
+		"two against":               {q[5], `{"permission":false,"votes":[{"user":"a","choice":"deny"},{"user":"b","choice":"deny"}]}`, schema.Deny},
+		"one of two votes":          {q[5], `{"permission":true,"votes":[{"user":"a","choice":"approve"}]}`, agentclient.Malformed},
+		"one and the same voter":    {q[5], `{"permission":true,"votes":[{"user":"a","choice":"approve"},{"user":"a","choice":"approve"}]}`, agentclient.Malformed},
+		"votes for something else":  {q[5], `{"permission":true,"votes":[{"user":"a","choice":"approve"},{"user":"b","choice":"deny"}]}`, agentclient.Malformed},
+		"no quorum":                 {q[5], `{"permission":false,"outcome":"__no_quorum__","votes":[{"user":"a","choice":"approve"},{"user":"b","choice":"deny"}]}`, schema.NoQuorum},
 		"truncated":                 {q[0], `{"permission":true`, agentclient.Malformed},
 		"empty":                     {q[0], ``, agentclient.Malformed},
 	} {
@@ -80,6 +87,20 @@ func TestAnOfferIsTakenAsItWasMade(t *testing.T) {
 	d, _, err = agentclient.DecideFrame(q, []byte(`{"permission":true,"remember":{"r":2}}`))
 	require.NoError(t, err)
 	require.Nil(t, d.Remember, "nobody offered that")
+}
+
+func TestADecisionSaysWhoVoted(t *testing.T) {
+	t.Parallel()
+	votes := `,"votes":[{"user":"ada","choice":"approve","at":1},{"user":"grace","choice":"deny","comment":"Friday.","at":2}],"awaiting":["linus"],"requiredApprovals":2}`
+	for _, outcome := range []schema.Outcome{schema.NoQuorum, schema.Timeout, schema.Cancelled} {
+		d, _, err := agentclient.DecideFrame(questions()[5], []byte(`{"permission":false,"outcome":"`+string(outcome)+`"`+votes))
+		require.NoError(t, err)
+		require.False(t, d.Approved() || d.Answered())
+		require.Equal(t, "Friday.", d.Votes[1].Comment)
+		require.Equal(t, []string{"linus"}, d.Awaiting)
+		require.Equal(t, 2, d.RequiredApprovals)
+		require.NotEmpty(t, d.Guidance)
+	}
 }
 
 func TestTheZeroDecisionApprovesNothing(t *testing.T) {

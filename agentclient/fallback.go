@@ -17,7 +17,8 @@ const (
 	// Deny decides no, without an error.
 	Deny Fallback = "deny"
 	// Allow decides yes for a permission, with Source NoHub. The version 1 text
-	// asks for this; only choose it where a mistake costs nothing.
+	// asks for this; only choose it where a mistake costs nothing. Where several people
+	// have to agree it is Deny.
 	Allow Fallback = "allow"
 	// Fail decides no and returns an error, ErrUnreachable. It also makes a
 	// malformed answer an error, ErrMalformed.
@@ -31,6 +32,15 @@ func (f Fallback) validate() error {
 	default:
 		return fmt.Errorf("%w: OnUnreachable is %q; it must be deny, allow or fail", schema.ErrInvalid, string(f))
 	}
+}
+
+// of is the fallback of a question: what several people have to agree to, no option
+// allows in their place.
+func (f Fallback) of(q *schema.HumanInTheLoop) Fallback {
+	if f == Allow && q.RequiredApprovals > 1 {
+		return Deny
+	}
+	return f
 }
 
 // unreachable is the decision without a hub.

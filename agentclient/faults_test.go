@@ -66,6 +66,17 @@ func TestWithoutAHub(t *testing.T) {
 	}
 }
 
+// What several people have to agree to, no option allows in their place.
+func TestAQuorumWithoutAHub(t *testing.T) {
+	t.Parallel()
+	o := agentclient.Options{Hubs: []string{nowhere(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
+	r := agentclient.Request{Question: "Go?", Kind: schema.Permission}
+	r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: 2}
+	d, err := newClient(t, o, agentclient.Pace{}).Ask(testContext(t), r)
+	require.NoError(t, err)
+	require.False(t, d.Approved())
+}
+
 func TestSendWithoutAHub(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, agentclient.Options{Hubs: []string{nowhere(t)}, UnreachableAfter: time.Millisecond}, agentclient.Pace{})

@@ -103,7 +103,7 @@ func (a *ask) accepted(got receipt) {
 // notPosted ends a question that no hub took.
 func (a *ask) notPosted(err error) {
 	if errors.Is(err, ErrUnreachable) {
-		a.waiter.settle(a.waiter.fallback.unreachable(a.waiter.question.Type, err))
+		a.waiter.settle(a.waiter.fallback.of(a.waiter.question).unreachable(a.waiter.question.Type, err))
 		return
 	}
 	d := Decision{Kind: a.waiter.question.Type, Outcome: Rejected, Source: NotAsked}

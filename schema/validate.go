@@ -63,7 +63,7 @@ func ValidateName(field, value string) error {
 // Validate checks a question. Whether its address may be dialled is not its
 // business: a hub stores such a question and shows it as blocked.
 func (q *HumanInTheLoop) Validate() error {
-	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateWords, q.validateQuestions, q.validateAddress)
+	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateWords, q.validatePeople, q.validateQuestions, q.validateAddress)
 	if err != nil {
 		return fieldError("humanInTheLoop", err)
 	}
@@ -174,9 +174,6 @@ func (q *HumanInTheLoop) validateEscalation() error {
 }
 
 func (q *HumanInTheLoop) validateWords() error {
-	if q.RequiredApprovals < 0 {
-		return invalid("requiredApprovals", "must not be negative")
-	}
 	var mode, escalation string
 	if q.Recipients != nil {
 		mode = q.Recipients.Mode
@@ -207,6 +204,35 @@ func (q *HumanInTheLoop) validateWords() error {
 		}
 	}
 	return nil
+}
+
+// MaxRecipients is how many people a question can be put to.
+const MaxRecipients = 100
+
+// validatePeople checks what can be told without knowing who there is.
+func (q *HumanInTheLoop) validatePeople() error {
+	switch {
+	case q.RequiredApprovals < 0:
+		return invalid("requiredApprovals", "must not be negative")
+	case q.RequiredApprovals > MaxRecipients:
+		return invalid("requiredApprovals", fmt.Sprintf("must be at most %d", MaxRecipients))
+	case q.RequiredApprovals > 1 && q.Type == FreeText:
+		return invalid("requiredApprovals", "must be 1 for a question that wants a text: no two people write the same")
+	}
+	r := q.Recipients
+	if r == nil || r.Mode != "selected_members" {
+		return nil
+	}
+	switch n := len(r.Members); {
+	case n == 0:
+		return invalid("recipients.members", "must name somebody")
+	case n > MaxRecipients:
+		return invalid("recipients.members", fmt.Sprintf("has more than %d names", MaxRecipients))
+	case q.RequiredApprovals > n:
+		return invalid("requiredApprovals", fmt.Sprintf("is %d, more than the %d that recipients.members names", q.RequiredApprovals, n))
+	default:
+		return nil
+	}
 }
 
 func isObject(raw []byte) bool {

@@ -27,6 +27,8 @@ type asking struct {
 	json          bool
 	timeout       time.Duration
 	risk, why     string
+	approvals     int
+	to            string
 	onUnreachable string
 	onTimeout     string
 }
@@ -39,6 +41,8 @@ func newAsking(env func(string) string) *asking {
 	a.timeout = schema.DefaultTimeout
 	a.Func("timeout", "how long a person has, a `duration` such as 90s or 10m; 0: for ever (default 5m)", a.setTimeout)
 	a.StringVar(&a.risk, "risk", "", "how bad it can get, a `level`: low, medium, high or critical")
+	a.IntVar(&a.approvals, "approvals", 0, "how many people have to agree, a `number` (default 1)")
+	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins, or `names` with commas (default: anyone; with --approvals owner_admins)")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown on the card")
 	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` without a hub: deny, allow or fail (default deny)")
 	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "what no answer in time `means`: emit_timeout (exit status 2) or fail_run (3: the run should stop) (default emit_timeout)")
@@ -86,8 +90,26 @@ func (a *asking) request() (agentclient.Request, error) {
 	if a.why != "" {
 		r.Context = &schema.Context{Why: a.why}
 	}
+	if a.approvals != 0 || a.to != "" {
+		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: a.approvals, Recipients: recipients(a.to)}
+	}
 	r.Question = a.words[0]
 	return r, nil
+}
+
+// recipients are who may answer, as --to says it.
+func recipients(to string) *schema.Recipients {
+	switch to {
+	case "":
+		return nil
+	case "anyone", "owner", "owner_admins":
+		return &schema.Recipients{Mode: to}
+	}
+	r := &schema.Recipients{Mode: "selected_members"}
+	for name := range strings.SplitSeq(to, ",") {
+		r.Members = append(r.Members, strings.TrimSpace(name))
+	}
+	return r
 }
 
 func runAsk(ctx context.Context, args []string, env func(string) string, std streams) int {
@@ -174,7 +196,9 @@ func (a *asking) noAnswer(d agentclient.Decision) string {
 		return "an answer came that does not answer the question, so nothing is approved; ask again"
 	case schema.Timeout:
 		return fmt.Sprintf("nobody answered within %v, so nothing is approved; ask again, or give more time with --timeout", a.timeout)
-	case schema.Cancelled, schema.NoQuorum, schema.Withdrawn:
+	case schema.NoQuorum:
+		return "people voted and did not agree (" + votes(d.Votes) + "), so nothing is approved"
+	case schema.Cancelled, schema.Withdrawn:
 		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "), so nothing is approved"
 		if d.Reason != "" {
 			text += ": " + d.Reason
@@ -183,6 +207,15 @@ func (a *asking) noAnswer(d agentclient.Decision) string {
 	default:
 		return "the question ended without an answer (" + string(d.Outcome) + "), so nothing is approved"
 	}
+}
+
+// votes are who voted for what.
+func votes(all []schema.Vote) string {
+	told := make([]string, len(all))
+	for i, v := range all {
+		told[i] = v.User + ": " + v.Choice
+	}
+	return strings.Join(told, ", ")
 }
 
 // failure says what an error of Ask means.

@@ -50,8 +50,11 @@ func whole(e *store.Event, err error) ([]byte, error) {
 }
 
 func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	if err := a.mayDecide(by); err != nil {
+		return nil, err
+	}
 	if a.status.Settled() {
-		if a.status.Status == schema.Responded && sameAnswer(a.status.Response, r) && a.status.RespondedBy.Name == by.Name {
+		if a.said(r, by) {
 			return nil, nil
 		}
 		return nil, a.over()
@@ -64,12 +67,18 @@ func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time
 	if err := a.hitl.CheckResponse(r); err != nil {
 		return nil, err
 	}
+	if a.status.RequiredApprovals > 1 {
+		return a.vote(r, by, now)
+	}
 	end := &ending{
 		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by, seen: r.Revision,
 		answer: schema.Answer{
 			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
 			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
 		},
+	}
+	if polled(&a.status) {
+		end.votes = []schema.Vote{a.voteOf(r, by, now)}
 	}
 	same := a.held != nil && sameAnswer(a.held, r) && a.held.RespondedBy.Name == by.Name
 	switch until := a.holdUntil(now, r); {
@@ -82,6 +91,15 @@ func (a *asking) respond(r *schema.Response, by *schema.Responder, now time.Time
 	default:
 		return end.hold(a, now, until)
 	}
+}
+
+// said reports whether r is what by said before the question ended.
+func (a *asking) said(r *schema.Response, by *schema.Responder) bool {
+	if a.status.RequiredApprovals > 1 {
+		same := r.ModifiedArguments == nil || sameJSON(r.ModifiedArguments, a.arguments())
+		return same && voted(a.status.Votes, a.voteOf(r, by, time.Time{}))
+	}
+	return a.status.Status == schema.Responded && sameAnswer(a.status.Response, r) && a.status.RespondedBy.Name == by.Name
 }
 
 // sameAnswer reports whether r says again what was answered before.

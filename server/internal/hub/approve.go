@@ -50,6 +50,12 @@ func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Respon
 				Hint: "Look at it by itself, and answer it there.",
 			}
 		}
+		if !a.status.Settled() && a.status.RequiredApprovals > 1 {
+			return nil, &schema.HintError{
+				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: a.status},
+				Hint: "Several people have to agree to it: vote on it by itself.",
+			}
+		}
 		who, err := h.responder(a, by)
 		if err != nil {
 			return nil, err

@@ -41,18 +41,3 @@ func TestAClockThatIsSetEndsNoQuestion(t *testing.T) {
 		require.Equal(t, schema.Pending, b.status(never).Status)
 	}
 }
-
-func TestWhatThisHubCannotKeepIsRefused(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	for question, field := range map[string]string{
-		`{"question":"q","type":"permission","requiredApprovals":2}`:                                             "humanInTheLoop.requiredApprovals",
-		`{"question":"q","type":"permission","recipients":{"mode":"selected_members","members":["maintainer"]}}`: "humanInTheLoop.recipients.mode",
-	} {
-		_, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+question)), Caller{})
-		require.ErrorIs(t, err, schema.ErrInvalid, question)
-		require.Equal(t, field, schema.ProblemOf(err).Field)
-	}
-	b.ask(`{"question":"q","type":"permission","requiredApprovals":1,"recipients":{"mode":"anyone"}}`)
-	require.Equal(t, int64(1), b.Store.Head())
-}

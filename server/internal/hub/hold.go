@@ -48,8 +48,8 @@ func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
 // released is the end that was held.
 func (a *asking) released() *ending {
 	return &ending{
-		state: schema.Responded, outcome: a.held.Outcome, source: a.held.Source,
-		reason: a.held.Reason, by: a.held.RespondedBy, answer: *a.held, seen: a.status.Held.Revision,
+		state: stateOf(a.held.Outcome), outcome: a.held.Outcome, source: a.held.Source,
+		reason: a.held.Reason, by: a.status.Held.By, answer: *a.held, votes: a.held.Votes, seen: a.status.Held.Revision,
 	}
 }
 
@@ -59,7 +59,12 @@ func (h *Hub) Undo(ctx context.Context, id schema.EventID, by Caller) ([]byte, e
 	if err := h.People.MayAnswer(by.Who); err != nil {
 		return nil, err
 	}
-	return whole(h.transition(ctx, id, (*asking).undo))
+	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+		if held := a.status.Held; held != nil && polled(&a.status) && held.By.Name != by.Who.Name {
+			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ", who alone can take it back."}
+		}
+		return a.undo()
+	}))
 }
 
 func (a *asking) undo() (*store.Change, error) {

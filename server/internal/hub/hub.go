@@ -64,6 +64,8 @@ type Config struct {
 type Hub struct {
 	Config
 
+	racing [64]sync.Mutex // held by who changes a question that somebody else changed first
+
 	deadline chan struct{} // told when a question came in; never closed
 	grown    chan struct{} // told when the log has grown, for Derive; never closed
 

@@ -163,15 +163,16 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	if err := canKeep(&q); err != nil {
+	recipients, err := h.recipients(&q, by)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
 		return nil, fmt.Errorf("encoding the question: %w", err)
 	}
 	deadline := q.Until(d.ReceivedAt)
 	st := h.asked(&q, deadline)
+	st.Recipients, st.Awaiting = recipients, recipients
 	if by.Waits {
 		st.Waiter = schema.Listening
 	}
@@ -206,18 +207,6 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 		d.Ask.Asker, _ = json.Marshal(p)
 	}
 	return &q, nil
-}
-
-// canKeep refuses what this hub does not do yet: it takes the first answer of
-// anyone here, which is not what a question for two people asks for.
-func canKeep(q *schema.HumanInTheLoop) error {
-	if q.RequiredApprovals > 1 {
-		return invalid("humanInTheLoop.requiredApprovals", "must be 1: this hub takes one answer per question and can't count votes")
-	}
-	if r := q.Recipients; r != nil && r.Mode != "" && r.Mode != "anyone" {
-		return invalid("humanInTheLoop.recipients.mode", "must be anyone: this hub has no accounts, so it can't tell who answers")
-	}
-	return nil
 }
 
 // asked is the status of a new question.

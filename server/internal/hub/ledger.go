@@ -26,19 +26,23 @@ type endedAct struct {
 	Edited   bool              `json:"edited,omitempty"` // the arguments are not those that were asked about
 }
 
-// act is what the ledger is to tell of the end, with the answer as it goes out.
-func (e *ending) act(a *asking, answer *schema.Answer) store.Act {
+// acts are what the ledger is to tell of the end, with the answer as it goes out: the
+// vote that decided it first, where one did.
+func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.Act) {
+	if n := len(e.votes); n > 0 {
+		acts = append(acts, a.votedAct(e.votes[n-1], true))
+	}
 	who := hubName
 	switch {
-	case e.by != nil:
-		who = e.by.Name
+	case answer.RespondedBy != nil:
+		who = answer.RespondedBy.Name
 	case e.source == schema.ByAgent:
 		who = a.App
 	}
-	return store.Act{Act: "question.ended", Who: who, Of: a.ID, Data: endedAct{
-		Outcome: e.outcome, Source: e.source, Revision: a.Version + 1, AnswerID: answer.AnswerID, By: e.by,
+	return append(acts, store.Act{Act: "question.ended", Who: who, Of: a.ID, Data: endedAct{
+		Outcome: e.outcome, Source: e.source, Revision: a.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
-	}}
+	}})
 }
 
 // Ledger returns entries of the ledger, the oldest first.

@@ -74,13 +74,21 @@ type ending struct {
 	seen    int64         // by which revision: it ends who asked the same by then, too
 	rule    *schema.Rule  // that decided; nil: none did
 	silent  bool          // the agent is told nothing: it took the question back
+	// votes are all that count, the deciding one last; nil: those that there are.
+	votes []schema.Vote
 }
 
 // transition changes a question. decide is a pure function from the question as
 // read to its change, nil when it is just so already; it is asked again whenever
 // somebody else changed the question first.
 func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*asking) (*store.Change, error)) (*store.Event, error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		if race == 1 {
+			// However many vote at once, each loses to those few at most who come just now.
+			turn := &h.racing[uint64(id)%uint64(len(h.racing))]
+			turn.Lock()
+			defer turn.Unlock()
+		}
 		a, err := h.read(ctx, id)
 		if err != nil {
 			return nil, err
@@ -145,15 +153,23 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		no := false
 		answer.Permission = &no
 	}
+	if e.outcome == schema.NoQuorum { // nobody's answer, whoever voted last
+		answer.RespondedBy = nil
+	}
+	st := a.status
+	if polled(&st) {
+		recount(&st, e.votes)
+		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
+	}
 	answer.Guidance = guidance(&a.hitl, &answer)
 	e.byRule(&answer)
 
 	delivery := e.delivery(a, answer.AnswerID, now)
-	st := a.status
 	st.Status, st.Outcome, st.Source = e.state, e.outcome, e.source
-	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, e.by, answer.RespondedAt
+	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, answer.RespondedBy, answer.RespondedAt
 	shown := answer
-	shown.RespondedBy = nil // stands beside it
+	// These stand beside it.
+	shown.RespondedBy, shown.Votes, shown.Awaiting, shown.RequiredApprovals = nil, nil, nil, 0
 	st.Response, st.Held, st.Rule = &shown, nil, answer.Rule
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedWhy(a, delivery)}
 
@@ -165,7 +181,7 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 	if e.rule != nil {
 		c.Rule = e.rule.ID
 	}
-	c.Ledger = append(c.Ledger, e.act(a, &answer))
+	c.Ledger = e.acts(a, &answer)
 	if a.Hold != nil {
 		c.Hold = &store.Hold{}
 	}
@@ -209,36 +225,6 @@ func blockedWhy(a *asking, d *store.Delivery) string {
 		return ""
 	}
 	return a.blocked.Error()
-}
-
-// guidance is one sentence that tells a model what the answer means.
-func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
-	because := ""
-	if a.Reason != "" {
-		because = " The reason given: " + a.Reason
-	}
-	switch {
-	case a.Outcome == schema.Timeout:
-		return "Nobody answered in time. This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer."
-	case a.Source == schema.BySessionEnd:
-		return "The session ended before anyone answered. Nothing was approved."
-	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:
-		return "This was decided without the hub: " + a.Reason + ". Nothing was approved here."
-	case a.Source == schema.ByOrphaned:
-		return "The program that asked did not wait any more. Nothing was approved."
-	case a.Outcome == schema.Cancelled:
-		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + because
-	case a.Outcome == schema.Withdrawn:
-		return "The question was taken back. Nothing was approved."
-	case q.Type != schema.Permission:
-		return "A person answered your question." + because
-	case a.Outcome == schema.Deny:
-		return "A person refused this. Nothing was run: do not try to reach the same end another way." + because
-	case a.ModifiedArguments != nil:
-		return "A person approved this with changed arguments. Run it with the arguments in modifiedArguments, not with your own." + because
-	default:
-		return "A person approved exactly this." + because
-	}
 }
 
 // abandon ends a question of a session that is over.
@@ -311,7 +297,7 @@ func (a *asking) lapse(now time.Time) (*store.Change, error) {
 	case a.status.Settled():
 		return nil, nil
 	case a.held != nil && !now.Before(a.Hold.Until):
-		return a.released().change(a, now)
+		return a.release(now)
 	case !a.Deadline.IsZero() && !now.Before(a.Deadline):
 		end := ending{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}
 		return end.change(a, now)

@@ -1,0 +1,571 @@
+package hub
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func init() {
+	// What make test has time for; -rapid.checks=2000 looks longer.
+	_ = flag.Set("rapid.checks", "8")
+	_ = flag.Set("rapid.steps", "100")
+	_ = flag.Set("rapid.nofailfile", "true")
+}
+
+// machine is a hub that is driven at random, and what the test knows of its questions.
+type machine struct {
+	*Hub
+	dir     string
+	crashes int
+	set     time.Duration // how far the wall clock was set
+	passed  time.Duration
+	known   map[schema.EventID]*remembered
+	ids     []schema.EventID
+	seq     int64 // how far the log was read
+}
+
+// remembered is what the test remembers of a question.
+type remembered struct {
+	secret     string
+	asked      schema.HumanInTheLoop
+	recipients []string
+	requester  string
+	answers    map[string]string // :: who and what they said, of those that were taken, as "ada approve" → the arguments it was for
+	edits      map[int64]string  // :: revision → the arguments since then
+	revision   int64
+	expires    schema.Millis
+	ends       int // of the question in the log
+	whole      int // messages of version 1
+	outcome    schema.Outcome
+	end        *schema.Status
+}
+
+var crew = []string{"ada", "grace", "linus", "op-kay"}
+
+var machineBegan = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// template is a database with a crew: opening a copy is quicker than making one.
+func template(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "template.db")
+	b := open(t, path)
+	b.team(crew...)
+	require.NoError(t, b.Store.Close())
+	return path
+}
+
+func newMachine(t *rapid.T, dir, template string) *machine {
+	m := &machine{dir: dir, known: map[schema.EventID]*remembered{}}
+	m.open(t, template)
+	return m
+}
+
+// open starts the hub on a copy of the files of a database as they are now.
+func (m *machine) open(t *rapid.T, from string) {
+	m.crashes++
+	path := filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.crashes))
+	for _, suffix := range []string{"", "-wal"} {
+		require.NoError(t, copyFile(path+suffix, from+suffix))
+	}
+	m.start(t, path)
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func (m *machine) start(t *rapid.T, path string) {
+	s, err := store.Open(t.Context(), store.Config{Path: path, BallastBytes: -1, Synchronous: "NORMAL", Clock: m.now})
+	require.NoError(t, err)
+	p, err := people.Open(t.Context(), people.Config{Store: s, Clock: m.now})
+	require.NoError(t, err)
+	m.Hub = New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20), People: p, Clock: m.now})
+	var last time.Duration
+	m.elapsed = func(time.Time, time.Time) time.Duration {
+		d := m.passed - last
+		last = m.passed
+		return d
+	}
+	last = m.passed
+}
+
+func (m *machine) now() time.Time { return machineBegan.Add(m.set + m.passed) }
+
+func (m *machine) file() string { return filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.crashes)) }
+
+// rarely is true about once in six times.
+func rarely(t *rapid.T, what string) bool {
+	return rapid.SampledFrom([]bool{false, false, false, false, false, true}).Draw(t, what)
+}
+
+// pick is one of the questions, mostly one of the last.
+func (m *machine) pick(t *rapid.T) schema.EventID {
+	if len(m.ids) == 0 {
+		t.Skip("nothing was asked yet")
+	}
+	last := m.ids[max(0, len(m.ids)-2):]
+	return rapid.SampledFrom(last).Draw(t, "question")
+}
+
+func (m *machine) status(t *rapid.T, id schema.EventID) schema.Status {
+	q, err := m.Store.Question(t.Context(), id)
+	require.NoError(t, err)
+	var st schema.Status
+	require.NoError(t, json.Unmarshal(q.Status, &st))
+	return st
+}
+
+func (m *machine) as(t *rapid.T, name, via string) Caller {
+	who, ok := m.People.As(name, via)
+	require.True(t, ok, name)
+	return Caller{Who: who}
+}
+
+func (m *machine) ask(t *rapid.T) {
+	q := schema.HumanInTheLoop{
+		Question: "May I?", Type: rapid.SampledFrom([]schema.Kind{schema.Permission, schema.Permission, schema.Permission, schema.Choice, schema.FreeText}).Draw(t, "kind"),
+		RequiredApprovals: rapid.SampledFrom([]int{0, 2, 2, 3}).Draw(t, "approvals"),
+	}
+	timeout := float64(rapid.SampledFrom([]int{0, 5, 300, 300}).Draw(t, "timeout"))
+	q.Timeout = &timeout
+	switch q.Type {
+	case schema.Choice:
+		q.Choices = []string{"a", "b", "c"}
+	case schema.Permission:
+		q.ToolCall = &schema.ToolCall{Name: "Bash", Arguments: json.RawMessage(`{"n":0}`), Editable: !rarely(t, "as it is")}
+	}
+	switch mode := rapid.SampledFrom([]string{"", "", "", "anyone", "owner", "owner_admins", "selected_members"}).Draw(t, "recipients"); mode {
+	case "":
+	case "selected_members":
+		q.Recipients = &schema.Recipients{Mode: mode, Members: rapid.SliceOfN(rapid.SampledFrom(append(crew, "mallory")), 0, 5).Draw(t, "members")}
+	default:
+		q.Recipients = &schema.Recipients{Mode: mode}
+	}
+	if rapid.Bool().Draw(t, "dialled") {
+		q.ResponseWebSocketURL = "ws://127.0.0.1:50123/secret"
+	}
+	k := &remembered{asked: q, answers: map[string]string{}, edits: map[int64]string{}}
+	var by Caller
+	if rarely(t, "by a token") {
+		k.requester = rapid.SampledFrom(crew).Draw(t, "requester")
+		by = m.as(t, k.requester, "token")
+	}
+	question, err := json.Marshal(q)
+	require.NoError(t, err)
+	saved, err := m.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+string(question))), by)
+	if err != nil {
+		require.ErrorIs(t, err, schema.ErrInvalid)
+		return
+	}
+	m.Posted(saved.ID)
+	var e schema.Event
+	require.NoError(t, json.Unmarshal(saved.JSON, &e))
+	k.secret, k.recipients = e.RequestSecret, e.HumanInTheLoopStatus.Recipients
+	require.LessOrEqual(t, q.RequiredApprovals, len(crew))
+	if k.recipients != nil {
+		require.LessOrEqual(t, q.RequiredApprovals, len(k.recipients), "this could never be decided")
+		require.NotContains(t, k.recipients, "mallory")
+	}
+	m.known[saved.ID] = k
+	m.ids = append(m.ids, saved.ID)
+}
+
+func (m *machine) respond(t *rapid.T) {
+	id := m.pick(t)
+	k, before := m.known[id], m.status(t, id)
+	r, said := k.response(t)
+	if r.Revision = before.Revision; rarely(t, "another revision") {
+		r.Revision = rapid.Int64Range(0, before.Revision+1).Draw(t, "seen")
+	}
+	r.HoldMS = rapid.SampledFrom([]int64{0, 0, 0, 3000, 20000}).Draw(t, "hold")
+	var by Caller
+	who := append(slices.Clone(k.recipients), k.recipients...)
+	name := rapid.SampledFrom(append(who, crew...)).Draw(t, "who")
+	if anonymous := rarely(t, "anonymous"); anonymous {
+		name = people.LocalName
+	} else {
+		by = m.as(t, name, rapid.SampledFrom([]string{"session", "link", "token"}).Draw(t, "via"))
+	}
+	if _, err := m.Respond(t.Context(), id, r, by); err != nil {
+		return
+	}
+	require.False(t, k.requester != "" && name == k.requester, "who asked has answered")
+	if polled(&before) {
+		require.NotEqual(t, people.LocalName, name)
+		require.True(t, k.recipients == nil || slices.Contains(k.recipients, name), "%s has no vote", name)
+	}
+	k.answers[name+" "+said] = k.argumentsOf(r)
+	if st := m.status(t, id); st.Edited != nil {
+		k.edits[st.Edited.Revision] = string(st.Edited.Arguments)
+	}
+}
+
+// argumentsOf are those that an answer is about, if it is one to a call: its own, or
+// those that whoever gave it had seen.
+func (k *remembered) argumentsOf(r *schema.Response) string {
+	switch {
+	case k.asked.ToolCall == nil:
+		return ""
+	case r.ModifiedArguments != nil:
+		return string(r.ModifiedArguments)
+	}
+	seen := string(k.asked.ToolCall.Arguments)
+	for _, revision := range slices.Sorted(maps.Keys(k.edits)) {
+		if revision <= r.Revision {
+			seen = k.edits[revision]
+		}
+	}
+	return seen
+}
+
+func (k *remembered) response(t *rapid.T) (r *schema.Response, said string) {
+	r = &schema.Response{Comment: rapid.SampledFrom([]string{"", "", "Fine."}).Draw(t, "comment")}
+	switch k.asked.Type {
+	case schema.Choice:
+		label := rapid.SampledFrom(k.asked.Choices).Draw(t, "choice")
+		r.Choice = &label
+	case schema.FreeText:
+		text := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "text")
+		r.Response = &text
+	default:
+		yes := !rarely(t, "no")
+		r.Permission = &yes
+		if yes && k.asked.ToolCall.Editable && rapid.Bool().Draw(t, "edits") {
+			r.ModifiedArguments = json.RawMessage(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 2).Draw(t, "n")))
+		}
+	}
+	return r, string(k.asked.Outcome(r))
+}
+
+func (m *machine) undo(t *rapid.T) {
+	if len(m.ids) == 0 || m.status(t, m.ids[len(m.ids)-1]).Held == nil && rapid.Bool().Draw(t, "anyway") {
+		return
+	}
+	_, _ = m.Undo(t.Context(), m.pick(t), m.as(t, rapid.SampledFrom(crew).Draw(t, "who"), "session"))
+}
+
+func (m *machine) cancel(t *rapid.T) {
+	if !rarely(t, "really") {
+		return // or nothing would be left to vote on
+	}
+	id := m.pick(t)
+	c := schema.Cancel{Reason: "Never mind."}
+	if rapid.Bool().Draw(t, "withdraw") {
+		c.RequestSecret = m.known[id].secret
+	}
+	_, _ = m.Cancel(t.Context(), id, c, Caller{})
+}
+
+func (m *machine) pull(t *rapid.T) {
+	id := m.pick(t)
+	_, _ = m.Pull(t.Context(), id, Pull{Secret: m.known[id].secret})
+}
+
+func (m *machine) wait(t *rapid.T) {
+	m.passed += time.Duration(rapid.SampledFrom([]int{1, 900, 900, 3000, 3000, 20_000}).Draw(t, "ms")) * time.Millisecond
+	m.due(t)
+}
+
+// due does what the loop does when its timer fires, until nothing is due.
+func (m *machine) due(t *rapid.T) {
+	m.noticeStep(t.Context())
+	for more := true; more; {
+		var err error
+		more, _, err = m.expireDue(t.Context())
+		require.NoError(t, err)
+	}
+}
+
+// jump sets the wall clock, either way: no question has less or more time for it.
+func (m *machine) jump(t *rapid.T) {
+	step := time.Duration(rapid.SampledFrom([]int{-7200, -60, 60, 7200}).Draw(t, "seconds")) * time.Second
+	m.set += step
+	m.due(t)
+	for _, k := range m.known {
+		if k.expires != 0 && k.end == nil {
+			k.expires += schema.Millis(step.Milliseconds())
+		}
+	}
+}
+
+func (m *machine) endSession(t *rapid.T) {
+	if !rarely(t, "really") {
+		return // or nothing would be left to vote on
+	}
+	_, err := m.Ingest(t.Context(), []byte(strings.Replace(with(`"summary":"bye"`), "PreToolUse", sessionEnd, 1)), Caller{})
+	require.NoError(t, err)
+}
+
+func (m *machine) orphan(t *rapid.T) {
+	if !rarely(t, "really") {
+		return // or nothing would be left to vote on
+	}
+	id := m.pick(t)
+	require.NoError(t, m.Orphan(t.Context(), id, m.known[id].asked.ResponseWebSocketURL, AgentGone))
+}
+
+// restart stops the hub and starts it again; crash goes on with what is on the disk
+// while it runs.
+func (m *machine) restart(t *rapid.T) {
+	if !rarely(t, "really") {
+		return // it takes a hundred times as long as a vote
+	}
+	require.NoError(t, m.Store.Close())
+	m.start(t, m.file())
+	m.due(t)
+}
+
+func (m *machine) crash(t *rapid.T) {
+	if !rarely(t, "really") {
+		return
+	}
+	old := m.Hub
+	m.open(t, m.file())
+	require.NoError(t, old.Store.Close())
+	m.due(t)
+}
+
+// TestTheStateMachineKeepsItsPromises drives a hub with everything that people, agents,
+// clocks and crashes can do to a question, and holds what may never happen.
+func TestTheStateMachineKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	template := template(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		require.NoError(rt, err)
+		m := newMachine(rt, dir, template)
+		defer func() {
+			require.NoError(rt, m.Store.Close())
+			require.NoError(rt, os.RemoveAll(dir))
+		}()
+		m.ask(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) { m.check(t, false) }, "ask": m.ask, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel,
+			"pull": m.pull, "wait": m.wait, "jump": m.jump, "end the session": m.endSession, "orphan": m.orphan, "restart": m.restart, "crash": m.crash,
+		})
+		m.check(rt, true)
+		m.checkLedger(rt)
+	})
+}
+
+// check holds every question against what may never happen; of those that have ended
+// it looks at the log only, until the last time.
+func (m *machine) check(t *rapid.T, last bool) {
+	m.follow(t)
+	for id, k := range m.known {
+		require.LessOrEqual(t, k.ends, 1, "one end")
+		require.LessOrEqual(t, k.whole, 2, "version 1 hears of it when it is asked and when it ends")
+		if k.end != nil && !last {
+			continue
+		}
+		q, err := m.Store.Question(t.Context(), id)
+		require.NoError(t, err)
+		st := m.status(t, id)
+		require.GreaterOrEqual(t, st.Revision, k.revision, "a revision never goes back")
+		require.GreaterOrEqual(t, st.ExpiresAt, k.expires, "a deadline never gets earlier")
+		k.revision, k.expires = st.Revision, st.ExpiresAt
+		k.checkVotes(t, &st)
+		require.Equal(t, st.Settled(), q.Delivery != nil, "an end has a delivery")
+		require.Equal(t, st.Settled(), st.Delivery != nil)
+		require.Equal(t, st.Settled(), q.Answer != nil)
+		if !st.Settled() {
+			require.Zero(t, k.ends)
+			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "its time is over")
+			require.Equal(t, q.Hold != nil, st.Held != nil)
+			continue
+		}
+		require.Equal(t, 1, k.ends, "one end")
+		require.Nil(t, st.Held)
+		if k.end == nil {
+			k.end = &st
+			k.checkEnd(t, &st, q.Answer)
+		}
+		require.Equal(t, k.end.Outcome, st.Outcome, "an end is for good")
+		require.Equal(t, k.end.Response, st.Response)
+		require.Equal(t, k.end.Votes, st.Votes)
+	}
+}
+
+// follow counts what the log tells of each question.
+func (m *machine) follow(t *rapid.T) {
+	for {
+		rows, err := m.Store.After(t.Context(), m.seq, 512)
+		require.NoError(t, err)
+		if len(rows) == 0 {
+			return
+		}
+		for _, row := range rows {
+			m.seq = row.Seq
+			k := m.known[row.Event.ID]
+			if k == nil {
+				continue
+			}
+			require.False(t, row.Change && k.ends > 0 && k.outcomeOf(row) != k.outcome, "an end is for good")
+			if row.Ends {
+				k.ends++
+				k.outcome = k.outcomeOf(row)
+			}
+			if row.Ends || !row.Change {
+				k.whole++
+			}
+		}
+	}
+}
+
+// agreed is the choice that need people made; counted here once more.
+func agreed(votes []schema.Vote, need int) (choice string) {
+	for _, v := range votes {
+		same := slices.DeleteFunc(slices.Clone(votes), func(o schema.Vote) bool { return o.Choice != v.Choice })
+		if len(same) >= need {
+			choice = v.Choice
+		}
+	}
+	return choice
+}
+
+// outcomeOf is how the question stands after a change.
+func (k *remembered) outcomeOf(row store.Row) schema.Outcome {
+	var st schema.Status
+	_ = json.Unmarshal(row.Event.Status, &st)
+	return st.Outcome
+}
+
+func (k *remembered) checkVotes(t *rapid.T, st *schema.Status) {
+	require.Equal(t, k.recipients, st.Recipients, "they are frozen")
+	voters := map[string]bool{}
+	for _, v := range st.Votes {
+		require.False(t, voters[v.User], "%s has voted twice", v.User)
+		voters[v.User] = true
+		require.Contains(t, crew, v.User)
+		require.True(t, k.recipients == nil || slices.Contains(k.recipients, v.User))
+		require.Contains(t, slices.Collect(maps.Keys(k.answers)), v.User+" "+v.Choice, "nobody said that")
+	}
+	if polled(st) {
+		require.Equal(t, len(k.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return k.recipients == nil })))
+	}
+	k.checkSeen(t, st.Votes, st.Edited)
+	if !st.Settled() {
+		require.Empty(t, agreed(st.Votes, max(st.RequiredApprovals, 1)), "it is decided and goes on")
+	}
+}
+
+// checkSeen: whoever voted for a call has seen the call as it is now.
+func (k *remembered) checkSeen(t *rapid.T, votes []schema.Vote, edited *schema.Edited) {
+	if k.asked.ToolCall == nil || k.asked.RequiredApprovals <= 1 {
+		return
+	}
+	now := string(k.asked.ToolCall.Arguments)
+	if edited != nil {
+		now = string(edited.Arguments)
+	}
+	for _, v := range votes {
+		require.JSONEq(t, now, k.answers[v.User+" "+v.Choice], "%s voted on something else", v.User)
+	}
+}
+
+// checkEnd holds the answer that goes out against what people said.
+func (k *remembered) checkEnd(t *rapid.T, st *schema.Status, raw []byte) {
+	var a schema.Answer
+	require.NoError(t, json.Unmarshal(raw, &a))
+	require.Equal(t, st.Outcome, a.Outcome)
+	require.Equal(t, st.Votes, a.Votes)
+	need := max(k.asked.RequiredApprovals, 1)
+	byPeople := a.Source == schema.ByHuman || a.Source == schema.ByQuorum
+	if !byPeople || a.Outcome == schema.NoQuorum {
+		require.False(t, a.Permission != nil && *a.Permission, "approved by %s", a.Source)
+		require.Nil(t, a.Choice)
+		require.Nil(t, a.Response)
+	}
+	switch {
+	case a.Outcome == schema.NoQuorum:
+		require.Empty(t, a.Awaiting)
+		require.Empty(t, agreed(a.Votes, need))
+	case a.Source == schema.ByQuorum:
+		require.Equal(t, string(a.Outcome), agreed(a.Votes, need))
+		require.Empty(t, agreed(a.Votes[:len(a.Votes)-1], need), "it was decided before")
+		require.Equal(t, a.Votes[len(a.Votes)-1].User, a.RespondedBy.Name)
+	case a.Source == schema.ByHuman:
+		require.Equal(t, 1, need)
+		require.Contains(t, slices.Collect(maps.Keys(k.answers)), a.RespondedBy.Name+" "+string(a.Outcome))
+	default:
+		require.Empty(t, agreed(a.Votes, need), "people had decided it")
+	}
+	if k.asked.ToolCall == nil || a.Outcome != schema.Approve {
+		require.Nil(t, a.ModifiedArguments)
+		return
+	}
+	delivered := string(k.asked.ToolCall.Arguments)
+	if a.ModifiedArguments != nil {
+		require.True(t, k.asked.ToolCall.Editable)
+		delivered = string(a.ModifiedArguments)
+	}
+	require.JSONEq(t, k.answers[a.RespondedBy.Name+" approve"], delivered)
+}
+
+// checkLedger reads the whole ledger: one chain, in which each question ends as often as
+// it did, and whose last votes are those that counted.
+func (m *machine) checkLedger(t *rapid.T) {
+	entries, err := m.Store.Ledger(t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
+	require.NoError(t, err)
+	var check schema.LedgerCheck
+	ends, votes := map[schema.EventID]int{}, map[schema.EventID]map[string]string{}
+	for _, line := range entries {
+		require.NoError(t, check.Next(line))
+		var e schema.LedgerEntry
+		var data votedAct
+		require.NoError(t, json.Unmarshal(line, &e))
+		require.NoError(t, json.Unmarshal(e.Data, &data))
+		switch e.Act {
+		case "question.ended":
+			ends[e.Of]++
+		case "question.edited":
+			votes[e.Of] = nil
+		case "question.voted":
+			require.Zero(t, ends[e.Of], "a vote after the end")
+			if votes[e.Of] == nil {
+				votes[e.Of] = map[string]string{}
+			}
+			votes[e.Of][e.Who] = data.Choice
+		}
+	}
+	for id, k := range m.known {
+		require.Equal(t, k.ends, ends[id])
+		st := m.status(t, id)
+		require.Len(t, votes[id], len(st.Votes))
+		for _, v := range st.Votes {
+			require.Equal(t, v.Choice, votes[id][v.User])
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// recipients are the people whom a question is put to, as they are now: who becomes one
+// later is none of them. nil: anyone who may answer at all. A question that they can't
+// decide is refused: it would only ever end by its deadline.
+func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) {
+	to := q.Recipients
+	named := to != nil && to.Mode != "" && to.Mode != "anyone"
+	switch {
+	case q.RequiredApprovals <= 1 && !named:
+		return nil, nil
+	case to == nil || to.Mode == "":
+		to = &schema.Recipients{Mode: "owner_admins"}
+	}
+	if !h.People.Owned() {
+		return nil, &schema.HintError{
+			Err:  invalid("humanInTheLoop."+memberOf(named), "can't be what it is: this hub knows nobody yet, so it can't tell who answers"),
+			Hint: "Open the sign-in link that the hub printed when it started (go run ./server prints a fresh one), and invite the others under Settings, People.",
+		}
+	}
+	names, err := h.People.Resolve(to)
+	if err != nil {
+		return nil, err
+	}
+	anyone := names == nil
+	if anyone {
+		names = h.operators()
+	}
+	if requester := by.Who; requester.Known() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == requester.Requester() })
+	}
+	switch n := len(names); {
+	case n == 0:
+		return nil, invalid("humanInTheLoop.recipients", "leaves nobody who may answer: who asks is not one of them unless excludeRequester is false")
+	case n > schema.MaxRecipients:
+		return nil, invalid("humanInTheLoop.recipients", "are more than %d people", schema.MaxRecipients)
+	case q.RequiredApprovals > n:
+		return nil, &schema.HintError{
+			Err:  invalid("humanInTheLoop.requiredApprovals", "is %d, but only %s may vote", q.RequiredApprovals, persons(n)),
+			Hint: "Ask for fewer approvals, or of more people.",
+		}
+	}
+	if anyone {
+		return nil, nil // whoever signs in later may vote, too
+	}
+	return names, nil
+}
+
+func memberOf(recipients bool) string {
+	if recipients {
+		return "recipients.mode"
+	}
+	return "requiredApprovals"
+}
+
+func persons(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d people", n)
+}
+
+// operators are the names of all who may answer.
+func (h *Hub) operators() (names []string) {
+	for _, p := range h.People.Persons(context.Background()) {
+		if p.Role == schema.Operator || p.Role == schema.Admin {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}

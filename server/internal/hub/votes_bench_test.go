@@ -1,0 +1,55 @@
+package hub
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// BenchmarkQuorum is what it costs more to take in a question for ten of fifty admins
+// than one for anyone. Both are asked in turn, so that they share the disk's moods.
+func BenchmarkQuorum(b *testing.B) {
+	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1, Synchronous: "NORMAL"})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, s.Close()) }()
+	var c store.PeopleChange
+	for i := range 50 {
+		c.Persons = append(c.Persons, store.Person{Name: fmt.Sprint("person ", i), Role: schema.Admin, Owner: i == 0})
+	}
+	require.NoError(b, s.ChangePeople(b.Context(), &c))
+	p, err := people.Open(b.Context(), people.Config{Store: s})
+	require.NoError(b, err)
+	h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20), People: p})
+	asked := 0
+	ask := func(question string) []byte {
+		asked++ // each from a session of its own, as agents do
+		return fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"humanInTheLoop":%s}`, asked, question)
+	}
+	bodies := []string{pullOne, `{"question":"May I?","type":"permission","requiredApprovals":10}`}
+	took := make([][]time.Duration, len(bodies))
+	for b.Loop() {
+		for i, body := range bodies {
+			event := ask(body)
+			begun := time.Now()
+			saved, err := h.Ingest(b.Context(), event, Caller{})
+			took[i] = append(took[i], time.Since(begun))
+			require.NoError(b, err)
+			h.Posted(saved.ID)
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	middle := func(d []time.Duration) float64 { return float64(d[len(d)/2]) / 1e3 }
+	b.ReportMetric(middle(took[0]), "µs/plain")
+	b.ReportMetric(middle(took[1])-middle(took[0]), "µs-more/quorum")
+}
