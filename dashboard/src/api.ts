@@ -6,6 +6,7 @@ import type {
   Event,
   FilterOptions,
   Led,
+  Linked,
   Problem,
   Response,
   SearchResult,
@@ -218,3 +219,10 @@ export const endToken = (id: string) => call<unknown>(`/api/tokens/${id}`, { met
 
 /** Gives people more time for a question; 0: all they want. Returns the updated event. */
 export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })
+
+/** Shows the request of a signed link. It is not used up by that. */
+export const openLink = (id: number, token: string) => post<Linked>(`/hitl/${id}/link`, { token })
+
+/** Answers by a signed link, once, as the person it was sent to. Returns the updated event. */
+export const voteByLink = (id: number, vote: Response & { token: string }) =>
+  post<Event>(`/hitl/${id}/vote`, vote)

@@ -1,6 +1,7 @@
 import { mount } from 'svelte'
 import App from './App.svelte'
 import { hub } from './live.svelte'
+import { router } from './router.svelte'
 import { settings } from './settings.svelte'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -9,7 +10,8 @@ settings.show()
 const target = document.getElementById('app')
 if (target) {
   if (CSS.supports('color', 'light-dark(#000, #fff)')) {
-    hub.start() // the line is being set up while the page is drawn
+    // A signed link shows one request, to whoever has it: the rest of the hub may be shut to them.
+    if (router.place.screen !== 'ballot') hub.start() // the line is being set up while the page is drawn
     mount(App, { target })
   } else
     target.textContent =

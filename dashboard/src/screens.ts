@@ -17,6 +17,7 @@ export const screens: Partial<Record<Screen, () => Promise<{ default: Component 
   overview: () => import('./overview/Overview.svelte'),
   setup: () => import('./setup/Setup.svelte'),
   settings: () => import('./settings/Settings.svelte'),
+  ballot: () => import('./people/Ballot.svelte'),
   people: () => import('./people/People.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),
   session: () => import('./sessions/SessionPage.svelte'),

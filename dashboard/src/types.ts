@@ -54,6 +54,13 @@ export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | '
   suggestions?: Json[]
 }
 
+/** What a signed link shows: one request, and whose the link is. */
+export interface Linked {
+  person: string
+  expiresAt: number
+  event: Event
+}
+
 export interface Led {
   before: Event[]
   earlier: Omit<wire.Earlier, 'last'> & { last?: Event }

@@ -36,17 +36,30 @@ export function failureOf({ code, detail, hint, status, title }: Problem): Failu
   const said = detail ?? title
   if (status === 0)
     return { title: 'The hub can’t be reached', text: 'Your link is still good. Try again in a moment.' }
-  if (/expired|too old|15 min/i.test(said))
-    return { title: 'This link has expired', text: hint ?? `A sign-in link is good for 15 minutes. ${again}` }
-  if (/used/i.test(said))
-    return {
-      title: 'This link has been used',
-      text: hint ?? `Each link signs in one browser, once. If that was not you, tell an admin. ${again}`,
-    }
   if (code === 'sign_in' || code === 'not_found')
     return {
       title: 'This link no longer works',
       text: hint ?? `It has been used, or it is too old. ${again}`,
     }
   return { title: 'Signing in failed', text: hint ? `${said} ${hint}` : said }
+}
+
+/** Why a signed link does not work, and what to do. */
+export function linkFailure({ code, detail, hint, status, title }: Problem): Failure {
+  const said = [detail ?? title, hint].filter(Boolean).join(' ')
+  const sorted: Record<string, string> = {
+    decided: 'It is decided already',
+    expired: 'It is over',
+    stale: 'It was changed since you were asked',
+    held: 'Somebody has just answered it',
+    too_many: 'Too many tries',
+  }
+  if (status === 0)
+    return { title: 'The hub can’t be reached', text: 'Your link is still good. Try again in a moment.' }
+  if (code === 'no_token')
+    return {
+      title: 'This link is not whole',
+      text: 'The part behind # is missing. Open it again from the message that it came in.',
+    }
+  return { title: sorted[code] ?? 'This link no longer works', text: said }
 }

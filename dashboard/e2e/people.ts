@@ -1,0 +1,62 @@
+import type { Browser, BrowserContext, Page } from '@playwright/test'
+import { expect, live, test } from './page.ts'
+import type { RunningHub } from './hub.ts'
+
+/** A page in a browser of its own: another person's. */
+export async function another(
+  browser: Browser,
+  watch: (page: Page) => Promise<void>,
+  url: string,
+): Promise<Page> {
+  const context: BrowserContext = await browser.newContext({ viewport: { width: 1360, height: 860 } })
+  const page = await context.newPage()
+  await watch(page)
+  await page.goto(url)
+  return page
+}
+
+export const badge = (page: Page) => page.getByTestId('me')
+
+/** The first one to sign in, by the link that the hub printed: the hub is theirs. */
+export async function own(page: Page, hub: RunningHub, name = 'mara'): Promise<void> {
+  await page.goto(hub.signInLink)
+  const welcome = page.getByRole('dialog', { name: 'Welcome to your hub' })
+  await welcome.getByLabel('What are you called?').fill(name)
+  await welcome.getByRole('button', { name: 'Make it mine' }).click()
+  await page
+    .getByRole('dialog', { name: `Welcome, ${name}` })
+    .getByRole('button', { name: 'Leave it open' })
+    .click()
+  await expect(badge(page)).toContainText(name)
+  await live(page)
+}
+
+/** The same link at the address that this test knows the hub by: a sign-in belongs to one. */
+export const at = (hub: RunningHub, link: string): string => hub.url + '/' + new URL(link).hash
+
+/** Makes a person by the page's own calls, as an admin; returns the link that signs them in. */
+export async function invited(admin: Page, name: string, role = 'operator'): Promise<string> {
+  const person = await call(admin, 'POST', '/api/people', { name, role })
+  const { hash } = new URL((person as { signInUrl: string }).signInUrl)
+  return `${new URL(admin.url()).origin}/${hash}`
+}
+
+/** Asks the hub as the page does, with its sign-in. */
+export function call(page: Page, method: string, path: string, body?: unknown): Promise<unknown> {
+  return page.evaluate(
+    async ([method, path, body]) => {
+      const answer = await fetch(path, {
+        method,
+        headers: {
+          'Content-Type': 'application/json',
+          'Hookback-Key': localStorage.getItem('hookback.key') ?? '',
+        },
+        ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+      })
+      return answer.json() as Promise<unknown>
+    },
+    [method, path, body] as const,
+  )
+}
+
+export { test }

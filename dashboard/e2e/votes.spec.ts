@@ -1,0 +1,113 @@
+import type { Browser, Page } from '@playwright/test'
+import { another, invited, own } from './people.ts'
+import type { Agent } from './agent.ts'
+import type { RunningHub } from './hub.ts'
+import { choose, detail, expect, live, row, test } from './page.ts'
+
+interface Given {
+  page: Page
+  hub: RunningHub
+  browser: Browser
+  watch: (page: Page) => Promise<void>
+}
+
+/** Two people, each with a browser of their own. */
+async function two({ page, hub, browser, watch }: Given): Promise<{ mara: Page; noor: Page }> {
+  await own(page, hub)
+  const noor = await another(browser, watch, await invited(page, 'noor', 'admin'))
+  await expect(noor.getByTestId('me')).toContainText('noor')
+  await live(noor)
+  return { mara: page, noor }
+}
+
+const needsBoth = {
+  requiredApprovals: 2,
+  recipients: { mode: 'selected_members', members: ['mara', 'noor'] },
+}
+const bash = (command: string) => ({ toolCall: { name: 'Bash', arguments: { command }, editable: true } })
+const ask = (agent: Agent, hub: RunningHub, more: object) =>
+  agent.ask(hub, { question: 'Ship it?', ...needsBoth, ...more })
+const votes = (page: Page, id: number) => detail(page, id).getByTestId('votes')
+
+test('two people vote in two browsers: each sees the other’s vote, and the second decides', async (given) => {
+  const { agent, hub } = given as Given & { agent: Agent }
+  const { mara, noor } = await two(given)
+  const { id, answer } = await ask(agent, hub, {})
+  await choose(mara, id)
+  await expect(votes(mara, id)).toContainText('Needs 2 of 2 to agree')
+  await mara.keyboard.press('c')
+  await mara.getByLabel('Comment').fill('Tests are green.')
+  await mara.keyboard.press('Control+Enter')
+  await expect(row(mara, id)).toBeVisible()
+  await choose(noor, id)
+  await expect(votes(noor, id)).toContainText('Tests are green.')
+  await expect(votes(noor, id)).toContainText('Waiting for noor (you)')
+  await noor.keyboard.press('a')
+  expect(await answer).toMatchObject({ permission: true, outcome: 'approve' })
+  await mara.goto(`${hub.url}/inbox/${id}`)
+  const settled = detail(mara, id).getByTestId('settled')
+  await expect(settled).toContainText('Approved')
+  await expect(settled).toContainText('noor')
+  await expect(settled).toContainText('signed in')
+  await expect(votes(mara, id).locator('.won')).toContainText('Approve')
+})
+
+test('a vote can be changed while nothing is decided; no majority is an end of its own', async (given) => {
+  const { agent, hub } = given as Given & { agent: Agent }
+  const { mara, noor } = await two(given)
+  const { id, answer } = await ask(agent, hub, {})
+  await choose(mara, id)
+  await mara.keyboard.press('a')
+  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
+  await expect(detail(mara, id)).toContainText('Another vote takes the place of yours')
+  await mara.keyboard.press('Shift+D')
+  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
+  await choose(noor, id)
+  await noor.keyboard.press('a')
+  expect(await answer).toMatchObject({ permission: false, outcome: '__no_quorum__' })
+  await expect(detail(mara, id).getByTestId('settled')).toContainText('No majority')
+})
+
+test('an edit clears the votes; who looks on sees what would run, and their keys wait', async (given) => {
+  const { agent, hub } = given as Given & { agent: Agent }
+  const { mara, noor } = await two(given)
+  const { id, answer } = await ask(agent, hub, bash('rm -rf build'))
+  await choose(mara, id)
+  await mara.keyboard.press('a')
+  await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
+  await choose(noor, id)
+  await noor.keyboard.press('e')
+  await noor.getByLabel('command', { exact: true }).fill('rm -r build')
+  await noor.getByRole('button', { name: /Approve with 1 edit/ }).click()
+  const edited = detail(mara, id).getByTestId('edited')
+  await expect(edited).toContainText('noor changed this call')
+  await expect(edited.locator('del')).toContainText('rf')
+  await expect(votes(mara, id)).toContainText('Waiting for mara (you)')
+  await expect(votes(mara, id)).not.toContainText(/mara \(you\)\s+Approve/)
+  await mara.getByRole('button', { name: /^Approve/ }).click()
+  expect(await answer).toMatchObject({ permission: true, modifiedArguments: { command: 'rm -r build' } })
+})
+
+test('who was not asked reads, and is told who was', async (given) => {
+  const { agent, hub } = given as Given & { agent: Agent }
+  const { noor } = await two(given)
+  const { id } = await agent.ask(hub, { question: 'Ship it?', recipients: { mode: 'owner' } })
+  await noor.goto(`${hub.url}/inbox/${id}`)
+  await expect(noor.getByTestId('may-not')).toContainText('This is put to mara')
+  await noor.keyboard.press('a')
+  await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
+})
+
+test('more time by the keyboard: the agent is told, and one without version 2 keeps its own', async (given) => {
+  const { agent, hub, page } = given as Given & { agent: Agent }
+  const { id } = await agent.ask(hub, { question: 'Ship it?', timeout: 120 })
+  await page.goto(`${hub.url}/inbox/${id}`)
+  await live(page)
+  await choose(page, id)
+  await page.keyboard.press('t')
+  await page.keyboard.press('2')
+  await expect(detail(page, id)).toContainText(/16:\d\d|17:00/)
+  await page.keyboard.press('t')
+  await page.keyboard.press('4')
+  await expect(detail(page, id)).toContainText('No deadline')
+})
