@@ -59,7 +59,7 @@ test('a vote can be changed while nothing is decided; no majority is an end of i
   await choose(mara, id)
   await mara.keyboard.press('a')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
-  await expect(detail(mara, id)).toContainText('Another vote takes the place of yours')
+  await expect(detail(mara, id)).toContainText('another vote takes the place of yours')
   await mara.keyboard.press('Shift+D')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
   await choose(noor, id)

@@ -21,6 +21,9 @@ export function codeOf(text: string): string {
   return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
 }
 
+/** What a sign-in that is over is still good for. */
+const nobody = { verified: false, canAnswer: false, canAdmin: false }
+
 /** Who this page is to the hub. */
 class MyState {
   /** As the hub last said; undefined: it has not, or knows no people. */
@@ -140,7 +143,7 @@ class MyState {
       if (!(error instanceof ApiError)) throw error
       if (error.problem.code !== 'sign_in') return // gone, or older than this page
       this.ended = true
-      if (this.who) this.who = { ...this.who, verified: false, canAnswer: false, canAdmin: false }
+      if (this.who) this.who = { ...this.who, ...nobody }
       hub.belongsTo('')
     }
   }
@@ -167,11 +170,11 @@ class MyState {
   }
 
   private is(me: Me): void {
-    this.who = me
-    if (me.verified) this.outside = false
     // A sign-in is a cookie and a key: the one without the other is good for nothing.
     this.ended = signInKey() !== '' ? !me.verified : me.signIn !== undefined
-    hub.belongsTo(me.verified ? me.name : '')
+    this.who = this.ended ? { ...me, ...nobody } : me
+    if (this.known) this.outside = false
+    hub.belongsTo(this.name)
   }
 
   /** Takes the code out of the address, where it must not stay. Returns whether there was one. */

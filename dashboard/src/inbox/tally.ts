@@ -48,6 +48,13 @@ export function tallyOf(r: Request): Tally | undefined {
   return { need, sides: shown, votes, awaiting: status.awaiting ?? [], of: status.recipients?.length ?? 0 }
 }
 
+/** How the votes stand, in one line. */
+export function standing({ need, of, sides }: Tally): string {
+  const count = sides.filter((s) => s.votes.length > 0).map((s) => `${s.votes.length} ${s.word}`)
+  const sofar = count.length > 0 ? count.join(', ') : 'nobody has voted'
+  return `${need}${of > 0 ? ` of ${of}` : ''} must agree; so far ${sofar}.`
+}
+
 /** Names as people say them: "a, b and c". */
 export function names(list: readonly string[]): string {
   if (list.length < 2) return list[0] ?? ''

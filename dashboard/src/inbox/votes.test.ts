@@ -10,7 +10,7 @@ import { changesIn } from './edits'
 import { factsOf } from './facts'
 import { later } from './later.svelte'
 import { asItStands, barOf } from './may'
-import { names, tallyOf } from './tally'
+import { names, standing, tallyOf, type Tally } from './tally'
 import { byWhom, toldOf, verdictOf } from './verdict'
 
 const mara: Me = {
@@ -67,6 +67,15 @@ describe('a tally', () => {
     const tally = tallyOf(asked({ type: 'choice', choices }, { ...two, votes: [vote('noor', 'c7')] }))
     expect(tally?.sides.map((s) => s.choice)).toEqual(['c7'])
   })
+})
+
+it('says in one line how the votes stand', () => {
+  const line = (votes: Status['votes'], recipients?: string[]) =>
+    standing(tallyOf(asked({}, { requiredApprovals: 2, votes, recipients })) as Tally)
+  expect(line([])).toBe('2 must agree; so far nobody has voted.')
+  expect(line([vote('a', 'deny'), vote('b', 'approve')], ['a', 'b', 'c'])).toBe(
+    '2 of 3 must agree; so far 1 Approve, 1 Deny.',
+  )
 })
 
 it('says names as people do', () =>
@@ -174,7 +183,7 @@ describe('the card', () => {
     render(Detail, props(asked({}, { ...two, votes, awaiting: ['noor', 'ali'] })))
     expect(within(screen.getByTestId('votes')).getByText('Too early.')).toBeTruthy()
     expect(screen.getByTestId('votes').textContent).toMatch(/mara \(you\)\s+Deny/)
-    expect(screen.getByText(/Another vote takes the place of yours/)).toBeTruthy()
+    expect(screen.getByText(/another vote takes the place of yours/)).toBeTruthy()
   })
 
   it.each<[string, Partial<Me>, Partial<Status>, RegExp, boolean]>([

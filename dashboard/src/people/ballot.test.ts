@@ -90,7 +90,14 @@ describe('a signed link', () => {
     on('/hitl/12/link', problem(status, code, { hint: 'Do this.' }), status)
     visit()
     await screen.findByRole('heading', { name: title })
-    expect(screen.getByText(new RegExp(`${code} Do this\\.`))).toBeTruthy()
+    expect(screen.getByText(new RegExp(`${code}\\. Do this\\.`))).toBeTruthy()
+  })
+
+  it('that was used says so in a sentence', async () => {
+    const used = { field: 'token', detail: 'token has been used: it works once', hint: 'Sign in.' }
+    on('/hitl/12/link', problem(403, 'not_allowed', used), 403)
+    visit()
+    await screen.findByText('It has been used: it works once. Sign in.')
   })
 
   it('killed by an edit while it was open says so instead of the form', async () => {

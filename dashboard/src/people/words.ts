@@ -45,8 +45,7 @@ export function failureOf({ code, detail, hint, status, title }: Problem): Failu
 }
 
 /** Why a signed link does not work, and what to do. */
-export function linkFailure({ code, detail, hint, status, title }: Problem): Failure {
-  const said = [detail ?? title, hint].filter(Boolean).join(' ')
+export function linkFailure({ code, field, detail, hint, status, title }: Problem): Failure {
   const sorted: Record<string, string> = {
     decided: 'It is decided already',
     expired: 'It is over',
@@ -61,5 +60,10 @@ export function linkFailure({ code, detail, hint, status, title }: Problem): Fai
       title: 'This link is not whole',
       text: 'The part behind # is missing. Open it again from the message that it came in.',
     }
-  return { title: sorted[code] ?? 'This link no longer works', text: said }
+  const said = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : (detail ?? title)
+  const text = [said, hint]
+    .filter(Boolean)
+    .map((s) => (/[.!?]$/.test(String(s)) ? s : `${s}.`))
+    .join(' ')
+  return { title: sorted[code] ?? 'This link no longer works', text }
 }
