@@ -11,6 +11,8 @@ type Json = Record<string, unknown>
 /** A real hub on a free port, with a database of its own. */
 export class RunningHub {
   url = ''
+  /** What it printed for the one who is to own it; empty once somebody does. */
+  signInLink = ''
   private child: ChildProcess | undefined
   private ended: Promise<unknown> = Promise.resolve()
 
@@ -36,7 +38,11 @@ export class RunningHub {
         from.on('line', (line) => {
           said.push(line)
           const found = /Dashboard\s+(http:\/\/\S+)/.exec(line)
-          if (found?.[1]) ok(found[1])
+          if (found?.[1]) this.url = found[1]
+          // A sign-in belongs to one address: the one that the tests use.
+          const link = /Sign in\s+http:\/\/\S+(\/#sign-in=\S+)/.exec(line)
+          if (link?.[1]) this.signInLink = this.url + link[1]
+          if (/Ctrl-C/.test(line)) ok(this.url)
         })
       }
     })
