@@ -58,6 +58,9 @@ type Session struct {
 	Asked    int64 `json:"asked"`
 	Pending  int64 `json:"pending"`
 	WaitedMS int64 `json:"waitedMs"` // time that settled questions waited for a person
+	// HumanWaitMS is the time between StartedAt and LastAt in which any question waited
+	// for a person, each moment once: what is left is how long the agent ran.
+	HumanWaitMS int64 `json:"humanWaitMs,omitempty"`
 
 	Tokens  *Tokens `json:"tokens,omitempty"`  // where events or transcripts carry them
 	CostUSD float64 `json:"costUsd,omitempty"` // as the agent reported it, never estimated

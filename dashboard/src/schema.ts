@@ -1125,6 +1125,11 @@ export interface Session {
   pending: number
   /** time that settled questions waited for a person */
   waitedMs: number
+  /**
+   * humanWaitMs is the time between startedAt and lastAt in which any question waited for a person, each
+   * moment once: what is left is how long the agent ran.
+   */
+  humanWaitMs?: number
   /** where events or transcripts carry them */
   tokens?: Tokens
   /** as the agent reported it, never estimated */

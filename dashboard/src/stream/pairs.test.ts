@@ -24,6 +24,29 @@ describe('the two ends of a tool call', () => {
     expect(all.map((e) => e.took)).toEqual([undefined, undefined, 400, 700])
   })
 
+  it.each([
+    ['as they come', false],
+    ['from the history, backwards', true],
+  ])('are apart by the call alone, without the wait for a person, %s', (_, backwards) => {
+    const asked = (id: number, use: string, respondedAt?: number) =>
+      call(id, 'PermissionRequest', use, {
+        humanInTheLoop: { question: 'May I?', type: 'permission' },
+        humanInTheLoopStatus: respondedAt ? { status: 'responded', respondedAt } : { status: 'pending' },
+      })
+    const all = [
+      call(1, 'PreToolUse', 'a'),
+      asked(2, 'a', 1000),
+      asked(3, 'a', 1100), // while the first one waits: each moment counts once
+      call(12, 'PostToolUse', 'a'),
+      call(20, 'PreToolUse', 'b'),
+      asked(21, 'b'),
+      call(90, 'PostToolUse', 'b'), // answered in the terminal: nobody knows when
+    ]
+    const pairs = new Pairs()
+    for (const entry of backwards ? all.toReversed() : all) pairs.see(entry)
+    expect([all[3]?.took, all[6]?.took]).toEqual([200, undefined])
+  })
+
   it('must be of the same session, and of a call that has a name', () => {
     const pairs = new Pairs()
     const post = call(2, 'PostToolUse', 'a', { session_id: 'other' })

@@ -19,7 +19,7 @@ const (
 // Session is the sum of a session's events so far, with what is needed to go on.
 // Its JSON is what the store keeps.
 type Session struct {
-	Sum schema.Session `json:"sum"` // but for Pending, which only the questions know
+	Parked
 
 	Open  []Call             `json:"open,omitempty"`  // calls that have not ended
 	Asked []Asked            `json:"asked,omitempty"` // permissions whose call has not been heard of
@@ -37,6 +37,16 @@ type Session struct {
 	Messages []Message                `json:"messages,omitempty"`
 }
 
+// Parked is a session's sum, and whether it waits for a person.
+type Parked struct {
+	Sum schema.Session `json:"sum"` // but for Pending, which only the questions know
+
+	// Waits are the questions that wait for a person, Since is when the first of them
+	// was asked while none did.
+	Waits int   `json:"waits,omitempty"`
+	Since int64 `json:"since,omitempty"`
+}
+
 // Call is a tool call under way.
 type Call struct {
 	UseID   string `json:"id,omitempty"`
@@ -47,6 +57,10 @@ type Call struct {
 	Started string `json:"started,omitempty"` // the subagent that it is taken to have started
 	At      int64  `json:"at"`
 	Waited  int64  `json:"waited,omitempty"` // for a person, ms
+	// Asking are the questions about it that wait for a person, AskedAt is when the first
+	// of them was asked while none did.
+	Asking  []schema.EventID `json:"asking,omitempty"`
+	AskedAt int64            `json:"askedAt,omitempty"`
 }
 
 // Asked is a permission that was asked for a tool call.
@@ -90,9 +104,6 @@ func (s *Session) Add(f *Facts) Step {
 	step := Step{New: s.Sum.Events == 0}
 	s.place(f)
 	agent := s.agent(f)
-	if f.Asks {
-		s.Sum.Asked++
-	}
 	again := false
 	switch f.Kind {
 	case ToolStarts:
@@ -106,6 +117,10 @@ func (s *Session) Add(f *Facts) Step {
 		}
 	case SessionEnds:
 		s.Open = nil
+	}
+	if f.Asks {
+		s.Sum.Asked++
+		s.park(f)
 	}
 	if f.AsksPermission && f.UseID != "" {
 		s.Asked = append(last(s.Asked, maxOpen), Asked{f.ID, f.UseID})
@@ -208,12 +223,65 @@ func (s *Session) end(f *Facts) *Use {
 	}
 	if i := s.find(f); i >= 0 {
 		c := s.Open[i]
-		use.MS = max(0, f.At-c.At-c.Waited)
 		s.Open = slices.Delete(s.Open, i, i+1)
-	} else if f.TookMS > 0 {
+		if len(c.Asking) == 0 {
+			use.MS = max(0, f.At-c.At-c.Waited)
+			return use
+		}
+		// Somebody said yes elsewhere, and nobody knows when: the rest is not all the call's.
+	}
+	if f.TookMS > 0 {
 		use.MS = f.TookMS
 	}
 	return use
+}
+
+// park notes that a person is waited for from now on.
+func (s *Session) park(f *Facts) {
+	if s.Waits++; s.Waits == 1 {
+		s.Since = f.At
+	}
+	if i := s.find(f); i >= 0 {
+		c := &s.Open[i]
+		if len(c.Asking) == 0 {
+			c.AskedAt = f.At
+		}
+		c.Asking = append(last(c.Asking, maxOpen), f.ID)
+	}
+}
+
+// unpark takes the end of a question: each moment of several at once counts once.
+func (s *Session) unpark(asked *Facts, at int64) {
+	switch s.Waits {
+	case 0: // asked before this was kept
+		s.Sum.HumanWaitMS += max(0, at-asked.At)
+	case 1:
+		s.Waits, s.Sum.HumanWaitMS = 0, s.Sum.HumanWaitMS+max(0, at-s.Since)
+	default:
+		s.Waits--
+	}
+	for i := range s.Open {
+		c := &s.Open[i]
+		if n := slices.Index(c.Asking, asked.ID); n >= 0 {
+			if c.Asking = slices.Delete(c.Asking, n, n+1); len(c.Asking) == 0 {
+				c.Waited += max(0, at-c.AskedAt)
+			}
+			return
+		}
+	}
+	if i := s.find(asked); i >= 0 {
+		// What the person took before the call began is not the call's.
+		s.Open[i].Waited += max(0, at-max(asked.At, s.Open[i].At))
+	}
+}
+
+// HumanWaitMS is how long a person was waited for until the session's last event, also
+// by what still waits.
+func (s *Parked) HumanWaitMS() int64 {
+	if s.Waits == 0 {
+		return s.Sum.HumanWaitMS
+	}
+	return s.Sum.HumanWaitMS + max(0, int64(s.Sum.LastAt)-s.Since)
 }
 
 // ran tells what became of the call that a permission was asked for.
@@ -243,9 +311,6 @@ func (s *Session) Settle(asked *Facts, at int64) int64 {
 		s.Tree[i].WaitedMS += waited
 		s.Tree[i].Pending = max(0, s.Tree[i].Pending-1)
 	}
-	if i := s.find(asked); i >= 0 {
-		// What the person took before the call began is not the call's.
-		s.Open[i].Waited += max(0, at-max(asked.At, s.Open[i].At))
-	}
+	s.unpark(asked, at)
 	return waited
 }

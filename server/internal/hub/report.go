@@ -100,6 +100,7 @@ func appendReport(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
 	fact("Branch", inline(s.Branch))
 	fact("Model", inline(s.Model))
 	fact("Time", fmt.Sprintf("%s to %s", stamp(s.StartedAt), stamp(s.LastAt)))
+	fact("Ran for", span(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
 	fact("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
 	fact("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Asked, s.Pending, span(s.WaitedMS)))
 	if t := s.Tokens; t != nil {

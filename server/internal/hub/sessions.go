@@ -45,12 +45,11 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 
 // known is a session of what is kept of it, and its pending questions.
 func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
-	var s struct {
-		Sum schema.Session `json:"sum"`
-	}
+	var s digest.Parked
 	if err := json.Unmarshal(facts, &s); err != nil {
 		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
 	}
+	s.Sum.HumanWaitMS = s.HumanWaitMS()
 	s.Sum.Pending = pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}]
 	return s.Sum, nil
 }
