@@ -18,9 +18,7 @@ import (
 
 // mayVote reports whether the caller can vote at all. What they may vote on is the
 // question's to say.
-func (h *Hub) mayVote(who people.Who) bool {
-	return !who.Agent && (!who.Known() || who.Is(schema.Operator))
-}
+func (h *Hub) mayVote(who people.Who) bool { return h.People.MayAnswer(who) == nil }
 
 // waitsFor is whom a question in this status waits for, as store.Change.Awaiting has it.
 func waitsFor(st *schema.Status) []string {

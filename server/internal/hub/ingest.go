@@ -176,6 +176,9 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	if by.Waits {
 		st.Waiter = schema.Listening
 	}
+	if err := h.checkEscalation(&q); err != nil {
+		return nil, err
+	}
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
 		judge(&st, &q, c)

@@ -1,6 +1,9 @@
 package hub
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -51,9 +54,12 @@ func (h *Hub) tick(a *asking, now time.Time) (*store.Change, error) {
 	}
 	st, timers := a.status, a.Timers
 	var acts []store.Act
+	if st.SameAs != 0 { // the first of those that ask the same speaks for them; it may be gone then
+		return a.defers(now, h)
+	}
 	if due(timers.Escalate, now) {
 		timers.Escalate = time.Time{}
-		acts = append(acts, escalate(a, &st, now))
+		acts = append(acts, h.escalate(a, &st, now))
 	}
 	if due(timers.Remind, now) {
 		timers.Remind = h.remind(a, &st, now)
@@ -89,10 +95,59 @@ func (h *Hub) remind(a *asking, st *schema.Status, now time.Time) (next time.Tim
 	return now.Add(every)
 }
 
-// escalate marks that the question is put to more people, once. How many have to agree
-// stays. Where everyone may answer, that they should is what the notice tells.
-func escalate(a *asking, st *schema.Status, now time.Time) store.Act {
+// defers puts off what is due for a question that another one speaks for.
+func (a *asking) defers(now time.Time, h *Hub) (*store.Change, error) {
+	timers := a.Timers
+	if every, most := h.reminders(&a.hitl, a.Deadline); due(timers.Remind, now) {
+		if timers.Remind = now.Add(every); most == 0 {
+			timers.Remind = time.Time{}
+		}
+	}
+	if due(timers.Escalate, now) {
+		timers.Escalate = now.Add(seconds(a.hitl.EscalateAfterSeconds))
+	}
+	if timers == a.Timers {
+		return nil, nil
+	}
+	c, err := a.change(a.status)
+	if err == nil {
+		c.Timers = &timers
+	}
+	return c, err
+}
+
+// checkEscalation refuses an escalation to people whom the hub does not know.
+func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
+	_, err := h.People.Resolve(q.EscalateTo)
+	var field *schema.FieldError
+	if errors.As(err, &field) {
+		named := *field
+		named.Field = strings.Replace(field.Field, ".recipients", ".escalateTo", 1)
+		return &named
+	}
+	return err
+}
+
+// escalate puts the question to more people, once. How many have to agree stays. Where
+// everyone may answer, that they should is what the notice tells.
+func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.Act {
 	st.EscalatedAt = schema.Millis(now.UnixMilli())
 	act := store.Act{Act: "question.escalated", Who: hubName, Of: a.ID}
+	if st.Recipients == nil {
+		return act
+	}
+	added, err := h.People.Resolve(a.hitl.EscalateTo)
+	if err != nil { // somebody is gone since
+		h.Log.Error("whom a question is to be put to as well can't be found; it stays with those who have it", "event", a.ID, "err", err)
+	}
+	st.Recipients, st.Awaiting = slices.Clone(st.Recipients), slices.Clone(st.Awaiting)
+	exclude := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester
+	added = slices.DeleteFunc(slices.Clone(added), func(name string) bool {
+		return slices.Contains(st.Recipients, name) || exclude && name == a.Requester
+	})
+	st.Recipients, st.Awaiting = append(st.Recipients, added...), append(st.Awaiting, added...)
+	act.Data = struct {
+		To []string `json:"to"`
+	}{orNone(added)}
 	return act
 }

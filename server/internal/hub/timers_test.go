@@ -96,7 +96,7 @@ func TestReminders(t *testing.T) {
 func TestRemindersThatWereMissed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hub.db")
-	b := openClocked(t, path, new(atomic.Int64))
+	b := openClocked(t, path, new(atomic.Int64), withPeople(t))
 	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":86400,"reminderIntervalSeconds":60,"reminderMaxCount":20,
 		"escalateAfterSeconds":300,"escalateTo":{"mode":"owner"}}`)
 	require.NoError(t, b.Store.Close())
@@ -137,7 +137,7 @@ func TestNobodyIsRemindedOfWhatIsAnswered(t *testing.T) {
 
 func TestEscalationIsMarkedOnce(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t)
+	b := setupClocked(t, withPeople(t))
 	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":120,"escalateTo":{"mode":"owner_admins"}}`)
 	b.pass(119 * time.Second)
 	require.Zero(t, b.status(id).EscalatedAt)
@@ -152,6 +152,80 @@ func TestEscalationIsMarkedOnce(t *testing.T) {
 	require.Equal(t, schema.TimedOut, b.status(id).Status)
 }
 
+// TestEscalationAddsPeople to those who were asked, once, and never who asked. How many
+// have to agree stays.
+func TestEscalationAddsPeople(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t, withPeople(t))
+	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner_admins"}}`)
+	_, err := b.transition(t.Context(), id, func(a *asking) (*store.Change, error) {
+		a.status.Recipients, a.status.Awaiting, a.status.RequiredApprovals = []string{"grace", "linus"}, []string{"linus"}, 2
+		return a.change(a.status)
+	})
+	require.NoError(t, err)
+	b.pass(time.Minute)
+	st := b.status(id)
+	require.Equal(t, []string{"grace", "linus", "ada"}, st.Recipients)
+	require.Equal(t, []string{"linus", "ada"}, st.Awaiting)
+	require.Equal(t, 2, st.RequiredApprovals)
+	page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: ada})
+	require.NoError(t, err)
+	require.Len(t, page.Requests, 1, "it waits on her now")
+
+	own, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner"}}`)
+	_, err = b.transition(t.Context(), own, func(a *asking) (*store.Change, error) {
+		a.status.Recipients, a.status.Awaiting = []string{"grace"}, []string{"grace"}
+		c, err := a.change(a.status)
+		return c, err
+	})
+	require.NoError(t, err)
+	_, err = b.transition(t.Context(), own, func(a *asking) (*store.Change, error) {
+		a.Requester = "ada"
+		return b.tick(a, dayOne.Add(time.Hour))
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"grace"}, b.status(own).Recipients, "who asked does not answer")
+	require.NotZero(t, b.status(own).EscalatedAt)
+}
+
+func TestEscalationToNobodyIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		people []func(*Config)
+		to     string
+		field  string
+	}{
+		"a hub without people": {nil, `{"mode":"owner"}`, "humanInTheLoop.escalateTo.mode"},
+		"somebody unknown":     {[]func(*Config){withPeople(t)}, `{"mode":"selected_members","members":["nobody"]}`, "humanInTheLoop.escalateTo.members"},
+	} {
+		b := setup(t, c.people...)
+		_, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":{"question":"May I?","type":"permission","escalateAfterSeconds":60,"escalateTo":`+c.to+`}`)), Caller{})
+		require.ErrorIs(t, err, schema.ErrInvalid, name)
+		require.Equal(t, c.field, schema.ProblemOf(err).Field, name)
+	}
+}
+
+// TestOneSpeaksForThoseThatAskTheSame: nobody is reminded twice of one card, and the
+// next one goes on when the first is gone.
+func TestOneSpeaksForThoseThatAskTheSame(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":5}`)
+	same := func(as schema.EventID) {
+		_, err := b.transition(t.Context(), id, func(a *asking) (*store.Change, error) {
+			a.status.SameAs = as
+			return a.change(a.status)
+		})
+		require.NoError(t, err)
+	}
+	same(99)
+	b.pass(2 * time.Minute)
+	require.Zero(t, b.status(id).Reminders)
+	same(0)
+	b.pass(time.Minute)
+	require.Equal(t, 1, b.status(id).Reminders)
+}
+
 // TestTimersMoveWithTheClock: they count time that passes, whatever the wall clock says.
 func TestTimersMoveWithTheClock(t *testing.T) {
 	t.Parallel()
@@ -161,7 +235,7 @@ func TestTimersMoveWithTheClock(t *testing.T) {
 		b := openClocked(t, filepath.Join(t.TempDir(), "hub.db"), passed, func(c *Config) {
 			c.Clock = func() time.Time { return dayOne.Add(time.Duration(set.Load() + passed.Load())) }
 			c.NudgeAfter = time.Minute
-		})
+		}, withPeople(t))
 		b.elapsed = func(time.Time, time.Time) time.Duration {
 			return time.Duration(passed.Load() - last.Swap(passed.Load()))
 		}

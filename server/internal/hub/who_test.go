@@ -43,6 +43,7 @@ func TestWhoMayNotAnswerMayNothingOfAPerson(t *testing.T) {
 			"cancel":    func() ([]byte, error) { return b.Cancel(ctx, id, schema.Cancel{}, by) },
 			"undo":      func() ([]byte, error) { return b.Undo(ctx, id, by) },
 			"redeliver": func() ([]byte, error) { return b.Redeliver(ctx, id, by) },
+			"extend":    func() ([]byte, error) { return b.Extend(ctx, id, &schema.Extend{Seconds: 60}, by) },
 			"handled":   func() ([]byte, error) { return b.Handled(ctx, id, by) },
 			"approve": func() ([]byte, error) {
 				return b.Approve(ctx, &schema.Approvals{Requests: []schema.Seen{{ID: id, Revision: 1}}}, by)
