@@ -35,6 +35,7 @@ var accesses = map[string]access{
 	"POST " + schema.PathMCP:          both, // each of its tools says who may use it
 	"POST " + schema.PathAgentApprove: posts,
 	"POST " + schema.PathCancel:       both, // with its secret it is the agent's own
+	"POST " + schema.PathExecution:    both, // with the question's secret, which is checked
 	"GET " + schema.PathMe:            both,
 	"POST " + schema.PathSignOut:      both,
 	"POST " + schema.PathSignIn:       anyone,
