@@ -44,10 +44,15 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, by Caller) (
 type backtest struct {
 	schema.RulePreview
 	rule           *schema.Rule
+	set            *rules.Set // of this rule alone
 	opposed, other []*store.Event // the newest first
 }
 
 func (t *backtest) run(ctx context.Context, from *store.Store) error {
+	var err error
+	if t.set, err = rules.NewSet([]rules.Entry{{Rule: *t.rule, Since: t.rule.CreatedAt}}); err != nil {
+		return err
+	}
 	until := time.Now().Add(backtestTime)
 	for last := schema.EventID(math.MaxInt64); t.Looked < backtestPermissions && time.Now().Before(until); {
 		page, err := from.Questions(ctx, last, backtestPage)
@@ -74,7 +79,7 @@ func (t *backtest) look(e *store.Event) {
 	call := callOf(e, &q, st.Risk)
 	call.ID = 0 // a rule would have been there
 	call.Several = call.Several || len(st.Recipients) > 0
-	if !rules.Match(t.rule, call) {
+	if t.set.Decide(call, t.rule.CreatedAt) == nil {
 		return
 	}
 	t.Matched++
