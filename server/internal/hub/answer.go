@@ -37,6 +37,7 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 		if err != nil {
 			return nil, err
 		}
+		h.leaveOut(a, answerer, who)
 		return a.respond(r, who, h.Clock())
 	}))
 }

@@ -44,7 +44,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, by Caller) (
 type backtest struct {
 	schema.RulePreview
 	rule           *schema.Rule
-	set            *rules.Set // of this rule alone
+	set            *rules.Set     // of this rule alone
 	opposed, other []*store.Event // the newest first
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -25,7 +26,7 @@ type member struct {
 // sameKey tells what a question asks apart from everything else: nil when it stands
 // alone, because it is about no call, is for certain people to decide, or because a part
 // of it was taken out, in which it may differ from what looks the same.
-func sameKey(d *store.Draft, q *schema.HumanInTheLoop, st *schema.Status) []byte {
+func sameKey(d *store.Draft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
 	c, ok := toolCallOf(d, q)
 	several := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
 	if !ok || several || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
@@ -33,7 +34,7 @@ func sameKey(d *store.Draft, q *schema.HumanInTheLoop, st *schema.Status) []byte
 	}
 	raw, err := json.Marshal([]any{
 		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, c.hash(), c.cwd, q.ToolCall != nil && q.ToolCall.Editable,
-		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk,
+		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, requester,
 	})
 	if err != nil { // a suggestion that is no JSON can't have come this far
 		return nil
@@ -71,6 +72,15 @@ func (a *asking) counted(revision int64) (list []*asking) {
 		}
 	}
 	return list
+}
+
+// leaveOut takes those out of a card whose own asker the answer comes from, where it
+// does not come from the first one's: it may be refused there, or is marked.
+func (h *Hub) leaveOut(a *asking, b answerer, who *schema.Responder) {
+	a.members = slices.DeleteFunc(a.members, func(m member) bool {
+		own, err := h.responder(m.asking, b)
+		return err != nil || own.SelfApproval != who.SelfApproval
+	})
 }
 
 // extendSame gives those who ask the same as much more time as the first of them, each

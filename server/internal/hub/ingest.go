@@ -187,7 +187,7 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 		}
 		call = c.hash()
 	}
-	same := sameKey(d, &q, &st)
+	same := sameKey(d, &q, &st, by.Who.Requester())
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}

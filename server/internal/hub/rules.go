@@ -92,10 +92,16 @@ func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, o
 
 func (h *Hub) now() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
 
+// errOwnRule keeps a person from answering their own questions by a rule of theirs.
+var errOwnRule = errors.New("it was asked in the name of who made the rule")
+
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
 	return h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() || a.held != nil {
 			return nil, nil // a person was faster
+		}
+		if excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester; excluded && a.Requester != "" && a.Requester == rule.CreatedBy {
+			return nil, errOwnRule
 		}
 		yes := rule.Then == schema.ThenAllow
 		r := &schema.Response{Permission: &yes, Reason: rule.Reason}
@@ -235,6 +241,10 @@ func (h *Hub) draftRule(ctx context.Context, d *schema.RuleDraft, by Caller) (*s
 		a, err := h.read(ctx, d.From)
 		if err != nil {
 			return nil, err
+		}
+		b := answerer{by.Who, h.process(by)}
+		if b.responder(a.Asker).SelfApproval {
+			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the asking one started. Make it in the dashboard."}
 		}
 		call = callOf(&a.Event, &a.hitl, a.status.Risk)
 		call.Several = call.Several || len(a.status.Recipients) > 0

@@ -3,6 +3,7 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 )
@@ -267,4 +269,73 @@ func TestManyRulesAtOnce(t *testing.T) {
 		uses += r.Uses
 	}
 	require.Equal(t, int64(8), uses, "each question was answered by one of them")
+}
+
+// TestWhoMakesRules: on a locked hub an operator for one session, an admin for more;
+// never the program that asks, on no hub.
+func TestWhoMakesRules(t *testing.T) {
+	t.Parallel()
+	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.Link{{PID: 4711, Start: 1}}}
+	b := setup(t, withPeople(t), func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
+	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
+	operator := Caller{Who: people.Who{Name: "bob", Role: schema.Operator, Via: "session"}}
+	asked, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), agent)
+	require.NoError(t, err)
+	try := func(reach string, by Caller) error {
+		d := &schema.RuleDraft{From: asked.ID, Then: schema.ThenDeny, Scope: schema.ScopeCall, Reach: reach}
+		_, err := b.MakeRule(t.Context(), d, by)
+		return err
+	}
+	require.ErrorIs(t, try(schema.ReachSession, agent), schema.ErrSelfApproval)
+	require.NoError(t, try(schema.ReachEverywhere, Caller{}), "on an open hub, whoever is there")
+	require.NoError(t, b.People.Lock(t.Context(), true, ada))
+	require.ErrorIs(t, try(schema.ReachSession, Caller{}), schema.ErrSignIn)
+	require.NoError(t, try(schema.ReachSession, operator))
+	require.ErrorIs(t, try(schema.ReachAgent, operator), schema.ErrNotAllowed)
+	require.NoError(t, try(schema.ReachAgent, Caller{Who: ada}))
+	_, err = b.RevokeRule(t.Context(), 3, Caller{})
+	require.ErrorIs(t, err, schema.ErrSignIn)
+	_, err = b.RevokeRule(t.Context(), 3, operator)
+	require.NoError(t, err, "to take back what answers by itself is any operator's")
+}
+
+// TestNobodyAnswersTheirOwnQuestionsByARule, as they may not by hand.
+func TestNobodyAnswersTheirOwnQuestionsByARule(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withPeople(t))
+	from := b.post(runs("s", "npm test")).ID
+	_, err := b.MakeRule(t.Context(), like(from, schema.ThenAllow), Caller{Who: ada})
+	require.NoError(t, err)
+	own := ada
+	own.Via, own.ID = "token", "t_2"
+	ask := func(more ...string) schema.State {
+		saved, err := b.Ingest(t.Context(), []byte(runs("s2", "npm test", more...)), Caller{Who: own})
+		require.NoError(t, err)
+		return b.status(saved.ID).Status
+	}
+	require.Equal(t, schema.Pending, ask())
+	require.Equal(t, schema.Responded, ask(`"excludeRequester":false`))
+	require.Equal(t, "approve by rule 1", b.decided(runs("s3", "npm test")))
+}
+
+// TestAnAnswerIsNotForWhoSentIt: of two programs that ask the same, one answers for
+// both; its own question stays a person's where that would be refused, or marked.
+func TestAnAnswerIsNotForWhoSentIt(t *testing.T) {
+	t.Parallel()
+	process := func(pid int) *peer.Process {
+		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.Link{{PID: pid, Start: 1}}}
+	}
+	b := setup(t, func(c *Config) {
+		c.Lookup = func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true }
+	})
+	var ids []schema.EventID
+	for _, port := range []uint16{4001, 4002, 4003} {
+		saved, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), Caller{Remote: netip.AddrPortFrom(netip.IPv6Loopback(), port)})
+		require.NoError(t, err)
+		ids = append(ids, saved.ID)
+	}
+	require.Equal(t, 3, b.status(ids[0]).Waiters)
+	_, err := b.Respond(t.Context(), ids[0], seen(b.status(ids[0]).Revision, yes()), Caller{Remote: netip.AddrPortFrom(netip.IPv6Loopback(), 4002)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"approve ×3", "pending", "approve as 1"}, b.said(ids...))
 }
