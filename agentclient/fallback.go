@@ -18,7 +18,7 @@ const (
 	Deny Fallback = "deny"
 	// Allow decides yes for a permission, with Source NoHub. The version 1 text
 	// asks for this; only choose it where a mistake costs nothing. Where several people
-	// have to agree it is Deny.
+	// have to agree, or the risk is high or critical, it is Deny.
 	Allow Fallback = "allow"
 	// Fail decides no and returns an error, ErrUnreachable. It also makes a
 	// malformed answer an error, ErrMalformed.
@@ -34,10 +34,10 @@ func (f Fallback) validate() error {
 	}
 }
 
-// of is the fallback of a question: what several people have to agree to, no option
-// allows in their place.
+// of is the fallback of a question: what several people have to agree to, or what is
+// risky, no option allows in a person's place.
 func (f Fallback) of(q *schema.HumanInTheLoop) Fallback {
-	if f == Allow && q.RequiredApprovals > 1 {
+	if f == Allow && (q.RequiredApprovals > 1 || q.Risk == schema.HighRisk || q.Risk == schema.CriticalRisk) {
 		return Deny
 	}
 	return f

@@ -36,18 +36,22 @@ func TestWithoutAHub(t *testing.T) {
 		approved bool
 		outcome  schema.Outcome
 		err      error
+		risk     schema.Risk
 	}{
-		"deny is the default":            {"", schema.Permission, false, agentclient.Unreachable, nil},
-		"deny":                           {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil},
-		"allow a permission":             {agentclient.Allow, schema.Permission, true, schema.Approve, nil},
-		"allow can't make up a text":     {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil},
-		"fail":                           {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable},
-		"the client's option is Allow's": {"client", schema.Permission, true, schema.Approve, nil},
+		"deny is the default":            {"", schema.Permission, false, agentclient.Unreachable, nil, ""},
+		"deny":                           {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil, ""},
+		"allow a permission":             {agentclient.Allow, schema.Permission, true, schema.Approve, nil, ""},
+		"allow can't make up a text":     {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil, ""},
+		"fail":                           {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
+		"the client's option is Allow's": {"client", schema.Permission, true, schema.Approve, nil, ""},
+		"nothing risky is allowed":       {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.HighRisk},
+		"nor what is worse":              {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.CriticalRisk},
+		"a medium risk is":               {agentclient.Allow, schema.Permission, true, schema.Approve, nil, schema.MediumRisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := agentclient.Options{Hubs: []string{nowhere(t), nowhere(t)}, UnreachableAfter: time.Millisecond}
-			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback}
+			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback, Risk: test.risk}
 			if r.OnUnreachable == "client" {
 				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
 			}

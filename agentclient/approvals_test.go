@@ -1,0 +1,155 @@
+package agentclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+)
+
+func called(name, arguments string) agentclient.ToolCall {
+	return agentclient.ToolCall{Name: name, Arguments: json.RawMessage(arguments)}
+}
+
+func TestAListOfToolsIsHeldAgainstTheToolsThereAre(t *testing.T) {
+	t.Parallel()
+	tools := []string{"read_file", "write_file", "delete_file"}
+	policy, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
+	require.NoError(t, err)
+	require.Equal(t, agentclient.ThenAsk, policy.Rule(called("delete_file", `{}`)).Then)
+	require.Empty(t, policy.Rule(called("read_file", `{}`)).Then)
+	for _, slip := range []string{"delete_files", "Delete_file", "delete*", ""} {
+		_, err = agentclient.RequireApproval(tools, []string{"write_file", slip})
+		require.ErrorIs(t, err, schema.ErrInvalid)
+		require.ErrorContains(t, err, "each requireApproval entry must also appear in toolNames")
+	}
+	policy, err = agentclient.RequireApproval(tools, nil)
+	require.NoError(t, err)
+	require.Empty(t, policy.Rule(called("delete_file", `{}`)).Then)
+}
+
+func TestARoleHasItsOwnPolicy(t *testing.T) {
+	t.Parallel()
+	role := ""
+	policy := agentclient.ByRole(func(agentclient.ToolCall) string { return role }, map[string]agentclient.Policy{
+		"support": agentclient.Any(agentclient.Tools("process_refund", "delete_order"), agentclient.Above("amount", 10_000)),
+		"manager": agentclient.Above("amount", 50_000),
+		"system":  agentclient.Never(),
+	})
+	for _, c := range []struct {
+		role, tool, arguments string
+		want                  agentclient.Then
+	}{
+		{"support", "process_refund", `{"amount":10}`, agentclient.ThenAsk},
+		{"support", "send_payment", `{"amount":10001}`, agentclient.ThenAsk},
+		{"support", "send_payment", `{"amount":10000}`, ""},
+		{"manager", "process_refund", `{"amount":10001}`, ""},
+		{"manager", "process_refund", `{"amount":50001}`, agentclient.ThenAsk},
+		{"system", "delete_order", `{}`, ""},
+		{"nobody knows", "read", `{}`, agentclient.ThenAsk},
+	} {
+		role = c.role
+		require.Equal(t, c.want, policy.Rule(called(c.tool, c.arguments)).Then, "%s %s %s", c.role, c.tool, c.arguments)
+	}
+}
+
+func TestTheGateIsOffUnlessItIsSwitchedOn(t *testing.T) {
+	t.Parallel()
+	var off, on agentclient.Approvals
+	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
+	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
+	require.Empty(t, off.Rule(called("delete_order", `{}`)).Then, "the default is off")
+	require.Equal(t, agentclient.ThenAsk, on.Rule(called("delete_order", `{}`)).Then)
+	require.Empty(t, on.Rule(called("read_order", `{}`)).Then)
+	var r agentclient.Request
+	off.Details(agentclient.ToolCall{}, &r)
+	require.Zero(t, r.Timeout, "five minutes, as everywhere")
+	on.Details(agentclient.ToolCall{}, &r)
+	require.Equal(t, time.Minute, r.Timeout)
+
+	on.Policy = agentclient.Always() // one's own policy replaces the list
+	require.Equal(t, agentclient.ThenAsk, on.Rule(called("read_order", `{}`)).Then)
+	on.Policy = agentclient.Never()
+	require.Empty(t, on.Rule(called("delete_order", `{}`)).Then)
+}
+
+// TestTheGateOfASubAgentIsTheSame: a worker's tools are guarded where they are run, so
+// nothing slips through below a supervisor, and nobody is asked about delegating.
+func TestTheGateOfASubAgentIsTheSame(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &config{})
+	var refund tool
+	gate := agentclient.Approvals{Enabled: true, ToolNames: []string{refundCall.Name}}
+	worker := agentclient.Guard(b.client, gate, refund.run, func(_ agentclient.ToolCall, r *agentclient.Request) {
+		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{AgentPath: []string{"supervisor", "refund worker"}}
+	})
+	supervisor := agentclient.Guard(b.client, gate, func(ctx context.Context, _ agentclient.ToolCall) (agentclient.QueueResult[string], error) {
+		r, err := worker(ctx, refundCall)
+		return r.Queue(), err
+	})
+	type both struct {
+		r   agentclient.Result[agentclient.QueueResult[string]]
+		err error
+	}
+	got := make(chan both, 1)
+	go func() {
+		r, err := supervisor(b.ctx, called("delegate_to_refund", `{}`))
+		got <- both{r, err}
+	}()
+	q := b.question(t, 1)
+	require.Equal(t, []string{"supervisor", "refund worker"}, q.Event.HumanInTheLoop.AgentPath)
+	require.Equal(t, refundCall.Name, q.Event.HumanInTheLoop.ToolCall.Name)
+	_, err := q.Push(b.ctx, no())
+	require.NoError(t, err)
+	r := <-got
+	require.NoError(t, r.err)
+	require.Equal(t, agentclient.Ran, r.r.Status)
+	require.True(t, r.r.Output.Cancelled)
+	require.Empty(t, refund.ran())
+}
+
+func TestResultsInTheWordsOfOthers(t *testing.T) {
+	t.Parallel()
+	timeout, no := agentclient.Decision{Outcome: schema.Timeout}, agentclient.Decision{Outcome: schema.Deny}
+	for name, c := range map[string]struct {
+		result              agentclient.Result[string]
+		queue, confirmation string
+	}{
+		"ran": {agentclient.Result[string]{Status: agentclient.Ran, Output: "done"}, `{"success":true,"output":"done"}`, `{"status":"completed"}`},
+		"denied": {
+			agentclient.Result[string]{Status: agentclient.Denied, Decision: &no},
+			`{"success":false,"cancelled":true,"reason":"User denied approval"}`, `{"status":"rejected","message":"Tool call was rejected by user."}`,
+		},
+		"denied, with a reason": {
+			agentclient.Result[string]{Status: agentclient.Denied, Reason: "Duplicate refund", Decision: &no},
+			`{"success":false,"cancelled":true,"reason":"Duplicate refund"}`, `{"status":"rejected","message":"Tool call was rejected by operator: Duplicate refund"}`,
+		},
+		"nobody answered": {
+			agentclient.Result[string]{Status: agentclient.Unanswered, Decision: &timeout},
+			`{"success":false,"cancelled":true,"reason":"Approval request timed out: nobody answered"}`, `{"status":"timeout","message":"Tool call timed out waiting for approval"}`,
+		},
+		"cancelled": {
+			agentclient.Result[string]{Status: agentclient.Unanswered, Reason: "superseded", Decision: &agentclient.Decision{Outcome: schema.Cancelled}},
+			`{"success":false,"cancelled":true,"reason":"superseded"}`, `{"status":"unanswered","message":"superseded"}`,
+		},
+		"to be confirmed": {
+			agentclient.Result[string]{Status: agentclient.Unconfirmed, Guidance: "Ask first."},
+			`{"success":false,"cancelled":true,"reason":"A person has to confirm this first"}`, `{"status":"confirmation_requested","message":"Ask first."}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			queue, err := json.Marshal(c.result.Queue())
+			require.NoError(t, err)
+			require.JSONEq(t, c.queue, string(queue))
+			confirmation, err := json.Marshal(c.result.Confirmation())
+			require.NoError(t, err)
+			require.JSONEq(t, c.confirmation, string(confirmation))
+		})
+	}
+}
