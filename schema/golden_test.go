@@ -68,10 +68,16 @@ var messageTypes = map[string]reflect.Type{
 	"Tried":          reflect.TypeFor[schema.Tried](),
 	"NoticeSettings": reflect.TypeFor[schema.NoticeSettings](),
 
-	"CallReport": reflect.TypeFor[schema.CallReport](),
-	"Entry":      reflect.TypeFor[schema.Entry](),
-	"SignedIn":   reflect.TypeFor[schema.SignedIn](),
-	"Lock":       reflect.TypeFor[schema.Lock](),
+	"CallReport":       reflect.TypeFor[schema.CallReport](),
+	"Entry":            reflect.TypeFor[schema.Entry](),
+	"SignedIn":         reflect.TypeFor[schema.SignedIn](),
+	"Lock":             reflect.TypeFor[schema.Lock](),
+	"PushKey":          reflect.TypeFor[schema.PushKey](),
+	"PushSubscription": reflect.TypeFor[schema.PushSubscription](),
+	"PushMessage":      reflect.TypeFor[schema.PushMessage](),
+	"Link":             reflect.TypeFor[schema.Link](),
+	"Linked":           reflect.TypeFor[schema.Linked](),
+	"LinkVote":         reflect.TypeFor[schema.LinkVote](),
 }
 
 // frameTypes are what the data of a frame is.

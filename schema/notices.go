@@ -93,7 +93,7 @@ type NoticeSettings struct {
 	QuietFrom string `json:"quietFrom,omitempty"`
 	QuietTo   string `json:"quietTo,omitempty"`
 	TimeZone  string `json:"timeZone,omitempty"`
-	// Email is where mail goes; only people that the hub knows have one.
+	// Email is where mail goes; an admin sets it (POST /api/people/:name).
 	Email string `json:"email,omitempty"`
 	// Browsers is how many of this person's get Web Push; it can't be set.
 	Browsers int `json:"browsers,omitempty"`
@@ -171,5 +171,10 @@ var noticeRoutes = []Route{
 	{"GET", PathMyNotices, "When and where the caller is told of questions", nil, nil, NoticeSettings{}},
 	{"POST", PathMyNotices, "Change when and where the caller is told of questions, as a whole", nil, NoticeSettings{}, NoticeSettings{}},
 	{"DELETE", PathChannel, "Remove a channel", nil, nil, []Channel{}},
+	{"GET", PathPushKey, "The key that browsers subscribe to Web Push with", nil, nil, PushKey{}},
+	{"POST", PathPush, "Tell this browser of questions by Web Push; who is signed in is told of theirs", nil, PushSubscription{}, NoticeSettings{}},
+	{"DELETE", PathPush, "Tell this browser no more; its endpoint is enough", nil, PushSubscription{}, NoticeSettings{}},
+	{"POST", PathLink, "Look at a request by a signed link, which decides nothing", nil, Link{}, Linked{}},
+	{"POST", PathLinkVote, "Answer a request by a signed link, in the name of the person it was sent to; once", nil, LinkVote{}, Event{}},
 	{"POST", PathTryChannel, "Send a message to try a channel, and wait for what becomes of it", nil, nil, Tried{}},
 }

@@ -1,5 +1,15 @@
 import { KEY_HEADER, refused, signInKey } from './key'
-import type { Me, Overview, Person, SessionDetail, SessionPage, SignIn, Token } from './schema'
+import type {
+  Me,
+  NoticeSettings,
+  Overview,
+  Person,
+  PushKey,
+  SessionDetail,
+  SessionPage,
+  SignIn,
+  Token,
+} from './schema'
 import type {
   Approvals,
   BatchResult,
@@ -226,3 +236,18 @@ export const openLink = (id: number, token: string) => post<Linked>(`/hitl/${id}
 /** Answers by a signed link, once, as the person it was sent to. Returns the updated event. */
 export const voteByLink = (id: number, vote: Response & { token: string }) =>
   post<Event>(`/hitl/${id}/vote`, vote)
+
+/** The key that this browser subscribes to Web Push with. */
+export const pushKey = () => call<PushKey>('/api/push/key')
+
+/** Tells this browser of requests; who is signed in, of theirs. */
+export const tellBrowser = (subscription: PushSubscriptionJSON) =>
+  post<NoticeSettings>('/api/push', subscription)
+
+/** Tells it no more. */
+export const forgetBrowser = (endpoint: string) =>
+  call<NoticeSettings>('/api/push', {
+    method: 'DELETE',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ endpoint }),
+  })

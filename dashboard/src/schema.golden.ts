@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Lock, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -256,6 +256,15 @@ export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-0
 export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry
 
 // prettier-ignore
+export const v2LinkToken = {"token":"eyJwIjoiYWRhIn0.NotARealOne"} satisfies Link
+
+// prettier-ignore
+export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permission":false,"response":"Only the old ones.","choice":"Staging","answers":{"region":"eu-west-1"},"reason":"Not today.","comment":"Ask me again on Monday."} satisfies LinkVote
+
+// prettier-ignore
+export const v2LinkedPending = {"person":"ada","expiresAt":1795262700000,"event":{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PermissionRequest","payload":{},"timestamp":1795262400000,"humanInTheLoop":{"question":"May I delete ./build?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1795262700000,"revision":1}}} satisfies Linked
+
+// prettier-ignore
 export const v2LockOn = {"locked":true} satisfies Lock
 
 // prettier-ignore
@@ -293,6 +302,15 @@ export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status
 
 // prettier-ignore
 export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
+
+// prettier-ignore
+export const v2PushKeyPublic = {"key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"} satisfies PushKey
+
+// prettier-ignore
+export const v2PushMessageSettled = {"id":41,"title":"shop asks for an answer","tag":"request-41","settled":true} satisfies PushMessage
+
+// prettier-ignore
+export const v2PushSubscriptionBrowser = {"endpoint":"https://push.example.com/send/NotARealOne","expirationTime":1803038400000,"keys":{"p256dh":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM","auth":"tBHItJI5svbpez7KI4CCXg"}} satisfies PushSubscription
 
 // prettier-ignore
 export const v2RPCCall = {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_human","arguments":{"question":"Which region?","choices":["eu-west","us-east"],"context":"The customer's data may have to stay in Europe."}}} satisfies RPC

@@ -707,6 +707,33 @@ export interface LedgerEntry {
   hash: string
 }
 
+/** Link is the body of POST /hitl/:id/link: the token of a signed link, from the fragment of its address. */
+export interface Link {
+  token: string
+}
+
+/**
+ * LinkVote is the body of POST /hitl/:id/vote: an answer by a signed link, in the name of the person it was
+ * sent to. Exactly one of Permission, Response, Choice and Answers.
+ */
+export interface LinkVote {
+  token: string
+  permission?: boolean
+  response?: string
+  choice?: string
+  answers?: Record<string, unknown>
+  reason?: string
+  comment?: string
+}
+
+/** Linked is what a signed link shows. */
+export interface Linked {
+  /** whose link it is */
+  person: string
+  expiresAt: Millis
+  event: Event
+}
+
 /** Lock is the body of POST /api/lock. */
 export interface Lock {
   locked: boolean
@@ -801,7 +828,7 @@ export interface NoticeSettings {
   quietFrom?: string
   quietTo?: string
   timeZone?: string
-  /** Email is where mail goes; only people that the hub knows have one. */
+  /** Email is where mail goes; an admin sets it (POST /api/people/:name). */
   email?: string
   /** Browsers is how many of this person's get Web Push; it can't be set. */
   browsers?: number
@@ -893,6 +920,41 @@ export interface Process {
   exe?: string
   /** the nearest first, as "exe (pid)" */
   ancestors?: string[]
+}
+
+/** PushKey is the hub's public key for Web Push, which a browser subscribes with. */
+export interface PushKey {
+  /** P-256, uncompressed, base64url */
+  key: string
+}
+
+/** PushKeys are a browser's keys for Web Push. */
+export interface PushKeys {
+  p256dh?: string
+  auth?: string
+}
+
+/**
+ * PushMessage is what a browser's service worker is sent: no more than it takes to show that something
+ * waits and to open it.
+ */
+export interface PushMessage {
+  id: EventID
+  title: string
+  /** the same for every message about one question */
+  tag: string
+  /** Settled: the question is over, and what was shown of it goes away. */
+  settled?: boolean
+}
+
+/**
+ * PushSubscription is a browser's, as PushSubscription.toJSON() writes it. To take one back its endpoint is
+ * enough.
+ */
+export interface PushSubscription {
+  endpoint: string
+  expirationTime?: number
+  keys: PushKeys
 }
 
 /** Question is one of several questions in one request. */

@@ -35,6 +35,7 @@ var messages = []any{
 	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
 	schema.CallReport{},
 	schema.Entry{}, schema.SignedIn{}, schema.Lock{},
+	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.Linked{}, schema.LinkVote{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.

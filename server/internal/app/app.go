@@ -94,6 +94,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		Show: func(ctx context.Context, id schema.EventID, list []schema.Notice, counts *schema.NoticeCounts) error {
 			return a.hub.ShowNotices(ctx, id, list, counts)
 		},
+		People:  func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },
+		As:      func(name string) (people.Who, bool) { return a.people.As(name, "link") },
+		Resolve: a.people.Resolve,
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),

@@ -168,7 +168,9 @@ func (s *Server) page(c *fiber.Ctx) error {
 // dashboard's addresses, which the protocol does not use, or at /stream, where the
 // two share a name.
 func wantsPage(c *fiber.Ctx) bool {
-	if isAPI(c.Path()) != nil && (c.Path() != schema.PathStream || upgrading(c)) {
+	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	signedLink := reading && matches(schema.PathLinkVote, c.Path())
+	if isAPI(c.Path()) != nil && !signedLink && (c.Path() != schema.PathStream || upgrading(c)) {
 		return false
 	}
 	if c.Path() == "/" {

@@ -222,7 +222,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 var policy = strings.Join([]string{
 	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
 	"connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
-	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html",
+	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html hookback-worker",
 }, "; ")
 
 // securityHeaders stand on every response, as names in canonical form and values.

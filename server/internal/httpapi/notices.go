@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/people"
 )
 
 func (s *Server) noticeHandlers() map[string]fiber.Handler {
@@ -17,6 +18,11 @@ func (s *Server) noticeHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathTryChannel: s.tryChannel,
 		"GET " + schema.PathMyNotices:   s.myNotices,
 		"POST " + schema.PathMyNotices:  s.setMyNotices,
+		"GET " + schema.PathPushKey:     s.pushKey,
+		"POST " + schema.PathPush:       s.subscribe,
+		"DELETE " + schema.PathPush:     s.unsubscribe,
+		"POST " + schema.PathLink:       s.openLink,
+		"POST " + schema.PathLinkVote:   s.voteByLink,
 	}
 }
 
@@ -33,6 +39,9 @@ func (s *Server) channels(c *fiber.Ctx) error {
 }
 
 func (s *Server) makeChannel(c *fiber.Ctx) error {
+	if err := s.Hub.People.MayAdmin(caller(c).Who); err != nil {
+		return err
+	}
 	var draft schema.ChannelDraft
 	if err := unmarshal(c.Request().Body(), &draft); err != nil {
 		return err
@@ -51,6 +60,9 @@ func (s *Server) makeChannel(c *fiber.Ctx) error {
 
 func (s *Server) removeChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
+	if err == nil {
+		err = s.Hub.People.MayAdmin(caller(c).Who)
+	}
 	if err != nil {
 		return err
 	}
@@ -65,11 +77,14 @@ func (s *Server) actor(c *fiber.Ctx) string {
 	if name := caller(c).Who.Name; name != "" {
 		return name
 	}
-	return "local user"
+	return people.LocalName
 }
 
 func (s *Server) tryChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
+	if err == nil {
+		err = s.Hub.People.MayAdmin(caller(c).Who)
+	}
 	if err != nil {
 		return err
 	}
@@ -88,8 +103,21 @@ func noChannel(err error) error {
 	return err
 }
 
+// oneself is whose settings a request is about: the person's behind it, or on a hub
+// that anybody on its machine may use, those of whoever is not known.
+func (s *Server) oneself(c *fiber.Ctx) (person string, err error) {
+	who := caller(c).Who
+	if who.Known() && !who.Agent {
+		return who.Name, nil
+	}
+	return "", s.Hub.People.MayAnswer(who)
+}
+
 func (s *Server) myNotices(c *fiber.Ctx) error {
-	person := caller(c).Who.Name
+	person, err := s.oneself(c)
+	if err != nil {
+		return err
+	}
 	settings, err := s.Notices.Store.NoticeSettings(c.UserContext(), person)
 	if err != nil {
 		return err
@@ -98,11 +126,24 @@ func (s *Server) myNotices(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	settings.Browsers = len(browsers)
+	settings.Browsers, settings.Email = len(browsers), s.email(c, person)
 	return reply(c)(json.Marshal(settings))
 }
 
+func (s *Server) email(c *fiber.Ctx, person string) string {
+	for _, p := range s.Hub.People.Persons(c.UserContext()) {
+		if p.Name == person {
+			return p.Email
+		}
+	}
+	return ""
+}
+
 func (s *Server) setMyNotices(c *fiber.Ctx) error {
+	person, err := s.oneself(c)
+	if err != nil {
+		return err
+	}
 	var settings schema.NoticeSettings
 	if err := unmarshal(c.Request().Body(), &settings); err != nil {
 		return err
@@ -110,9 +151,84 @@ func (s *Server) setMyNotices(c *fiber.Ctx) error {
 	if err := notify.CheckSettings(&settings); err != nil {
 		return err
 	}
-	settings.Browsers = 0 // told, not set
-	if err := s.Notices.Store.SetNoticeSettings(c.UserContext(), caller(c).Who.Name, settings); err != nil {
+	if settings.Email != "" && settings.Email != s.email(c, person) {
+		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
+	}
+	settings.Browsers, settings.Email = 0, "" // told, not set
+	if err := s.Notices.Store.SetNoticeSettings(c.UserContext(), person, settings); err != nil {
 		return err
 	}
 	return s.myNotices(c)
+}
+
+func (s *Server) pushKey(c *fiber.Ctx) error {
+	key, err := s.Notices.PushKey(c.UserContext())
+	if err != nil {
+		return err
+	}
+	return reply(c)(json.Marshal(schema.PushKey{Key: key}))
+}
+
+func (s *Server) subscribe(c *fiber.Ctx) error {
+	person, err := s.oneself(c)
+	if err != nil {
+		return err
+	}
+	var browser schema.PushSubscription
+	if err := unmarshal(c.Request().Body(), &browser); err != nil {
+		return err
+	}
+	if err := s.Notices.Subscribe(c.UserContext(), person, browser); err != nil {
+		return err
+	}
+	return s.myNotices(c)
+}
+
+// unsubscribe needs no more right than knowing the endpoint, which only the browser
+// and the hub do.
+func (s *Server) unsubscribe(c *fiber.Ctx) error {
+	var browser schema.PushSubscription
+	if err := unmarshal(c.Request().Body(), &browser); err != nil {
+		return err
+	}
+	if err := s.Notices.Store.Unsubscribe(c.UserContext(), browser.Endpoint); err != nil {
+		return err
+	}
+	return s.myNotices(c)
+}
+
+func (s *Server) openLink(c *fiber.Ctx) error {
+	var link schema.Link
+	id, err := decode(c, &link)
+	if err != nil {
+		return err
+	}
+	opened, err := s.Notices.Open(c.UserContext(), id, link.Token)
+	if err != nil {
+		return err
+	}
+	return reply(c)(json.Marshal(struct {
+		Person    string          `json:"person"`
+		ExpiresAt schema.Millis   `json:"expiresAt"`
+		Event     json.RawMessage `json:"event"`
+	}{opened.Who.Name, schema.Millis(opened.Expires.UnixMilli()), opened.Event}))
+}
+
+func (s *Server) voteByLink(c *fiber.Ctx) error {
+	var vote schema.LinkVote
+	id, err := decode(c, &vote)
+	if err != nil {
+		return err
+	}
+	var event []byte
+	err = s.Notices.Vote(c.UserContext(), id, vote.Token, func(o *notify.Opened) (err error) {
+		by := caller(c)
+		by.Who = o.Who
+		event, err = s.Hub.Respond(c.UserContext(), id, &schema.Response{
+			Permission: vote.Permission, Response: vote.Response, Choice: vote.Choice, Answers: vote.Answers,
+			Reason: vote.Reason, Comment: vote.Comment, Revision: o.Revision,
+		}, by)
+		return err
+	})
+	return reply(c)(event, err)
 }

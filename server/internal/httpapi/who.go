@@ -39,6 +39,8 @@ var accesses = map[string]access{
 	"GET " + schema.PathMe:            both,
 	"POST " + schema.PathSignOut:      both,
 	"POST " + schema.PathSignIn:       anyone,
+	"POST " + schema.PathLink:         anyone, // the token says who it is
+	"POST " + schema.PathLinkVote:     anyone,
 	"GET " + schema.PathHealth:        anyone,
 	"GET " + schema.PathReady:         anyone,
 }

@@ -24,7 +24,7 @@ const (
 )
 
 // MaxChannels is how many channels a hub may have: each has goroutines of its own.
-const MaxChannels = 100
+const MaxChannels = 50
 
 // chats are the services of shoutrrr that we know how to write plain text to, and
 // whether the host of their address may be shown: with the others it is a part of the

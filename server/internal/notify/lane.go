@@ -180,6 +180,9 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 		return n.Store.SetNotice(ctx, notice)
 	}
 	m, err := n.message(ctx, notice, q)
+	if err == nil && way.apart {
+		m.link, m.linkEnds, err = n.link(q, notice.Person)
+	}
 	if err != nil {
 		return err
 	}

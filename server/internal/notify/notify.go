@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	People func(context.Context) ([]schema.Person, error)
 	// Resolve names the people that recipients stand for; nil: nobody.
 	Resolve func(*schema.Recipients) ([]string, error)
+	// As is who a person is, by a signed link; nil: nobody.
+	As func(name string) (people.Who, bool)
 	// Watching reports whether a page of that person is being looked at; nil: not known.
 	Watching func(person string) bool
 	// PushAnywhere permits push services on this machine and in private networks.
@@ -100,6 +103,9 @@ func New(cfg Config) *Notifier {
 	}
 	if cfg.Resolve == nil {
 		cfg.Resolve = func(*schema.Recipients) ([]string, error) { return nil, nil }
+	}
+	if cfg.As == nil {
+		cfg.As = func(string) (people.Who, bool) { return people.Who{}, false }
 	}
 	if cfg.Watching == nil {
 		cfg.Watching = func(string) bool { return false }

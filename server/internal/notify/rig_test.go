@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -62,7 +63,15 @@ func (r *rig) start() {
 	r.hub = hub.New(hub.Config{Store: db, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { r.Grown() }})
 	r.Notifier = New(Config{
 		Store: db, Show: r.hub.ShowNotices, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
-		People:   func(context.Context) ([]schema.Person, error) { return r.people, nil },
+		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
+		As: func(name string) (people.Who, bool) {
+			for _, p := range r.people {
+				if p.Name == name {
+					return people.Who{Name: name, Role: p.Role, Via: "link"}, true
+				}
+			}
+			return people.Who{}, false
+		},
 		Resolve:  func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
 		Watching: func(person string) bool { _, looks := r.look.Load(person); return looks },
 		pace:     r.pace,
@@ -147,7 +156,7 @@ func (r *rig) change(id schema.EventID, f func(*schema.Status)) {
 // eventually waits for a condition.
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
-	require.Eventually(r.t, ok, 20*time.Second, 5*time.Millisecond, what)
+	require.Eventually(r.t, ok, 60*time.Second, 5*time.Millisecond, what)
 }
 
 // card waits until a card says this of its notices, in their order: state, or state
@@ -169,7 +178,7 @@ func (r *rig) card(id schema.EventID, want ...string) []schema.Notice {
 }
 
 func waitFor(ok func() bool) bool {
-	tick, end := time.NewTicker(5*time.Millisecond), time.After(20*time.Second)
+	tick, end := time.NewTicker(5*time.Millisecond), time.After(60*time.Second)
 	defer tick.Stop()
 	for !ok() {
 		select {

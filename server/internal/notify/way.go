@@ -15,6 +15,7 @@ import (
 type way struct {
 	send   func(context.Context, *message) error
 	secret scrubber
+	apart  bool // each person at their own address: what is sent can be in their name
 }
 
 func (w *way) scrub(err error) string { return w.secret.text(err) }
@@ -37,7 +38,7 @@ func (n *Notifier) open(ctx context.Context, id int64) (*way, error) {
 }
 
 func (n *Notifier) wayOf(c *store.Channel) *way {
-	w := &way{secret: newScrubber(c.URL, c.Secret)}
+	w := &way{secret: newScrubber(c.URL, c.Secret), apart: writesApart(c)}
 	switch c.Kind {
 	case webhookName:
 		w.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }

@@ -1,0 +1,143 @@
+package hubtest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+)
+
+// send sends a request to a hub and reads what comes back.
+func send(t *testing.T, hub *hubtest.Hub, request string, body any) (status int, answer string) {
+	method, path, _ := strings.Cut(request, " ")
+	text, err := json.Marshal(body)
+	require.NoError(t, err)
+	if body == nil {
+		text = nil
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, hub.URL()+path, strings.NewReader(string(text)))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodGet {
+		req.Header.Set("Accept", "text/html")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(b)
+}
+
+func ok[T any](t *testing.T, hub *hubtest.Hub, request string, body any) (v T) {
+	status, answer := send(t, hub, request, body)
+	require.Equal(t, 200, status, "%s: %s", request, answer)
+	require.NoError(t, json.Unmarshal([]byte(answer), &v))
+	return v
+}
+
+func TestAChannelFromItsMakingToTheCard(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	said := make(chan string, 10)
+	far := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		said <- string(body)
+	}))
+	t.Cleanup(far.Close)
+	made := ok[schema.Channel](t, hub, "POST /api/channels", schema.ChannelDraft{Name: "ops", URL: far.URL + "/hidden/path?key=hidden"})
+	require.Equal(t, "webhook", made.Kind)
+	require.Equal(t, far.URL, made.Address)
+	require.True(t, strings.HasPrefix(made.Secret, "whsec_"))
+	require.Equal(t, schema.Tried{State: schema.NoticeSent}, ok[schema.Tried](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
+	require.Contains(t, <-said, `"type":"test"`)
+
+	event := ok[schema.Event](t, hub, "POST /events", map[string]any{
+		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
+		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
+	})
+	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, hub.URL(), event.ID))
+	require.Eventually(t, func() bool {
+		card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
+		n := card.HumanInTheLoopStatus.Notices
+		return len(n) == 1 && n[0].State == schema.NoticeSent && n[0].Channel == "ops"
+	}, 20*time.Second, 10*time.Millisecond)
+
+	hub.Restart()
+	_, list := send(t, hub, "GET /api/channels", nil)
+	require.Contains(t, list, `"ops"`)
+	require.NotContains(t, list, "hidden")
+	require.NotContains(t, list, "whsec_")
+	require.Empty(t, ok[[]schema.Channel](t, hub, fmt.Sprintf("DELETE /api/channels/%d", made.ID), nil))
+	for _, request := range []string{"DELETE /api/channels/%d", "POST /api/channels/%d/test"} {
+		status, problem := send(t, hub, fmt.Sprintf(request, made.ID), nil)
+		require.Equal(t, 404, status, problem)
+	}
+	_, ledger := send(t, hub, "GET /api/ledger?after=0", nil)
+	require.Contains(t, ledger, `"channel.made"`)
+	require.Contains(t, ledger, `"channel.removed"`)
+	require.NotContains(t, ledger, "hidden")
+}
+
+func TestOnesOwnNoticeSettings(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	want := schema.NoticeSettings{CooldownMinutes: 10, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Europe/Berlin"}
+	require.Equal(t, want, ok[schema.NoticeSettings](t, hub, "POST /api/channels/mine", want))
+	hub.Restart()
+	require.Equal(t, want, ok[schema.NoticeSettings](t, hub, "GET /api/channels/mine", nil))
+	want.TimeZone = "nowhere"
+	status, problem := send(t, hub, "POST /api/channels/mine", want)
+	require.Equal(t, 400, status)
+	require.Contains(t, problem, `"field":"timeZone"`)
+}
+
+func TestABrowserSubscribesAndUnsubscribes(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	key := ok[schema.PushKey](t, hub, "GET /api/push/key", nil)
+	browser := schema.PushSubscription{Endpoint: "https://push.example.com/send/hidden", Keys: schema.PushKeys{P256dh: key.Key, Auth: "tBHItJI5svbpez7KI4CCXg"}}
+	require.Equal(t, 1, ok[schema.NoticeSettings](t, hub, "POST /api/push", browser).Browsers)
+	require.Equal(t, 1, ok[schema.NoticeSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
+	hub.Restart()
+	require.Equal(t, key, ok[schema.PushKey](t, hub, "GET /api/push/key", nil))
+	_, mine := send(t, hub, "GET /api/channels/mine", nil)
+	require.NotContains(t, mine, "hidden")
+	require.Zero(t, ok[schema.NoticeSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
+	browser.Endpoint = hub.URL() + "/events"
+	status, _ := send(t, hub, "POST /api/push", browser)
+	require.Equal(t, 400, status, "a browser can't make the hub talk to itself")
+}
+
+func TestTheAddressOfASignedLinkIsAPageAndDecidesNothing(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	event := ok[schema.Event](t, hub, "POST /events", map[string]any{
+		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
+		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
+	})
+	for range 3 { // a scanner of mail
+		status, page := send(t, hub, fmt.Sprintf("GET /hitl/%d/vote", event.ID), nil)
+		require.Equal(t, 200, status)
+		require.Contains(t, strings.ToLower(page), "<!doctype html>")
+	}
+	for _, path := range []string{"link", "vote"} {
+		status, problem := send(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID, path), schema.LinkVote{Token: "eyJwIjoiYWRhIn0.forged"})
+		require.Equal(t, 403, status, problem)
+		require.Contains(t, problem, `"field":"token"`)
+		require.Contains(t, problem, "sign in")
+		status, _ = send(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID+1000, path), schema.LinkVote{})
+		require.Equal(t, 404, status)
+	}
+	card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
+	require.Equal(t, schema.Pending, card.HumanInTheLoopStatus.Status)
+}

@@ -1,0 +1,156 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// A signed link lets the one person a mail was sent to answer without signing in. Its
+// token stands in the address's fragment, which no browser sends to a server and no
+// scanner of mail follows; looking at it decides nothing. It is good for one answer to
+// what was asked then: an edit, the end of the request, and its use end it.
+
+// maxLink is how long a link to a request without a deadline is good.
+const maxLink = 7 * 24 * time.Hour
+
+// ticket is what a token says; its signature is over this and the question.
+type ticket struct {
+	Person  string `json:"p"`
+	Asked   int64  `json:"r"` // the revision of the status with what is asked; 0: as it was asked
+	Expires int64  `json:"e"` // Unix seconds
+	Key     string `json:"k"` // which key signed it
+}
+
+func (n *Notifier) linkKey() (key []byte, id string) {
+	mac := hmac.New(sha256.New, n.Store.Key())
+	mac.Write([]byte("signed links, 1"))
+	key = mac.Sum(nil)
+	sum := sha256.Sum256(key)
+	return key, hex.EncodeToString(sum[:4])
+}
+
+func (n *Notifier) seal(uid, payload string) []byte {
+	key, _ := n.linkKey()
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(uid + "\n" + payload))
+	return mac.Sum(nil)
+}
+
+// asked is the revision that what is asked now came with.
+func (q *question) asked() int64 {
+	if q.status.Edited == nil {
+		return 0
+	}
+	return q.status.Edited.Revision
+}
+
+// link makes a signed link for a person who may answer; empty for anybody else.
+func (n *Notifier) link(q *question, person string) (address string, ends time.Time, err error) {
+	who, known := n.As(person)
+	if !known || !who.Is(schema.Operator) {
+		return "", ends, nil
+	}
+	ends = n.Clock().Add(maxLink)
+	if !q.Deadline.IsZero() && q.Deadline.Before(ends) {
+		ends = q.Deadline
+	}
+	ends = ends.Truncate(time.Second)
+	_, key := n.linkKey()
+	payload, err := json.Marshal(ticket{person, q.asked(), ends.Unix(), key})
+	if err != nil {
+		return "", ends, err
+	}
+	text := base64.RawURLEncoding.EncodeToString(payload)
+	token := text + "." + base64.RawURLEncoding.EncodeToString(n.seal(q.UID, text))
+	return n.Base + schema.At(schema.PathLinkVote, q.ID) + "#" + token, ends, nil
+}
+
+// Opened is a signed link that holds.
+type Opened struct {
+	Who     people.Who
+	Expires time.Time
+	Event   []byte // as it is now, JSON
+	// Revision of the status that was looked at: an answer names it.
+	Revision int64
+	mac      []byte
+}
+
+// refused is what a link that does not hold is told: why, and what to do.
+func refused(why string) error {
+	return &schema.HintError{
+		Err:  &schema.FieldError{Field: "token", Detail: why, Cause: schema.ErrNotAllowed},
+		Hint: "Open the request in the dashboard and sign in to answer it.",
+	}
+}
+
+// Open looks at a signed link of a question. It changes nothing.
+func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*Opened, error) {
+	q, err := n.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	text, signature, _ := strings.Cut(token, ".")
+	mac, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	var t ticket
+	if err == nil {
+		var payload []byte
+		if payload, err = base64.RawURLEncoding.Strict().DecodeString(text); err == nil {
+			err = json.Unmarshal(payload, &t)
+		}
+	}
+	if _, key := n.linkKey(); err == nil && t.Key != key {
+		return nil, refused("was made by another hub, or before its database was replaced")
+	}
+	if err != nil || !hmac.Equal(mac, n.seal(q.UID, text)) {
+		return nil, refused("is not this request's, or is not whole: take the link from the mail again, as it is")
+	}
+	o := &Opened{Expires: time.Unix(t.Expires, 0), Revision: q.status.Revision, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
+	used, err := n.Store.IsLinkUsed(ctx, id, mac)
+	if err != nil {
+		return nil, err
+	}
+	var known bool
+	o.Who, known = n.As(t.Person)
+	switch {
+	case used:
+		return nil, refused("has been used: it works once, and that answer is stored")
+	case q.status.Status == schema.Responded:
+		return nil, &schema.StatusError{Err: schema.ErrDecided, Status: q.status}
+	case q.status.Settled():
+		return nil, &schema.StatusError{Err: schema.ErrExpired, Status: q.status}
+	case !n.Clock().Before(o.Expires):
+		return nil, refused("has expired")
+	case t.Asked != q.asked():
+		return nil, &schema.HintError{
+			Err:  &schema.StatusError{Err: schema.ErrStale, Status: q.status},
+			Hint: "What is asked was changed after this link was sent. Open the request in the dashboard and sign in to answer it as it is now.",
+		}
+	case !known || !o.Who.Is(schema.Operator):
+		return nil, refused("was sent to somebody who may not answer any more")
+	}
+	return o, nil
+}
+
+// Vote lets a signed link be used: vote is called at most once at a time, and the link
+// is spent when it succeeds, not before.
+func (n *Notifier) Vote(ctx context.Context, id schema.EventID, token string, vote func(*Opened) error) error {
+	n.linking.Lock()
+	defer n.linking.Unlock()
+	o, err := n.Open(ctx, id, token)
+	if err != nil {
+		return err
+	}
+	if err := vote(o); err != nil {
+		return err
+	}
+	return n.Store.UseLink(context.WithoutCancel(ctx), id, o.mac)
+}
