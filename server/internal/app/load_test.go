@@ -55,6 +55,7 @@ func TestEveryKnob(t *testing.T) {
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
 		"retention-questions": {"0", "1d", time.Duration(-1), func(c Config) any { return c.RetentionQuestions }},
+		"nudge-after":         {"1h", "2h", time.Hour, func(c Config) any { return c.NudgeAfter }},
 		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
@@ -68,7 +69,7 @@ func TestEveryKnob(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 13, "a new knob gets its row above")
+	require.Len(t, knobs, 14, "a new knob gets its row above")
 }
 
 func TestHelpShowsEverything(t *testing.T) {

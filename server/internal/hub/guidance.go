@@ -21,6 +21,8 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	case a.Outcome == schema.Timeout && len(a.Votes) > 0:
 		return fmt.Sprintf("Not enough people agreed in time: %d had to (%s). This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer.",
 			max(a.RequiredApprovals, 1), tallied(a.Votes))
+	case a.Outcome == schema.Timeout && q.OnTimeout == schema.FailRun:
+		return "Nobody answered in time. This is not a refusal, and nothing was approved. Without an answer this run must not go on: stop here, and say so."
 	case a.Outcome == schema.Timeout:
 		return "Nobody answered in time. This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer."
 	case a.Source == schema.BySessionEnd:
