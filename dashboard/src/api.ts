@@ -85,6 +85,11 @@ export interface NewToken {
   expiresAt?: number
 }
 
+/** The hub takes no request that changes something without this type, were its body empty. */
+function remove<T>(path: string): Promise<T> {
+  return call<T>(path, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } })
+}
+
 export type Find = Partial<
   Record<'source_app' | 'session_id' | 'hook_event_type' | 'tool_name' | 'status' | 'q', string> &
     Record<'before' | 'after' | 'limit' | 'from' | 'to', number>
@@ -210,13 +215,13 @@ export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'em
 export const linkFor = (name: string) => post<Person>(`${ofPerson(name)}/link`, {})
 
 /** Forgets a person; their sign-ins and tokens end with them. */
-export const removePerson = (name: string) => call<unknown>(ofPerson(name), { method: 'DELETE' })
+export const removePerson = (name: string) => remove<unknown>(ofPerson(name))
 
 /** The browsers that are signed in: one's own, and everybody's for an admin. */
 export const signIns = () => call<SignIn[]>('/api/sign-ins')
 
 /** Ends a sign-in; its pages are told within a second. */
-export const endSignIn = (id: string) => call<unknown>(`/api/sign-ins/${id}`, { method: 'DELETE' })
+export const endSignIn = (id: string) => remove<unknown>(`/api/sign-ins/${id}`)
 
 /** The credentials of programs, without their secrets. */
 export const tokens = () => call<Token[]>('/api/tokens')
@@ -225,7 +230,7 @@ export const tokens = () => call<Token[]>('/api/tokens')
 export const makeToken = (token: NewToken) => post<Token>('/api/tokens', token)
 
 /** Ends a credential. */
-export const endToken = (id: string) => call<unknown>(`/api/tokens/${id}`, { method: 'DELETE' })
+export const endToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
 
 /** Gives people more time for a question; 0: all they want. Returns the updated event. */
 export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })

@@ -200,3 +200,13 @@ it('knows nobody at a hub that is gone or knows no people', async () => {
   await me.refresh()
   expect([me.who, me.outside, me.ended]).toEqual([undefined, false, false])
 })
+
+it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET', async () => {
+  Object.assign(answers, { '/api/sign-ins': [], '/api/tokens': [], '/api/people': [] })
+  Object.assign(answers, { '/api/sign-ins/s1': [], '/api/tokens/t1': [], '/api/people/A%20b': [] })
+  await Promise.all([api.signIns(), api.tokens(), api.people()])
+  await Promise.all([api.endSignIn('s1'), api.endToken('t1'), api.removePerson('A b')])
+  const how = ({ init }: (typeof calls)[number]) => [init?.method, init?.headers]
+  const removing = ['DELETE', { 'Content-Type': 'application/json' }]
+  expect(calls.map(how)).toEqual([...Array(3).fill([undefined, undefined]), ...Array(3).fill(removing)])
+})

@@ -41,7 +41,7 @@ export function failureOf({ code, detail, hint, status, title }: Problem): Failu
       title: 'This link no longer works',
       text: hint ?? `It has been used, or it is too old. ${again}`,
     }
-  return { title: 'Signing in failed', text: hint ? `${said} ${hint}` : said }
+  return { title: 'Signing in failed', text: sentences(said, hint) }
 }
 
 /** Why a signed link does not work, and what to do. */
@@ -60,10 +60,16 @@ export function linkFailure({ code, field, detail, hint, status, title }: Proble
       title: 'This link is not whole',
       text: 'The part behind # is missing. Open it again from the message that it came in.',
     }
-  const said = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : (detail ?? title)
-  const text = [said, hint]
-    .filter(Boolean)
-    .map((s) => (/[.!?]$/.test(String(s)) ? s : `${s}.`))
-    .join(' ')
-  return { title: sorted[code] ?? 'This link no longer works', text }
+  const said = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : detail
+  return { title: sorted[code] ?? 'This link no longer works', text: sentences(said ?? title, hint) }
 }
+
+/** Parts of what the hub says, each as a sentence. */
+const sentences = (...parts: (string | undefined)[]): string =>
+  parts
+    .filter((part) => part !== undefined && part !== '')
+    .map((part) => (/[.!?…]$/.test(String(part)) ? part : `${part}.`))
+    .join(' ')
+
+/** Why the hub would not, and what helps. */
+export const saidBy = ({ detail, title, hint }: Problem): string => sentences(detail ?? title, hint)
