@@ -15,12 +15,15 @@ const everyone = ""
 
 // await notes whom a question waits for.
 func (t *tx) await(id schema.EventID, app int64, names []string) error {
-	for _, name := range names {
-		if _, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, name, id, app); err != nil {
-			return err
-		}
+	if len(names) == 1 {
+		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
+		return err
 	}
-	return nil
+	list, err := json.Marshal(names)
+	if err == nil {
+		_, err = t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) SELECT 1, value, ?, ? FROM json_each(?)`, id, app, string(list))
+	}
+	return err
 }
 
 // sort keeps what an inbox finds a question by as c leaves it.

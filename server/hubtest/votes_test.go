@@ -1,0 +1,148 @@
+package hubtest_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"hash/crc32"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// crew makes a database that knows these people, the first its owner, and returns the
+// token of each.
+func crew(t *testing.T, file string, names ...string) map[string]string {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Path: file, BallastBytes: -1})
+	require.NoError(t, err)
+	var c store.PeopleChange
+	tokens := map[string]string{}
+	for i, name := range names {
+		body := people.OperatorPrefix + strings.Repeat("0", 43-len(name)) + name
+		sum := new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
+		tokens[name] = body + strings.Repeat("0", 6-len(sum)) + sum
+		hash := sha256.Sum256([]byte(tokens[name]))
+		c.Persons = append(c.Persons, store.Person{Name: name, Role: schema.Admin, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
+		c.Tokens = append(c.Tokens, store.Token{ID: name, Name: name, Person: name, Hash: hash[:], CreatedAt: time.UnixMilli(1)})
+	}
+	require.NoError(t, db.ChangePeople(t.Context(), &c))
+	require.NoError(t, db.Close())
+	return tokens
+}
+
+// vote answers as whoever has the token; the code of the problem, "" for none.
+func vote(t *testing.T, hub *hubtest.Hub, id schema.EventID, token string, r *schema.Response) (code string, st schema.Status) {
+	t.Helper()
+	body, err := json.Marshal(r)
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, hub.URL()+schema.At(schema.PathRespond, id), bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	var got struct {
+		Code                 string
+		HumanInTheLoopStatus schema.Status
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&got))
+	return got.Code, got.HumanInTheLoopStatus
+}
+
+// asks puts a question as an agent does, and returns once the hub has it.
+func asks(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.EventID, <-chan agentclient.Decision) {
+	t.Helper()
+	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	t.Cleanup(func() { _ = client.Close() })
+	known, decided := make(chan schema.EventID, 1), make(chan agentclient.Decision, 1)
+	r := agentclient.Request{Question: q.Question, Waiting: func(w agentclient.Waiting) { known <- w.EventID }}
+	r.Event.HumanInTheLoop = q
+	go func() {
+		d, err := client.Ask(t.Context(), r)
+		if err != nil {
+			t.Error(err)
+		}
+		decided <- d
+	}()
+	return <-known, decided
+}
+
+func allow() *schema.Response  { v := true; return &schema.Response{Permission: &v} }
+func refuse() *schema.Response { v := false; return &schema.Response{Permission: &v} }
+
+// Two of three approve what will run, over HTTP, and the agent runs exactly that.
+func TestAnAgentAndItsQuorum(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "hub.db")
+	token := crew(t, file, "ada", "grace", "linus")
+	hub := hubtest.Start(t, hubtest.DB(file))
+	id, decided := asks(t, hub, &schema.HumanInTheLoop{
+		Question: "Remove it?", Type: schema.Permission, RequiredApprovals: 2,
+		ToolCall: &schema.ToolCall{Name: "Bash", Arguments: json.RawMessage(`{"command":"rm -r build"}`), Editable: true},
+	})
+	code, _ := vote(t, hub, id, "", allow())
+	require.Equal(t, "sign_in", code)
+	code, _ = vote(t, hub, id, token["linus"], allow())
+	require.Empty(t, code)
+	edit := allow()
+	edit.ModifiedArguments, edit.Comment = json.RawMessage(`{"command":"rm -r build/old"}`), "Only the old ones."
+	code, st := vote(t, hub, id, token["ada"], edit)
+	require.Empty(t, code)
+	require.Equal(t, []string{"grace", "linus"}, st.Awaiting, "linus has not seen this call")
+	code, st = vote(t, hub, id, token["linus"], allow())
+	require.Equal(t, "stale", code)
+	require.JSONEq(t, `{"command":"rm -r build/old"}`, string(st.Edited.Arguments), "a refusal tells how things are")
+	yes := allow()
+	yes.Revision = st.Revision
+	code, _ = vote(t, hub, id, token["linus"], yes)
+	require.Empty(t, code)
+
+	d := <-decided
+	require.True(t, d.Approved())
+	require.True(t, d.Edited)
+	require.JSONEq(t, `{"command":"rm -r build/old"}`, string(d.Arguments))
+	require.Equal(t, schema.ByQuorum, d.Source)
+	require.Equal(t, "Only the old ones.", d.Votes[0].Comment)
+	require.Equal(t, []string{"grace"}, d.Awaiting)
+	require.Equal(t, "linus", d.RespondedBy.Name)
+	code, _ = vote(t, hub, id, token["grace"], refuse())
+	require.Equal(t, "decided", code)
+}
+
+// The votes of before a restart count behind it; when all have voted and do not agree,
+// the agent is told so.
+func TestAQuorumOverARestart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "hub.db")
+	token := crew(t, file, "ada", "grace")
+	hub := hubtest.Start(t, hubtest.DB(file))
+	id, decided := asks(t, hub, &schema.HumanInTheLoop{Question: "Deploy?", Type: schema.Permission, RequiredApprovals: 2})
+	code, _ := vote(t, hub, id, token["ada"], allow())
+	require.Empty(t, code)
+	hub.Stop()
+	hub.Restart()
+	code, st := vote(t, hub, id, token["grace"], refuse())
+	require.Empty(t, code)
+	require.Equal(t, schema.NoQuorum, st.Outcome)
+	d := <-decided
+	require.False(t, d.Approved() || d.Answered())
+	require.Equal(t, schema.NoQuorum, d.Outcome)
+	require.Len(t, d.Votes, 2)
+	require.Contains(t, d.Guidance, "approve 1, deny 1")
+}
