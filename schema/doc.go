@@ -54,6 +54,28 @@
 // withdrawal and the end of the session are, and drop it. It counts at the latest a
 // second before the question's deadline.
 //
+// # Several people
+//
+// requiredApprovals above 1, or recipients other than anyone, put a question to certain
+// people: Status.Recipients, as they are when it is asked, without whoever's own token
+// asked it (unless excludeRequester is false). What they could never decide is refused
+// with 400. They vote by POST /events/:id/respond, and may vote anew while the question
+// is pending; a comment goes with each vote. The first choice with requiredApprovals
+// votes wins, source quorum; when all have voted and none has, the outcome is
+// __no_quorum__. Votes of a question that times out or is cancelled decide nothing.
+// Whatever its end, the Answer has the votes and who had not voted.
+//
+// modifiedArguments of a voter make the question one about another call (Status.Edited):
+// the votes so far are gone, the voter's own counts, and every later vote must carry a
+// revision from then on (409, stale). The winning yes carries those arguments. Nobody
+// else's answer, no rule and no list of approvals decides such a question; with
+// requiredApprovals 1 the first of its recipients does.
+//
+// # The ledger
+//
+// Every vote, edit and end, and what people change of people, rules and channels, is an
+// entry of the ledger (LedgerEntry), written with what it tells, and never removed.
+//
 // # Names and numbers
 //
 // The top level of an event is snake_case, everything inside humanInTheLoop,

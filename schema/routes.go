@@ -97,7 +97,7 @@ var eventRoutes = []Route{
 	}, nil, SearchResult{}},
 	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
 	{"GET", PathContext, "What led to a question: its session's last events before it, at most 8, and how questions about the same call ended before", nil, nil, Led{}},
-	{"POST", PathRespond, "Answer a question; the first answer wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
+	{"POST", PathRespond, "Answer a question, or vote where several people have to agree; the first answer, or the first choice with enough votes, wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
 	{"POST", PathUndo, "Take back an answer that is still held", nil, nil, Event{}},
 	{"POST", PathApprove, "Approve exactly the listed permissions, held for 5 s unless told; one result each, in their order", nil, Approvals{}, []BatchResult{}},
 	{"POST", PathRedeliver, "Try an answer now that did not get to its agent", nil, nil, Event{}},

@@ -47,14 +47,16 @@ type remembered struct {
 	asked      schema.HumanInTheLoop
 	recipients []string
 	requester  string
-	answers    map[string]string // :: who and what they said, of those that were taken, as "ada approve" → the arguments it was for
-	edits      map[int64]string  // :: revision → the arguments since then
-	revision   int64
-	expires    schema.Millis
-	ends       int // of the question in the log
-	whole      int // messages of version 1
-	outcome    schema.Outcome
-	end        *schema.Status
+	// :: who and what they said, of those that were taken, as "ada approve" → the
+	// arguments that it was for each time
+	answers  map[string][]string
+	edits    map[int64]string // :: revision → the arguments since then
+	revision int64
+	expires  schema.Millis
+	ends     int // of the question in the log
+	whole    int // messages of version 1
+	outcome  schema.Outcome
+	end      *schema.Status
 }
 
 var crew = []string{"ada", "grace", "linus", "op-kay"}
@@ -174,9 +176,20 @@ func (m *machine) ask(t *rapid.T) {
 		q.Recipients = &schema.Recipients{Mode: mode}
 	}
 	if rapid.Bool().Draw(t, "dialled") {
-		q.ResponseWebSocketURL = "ws://127.0.0.1:50123/secret"
+		q.ResponseWebSocketURL, q.ProtocolVersion = "ws://127.0.0.1:50123/secret", rapid.IntRange(1, 2).Draw(t, "version")
 	}
-	k := &remembered{asked: q, answers: map[string]string{}, edits: map[int64]string{}}
+	if rarely(t, "escalates") {
+		q.EscalateAfterSeconds = 4
+		q.EscalateTo = &schema.Recipients{Mode: "selected_members", Members: []string{"op-kay", "ada"}}
+	}
+	m.post(t, q)
+}
+
+// askAgain puts a question in the same words once more.
+func (m *machine) askAgain(t *rapid.T) { m.post(t, m.known[m.pick(t)].asked) }
+
+func (m *machine) post(t *rapid.T, q schema.HumanInTheLoop) {
+	k := &remembered{asked: q, answers: map[string][]string{}, edits: map[int64]string{}}
 	var by Caller
 	if rarely(t, "by a token") {
 		k.requester = rapid.SampledFrom(crew).Draw(t, "requester")
@@ -226,7 +239,8 @@ func (m *machine) respond(t *rapid.T) {
 		require.NotEqual(t, people.LocalName, name)
 		require.True(t, k.recipients == nil || slices.Contains(k.recipients, name), "%s has no vote", name)
 	}
-	k.answers[name+" "+said] = k.argumentsOf(r)
+	said = name + " " + said
+	k.answers[said] = append(k.answers[said], k.argumentsOf(r))
 	if st := m.status(t, id); st.Edited != nil {
 		k.edits[st.Edited.Revision] = string(st.Edited.Arguments)
 	}
@@ -286,6 +300,22 @@ func (m *machine) cancel(t *rapid.T) {
 		c.RequestSecret = m.known[id].secret
 	}
 	_, _ = m.Cancel(t.Context(), id, c, Caller{})
+}
+
+// extend gives a question more time, or all there is.
+func (m *machine) extend(t *rapid.T) {
+	id := m.pick(t)
+	before := m.status(t, id)
+	x := schema.Extend{Seconds: float64(rapid.SampledFrom([]int{0, 5, 60}).Draw(t, "seconds"))}
+	if _, err := m.Extend(t.Context(), id, &x, m.as(t, "ada", "session")); err != nil {
+		return
+	}
+	require.Equal(t, schema.Pending, before.Status)
+	require.False(t, m.known[id].asked.ResponseWebSocketURL != "" && m.known[id].asked.ProtocolVersion < 2, "its agent goes by its own clock")
+	if x.Seconds == 0 {
+		m.known[id].expires = 0
+		require.Zero(t, m.status(t, id).ExpiresAt)
+	}
 }
 
 func (m *machine) pull(t *rapid.T) {
@@ -372,200 +402,10 @@ func TestTheStateMachineKeepsItsPromises(t *testing.T) {
 		}()
 		m.ask(rt)
 		rt.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) { m.check(t, false) }, "ask": m.ask, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel,
+			"": func(t *rapid.T) { m.check(t, false) }, "ask": m.ask, "ask again": m.askAgain, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel, "extend": m.extend,
 			"pull": m.pull, "wait": m.wait, "jump": m.jump, "end the session": m.endSession, "orphan": m.orphan, "restart": m.restart, "crash": m.crash,
 		})
 		m.check(rt, true)
 		m.checkLedger(rt)
 	})
-}
-
-// check holds every question against what may never happen; of those that have ended
-// it looks at the log only, until the last time.
-func (m *machine) check(t *rapid.T, last bool) {
-	m.follow(t)
-	for id, k := range m.known {
-		require.LessOrEqual(t, k.ends, 1, "one end")
-		require.LessOrEqual(t, k.whole, 2, "version 1 hears of it when it is asked and when it ends")
-		if k.end != nil && !last {
-			continue
-		}
-		q, err := m.Store.Question(t.Context(), id)
-		require.NoError(t, err)
-		st := m.status(t, id)
-		require.GreaterOrEqual(t, st.Revision, k.revision, "a revision never goes back")
-		require.GreaterOrEqual(t, st.ExpiresAt, k.expires, "a deadline never gets earlier")
-		k.revision, k.expires = st.Revision, st.ExpiresAt
-		k.checkVotes(t, &st)
-		require.Equal(t, st.Settled(), q.Delivery != nil, "an end has a delivery")
-		require.Equal(t, st.Settled(), st.Delivery != nil)
-		require.Equal(t, st.Settled(), q.Answer != nil)
-		if !st.Settled() {
-			require.Zero(t, k.ends)
-			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "its time is over")
-			require.Equal(t, q.Hold != nil, st.Held != nil)
-			continue
-		}
-		require.Equal(t, 1, k.ends, "one end")
-		require.Nil(t, st.Held)
-		if k.end == nil {
-			k.end = &st
-			k.checkEnd(t, &st, q.Answer)
-		}
-		require.Equal(t, k.end.Outcome, st.Outcome, "an end is for good")
-		require.Equal(t, k.end.Response, st.Response)
-		require.Equal(t, k.end.Votes, st.Votes)
-	}
-}
-
-// follow counts what the log tells of each question.
-func (m *machine) follow(t *rapid.T) {
-	for {
-		rows, err := m.Store.After(t.Context(), m.seq, 512)
-		require.NoError(t, err)
-		if len(rows) == 0 {
-			return
-		}
-		for _, row := range rows {
-			m.seq = row.Seq
-			k := m.known[row.Event.ID]
-			if k == nil {
-				continue
-			}
-			require.False(t, row.Change && k.ends > 0 && k.outcomeOf(row) != k.outcome, "an end is for good")
-			if row.Ends {
-				k.ends++
-				k.outcome = k.outcomeOf(row)
-			}
-			if row.Ends || !row.Change {
-				k.whole++
-			}
-		}
-	}
-}
-
-// agreed is the choice that need people made; counted here once more.
-func agreed(votes []schema.Vote, need int) (choice string) {
-	for _, v := range votes {
-		same := slices.DeleteFunc(slices.Clone(votes), func(o schema.Vote) bool { return o.Choice != v.Choice })
-		if len(same) >= need {
-			choice = v.Choice
-		}
-	}
-	return choice
-}
-
-// outcomeOf is how the question stands after a change.
-func (k *remembered) outcomeOf(row store.Row) schema.Outcome {
-	var st schema.Status
-	_ = json.Unmarshal(row.Event.Status, &st)
-	return st.Outcome
-}
-
-func (k *remembered) checkVotes(t *rapid.T, st *schema.Status) {
-	require.Equal(t, k.recipients, st.Recipients, "they are frozen")
-	voters := map[string]bool{}
-	for _, v := range st.Votes {
-		require.False(t, voters[v.User], "%s has voted twice", v.User)
-		voters[v.User] = true
-		require.Contains(t, crew, v.User)
-		require.True(t, k.recipients == nil || slices.Contains(k.recipients, v.User))
-		require.Contains(t, slices.Collect(maps.Keys(k.answers)), v.User+" "+v.Choice, "nobody said that")
-	}
-	if polled(st) {
-		require.Equal(t, len(k.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return k.recipients == nil })))
-	}
-	k.checkSeen(t, st.Votes, st.Edited)
-	if !st.Settled() {
-		require.Empty(t, agreed(st.Votes, max(st.RequiredApprovals, 1)), "it is decided and goes on")
-	}
-}
-
-// checkSeen: whoever voted for a call has seen the call as it is now.
-func (k *remembered) checkSeen(t *rapid.T, votes []schema.Vote, edited *schema.Edited) {
-	if k.asked.ToolCall == nil || k.asked.RequiredApprovals <= 1 {
-		return
-	}
-	now := string(k.asked.ToolCall.Arguments)
-	if edited != nil {
-		now = string(edited.Arguments)
-	}
-	for _, v := range votes {
-		require.JSONEq(t, now, k.answers[v.User+" "+v.Choice], "%s voted on something else", v.User)
-	}
-}
-
-// checkEnd holds the answer that goes out against what people said.
-func (k *remembered) checkEnd(t *rapid.T, st *schema.Status, raw []byte) {
-	var a schema.Answer
-	require.NoError(t, json.Unmarshal(raw, &a))
-	require.Equal(t, st.Outcome, a.Outcome)
-	require.Equal(t, st.Votes, a.Votes)
-	need := max(k.asked.RequiredApprovals, 1)
-	byPeople := a.Source == schema.ByHuman || a.Source == schema.ByQuorum
-	if !byPeople || a.Outcome == schema.NoQuorum {
-		require.False(t, a.Permission != nil && *a.Permission, "approved by %s", a.Source)
-		require.Nil(t, a.Choice)
-		require.Nil(t, a.Response)
-	}
-	switch {
-	case a.Outcome == schema.NoQuorum:
-		require.Empty(t, a.Awaiting)
-		require.Empty(t, agreed(a.Votes, need))
-	case a.Source == schema.ByQuorum:
-		require.Equal(t, string(a.Outcome), agreed(a.Votes, need))
-		require.Empty(t, agreed(a.Votes[:len(a.Votes)-1], need), "it was decided before")
-		require.Equal(t, a.Votes[len(a.Votes)-1].User, a.RespondedBy.Name)
-	case a.Source == schema.ByHuman:
-		require.Equal(t, 1, need)
-		require.Contains(t, slices.Collect(maps.Keys(k.answers)), a.RespondedBy.Name+" "+string(a.Outcome))
-	default:
-		require.Empty(t, agreed(a.Votes, need), "people had decided it")
-	}
-	if k.asked.ToolCall == nil || a.Outcome != schema.Approve {
-		require.Nil(t, a.ModifiedArguments)
-		return
-	}
-	delivered := string(k.asked.ToolCall.Arguments)
-	if a.ModifiedArguments != nil {
-		require.True(t, k.asked.ToolCall.Editable)
-		delivered = string(a.ModifiedArguments)
-	}
-	require.JSONEq(t, k.answers[a.RespondedBy.Name+" approve"], delivered)
-}
-
-// checkLedger reads the whole ledger: one chain, in which each question ends as often as
-// it did, and whose last votes are those that counted.
-func (m *machine) checkLedger(t *rapid.T) {
-	entries, err := m.Store.Ledger(t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
-	require.NoError(t, err)
-	var check schema.LedgerCheck
-	ends, votes := map[schema.EventID]int{}, map[schema.EventID]map[string]string{}
-	for _, line := range entries {
-		require.NoError(t, check.Next(line))
-		var e schema.LedgerEntry
-		var data votedAct
-		require.NoError(t, json.Unmarshal(line, &e))
-		require.NoError(t, json.Unmarshal(e.Data, &data))
-		switch e.Act {
-		case "question.ended":
-			ends[e.Of]++
-		case "question.edited":
-			votes[e.Of] = nil
-		case "question.voted":
-			require.Zero(t, ends[e.Of], "a vote after the end")
-			if votes[e.Of] == nil {
-				votes[e.Of] = map[string]string{}
-			}
-			votes[e.Of][e.Who] = data.Choice
-		}
-	}
-	for id, k := range m.known {
-		require.Equal(t, k.ends, ends[id])
-		st := m.status(t, id)
-		require.Len(t, votes[id], len(st.Votes))
-		for _, v := range st.Votes {
-			require.Equal(t, v.Choice, votes[id][v.User])
-		}
-	}
 }
