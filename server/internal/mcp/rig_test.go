@@ -20,6 +20,8 @@ import (
 // patience is longer than anything here takes on a busy machine.
 const patience = 30 * time.Second
 
+const tick = 5 * time.Millisecond
+
 func TestMain(m *testing.M) {
 	var ignore []goleak.Option
 	for _, f := range hubtest.Goroutines() {

@@ -1,0 +1,88 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
+	"github.com/hookback/hookback/server/internal/app"
+	"github.com/hookback/hookback/server/internal/mcp"
+)
+
+// greeting is what a hub says at its start.
+type greeting struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (g *greeting) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.Write(p)
+}
+
+func (g *greeting) said() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.String()
+}
+
+func heard(g *greeting) hubtest.Option { return func(c *app.Config) { c.Stdout = g } }
+
+// signIn makes the caller the owner of the hub, by the link that it prints.
+func (r *rig) signIn(g *greeting, name string) http.Header {
+	r.t.Helper()
+	link := regexp.MustCompile(`#sign-in=(\S+)`)
+	require.Eventually(r.t, func() bool { return link.MatchString(g.said()) }, patience, tick)
+	body := `{"code":"` + link.FindStringSubmatch(g.said())[1] + `","name":"` + name + `"}`
+	res, err := r.http.Post(r.hub.URL()+schema.PathSignIn, "application/json", strings.NewReader(body))
+	require.NoError(r.t, err)
+	defer func() { _ = res.Body.Close() }()
+	var in schema.SignedIn
+	require.NoError(r.t, json.NewDecoder(res.Body).Decode(&in))
+	require.NotEmpty(r.t, in.Key)
+	header := http.Header{schema.KeyHeader: {in.Key}}
+	for _, c := range res.Cookies() {
+		header.Add("Cookie", c.Name+"="+c.Value)
+	}
+	return header
+}
+
+// TestAPersonVotesAndCancels: their client shows the hub who they are, and the hub says
+// that it was them.
+func TestAPersonVotesAndCancels(t *testing.T) {
+	t.Parallel()
+	var g greeting
+	r := setup(t, "", heard(&g))
+	first := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
+	second := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which one?", "choices": []string{"blue", "green"}})
+
+	ada := &rig{t: t, hub: r.hub, progress: r.progress, http: r.http}
+	ada.ClientSession = ada.connect("", r.signIn(&g, "Ada"))
+	mine := call[schema.HitlPage](ada, "list_pending_hitl_requests", map[string]any{"waiting_on_me": true})
+	require.Len(t, mine.Requests, 2)
+	require.True(t, mine.Requests[0].WaitingOnMe)
+	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "perhaps"}), "wrong_answer")
+	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "revision": 99}), "stale")
+	voted := call[schema.HitlRequest](ada, "vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "comment": "go on"})
+	require.Equal(t, schema.Approve, voted.Outcome)
+	require.Equal(t, "Ada", voted.DecidedBy)
+	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "deny"}), "decided")
+	by := r.event(first.RequestID).HumanInTheLoopStatus.RespondedBy
+	require.True(t, by.Verified)
+	require.Equal(t, "session", by.Via)
+
+	cancelled := call[schema.HitlRequest](ada, "cancel_hitl_request", map[string]any{"request_id": second.RequestID, "reason": "superseded"})
+	require.Equal(t, schema.Cancelled, cancelled.Outcome)
+	require.Equal(t, "superseded", cancelled.CancellationReason)
+	told := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": second.RequestID, "secret": second.Secret})
+	require.Equal(t, schema.Cancelled, told.Outcome)
+}
