@@ -2,6 +2,9 @@
 // hub and its dashboard, their checks and their errors. It imports the standard
 // library only, so that anyone can.
 //
+// BEHAVIOURS.md lists what the five systems do that this one takes after, where it
+// works here and which test proves it.
+//
 // # Who says what to whom
 //
 // An agent's hook tells the hub of everything it does:

@@ -1,0 +1,71 @@
+package scripts_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	goProof = regexp.MustCompile("^`(Test\\w+)` in `([^`]+)`$")
+	tsProof = regexp.MustCompile("^`([^`]+\\.ts)`: (.+)$")
+)
+
+// TestBehavioursAreProved reads the table of what the five seeds do: each behaviour names
+// tests, and each of them is in the tree.
+func TestBehavioursAreProved(t *testing.T) {
+	t.Parallel()
+	const table = "schema/BEHAVIOURS.md"
+	seeds, rows := 0, 0
+	for line := range strings.Lines(string(read(t, table))) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "## Seed 00") {
+			seeds++
+		}
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| | behaviour") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		require.Len(t, cells, 4, "a behaviour is: letters, behaviour, where, proof: %s", line)
+		rows++
+		for proof := range strings.SplitSeq(strings.TrimSpace(cells[3]), "<br>") {
+			require.True(t, isProof(t, proof), "%s: %q is no test of the tree", table, proof)
+		}
+	}
+	require.Equal(t, 5, seeds)
+	require.Greater(t, rows, 80)
+	require.Contains(t, string(read(t, "README.md")), table)
+	require.Contains(t, string(read(t, "schema/doc.go")), "BEHAVIOURS.md")
+}
+
+func isProof(t *testing.T, proof string) bool {
+	if m := tsProof.FindStringSubmatch(proof); m != nil {
+		return strings.Contains(string(read(t, m[1])), m[2])
+	}
+	m := goProof.FindStringSubmatch(proof)
+	if m == nil {
+		return false
+	}
+	files, err := fs.Glob(os.DirFS(filepath.Join(root, filepath.FromSlash(m[2]))), "*_test.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.Contains(string(read(t, m[2]+"/"+name)), "\nfunc "+m[1]+"(t *testing.T)") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestAProofThatIsNoneIsFound: the table above can fail.
+func TestAProofThatIsNoneIsFound(t *testing.T) {
+	t.Parallel()
+	for _, proof := range []string{"", "-", "`TestNothing` in `scripts`", "TestBehavioursAreProved", "`dashboard/e2e/mcp.spec.ts`: what no test is called"} {
+		require.False(t, isProof(t, proof), proof)
+	}
+	require.True(t, isProof(t, "`TestBehavioursAreProved` in `scripts`"))
+}
