@@ -60,6 +60,7 @@ func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Respon
 		if err != nil {
 			return nil, err
 		}
+		h.leaveOut(a, by, who)
 		return a.respond(yes, who, h.Clock())
 	})
 }

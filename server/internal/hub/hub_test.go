@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if crashed() { // this process is the child of TestKilledFollower
+	if crashed() || crashedSame() { // this process is the child of a test that kills it
 		return
 	}
 	goleak.VerifyTestMain(m)
