@@ -134,3 +134,57 @@ func BenchmarkInbox(b *testing.B) {
 		})
 	}
 }
+
+// TestQuorumInTheInbox goes through a vote of two of three in the words of the inbox:
+// who waits, who voted what with which comment, somebody added later, the outcome.
+func TestQuorumInTheInbox(t *testing.T) {
+	t.Parallel()
+	b := setupClocked(t)
+	b.team("ada", "grace", "linus")
+	id, _ := b.ask(`{"question":"Deploy?","type":"permission","timeout":3600,"requiredApprovals":2,
+		"recipients":{"mode":"selected_members","members":["ada","grace"]},
+		"escalateAfterSeconds":600,"escalateTo":{"mode":"selected_members","members":["linus","grace"]},
+		"reminderIntervalSeconds":300,"reminderMaxCount":20}`)
+	vote := func(name, choice string) schema.HitlRequest {
+		r, err := b.Vote(t.Context(), id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, b.as(name))
+		require.NoError(t, err, name)
+		return r
+	}
+	waits := func(name string) bool {
+		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, b.as(name))
+		require.NoError(t, err)
+		st, err := b.HitlStats(t.Context(), HitlSpan{Days: 1, Zone: time.UTC}, b.as(name))
+		require.NoError(t, err)
+		require.EqualValues(t, len(page.Requests), st.WaitingOnMe)
+		return len(page.Requests) == 1
+	}
+	require.True(t, waits("ada"))
+	require.False(t, waits("linus"))
+
+	r := vote("ada", "approve")
+	require.Equal(t, schema.HitlPending, r.Status)
+	require.Equal(t, 2, r.RequiredApprovals)
+	require.Equal(t, []string{"ada", "grace"}, r.Recipients)
+	require.Equal(t, []string{"grace"}, r.Awaiting)
+	require.Equal(t, []schema.Vote{{User: "ada", Choice: "approve", Comment: "says ada", At: schema.Millis(dayOne.UnixMilli())}}, r.Votes)
+	require.False(t, r.WaitingOnMe)
+	require.False(t, waits("ada"))
+
+	b.pass(300 * time.Second)
+	require.Equal(t, 1, b.status(id).Reminders, "of who has not voted")
+	_, err := b.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, b.as("linus"))
+	require.ErrorIs(t, err, schema.ErrNotAllowed, "nobody asked him")
+	b.pass(300 * time.Second)
+	require.True(t, waits("linus"))
+	require.Equal(t, schema.HitlPending, vote("linus", "deny").Status, "one to one, and grace has not voted")
+	r = vote("grace", "approve")
+	require.Equal(t, schema.HitlDecided, r.Status)
+	require.Equal(t, schema.Approve, r.Outcome)
+	require.Equal(t, schema.ByQuorum, r.Source)
+	require.Equal(t, "grace", r.DecidedBy)
+	require.Len(t, r.Votes, 3)
+	require.Empty(t, r.Awaiting)
+	require.False(t, waits("grace"))
+	b.pass(time.Hour)
+	require.Equal(t, schema.HitlDecided, vote("grace", "approve").Status, "said again")
+}
