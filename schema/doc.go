@@ -79,6 +79,24 @@
 // Every vote, edit and end, and what people change of people, rules and channels, is an
 // entry of the ledger (LedgerEntry), written with what it tells, and never removed.
 //
+// # Time
+//
+// The deadline is the hub's: received plus timeout, 300 s unless told, none with 0. A
+// person can move it back, or take it away (POST /events/:id/extend). The hub then
+// tells a version 2 listener so on a connection of its own, after the same proof: a
+// Control, which is not acknowledged and which a listener without use for it passes
+// over. A pull says the same in Hookback-Expires-In, seconds or never, with its 204,
+// and returns early when the deadline moves. A version 1 listener can't be told: 422.
+//
+// Reminders (every reminderIntervalSeconds, at least 30, reminderMaxCount times, up to
+// 20) need a finite timeout and somebody who has not voted; requiresResponse false has
+// none. escalateAfterSeconds after it was asked the question is put to escalateTo, too,
+// once; how many have to agree stays. With onTimeout fail_run the agent's run is to end
+// with an error when nobody answers in time: agentclient returns one.
+//
+// An agent without hooks tells what became of an approved call with POST
+// /events/:id/execution and the question's secret.
+//
 // # Names and numbers
 //
 // The top level of an event is snake_case, everything inside humanInTheLoop,
