@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // FrameType is the type of a message on /stream.
 type FrameType string
@@ -46,7 +49,13 @@ const LookingType = "looking"
 type Looking struct {
 	Type string  `json:"type" jsonschema:"enum=looking"`
 	ID   EventID `json:"id,omitempty"` // 0: none
+	// Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be
+	// told otherwise of what is asked. It holds for AttentionSpan, and is said anew.
+	Focused bool `json:"focused,omitempty"`
 }
+
+// AttentionSpan is how long a page that said it is focused counts as looked at.
+const AttentionSpan = time.Minute
 
 // Presence is how many pages follow the hub, the receiver among them, and which
 // requests they show.

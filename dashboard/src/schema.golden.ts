@@ -268,7 +268,7 @@ export const v2LinkedPending = {"person":"ada","expiresAt":1795262700000,"event"
 export const v2LockOn = {"locked":true} satisfies Lock
 
 // prettier-ignore
-export const v2LookingRequest = {"type":"looking","id":41} satisfies Looking
+export const v2LookingRequest = {"type":"looking","id":41,"focused":true} satisfies Looking
 
 // prettier-ignore
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","ways":["oidc"]} satisfies Me

@@ -753,6 +753,11 @@ export interface Looking {
   type: 'looking'
   /** 0: none */
   id?: EventID
+  /**
+   * Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be told otherwise of
+   * what is asked. It holds for AttentionSpan, and is said anew.
+   */
+  focused?: boolean
 }
 
 /** Me is who the caller is to the hub: GET /api/me. */

@@ -184,6 +184,7 @@ describe('the stream', () => {
   })
 
   it('tells the hub what is looked at, on every line anew, and takes what it says of others', async () => {
+    vi.spyOn(document, 'hasFocus').mockReturnValue(false)
     await goLive()
     expect(socket().sent).toEqual([])
     stream.look(7)
@@ -198,6 +199,22 @@ describe('the stream', () => {
     socket().say({ type: 'presence', data: presence }, event(11))
     expect(said).toEqual([presence])
     expect(got).toEqual([11])
+  })
+
+  it('says whether the person is here, at every turn and while they stay', async () => {
+    const here = vi.spyOn(document, 'hasFocus').mockReturnValue(false)
+    await goLive()
+    stream.look(0)
+    window.dispatchEvent(new Event('blur')) // nothing new
+    here.mockReturnValue(true)
+    window.dispatchEvent(new Event('focus'))
+    await vi.advanceTimersByTimeAsync(25_000)
+    here.mockReturnValue(false)
+    window.dispatchEvent(new Event('blur'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    const away = { type: 'looking', id: 0 }
+    expect(socket().sent).toEqual([away, { ...away, focused: true }, { ...away, focused: true }, away])
+    here.mockRestore()
   })
 
   it('tells that its sign-in is over, and goes on as the hub lets it', async () => {

@@ -45,6 +45,10 @@ const SERVICE_RESTART = 1012
 /** The hub's own: what this page had signed in with was revoked, or is over. */
 const SIGNED_OUT = 4401
 const OPEN = 1
+/** What turns a person to the page or away from it. */
+const TURNS = ['focus', 'blur', 'visibilitychange']
+/** How often a page says that it is still looked at: the hub believes it for a minute. */
+const ATTENTION = 25_000
 
 const browser: StreamWorld = {
   open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
@@ -73,6 +77,9 @@ export class Stream {
   private missed: number | undefined
   /** The request this page shows; undefined: it has not said yet. */
   private looking: number | undefined
+  /** What the hub was told last of whether the person is here. */
+  private focused = false
+  private attention: ReturnType<typeof setInterval> | undefined
   /** Frames that arrived while the snapshot was loading. */
   private held: Frame[] | undefined
 
@@ -85,6 +92,8 @@ export class Stream {
     this.stopped = false
     window.addEventListener('online', this.hurry)
     document.addEventListener('visibilitychange', this.hurry)
+    for (const turn of TURNS) window.addEventListener(turn, this.attend)
+    this.attention = setInterval(this.attend, ATTENTION)
     this.connect()
   }
 
@@ -92,6 +101,8 @@ export class Stream {
     this.stopped = true
     window.removeEventListener('online', this.hurry)
     document.removeEventListener('visibilitychange', this.hurry)
+    for (const turn of TURNS) window.removeEventListener(turn, this.attend)
+    clearInterval(this.attention)
     clearTimeout(this.timer)
     this.timer = undefined
     this.drop()
@@ -117,8 +128,14 @@ export class Stream {
   look(id: number): void {
     this.looking = id
     if (this.socket?.readyState !== OPEN) return
-    const looking: Looking = { type: 'looking', id }
+    this.focused = document.hasFocus() && !document.hidden
+    const looking: Looking = { type: 'looking', id, ...(this.focused && { focused: true }) }
     this.socket.send(JSON.stringify(looking))
+  }
+
+  /** Tells it whether the person is here: then they need no message of what is asked. */
+  private readonly attend = (): void => {
+    if (this.looking !== undefined && (this.focused || document.hasFocus())) this.look(this.looking)
   }
 
   private connect(): void {

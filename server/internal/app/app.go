@@ -96,7 +96,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		},
 		People:  func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },
 		As:      func(name string) (people.Who, bool) { return a.people.As(name, "link") },
-		Resolve: a.people.Resolve,
+		Resolve: a.people.Resolve, Watching: func(person string) bool { return a.server.Watching(person) },
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),

@@ -39,6 +39,35 @@ type presence struct {
 	told    time.Time
 	pause   time.Duration // until they are told again
 	due     bool          // they are going to be
+
+	focused map[*stream]time.Time // :: page of a person → when it last said that it is looked at
+}
+
+// attend notes whether a page is being looked at.
+func (p *presence) attend(st *stream, focused bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !focused || st.person == "" {
+		delete(p.focused, st)
+		return
+	}
+	if p.focused == nil {
+		p.focused = map[*stream]time.Time{}
+	}
+	p.focused[st] = time.Now()
+}
+
+// Watching reports whether a page that a person signed in to is being looked at.
+func (s *Server) Watching(person string) bool {
+	p := &s.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for st, at := range p.focused {
+		if st.person == person && time.Since(at) < schema.AttentionSpan {
+			return true
+		}
+	}
+	return false
 }
 
 // look notes what a page shows.
@@ -59,6 +88,7 @@ func (p *presence) look(st *stream, id schema.EventID) {
 func (p *presence) leave(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.focused, st)
 	if _, ok := p.looking[st]; ok {
 		delete(p.looking, st)
 		p.changedLocked()
@@ -152,6 +182,7 @@ func (st *stream) heard(said []byte) bool {
 	}
 	st.mu.Unlock()
 	st.presence.look(st, l.ID)
+	st.presence.attend(st, l.Focused)
 	return true
 }
 

@@ -240,3 +240,23 @@ func TestWatching(t *testing.T) {
 		return *r.post(event(1, permission, `"idempotency_key":"k"`)).Watching == 0
 	}, patience, time.Millisecond)
 }
+
+func TestWhoLooksAtAPageIsKnownWhileTheyDo(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada, grace := &stream{person: "ada"}, &stream{person: "grace"}
+	require.False(t, r.Watching("ada"), "not known")
+	r.Server.presence.attend(ada, true)
+	r.Server.presence.attend(grace, false)
+	r.Server.presence.attend(&stream{}, true) // nobody's
+	require.True(t, r.Watching("ada"))
+	require.False(t, r.Watching("grace"))
+	require.False(t, r.Watching(""), "an open hub knows nobody, so nobody counts as looking")
+	r.Server.presence.attend(ada, false)
+	require.False(t, r.Watching("ada"))
+	r.Server.presence.attend(ada, true)
+	r.Server.presence.leave(ada)
+	require.False(t, r.Watching("ada"), "the page is closed")
+	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.AttentionSpan)}
+	require.False(t, r.Watching("ada"), "it has not said so for a while")
+}

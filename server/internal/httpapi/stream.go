@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
 )
 
 const (
@@ -87,8 +88,9 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 		return
 	}
 	from, _ := ws.Locals("cursor").(cursor)
+	who, _ := ws.Locals(whoLocal).(people.Who)
 	early := cn.leftIn(hijacked)
-	st := &stream{Server: s, conn: cn, from: from, wake: make(chan struct{}, 1)}
+	st := &stream{Server: s, conn: cn, from: from, person: who.Name, wake: make(chan struct{}, 1)}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
 	st.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)
 	go st.run() // Shutdown waits for cn to be closed
@@ -100,6 +102,7 @@ type stream struct {
 	*Server
 	conn   *conn
 	from   cursor
+	person string          // who is signed in to the page; empty: nobody
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc
 	wake   chan struct{} // told when there is something to write beside the log

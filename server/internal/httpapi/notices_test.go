@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/notify"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// notices is a rig with a notifier, whose people have addresses.
+func notices(t *testing.T) *rig {
+	var told *notify.Notifier
+	r := setup(t, func(cfg *Config) {
+		h := cfg.Hub
+		told = notify.New(notify.Config{
+			Store: h.Store, Show: h.ShowNotices, Base: "https://hub.example.com",
+			As:      func(name string) (people.Who, bool) { return h.People.As(name, "link") },
+			Resolve: h.People.Resolve,
+			People: func(ctx context.Context) ([]schema.Person, error) {
+				persons := h.People.Persons(ctx)
+				for i := range persons {
+					persons[i].Email = persons[i].Name + "@example.com"
+				}
+				return persons, nil
+			},
+		})
+		h.Noted, cfg.Notices = told.Grown, told
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { _ = told.Run(ctx) })
+	t.Cleanup(group.Wait)
+	t.Cleanup(stop)
+	return r
+}
+
+// postbox is a mail server that hands on what it is given.
+type postbox chan string
+
+func (p postbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
+func (p postbox) Reset()                                      {}
+func (p postbox) Logout() error                               { return nil }
+func (p postbox) Mail(string, *smtp.MailOptions) error        { return nil }
+func (p postbox) Rcpt(string, *smtp.RcptOptions) error        { return nil }
+func (p postbox) Data(r io.Reader) error {
+	m, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	p <- string(text)
+	return err
+}
+
+func openPost(t *testing.T) (box postbox, addr string) {
+	box = make(postbox, 10)
+	server := smtp.NewServer(box)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	group.Go(func() { _ = server.Serve(ln) })
+	t.Cleanup(func() { _ = server.Close(); group.Wait() })
+	return box, ln.Addr().String()
+}
+
+// TestAPersonAnswersByTheLinkInTheirMail: from another machine, at a locked hub, without
+// signing in.
+func TestAPersonAnswersByTheLinkInTheirMail(t *testing.T) {
+	t.Parallel()
+	r := notices(t)
+	box, addr := openPost(t)
+	ada := r.owner("ada")
+	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	r.ok(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+addr+`/?from=hub@example.com"}`, ada.headers()...)
+	asked := r.post(event(1, permission))
+	found := regexp.MustCompile(`https://hub\.example\.com(/hitl/\d+/vote)#(\S+)`).FindStringSubmatch(<-box)
+	require.NotNil(t, found)
+	require.Equal(t, schema.At(schema.PathLinkVote, asked.ID), found[1])
+	token := found[2]
+
+	r.fromAfar("192.0.2.7")
+	look, vote := "POST "+schema.At(schema.PathLink, asked.ID), "POST "+found[1]
+	var linked schema.Linked
+	r.ok(&linked, look, `{"token":"`+token+`"}`)
+	require.Equal(t, "ada", linked.Person)
+	require.Equal(t, asked.ID, linked.Event.ID)
+	require.Equal(t, schema.Pending, linked.Event.HumanInTheLoopStatus.Status)
+	for range 3 { // a scanner of mail
+		resp, b := r.do("GET", found[1], "", "Accept", "text/html")
+		require.Equal(t, 200, resp.StatusCode)
+		require.Equal(t, page, string(b))
+	}
+	r.refused("wrong_answer", vote, `{"token":"`+token+`","choice":"what?"}`)
+	r.refused("not_allowed", vote, `{"token":"`+token[:len(token)-2]+`","permission":true}`)
+	r.refused("sign_in", "POST "+schema.At(schema.PathRespond, asked.ID), yes)
+	var e schema.Event
+	r.ok(&e, vote, `{"token":"`+token+`","permission":true,"comment":"from my phone"}`)
+	by := e.HumanInTheLoopStatus.RespondedBy
+	require.Equal(t, "ada", by.Name)
+	require.Equal(t, "link", by.Via)
+	require.True(t, by.Verified)
+	require.Equal(t, "from my phone", e.HumanInTheLoopStatus.Response.Comment)
+	p := r.refused("not_allowed", vote, `{"token":"`+token+`","permission":true}`)
+	require.Contains(t, p.Detail, "has been used")
+	require.NotContains(t, r.log.String(), token)
+}
+
+func TestChannelsOfALockedHubAreAnAdmins(t *testing.T) {
+	t.Parallel()
+	r := notices(t)
+	ada := r.owner("ada")
+	channel := `{"name":"ops","url":"ntfy://ntfy.example.com/hidden"}`
+	var made schema.Channel
+	r.ok(&made, "POST "+schema.PathChannels, channel, ada.headers()...)
+	require.Equal(t, "ada", made.CreatedBy)
+	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	for _, route := range []string{
+		"POST " + schema.PathChannels, fmt.Sprintf("DELETE /api/channels/%d", made.ID), fmt.Sprintf("POST /api/channels/%d/test", made.ID),
+		"POST " + schema.PathMyNotices, "POST " + schema.PathPush,
+	} {
+		r.refused("sign_in", route, channel)
+	}
+	var mine schema.NoticeSettings
+	r.ok(&mine, "POST "+schema.PathMyNotices, `{"cooldownMinutes":5}`, ada.headers()...)
+	require.Equal(t, 5, mine.CooldownMinutes)
+	p := r.refused("invalid", "POST "+schema.PathMyNotices, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
+	require.Equal(t, "email", p.Field)
+	var list []json.RawMessage
+	r.ok(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)
+	require.Empty(t, list)
+}
