@@ -37,9 +37,9 @@ type Request struct {
 
 	// Event is the event that carries the question; what it leaves out is filled
 	// in, HookEventType with DecisionPoint. Its HumanInTheLoop can hold the rarer
-	// parts of a question; a field of the Request that is set wins over it. An
-	// IdempotencyKey of your own lets a restarted agent take up its old question,
-	// and its answer.
+	// parts of a question, such as RequiredApprovals and Recipients; a field of the
+	// Request that is set wins over it. An IdempotencyKey of your own lets a restarted
+	// agent take up its old question, and its answer.
 	Event schema.Event
 
 	// Waiting, when set, is called once, by Ask itself, when a hub has the

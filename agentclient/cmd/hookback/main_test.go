@@ -108,6 +108,21 @@ func TestAskPrintsTheAnswer(t *testing.T) {
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
 			outcome{3, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout; the run should stop here\n"},
 		},
+		"two of two": {
+			[]string{"ask", "Go?", "--approvals", "2"},
+			schema.Answer{Permission: ptr(true), Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "approve"}}},
+			outcome{0, "approved\n", ""},
+		},
+		"one of two, from a hub that counts no votes": {
+			[]string{"ask", "Go?", "--approvals", "2"},
+			schema.Answer{Permission: ptr(true)},
+			outcome{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+		},
+		"no agreement": {
+			[]string{"ask", "Go?", "--approvals", "2"},
+			schema.Answer{Permission: ptr(false), Outcome: schema.NoQuorum, Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "deny"}}},
+			outcome{2, "", "hookback: people voted and did not agree (ada: approve, grace: deny), so nothing is approved\n"},
+		},
 		"nonsense": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Response: ptr("yes")},
@@ -133,6 +148,23 @@ func TestAskSendsItsFlags(t *testing.T) {
 	require.Equal(t, schema.HighRisk, q.HumanInTheLoop.Risk)
 	require.Equal(t, "because", q.HumanInTheLoop.Context.Why)
 	require.Zero(t, *q.HumanInTheLoop.Timeout)
+}
+
+func TestAskSaysWhoMayAnswer(t *testing.T) {
+	t.Parallel()
+	yes := schema.Answer{Permission: ptr(true), Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "approve"}}}
+	for to, want := range map[string]*schema.Recipients{
+		"":            nil,
+		"owner":       {Mode: "owner"},
+		"ada, grace ": {Mode: "selected_members", Members: []string{"ada", "grace"}},
+	} {
+		b := setup(t, &fakehub.Hub{})
+		got := b.answered(t, yes, "ask", "Go?", "--approvals", "1", "--to", to)
+		require.Equal(t, exitYes, got.status, got.err)
+		q := b.hub.Events()[0].HumanInTheLoop
+		require.Equal(t, 1, q.RequiredApprovals)
+		require.Equal(t, want, q.Recipients)
+	}
 }
 
 func TestAskAsJSON(t *testing.T) {

@@ -92,6 +92,21 @@ func TestADecisiveVoteCanBeUndone(t *testing.T) {
 	require.Nil(t, st.Held)
 }
 
+// What is held is a vote for the call as it was: another call is not that.
+func TestAnEditIsNotTheVoteThatIsHeld(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.team("ada", "grace", "linus")
+	id, _ := b.ask(editable)
+	b.mustVote(id, "ada", yes())
+	st := b.mustVote(id, "grace", held(yes(), 10*time.Second))
+	for _, hold := range []time.Duration{0, 10 * time.Second} {
+		_, err := b.votes(id, "grace", held(edited(`{"command":"ls -l"}`, st.Revision), hold))
+		require.ErrorIs(t, err, schema.ErrHeld)
+	}
+	require.Nil(t, b.status(id).Edited)
+}
+
 func TestAQuorumIsNeverApprovedInAList(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -100,10 +100,10 @@ func (a *asking) vote(r *schema.Response, by *schema.Responder, now time.Time) (
 		return nil, err
 	}
 	v := a.voteOf(r, by, now)
-	if a.held != nil && (!voted(a.held.Votes, v) || a.status.Held.By.Name != by.Name) {
+	edits := r.ModifiedArguments != nil && !sameJSON(r.ModifiedArguments, a.arguments())
+	if a.held != nil && (edits || !voted(a.held.Votes, v) || a.status.Held.By.Name != by.Name) {
 		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: a.status}
 	}
-	edits := r.ModifiedArguments != nil && !sameJSON(r.ModifiedArguments, a.arguments())
 	if again := voted(a.status.Votes, v) && !edits; again || a.held != nil && r.HoldMS > 0 {
 		return nil, nil
 	}
