@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+/** A server that takes mail, as much of SMTP as a hub on the same machine speaks. */
+export class Mailbox {
+  private readonly letters: { to: string; text: string }[] = []
+  private readonly waiting = new Set<() => void>()
+
+  private constructor(private readonly server: Server) {
+    server.on('connection', (socket) => this.serve(socket))
+  }
+
+  static async open(): Promise<Mailbox> {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return new Mailbox(server)
+  }
+
+  /** The address of a channel that writes to each person here. */
+  get channel(): string {
+    return `smtp://127.0.0.1:${(this.server.address() as AddressInfo).port}/?from=hub@example.com`
+  }
+
+  /** The text of the first letter to an address, once it is there. */
+  async to(address: string): Promise<string> {
+    for (;;) {
+      const letter = this.letters.find((l) => l.to === address)
+      if (letter) return letter.text
+      await new Promise<void>((ok) => this.waiting.add(ok))
+    }
+  }
+
+  close(): void {
+    this.server.close()
+  }
+
+  private serve(socket: Socket): void {
+    let [rest, to, body] = ['', '', undefined as string[] | undefined]
+    const say = (line: string) => socket.write(line + '\r\n')
+    const line = (text: string) => {
+      if (body && text !== '.') return void body.push(text.replace(/^\.\./, '.'))
+      if (body) {
+        this.letters.push({ to, text: plain(body.join('\n')) })
+        body = undefined
+        for (const fn of this.waiting) fn()
+        this.waiting.clear()
+        return say('250 taken')
+      }
+      const [, recipient] = /^RCPT TO:<([^>]+)>/i.exec(text) ?? []
+      to = recipient ?? to
+      if (/^DATA/i.test(text)) body = []
+      say(body ? '354 go on' : /^QUIT/i.test(text) ? '221 bye' : '250 fine')
+    }
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      const lines = (rest + String(data)).split('\r\n')
+      rest = lines.pop() ?? ''
+      lines.forEach(line)
+    })
+    say('220 mailbox')
+  }
+}
+
+/** Undoes quoted-printable. */
+const plain = (text: string): string =>
+  text
+    .replace(/=\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
