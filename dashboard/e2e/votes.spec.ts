@@ -1,24 +1,22 @@
-import type { Browser, Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { another, invited, own } from './people.ts'
 import type { Agent } from './agent.ts'
 import type { RunningHub } from './hub.ts'
-import { choose, detail, expect, live, row, test } from './page.ts'
-
-interface Given {
-  page: Page
-  hub: RunningHub
-  browser: Browser
-  watch: (page: Page) => Promise<void>
-}
+import { choose, detail, expect, live, row, test as base } from './page.ts'
 
 /** Two people, each with a browser of their own. */
-async function two({ page, hub, browser, watch }: Given): Promise<{ mara: Page; noor: Page }> {
-  await own(page, hub)
-  const noor = await another(browser, watch, await invited(page, 'noor', 'admin'))
-  await expect(noor.getByTestId('me')).toContainText('noor')
-  await live(noor)
-  return { mara: page, noor }
-}
+const test = base.extend<{ mara: Page; noor: Page }>({
+  mara: async ({ page, hub }, use) => {
+    await own(page, hub)
+    await use(page)
+  },
+  noor: async ({ mara, browser, watch }, use) => {
+    const noor = await another(browser, watch, await invited(mara, 'noor', 'admin'))
+    await expect(noor.getByTestId('me')).toContainText('noor')
+    await live(noor)
+    await use(noor)
+  },
+})
 
 const needsBoth = {
   requiredApprovals: 2,
@@ -29,9 +27,12 @@ const ask = (agent: Agent, hub: RunningHub, more: object) =>
   agent.ask(hub, { question: 'Ship it?', ...needsBoth, ...more })
 const votes = (page: Page, id: number) => detail(page, id).getByTestId('votes')
 
-test('two people vote in two browsers: each sees the other’s vote, and the second decides', async (given) => {
-  const { agent, hub } = given as Given & { agent: Agent }
-  const { mara, noor } = await two(given)
+test('two people vote in two browsers: each sees the other’s vote, and the second decides', async ({
+  mara,
+  noor,
+  hub,
+  agent,
+}) => {
   const { id, answer } = await ask(agent, hub, {})
   await choose(mara, id)
   await expect(votes(mara, id)).toContainText('Needs 2 of 2 to agree')
@@ -52,14 +53,18 @@ test('two people vote in two browsers: each sees the other’s vote, and the sec
   await expect(votes(mara, id).locator('.won')).toContainText('Approve')
 })
 
-test('a vote can be changed while nothing is decided; no majority is an end of its own', async (given) => {
-  const { agent, hub } = given as Given & { agent: Agent }
-  const { mara, noor } = await two(given)
+test('a vote can be changed while nothing is decided; no majority is an end of its own', async ({
+  mara,
+  noor,
+  hub,
+  agent,
+}) => {
   const { id, answer } = await ask(agent, hub, {})
   await choose(mara, id)
   await mara.keyboard.press('a')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Approve/)
   await expect(detail(mara, id)).toContainText('another vote takes the place of yours')
+  await choose(mara, id) // keys wait a moment once one has answered
   await mara.keyboard.press('Shift+D')
   await expect(votes(mara, id)).toContainText(/mara \(you\)\s+Deny/)
   await choose(noor, id)
@@ -68,9 +73,12 @@ test('a vote can be changed while nothing is decided; no majority is an end of i
   await expect(detail(mara, id).getByTestId('settled')).toContainText('No majority')
 })
 
-test('an edit clears the votes; who looks on sees what would run, and their keys wait', async (given) => {
-  const { agent, hub } = given as Given & { agent: Agent }
-  const { mara, noor } = await two(given)
+test('an edit clears the votes; who looks on sees what would run, and their keys wait', async ({
+  mara,
+  noor,
+  hub,
+  agent,
+}) => {
   const { id, answer } = await ask(agent, hub, bash('rm -rf build'))
   await choose(mara, id)
   await mara.keyboard.press('a')
@@ -84,13 +92,13 @@ test('an edit clears the votes; who looks on sees what would run, and their keys
   await expect(edited.locator('del')).toContainText('rf')
   await expect(votes(mara, id)).toContainText('Waiting for mara (you)')
   await expect(votes(mara, id)).not.toContainText(/mara \(you\)\s+Approve/)
+  await mara.setViewportSize({ width: 1360, height: 1400 }) // all of it is to be read first
+  await choose(mara, id) // and clicks wait a moment, too
   await mara.getByRole('button', { name: /^Approve/ }).click()
   expect(await answer).toMatchObject({ permission: true, modifiedArguments: { command: 'rm -r build' } })
 })
 
-test('who was not asked reads, and is told who was', async (given) => {
-  const { agent, hub } = given as Given & { agent: Agent }
-  const { noor } = await two(given)
+test('who was not asked reads, and is told who was', async ({ noor, hub, agent }) => {
   const { id } = await agent.ask(hub, { question: 'Ship it?', recipients: { mode: 'owner' } })
   await noor.goto(`${hub.url}/inbox/${id}`)
   await expect(noor.getByTestId('may-not')).toContainText('This is put to mara')
@@ -98,8 +106,7 @@ test('who was not asked reads, and is told who was', async (given) => {
   await expect(detail(noor, id).getByTestId('settled')).toHaveCount(0)
 })
 
-test('more time by the keyboard: the agent is told, and one without version 2 keeps its own', async (given) => {
-  const { agent, hub, page } = given as Given & { agent: Agent }
+test('more time by the keyboard', async ({ page, hub, agent }) => {
   const { id } = await agent.ask(hub, { question: 'Ship it?', timeout: 120 })
   await page.goto(`${hub.url}/inbox/${id}`)
   await live(page)
