@@ -65,8 +65,11 @@ const screens = (ids: number[]) => [
   '/sessions/api/s1',
   `/sessions/api/s1#${ids[0]}`,
   '/overview',
+  '/rules',
   '/setup',
   '/settings',
+  '/settings/notifications',
+  '/settings/record',
   '/nowhere',
 ]
 

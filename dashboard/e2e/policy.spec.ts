@@ -1,7 +1,17 @@
 import { expectText, noFreeze, postHostile } from './harm.ts'
 import { expect, openAt, test, visit } from './page.ts'
 
-const screens = ['/', '/stream', '/sessions', '/overview', '/setup', '/settings']
+const screens = [
+  '/',
+  '/stream',
+  '/sessions',
+  '/overview',
+  '/rules',
+  '/setup',
+  '/settings',
+  '/settings/notifications',
+  '/settings/record',
+]
 
 test('the policy forbids inline code and styles, wherever a page is served', async ({ hub }) => {
   for (const path of screens) {

@@ -1,7 +1,25 @@
 // What the hub's inbox, its rules, its notices and its record are asked for.
 import { call, post } from './api'
-import type { HitlPage, HitlStats, HitlStatus, Rule } from './schema'
+import type {
+  Channel,
+  ChannelDraft,
+  HitlPage,
+  HitlStats,
+  HitlStatus,
+  LedgerEntry,
+  NoticeSettings,
+  Rule,
+  Tried,
+} from './schema'
 import type { RuleDraft, RulePreview } from './types'
+
+/** The hub takes no change from a browser without a body of JSON. */
+const remove = <T>(path: string, body: unknown = {}) =>
+  call<T>(path, {
+    method: 'DELETE',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
 
 /** The rules that hold, and those that are over, the newest first. */
 export const rules = () => call<Rule[]>('/api/rules')
@@ -14,7 +32,7 @@ export const previewRule = (draft: RuleDraft, signal?: AbortSignal) =>
 export const makeRule = (draft: RuleDraft) => post<Rule>('/api/rules', draft)
 
 /** Revokes a rule at once; it stays in the list. */
-export const revokeRule = (id: number) => call<Rule>(`/api/rules/${id}`, { method: 'DELETE' })
+export const revokeRule = (id: number) => remove<Rule>(`/api/rules/${id}`)
 
 /** Which requests of the hub's inbox are wanted. */
 export interface Wanted {
@@ -45,3 +63,29 @@ export function stats(
   query.set('tz', Intl.DateTimeFormat().resolvedOptions().timeZone)
   return call<HitlStats>(`/hitl/stats?${query}`)
 }
+
+/** The ways by which people are told, without their secrets. */
+export const channels = () => call<Channel[]>('/api/channels')
+
+/** Makes a channel. A webhook's secret is in the answer, and nowhere else. */
+export const makeChannel = (draft: ChannelDraft) => post<Channel>('/api/channels', draft)
+
+/** Removes a channel. */
+export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id}`)
+
+/** Sends a message by a channel, to see whether it gets through. */
+export const tryChannel = (id: number) => post<Tried>(`/api/channels/${id}/test`, {})
+
+/** When and where I am told. */
+export const myNotices = () => call<NoticeSettings>('/api/channels/mine')
+export const setMyNotices = (mine: NoticeSettings) => post<NoticeSettings>('/api/channels/mine', mine)
+
+/** Entries of the record, oldest first: the newest, or those above or below a number. */
+export function ledger(page: { after?: number; before?: number; limit: number }): Promise<LedgerEntry[]> {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(page)) query.set(name, String(value))
+  return call<LedgerEntry[]>(`/api/ledger?${query}`)
+}
+
+/** Where the whole record is downloaded from. */
+export const ledgerPath = '/api/ledger?after=0&format=ndjson'

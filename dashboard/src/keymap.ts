@@ -17,6 +17,7 @@ export const keymap: readonly Key[] = [
   { keys: 'g s', does: 'To the stream', where: 'Everywhere' },
   { keys: 'g e', does: 'To the sessions', where: 'Everywhere' },
   { keys: 'g o', does: 'To the overview', where: 'Everywhere' },
+  { keys: 'g r', does: 'To the rules', where: 'Everywhere' },
   { keys: 'g u', does: 'To the setup', where: 'Everywhere' },
   { keys: 'g ,', does: 'To the settings', where: 'Everywhere' },
   { keys: '?', does: 'Show the keys of this screen', where: 'Everywhere', fixed: true },

@@ -4,7 +4,19 @@ export type Place =
   | { screen: 'review'; id: number }
   | { screen: 'ballot'; id: number }
   | { screen: 'session'; app: string; session: string }
-  | { screen: 'stream' | 'sessions' | 'overview' | 'setup' | 'settings' | 'people' | 'nowhere' }
+  | {
+      screen:
+        | 'stream'
+        | 'sessions'
+        | 'overview'
+        | 'setup'
+        | 'settings'
+        | 'people'
+        | 'rules'
+        | 'notifications'
+        | 'record'
+        | 'nowhere'
+    }
 
 export type Screen = Place['screen']
 
@@ -16,7 +28,10 @@ const plain: Record<string, Place> = {
   '/overview': { screen: 'overview' },
   '/setup': { screen: 'setup' },
   '/settings': { screen: 'settings' },
+  '/rules': { screen: 'rules' },
   '/settings/people': { screen: 'people' },
+  '/settings/notifications': { screen: 'notifications' },
+  '/settings/record': { screen: 'record' },
 }
 
 export function placeOf(path: string): Place {

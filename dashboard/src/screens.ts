@@ -3,6 +3,7 @@ import ChartColumn from '@lucide/svelte/icons/chart-column'
 import InboxIcon from '@lucide/svelte/icons/inbox'
 import Layers from '@lucide/svelte/icons/layers'
 import PlugZap from '@lucide/svelte/icons/plug-zap'
+import Scale from '@lucide/svelte/icons/scale'
 import Settings from '@lucide/svelte/icons/settings-2'
 import type { Component } from 'svelte'
 import type { Screen } from './router.svelte'
@@ -19,6 +20,9 @@ export const screens: Partial<Record<Screen, () => Promise<{ default: Component 
   settings: () => import('./settings/Settings.svelte'),
   ballot: () => import('./people/Ballot.svelte'),
   people: () => import('./people/People.svelte'),
+  rules: () => import('./rules/Rules.svelte'),
+  notifications: () => import('./notices/Notifications.svelte'),
+  record: () => import('./record/Record.svelte'),
   sessions: () => import('./sessions/Sessions.svelte'),
   session: () => import('./sessions/SessionPage.svelte'),
 }
@@ -38,6 +42,7 @@ const all: Destination[] = [
   { screen: 'stream', name: 'Stream', path: '/stream', keys: 'g s', Icon: Activity },
   { screen: 'sessions', name: 'Sessions', path: '/sessions', keys: 'g e', Icon: Layers },
   { screen: 'overview', name: 'Overview', path: '/overview', keys: 'g o', Icon: ChartColumn },
+  { screen: 'rules', name: 'Rules', path: '/rules', keys: 'g r', Icon: Scale },
   { screen: 'setup', name: 'Setup', path: '/setup', keys: 'g u', Icon: PlugZap },
   { screen: 'settings', name: 'Settings', path: '/settings', keys: 'g ,', Icon: Settings },
 ]

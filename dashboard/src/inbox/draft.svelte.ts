@@ -8,6 +8,8 @@ export interface Kept {
   text: string
   reason: string
   comment: string
+  /** With a denial: do not ask again in this session. */
+  again: boolean
   /** The suggestion to send back with an approval, by its place; -1: none. */
   remember: number
   /** Slot of a question's id → picked labels. */
@@ -23,6 +25,7 @@ const blank = (): Kept => ({
   text: '',
   reason: '',
   comment: '',
+  again: false,
   remember: -1,
   picks: {},
   other: {},

@@ -18,7 +18,11 @@ export function termOf(rule: Rule, now: number): string {
     case 'expired':
       return 'over'
     case 'holds':
-      return rule.expiresAt ? `${left(rule.expiresAt - now)} left` : 'until it is revoked'
+      return rule.expiresAt
+        ? `${left(rule.expiresAt - now)} left`
+        : rule.session_id
+          ? 'until its session ends'
+          : 'until it is revoked'
   }
 }
 

@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { faults } from './barriers.ts'
+import { choose, detail, expect, openAt, test } from './page.ts'
+
+/** A receiver of webhooks that answers as it is told to. */
+async function receiver(status: () => number): Promise<{ server: Server; url: string; got: string[] }> {
+  const got: string[] = []
+  const server = createServer((request: IncomingMessage, answer) => {
+    let body = ''
+    request.on('data', (piece) => (body += String(piece)))
+    request.on('end', () => {
+      got.push(body)
+      answer.writeHead(status()).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got }
+}
+
+test('a channel is added, tried and removed; its secret is shown once', async ({ page, hub }) => {
+  let status = 200
+  const { server, url, got } = await receiver(() => status)
+  await openAt(page, hub, '/settings/notifications')
+  await page.getByRole('button', { name: 'Add a channel' }).click()
+  await page.getByLabel('Kind').selectOption('webhook')
+  await page.getByLabel('Name').fill('on-call')
+  await page.getByLabel('URL').fill('nonsense')
+  await expect(page.getByText('That does not look right')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Add it' })).toBeDisabled()
+  await page.getByLabel('URL').fill(url)
+  expect(await faults(page)).toEqual([])
+  await page.getByRole('button', { name: 'Add it' }).click()
+  await expect(page.getByTestId('once')).toContainText('whsec_')
+  await page.getByRole('button', { name: 'I have it' }).click()
+  const line = page.locator('[data-channel="on-call"]')
+  await expect(line).toContainText('Webhook')
+  await page.getByRole('button', { name: 'Test on-call' }).click()
+  await expect(line).toContainText('The test was sent.')
+  expect(got.length).toBeGreaterThan(0)
+  status = 500
+  await page.getByRole('button', { name: 'Test on-call' }).click()
+  await expect(line).toContainText('The test failed', { timeout: 20_000 })
+  await page.reload()
+  await expect(line).toBeVisible()
+  await expect(page.getByText('whsec_')).toHaveCount(0)
+  await line.getByRole('button', { name: /^Remove/ }).click()
+  await line.getByRole('button', { name: /^Really remove/ }).click()
+  await expect(line).toHaveCount(0)
+  server.close()
+})
+
+test('the card says who was told of it', async ({ page, hub, agent }) => {
+  const { server, url, got } = await receiver(() => 200)
+  await hub.post('/api/channels', { name: 'on-call', url })
+  const { id } = await agent.ask(hub, { question: 'Ship it?' })
+  await openAt(page, hub)
+  await choose(page, id)
+  await expect(detail(page, id).getByTestId('notices')).toContainText('1 sent')
+  await expect(detail(page, id).getByTestId('notices')).toContainText('on-call')
+  expect(got.join()).toContain('Ship it?')
+  server.close()
+})
+
+test('when one is told is one’s own choice, and kept by the hub', async ({ page, hub }) => {
+  await openAt(page, hub, '/settings/notifications')
+  await page.getByLabel(/At most one message/).fill('15')
+  await page.getByLabel('Quiet hours').check()
+  await page.getByLabel('from').fill('21:30')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByText('Saved.')).toBeVisible()
+  await page.reload()
+  await expect(page.getByLabel(/At most one message/)).toHaveValue('15')
+  await expect(page.getByLabel('from')).toHaveValue('21:30')
+  await expect(page.getByLabel('to', { exact: true })).toHaveValue('07:00')
+  await page.getByLabel('Quiet hours').uncheck()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByText('Saved.')).toBeVisible()
+  await page.reload()
+  await expect(page.getByLabel('Quiet hours')).not.toBeChecked()
+})
+
+test('a browser that blocks notifications is told how to allow them', async ({ page, hub }) => {
+  await page.addInitScript(() =>
+    Object.defineProperty(Notification, 'permission', { get: () => 'denied', configurable: true }),
+  )
+  await openAt(page, hub, '/settings/notifications')
+  await expect(page.getByTestId('push-denied')).toContainText('blocked')
+  await expect(page.getByRole('button', { name: 'Tell this browser' })).toHaveCount(0)
+})
+
+test('the record is remembered by its last hash: one that was changed is told of in red', async ({
+  page,
+  hub,
+  agent,
+}) => {
+  const { id } = await agent.ask(hub, {})
+  await hub.post(`/events/${id}/respond`, { permission: true })
+  await openAt(page, hub, '/settings/record')
+  await expect(page.getByTestId('sound')).toContainText('remembers its end from now on')
+  await expect(page.getByRole('listitem').filter({ hasText: `#${id}` })).toContainText('approved')
+  const hash = await page.getByTestId('head-hash').innerText()
+  expect(hash).toMatch(/^[0-9a-f]{64}$/)
+  const href = await page.getByRole('link', { name: 'Download all of it' }).getAttribute('href')
+  const file = await fetch(hub.url + href).then((r) => r.text())
+  expect(file.trim().split('\n').at(-1)).toContain(hash)
+  expect(await faults(page)).toEqual([])
+
+  const more = await agent.ask(hub, {})
+  await hub.post(`/events/${more.id}/respond`, { permission: false })
+  await page.reload()
+  await expect(page.getByTestId('sound')).toContainText('only grown since')
+
+  await page.evaluate(() => {
+    const all = JSON.parse(localStorage.getItem('hookback.ledger') ?? '{}') as Record<
+      string,
+      { hash: string }
+    >
+    for (const seen of Object.values(all)) seen.hash = 'f'.repeat(64)
+    localStorage.setItem('hookback.ledger', JSON.stringify(all))
+  })
+  await page.reload()
+  await expect(page.getByTestId('alarm')).toContainText('has another hash than before')
+  expect(await faults(page)).toEqual([])
+  await page.reload() // it is not forgotten by looking
+  await expect(page.getByTestId('alarm')).toBeVisible()
+  await page.getByRole('button', { name: /I know why/ }).click()
+  await page.reload()
+  await expect(page.getByTestId('sound')).toBeVisible()
+})

@@ -1,0 +1,54 @@
+import type { Notice, Status } from '../schema'
+
+const whys: Record<NonNullable<Notice['why']>, string> = {
+  cooldown: 'told not long ago',
+  quiet_hours: 'in their quiet hours',
+  watching: 'had it on screen',
+  answered: 'answered already',
+  no_address: 'no address known',
+}
+
+const kinds: Record<Notice['kind'], string> = {
+  asked: '',
+  reminder: 'reminder',
+  escalated: 'escalation',
+}
+
+/** What became of one message. */
+export function stateOf(n: Notice): string {
+  switch (n.state) {
+    case 'queued':
+      return (n.attempts ?? 0) > 0 ? `tried ${n.attempts}×, again soon` : 'on its way'
+    case 'sent':
+      return 'sent'
+    case 'suppressed':
+      return `not sent: ${n.why ? (whys[n.why] ?? n.why) : 'held back'}`
+    case 'failed':
+      return `failed${(n.attempts ?? 0) > 1 ? ` after ${n.attempts} tries` : ''}`
+  }
+}
+
+/** Whom it was for and by which channel. */
+export const toOf = (n: Notice): string =>
+  [n.person, n.person ? `by ${n.channel}` : n.channel, kinds[n.kind] && `(${kinds[n.kind]})`]
+    .filter(Boolean)
+    .join(' ')
+
+/** All of a request's messages in one line; empty where there are none. */
+export function summaryOf({ notices = [], noticeCounts }: Pick<Status, 'notices' | 'noticeCounts'>): string {
+  const count = (state: Notice['state']) => notices.filter((n) => n.state === state).length
+  const n = noticeCounts ?? {
+    queued: count('queued'),
+    sent: count('sent'),
+    suppressed: count('suppressed'),
+    failed: count('failed'),
+  }
+  return [
+    n.sent && `${n.sent} sent`,
+    n.queued && `${n.queued} on ${n.queued === 1 ? 'its' : 'their'} way`,
+    n.suppressed && `${n.suppressed} not sent`,
+    n.failed && `${n.failed} failed`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
