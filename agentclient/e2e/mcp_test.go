@@ -1,0 +1,86 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+const inspectorVersion = "2.12.0"
+
+// TestClaudeAsksThroughItsPermissionPromptTool: without a hook of ours, by MCP alone,
+// through the bridge or straight to the hub.
+func TestClaudeAsksThroughItsPermissionPromptTool(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]func(p *place) map[string]any{
+		"stdio": func(p *place) map[string]any {
+			return map[string]any{"command": p.hook, "args": []string{"mcp", "--hub", p.hub.URL()}}
+		},
+		"http": func(p *place) map[string]any { return map[string]any{"type": "http", "url": p.hub.URL() + "/mcp"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t)
+			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"hookback": server(p)}})
+			require.NoError(t, err)
+			write(t, p.home, "mcp.json", string(config))
+			m := newModel(t, bash("yes.txt"), bash("other.txt"), bash("no.txt"))
+			out := p.begin(t, m, "-p", "Go", "--mcp-config", p.home+"/mcp.json", "--permission-prompt-tool", "mcp__hookback__request_approval")
+
+			asked := p.question(t, "PermissionRequest")
+			require.NotEmpty(t, asked.ToolUseID)
+			require.Contains(t, string(asked.HumanInTheLoop.ToolCall.Arguments), "yes.txt")
+			require.False(t, p.has("yes.txt"), "it waits")
+			p.answer(t, asked, permission(true, ""))
+			edited := permission(true, "")
+			edited.ModifiedArguments = json.RawMessage(`{"command":"echo ran > edited.txt","description":"Leave a trace"}`)
+			p.answer(t, p.question(t, "PermissionRequest"), edited)
+			p.answer(t, p.question(t, "PermissionRequest"), permission(false, "Leave no.txt alone."))
+			t.Log(out())
+			require.True(t, p.has("yes.txt"), "what was approved ran")
+			require.False(t, p.has("no.txt"), "what was denied did not")
+			require.False(t, p.has("other.txt"))
+			require.True(t, p.has("edited.txt"), "the person's edit ran")
+			require.Contains(t, m.told(), "Leave no.txt alone.")
+		})
+	}
+}
+
+// TestTheInspectorReadsTheTools: the protocol's own tool for looking at servers.
+func TestTheInspectorReadsTheTools(t *testing.T) {
+	t.Parallel()
+	p := setup(t)
+	program := npm(t, "@modelcontextprotocol/inspector", inspectorVersion, ".bin/mcp-inspector")
+	inspect := func(args ...string) []byte {
+		run := exec.CommandContext(p.ctx, program, append([]string{"--cli"}, args...)...)
+		run.Dir, run.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")} // it can't take a proxy
+		var errs bytes.Buffer
+		run.Stderr = &errs
+		out, err := run.Output()
+		require.NoError(t, err, "%s%s", out, &errs)
+		return out
+	}
+	for _, target := range [][]string{
+		{p.hub.URL() + "/mcp", "--transport", "http"},
+		{"-e", "HOOKBACK_URL=" + p.hub.URL(), p.hook, "mcp"},
+	} {
+		var listed struct {
+			Tools []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+		}
+		out := inspect(append(slices.Clone(target), "--method", "tools/list")...)
+		require.NoError(t, json.Unmarshal(out, &listed), "%s", out)
+		require.Len(t, listed.Tools, 8)
+		out = inspect(append(slices.Clone(target), "--method", "tools/call", "--tool-name", "ask_human", "--tool-arg", "question=Which one?")...)
+		require.Contains(t, string(out), "pending")
+	}
+	require.Equal(t, schema.FreeText, p.question(t, "AskHuman").HumanInTheLoop.Type)
+}
