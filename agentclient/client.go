@@ -46,6 +46,9 @@ type Options struct {
 	// itself. Default: the working directory's folder name; HOOKBACK_SESSION,
 	// else a random name of this client's.
 	SourceApp, SessionID string
+	// Token is what the hub knows this agent by, where it wants that: hubin_… . It goes
+	// with every request to one of Hubs and nowhere else. Default: HOOKBACK_TOKEN.
+	Token string
 	// OnUnreachable says what Ask decides when no hub takes the question.
 	// Default: Deny.
 	OnUnreachable Fallback
@@ -144,10 +147,19 @@ func (c *Client) setup() {
 		c.listener.linger = c.pace.linger
 		c.http = newHTTPClient()
 		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
+		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))
+		if c.setupErr == nil && !isHeader(c.opts.Token) {
+			c.setupErr = fmt.Errorf("%w: the token for the hub has signs in it that no token has", schema.ErrInvalid)
+		}
 		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, folderName())
 		c.opts.SessionID = cmp.Or(c.opts.SessionID, os.Getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
 		c.opts.UnreachableAfter = cmp.Or(c.opts.UnreachableAfter, 2*time.Second)
 	})
+}
+
+// isHeader reports whether text may stand in a header.
+func isHeader(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // until is ctx, ended by Close too.

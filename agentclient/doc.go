@@ -114,4 +114,12 @@
 // Options.Hubs, else HOOKBACK_URL, else http://127.0.0.1:4000. Several addresses
 // are ways to the same hub, tried in order. HOOKBACK_SESSION names the session
 // that questions and events belong to.
+//
+// A hub on another machine wants to know who asks: Options.Token, else HOOKBACK_TOKEN,
+// is a token that its admin made for this agent. Its address is https:// then; a
+// certificate of one's own authority is trusted through SSL_CERT_FILE.
+//
+// Whoever sets these variables steers where questions go and under which policy: an
+// agent that may change the environment of its own hooks can point them at another
+// hub. Only the harness's own settings can keep it from that.
 package agentclient

@@ -161,6 +161,9 @@ func (c *Client) call(ctx context.Context, r request) (reply, error) {
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if c.opts.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.opts.Token)
+	}
 	if r.secret != "" {
 		req.Header.Set(schema.SecretHeader, r.secret)
 	}

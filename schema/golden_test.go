@@ -78,6 +78,8 @@ var messageTypes = map[string]reflect.Type{
 	"Link":             reflect.TypeFor[schema.Link](),
 	"Linked":           reflect.TypeFor[schema.Linked](),
 	"LinkVote":         reflect.TypeFor[schema.LinkVote](),
+	"PersonDraft":      reflect.TypeFor[schema.PersonDraft](),
+	"TokenDraft":       reflect.TypeFor[schema.TokenDraft](),
 }
 
 // frameTypes are what the data of a frame is.

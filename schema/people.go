@@ -95,6 +95,22 @@ type Lock struct {
 	Locked bool `json:"locked"`
 }
 
+// PersonDraft is the body of POST /api/people and POST /api/people/:name: what is left
+// out stays as it is.
+type PersonDraft struct {
+	Name  string  `json:"name,omitempty"` // of a new person; nobody is renamed
+	Role  Role    `json:"role,omitempty"` // operator for a new person unless told
+	Email *string `json:"email,omitempty"`
+}
+
+// TokenDraft is the body of POST /api/tokens.
+type TokenDraft struct {
+	Name      string   `json:"name"`
+	Person    string   `json:"person,omitempty"` // whose it is; empty: an agent's
+	Apps      []string `json:"apps,omitempty"`
+	ExpiresAt Millis   `json:"expiresAt,omitempty"`
+}
+
 // KeyHeader carries the key of a signed-in page.
 const KeyHeader = "Hookback-Key"
 
@@ -108,6 +124,14 @@ const (
 	PathSignIn  = "/api/sign-in"
 	PathSignOut = "/api/sign-out"
 	PathLock    = "/api/lock"
+
+	PathPeople     = "/api/people"
+	PathPerson     = "/api/people/:name"
+	PathPersonLink = "/api/people/:name/link"
+	PathSignIns    = "/api/sign-ins"
+	PathSignInByID = "/api/sign-ins/:id"
+	PathTokens     = "/api/tokens"
+	PathToken      = "/api/tokens/:id"
 )
 
 var peopleRoutes = []Route{
@@ -115,4 +139,14 @@ var peopleRoutes = []Route{
 	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, Entry{}, SignedIn{}},
 	{"POST", PathSignOut, "End this browser's sign-in", nil, nil, Me{}},
 	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, Lock{}, Me{}},
+	{"GET", PathPeople, "The people of this hub; their addresses are for admins", nil, nil, []Person{}},
+	{"POST", PathPeople, "Make a person known; the answer holds a link that signs them in once", nil, PersonDraft{}, Person{}},
+	{"POST", PathPerson, "Change the role or the address of a person, :name", nil, PersonDraft{}, Person{}},
+	{"POST", PathPersonLink, "Make a link that signs the person :name in once, within 15 minutes; earlier ones are void", nil, nil, Person{}},
+	{"DELETE", PathPerson, "Forget the person :name, and end their sign-ins and tokens", nil, nil, []Person{}},
+	{"GET", PathSignIns, "The browsers that are signed in: one's own, and everybody's for an admin", nil, nil, []SignIn{}},
+	{"DELETE", PathSignInByID, "End the sign-in :id; its open streams are closed within a second", nil, nil, []SignIn{}},
+	{"GET", PathTokens, "Tokens: one's own, and all for an admin", nil, nil, []Token{}},
+	{"POST", PathTokens, "Make a token, a person's own or an agent's; it is shown this once", nil, TokenDraft{}, Token{}},
+	{"DELETE", PathToken, "Revoke the token :id; its open streams are closed within a second", nil, nil, []Token{}},
 }

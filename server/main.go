@@ -46,6 +46,13 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 // command runs the hub, or the one thing beside it.
 func command(ctx context.Context, cfg app.Config, args []string, stdout io.Writer) error {
 	switch {
+	case len(args) == 0 && cfg.SignIn != "":
+		link, err := app.SignIn(ctx, cfg, cfg.SignIn)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this within 15 minutes. It works once.\n\n  %s\n", link)
+		return nil
 	case len(args) == 0:
 		a, err := app.New(ctx, cfg)
 		if err != nil {

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Person, Presence, Problem, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, TokenDraft, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -283,6 +283,9 @@ export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending"
 export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v"} satisfies Person
 
 // prettier-ignore
+export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com"} satisfies PersonDraft
+
+// prettier-ignore
 export const v2PresenceData = {"screens":2,"looking":[{"id":41,"screens":2}]} satisfies Presence
 
 // prettier-ignore
@@ -416,6 +419,9 @@ export const v2TelemetryRejected = {"partialSuccess":{"rejectedLogRecords":2,"er
 
 // prettier-ignore
 export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token
+
+// prettier-ignore
+export const v2TokenDraftAgent = {"name":"nightly build","person":"ada","apps":["shop-*"],"expiresAt":1803038400000} satisfies TokenDraft
 
 // prettier-ignore
 export const v2TriedFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies Tried

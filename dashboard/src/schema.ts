@@ -892,6 +892,15 @@ export interface Person {
   signInUrl?: string
 }
 
+/** PersonDraft is the body of POST /api/people and POST /api/people/:name: what is left out stays as it is. */
+export interface PersonDraft {
+  /** of a new person; nobody is renamed */
+  name?: string
+  /** operator for a new person unless told */
+  role?: string
+  email?: string
+}
+
 /** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
 export interface Presence {
   screens: number
@@ -1353,6 +1362,15 @@ export interface Token {
   expiresAt?: Millis
   /** Secret is the token itself, shown once: hubop_… a person's, hubin_… an agent's. */
   secret?: string
+}
+
+/** TokenDraft is the body of POST /api/tokens. */
+export interface TokenDraft {
+  name: string
+  /** whose it is; empty: an agent's */
+  person?: string
+  apps?: string[]
+  expiresAt?: Millis
 }
 
 /** Tokens counts what a model read and wrote. */

@@ -34,8 +34,8 @@ var messages = []any{
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
 	schema.CallReport{},
-	schema.Entry{}, schema.SignedIn{}, schema.Lock{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.Linked{}, schema.LinkVote{},
+	schema.Entry{}, schema.SignedIn{}, schema.Lock{}, schema.PersonDraft{}, schema.TokenDraft{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -56,7 +56,7 @@ var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
-	"Entry", "Lock",
+	"Entry", "Lock", "PersonDraft", "TokenDraft",
 }
 
 // bothSpellings are the types whose members may be snake_case too.

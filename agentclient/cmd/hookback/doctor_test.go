@@ -44,7 +44,7 @@ func (v visit) says(s state) string {
 // pending counts the cards at a hub.
 func pending(t *testing.T, hub string) int {
 	t.Helper()
-	c, _, err := openClinic(t.Context(), hub)
+	c, _, err := openClinic(t.Context(), hub, func(string) string { return "" })
 	require.NoError(t, err)
 	defer c.close()
 	var waiting []schema.Event

@@ -129,7 +129,7 @@ func (d *doctor) prepare(ctx context.Context, agent string, e install.Entry, pol
 // hookEnv is the environment of a canary: the user's policy is out of it, and so is
 // the agent in whose terminal the doctor runs.
 func (d *doctor) hookEnv(config string) (env []string) {
-	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "SystemRoot", "TMPDIR", "XDG_STATE_HOME", "LocalAppData"} {
+	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "SystemRoot", "TMPDIR", "XDG_STATE_HOME", "HOOKBACK_TOKEN", "SSL_CERT_FILE", "LocalAppData"} {
 		if value := d.env(name); value != "" {
 			env = append(env, name+"="+value)
 		}

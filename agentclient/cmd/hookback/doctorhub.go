@@ -26,6 +26,7 @@ import (
 type clinic struct {
 	url    string
 	http   *http.Client
+	env    func(string) string
 	cancel context.CancelFunc
 	page   sync.WaitGroup
 }
@@ -40,7 +41,7 @@ func (d *doctor) examineHub(ctx context.Context) *clinic {
 		d.wrong("", "correct HOOKBACK_URL or --hub", "%v", err)
 		return nil
 	}
-	hub, health, err := openClinic(ctx, hubs[0])
+	hub, health, err := openClinic(ctx, hubs[0], d.env)
 	if err != nil {
 		d.wrong("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], causeOf(err))
 		return nil
@@ -73,13 +74,15 @@ func causeOf(err error) error {
 
 // openClinic asks the hub how it is and opens a page at it: without one, hooks don't
 // wait for an answer.
-func openClinic(ctx context.Context, address string) (c *clinic, health schema.Health, err error) {
-	c = &clinic{url: address, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
+func openClinic(ctx context.Context, address string, env func(string) string) (c *clinic, health schema.Health, err error) {
+	c = &clinic{url: address, env: env, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 	if err := c.call(ctx, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
 		return nil, health, err
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
-	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http")+schema.PathStream+"?v=2", nil)
+	header := http.Header{}
+	authorize(header, env)
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		c.close()
 		return nil, health, fmt.Errorf("it lets nobody follow its events: %w", err)
@@ -113,6 +116,7 @@ func (c *clinic) call(ctx context.Context, method, path string, body, to any) er
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	authorize(req.Header, c.env)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 	defer onSignal(func() { cancel(errStopped) })()
 	h.begun()
 	defer onOrphaned(func() { cancel(errGone) })()
-	client := agentclient.New(agentclient.Options{Hubs: hubs, UnreachableAfter: h.absentFor})
+	client := agentclient.New(agentclient.Options{Hubs: hubs, Token: h.env("HOOKBACK_TOKEN"), UnreachableAfter: h.absentFor})
 	w := waiting{taken: make(chan struct{}), flushed: make(chan struct{})}
 	defer time.AfterFunc(time.Until(h.deadline(c))+lateFor, func() { cancel(errLate) }).Stop()
 	defer time.AfterFunc(h.takeTime, func() {

@@ -84,7 +84,9 @@ Exit status of ask and send: 0 approved or answered (the answer is on stdout),
 1 denied, 2 nobody answered, no hub, or wrong usage (the reason is on stderr),
 3 nobody answered in time and --on-timeout fail_run was given: the run should stop.
 
-The hub is looked for at HOOKBACK_URL, else at http://127.0.0.1:4000.
+The hub is looked for at HOOKBACK_URL, else at http://127.0.0.1:4000. Where it wants
+to know who asks, HOOKBACK_TOKEN holds the token that its admin made; no settings file
+ever does. SSL_CERT_FILE names a certificate authority of one's own.
 `
 
 func printUsage(w io.Writer) {

@@ -61,7 +61,7 @@ func (c courier) postTo(until time.Time, hub, path string, body net.Buffers) ([]
 		return nil, err
 	}
 	if !c.direct(u) {
-		return postOverHTTP(until, hub+path, body)
+		return c.postOverHTTP(until, hub+path, body)
 	}
 	dialer := net.Dialer{Deadline: until}
 	if loopback(u.Hostname()) {
@@ -77,8 +77,8 @@ func (c courier) postTo(until time.Time, hub, path string, body net.Buffers) ([]
 	for _, part := range body {
 		length += len(part)
 	}
-	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
-		u.EscapedPath()+path, u.Host, length)
+	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n",
+		u.EscapedPath()+path, u.Host, length, c.credential())
 	request := append(net.Buffers{head}, body...)
 	if _, err := request.WriteTo(conn); err != nil {
 		return nil, err
@@ -88,6 +88,25 @@ func (c courier) postTo(until time.Time, hub, path string, body net.Buffers) ([]
 		return nil, err
 	}
 	return judge(answer)
+}
+
+// credential is the header line that says who asks; empty without a token.
+func (c courier) credential() string {
+	h := http.Header{}
+	authorize(h, c.env)
+	if len(h) == 0 {
+		return ""
+	}
+	return "Authorization: " + h.Get("Authorization") + "\r\n"
+}
+
+// authorize says who asks, where HOOKBACK_TOKEN does. One with signs that no header
+// may have is left out: the hub says what is missing.
+func authorize(h http.Header, env func(string) string) {
+	token := strings.TrimSpace(env("HOOKBACK_TOKEN"))
+	if token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		h.Set("Authorization", "Bearer "+token)
+	}
 }
 
 // direct reports whether a connection to the hub itself is right: plain HTTP, and
@@ -105,7 +124,7 @@ func loopback(host string) bool {
 }
 
 // postOverHTTP goes the long way, for hubs behind TLS or a proxy.
-func postOverHTTP(until time.Time, address string, body net.Buffers) ([]byte, error) {
+func (c courier) postOverHTTP(until time.Time, address string, body net.Buffers) ([]byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(bytes.Join(body, nil)))
@@ -113,6 +132,7 @@ func postOverHTTP(until time.Time, address string, body net.Buffers) ([]byte, er
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	authorize(req.Header, c.env)
 	client := http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

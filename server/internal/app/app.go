@@ -72,10 +72,18 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err // it names the flag and the mistake
 	}
+	if a.cfg.TLSCert != "" {
+		if err := overTLS(a.listeners, &a.cfg, a.log); err != nil {
+			return err
+		}
+	}
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
 	if a.people, err = people.Open(ctx, people.Config{Store: a.store, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+		return err
+	}
+	if err := a.mayListen(); err != nil {
 		return err
 	}
 	a.callback = callback.New(callback.Config{
@@ -116,6 +124,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
 		Notices:      a.notices,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
+		TLS: a.cfg.TLSCert != "", TrustProxy: a.cfg.trusted(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
 }
@@ -132,7 +141,13 @@ func (a *App) openStore(ctx context.Context) (err error) {
 }
 
 // URL is where the dashboard is.
-func (a *App) URL() string { return "http://" + a.listeners[0].Addr().String() }
+func (a *App) URL() string {
+	addr := a.listeners[0].Addr().String()
+	if a.cfg.TLSCert != "" {
+		return a.cfg.base(addr)
+	}
+	return "http://" + addr
+}
 
 // publicURL is where people reach the hub, for the links that they are sent.
 func (a *App) publicURL() string {
@@ -160,6 +175,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
+	start("people", func() error { return a.people.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("sums", func() error { return a.hub.Derive(workers) })
 	start("callbacks", func() error { return a.callback.Run(workers) })
@@ -233,17 +249,8 @@ func (a *App) signInLine(ctx context.Context) string {
 	case code == "":
 		return ""
 	default:
-		return "  Sign in     " + a.signInURL(code) + "   (works once, for 15 minutes)\n"
+		return "  Sign in     " + a.cfg.base(a.listeners[0].Addr().String()) + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
 	}
-}
-
-// signInURL names localhost: passkeys belong to a name, not to an address.
-func (a *App) signInURL(code string) string {
-	base := a.URL()
-	if host, port, err := net.SplitHostPort(a.listeners[0].Addr().String()); err == nil && loopback(host) {
-		base = "http://localhost:" + port
-	}
-	return base + "/#sign-in=" + code
 }
 
 // whereForClients tells a client of a hub that is not where it looks by itself.

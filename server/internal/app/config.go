@@ -24,9 +24,17 @@ type Config struct {
 	// Addr is where the hub listens, host:port; 127.0.0.1:4000, and [::1]:4000
 	// with it where the machine has one. Port 0 picks a free one.
 	Addr string
-	// Insecure permits an Addr that others can reach. Whoever reaches the hub can
-	// answer for you: it has no accounts yet.
+	// Insecure permits an Addr that others can reach without TLS, and before anybody
+	// owns the hub. From other machines every request needs a credential all the same.
 	Insecure bool
+	// TLSCert and TLSKey are PEM files; with them the hub speaks TLS only.
+	TLSCert, TLSKey string
+	// TrustProxy are the addresses, CIDRs, of a proxy that says in ProxyHeader who asks.
+	// Whatever connects from there needs a credential and can claim to be anybody.
+	TrustProxy  []string
+	ProxyHeader string
+	// SignIn names somebody to make a sign-in link for, instead of running the hub.
+	SignIn string
 	// DB is the database file, made when it is not there; hookback/hookback.db in
 	// the user's data directory. sqlite:FILE means the same.
 	DB string
@@ -139,8 +147,11 @@ func (cfg Config) check() error {
 	if _, errPort := strconv.ParseUint(port, 10, 16); err != nil || errPort != nil {
 		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
 	}
-	if !cfg.Insecure && !loopback(host) {
-		return fmt.Errorf("-addr %s: everyone who can reach that address could answer for you; use %s, or add -insecure if the network is safe", cfg.Addr, defaultAddr)
+	if !cfg.Insecure && !loopback(host) && cfg.TLSCert == "" {
+		return fmt.Errorf("-addr %s: others can reach that address, and without TLS they could read and change what goes over it; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is safe", cfg.Addr, defaultAddr)
+	}
+	if err := cfg.checkProxy(); err != nil {
+		return err
 	}
 	for _, origin := range cfg.AllowOrigins {
 		u, err := url.Parse(origin)
@@ -163,6 +174,51 @@ func (cfg Config) check() error {
 		return fmt.Errorf("-log-format %s: must be text or json", cfg.LogFormat)
 	}
 	return nil
+}
+
+// checkProxy finds mistakes in what goes together.
+func (cfg Config) checkProxy() error {
+	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
+		return errors.New("-tls-cert and -tls-key go together: name both files")
+	}
+	if (len(cfg.TrustProxy) == 0) != (cfg.ProxyHeader == "") {
+		return errors.New("-trust-proxy and -proxy-header go together: say where the proxy connects from, and in which header it names the person")
+	}
+	for _, from := range cfg.TrustProxy {
+		if _, err := network(from); err != nil {
+			return fmt.Errorf("-trust-proxy %s: must be an address or a CIDR, such as 10.0.0.5 or 10.0.0.0/24", from)
+		}
+	}
+	for _, r := range cfg.ProxyHeader {
+		if r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
+			return fmt.Errorf("-proxy-header %s: must be the name of a header, such as X-Auth-Request-Email", cfg.ProxyHeader)
+		}
+	}
+	switch strings.ToLower(cfg.ProxyHeader) {
+	case "authorization", "cookie", "host", "origin", "x-forwarded-for", "forwarded", "x-real-ip":
+		return fmt.Errorf("-proxy-header %s: names no person; use the header that your proxy sets for that, such as X-Auth-Request-Email", cfg.ProxyHeader)
+	}
+	return nil
+}
+
+// network is a CIDR, or the one address.
+func network(s string) (netip.Prefix, error) {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	return p.Masked(), err
+}
+
+// trusted is TrustProxy, which was checked.
+func (cfg Config) trusted() []netip.Prefix {
+	var all []netip.Prefix
+	for _, from := range cfg.TrustProxy {
+		if p, err := network(from); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // loopback reports whether only this machine can reach host.

@@ -25,8 +25,16 @@ type knob struct {
 var knobs = []knob{
 	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",
 		func(c *Config, s string) error { c.Addr = s; return nil }},
-	{"insecure", "", "false", "permit an -addr that others can reach, though they could answer for you",
+	{"insecure", "", "false", "permit an -addr that others can reach, without TLS and an owner",
 		func(c *Config, s string) (err error) { c.Insecure, err = strconv.ParseBool(s); return err }},
+	{"tls-cert", "FILE", "none", "speak TLS, with this certificate in PEM; read again when it is renewed",
+		func(c *Config, s string) error { c.TLSCert = s; return nil }},
+	{"tls-key", "FILE", "none", "the certificate's key in PEM",
+		func(c *Config, s string) error { c.TLSKey = s; return nil }},
+	{"trust-proxy", "CIDR,…", "none", "where a proxy connects from that has checked who asks",
+		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, list(s)...); return nil }},
+	{"proxy-header", "NAME", "none", "the header in which that proxy names the person; nobody else's counts",
+		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},
 	{"db", "FILE", "hookback.db in your data directory", "the database",
 		func(c *Config, s string) error { c.DB = s; return nil }},
 	{"allow-origin", "ORIGIN,…", "none", "pages of other origins that may use the hub, such as http://localhost:5173",
@@ -81,6 +89,7 @@ func (k knob) apply(cfg *Config, from, text string) error {
 // errors are sentences for the user.
 func Load(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
 	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
+	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // no setting: a variable that stays set would keep the hub from running
 	flags.SetOutput(io.Discard)
 	given := map[string]bool{}
 	var mistake error
@@ -123,6 +132,7 @@ func printHelp(w io.Writer) {
   hookback-server [flags]               run the hub
   hookback-server [flags] backup FILE   copy the database, while a hub uses it or not
   hookback-server [flags] check         read the whole database and report damage
+  hookback-server [flags] -sign-in NAME print a link that signs NAME in, while the hub is stopped
   hookback-server -version
 
 Every flag has a variable; the flag wins.

@@ -47,6 +47,10 @@ func TestEveryKnob(t *testing.T) {
 	}{
 		"addr":                {"localhost:0", "127.0.0.1:1", "localhost:0", func(c Config) any { return c.Addr }},
 		"insecure":            {"true", "false", true, func(c Config) any { return c.Insecure }},
+		"tls-cert":            {"a.pem", "b.pem", "a.pem", func(c Config) any { return c.TLSCert }},
+		"tls-key":             {"a.key", "b.key", "a.key", func(c Config) any { return c.TLSKey }},
+		"trust-proxy":         {"10.0.0.5, 10.1.0.0/16", "::1", []string{"10.0.0.5", "10.1.0.0/16"}, func(c Config) any { return c.TrustProxy }},
+		"proxy-header":        {"X-User", "X-Other", "X-User", func(c Config) any { return c.ProxyHeader }},
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
 		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
@@ -61,15 +65,19 @@ func TestEveryKnob(t *testing.T) {
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		cfg, _, err := Load(nil, env(variable, c.text), io.Discard)
+		var with []string // what it goes together with
+		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1"}[name]; other != "" {
+			with = []string{other}
+		}
+		cfg, _, err := Load(with, env(variable, c.text), io.Discard)
 		require.NoError(t, err, variable)
 		require.Equal(t, c.want, c.get(cfg), variable)
-		cfg, rest, err := Load([]string{"-" + name + "=" + c.text, "more"}, env(variable, c.other), io.Discard)
+		cfg, rest, err := Load(append(with, "-"+name+"="+c.text, "more"), env(variable, c.other), io.Discard)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 14, "a new knob gets its row above")
+	require.Len(t, knobs, 18, "a new knob gets its row above")
 }
 
 func TestHelpShowsEverything(t *testing.T) {
@@ -93,9 +101,15 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-addr=4000", "must be host:port"},
 		{"-addr=127.0.0.1:99999", "must be host:port"},
 		{"-addr=127.0.0.1:http-ish", "must be host:port"},
-		{"-addr=0.0.0.0:4000", "everyone who can reach"},
-		{"-addr=:4000", "everyone who can reach"},
-		{"-addr=hub.example.com:4000", "everyone who can reach"},
+		{"-addr=0.0.0.0:4000", "-tls-cert FILE"},
+		{"-addr=:4000", "without TLS"},
+		{"-addr=hub.example.com:4000", "-insecure"},
+		{"-tls-cert=c.pem", "go together"},
+		{"-trust-proxy=10.0.0.5", "go together"},
+		{"-proxy-header=X-User", "go together"},
+		{"-trust-proxy=proxy.example.com -proxy-header=X-User", "a CIDR"},
+		{"-proxy-header=Authorization -trust-proxy=10.0.0.5", "names no person"},
+		{"-proxy-header=X-User: -trust-proxy=10.0.0.5", "name of a header"},
 		{"-retention=soon", "must be a duration"},
 		{"-retention=-1h", "must be a duration"},
 		{"-retention=1dd", "must be a duration"},
@@ -111,7 +125,7 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-allow-host=http://a", "must be a host name"},
 		{"-colour=red", "-help lists"},
 	} {
-		_, _, err := Load([]string{c.arg}, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+		_, _, err := Load(strings.Fields(c.arg), env("XDG_DATA_HOME", t.TempDir()), io.Discard)
 		require.ErrorContains(t, err, c.want, c.arg)
 		require.NotContains(t, err.Error(), "\n")
 		name, _, _ := strings.Cut(c.arg, "=")

@@ -18,6 +18,7 @@ import (
 type door struct {
 	hosts   map[string]bool // :: host or host:port → configured
 	origins map[string]bool // :: scheme://host:port → configured
+	tls     bool            // it is https that leads here
 }
 
 func newDoor(hosts, origins []string) *door {
@@ -87,7 +88,11 @@ func (d *door) ours(host string, local net.Addr) bool {
 	if d.hosts[host] || d.hosts[name] && port == ourPort {
 		return true
 	}
-	if port != ourPort && !(port == "" && ourPort == "80") {
+	usual := "80"
+	if d.tls {
+		usual = "443"
+	}
+	if port != ourPort && !(port == "" && ourPort == usual) {
 		return false
 	}
 	switch {
@@ -143,7 +148,7 @@ func (d *door) checkOrigin(c *fiber.Ctx) (origin string, err error) {
 }
 
 func (d *door) sameOrigin(origin, host string) bool {
-	if origin == "http://"+host {
+	if origin == "http://"+host && !d.tls || origin == "https://"+host && d.tls {
 		return true
 	}
 	name, _ := splitHost(host)

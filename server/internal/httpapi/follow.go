@@ -65,6 +65,8 @@ func (st *stream) ended(err error) farewell {
 		return farewell{}
 	case st.stopping.Err() != nil:
 		return farewell{websocket.CloseServiceRestart, "restarting"}
+	case st.signedOut.Load():
+		return farewell{schema.StreamSignedOut, "signed out"}
 	case st.ctx.Err() != nil:
 		return farewell{}
 	case errors.Is(err, store.ErrRewound), errors.Is(err, store.ErrPruned):

@@ -233,6 +233,9 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		ctx = watched
 	}
 	var ends time.Time
+	ctx, cancel := context.WithCancel(ctx) // ends with the caller's token, too
+	defer cancel()
+	defer s.Hub.People.OnRevoked(caller(c).Who, cancel)()
 	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { ends = at }})
 	if err == nil && answer == nil {
 		left := schema.Never

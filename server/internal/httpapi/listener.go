@@ -165,9 +165,9 @@ func (c *conn) Close() error {
 	linger := c.linger && !c.closed
 	c.closed = true
 	c.mu.Unlock()
-	if tcp, ok := c.Conn.(*net.TCPConn); ok && linger && tcp.CloseWrite() == nil {
-		_ = tcp.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.CopyN(io.Discard, tcp, lingerBytes)
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && half.CloseWrite() == nil { // TCP, or TLS over it
+		_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}
 	err := c.Conn.Close()
 	c.conns.remove(c)

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -15,7 +17,101 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathSignIn:  s.signIn,
 		"POST " + schema.PathSignOut: s.signOut,
 		"POST " + schema.PathLock:    s.lock,
+
+		"GET " + schema.PathPeople:        s.listPeople,
+		"POST " + schema.PathPeople:       s.addPerson,
+		"POST " + schema.PathPerson:       s.changePerson,
+		"POST " + schema.PathPersonLink:   s.linkPerson,
+		"DELETE " + schema.PathPerson:     s.removePerson,
+		"GET " + schema.PathSignIns:       s.listSignIns,
+		"DELETE " + schema.PathSignInByID: s.endSignIn,
+		"GET " + schema.PathTokens:        s.listTokens,
+		"POST " + schema.PathTokens:       s.makeToken,
+		"DELETE " + schema.PathToken:      s.revokeToken,
 	}
+}
+
+func (s *Server) listPeople(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.People.List(c.UserContext(), caller(c).Who), nil)
+}
+
+func (s *Server) addPerson(c *fiber.Ctx) error {
+	var d schema.PersonDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	person, code, err := s.Hub.People.AddPerson(c.UserContext(), d, caller(c).Who)
+	person.SignInURL = s.signInURL(c, code)
+	return replyJSON(c)(person, err)
+}
+
+// signInURL is the link with that code, at the address by which this caller has the hub.
+func (s *Server) signInURL(c *fiber.Ctx, code string) string {
+	scheme := "http://"
+	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a proxy; the door has checked it
+		scheme = "https://"
+	}
+	return scheme + c.Get(fiber.HeaderHost) + "/#sign-in=" + code
+}
+
+// named is the person in the path, as people write names.
+func named(c *fiber.Ctx) string {
+	name, err := url.PathUnescape(c.Params("name"))
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+func (s *Server) changePerson(c *fiber.Ctx) error {
+	var d schema.PersonDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), named(c), d, caller(c).Who))
+}
+
+func (s *Server) linkPerson(c *fiber.Ctx) error {
+	person, code, err := s.Hub.People.Link(c.UserContext(), named(c), caller(c).Who)
+	person.SignInURL = s.signInURL(c, code)
+	return replyJSON(c)(person, err)
+}
+
+func (s *Server) removePerson(c *fiber.Ctx) error {
+	if err := s.Hub.People.RemovePerson(c.UserContext(), named(c), caller(c).Who); err != nil {
+		return err
+	}
+	return s.listPeople(c)
+}
+
+func (s *Server) listSignIns(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.People.SignIns(caller(c).Who))
+}
+
+func (s *Server) endSignIn(c *fiber.Ctx) error {
+	if err := s.Hub.People.EndSignIn(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+		return err
+	}
+	return s.listSignIns(c)
+}
+
+func (s *Server) listTokens(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.People.Tokens(caller(c).Who))
+}
+
+func (s *Server) makeToken(c *fiber.Ctx) error {
+	var d schema.TokenDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.MakeToken(c.UserContext(), d, caller(c).Who))
+}
+
+func (s *Server) revokeToken(c *fiber.Ctx) error {
+	if err := s.Hub.People.RevokeToken(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+		return err
+	}
+	return s.listTokens(c)
 }
 
 func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }

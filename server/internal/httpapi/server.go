@@ -112,6 +112,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	cfg.defaults()
 	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
+	s.door.tls = cfg.TLS
 	s.bodies.limit = cfg.BodyBudget
 	s.hooks = make(chan struct{}, cfg.WaitingHooks)
 	s.stopping, s.stop = context.WithCancel(context.Background())

@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/contrib/websocket"
@@ -92,6 +93,7 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 	early := cn.leftIn(hijacked)
 	st := &stream{Server: s, conn: cn, from: from, person: who.Name, wake: make(chan struct{}, 1)}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
+	st.unwatch = s.Hub.People.OnRevoked(who, st.signOut)
 	st.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)
 	go st.run() // Shutdown waits for cn to be closed
 }
@@ -105,7 +107,11 @@ type stream struct {
 	person string          // who is signed in to the page; empty: nobody
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc
-	wake   chan struct{} // told when there is something to write beside the log
+
+	signedOut atomic.Bool // by signOut
+	unwatch   func()      // the sign-in or token that the stream came with
+
+	wake chan struct{} // told when there is something to write beside the log
 
 	mu      sync.Mutex
 	control []byte  // whole frames that answer the peer: pongs, a close
@@ -127,6 +133,7 @@ func (st *stream) run() {
 	defer st.Metrics.streams.Dec()
 	defer func() { _ = st.conn.Close() }()
 	defer st.cancel()
+	defer st.unwatch()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -139,6 +146,16 @@ func (st *stream) run() {
 	st.presence.leave(st)
 	st.cancel()
 	<-done
+}
+
+// cutOff is when a stream is closed whose peer does not read that it was signed out.
+const cutOff = 900 * time.Millisecond
+
+// signOut ends the stream: whoever opened it may not see more.
+func (st *stream) signOut() {
+	st.signedOut.Store(true)
+	st.cancel()
+	time.AfterFunc(cutOff, func() { _ = st.conn.Conn.Close() })
 }
 
 // recovered reports a panic, which costs its own stream only.

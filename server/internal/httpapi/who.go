@@ -93,6 +93,7 @@ func (s *Server) identify(c *fiber.Ctx) (people.Who, error) {
 	if shown == (people.Shown{}) {
 		return people.Who{}, nil
 	}
+	shown.From = peerOf(c)
 	shown.Acts = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
 	who, err := s.Hub.People.Identify(shown)
 	if errors.Is(err, people.ErrStale) {

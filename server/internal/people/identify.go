@@ -1,8 +1,10 @@
 package people
 
 import (
+	"context"
 	"crypto/subtle"
 	"errors"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,7 @@ const (
 type Shown struct {
 	Authorization string // the header
 	Cookie, Key   string // of a browser that signed in
+	From          netip.Addr
 	Proxy         string // the name that a trusted proxy gives; never anybody else's word
 	// Acts is set when the request is to change something. A cookie alone is not enough
 	// then: browsers send it along from every port of a host.
@@ -52,7 +55,11 @@ func (p *People) Identify(s Shown) (Who, error) {
 		token = strings.TrimSpace(token)
 		switch {
 		case strings.HasPrefix(token, OperatorPrefix), strings.HasPrefix(token, AgentPrefix):
-			return p.byToken(token)
+			w, err := p.byToken(token)
+			if err != nil && p.tries.first(s.From, p.Clock()) {
+				p.note(context.Background(), act("token.refused", Who{}, map[string]any{"from": s.From.String()}))
+			}
+			return w, err
 		case s.Proxy == "":
 			return Who{}, errNotOurs
 		}

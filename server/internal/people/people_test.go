@@ -169,3 +169,58 @@ func TestANilPeopleKnowsNobodyAndIsNotLocked(t *testing.T) {
 	require.False(t, w.Known())
 	p.OnRevoked(Who{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
 }
+
+// TestWhatIsOpenEndsWithItsToken: nobody asks for it, the time has just come.
+func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.owner("ada").Who
+	made, err := b.MakeToken(t.Context(), schema.TokenDraft{Name: "short", ExpiresAt: millis(b.now.Add(time.Hour))}, ada)
+	require.NoError(t, err)
+	w, err := b.Identify(Shown{Authorization: "Bearer " + made.Secret})
+	require.NoError(t, err)
+	ended := 0
+	defer b.OnRevoked(w, func() { ended++ })()
+	b.OnRevoked(w, func() { t.Error("this one had gone before") })()
+	b.expire()
+	require.Zero(t, ended)
+	b.now = b.now.Add(time.Hour)
+	b.expire()
+	b.expire()
+	require.Equal(t, 1, ended)
+	b.OnRevoked(w, func() { ended++ })
+	require.Equal(t, 2, ended, "it was over already")
+}
+
+func TestWhenATokenWasUsedIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hub.db")
+	b := open(t, path)
+	ada := b.owner("ada").Who
+	made, err := b.MakeToken(t.Context(), schema.TokenDraft{Name: "build"}, ada)
+	require.NoError(t, err)
+	b.now = b.now.Add(time.Hour)
+	_, err = b.Identify(Shown{Authorization: "Bearer " + made.Secret})
+	require.NoError(t, err)
+	require.NoError(t, b.noteUse(t.Context()))
+	require.NoError(t, b.Store.Close())
+	list, err := open(t, path).Tokens(ada)
+	require.NoError(t, err)
+	require.Equal(t, millis(b.now), list[0].LastUsedAt)
+	require.Empty(t, list[0].Secret)
+}
+
+func TestWhoLostTheirBrowserGetsALinkOnTheHubsMachine(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 2 { // the second time she is known
+		code, err := b.Recover(t.Context(), "ada")
+		require.NoError(t, err)
+		s, err := b.SignIn(t.Context(), Attempt{Code: code})
+		require.NoError(t, err)
+		require.True(t, s.Who.Owner && s.Who.Role == schema.Admin)
+	}
+	_, err := b.Recover(t.Context(), "eve")
+	require.ErrorContains(t, err, "ada", "whom it knows")
+	require.Len(t, b.Persons(t.Context()), 1)
+}

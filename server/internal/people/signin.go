@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -80,6 +81,7 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
 	code := p.now.Load().codes[hash]
 	if code == nil || p.spent(code) || code.Person == "" && p.Owned() || code.Person != "" && p.now.Load().person(code.Person) == nil {
 		p.tries.failed(a.From, p.Clock())
+		p.note(ctx, act("person.sign_in_failed", Who{}, map[string]any{"from": a.From.String(), "userAgent": printable(a.UserAgent, maxAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was used already, or is older than 15 minutes. " + p.anotherLink()}
 	}
 	c := store.PeopleChange{WithoutCode: [][]byte{hash[:]}}
@@ -92,7 +94,7 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: p.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	return p.enter(ctx, &c, entry{person: person, way: "link", userAgent: a.UserAgent})
+	return p.enter(ctx, &c, entry{person: person, way: "link", userAgent: a.UserAgent, from: a.From})
 }
 
 func (p *People) anotherLink() string {
@@ -106,6 +108,7 @@ func (p *People) anotherLink() string {
 type entry struct {
 	person         *store.Person
 	way, userAgent string
+	from           netip.Addr
 }
 
 // enter makes a sign-in along with change c; the caller holds p.changing.
@@ -116,6 +119,7 @@ func (p *People) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Se
 			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
 		}
 	}
+	c.Acts = append(c.Acts, act("person.signed_in", Who{Name: e.person.Name}, map[string]any{"way": e.way, "from": e.from.String(), "owner": e.person.Owner}))
 	s := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(lasts)}
 	cookie, key := digestOf(s.Cookie), digestOf(s.Key)
 	in := store.SignIn{
@@ -137,7 +141,7 @@ func (p *People) SignOut(ctx context.Context, w Who) error {
 	if w.Via != "session" {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Nobody is signed in here."}
 	}
-	return p.change(ctx, &store.PeopleChange{WithoutSignIn: []string{w.ID}})
+	return p.change(ctx, &store.PeopleChange{WithoutSignIn: []string{w.ID}, Acts: []store.Act{act("person.signed_out", w, map[string]any{"name": w.Name, "signIn": w.ID})}})
 }
 
 // Lock takes answers of signed-in operators only, from now on, or of anyone again.
@@ -150,7 +154,48 @@ func (p *People) Lock(ctx context.Context, locked bool, w Who) error {
 	if p.Locked() == locked {
 		return nil
 	}
-	return p.change(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}})
+	kind := "hub.unlocked"
+	if locked {
+		kind = "hub.locked"
+	}
+	return p.change(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, Acts: []store.Act{act(kind, w, nil)}})
+}
+
+// note keeps an act that changes nothing.
+func (p *People) note(ctx context.Context, a store.Act) {
+	if err := p.Store.Note(context.WithoutCancel(ctx), a); err != nil {
+		p.Log.Error("an act is missing in the ledger", "act", a.Act, "err", err)
+	}
+}
+
+// Recover makes a code that signs in name on a hub that nobody can sign in to any
+// more: the person of that name, or its first one, who becomes the owner.
+func (p *People) Recover(ctx context.Context, name string) (string, error) {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	c := store.PeopleChange{}
+	o := p.now.Load().person(name)
+	if o == nil {
+		if p.Owned() {
+			return "", fmt.Errorf("nobody here is called %q: this hub knows %s", name, strings.Join(p.names(), ", "))
+		}
+		valid, err := p.newName(name)
+		if err != nil {
+			return "", err
+		}
+		o = &store.Person{Name: valid, Role: schema.Admin, Owner: true, CreatedAt: p.Clock()}
+		c.Persons = []store.Person{*o}
+	}
+	c.Acts = []store.Act{{Act: "person.link_made", Who: "the hub's machine", Data: map[string]any{"name": o.Name}}}
+	return p.newCode(ctx, o.Name, &c)
+}
+
+func (p *People) names() []string {
+	var names []string
+	for _, o := range p.now.Load().Persons {
+		names = append(names, o.Name)
+	}
+	return names
 }
 
 // Me is who the caller is to the hub. here says that they need no credential: they are

@@ -20,6 +20,8 @@ const (
 type tries struct {
 	mu   sync.Mutex
 	from map[netip.Prefix]attempts
+
+	told map[netip.Prefix]time.Time // when a refused token from there went to the ledger
 }
 
 type attempts struct {
@@ -48,6 +50,22 @@ func (t *tries) failed(from netip.Addr, now time.Time) {
 	}
 	a.n++
 	t.from[network(from)] = a
+}
+
+// first reports whether a refused token from there is the first one for a minute: an
+// agent tries its own again with every event.
+func (t *tries) first(from netip.Addr, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := network(from)
+	if now.Sub(t.told[at]).Abs() < tryWindow {
+		return false
+	}
+	if t.told == nil || len(t.told) >= maxFrom {
+		t.told = map[netip.Prefix]time.Time{}
+	}
+	t.told[at] = now
+	return true
 }
 
 // clear forgets what is over, and everything when that is not enough.

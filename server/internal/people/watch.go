@@ -1,6 +1,10 @@
 package people
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // watched are the connections that stay open for somebody, by the id of the sign-in or
 // token that they came with.
@@ -62,4 +66,16 @@ func (p *People) valid(id string) bool {
 		}
 	}
 	return false
+}
+
+// expire ends what is open for whoever is over by now.
+func (p *People) expire() {
+	p.watched.mu.Lock()
+	ids := slices.Collect(maps.Keys(p.watched.open))
+	p.watched.mu.Unlock()
+	for _, id := range ids {
+		if !p.valid(id) {
+			p.watched.revoke(id)
+		}
+	}
 }

@@ -58,6 +58,7 @@ type PeopleChange struct {
 	WithoutSignIn []string // ids
 	WithoutToken  []string // ids
 	WithoutCode   [][]byte // hashes
+	Acts          []Act    // what the ledger keeps of it
 }
 
 // People reads them all. There are few, and whoever asks keeps them in memory.
@@ -192,5 +193,5 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 	}
-	return nil
+	return t.note(c.Acts...)
 }

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// certificate is the hub's, read again whenever its files have changed: they are
+// renewed while it runs.
+type certificate struct {
+	cert, key string // files
+	log       *slog.Logger
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	as     [2]time.Time // the files' times when they were read
+}
+
+// overTLS makes the listeners speak TLS.
+func overTLS(lns []net.Listener, cfg *Config, log *slog.Logger) error {
+	c := &certificate{cert: cfg.TLSCert, key: cfg.TLSKey, log: log}
+	if err := c.load(c.times()); err != nil {
+		return fmt.Errorf("-tls-cert %s, -tls-key %s: %w", c.cert, c.key, err)
+	}
+	for i := range lns {
+		lns[i] = tls.NewListener(lns[i], &tls.Config{
+			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil },
+		})
+	}
+	return nil
+}
+
+func (c *certificate) times() (as [2]time.Time) {
+	for i, name := range []string{c.cert, c.key} {
+		if info, err := os.Stat(name); err == nil {
+			as[i] = info.ModTime()
+		}
+	}
+	return as
+}
+
+func (c *certificate) load(as [2]time.Time) error {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return err
+	}
+	c.loaded, c.as = &pair, as
+	return nil
+}
+
+// now is the certificate as its files hold it; while they make no sense, the last one.
+func (c *certificate) now() *tls.Certificate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if as := c.times(); as != c.as {
+		if err := c.load(as); err != nil {
+			c.log.Warn("the new certificate can't be used; the last one stays", "err", err)
+		}
+	}
+	return c.loaded
+}
+
+// mayListen refuses an address that others can reach before there is somebody to
+// refuse them.
+func (a *App) mayListen() error {
+	host, _, err := net.SplitHostPort(a.cfg.Addr)
+	if err != nil || loopback(host) || a.cfg.Insecure || a.people.Owned() {
+		return nil //nolint:nilerr // the address was checked before
+	}
+	return errors.New("-addr " + a.cfg.Addr + ": others can reach that address, and nobody owns this hub yet: whoever came first would. " +
+		"Run this program once with -sign-in YOUR-NAME, then start the hub and open the link")
+}
