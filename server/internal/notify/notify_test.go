@@ -58,6 +58,7 @@ func TestAQuestionThatWantsNoAnswerTellsNobody(t *testing.T) {
 func TestRemindersAndEscalationsAreMessagesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	r, far := setup(t, ada, grace), listen(t)
+	r.owner("ada")
 	r.channel(far.ntfy("all"))
 	r.channelOf("grace", far.ntfy("grace"))
 	r.channelOf("ada", far.ntfy("ada"))

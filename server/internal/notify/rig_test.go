@@ -28,6 +28,7 @@ type rig struct {
 	*Notifier
 	t      *testing.T
 	hub    *hub.Hub
+	known  *people.People // to the hub; the notifier is told of people below
 	db     string
 	closed func() // stops everything, once
 	people []schema.Person
@@ -60,7 +61,9 @@ func (r *rig) clock() time.Time {
 func (r *rig) start() {
 	db, err := store.Open(context.Background(), store.Config{Path: r.db, BallastBytes: -1, Clock: r.clock})
 	require.NoError(r.t, err)
-	r.hub = hub.New(hub.Config{Store: db, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { r.Grown() }})
+	r.known, err = people.Open(context.Background(), people.Config{Store: db, Clock: r.clock})
+	require.NoError(r.t, err)
+	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { r.Grown() }})
 	r.Notifier = New(Config{
 		Store: db, Show: r.hub.ShowNotices, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
 		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
@@ -89,6 +92,14 @@ func (r *rig) start() {
 			require.NoError(r.t, db.Close())
 		})
 	}
+}
+
+// owner makes somebody known to the hub itself, for questions that name people.
+func (r *rig) owner(name string) {
+	code, err := r.known.OwnerCode(r.t.Context())
+	require.NoError(r.t, err)
+	_, err = r.known.SignIn(r.t.Context(), people.Attempt{Code: code, Name: name})
+	require.NoError(r.t, err)
 }
 
 // restart is a hub that was stopped and started again.
