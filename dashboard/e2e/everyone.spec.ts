@@ -92,7 +92,7 @@ for (const width of [1360, 390]) {
     await page.getByRole('button', { name: /Deny/ }).click()
     expect.soft(await faults(page), 'denying').toEqual([])
     for (const name of ['Keyboard shortcuts', 'Find']) {
-      if (width < 760) await page.getByRole('button', { name: 'More' }).click()
+      if (width < 760) await page.getByRole('button', { name: 'More', exact: true }).click()
       await page.getByRole('button', { name, exact: true }).filter({ visible: true }).click()
       await expect(page.getByRole('dialog')).toBeVisible()
       expect.soft(await faults(page), name).toEqual([])
