@@ -230,6 +230,8 @@ func requestOf(ctx context.Context, c *fiber.Ctx) *http.Request {
 		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 		Host: c.Get(fiber.HeaderHost), RemoteAddr: c.Context().RemoteAddr().String(),
 	}
-	c.Request().Header.VisitAll(func(name, value []byte) { req.Header.Add(string(name), string(value)) })
+	for name, value := range c.Request().Header.All() {
+		req.Header.Add(string(name), string(value))
+	}
 	return req.WithContext(ctx)
 }

@@ -4,7 +4,7 @@ import "regexp"
 
 // secretThing names what must not be collected in an answer: it would be stored, and
 // shown to everyone who may look.
-const secretThing = `(?:pass ?words?|pass ?phrases?|api[ -]?keys?|access[ -]?keys?|private[ -]?keys?|secret[ -]?keys?|client[ -]?secrets?|(?:access|auth|bearer|refresh|session)?[ -]?tokens?|credentials?|secrets?|one[ -]time codes?|otp|2fa codes?|verification codes?|pin(?: code| number)?|cvv|cvc|(?:credit )?card numbers?|(?:seed|recovery) phrases?|ssh keys?)`
+const secretThing = `(?:pass ?words?|pass ?phrases?|api[ -]?keys?|access[ -]?keys?|private[ -]?keys?|secret[ -]?keys?|client[ -]?secrets?|(?:access|auth|bearer|refresh|session)?[ -]?tokens?|credentials?|secrets?|one[ -]time codes?|otp|2fa codes?|verification codes?|pin(?: code| number)?|cvv|cvc|(?:credit )?card numbers?|(?:seed|recovery) phrases?|ssh keys?)` //nolint:gosec // names of secrets, none itself
 
 // handOver are the words with which somebody asks to be given a thing.
 const handOver = `(?:enter|paste|provide|give|send|share|type|tell|supply|input|submit|fill in|let me have|i need|we need|may i have|can i have|what(?:'s| is| are))`
