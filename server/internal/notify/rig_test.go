@@ -63,8 +63,9 @@ func (r *rig) start() {
 	require.NoError(r.t, err)
 	r.known, err = people.Open(context.Background(), people.Config{Store: db, Clock: r.clock})
 	require.NoError(r.t, err)
-	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { r.Grown() }})
-	r.Notifier = New(Config{
+	var told *Notifier // not r's: another start gives it another one
+	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { told.Grown() }})
+	told = New(Config{
 		Store: db, Show: r.hub.ShowNotices, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
 		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
 		As: func(name string) (people.Who, bool) {
@@ -79,10 +80,11 @@ func (r *rig) start() {
 		Watching: func(person string) bool { _, looks := r.look.Load(person); return looks },
 		pace:     r.pace,
 	})
+	r.Notifier = told
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	failed := make(chan error, 1)
-	group.Go(func() { failed <- r.Run(ctx) })
+	group.Go(func() { failed <- told.Run(ctx) })
 	var once sync.Once
 	r.closed = func() {
 		once.Do(func() {
