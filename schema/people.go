@@ -132,12 +132,22 @@ const (
 	PathSignInByID = "/api/sign-ins/:id"
 	PathTokens     = "/api/tokens"
 	PathToken      = "/api/tokens/:id"
+	// PathOIDC sends a browser to the OpenID provider, and PathOIDCBack is where that
+	// sends it back to.
+	PathOIDC     = "/sign-in/oidc"
+	PathOIDCBack = "/sign-in/oidc/back"
 )
 
 var peopleRoutes = []Route{
 	{"GET", PathMe, "Who the caller is to the hub, and what they may do", nil, nil, Me{}},
 	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, Entry{}, SignedIn{}},
 	{"POST", PathSignOut, "End this browser's sign-in", nil, nil, Me{}},
+	{"GET", PathOIDC, "Sign in with the OpenID provider: sends the browser there", nil, nil, nil},
+	{"GET", PathOIDCBack, "Where the OpenID provider sends a browser back to, which goes on to the dashboard with the code of a one-time link, or with why there is none", []Param{
+		{"state", "as it was sent along"},
+		{"code", "the provider's, to be exchanged"},
+		{"error", "the provider's, instead of a code"},
+	}, nil, nil},
 	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, Lock{}, Me{}},
 	{"GET", PathPeople, "The people of this hub; their addresses are for admins", nil, nil, []Person{}},
 	{"POST", PathPeople, "Make a person known; the answer holds a link that signs them in once", nil, PersonDraft{}, Person{}},

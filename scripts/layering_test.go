@@ -127,6 +127,7 @@ func TestOnePlaceFor(t *testing.T) {
 		"github.com/modelcontextprotocol":     "server/internal/mcp",
 		"github.com/standard-webhooks":        "nowhere: tests only",
 		"github.com/emersion":                 "nowhere: tests only",
+		"github.com/zitadel":                  "nowhere: tests only",
 	} {
 		for _, p := range packages {
 			for _, i := range p.Imports {

@@ -80,7 +80,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
-	if a.people, err = people.Open(ctx, people.Config{Store: a.store, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+	provider, err := a.cfg.OIDC.provider(a.publicURL())
+	if err != nil {
+		return err
+	}
+	if a.people, err = people.Open(ctx, people.Config{Store: a.store, OIDC: provider, Clock: a.cfg.Clock, Log: a.log}); err != nil {
 		return err
 	}
 	if err := a.mayListen(); err != nil {

@@ -46,6 +46,8 @@ type Config struct {
 	PublicURL     string
 	CallbackAllow []string // where answers may be dialled beside loopback: CIDRs, host names, host:port
 
+	OIDC OIDC // how people sign in beside a link; no other way
+
 	// Retention is how long events are kept; 30 days. Negative: for ever.
 	Retention time.Duration
 	// RetentionSize is the most bytes the database may hold before the oldest
@@ -161,6 +163,9 @@ func (cfg Config) check() error {
 	}
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
+	}
+	if err := cfg.OIDC.check(); err != nil {
+		return err
 	}
 	for _, name := range cfg.AllowHosts {
 		if strings.ContainsAny(name, "/*@ ") {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,9 @@ type knob struct {
 }
 
 // knobs is the one table of all settings.
-var knobs = []knob{
+var knobs = slices.Concat(hubKnobs, oidcKnobs)
+
+var hubKnobs = []knob{
 	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",
 		func(c *Config, s string) error { c.Addr = s; return nil }},
 	{"insecure", "", "false", "permit an -addr that others can reach, without TLS and an owner",

@@ -59,14 +59,22 @@ func TestEveryKnob(t *testing.T) {
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
 		"retention-size":      {"1.5GiB", "1", int64(3 << 29), func(c Config) any { return c.RetentionSize }},
 		"retention-questions": {"0", "1d", time.Duration(-1), func(c Config) any { return c.RetentionQuestions }},
+		"oidc-client":         {"hub", "h", "hub", func(c Config) any { return c.OIDC.Client }},
+		"oidc-secret-file":    {"/run/secret", "b", "/run/secret", func(c Config) any { return c.OIDC.SecretFile }},
+		"oidc-groups":         {"roles", "b", "roles", func(c Config) any { return c.OIDC.Groups }},
+		"oidc-roles":          {"devs=operator,ops=admin", "a=viewer", []string{"devs=operator", "ops=admin"}, func(c Config) any { return c.OIDC.Roles }},
+		"oidc-issuer":         {"https://login.example.com", "https://b", "https://login.example.com", func(c Config) any { return c.OIDC.Issuer }},
 		"nudge-after":         {"1h", "2h", time.Hour, func(c Config) any { return c.NudgeAfter }},
 		"redact":              {"false", "true", true, func(c Config) any { return c.KeepSecrets }},
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		const oidc = "-oidc-issuer=https://login.example.com"
 		var with []string // what it goes together with
-		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1"}[name]; other != "" {
+		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1",
+			"oidc-client": oidc, "oidc-secret-file": oidc, "oidc-groups": oidc, "oidc-roles": oidc,
+		}[name]; other != "" {
 			with = []string{other}
 		}
 		cfg, _, err := Load(with, env(variable, c.text), io.Discard)
@@ -77,7 +85,7 @@ func TestEveryKnob(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 18, "a new knob gets its row above")
+	require.Len(t, knobs, 23, "a new knob gets its row above")
 }
 
 func TestHelpShowsEverything(t *testing.T) {
@@ -110,6 +118,9 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-trust-proxy=proxy.example.com -proxy-header=X-User", "a CIDR"},
 		{"-proxy-header=Authorization -trust-proxy=10.0.0.5", "names no person"},
 		{"-proxy-header=X-User: -trust-proxy=10.0.0.5", "name of a header"},
+		{"-oidc-issuer=http://login.example.com", "must be an https address"},
+		{"-oidc-client=hub", "-oidc-issuer does not name"},
+		{"-oidc-roles=admins=admin", "-oidc-issuer does not name"},
 		{"-retention=soon", "must be a duration"},
 		{"-retention=-1h", "must be a duration"},
 		{"-retention=1dd", "must be a duration"},

@@ -28,6 +28,8 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathTokens:        s.listTokens,
 		"POST " + schema.PathTokens:       s.makeToken,
 		"DELETE " + schema.PathToken:      s.revokeToken,
+		"GET " + schema.PathOIDC:          s.toProvider,
+		"GET " + schema.PathOIDCBack:      s.fromProvider,
 	}
 }
 

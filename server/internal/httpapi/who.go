@@ -41,6 +41,8 @@ var accesses = map[string]access{
 	"POST " + schema.PathSignIn:       anyone,
 	"POST " + schema.PathLink:         anyone, // the token says who it is
 	"POST " + schema.PathLinkVote:     anyone,
+	"GET " + schema.PathOIDC:          anyone,
+	"GET " + schema.PathOIDCBack:      anyone,
 	"GET " + schema.PathHealth:        anyone,
 	"GET " + schema.PathReady:         anyone,
 }

@@ -18,6 +18,7 @@ import (
 // Config is what a People is made of. Store is required.
 type Config struct {
 	Store *store.Store
+	OIDC  *OIDC            // default: nobody signs in with a provider
 	Clock func() time.Time // default time.Now
 	Log   *slog.Logger     // default: discard
 }

@@ -42,7 +42,7 @@ func (p *People) AddPerson(ctx context.Context, d schema.PersonDraft, by Who) (p
 		People: store.People{Persons: []store.Person{o}},
 		Acts:   []store.Act{act("person.made", by, map[string]any{"name": o.Name, "role": o.Role})},
 	}
-	if code, err = p.newCode(ctx, o.Name, &c); err != nil {
+	if code, err = p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &c); err != nil {
 		return person, "", err
 	}
 	return p.shown(&o), code, nil
@@ -122,7 +122,7 @@ func (p *People) Link(ctx context.Context, name string, by Who) (person schema.P
 	if err != nil {
 		return person, "", err
 	}
-	code, err = p.newCode(ctx, o.Name, &store.PeopleChange{Acts: []store.Act{act("person.link_made", by, map[string]any{"name": o.Name})}})
+	code, err = p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &store.PeopleChange{Acts: []store.Act{act("person.link_made", by, map[string]any{"name": o.Name})}})
 	return p.shown(&o), code, err
 }
 

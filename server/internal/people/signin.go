@@ -47,20 +47,22 @@ func (p *People) OwnerCode(ctx context.Context) (string, error) {
 	if p.Owned() {
 		return "", nil
 	}
-	return p.newCode(ctx, "", &store.PeopleChange{})
+	return p.newCode(ctx, store.Code{Way: "link"}, &store.PeopleChange{})
 }
 
-// newCode makes a one-time code for a person; the caller holds p.changing.
-func (p *People) newCode(ctx context.Context, person string, c *store.PeopleChange) (string, error) {
+// newCode makes a one-time code as one says, for a person and a way; the caller holds
+// p.changing.
+func (p *People) newCode(ctx context.Context, one store.Code, c *store.PeopleChange) (string, error) {
 	now := p.Clock()
 	for _, old := range p.now.Load().Codes {
-		if old.Person == person || p.spent(&old) {
+		if old.Person == one.Person || p.spent(&old) {
 			c.WithoutCode = append(c.WithoutCode, old.Hash)
 		}
 	}
 	code := newSecret(codeBytes, codeChars)
 	hash := digestOf(code)
-	c.Codes = []store.Code{{Hash: hash[:], Person: person, CreatedAt: now, Expires: now.Add(codeFor)}}
+	one.Hash, one.CreatedAt, one.Expires = hash[:], now, now.Add(codeFor)
+	c.Codes = []store.Code{one}
 	return code, p.change(ctx, c)
 }
 
@@ -94,7 +96,7 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: p.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	return p.enter(ctx, &c, entry{person: person, way: "link", userAgent: a.UserAgent, from: a.From})
+	return p.enter(ctx, &c, entry{person: person, way: code.Way, userAgent: a.UserAgent, from: a.From})
 }
 
 func (p *People) anotherLink() string {
@@ -187,7 +189,7 @@ func (p *People) Recover(ctx context.Context, name string) (string, error) {
 		c.Persons = []store.Person{*o}
 	}
 	c.Acts = []store.Act{{Act: "person.link_made", Who: "the hub's machine", Data: map[string]any{"name": o.Name}}}
-	return p.newCode(ctx, o.Name, &c)
+	return p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &c)
 }
 
 func (p *People) names() []string {
@@ -207,6 +209,9 @@ func (p *People) Me(w Who, acts, here bool) schema.Me {
 	}
 	if w.Via == "session" {
 		me.SignIn = w.ID
+	}
+	if p.WithProvider() {
+		me.Ways = []string{"oidc"}
 	}
 	if !acts {
 		w = Who{}

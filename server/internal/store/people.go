@@ -15,6 +15,7 @@ type Person struct {
 	Role            schema.Role
 	Owner           bool
 	Email           string
+	Subject         string    // by which a provider knows them; empty: none does
 	CreatedAt, Seen time.Time // Seen is zero when they never were
 }
 
@@ -37,6 +38,7 @@ type Token struct {
 type Code struct {
 	Hash               []byte
 	Person             string // empty: whoever takes it owns the hub
+	Way                string // of the sign-in that it becomes
 	CreatedAt, Expires time.Time
 }
 
@@ -71,10 +73,10 @@ func (s *Store) People(ctx context.Context) (*People, error) {
 		query string
 		scan  func(*sql.Rows) error
 	}{
-		{`SELECT name, role, owner, email, created_at, seen_at FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
+		{`SELECT name, role, owner, email, subject, created_at, seen_at FROM people WHERE stream_id = 1 ORDER BY name`, p.scanPerson},
 		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, p.scanSignIn},
 		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, p.scanToken},
-		{`SELECT hash, person, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
+		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
 	} {
 		if err := s.each(ctx, table.query, table.scan); err != nil {
 			return nil, err
@@ -100,7 +102,7 @@ func (s *Store) each(ctx context.Context, query string, scan func(*sql.Rows) err
 func (p *People) scanPerson(rows *sql.Rows) error {
 	var one Person
 	var created, seen int64
-	if err := rows.Scan(&one.Name, &one.Role, &one.Owner, &one.Email, &created, &seen); err != nil {
+	if err := rows.Scan(&one.Name, &one.Role, &one.Owner, &one.Email, &one.Subject, &created, &seen); err != nil {
 		return err
 	}
 	one.CreatedAt, one.Seen = fromMillis(created), fromMillis(seen)
@@ -134,7 +136,7 @@ func (p *People) scanToken(rows *sql.Rows) error {
 func (p *People) scanCode(rows *sql.Rows) error {
 	var one Code
 	var created, expires int64
-	if err := rows.Scan(&one.Hash, &one.Person, &created, &expires); err != nil {
+	if err := rows.Scan(&one.Hash, &one.Person, &one.Way, &created, &expires); err != nil {
 		return err
 	}
 	one.CreatedAt, one.Expires = fromMillis(created), fromMillis(expires)
@@ -169,8 +171,8 @@ func (t *tx) changePeople(c *PeopleChange) error {
 		steps = append(steps, write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash))
 	}
 	for _, p := range c.Persons {
-		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, millis(p.CreatedAt), millis(p.Seen)))
+		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, millis(p.CreatedAt), millis(p.Seen)))
 	}
 	for _, i := range c.SignIns {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -185,8 +187,8 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), millis(o.CreatedAt), millis(o.Used), millis(o.Expires)))
 	}
 	for _, o := range c.Codes {
-		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, created_at, expires_at) VALUES (1, ?, ?, ?, ?)`,
-			o.Hash, o.Person, millis(o.CreatedAt), millis(o.Expires)))
+		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
+			o.Hash, o.Person, o.Way, millis(o.CreatedAt), millis(o.Expires)))
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

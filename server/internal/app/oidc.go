@@ -1,0 +1,109 @@
+package app
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// OIDC names an OpenID provider that people sign in with. The zero value names none.
+type OIDC struct {
+	Issuer     string // its address, where /.well-known/openid-configuration is
+	Client     string // the hub's id there
+	SecretFile string // holds the hub's secret there; empty: it is a public client, PKCE alone
+	Groups     string // the claim with somebody's groups; groups
+	// Roles say what members of a group may, as GROUP=ROLE: anew at each sign-in.
+	Roles []string
+}
+
+var oidcKnobs = []knob{
+	{"oidc-issuer", "URL", "none", "an OpenID provider that people sign in with",
+		func(c *Config, s string) error { c.OIDC.Issuer = s; return nil }},
+	{"oidc-client", "ID", "hookback", "the hub's client id at the provider; its redirect URI is PUBLIC-URL" + schema.PathOIDCBack,
+		func(c *Config, s string) error { c.OIDC.Client = s; return nil }},
+	{"oidc-secret-file", "FILE", "none", "holds the hub's client secret; without one it is a public client, with PKCE",
+		func(c *Config, s string) error { c.OIDC.SecretFile = s; return nil }},
+	{"oidc-groups", "CLAIM", "groups", "the claim that names somebody's groups",
+		func(c *Config, s string) error { c.OIDC.Groups = s; return nil }},
+	{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "what the members of a group may: viewer, operator or admin",
+		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, list(s)...); return nil }},
+}
+
+// check finds mistakes before anything is opened.
+func (o *OIDC) check() error {
+	if o.Issuer == "" {
+		for name, set := range map[string]bool{
+			"client": o.Client != "", "secret-file": o.SecretFile != "", "groups": o.Groups != "", "roles": len(o.Roles) > 0,
+		} {
+			if set {
+				return fmt.Errorf("-oidc-%s: is about a provider that -oidc-issuer does not name", name)
+			}
+		}
+		return nil
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+		return fmt.Errorf("-oidc-issuer %s: must be an https address, such as https://login.example.com", o.Issuer)
+	}
+	_, err = o.roles()
+	return err
+}
+
+func (o *OIDC) roles() (map[string]schema.Role, error) {
+	roles := map[string]schema.Role{}
+	for _, pair := range o.Roles {
+		group, role, ok := strings.Cut(pair, "=")
+		switch r := schema.Role(role); {
+		case ok && group != "" && (r == schema.Viewer || r == schema.Operator || r == schema.Admin):
+			roles[group] = r
+		default:
+			return nil, fmt.Errorf("-oidc-roles %s: must be GROUP=viewer, GROUP=operator or GROUP=admin", pair)
+		}
+	}
+	return roles, nil
+}
+
+// provider is what people makes of it; nil when none is named. hub is the address that
+// browsers know the hub by.
+func (o *OIDC) provider(hub string) (*people.OIDC, error) {
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	roles, err := o.roles()
+	if err != nil {
+		return nil, err
+	}
+	p := &people.OIDC{
+		Issuer: o.Issuer, ClientID: "hookback", Groups: o.Groups, Roles: roles,
+		Back: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCBack,
+	}
+	if o.Client != "" {
+		p.ClientID = o.Client
+	}
+	if o.SecretFile != "" {
+		secret, err := os.ReadFile(o.SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("-oidc-secret-file: %w", err)
+		}
+		p.ClientSecret = strings.TrimSpace(string(secret))
+	}
+	return p, nil
+}
+
+// named is an address of this machine by its name: providers take back a browser to
+// localhost where they refuse a bare number, and passkeys need a name.
+func named(hub string) string {
+	u, err := url.Parse(hub)
+	if err != nil {
+		return hub
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+		u.Host = "localhost:" + u.Port()
+	}
+	return u.String()
+}

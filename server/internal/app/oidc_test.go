@@ -1,0 +1,188 @@
+package app
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zitadel/oidc/v3/example/server/exampleop"
+	"github.com/zitadel/oidc/v3/example/server/storage"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// provider is a real OpenID provider on loopback, with the users of its makers.
+func provider(t *testing.T, clients ...*storage.Client) *httptest.Server {
+	t.Helper()
+	var handler http.Handler
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	_, port, _ := strings.Cut(server.Listener.Addr().String(), ":")
+	issuer := "http://localhost:" + port
+	storage.RegisterClients(clients...)
+	handler = exampleop.SetupServer(issuer, storage.NewStorage(storage.NewUserStore(issuer)), slog.New(slog.DiscardHandler), false)
+	server.Start()
+	server.URL = issuer
+	t.Cleanup(server.Close)
+	return server
+}
+
+// browse is a browser: it keeps cookies, and stops where it would show a fragment.
+type browse struct {
+	t      *testing.T
+	client *http.Client
+	at     *url.URL // where it was sent last
+}
+
+func newBrowser(t *testing.T) *browse {
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	b := &browse{t: t}
+	b.client = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if b.at = r.URL; r.URL.Fragment != "" {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	return b
+}
+
+func (b *browse) get(address string) {
+	b.t.Helper()
+	resp, err := b.client.Get(address)
+	require.NoError(b.t, err)
+	require.NoError(b.t, resp.Body.Close())
+}
+
+// logIn fills in the provider's form and follows it back to the hub, to the fragment
+// that it ends with.
+func (b *browse) logIn(user string) string {
+	b.t.Helper()
+	require.Equal(b.t, "/login/username", b.at.Path, "the provider's own page")
+	form := url.Values{"id": {b.at.Query().Get("authRequestID")}, "username": {user}, "password": {"verysecure"}}
+	resp, err := b.client.PostForm(b.at.ResolveReference(&url.URL{Path: "/login/username"}).String(), form)
+	require.NoError(b.t, err)
+	require.NoError(b.t, resp.Body.Close())
+	require.Equal(b.t, "/", b.at.Path)
+	return b.at.Fragment
+}
+
+// signIn turns a fragment of the dashboard's address into who one is.
+func (b *browse) signIn(a *App, fragment string) schema.Me {
+	b.t.Helper()
+	code, ok := strings.CutPrefix(fragment, "sign-in=")
+	require.True(b.t, ok, fragment)
+	resp, err := b.client.Post(a.URL()+schema.PathSignIn, "application/json", strings.NewReader(`{"code":"`+code+`"}`))
+	require.NoError(b.t, err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(b.t, err)
+	require.Equal(b.t, 200, resp.StatusCode, string(text))
+	var in schema.SignedIn
+	require.NoError(b.t, json.Unmarshal(text, &in))
+	return in.Me
+}
+
+func withProvider(t *testing.T, issuer string, change ...func(*OIDC)) *App {
+	t.Helper()
+	cfg := temporary(t)
+	cfg.OIDC = OIDC{Issuer: issuer, Client: "hookback-native"}
+	for _, c := range change {
+		c(&cfg.OIDC)
+	}
+	a, _ := started(t, cfg)
+	return a
+}
+
+func TestSigningInWithAnOpenIDProvider(t *testing.T) {
+	back := "http://localhost" + schema.PathOIDCBack
+	op := provider(t, storage.NativeClient("hookback-native", back))
+
+	t.Run("a new person is a viewer, and the same one the next time", func(t *testing.T) {
+		a := withProvider(t, op.URL)
+		b := newBrowser(t)
+		b.get(a.URL() + schema.PathOIDC) // by number: it is sent to the name that the provider knows
+		me := b.signIn(a, b.logIn("test-user2"))
+		require.Equal(t, "test-user2", me.Name)
+		require.True(t, me.Verified)
+		require.Equal(t, schema.Viewer, me.Role)
+		require.False(t, me.Owner, "the hub is whose who takes its own link")
+		require.Equal(t, []string{"oidc"}, me.Ways)
+
+		again := newBrowser(t)
+		again.get(a.URL() + schema.PathOIDC)
+		require.Equal(t, "test-user2", again.signIn(a, again.logIn("test-user2")).Name)
+		require.Len(t, a.people.Persons(t.Context()), 1)
+	})
+
+	t.Run("a sign-in counts in the browser that began it, once", func(t *testing.T) {
+		a := withProvider(t, op.URL)
+		victim, thief := newBrowser(t), newBrowser(t)
+		thief.get(a.URL() + schema.PathOIDC)
+		var taken *url.URL
+		follow := thief.client.CheckRedirect
+		thief.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if r.URL.Path == schema.PathOIDCBack {
+				taken = r.URL
+				return http.ErrUseLastResponse
+			}
+			return follow(r, via)
+		}
+		form := url.Values{"id": {thief.at.Query().Get("authRequestID")}, "username": {"test-user2"}, "password": {"verysecure"}}
+		resp, err := thief.client.PostForm(op.URL+"/login/username", form)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.NotNil(t, taken)
+
+		victim.get(taken.String())
+		require.Equal(t, "sign-in-failed=lost", victim.at.Fragment, "somebody else's way does not sign one in")
+		thief.client.CheckRedirect = follow
+		thief.get(taken.String())
+		require.Contains(t, thief.at.Fragment, "sign-in=")
+		thief.get(taken.String())
+		require.Equal(t, "sign-in-failed=lost", thief.at.Fragment, "a second time")
+	})
+
+	t.Run("what the provider refuses, or nobody asked for", func(t *testing.T) {
+		a := withProvider(t, op.URL)
+		b := newBrowser(t)
+		b.get(a.URL() + schema.PathOIDCBack + "?error=access_denied&state=x")
+		require.Equal(t, "sign-in-failed=refused", b.at.Fragment)
+		b.get(a.URL() + schema.PathOIDCBack + "?code=made-up&state=made-up")
+		require.Equal(t, "sign-in-failed=lost", b.at.Fragment)
+		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
+		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCBack + "?code=made-up&state=" + b.at.Query().Get("state"))
+		require.Contains(t, b.at.Fragment, "sign-in-failed=", "a code that the provider never gave")
+		require.Empty(t, a.people.Persons(t.Context()))
+	})
+
+	t.Run("a client with a secret", func(t *testing.T) {
+		for kept, want := range map[string]string{"s3cret\n": "sign-in=", "wrong": "sign-in-failed=refused"} {
+			secret := filepath.Join(t.TempDir(), "secret")
+			require.NoError(t, os.WriteFile(secret, []byte(kept), 0o600))
+			a := withProvider(t, op.URL, func(o *OIDC) { o.Client, o.SecretFile = "hookback-web", secret })
+			storage.RegisterClients(storage.WebClient("hookback-web", "s3cret", "http://localhost"+a.URL()[strings.LastIndex(a.URL(), ":"):]+schema.PathOIDCBack))
+			b := newBrowser(t)
+			b.get(a.URL() + schema.PathOIDC)
+			require.Contains(t, b.logIn("test-user2"), want)
+		}
+	})
+
+	t.Run("a provider that is down keeps nobody else out", func(t *testing.T) {
+		gone := httptest.NewServer(http.NotFoundHandler())
+		gone.Close()
+		a := withProvider(t, gone.URL)
+		b := newBrowser(t)
+		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
+		require.Equal(t, "sign-in-failed=provider-down", b.at.Fragment)
+		post(t, a, "Stop")
+	})
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// oidcCookie ties a sign-in with the provider to the browser that began it. The
+// provider sends that browser back from another site, which SameSite=Strict would hide
+// the cookie from.
+func (s *Server) oidcCookie(c *fiber.Ctx, value string, until time.Time) {
+	c.Cookie(&fiber.Cookie{
+		Name: s.cookieName(c) + "-oidc", Value: value, Path: "/", Expires: until,
+		HTTPOnly: true, Secure: s.TLS, SameSite: fiber.CookieSameSiteLaxMode,
+	})
+}
+
+func (s *Server) toProvider(c *fiber.Ctx) error {
+	if !s.Hub.People.WithProvider() {
+		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
+	}
+	// The cookie is one name's only, and the provider knows the hub by one name.
+	if back, err := url.Parse(s.Hub.People.OIDC.Back); err == nil && !strings.EqualFold(back.Host, c.Get(fiber.HeaderHost)) {
+		return c.Redirect(back.Scheme+"://"+back.Host+schema.PathOIDC, fiber.StatusSeeOther)
+	}
+	way, err := s.Hub.People.ToProvider(c.UserContext())
+	if err != nil {
+		return s.unsigned(c, err)
+	}
+	s.oidcCookie(c, way.Cookie, way.Until)
+	return c.Redirect(way.URL, fiber.StatusSeeOther)
+}
+
+func (s *Server) fromProvider(c *fiber.Ctx) error {
+	if !s.Hub.People.WithProvider() {
+		return schema.ErrNoRoute
+	}
+	cookie := c.Cookies(s.cookieName(c) + "-oidc")
+	s.oidcCookie(c, "", longAgo)
+	if c.Query("error") != "" {
+		return s.unsigned(c, people.ErrRefused)
+	}
+	code, err := s.Hub.People.FromProvider(c.UserContext(), people.Return{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
+	if err != nil {
+		return s.unsigned(c, err)
+	}
+	return c.Redirect("/#sign-in="+code, fiber.StatusSeeOther)
+}
+
+// unsigned sends a browser to the dashboard, which has words for each reason.
+func (s *Server) unsigned(c *fiber.Ctx, why error) error {
+	for err, name := range map[error]string{
+		people.ErrProviderDown: "provider-down", people.ErrRefused: "refused", people.ErrLost: "lost", people.ErrNameless: "nameless",
+	} {
+		if errors.Is(why, err) {
+			return c.Redirect("/#sign-in-failed="+name, fiber.StatusSeeOther)
+		}
+	}
+	return why
+}
