@@ -13,12 +13,27 @@ export type SigningIn =
   | { step: 'welcome' }
 
 const CODE = /^#sign-in=([\w-]{8,200})$/
+const FAILED = /^#sign-in-failed=([\w-]{1,40})$/
 
 /** The code in a sign-in link, or what somebody copied of it; empty when there is none. */
 export function codeOf(text: string): string {
   const trimmed = text.trim()
   const [, code] = CODE.exec(trimmed.slice(Math.max(0, trimmed.indexOf('#')))) ?? []
   return code ?? (/^[\w-]{8,200}$/.test(trimmed) ? trimmed : '')
+}
+
+/** Why the provider's page led to no sign-in: the hub names the reason, the words are ours. */
+export function providerProblem(reason: string): Problem {
+  const because: Record<string, string> = {
+    refused: 'The provider did not let you in. Ask whoever runs it whether you may use this hub.',
+    lost: 'That sign-in was not begun in this browser, or took longer than ten minutes. Begin again here.',
+    nameless:
+      'The provider gives you a name that somebody here has already. An admin can write your e-mail address down under Settings, People, so that the hub knows you.',
+    'provider-down':
+      'The provider can’t be reached from the hub just now. Try again in a moment, or use a sign-in link.',
+  }
+  const detail = because[reason] ?? 'The provider’s page led to no sign-in. Begin again here.'
+  return { type: 'about:blank', title: 'Not signed in', status: 403, code: 'provider', detail, error: detail }
 }
 
 /** What a sign-in that is over is still good for. */
@@ -180,10 +195,12 @@ class MyState {
   /** Takes the code out of the address, where it must not stay. Returns whether there was one. */
   private take({ hash, pathname, search }: Location): boolean {
     const [, code] = CODE.exec(hash) ?? []
-    if (!code) return false
+    const [, failed] = FAILED.exec(hash) ?? []
+    if (!code && !failed) return false
     history.replaceState(history.state, '', pathname + search)
-    void this.signIn(code)
-    return true
+    if (code) void this.signIn(code)
+    else this.dialog = { step: 'failed', problem: providerProblem(failed ?? '') }
+    return code !== undefined
   }
 }
 

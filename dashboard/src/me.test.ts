@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { KEY_HEADER, keepKey, signInKey } from './key'
 import { hub } from './live.svelte'
-import { codeOf, me } from './me.svelte'
+import { codeOf, me, providerProblem } from './me.svelte'
 import * as api from './api'
 import type { Me } from './types'
 
@@ -209,4 +209,23 @@ it('ends sign-ins, tokens and people by DELETE, as JSON, and lists them by GET',
   const how = ({ init }: (typeof calls)[number]) => [init?.method, init?.headers]
   const removing = ['DELETE', { 'Content-Type': 'application/json' }]
   expect(calls.map(how)).toEqual([...Array(3).fill([undefined, undefined]), ...Array(3).fill(removing)])
+})
+
+describe('providerProblem', () => {
+  it('says why there is no sign-in in words of its own, never in those of the address', () => {
+    expect(providerProblem('refused').detail).toContain('did not let you in')
+    expect(providerProblem('provider-down').detail).toContain('can’t be reached')
+    expect(providerProblem('pay-me').detail).not.toContain('pay')
+  })
+})
+
+describe('a way back from the provider without a sign-in', () => {
+  it('takes the reason out of the address and shows it', () => {
+    history.replaceState(null, '', '/#sign-in-failed=lost')
+    const stop = me.start(window)
+    expect(location.hash).toBe('')
+    expect(me.dialog).toMatchObject({ step: 'failed', problem: { code: 'provider' } })
+    stop()
+    me.close()
+  })
 })
