@@ -11,16 +11,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// mail is what a provider says of an address.
-type mail struct {
-	address  string
+// address is what a provider says of an address.
+type address struct {
+	text     string
 	verified any
 }
 
-func claims(sub, name string, m mail, groups any) map[string]any {
+func claims(sub, name string, m address, groups any) map[string]any {
 	return map[string]any{
 		"iss": "https://login.example.com", "sub": sub, "preferred_username": name,
-		"email": m.address, "email_verified": m.verified, "groups": groups,
+		"email": m.text, "email_verified": m.verified, "groups": groups,
 	}
 }
 
@@ -30,9 +30,9 @@ func TestGroupsSayWhatAPersonMay(t *testing.T) {
 	for groups, want := range map[any]schema.Role{
 		"devs": schema.Operator, "all devs": schema.Operator, "ops devs": schema.Admin, "others": schema.Viewer, 7: schema.Viewer, nil: schema.Viewer,
 	} {
-		require.Equal(t, want, o.understood(claims("1", "ada", mail{}, groups)).role, "%v", groups)
+		require.Equal(t, want, o.understood(claims("1", "ada", address{}, groups)).role, "%v", groups)
 	}
-	require.Equal(t, schema.Admin, o.understood(claims("1", "ada", mail{}, []any{"all", "ops", 3})).role)
+	require.Equal(t, schema.Admin, o.understood(claims("1", "ada", address{}, []any{"all", "ops", 3})).role)
 	require.Equal(t, schema.Viewer, o.understood(map[string]any{"roles": []any{"ops"}}).role, "another claim")
 }
 
@@ -40,7 +40,7 @@ func TestAnAddressThatIsNotVerifiedIsNobodys(t *testing.T) {
 	t.Parallel()
 	o := &OIDC{}
 	for verified, want := range map[any]string{true: "ada@example.com", "true": "ada@example.com", false: "", "false": "", nil: "", 1: ""} {
-		require.Equal(t, want, o.understood(claims("1", "", mail{"ada@example.com", verified}, nil)).email, "%v", verified)
+		require.Equal(t, want, o.understood(claims("1", "", address{"ada@example.com", verified}, nil)).email, "%v", verified)
 	}
 }
 
@@ -64,27 +64,27 @@ func TestWhoAProviderMeans(t *testing.T) {
 		return *p.now.Load().codes[digestOf(secret)], nil
 	}
 
-	c, err := code(claims("1", "someone", mail{"ADA@example.com", true}, nil))
+	c, err := code(claims("1", "someone", address{"ADA@example.com", true}, nil))
 	require.NoError(t, err)
 	require.Equal(t, "ada", c.Person, "whose address an admin wrote down")
 	require.Equal(t, "oidc", c.Way)
 	require.Equal(t, schema.Admin, p.now.Load().person("ada").Role, "the owner keeps the hub whatever the groups say")
 
-	c, err = code(claims("1", "someone", mail{}, nil))
+	c, err = code(claims("1", "someone", address{}, nil))
 	require.NoError(t, err)
 	require.Equal(t, "ada", c.Person, "known by the subject from now on")
 
-	_, err = code(claims("2", "ada", mail{"ada@example.com", true}, nil))
+	_, err = code(claims("2", "ada", address{"ada@example.com", true}, nil))
 	require.NoError(t, err)
 	require.Equal(t, "ada@example.com", p.now.Load().Persons[1].Name, "neither the name nor the address makes another subject the same person")
 
-	_, err = code(claims("3", "grace", mail{}, nil))
+	_, err = code(claims("3", "grace", address{}, nil))
 	require.ErrorIs(t, err, ErrNameless, "a name that is taken is not given twice")
 
-	c, err = code(claims("4", "linus", mail{}, "devs"))
+	c, err = code(claims("4", "linus", address{}, "devs"))
 	require.NoError(t, err)
 	require.Equal(t, schema.Operator, p.now.Load().person("linus").Role)
-	_, err = code(claims("4", "linus", mail{}, nil))
+	_, err = code(claims("4", "linus", address{}, nil))
 	require.NoError(t, err)
 	require.Equal(t, schema.Viewer, p.now.Load().person(c.Person).Role, "out of the group, out of the role")
 }
