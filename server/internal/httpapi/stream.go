@@ -91,7 +91,10 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 	from, _ := ws.Locals("cursor").(cursor)
 	who, _ := ws.Locals(whoLocal).(people.Who)
 	early := cn.leftIn(hijacked)
-	st := &stream{Server: s, conn: cn, from: from, person: who.Name, wake: make(chan struct{}, 1)}
+	st := &stream{Server: s, conn: cn, from: from, wake: make(chan struct{}, 1)}
+	if !who.Agent { // whose token may have a person's name
+		st.person = who.Name
+	}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
 	st.unwatch = s.Hub.People.OnRevoked(who, st.signOut)
 	st.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -72,7 +74,7 @@ func (s *Server) admit(r schema.Route) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		if err := s.mayHave(c, wants, who); err != nil {
+		if err := s.mayHave(c, r, who); err != nil {
 			return err
 		}
 		if who.Known() {
@@ -127,7 +129,10 @@ func peerOf(c *fiber.Ctx) netip.Addr {
 }
 
 // forwarded are the headers by which a proxy says that it asks for somebody else.
-var forwarded = []string{fiber.HeaderXForwardedFor, fiber.HeaderForwarded, "X-Real-Ip"}
+var forwarded = []string{
+	fiber.HeaderXForwardedFor, fiber.HeaderForwarded, "X-Real-Ip", fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto,
+	fiber.HeaderVia, "X-Forwarded-Server", "Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Envoy-External-Address",
+}
 
 // here reports whether the request comes from a program on this machine. What a proxy
 // on this machine hands on may come from anywhere.
@@ -144,8 +149,8 @@ func (s *Server) here(c *fiber.Ctx) bool {
 	return true
 }
 
-func (s *Server) mayHave(c *fiber.Ctx, wants access, who people.Who) error {
-	switch {
+func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Who) error {
+	switch wants := accessTo(r); {
 	case !who.Known():
 		if s.here(c) || wants == both && c.Path() == schema.PathMe { // so that a page can say what to do
 			return nil
@@ -154,7 +159,7 @@ func (s *Server) mayHave(c *fiber.Ctx, wants access, who people.Who) error {
 	case who.Agent && wants == acts:
 		return s.Hub.People.MayAnswer(who)
 	case who.Agent && wants == reads:
-		return s.mayRead(c, who)
+		return s.mayRead(c, r, who)
 	case !who.Agent && wants == posts:
 		return s.Hub.People.MayAnswer(who)
 	default:
@@ -162,14 +167,25 @@ func (s *Server) mayHave(c *fiber.Ctx, wants access, who people.Who) error {
 	}
 }
 
+// ofOneApp are the lists that source_app narrows to one application. Every other list
+// passes it over, and shows everybody's.
+var ofOneApp = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport}
+
 // mayRead lets an agent's token see what is its own applications'.
-func (s *Server) mayRead(c *fiber.Ctx, who people.Who) error {
+func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who people.Who) error {
 	if len(who.Apps) == 0 {
 		return nil
 	}
-	app := c.Query("source_app")
-	if id, err := eventID(c); err == nil {
-		if app, err = s.Hub.App(c.UserContext(), id); err != nil {
+	app := ""
+	switch {
+	case slices.Contains(ofOneApp, r.Path):
+		app = c.Query("source_app")
+	case strings.Contains(r.Path, ":id"): // an event's: what else has one is only changed, never read
+		id, err := eventID(c)
+		if err == nil {
+			app, err = s.Hub.App(c.UserContext(), id)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// deeds are bodies that would do something, for those routes that look at them before
+// they look at who sends them.
+var deeds = map[string]string{
+	schema.PathExtend:     `{"seconds":60}`,
+	schema.PathHitlVote:   `{"choice":"approve"}`,
+	schema.PathHitlCancel: `{}`,
+	schema.PathTokens:     `{"name":"x","person":"guest"}`,
+}
+
+// TestWhoMayNotDecideDecidesNothing tries every route that changes something, those that
+// are added later among them, on a locked hub: whoever is none of its operators is
+// refused, whatever they show.
+func TestWhoMayNotDecideDecidesNothing(t *testing.T) {
+	t.Parallel()
+	r := notices(t)
+	ada := r.owner("ada")
+	guest := r.person(ada, `{"name":"guest","role":"viewer"}`)
+	_, agent := r.token(ada, `{"name":"ada"}`) // named like a person, and none
+	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	asked := r.post(event(1, permission))
+	plain := []string{"Content-Type", "application/json"}
+	open := map[string][]string{ // for whom a route is there that changes something
+		"nobody":        {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
+		"a cookie":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
+		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotices, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
+		"agent's token": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote},
+	}
+	for who, headers := range map[string][]string{
+		"nobody": plain, "a cookie": append([]string{"Cookie", ada.cookie}, plain...),
+		"a viewer": guest.headers(), "agent's token": agent,
+	} {
+		for _, route := range schema.Routes {
+			posting := accessTo(route) == posts && route.Path != schema.PathAgentApprove && who != "a viewer"
+			if route.Method == "GET" || posting || route.Path == schema.PathMCP || route.Path == schema.PathExecution || slices.Contains(open[who], route.Path) {
+				continue
+			}
+			body, ok := deeds[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
+			if !ok {
+				body = `{"permission":true,"approved":true,"approvalId":"` + asked.ID.String() + `"}`
+			}
+			path := strings.NewReplacer(":id", asked.ID.String(), ":name", "ada").Replace(route.Path)
+			resp, answer := r.do(route.Method, path, body, headers...)
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, resp.StatusCode, "%s: %s %s: %s", who, route.Method, path, answer)
+		}
+	}
+	var e schema.Event
+	r.ok(&e, "GET "+schema.At(schema.PathEvent, asked.ID), "")
+	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status)
+	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "nor has anything else been done to it")
+}
+
+// TestABoundTokenReadsNothingOfOthers: source_app opens a list that is narrowed by it, and
+// none that passes it over.
+func TestABoundTokenReadsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada := r.owner("ada")
+	_, agent := r.token(ada, `{"name":"build","apps":["demo"]}`)
+	var bank schema.Event
+	foreign := `{"source_app":"bank","session_id":"s1","hook_event_type":"Ask","payload":{"note":"of the bank"},"humanInTheLoop":{"question":"of the bank","type":"permission"}}`
+	r.ok(&bank, "POST "+schema.PathEvents, foreign, ada.headers()...)
+	own := r.post(event(1, permission))
+	require.Equal(t, "demo", own.SourceApp)
+	for _, route := range schema.Routes {
+		if route.Method != "GET" || accessTo(route) != reads {
+			continue
+		}
+		path := strings.Replace(route.Path, ":id", bank.ID.String(), 1) + "?source_app=demo&session_id=s1"
+		resp, answer := r.do("GET", path, "", agent...)
+		require.NotContains(t, string(answer), "bank", route.Path)
+		if !slices.Contains(ofOneApp, route.Path) {
+			require.Equal(t, http.StatusForbidden, resp.StatusCode, "%s: %s", path, answer)
+		}
+	}
+	r.ok(nil, "GET "+schema.PathEvents+"?source_app=demo", "", agent...)
+	r.ok(nil, "GET "+schema.At(schema.PathEvent, own.ID), "", agent...)
+	r.refused("not_allowed", "GET "+schema.PathEvents+"?source_app=bank&source_app=demo", "", agent...)
+}
+
+// TestAnAgentsTokenIsNobodyWhoLooks: one with a person's name would keep that person from
+// being told of anything.
+func TestAnAgentsTokenIsNobodyWhoLooks(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada := r.owner("ada")
+	_, agent := r.token(ada, `{"name":"ada"}`)
+	_, mine := r.token(ada, `{"name":"mine","person":"ada"}`)
+	for i, one := range []struct {
+		token string
+		looks bool
+	}{{agent[1], false}, {mine[1], true}} {
+		conn, _, err := websocket.Dial(t.Context(), "ws://"+r.addr+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {one.token}}})
+		require.NoError(t, err)
+		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"looking","id":0,"focused":true}`)))
+		for said := ""; !strings.Contains(said, fmt.Sprintf(`"screens":%d`, i+1)); { // it was heard
+			_, message, err := conn.Read(t.Context())
+			require.NoError(t, err)
+			said = string(message)
+		}
+		require.Equal(t, one.looks, r.Watching("ada"))
+		t.Cleanup(func() { _ = conn.CloseNow() })
+	}
+}
