@@ -131,7 +131,7 @@ const (
 	PathSignIns    = "/api/sign-ins"
 	PathSignInByID = "/api/sign-ins/:id"
 	PathTokens     = "/api/tokens"
-	PathToken      = "/api/tokens/:id"
+	PathToken      = "/api/tokens/:id" //nolint:gosec // a path
 	// PathOIDC sends a browser to the OpenID provider, and PathOIDCBack is where that
 	// sends it back to.
 	PathOIDC     = "/sign-in/oidc"

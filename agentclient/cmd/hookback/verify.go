@@ -38,8 +38,8 @@ type verifying struct {
 	met  bool   // it was
 }
 
-// errBroken is what is wrong with a ledger, told from not being able to read it.
-type errBroken struct{ error }
+// brokenError is what is wrong with a ledger, told from not being able to read it.
+type brokenError struct{ error }
 
 func runVerify(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := bareFlags("verify", verifyHelp)
@@ -53,7 +53,7 @@ func runVerify(ctx context.Context, args []string, env func(string) string, std 
 		return std.complain("verify takes one FILE at most, and --head 64 hex digits; see hookback verify --help")
 	}
 	err := v.run(ctx, f, std.in)
-	var broken errBroken
+	var broken brokenError
 	switch {
 	case errors.As(err, &broken):
 		fmt.Fprintf(std.out, "broken: %v\n", broken.error)
@@ -82,7 +82,7 @@ func (v *verifying) run(ctx context.Context, f *flags, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	return v.file(file)
 }
 
@@ -95,7 +95,7 @@ func (v *verifying) file(r io.Reader) error {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return errBroken{fmt.Errorf("entry %d is longer than any that a hub writes", v.N+1)}
+		return brokenError{fmt.Errorf("entry %d is longer than any that a hub writes", v.N+1)}
 	}
 	return lines.Err()
 }
@@ -118,7 +118,7 @@ func (v *verifying) hub(ctx context.Context, o agentclient.Options) error {
 
 func (v *verifying) entry(line []byte) error {
 	if err := v.Next(bytes.TrimSpace(line)); err != nil {
-		return errBroken{err}
+		return brokenError{err}
 	}
 	v.met = v.met || v.Head == v.head
 	return nil

@@ -28,7 +28,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, by Caller) (
 	}
 	rule, err := h.draftRule(ctx, d, by)
 	t := backtest{rule: rule}
-	if why := rules.Refused(""); errors.As(err, &why) {
+	if why := rules.RefusedError(""); errors.As(err, &why) {
 		t.Refused, err = string(why), nil
 	} else if err == nil {
 		err = t.run(ctx, h.Store)

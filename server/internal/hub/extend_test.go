@@ -83,7 +83,7 @@ func TestExtendIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, c.want, name)
 		if c.id == v1 {
 			var hint *schema.HintError
-			require.True(t, errors.As(err, &hint))
+			require.ErrorAs(t, err, &hint)
 			require.Contains(t, hint.Hint, "version 1")
 		}
 	}

@@ -393,7 +393,7 @@ func TestTheStateMachineKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	template := template(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
+		dir, err := os.MkdirTemp(t.TempDir(), "") //nolint:usetesting // each run throws its own away
 		require.NoError(rt, err)
 		m := newMachine(rt, dir, template)
 		defer func() {

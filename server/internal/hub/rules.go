@@ -234,7 +234,7 @@ func (h *Hub) mayRule(by Caller, wide bool) error {
 	return h.People.MayAnswer(by.Who)
 }
 
-// draftRule makes a rule of a draft. A rules.Refused comes with the rule.
+// draftRule makes a rule of a draft. A rules.RefusedError comes with the rule.
 func (h *Hub) draftRule(ctx context.Context, d *schema.RuleDraft, by Caller) (*schema.Rule, error) {
 	var call *rules.Call
 	if d.From > 0 {
@@ -262,7 +262,7 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]b
 	}
 	h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
 	rule, err := h.draftRule(ctx, d, by)
-	if why := rules.Refused(""); errors.As(err, &why) {
+	if why := rules.RefusedError(""); errors.As(err, &why) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(why)}
 	}
 	if err != nil {

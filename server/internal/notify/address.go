@@ -34,7 +34,7 @@ var chats = map[string]bool{
 	"ntfy": true, "gotify": true, "mattermost": true,
 }
 
-const wantedURL = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…"
+const wantedURL = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…" //nolint:gosec // names of what to fill in
 
 // Draft makes a channel of what an admin gave: it checks the address without using it.
 func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {

@@ -26,7 +26,7 @@ type mailbox struct {
 	to             string // one address for all of it; empty: each person's own
 }
 
-const wantedMail = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address"
+const wantedMail = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in
 
 // parseMail reads the address of a channel of kind smtp.
 func parseMail(address string) (*mailbox, error) {

@@ -197,10 +197,10 @@ func (n *Notifier) begin(ctx context.Context) error {
 
 // ended is nil for an error that only says that ctx has ended.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // sleep waits for d, for word, or for the end of ctx; false: that.

@@ -82,7 +82,7 @@ func TestSimpleIsWhatAShellReads(t *testing.T) {
 		for i := range min(len(want), len(got)) {
 			require.Equal(t, want[i], got[i], "%s: %s", name, texts[i])
 		}
-		require.Equal(t, len(want), len(got))
+		require.Len(t, got, len(want))
 	}
 }
 
