@@ -67,7 +67,7 @@ func TestARuleFromItsPreviewToItsEnd(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByRule, st.Source)
 	require.Equal(t, &schema.RuleRef{ID: 1, Text: rule.Text}, st.Rule)
-	require.Equal(t, &schema.Responder{Name: "rule 1", Verified: true, Via: "rule"}, st.RespondedBy)
+	require.Equal(t, &schema.Responder{Name: "rule 1", Via: "rule"}, st.RespondedBy, "nobody knows who made it")
 	require.Equal(t, "A rule of local user approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
 	require.Equal(t, schema.Pending, r.post(mayRun("npm testevil")).HumanInTheLoopStatus.Status)
 

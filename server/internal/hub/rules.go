@@ -92,10 +92,40 @@ func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, o
 
 func (h *Hub) now() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
 
+// upheld is nil while whoever made a rule might make it now. On a hub that was locked, an
+// agent could have made itself what nobody signed in for has made; and what somebody may
+// no more who is gone, or has less to say, no rule may in their place.
+func (h *Hub) upheld(rule *schema.Rule) error {
+	if h.People == nil {
+		return nil
+	}
+	if rule.CreatedBy == localName {
+		return h.mayRule(Caller{}, false)
+	}
+	who, known := h.People.As(rule.CreatedBy, "rule")
+	since, _ := h.People.Since(rule.CreatedBy)
+	if !known || who.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(since.UnixMilli()) {
+		return errors.New("whoever made it is none of this hub's people any more")
+	}
+	return h.mayRule(Caller{Who: who}, rule.SessionID == "")
+}
+
+// drop revokes a rule that is upheld no more: everybody sees then why it answers nothing.
+func (h *Hub) drop(ctx context.Context, rule *schema.Rule, why error) error {
+	h.Log.Warn("a rule ends whose maker may not make it any more", "rule", rule.ID, "why", why)
+	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
+		return err
+	}
+	return store.ErrRuleOver
+}
+
 // errOwnRule keeps a person from answering their own questions by a rule of theirs.
 var errOwnRule = errors.New("it was asked in the name of who made the rule")
 
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
+	if err := h.upheld(rule); err != nil {
+		return nil, h.drop(ctx, rule, err)
+	}
 	return h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() || a.held != nil {
 			return nil, nil // a person was faster
@@ -110,7 +140,7 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 		}
 		end := &ending{
 			state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
-			by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: true, Via: "rule"},
+			by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != localName, Via: "rule"},
 			answer: schema.Answer{Permission: &yes},
 		}
 		return end.change(a, h.Clock())

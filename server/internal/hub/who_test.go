@@ -20,7 +20,7 @@ var (
 // withPeople gives the hub its people, of whom ada owns it.
 func withPeople(t *testing.T) func(*Config) {
 	return func(c *Config) {
-		p, err := people.Open(t.Context(), people.Config{Store: c.Store})
+		p, err := people.Open(t.Context(), people.Config{Store: c.Store, Clock: c.Clock})
 		require.NoError(t, err)
 		code, err := p.OwnerCode(t.Context())
 		require.NoError(t, err)

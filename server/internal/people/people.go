@@ -259,6 +259,19 @@ func (p *People) As(name, via string) (w Who, ok bool) {
 	return Who{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: via}, true
 }
 
+// Since is when the person of that name was made known; false: there is none. What was
+// put to, or done by, somebody of that name before is another's.
+func (p *People) Since(name string) (at time.Time, ok bool) {
+	if p == nil {
+		return at, false
+	}
+	o := p.now.Load().person(name)
+	if o == nil {
+		return at, false
+	}
+	return o.CreatedAt, true
+}
+
 func millis(t time.Time) schema.Millis {
 	if t.IsZero() {
 		return 0
