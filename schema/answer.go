@@ -178,6 +178,7 @@ type Vote struct {
 	Choice  string `json:"choice"`
 	Comment string `json:"comment,omitempty"`
 	At      Millis `json:"at"`
+	Passkey bool   `json:"passkey,omitempty"` // as in Responder
 }
 
 // Waiter says whether the agent still waits.

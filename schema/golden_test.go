@@ -80,6 +80,10 @@ var messageTypes = map[string]reflect.Type{
 	"LinkVote":         reflect.TypeFor[schema.LinkVote](),
 	"PersonDraft":      reflect.TypeFor[schema.PersonDraft](),
 	"TokenDraft":       reflect.TypeFor[schema.TokenDraft](),
+	"Passkey":          reflect.TypeFor[schema.Passkey](),
+	"PasskeyDraft":     reflect.TypeFor[schema.PasskeyDraft](),
+	"PasskeyOptions":   reflect.TypeFor[schema.PasskeyOptions](),
+	"ProofWanted":      reflect.TypeFor[schema.ProofWanted](),
 }
 
 // frameTypes are what the data of a frame is.

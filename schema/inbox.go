@@ -97,6 +97,8 @@ type HitlVote struct {
 	Reason            string                     `json:"reason,omitempty"`
 	ModifiedArguments json.RawMessage            `json:"modified_arguments,omitempty" jsonschema:"type=object"`
 	Revision          int64                      `json:"revision,omitempty"`
+	// Proof is as in Response: of the Response that this vote stands for.
+	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }
 
 // HitlCancel is the body of POST /hitl/requests/:id/cancel.
@@ -151,6 +153,8 @@ type Approval struct {
 // ApproveCall is the body of POST /api/approvals/:id/approve.
 type ApproveCall struct {
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
+	// Proof is as in Response: of a Response with permission true and these arguments.
+	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }
 
 // RejectCall is the body of POST /api/approvals/:id/reject.

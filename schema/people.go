@@ -25,6 +25,8 @@ type Me struct {
 	CanAdmin  bool `json:"canAdmin"`
 	// PasskeyFor is the risk from which an answer needs a passkey; absent: none does.
 	PasskeyFor Risk `json:"passkeyFor,omitempty"`
+	// PasskeyAt is the origin at which passkeys work: they belong to a name.
+	PasskeyAt string `json:"passkeyAt,omitempty"`
 	// Ways are how one can sign in here, beside a link: oidc.
 	Ways []string `json:"ways,omitempty"`
 }

@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, TokenDraft, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, ProofWanted, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, TokenDraft, Tried } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -133,7 +133,7 @@ export const v2AnswerTimeout = {"permission":false,"respondedAt":1734189354000,"
 export const v2AnswerTruncated = {"permission":true,"respondedAt":1734189245000,"outcome":"approve","source":"human","hookEvent":{"id":9,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e13","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"agent_name":"alice","permission_type":"env_file_access"},"timestamp":1734189234000},"hookEventTruncated":true} satisfies Answer
 
 // prettier-ignore
-export const v2AnswerVoted = {"permission":true,"respondedAt":1795262410000,"respondedBy":{"name":"grace","verified":true,"via":"session","passkey":true},"outcome":"approve","source":"quorum","votes":[{"user":"ada","choice":"approve","at":1795262403000},{"user":"grace","choice":"approve","comment":"Go.","at":1795262410000}],"awaiting":["linus"],"requiredApprovals":2} satisfies Answer
+export const v2AnswerVoted = {"permission":true,"respondedAt":1795262410000,"respondedBy":{"name":"grace","verified":true,"via":"session","passkey":true},"outcome":"approve","source":"quorum","votes":[{"user":"ada","choice":"approve","at":1795262403000},{"user":"grace","choice":"approve","comment":"Go.","at":1795262410000,"passkey":true}],"awaiting":["linus"],"requiredApprovals":2} satisfies Answer
 
 // prettier-ignore
 export const v2ApprovalRefund = {"id":"17","toolName":"process_refund","arguments":{"orderId":"1234","amount":50000},"requestedAt":"2026-02-10T14:30:00Z","sessionId":"session-456","userPrompt":"Refund order #1234"} satisfies Approval
@@ -143,6 +143,9 @@ export const v2ApprovalsSeen = {"requests":[{"id":41,"revision":1},{"id":44,"rev
 
 // prettier-ignore
 export const v2ApproveCallEdited = {"modifiedArguments":{"orderId":"1234","amount":25000}} satisfies ApproveCall
+
+// prettier-ignore
+export const v2ApproveCallProved = {"proof":{"id":"AQIDBA","type":"public-key","response":{"signature":"MEUCIQ"}}} satisfies ApproveCall
 
 // prettier-ignore
 export const v2BatchResultsMixed = [{"event":{"id":21,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e12","source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash"},"timestamp":1734189234000}},{"problem":{"type":"about:blank","title":"Bad Request","status":400,"detail":"session_id is required and must be a non-empty string","code":"invalid","field":"session_id","error":"session_id is required and must be a non-empty string"}}] satisfies BatchResult[]
@@ -244,6 +247,9 @@ export const v2HitlStatsDays = {"pendingCount":3,"resolversCount":2,"responsesCo
 export const v2HitlVoteEdited = {"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":3} satisfies HitlVote
 
 // prettier-ignore
+export const v2HitlVoteProved = {"choice":"approve","revision":3,"proof":{"id":"AQIDBA","type":"public-key","response":{"signature":"MEUCIQ"}}} satisfies HitlVote
+
+// prettier-ignore
 export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"},"reason":"It is enough."} satisfies HitlVote
 
 // prettier-ignore
@@ -271,13 +277,22 @@ export const v2LockOn = {"locked":true} satisfies Lock
 export const v2LookingRequest = {"type":"looking","id":41,"focused":true} satisfies Looking
 
 // prettier-ignore
-export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","ways":["oidc"]} satisfies Me
+export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"]} satisfies Me
 
 // prettier-ignore
 export const v2NoticeSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NoticeSettings
 
 // prettier-ignore
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}]} satisfies Overview
+
+// prettier-ignore
+export const v2PasskeyUsed = {"id":"k_5mB0q","name":"this laptop","createdAt":1795262400000,"lastUsedAt":1795266000000} satisfies Passkey
+
+// prettier-ignore
+export const v2PasskeyDraftMade = {"name":"this laptop","credential":{"id":"AQIDBA","type":"public-key","response":{"attestationObject":"o2NmbXQ"}}} satisfies PasskeyDraft
+
+// prettier-ignore
+export const v2PasskeyOptionsGet = {"publicKey":{"challenge":"nWjV3vOEt2c","rpId":"hub.example.com","userVerification":"required"}} satisfies PasskeyOptions
 
 // prettier-ignore
 export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"signInUrl":"http://localhost:4000/#sign-in=Zm9v"} satisfies Person
@@ -305,6 +320,9 @@ export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status
 
 // prettier-ignore
 export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
+
+// prettier-ignore
+export const v2ProofWantedApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ProofWanted
 
 // prettier-ignore
 export const v2PushKeyPublic = {"key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"} satisfies PushKey

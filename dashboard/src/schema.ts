@@ -130,6 +130,8 @@ export interface Approvals {
 /** ApproveCall is the body of POST /api/approvals/:id/approve. */
 export interface ApproveCall {
   modifiedArguments?: Record<string, unknown>
+  /** Proof is as in Response: of a Response with permission true and these arguments. */
+  proof?: Record<string, unknown>
 }
 
 /** BatchResult is the result for one event of POST /events/batch: the saved event or why it was not saved. */
@@ -610,6 +612,8 @@ export interface HitlVote {
   reason?: string
   modified_arguments?: Record<string, unknown>
   revision?: number
+  /** Proof is as in Response: of the Response that this vote stands for. */
+  proof?: Record<string, unknown>
 }
 
 /**
@@ -779,6 +783,8 @@ export interface Me {
   canAdmin: boolean
   /** passkeyFor is the risk from which an answer needs a passkey; absent: none does. */
   passkeyFor?: Risk
+  /** passkeyAt is the origin at which passkeys work: they belong to a name. */
+  passkeyAt?: string
   /** Ways are how one can sign in here, beside a link: oidc. */
   ways?: string[]
 }
@@ -878,6 +884,32 @@ export interface PartialSuccess {
   errorMessage?: string
 }
 
+/**
+ * Passkey is a credential of a person's own device, which signs for exactly one answer after it has seen
+ * that it is them.
+ */
+export interface Passkey {
+  id: string
+  /** that the person gave it */
+  name: string
+  createdAt: Millis
+  lastUsedAt?: Millis
+}
+
+/**
+ * PasskeyDraft is the body of POST /api/passkeys: what the browser made of the options of POST
+ * /api/passkeys/new.
+ */
+export interface PasskeyDraft {
+  name: string
+  credential: Record<string, unknown>
+}
+
+/** PasskeyOptions are for navigator.credentials.create or get, in the JSON of WebAuthn. */
+export interface PasskeyOptions {
+  publicKey: Record<string, unknown>
+}
+
 /** Person is somebody the hub knows by name. */
 export interface Person {
   name: string
@@ -934,6 +966,15 @@ export interface Process {
   exe?: string
   /** the nearest first, as "exe (pid)" */
   ancestors?: string[]
+}
+
+/**
+ * ProofWanted is the body of POST /api/passkeys/challenge: the answer that is about to be given, exactly as
+ * it will be, but for its proof. Another one needs another challenge.
+ */
+export interface ProofWanted {
+  id: EventID
+  response: Response
 }
 
 /** PushKey is the hub's public key for Web Push, which a browser subscribes with. */
@@ -1415,6 +1456,8 @@ export interface Vote {
   choice: string
   comment?: string
   at: Millis
+  /** as in Responder */
+  passkey?: boolean
 }
 
 /** WaitBin counts the answers that took less than belowMs and at least the bin before it. */

@@ -36,6 +36,7 @@ var messages = []any{
 	schema.CallReport{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.Linked{}, schema.LinkVote{},
 	schema.Entry{}, schema.SignedIn{}, schema.Lock{}, schema.PersonDraft{}, schema.TokenDraft{},
+	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ProofWanted{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -56,7 +57,7 @@ var fromClients = []string{
 	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
-	"Entry", "Lock", "PersonDraft", "TokenDraft",
+	"Entry", "Lock", "PersonDraft", "TokenDraft", "PasskeyDraft", "ProofWanted",
 }
 
 // bothSpellings are the types whose members may be snake_case too.

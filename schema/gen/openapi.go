@@ -96,7 +96,7 @@ var securitySchemes = map[string]any{
 var tags = []tag{
 	{"Events", "What agents did, and what they ask"},
 	{"Requests", "The inbox of requests to people, votes, and approvals in the words of other systems"},
-	{"People", "Who may do what: persons, sign-ins, tokens"},
+	{"People", "Who may do what: persons, sign-ins, tokens, passkeys"},
 	{"Rules", "Answers in the place of a person who said so once"},
 	{"Notifications", "Channels, people's own settings, signed links"},
 	{"History", "Sessions, overviews and the ledger"},
@@ -276,6 +276,8 @@ func errorsOf(route schema.Route) []error {
 	switch strings.TrimPrefix(route.Path, schema.PathAuthenticated) {
 	case schema.PathRespond, schema.PathHitlVote, schema.PathApproveCall, schema.PathRejectCall, schema.PathAgentApprove:
 		errs = append(errs, schema.ErrSelfApproval, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrStale, schema.ErrHeld, schema.ErrExpired)
+	case schema.PathPasskeyChallenge:
+		errs = append(errs, schema.ErrNotFound, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrExpired)
 	case schema.PathUndo:
 		errs = append(errs, schema.ErrNoQuestion, schema.ErrNotHeld)
 	case schema.PathRedeliver:

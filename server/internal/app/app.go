@@ -84,7 +84,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.people, err = people.Open(ctx, people.Config{Store: a.store, OIDC: provider, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+	keys, err := passkeys(a.cfg.Passkeys, a.publicURL())
+	if err != nil {
+		return err
+	}
+	if a.people, err = people.Open(ctx, people.Config{Store: a.store, OIDC: provider, Passkeys: keys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
 		return err
 	}
 	if err := a.mayListen(); err != nil {

@@ -47,6 +47,9 @@ type Config struct {
 	CallbackAllow []string // where answers may be dialled beside loopback: CIDRs, host names, host:port
 
 	OIDC OIDC // how people sign in beside a link; no other way
+	// Passkeys is the risk, high or critical, from which on an answer that allows
+	// something needs a passkey; empty: none does.
+	Passkeys schema.Risk
 
 	// Retention is how long events are kept; 30 days. Negative: for ever.
 	Retention time.Duration
@@ -164,7 +167,7 @@ func (cfg Config) check() error {
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
 	}
-	if err := cfg.OIDC.check(); err != nil {
+	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys)); err != nil {
 		return err
 	}
 	for _, name := range cfg.AllowHosts {

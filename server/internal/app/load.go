@@ -23,7 +23,7 @@ type knob struct {
 }
 
 // knobs is the one table of all settings.
-var knobs = slices.Concat(hubKnobs, oidcKnobs)
+var knobs = slices.Concat(hubKnobs, oidcKnobs, passkeyKnobs)
 
 var hubKnobs = []knob{
 	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",

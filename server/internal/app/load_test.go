@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
 )
 
 func env(pairs ...string) func(string) string {
@@ -54,6 +56,7 @@ func TestEveryKnob(t *testing.T) {
 		"db":                  {"here.db", "there.db", "here.db", func(c Config) any { return c.DB }},
 		"allow-origin":        {"http://a:1, https://b", "http://c", []string{"http://a:1", "https://b"}, func(c Config) any { return c.AllowOrigins }},
 		"allow-host":          {"a,b:2", "c", []string{"a", "b:2"}, func(c Config) any { return c.AllowHosts }},
+		"passkeys":            {"high", "critical", schema.HighRisk, func(c Config) any { return c.Passkeys }},
 		"public-url":          {"https://hub.example.com", "https://b", "https://hub.example.com", func(c Config) any { return c.PublicURL }},
 		"callback-allow":      {"10.0.0.0/8", "x", []string{"10.0.0.0/8"}, func(c Config) any { return c.CallbackAllow }},
 		"retention":           {"1d12h", "2d", 36 * time.Hour, func(c Config) any { return c.Retention }},
@@ -85,7 +88,7 @@ func TestEveryKnob(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 23, "a new knob gets its row above")
+	require.Len(t, knobs, 24, "a new knob gets its row above")
 }
 
 func TestHelpShowsEverything(t *testing.T) {
@@ -129,6 +132,7 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-retention-size=1XB", "must be a size"},
 		{"-log-level=loud", "must be debug, info, warn or error"},
 		{"-log-format=xml", "must be text or json"},
+		{"-passkeys=low", "high or critical"},
 		{"-redact=maybe", "must be true or false"},
 		{"-allow-origin=*", "must be one origin"},
 		{"-allow-origin=localhost:5173", "must be one origin"},

@@ -32,7 +32,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.inboxHandlers(),
 		s.ruleHandlers(),
 		s.noticeHandlers(),
-		s.peopleHandlers(),
+		s.peopleHandlers(), s.passkeyHandlers(),
 	} {
 		maps.Copy(all, part)
 	}

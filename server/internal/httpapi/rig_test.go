@@ -56,11 +56,18 @@ const page = "<!doctype html><title>Hookback</title>"
 
 func setup(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
+	return setupPeople(t, func(*people.Config) {}, options...)
+}
+
+func setupPeople(t testing.TB, change func(*people.Config), options ...func(*Config)) *rig {
+	t.Helper()
 	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
 	require.NoError(t, err)
 	r.store = db
-	r.people, err = people.Open(t.Context(), people.Config{Store: db, Clock: r.clock.now})
+	known := people.Config{Store: db, Clock: r.clock.now}
+	change(&known)
+	r.people, err = people.Open(t.Context(), known)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
 		Store: db, People: r.people, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",

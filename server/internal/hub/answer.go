@@ -32,9 +32,13 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 		h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
 	}
 	answerer := answerer{by.Who, h.process(by)}
+	proof := h.proofOf(ctx, id, r, by.Who)
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		who, err := h.responder(a, answerer)
 		if err != nil {
+			return nil, err
+		}
+		if err := h.proven(a, r, who, proof); err != nil {
 			return nil, err
 		}
 		h.leaveOut(a, answerer, who)

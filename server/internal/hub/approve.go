@@ -60,6 +60,9 @@ func (h *Hub) approve(ctx context.Context, id schema.EventID, yes *schema.Respon
 		if err != nil {
 			return nil, err
 		}
+		if err := h.proven(a, yes, who, proof{}); err != nil { // risky ones are refused above; which risk that is, is another knob
+			return nil, err
+		}
 		h.leaveOut(a, by, who)
 		return a.respond(yes, who, h.Clock())
 	})

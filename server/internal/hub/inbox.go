@@ -145,7 +145,7 @@ func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, b
 
 // response is the answer to q that a vote stands for.
 func response(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
-	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision}
+	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
 	switch {
 	case len(q.Questions) > 0:
 		r.Answers = v.Answers

@@ -29,6 +29,7 @@ type votedAct struct {
 	Revision int64  `json:"revision"`          // of the status with this vote
 	Before   string `json:"before,omitempty"`  // the same person's choice until now
 	Decides  bool   `json:"decides,omitempty"` // the question ended with it
+	Passkey  bool   `json:"passkey,omitempty"` // it came with the proof of one
 }
 
 // editedAct is what the ledger keeps of an edit: the votes that were about something
@@ -83,7 +84,7 @@ func (a *asking) voteOf(r *schema.Response, by *schema.Responder, now time.Time)
 	if comment == "" || r.Comment != "" {
 		comment = strings.TrimPrefix(r.Reason+"\n", "\n") + r.Comment
 	}
-	return schema.Vote{User: by.Name, Choice: string(a.hitl.Outcome(r)), Comment: comment, At: schema.Millis(now.UnixMilli())}
+	return schema.Vote{User: by.Name, Choice: string(a.hitl.Outcome(r)), Comment: comment, At: schema.Millis(now.UnixMilli()), Passkey: by.Passkey}
 }
 
 // voted reports whether v is among the votes already.
@@ -194,7 +195,7 @@ func (a *asking) decided(r *schema.Response, choice string, by *schema.Responder
 
 // votedAct is what the ledger is to tell of a vote.
 func (a *asking) votedAct(v schema.Vote, decides bool) store.Act {
-	act := votedAct{Choice: v.Choice, Comment: v.Comment, Revision: a.Version + 1, Decides: decides}
+	act := votedAct{Choice: v.Choice, Comment: v.Comment, Revision: a.Version + 1, Decides: decides, Passkey: v.Passkey}
 	if i := slices.IndexFunc(a.status.Votes, func(old schema.Vote) bool { return old.User == v.User }); i >= 0 {
 		act.Before = a.status.Votes[i].Choice
 	}

@@ -18,9 +18,11 @@ import (
 // Config is what a People is made of. Store is required.
 type Config struct {
 	Store *store.Store
-	OIDC  *OIDC            // default: nobody signs in with a provider
-	Clock func() time.Time // default time.Now
-	Log   *slog.Logger     // default: discard
+	OIDC  *OIDC // default: nobody signs in with a provider
+	// Passkeys say which answers need one; default: none does.
+	Passkeys *Passkeys
+	Clock    func() time.Time // default time.Now
+	Log      *slog.Logger     // default: discard
 }
 
 // People are those who may use a hub. What a request needs is in memory, so that it
@@ -32,6 +34,7 @@ type People struct {
 	used     sync.Map              // :: id of a sign-in or token → *atomic.Int64, when it was used last, Unix ms
 	tries    tries
 	watched  watched
+	proving  proving
 }
 
 // state never changes: a change makes another one.
@@ -55,6 +58,11 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 		return nil, fmt.Errorf("reading who may use the hub: %w", err)
 	}
 	p := &People{Config: cfg}
+	if cfg.Passkeys != nil {
+		if p.proving.web, err = cfg.Passkeys.web(); err != nil {
+			return nil, fmt.Errorf("setting up passkeys: %w", err)
+		}
+	}
 	p.now.Store(index(stored))
 	return p, nil
 }
@@ -90,6 +98,7 @@ func (p *People) change(ctx context.Context, c *store.PeopleChange) error {
 	for i, hash := range c.WithoutCode {
 		codes[i] = string(hash)
 	}
+	next.Passkeys = merge(next.Passkeys, c.Passkeys, c.WithoutPasskey, func(o store.Passkey) string { return o.ID })
 	next.Codes = merge(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
 	p.now.Store(index(&next))
 	for _, id := range slices.Concat(c.WithoutSignIn, c.WithoutToken) {
@@ -232,6 +241,7 @@ func (p *People) shown(o *store.Person) schema.Person {
 	one := schema.Person{Name: o.Name, Role: o.Role, Owner: o.Owner, Email: o.Email, CreatedAt: millis(o.CreatedAt)}
 	seen := o.Seen
 	s := p.now.Load()
+	one.Passkeys = len(s.passkeysOf(o.Name))
 	for i := range s.SignIns {
 		if s.SignIns[i].Person == o.Name {
 			seen = later(seen, p.lastUsed(s.SignIns[i].ID, s.SignIns[i].Seen))

@@ -157,6 +157,9 @@ func (p *People) RemovePerson(ctx context.Context, name string, by Who) error {
 			c.WithoutCode = append(c.WithoutCode, code.Hash)
 		}
 	}
+	for _, k := range now.passkeysOf(o.Name) {
+		c.WithoutPasskey = append(c.WithoutPasskey, k.ID)
+	}
 	return p.change(ctx, &c)
 }
 

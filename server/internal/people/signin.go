@@ -210,6 +210,13 @@ func (p *People) Me(w Who, acts, here bool) schema.Me {
 	if w.Via == "session" {
 		me.SignIn = w.ID
 	}
+	me.PasskeyFor = p.PasskeyFor()
+	if me.PasskeyFor != "" {
+		me.PasskeyAt = p.Passkeys.Origin
+	}
+	if w.Known() && !w.Agent {
+		me.Passkeys = len(p.now.Load().passkeysOf(w.Name))
+	}
 	if p.WithProvider() {
 		me.Ways = []string{"oidc"}
 	}

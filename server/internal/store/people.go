@@ -42,6 +42,16 @@ type Code struct {
 	CreatedAt, Expires time.Time
 }
 
+// Passkey is a credential of a person's own device, as WebAuthn has it.
+type Passkey struct {
+	ID, Person, Name      string
+	Credential, PublicKey []byte
+	SignCount             uint32
+	Flags                 byte
+	Transports            []string
+	CreatedAt, Used       time.Time // Used is zero when it never was
+}
+
 // People is everything that is kept of the people of a hub.
 type People struct {
 	Persons []Person
@@ -49,6 +59,8 @@ type People struct {
 	Tokens  []Token
 	Codes   []Code
 	Locked  bool
+
+	Passkeys []Passkey
 }
 
 // PeopleChange is one change of them: all of it or nothing. What it names is written
@@ -60,7 +72,9 @@ type PeopleChange struct {
 	WithoutSignIn []string // ids
 	WithoutToken  []string // ids
 	WithoutCode   [][]byte // hashes
-	Acts          []Act    // what the ledger keeps of it
+
+	WithoutPasskey []string // ids
+	Acts           []Act    // what the ledger keeps of it
 }
 
 // People reads them all. There are few, and whoever asks keeps them in memory.
@@ -77,6 +91,7 @@ func (s *Store) People(ctx context.Context) (*People, error) {
 		{`SELECT id, person, way, user_agent, cookie, page_key, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`, p.scanSignIn},
 		{`SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id`, p.scanToken},
 		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
+		{`SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`, p.scanPasskey},
 	} {
 		if err := s.each(ctx, table.query, table.scan); err != nil {
 			return nil, err
@@ -144,6 +159,18 @@ func (p *People) scanCode(rows *sql.Rows) error {
 	return nil
 }
 
+func (p *People) scanPasskey(rows *sql.Rows) error {
+	var one Passkey
+	var transports string
+	var created, used int64
+	if err := rows.Scan(&one.ID, &one.Person, &one.Name, &one.Credential, &one.PublicKey, &one.SignCount, &one.Flags, &transports, &created, &used); err != nil {
+		return err
+	}
+	one.CreatedAt, one.Used = fromMillis(created), fromMillis(used)
+	p.Passkeys = append(p.Passkeys, one)
+	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
+}
+
 // ChangePeople writes c and returns once it is committed. It goes on when the disk is
 // full: people must be able to sign in, and to shut somebody out.
 func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) error {
@@ -189,6 +216,17 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	for _, o := range c.Codes {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
 			o.Hash, o.Person, o.Way, millis(o.CreatedAt), millis(o.Expires)))
+	}
+	for _, id := range c.WithoutPasskey {
+		steps = append(steps, write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id))
+	}
+	for _, o := range c.Passkeys {
+		transports, err := json.Marshal(o.Transports)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), millis(o.CreatedAt), millis(o.Used)))
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

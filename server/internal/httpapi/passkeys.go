@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func (s *Server) passkeyHandlers() map[string]fiber.Handler {
+	return map[string]fiber.Handler{
+		"GET " + schema.PathPasskeys:          s.listPasskeys,
+		"POST " + schema.PathNewPasskey:       s.newPasskey,
+		"POST " + schema.PathPasskeys:         s.addPasskey,
+		"DELETE " + schema.PathPasskey:        s.removePasskey,
+		"POST " + schema.PathPasskeyChallenge: s.challenge,
+	}
+}
+
+func (s *Server) listPasskeys(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.People.MyPasskeys(caller(c).Who))
+}
+
+func (s *Server) newPasskey(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Hub.People.NewPasskey(caller(c).Who))
+}
+
+func (s *Server) addPasskey(c *fiber.Ctx) error {
+	var made schema.PasskeyDraft
+	if err := unmarshal(c.Request().Body(), &made); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.People.AddPasskey(c.UserContext(), made, caller(c).Who))
+}
+
+func (s *Server) removePasskey(c *fiber.Ctx) error {
+	if err := s.Hub.People.RemovePasskey(c.UserContext(), c.Params("id"), caller(c).Who); err != nil {
+		return err
+	}
+	return s.listPasskeys(c)
+}
+
+func (s *Server) challenge(c *fiber.Ctx) error {
+	var wanted schema.ProofWanted
+	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Hub.Challenge(c.UserContext(), &wanted, caller(c)))
+}
