@@ -63,7 +63,7 @@ func TestRunUntilASignal(t *testing.T) {
 			return map[string]string{"HOOKBACK_DB": db}[name]
 		}, &out, &errOut)
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://127.0.0.1:") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://localhost:") }, 10*time.Second, time.Millisecond)
 	require.Contains(t, out.String(), db)
 	var second hubtest.Output
 	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, func(string) string { return "" }, &out, &second))

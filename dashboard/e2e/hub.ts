@@ -37,8 +37,8 @@ export class RunningHub {
       for (const from of lines) {
         from.on('line', (line) => {
           said.push(line)
-          const found = /Dashboard\s+(http:\/\/\S+)/.exec(line)
-          if (found?.[1]) this.url = found[1]
+          const found = /Dashboard\s+http:\/\/localhost:(\d+)/.exec(line)
+          if (found?.[1]) this.url = `http://127.0.0.1:${found[1]}`
           // A sign-in belongs to one address: the one that the tests use.
           const link = /Sign in\s+http:\/\/\S+(\/#sign-in=\S+)/.exec(line)
           if (link?.[1]) this.signInLink = this.url + link[1]

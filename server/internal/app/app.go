@@ -148,7 +148,11 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	return err // it names the file and what to do
 }
 
-// URL is where the dashboard is.
+// page is where people open the dashboard: at one address, since whoever signed in at
+// localhost is nobody at 127.0.0.1.
+func (a *App) page() string { return a.cfg.base(a.listeners[0].Addr().String()) }
+
+// URL is where programs reach the hub.
 func (a *App) URL() string {
 	addr := a.listeners[0].Addr().String()
 	if a.cfg.TLSCert != "" {
@@ -162,7 +166,7 @@ func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
 		return a.cfg.PublicURL
 	}
-	return a.URL()
+	return a.page()
 }
 
 // Run serves until ctx ends or a part of the hub fails, and then stops everything in
@@ -242,7 +246,7 @@ func (a *App) greet(ctx context.Context) {
   First ask   %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 %s
 Ctrl-C stops it.
-`, a.URL(), a.cfg.DB, a.whereForClients(), a.signInLine(ctx))
+`, a.page(), a.cfg.DB, a.whereForClients(), a.signInLine(ctx))
 }
 
 // signInLine is how somebody makes a hub theirs that nobody owns yet.
@@ -257,7 +261,7 @@ func (a *App) signInLine(ctx context.Context) string {
 	case code == "":
 		return ""
 	default:
-		return "  Sign in     " + a.cfg.base(a.listeners[0].Addr().String()) + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
+		return "  Sign in     " + a.page() + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
 	}
 }
 

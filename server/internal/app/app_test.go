@@ -257,3 +257,27 @@ type brokenListener struct {
 
 func (l brokenListener) Accept() (net.Conn, error) { return nil, l.err }
 func (l brokenListener) Close() error              { return nil }
+
+// TestOneAddressForPeople: whoever signed in at one address of the hub is nobody at
+// another, so people are led to one, by a name where there is one.
+func TestOneAddressForPeople(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"127.0.0.1:4000": "http://localhost:4000",
+		"[::1]:4000":     "http://localhost:4000",
+		"localhost:4000": "http://localhost:4000",
+		"0.0.0.0:4000":   "http://localhost:4000",
+		"127.0.0.2:4000": "http://127.0.0.2:4000",
+		"10.0.0.7:4000":  "http://10.0.0.7:4000",
+	} {
+		require.Equal(t, want, (&Config{}).base(addr), addr)
+	}
+	out := &output{}
+	cfg := temporary(t)
+	cfg.Stdout = out
+	a, _ := started(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C") }, 5*time.Second, time.Millisecond)
+	require.Contains(t, out.String(), "Dashboard   "+a.page()+"\n")
+	require.Contains(t, out.String(), "Sign in     "+a.page()+"/#sign-in=")
+	require.Contains(t, a.page(), "http://localhost:")
+}

@@ -54,8 +54,8 @@ func (cfg *Config) base(addr string) string {
 		if len(cfg.AllowHosts) > 0 {
 			host, _, _ = cutHost(cfg.AllowHosts[0])
 		}
-	case loopback(host):
-		host = "localhost"
+	case ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)):
+		host = "localhost" // which is no other address of this machine's, such as 127.0.0.2
 	}
 	return scheme + net.JoinHostPort(host, port)
 }

@@ -48,7 +48,7 @@ func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
 	case by.SelfApproval && (h.People.Locked() || a.Requester != ""):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
-			Hint: "The answer came from a program that the asking one started. Answer in the dashboard.",
+			Hint: "The answer came from a program that the asking one started. Nothing was decided: answer in a browser that you opened yourself.",
 		}
 	case excluded && a.Requester != "" && b.who.Known() && a.Requester == b.who.Name:
 		return nil, &schema.HintError{
