@@ -21,7 +21,6 @@ const components = "#/components/schemas/"
 type document struct {
 	OpenAPI    string                          `json:"openapi"`
 	Info       info                            `json:"info"`
-	Dialect    string                          `json:"jsonSchemaDialect"`
 	Servers    []server                        `json:"servers"`
 	Paths      map[string]map[string]operation `json:"paths"` // :: path → method → operation
 	Components any                             `json:"components"`
@@ -143,7 +142,6 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 			Title: "Hookback", Version: "2",
 			Description: about,
 		},
-		Dialect:    "https://json-schema.org/draft/2020-12/schema",
 		Servers:    []server{{"/", "the hub that this document comes from; http://127.0.0.1:4000 unless told otherwise"}},
 		Paths:      map[string]map[string]operation{},
 		Components: map[string]any{"schemas": c.defs, "securitySchemes": securitySchemes},

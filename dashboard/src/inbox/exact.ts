@@ -145,15 +145,17 @@ function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: st
   )
 }
 
-/** One line for the list: what the request is about beside its question. */
-export function aboutOf(e: Event): string {
-  const exact = exactGist(e)
-  return exact.join(' · ')
+/**
+ * One line for the list: what the request is about beside its question.
+ * edited: the arguments that a voter made of the call's.
+ */
+export function aboutOf(e: Event, edited?: Json): string {
+  return exactGist(e, edited).join(' · ')
 }
 
-function exactGist(e: Event): string[] {
+function exactGist(e: Event, edited?: Json): string[] {
   const call = e.humanInTheLoop?.toolCall
   const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
-  const gist = gistOf(call ? call.arguments : e.payload.tool_input)?.replace(/\s+/g, ' ')
+  const gist = gistOf(edited ?? (call ? call.arguments : e.payload.tool_input))?.replace(/\s+/g, ' ')
   return [tool, gist].filter((part): part is string => part !== undefined && part !== '')
 }

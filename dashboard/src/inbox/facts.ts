@@ -1,5 +1,6 @@
 import { clockTime, lasting } from '../clock'
 import { open, type Request } from '../requests'
+import type { Extended } from '../schema'
 import { names } from './tally'
 
 const modes: Record<string, string> = {
@@ -10,10 +11,27 @@ const modes: Record<string, string> = {
 
 const times = (n: number) => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
 
+/** How an agent that could not be told of more time is spoken of; undefined where it is told. */
+export function untold(r: Request): string | undefined {
+  const { extended } = r.status
+  if (extended?.agent !== 'unreachable' || !open(r)) return undefined
+  const why = extended.error ? ` (${extended.error})` : ''
+  return `The agent could not be told of the new deadline${why}. It may stop waiting at the old one; an answer given later is kept for it.`
+}
+
+/** What became of the last time that somebody gave it more time. */
+function moreTime({ by, at, agent }: Extended): string {
+  const gave = `${by} gave it more time at ${clockTime(at)}`
+  if (agent === 'delivered') return `${gave}; the agent knows.`
+  if (agent === 'queued') return `${gave}; the agent is being told.`
+  return `${gave}.`
+}
+
 /** What the hub does by itself while nobody answers, and what it has done, a sentence each. */
 export function factsOf(r: Request): string[] {
   const { question: q, status } = r
   const facts: string[] = []
+  if (status.extended && open(r)) facts.push(moreTime(status.extended))
   const sent = status.reminders ?? 0
   const due = q.reminderMaxCount ?? 0
   if (sent > 0) facts.push(`Reminded ${times(sent)}${due > 0 ? ` of ${due}` : ''}.`)

@@ -7,7 +7,7 @@ import { anAsk } from '../testing/build'
 import type { HumanInTheLoop, Me, Response, Status } from '../types'
 import Detail from './Detail.svelte'
 import { changesIn } from './edits'
-import { factsOf } from './facts'
+import { factsOf, untold } from './facts'
 import { later } from './later.svelte'
 import { asItStands, barOf } from './may'
 import { names, standing, tallyOf, type Tally } from './tally'
@@ -111,6 +111,22 @@ describe('what the hub does while nobody answers', () => {
       { expiresAt: 2_000_000_000_000 },
     ],
   ])('%j', (facts, question, status) => expect(factsOf(asked(question, status))).toEqual(facts))
+
+  it.each([
+    ['delivered', / gave it more time at \d\d:\d\d; the agent knows\.$/],
+    ['queued', /; the agent is being told\.$/],
+    ['none', /^mara gave it more time at \d\d:\d\d\.$/],
+  ] as const)('says whether the agent knows of more time: %s', (agent, words) => {
+    const r = asked({}, { extended: { by: 'mara', at: 1, agent } })
+    expect(factsOf(r)[0]).toMatch(words)
+    expect(untold(r)).toBeUndefined()
+  })
+
+  it('warns while the agent could not be told of more time', () => {
+    const extended = { by: 'mara', at: 1, agent: 'unreachable', error: 'connection refused' } as const
+    expect(untold(asked({}, { extended }))).toMatch(/could not be told .* \(connection refused\)/)
+    expect(untold(asked({}, { extended, status: 'expired' }))).toBeUndefined()
+  })
 
   it('names who is asked later, and who was', () => {
     const to = { escalateAfterSeconds: 60, escalateTo: { mode: 'owner_admins' as const } }

@@ -7,12 +7,12 @@ import { riskOf, risky, type Request } from '../requests'
  */
 export function unruled(r: Request): string | undefined {
   if (r.question.type !== 'permission') return 'Only permissions can have a rule.'
+  if (risky(r))
+    return `${riskOf(r) === 'critical' ? 'Critical' : 'High'} risk is looked at each time: no rule ever answers it.`
   if (!exactOf(r.event)?.tool) return 'There is no tool call here that a rule could cover.'
   if ((r.status.requiredApprovals ?? r.question.requiredApprovals ?? 1) > 1)
     return 'It takes the votes of several people: no rule answers in their place.'
   const mode = r.question.recipients?.mode ?? 'anyone'
   if (mode !== 'anyone') return 'It is put to certain people: no rule answers in their place.'
-  if (risky(r))
-    return `${riskOf(r) === 'critical' ? 'Critical' : 'High'} risk is looked at each time: no rule ever answers it.`
   return undefined
 }
