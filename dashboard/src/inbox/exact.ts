@@ -149,8 +149,8 @@ function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: st
  * One line for the list: what the request is about beside its question.
  * edited: the arguments that a voter made of the call's.
  */
-export function aboutOf(e: Event, edited?: Json): string {
-  return exactGist(e, edited).join(' · ')
+export function aboutOf(e: Event, edited?: Record<string, unknown>): string {
+  return exactGist(e, edited as JsonObject | undefined).join(' · ')
 }
 
 function exactGist(e: Event, edited?: Json): string[] {

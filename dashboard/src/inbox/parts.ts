@@ -1,4 +1,5 @@
 // What a request shows beside the exact thing and the usual buttons: a file of its own.
+export { default as Cancel } from './Cancel.svelte'
 export { default as Edited } from './Edited.svelte'
 export { default as EditArguments } from './EditArguments.svelte'
 export { default as Extend } from './Extend.svelte'

@@ -51,7 +51,13 @@ export function fits(r: Request, view: View, me = ''): boolean {
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
   const { question, event } = r
-  const text = [question.question, event.source_app, event.session_id, aboutOf(event, r.status.edited?.arguments), `#${r.id}`]
+  const text = [
+    question.question,
+    event.source_app,
+    event.session_id,
+    aboutOf(event, r.status.edited?.arguments),
+    `#${r.id}`,
+  ]
     .join('\n')
     .toLowerCase()
   return words.every((word) => text.includes(word))

@@ -125,7 +125,7 @@ describe('what the hub does while nobody answers', () => {
   it('warns while the agent could not be told of more time', () => {
     const extended = { by: 'mara', at: 1, agent: 'unreachable', error: 'connection refused' } as const
     expect(untold(asked({}, { extended }))).toMatch(/could not be told .* \(connection refused\)/)
-    expect(untold(asked({}, { extended, status: 'expired' }))).toBeUndefined()
+    expect(untold(asked({}, { extended, status: 'timeout' }))).toBeUndefined()
   })
 
   it('names who is asked later, and who was', () => {

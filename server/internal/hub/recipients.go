@@ -22,8 +22,8 @@ func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) 
 	}
 	if !h.People.Owned() {
 		return nil, &schema.HintError{
-			Err:  invalid("humanInTheLoop."+memberOf(named), "can't be what it is: this hub knows nobody yet, so it can't tell who answers"),
-			Hint: "Open the sign-in link that the hub printed when it started (go run ./server prints a fresh one), and invite the others under Settings, People.",
+			Err:  invalid("humanInTheLoop."+memberOf(named), "needs people whom the hub knows: it knows nobody yet"),
+			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a fresh one), invite the others under Settings, People, then ask again.",
 		}
 	}
 	names, err := h.People.Resolve(to)
