@@ -24,20 +24,6 @@ const (
 	closedDropped = "the agent went on without it"
 )
 
-// maxLookedAt bounds the questions of a session that one event is held against.
-const maxLookedAt = 200
-
-// openSessions counts the pending questions of each session, so that all other
-// sessions' events cost one look into a map.
-type openSessions map[store.SessionKey]int64 // :: session → how many it asks; none when 0
-
-func (o openSessions) add(e *store.Event, n int64) {
-	key := store.SessionKey{App: e.App, Session: e.Session}
-	if o[key] += n; o[key] <= 0 {
-		delete(o, key)
-	}
-}
-
 // hookFacts are what an event of a hook says besides its name.
 type hookFacts struct {
 	Agent     string `json:"agent"`
@@ -65,73 +51,60 @@ func (h *Hub) noticeElsewhere(ctx context.Context, e *store.Event) {
 	default:
 		return
 	}
-	h.mu.Lock()
-	asks := h.open[store.SessionKey{App: e.App, Session: e.Session}] > 0
-	h.mu.Unlock()
-	if !asks {
-		return
-	}
-	ids, err := h.Store.PendingOf(ctx, e.App, e.Session)
+	list, err := h.askedBy(ctx, e.App, e.Session)
 	if err != nil {
 		h.Log.Error("looking for questions that were answered elsewhere", "err", err)
-		return
 	}
-	var asked []*asking
-	for _, id := range ids[:min(len(ids), maxLookedAt)] {
-		if a, err := h.read(ctx, id); err == nil && a.before(e) {
-			asked = append(asked, a)
-		}
-	}
-	for _, a := range closedBy(e, asked) {
-		if err := h.close(ctx, a, e.Type); err != nil {
-			h.Log.Error("closing a question that was answered elsewhere", "event", a.ID, "err", err)
+	for _, id := range closedBy(e, list) {
+		if err := h.close(ctx, id, e.Type); err != nil {
+			h.Log.Error("closing a question that was answered elsewhere", "event", id, "err", err)
 		}
 	}
 }
 
-// before reports whether the question is an agent's and was asked before e happened:
-// a hook may send its event late.
-func (a *asking) before(e *store.Event) bool {
-	return a.ID < e.ID && a.Timestamp <= e.Timestamp && factsOf(&a.Event).Agent != ""
-}
-
-// closedBy selects what e closes, of its session's questions, the oldest first.
-func closedBy(e *store.Event, asked []*asking) []*asking {
+// closedBy selects what e closes, of its session's questions, the oldest first: only
+// an agent's, and only what was asked before e happened, for a hook may send its event
+// late.
+func closedBy(e *store.Event, list []asked) (ids []schema.EventID) {
+	if len(list) == 0 {
+		return nil
+	}
 	told := factsOf(e)
-	asked = slices.DeleteFunc(asked, func(a *asking) bool { return factsOf(&a.Event).AgentID != told.AgentID })
+	list = slices.DeleteFunc(list, func(a asked) bool {
+		return a.unknown || a.id >= e.ID || a.at > e.Timestamp || a.said.AgentID != told.AgentID
+	})
 	switch e.Type {
 	case "PostToolUse", "PostToolUseFailure", "PermissionDenied":
-	default:
-		return asked // its turn is over
+	default: // its turn is over
+		for i := range list {
+			ids = append(ids, list[i].id)
+		}
+		return ids
 	}
-	for i, a := range asked {
-		if told.ToolUseID != "" && a.toolUseID() == told.ToolUseID {
-			return asked[i : i+1]
+	for i := range list {
+		if told.ToolUseID != "" && list[i].use == told.ToolUseID {
+			return []schema.EventID{list[i].id}
 		}
 	}
 	call, ok := toolCallOf(&store.Draft{Event: *e}, &schema.HumanInTheLoop{})
-	for i, a := range asked {
-		if ok && a.toolUseID() == "" && a.isAbout(call, told) {
-			return asked[i : i+1]
+	if !ok {
+		return nil
+	}
+	hash := string(call.hash())
+	for i := range list {
+		if a := &list[i]; a.use == "" && a.isAbout(call.name, hash, told) {
+			return []schema.EventID{a.id}
 		}
 	}
 	return nil
 }
 
-func (a *asking) toolUseID() string {
-	if a.hitl.ToolCall != nil && a.hitl.ToolCall.ID != "" {
-		return a.hitl.ToolCall.ID
-	}
-	return factsOf(&a.Event).ToolUseID
-}
-
 // isAbout reports whether the question, which has no id of a call, is about this one.
-func (a *asking) isAbout(call toolCall, told hookFacts) bool {
-	own, ok := toolCallOf(&store.Draft{Event: a.Event}, &a.hitl)
-	if asked := factsOf(&a.Event).PromptID; !ok || own.name != call.name || asked != "" && told.PromptID != "" && asked != told.PromptID {
+func (a *asked) isAbout(tool, hash string, told hookFacts) bool {
+	if a.tool != tool || a.said.PromptID != "" && told.PromptID != "" && a.said.PromptID != told.PromptID {
 		return false
 	}
-	return isDialog(call.name) || string(own.hash()) == string(call.hash())
+	return isDialog(tool) || a.hash == hash
 }
 
 // isDialog reports whether the tool is a dialog of the agent's own. It shows one at
@@ -139,8 +112,8 @@ func (a *asking) isAbout(call toolCall, told hookFacts) bool {
 func isDialog(tool string) bool { return tool == "AskUserQuestion" || tool == "ExitPlanMode" }
 
 // close ends a question that was decided elsewhere, as an event of this type tells.
-func (h *Hub) close(ctx context.Context, a *asking, told string) error {
-	_, err := h.transition(ctx, a.ID, func(a *asking) (*store.Change, error) {
+func (h *Hub) close(ctx context.Context, id schema.EventID, told string) error {
+	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() {
 			return nil, nil
 		}

@@ -197,7 +197,7 @@ func TestManyCardsOfOneSession(t *testing.T) {
 // BenchmarkDraft of the same event: in a session that asks nothing, as nearly all
 // are, and in one that asks something else.
 func BenchmarkNotice(b *testing.B) {
-	for _, asking := range []int{0, 1, 20} {
+	for _, asking := range []int{0, 1, 20, 300} {
 		b.Run(fmt.Sprintf("asking=%d", asking), func(b *testing.B) {
 			s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1})
 			require.NoError(b, err)

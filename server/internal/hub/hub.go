@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -130,7 +129,9 @@ func New(cfg Config) *Hub {
 	if err != nil {
 		cfg.Log.Error("looking for open questions; those in agents' prompts may stay open here", "err", err)
 	}
-	maps.Copy(h.open, pending)
+	for key, n := range pending {
+		h.open[key] = &openSession{pending: n}
+	}
 	h.openRules(context.Background())
 	cfg.Store.SetPublish(h.publish)
 	return h
@@ -251,11 +252,11 @@ func (h *Hub) noteRows(rows []store.Row) {
 				tell(ch)
 			}
 			if row.Ends {
-				h.open.add(row.Event, -1)
+				h.open.end(row.Event)
 			}
 		case row.Event.Question != nil:
 			h.posting[id] = make(chan struct{})
-			h.open.add(row.Event, 1)
+			h.open.add(row.Event)
 			h.Noted()
 			tell(h.deadline)
 		}
