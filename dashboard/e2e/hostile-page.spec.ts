@@ -101,6 +101,6 @@ test('no barrier in the dialog, on the page of one request, in what is settled',
   expect.soft(await faults(page), 'several').toEqual([])
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: /^Expired/ }).click()
-  await expect(page.getByText('Nothing here yet.')).toBeVisible()
+  await expect(page.getByText('Nothing expired here.')).toBeVisible()
   expect.soft(await faults(page), 'settled').toEqual([])
 })
