@@ -10,7 +10,7 @@ type Notice struct {
 	Person  string `json:"person,omitempty"`
 	// State: queued, sent, failed (Error says why; it was retried), or suppressed (Why).
 	State    string `json:"state" jsonschema:"enum=queued,enum=sent,enum=suppressed,enum=failed"`
-	Why      string `json:"why,omitempty" jsonschema:"enum=cooldown,enum=quiet_hours,enum=watching,enum=answered,enum=no_address"`
+	Why      string `json:"why,omitempty" jsonschema:"enum=cooldown,enum=quiet_hours,enum=watching,enum=answered,enum=no_address,enum=gone"`
 	Error    string `json:"error,omitempty"` // without the channel's secrets
 	Attempts int    `json:"attempts,omitempty"`
 	At       Millis `json:"at"`
@@ -32,6 +32,7 @@ const (
 	WhyWatching   = "watching"
 	WhyAnswered   = "answered"
 	WhyNoAddress  = "no_address"
+	WhyGone       = "gone" // who was asked may not answer any more
 )
 
 // MaxNotices is how many notices a status lists: the newest. NoticeCounts counts all.
@@ -151,6 +152,9 @@ type LinkVote struct {
 	Answers    map[string]json.RawMessage `json:"answers,omitempty"`
 	Reason     string                     `json:"reason,omitempty"`
 	Comment    string                     `json:"comment,omitempty"`
+	// Revision is that of the status that the person saw: their answer is for whoever asked
+	// the same by then, too. Without it, for the one request alone.
+	Revision int64 `json:"revision,omitempty"`
 }
 
 // The paths of notices and signed links.

@@ -173,7 +173,7 @@ var storeMethods = map[string][]string{
 	"Unsubscribe":       {"server/internal/notify", "server/internal/httpapi"},
 	"UseLink":           {"server/internal/notify"},
 
-	"Browsers": nil, "Channels": nil, "DueNotices": nil, "IsLinkUsed": nil, "NoticeCursor": nil, "NoticeSettings": nil, "Noticed": nil, "NoticesOf": nil,
+	"Browsers": nil, "Channels": nil, "DueNotices": nil, "IsLinkUsed": nil, "NoticeCursor": nil, "NoticeSettings": nil, "Noticed": nil, "NoticesOf": nil, "TakesLead": nil,
 	"PushKeys": nil, "PushPeople": nil, "QuestionsSince": nil,
 
 	"After": nil, "Backup": nil, "DueQuestions": nil, "Earlier": nil, "Event": nil, "FilterOptions": nil, "Find": nil, "GiveWay": nil, "Head": nil, "HubID": nil,

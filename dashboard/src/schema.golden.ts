@@ -265,7 +265,7 @@ export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.vote
 export const v2LinkToken = {"token":"eyJwIjoiYWRhIn0.NotARealOne"} satisfies Link
 
 // prettier-ignore
-export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permission":false,"response":"Only the old ones.","choice":"Staging","answers":{"region":"eu-west-1"},"reason":"Not today.","comment":"Ask me again on Monday."} satisfies LinkVote
+export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permission":false,"response":"Only the old ones.","choice":"Staging","answers":{"region":"eu-west-1"},"reason":"Not today.","comment":"Ask me again on Monday.","revision":3} satisfies LinkVote
 
 // prettier-ignore
 export const v2LinkedPending = {"person":"ada","expiresAt":1795262700000,"event":{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PermissionRequest","payload":{},"timestamp":1795262400000,"humanInTheLoop":{"question":"May I delete ./build?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1795262700000,"revision":1}}} satisfies Linked

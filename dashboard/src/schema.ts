@@ -728,6 +728,11 @@ export interface LinkVote {
   answers?: Record<string, unknown>
   reason?: string
   comment?: string
+  /**
+   * Revision is that of the status that the person saw: their answer is for whoever asked the same by then,
+   * too. Without it, for the one request alone.
+   */
+  revision?: number
 }
 
 /** Linked is what a signed link shows. */
@@ -813,7 +818,7 @@ export interface Notice {
   person?: string
   /** State: queued, sent, failed (Error says why; it was retried), or suppressed (Why). */
   state: 'queued' | 'sent' | 'suppressed' | 'failed'
-  why?: 'cooldown' | 'quiet_hours' | 'watching' | 'answered' | 'no_address'
+  why?: 'cooldown' | 'quiet_hours' | 'watching' | 'answered' | 'no_address' | 'gone'
   /** without the channel's secrets */
   error?: string
   attempts?: number

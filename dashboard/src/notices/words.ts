@@ -6,6 +6,7 @@ const whys: Record<NonNullable<Notice['why']>, string> = {
   watching: 'had it on screen',
   answered: 'answered already',
   no_address: 'no address known',
+  gone: 'may not answer any more',
 }
 
 const kinds: Record<Notice['kind'], string> = {

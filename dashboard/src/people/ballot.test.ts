@@ -59,7 +59,10 @@ describe('a signed link', () => {
     await fireEvent.click(await screen.findByRole('button', { name: /^Approve/ }))
     const done = await screen.findByTestId('voted')
     expect(done.textContent).toMatch(/Your vote is in\.\s+Waiting for mara\./)
-    expect(sent[1]).toEqual({ path: '/hitl/12/vote', body: { token: 'tok-en_1', permission: true } })
+    expect(sent[1]).toEqual({
+      path: '/hitl/12/vote',
+      body: { token: 'tok-en_1', permission: true, revision: 1 },
+    })
     expect(screen.queryByRole('button', { name: /^Approve/ })).toBeNull()
     expect(sent.map((s) => s.path)).toEqual(['/hitl/12/link', '/hitl/12/vote'])
   })

@@ -110,8 +110,12 @@ func (a *App) open(ctx context.Context) (err error) {
 		Show: func(ctx context.Context, id schema.EventID, list []schema.Notice, counts *schema.NoticeCounts) error {
 			return a.hub.ShowNotices(ctx, id, list, counts)
 		},
-		People:  func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },
-		As:      func(name string) (people.Who, bool) { return a.people.As(name, "link") },
+		People: func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },
+		As:     func(name string) (people.Who, bool) { return a.people.As(name, "link") },
+		Since: func(name string) time.Time {
+			at, _ := a.people.Since(name)
+			return at
+		},
 		Resolve: a.people.Resolve, Watching: func(person string) bool { return a.server.Watching(person) },
 	})
 	a.hub = hub.New(hub.Config{

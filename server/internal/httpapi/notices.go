@@ -226,7 +226,7 @@ func (s *Server) voteByLink(c *fiber.Ctx) error {
 		by.Who = o.Who
 		event, err = s.Hub.Respond(c.UserContext(), id, &schema.Response{
 			Permission: vote.Permission, Response: vote.Response, Choice: vote.Choice, Answers: vote.Answers,
-			Reason: vote.Reason, Comment: vote.Comment, Revision: o.Revision,
+			Reason: vote.Reason, Comment: vote.Comment, Revision: max(vote.Revision, o.Revision),
 		}, by)
 		return err
 	})

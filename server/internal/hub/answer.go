@@ -42,6 +42,9 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 			return nil, err
 		}
 		h.leaveOut(a, answerer, who)
+		if !a.status.Settled() && len(a.status.Votes) > 0 {
+			h.lapsed(a)
+		}
 		return a.respond(r, who, h.Clock())
 	}))
 }

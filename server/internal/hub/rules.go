@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -130,7 +131,7 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 		if a.status.Settled() || a.held != nil {
 			return nil, nil // a person was faster
 		}
-		if excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester; excluded && a.Requester != "" && a.Requester == rule.CreatedBy {
+		if excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester; excluded && a.Requester != "" && strings.EqualFold(a.Requester, rule.CreatedBy) {
 			return nil, errOwnRule
 		}
 		yes := rule.Then == schema.ThenAllow

@@ -78,3 +78,62 @@ func TestARuleHoldsNoLongerThanItsMakersRight(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoIsGoneTakesTheirVoteAlong, and another of their name has neither it nor the seat.
+func TestWhoIsGoneTakesTheirVoteAlong(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]func(*bench) error{
+		"gone": func(b *bench) error { return b.People.RemovePerson(b.t.Context(), "grace", ada) },
+		"a viewer by now": func(b *bench) error {
+			_, err := b.People.ChangePerson(b.t.Context(), "grace", schema.PersonDraft{Role: schema.Viewer}, ada)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := newClock()
+			b := setup(t, now.in)
+			b.team("ada", "grace", "linus")
+			id, _ := b.ask(ofThree)
+			b.mustVote(id, "grace", yes())
+			require.NoError(t, away(b))
+			st := b.mustVote(id, "linus", yes())
+			require.Equal(t, schema.Pending, st.Status)
+			require.Equal(t, []string{"linus approve"}, names(st.Votes))
+			require.ElementsMatch(t, []string{"ada", "grace"}, st.Awaiting)
+			require.Equal(t, schema.Approve, b.mustVote(id, "ada", yes()).Outcome)
+		})
+	}
+}
+
+func TestAnotherOfTheSameNameHasNoSeat(t *testing.T) {
+	t.Parallel()
+	now := newClock()
+	b := setup(t, now.in)
+	b.team("ada", "grace", "linus")
+	id, _ := b.ask(ofThree)
+	alone, _ := b.ask(`{"question":"Deploy?","type":"permission","recipients":{"mode":"selected_members","members":["grace"]}}`)
+	require.NoError(t, b.People.RemovePerson(t.Context(), "grace", ada))
+	now.pass(time.Second)
+	_, _, err := b.People.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, ada)
+	require.NoError(t, err)
+	for _, one := range []schema.EventID{id, alone} {
+		_, err = b.votes(one, "grace", yes())
+		require.ErrorIs(t, err, schema.ErrNotAllowed)
+	}
+	b.mustVote(id, "linus", yes())
+	later, _ := b.ask(ofThree)
+	b.mustVote(later, "grace", yes())
+}
+
+// TestWhoAskedIsNoOtherInOtherLetters: who is removed and comes back as GRACE asked it all
+// the same.
+func TestWhoAskedIsNoOtherInOtherLetters(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.team("ada", "Grace")
+	saved, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), Caller{Who: people.Who{Name: "grace", Role: schema.Operator, Via: "token", ID: "t_1"}})
+	require.NoError(t, err)
+	_, err = b.votes(saved.ID, "Grace", yes())
+	require.ErrorIs(t, err, schema.ErrSelfApproval)
+}

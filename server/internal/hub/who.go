@@ -3,7 +3,9 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/peer"
@@ -50,7 +52,9 @@ func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
 			Hint: "The answer came from a program that the asking one started. Nothing was decided: answer in a browser that you opened yourself.",
 		}
-	case excluded && a.Requester != "" && b.who.Known() && a.Requester == b.who.Name:
+	case len(a.status.Recipients) > 0 && h.another(a, b.who.Name):
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was put to another " + b.who.Name + ", who is gone."}
+	case excluded && a.Requester != "" && b.who.Known() && strings.EqualFold(a.Requester, b.who.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: a.status},
 			Hint: "It was asked in the name of " + b.who.Name + ". Somebody else has to answer. Agents ask with tokens of their own (hubin_…).",
@@ -58,6 +62,23 @@ func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
 	default:
 		return by, nil
 	}
+}
+
+// another reports whether the person of that name has been known only since the question
+// was put to whom it is put to: whoever it names was somebody else.
+func (h *Hub) another(a *asking, name string) bool {
+	since, known := h.People.Since(name)
+	return known && since.UnixMilli() > max(a.Event.ReceivedAt.UnixMilli(), int64(a.status.EscalatedAt))
+}
+
+// lapsed takes out the votes of those who may not vote any more, before another one is
+// counted with them: whoever is sent away takes their yes along.
+func (h *Hub) lapsed(a *asking) {
+	a.status.Votes = slices.DeleteFunc(slices.Clone(a.status.Votes), func(v schema.Vote) bool {
+		since, known := h.People.Since(v.User)
+		who, _ := h.People.As(v.User, "vote")
+		return h.People != nil && (!known || h.People.MayAnswer(who) != nil || since.UnixMilli() > int64(v.At))
+	})
 }
 
 // App is the application that an event is of.

@@ -23,6 +23,12 @@ func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question)
 	if q.status.Settled() || voted {
 		return verdict{why: schema.WhyAnswered}, nil
 	}
+	if notice.Person != "" {
+		who, known := n.As(notice.Person)
+		if !known || !who.Is(schema.Operator) || q.older(n.Since(notice.Person)) {
+			return verdict{why: schema.WhyGone}, nil
+		}
+	}
 	settings, err := n.Store.NoticeSettings(ctx, notice.Person)
 	if err != nil {
 		return verdict{}, err

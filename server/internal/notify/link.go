@@ -53,6 +53,12 @@ func (q *question) asked() int64 {
 	return q.status.Edited.Revision
 }
 
+// older reports whether the question was there, and put to whom it is put to, before
+// somebody was known to the hub: then it went to another of their name.
+func (q *question) older(since time.Time) bool {
+	return since.UnixMilli() > max(q.Event.ReceivedAt.UnixMilli(), int64(q.status.EscalatedAt))
+}
+
 // link makes a signed link for a person who may answer; empty for anybody else.
 func (n *Notifier) link(q *question, person string) (address string, ends time.Time, err error) {
 	who, known := n.As(person)
@@ -79,7 +85,8 @@ type Opened struct {
 	Who     people.Who
 	Expires time.Time
 	Event   []byte // as it is now, JSON
-	// Revision of the status that was looked at: an answer names it.
+	// Revision of the status with what the link was sent for, 0: as it was asked. What
+	// has changed since, such as who else asks the same, its person has not seen by it.
 	Revision int64
 	mac      []byte
 }
@@ -113,7 +120,7 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	if err != nil || !hmac.Equal(mac, n.seal(q.UID, text)) {
 		return nil, refused("is not this request's, or is not whole: take the link from the mail again, as it is")
 	}
-	o := &Opened{Expires: time.Unix(t.Expires, 0), Revision: q.status.Revision, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
+	o := &Opened{Expires: time.Unix(t.Expires, 0), Revision: t.Asked, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
 	used, err := n.Store.IsLinkUsed(ctx, id, mac)
 	if err != nil {
 		return nil, err
@@ -121,6 +128,8 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	var known bool
 	o.Who, known = n.As(t.Person)
 	switch {
+	case !known || !o.Who.Is(schema.Operator) || q.older(n.Since(t.Person)):
+		return nil, refused("was sent to somebody who may not answer any more")
 	case used:
 		return nil, refused("has been used: it works once, and that answer is stored")
 	case q.status.Status == schema.Responded:
@@ -134,8 +143,6 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 			Err:  &schema.StatusError{Err: schema.ErrStale, Status: q.status},
 			Hint: "What is asked was changed after this link was sent. Open the request in the dashboard and sign in to answer it as it is now.",
 		}
-	case !known || !o.Who.Is(schema.Operator):
-		return nil, refused("was sent to somebody who may not answer any more")
 	}
 	return o, nil
 }

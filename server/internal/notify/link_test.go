@@ -188,3 +188,51 @@ func TestALinkIsOnlyMadeForWhoMayAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkIsForWhomItsPersonSaw: who asks the same after somebody looked is not answered
+// with the others, nor is it forgotten: they are told of it.
+func TestALinkIsForWhomItsPersonSaw(t *testing.T) {
+	t.Parallel()
+	office := postOffice(t)
+	r := setup(t, ada)
+	r.channel("smtp://" + office.addr + "/?from=hub@example.com")
+	const call = `"toolCall":{"name":"Bash","arguments":{"command":"npm test"}}`
+	first := r.ask("May I?", call)
+	r.card(first, "asked ada sent")
+	token := tokenOf(t, office, ada.Email)
+	second := r.ask("May I?", call)
+	require.Equal(t, first, r.status(second).SameAs)
+	require.NoError(t, r.vote(first, token))
+	require.Equal(t, schema.Approve, r.status(first).Outcome)
+	require.Equal(t, schema.Pending, r.status(second).Status)
+	r.card(second, "asked ada sent")
+}
+
+// TestAnotherOfTheSameNameIsSomebodyElse: neither the links nor the messages of who is
+// gone are theirs.
+func TestAnotherOfTheSameNameIsSomebodyElse(t *testing.T) {
+	t.Parallel()
+	office, far := postOffice(t), listen(t)
+	r := setup(t, ada, grace)
+	r.channel("smtp://" + office.addr + "/?from=hub@example.com")
+	r.channelOf("grace", far.ntfy("grace"))
+	r.owner("ada")
+	admin, _ := r.known.As("ada", "session")
+	made := func() {
+		_, _, err := r.known.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
+		require.NoError(t, err)
+	}
+	made()
+	const both = `"recipients":{"mode":"selected_members","members":["ada","grace"]},"reminderIntervalSeconds":30,"reminderMaxCount":3`
+	id := r.ask("May I?", both)
+	r.card(id, "asked ada sent", "asked grace sent", "asked grace sent")
+	token := tokenOf(t, office, grace.Email)
+	require.NoError(t, r.known.RemovePerson(t.Context(), "grace", admin))
+	r.since.Store("grace", time.Now().Add(time.Second))
+	made()
+	_, err := r.Open(t.Context(), id, token)
+	require.ErrorContains(t, err, "may not answer any more")
+	require.ErrorIs(t, r.vote(id, token), schema.ErrNotAllowed)
+	r.change(id, func(st *schema.Status) { st.Reminders = 1 })
+	r.card(id, "asked ada sent", "asked grace sent", "asked grace sent", "reminder ada sent", "reminder grace suppressed gone", "reminder grace suppressed gone")
+}

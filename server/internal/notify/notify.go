@@ -39,6 +39,8 @@ type Config struct {
 	Resolve func(*schema.Recipients) ([]string, error)
 	// As is who a person is, by a signed link; nil: nobody.
 	As func(name string) (people.Who, bool)
+	// Since is when a person was made known to the hub; nil: always.
+	Since func(name string) time.Time
 	// Watching reports whether a page of that person is being looked at; nil: not known.
 	Watching func(person string) bool
 	// PushAnywhere permits push services on this machine and in private networks.
@@ -106,6 +108,9 @@ func New(cfg Config) *Notifier {
 	}
 	if cfg.As == nil {
 		cfg.As = func(string) (people.Who, bool) { return people.Who{}, false }
+	}
+	if cfg.Since == nil {
+		cfg.Since = func(string) time.Time { return time.Time{} }
 	}
 	if cfg.Watching == nil {
 		cfg.Watching = func(string) bool { return false }

@@ -136,6 +136,11 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 	if err != nil {
 		return err
 	}
+	if !isNew { // whom the first of its card spoke for is asked anew when that is gone
+		if isNew, err = n.Store.TakesLead(ctx, q.ID); err != nil {
+			return err
+		}
+	}
 	done := had
 	var due []store.Notice
 	if isNew {

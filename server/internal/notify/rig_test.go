@@ -33,6 +33,7 @@ type rig struct {
 	closed func() // stops everything, once
 	people []schema.Person
 	look   sync.Map     // :: person → true while they look
+	since  sync.Map     // :: person → since when they are known; always, unless it says so
 	now    atomic.Int64 // Unix ms; 0: the machine's clock
 	pace   pace
 }
@@ -75,6 +76,11 @@ func (r *rig) start() {
 				}
 			}
 			return people.Who{}, false
+		},
+		Since: func(name string) time.Time {
+			at, _ := r.since.Load(name)
+			since, _ := at.(time.Time)
+			return since
 		},
 		Resolve:  func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
 		Watching: func(person string) bool { _, looks := r.look.Load(person); return looks },

@@ -32,11 +32,13 @@ const (
 	queryAskedSince   = `SELECT seq, seq FROM questions WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
 	queryChangedSince = `SELECT seq, question FROM changes WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
 	queryNoticed      = `SELECT reminders, escalated FROM noticed WHERE stream_id = 1 AND question = ?`
-	queryNoticesOf    = noticeColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
-	queryNoticesDue   = noticeColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
-	queryNextNotice   = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
-	queryLastSent     = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
-	queryUnderWay     = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
+	queryTakesLead    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = q.stream_id AND n.question = q.seq)
+		FROM questions q WHERE q.stream_id = 1 AND q.seq = ?`
+	queryNoticesOf  = noticeColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
+	queryNoticesDue = noticeColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
+	queryNextNotice = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
+	queryLastSent   = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
+	queryUnderWay   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
 
 	queryNoticedPending = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.state = 'pending'
 		AND EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = 1 AND n.question = q.seq) ORDER BY q.seq`
@@ -104,6 +106,13 @@ func (s *Store) Noticed(ctx context.Context, id schema.EventID) (n Noticed, err 
 		err = nil
 	}
 	return n, err
+}
+
+// TakesLead reports whether a question that another one spoke for speaks for itself by
+// now, and nobody has been told of it.
+func (s *Store) TakesLead(ctx context.Context, id schema.EventID) (alone bool, err error) {
+	err = s.reads.get(ctx, []any{&alone}, queryTakesLead, id)
+	return alone, err
 }
 
 // AddNotices stores notices of a question; those that are there already stay as
