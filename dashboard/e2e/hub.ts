@@ -16,17 +16,20 @@ export class RunningHub {
   private child: ChildProcess | undefined
   private ended: Promise<unknown> = Promise.resolve()
 
-  private constructor(private readonly dir: string) {}
+  private constructor(
+    private readonly dir: string,
+    private readonly flags: string[],
+  ) {}
 
-  static async start(): Promise<RunningHub> {
-    const hub = new RunningHub(await mkdtemp(join(tmpdir(), 'hookback-e2e-')))
+  static async start(flags: string[] = []): Promise<RunningHub> {
+    const hub = new RunningHub(await mkdtemp(join(tmpdir(), 'hookback-e2e-')), flags)
     await hub.start('127.0.0.1:0')
     return hub
   }
 
   private async start(addr: string): Promise<void> {
     await this.ended // whoever ends it need not have waited: two can't have one database
-    const child = spawn(program, ['-addr', addr, '-db', join(this.dir, 'hub.db')], {
+    const child = spawn(program, ['-addr', addr, '-db', join(this.dir, 'hub.db'), ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child

@@ -3,6 +3,8 @@ import type {
   Me,
   NoticeSettings,
   Overview,
+  Passkey,
+  PasskeyOptions,
   Person,
   PushKey,
   SessionDetail,
@@ -256,3 +258,20 @@ export const forgetBrowser = (endpoint: string) =>
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ endpoint }),
   })
+
+/** One's own passkeys. */
+export const passkeys = () => call<Passkey[]>('/api/passkeys')
+
+/** What the browser makes a passkey of. */
+export const newPasskey = () => post<PasskeyOptions>('/api/passkeys/new', {})
+
+/** Registers the passkey that the browser made. */
+export const addPasskey = (name: string, credential: object) =>
+  post<Passkey>('/api/passkeys', { name, credential })
+
+/** Forgets a passkey of one's own. */
+export const removePasskey = (id: string) => remove<unknown>(`/api/passkeys/${id}`)
+
+/** What one's passkey signs for exactly this answer. */
+export const challenge = (id: number, response: Response) =>
+  post<PasskeyOptions>('/api/passkeys/challenge', { id, response })

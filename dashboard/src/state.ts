@@ -32,6 +32,9 @@ const LOOK_BACK = 2000
 
 export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence'
 
+/** What a passkey made of a challenge. */
+type Proof = NonNullable<Response['proof']>
+
 /** Things the page tells the person beside the list. */
 export interface Happening {
   kind: 'asked' | 'reached' | 'lost' | 'failed'
@@ -177,6 +180,26 @@ export class Hub {
     const request = this.requests.get(id)
     if (request && isBallot(request)) return this.vote(request, answer)
     return this.settle(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
+  }
+
+  /**
+   * Has the person prove an answer before it is sent. undefined: they did not; the request
+   * is as it was, and carries the problem.
+   */
+  async proved(id: number, answer: Response, prove: () => Promise<Proof>): Promise<Response | undefined> {
+    const request = this.requests.get(id)
+    if (!request || !open(request) || request.busy) return undefined
+    this.put({ ...request, busy: true, problem: undefined })
+    try {
+      return { ...answer, proof: await prove() }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.refused(id, error.problem)
+      return undefined
+    } finally {
+      const now = this.requests.get(id)
+      if (now) this.put({ ...now, busy: undefined })
+    }
   }
 
   /** Votes: what becomes of the request, the others have a say in. */

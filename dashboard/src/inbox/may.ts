@@ -1,9 +1,15 @@
 import { isPut, riskOf, type Request } from '../requests'
-import type { Event, Me, Risk } from '../types'
+import type { Event, Me, Response, Risk } from '../types'
 
 /** Why a person can't answer a request here. */
 export type Bar =
-  { why: 'sign-in' | 'named' | 'role' | 'own' | 'passkey' } | { why: 'not-asked'; asked: string[] }
+  | { why: 'sign-in' | 'named' | 'role' | 'own' | 'passkey' }
+  | { why: 'not-asked'; asked: string[] }
+  // Passkeys work there only.
+  | { why: 'elsewhere'; at: string }
+
+/** The bar leaves nothing but to deny it, which needs no passkey. */
+export const mayDeny = (bar: Bar | undefined): boolean => bar?.why === 'passkey' || bar?.why === 'elsewhere'
 
 const ranks: Risk[] = ['low', 'medium', 'high', 'critical']
 
@@ -15,11 +21,29 @@ export function barOf(r: Request, who: Me | undefined): Bar | undefined {
   if (isPut(r) && !who.verified) return { why: 'named' }
   if (r.problem?.code === 'self_approval') return { why: 'own' }
   if (recipients.length > 0 && !recipients.includes(who.name)) return { why: 'not-asked', asked: recipients }
-  const risk = ranks.indexOf(riskOf(r) ?? 'low')
-  if (who.passkeyFor && risk >= ranks.indexOf(who.passkeyFor) && who.verified && !who.passkeys)
-    return { why: 'passkey' }
-  return undefined
+  if (!takesPasskey(r, who)) return undefined
+  if (!who.verified || !who.passkeys) return { why: 'passkey' }
+  const at = elsewhere(who)
+  return at === undefined ? undefined : { why: 'elsewhere', at }
 }
+
+/** Whether to allow it takes a passkey. */
+const takesPasskey = (r: Request, who: Me): boolean =>
+  who.passkeyFor !== undefined && ranks.indexOf(riskOf(r) ?? 'low') >= ranks.indexOf(who.passkeyFor)
+
+/** Whether this answer takes the passkey that the person has. */
+export const needsPasskey = (r: Request, who: Me | undefined, what: Response): boolean =>
+  who !== undefined &&
+  takesPasskey(r, who) &&
+  what.permission !== false &&
+  what.choice?.toLowerCase() !== 'deny'
+
+/**
+ * Where passkeys of this hub work, when that is not here: they belong to a name, and
+ * 127.0.0.1 is none. undefined: here.
+ */
+export const elsewhere = (who: Me | undefined, here = location.origin): string | undefined =>
+  who?.passkeyAt !== undefined && who.passkeyAt !== here ? who.passkeyAt : undefined
 
 /** The request with the call as a voter changed it: that is what would run. */
 export function asItStands(r: Request): Request {
