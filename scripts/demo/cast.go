@@ -57,7 +57,7 @@ var shop = part{app: "shop-api", model: "claude-sonnet-5", coder: "claude-code",
 	ends("It stands in the changelog."),
 }}
 
-// release deploys: two questions at the same time, one of them critical.
+// release deploys: two questions at the same time, one of them critical; then one for two people.
 var release = part{app: "checkout-web", model: "claude-opus-5", coder: "claude-code", steps: []step{
 	begins("Release 4.2 to production"),
 	runs(bash("npm run build", "Build the site", "✓ 412 modules transformed")),
@@ -76,6 +76,11 @@ var release = part{app: "checkout-web", model: "claude-opus-5", coder: "claude-c
 			Question: "Who should hear of release 4.2?", Choices: []string{"Everybody", "Only customers on the new plan", "Nobody yet"},
 			Timeout: 2 * time.Minute,
 		}, goesOn(runs(call{tool: "WebFetch", input: map[string]any{"url": "https://status.example.com/notes"}, output: map[string]any{"code": 200}})))),
+	),
+	needsTwo(
+		bash("gh release create v4.2 --notes-file notes.md", "Publish the release", "https://git.example.com/checkout-web/releases/v4.2"),
+		agentclient.Request{Question: "Publish release 4.2 for everybody?", Timeout: 2 * time.Minute},
+		idles(time.Second),
 	),
 	ends("Release 4.2: see the deployments."),
 }}
@@ -121,11 +126,15 @@ var planner = part{app: "orders-service", model: "gpt-5.5", coder: "codex", step
 	ends("The order service starts."),
 }}
 
-// report works a lot and asks little: a small question, safe to approve.
+// report works a lot and asks little: small questions, safe to approve.
 var report = part{app: "weekly-report", model: "gemini-3-pro", coder: "gemini", steps: []step{
 	begins("Make this week's report"),
 	runs(bash("git log --since=1.week --oneline", "What was done", "9f2c1ab Faster search\n1c0de77 Fix totals\n")),
-	runs(call{tool: "WebFetch", input: map[string]any{"url": "https://metrics.example.com/week"}, output: map[string]any{"code": 200, "bytes": 18211}, takes: 2 * time.Second}),
+	together( // three who ask the same: one card, and a rule can answer them next time
+		delegates("Sales", "Sales are up by 4 %.", metrics),
+		delegates("Traffic", "Traffic is as last week.", metrics),
+		delegates("Support", "Support had 31 requests.", metrics),
+	),
 	runs(call{tool: "Write", input: map[string]any{"file_path": "/home/dev/weekly-report/week-47.md", "content": "# Week 47\n"}, output: map[string]any{"type": "create"}}),
 	runs(bash("rm -rf build", "Clean build output", "")),
 	wants(
@@ -135,6 +144,13 @@ var report = part{app: "weekly-report", model: "gemini-3-pro", coder: "gemini", 
 	),
 	ends("The report is ready."),
 }}
+
+// metrics reads the week's figures.
+var metrics = wants(
+	call{tool: "WebFetch", input: map[string]any{"url": "https://metrics.example.com/week"}, output: map[string]any{"code": 200, "bytes": 18211}, takes: 2 * time.Second},
+	agentclient.Request{Question: "May I read this week's figures?", Risk: schema.LowRisk, Timeout: 80 * time.Second},
+	idles(time.Second),
+)
 
 // impatient waits a few seconds only: its questions time out.
 var impatient = part{app: "dependency-bot", model: "claude-haiku-5", coder: "opencode", steps: []step{

@@ -36,6 +36,7 @@ type person struct {
 	hub    string
 	client http.Client
 	ignore map[string]bool
+	same   bool // whether it saw some that ask the same
 }
 
 func (p *person) get(path string, into any) {
@@ -50,6 +51,7 @@ func (p *person) answerAll() {
 	var pending []schema.Event
 	p.get(schema.PathEvents+"?status=pending", &pending)
 	for _, e := range pending {
+		p.same = p.same || e.HumanInTheLoopStatus.SameAs != 0
 		if p.ignore[e.SourceApp] {
 			continue
 		}
@@ -116,8 +118,9 @@ func TestDemoShowsEverything(t *testing.T) {
 		for _, e := range append(settled, late...) {
 			outcomes[e.HumanInTheLoopStatus.Outcome] = true
 		}
-		return len(missing()) == 0 && outcomes[schema.Approve] && outcomes[schema.Answered] && outcomes["Everybody"] && outcomes[schema.Timeout]
-	}, 40*time.Second, 50*time.Millisecond, "missing %v, outcomes %v", missing, outcomes)
+		return len(missing()) == 0 && outcomes[schema.Approve] && outcomes[schema.Answered] && outcomes["Everybody"] && outcomes[schema.Timeout] &&
+			p.same && strings.Contains(out.String(), "would ask two people; the hub knows 0")
+	}, 40*time.Second, 50*time.Millisecond, "missing %v, outcomes %v, asked the same %v:\n%s", missing, outcomes, &p.same, out)
 
 	// The agent that died still has its question there, and nobody behind it.
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "was killed while it waited") }, 20*time.Second, 50*time.Millisecond)

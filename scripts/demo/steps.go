@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -167,6 +168,7 @@ func idles(d time.Duration) step {
 // wants asks before it does c. On a no, or nobody there, it does otherwise.
 func wants(c call, r agentclient.Request, otherwise step) step {
 	return func(ctx context.Context, a *agent) error {
+		c, r := c, r // several agents may want the same
 		arguments, err := json.Marshal(c.input)
 		if err != nil {
 			return err
@@ -176,9 +178,11 @@ func wants(c call, r agentclient.Request, otherwise step) step {
 			return err
 		}
 		members := map[string]any{"tool_name": c.tool, "tool_input": c.input}
+		more := r.Event.HumanInTheLoop
 		if r.Event, err = a.hook("PermissionRequest", members); err != nil {
 			return err
 		}
+		r.Event.HumanInTheLoop = more
 		r.Event.Summary = c.summary()
 		editable := r.ToolCall == nil || r.ToolCall.Editable
 		r.ToolCall = &schema.ToolCall{Name: c.tool, Arguments: arguments, ID: id, Editable: editable}
@@ -191,11 +195,55 @@ func wants(c call, r agentclient.Request, otherwise step) step {
 			a.said.result(id, c)
 			return otherwise(ctx, a)
 		}
+		c.input = nil // the one that others have too stays as it is
 		if err := json.Unmarshal(d.Arguments, &c.input); err != nil {
 			return fmt.Errorf("the edited arguments: %w", err)
 		}
 		return a.finishes(ctx, id, c)
 	}
+}
+
+// needsTwo is what two people have to agree on, where the hub knows as many.
+func needsTwo(c call, r agentclient.Request, otherwise step) step {
+	return func(ctx context.Context, a *agent) error {
+		names, err := a.voters(ctx)
+		if err != nil {
+			return err
+		}
+		if len(names) < 2 {
+			a.say("would ask two people; the hub knows %d. Its sign-in link makes it yours, Settings, People invites others", len(names))
+			return otherwise(ctx, a)
+		}
+		r := r
+		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{
+			RequiredApprovals: 2, Recipients: &schema.Recipients{Mode: "selected_members", Members: names},
+		}
+		return wants(c, r, otherwise)(ctx, a)
+	}
+}
+
+// voters are the people of the hub who may answer.
+func (a *agent) voters(ctx context.Context) ([]string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.hub+schema.PathPeople, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var people []schema.Person
+	if err := json.NewDecoder(res.Body).Decode(&people); err != nil {
+		return nil, fmt.Errorf("the people of the hub (%s): %w", res.Status, err)
+	}
+	var names []string
+	for _, p := range people {
+		if p.Role != schema.Viewer {
+			names = append(names, p.Name)
+		}
+	}
+	return names, nil
 }
 
 // asks asks for a text, a choice or several things, and goes on with the answer.
