@@ -260,7 +260,7 @@ describe('the card', () => {
     expect((await screen.findByRole('alert')).textContent).toContain('It has its own fuse.')
     await press('4')
     expect(extend).toHaveBeenLastCalledWith(1, 0)
-    await screen.findByText('There is all the time it takes.')
+    await screen.findByText('People have all the time it takes.')
     expect(screen.queryByTestId('extend')).toBeNull()
   })
 

@@ -38,7 +38,11 @@ export function linkFailure({ code, field, detail, hint, status, title }: Proble
       text: 'The part behind # is missing. Open it again from the message that it came in.',
     }
   const said = field === 'token' ? (detail ?? title).replace(/^token/, 'It') : detail
-  return { title: sorted[code] ?? 'This link no longer works', text: sentences(said ?? title, hint) }
+  const text = sentences(said ?? title, hint)
+  return {
+    title: sorted[code] ?? 'This link no longer works',
+    text: text.charAt(0).toUpperCase() + text.slice(1),
+  }
 }
 
 /** Parts of what the hub says, each as a sentence. */
