@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { program } from './build-hub.ts'
 
 type Json = Record<string, unknown>
@@ -83,6 +84,20 @@ export class RunningHub {
     })
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
     return (await answer.json()) as Json
+  }
+
+  /**
+   * The same hub, posted to by a program of its own each time, as agents do. Who asks, and
+   * the browser that they started, make no rules; these tests started theirs.
+   */
+  apart(): RunningHub {
+    const post = async (path: string, body: unknown): Promise<Json> => {
+      const program = `fetch(process.argv[1], { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: process.argv[2] })
+        .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })`
+      const args = ['-e', program, this.url + path, JSON.stringify(body)]
+      return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Json
+    }
+    return Object.assign(Object.create(this) as RunningHub, { post })
   }
 
   /** Stores one event; returns its id. */

@@ -9,7 +9,7 @@ const bash = (command: string) => ({
   context: { cwd: '/home/dev/app' },
 })
 const ask = (agent: Agent, hub: RunningHub, command: string, more = {}) =>
-  agent.ask(hub, { ...bash(command), ...more })
+  agent.ask(hub.apart(), { ...bash(command), ...more })
 
 test('a rule is made at a permission, after a look at what it would have done, and answers the next call', async ({
   page,

@@ -91,12 +91,11 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 	from, _ := ws.Locals("cursor").(cursor)
 	who, _ := ws.Locals(whoLocal).(people.Who)
 	early := cn.leftIn(hijacked)
-	st := &stream{Server: s, conn: cn, from: from, wake: make(chan struct{}, 1)}
+	st := &stream{Server: s, conn: cn, from: from, who: who, wake: make(chan struct{}, 1)}
 	if !who.Agent { // whose token may have a person's name
 		st.person = who.Name
 	}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
-	st.unwatch = s.Hub.People.OnRevoked(who, st.signOut)
 	st.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)
 	go st.run() // Shutdown waits for cn to be closed
 }
@@ -107,12 +106,12 @@ type stream struct {
 	*Server
 	conn   *conn
 	from   cursor
+	who    people.Who      // the sign-in or token that the stream came with
 	person string          // who is signed in to the page; empty: nobody
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc
 
 	signedOut atomic.Bool // by signOut
-	unwatch   func()      // the sign-in or token that the stream came with
 
 	wake chan struct{} // told when there is something to write beside the log
 
@@ -136,13 +135,13 @@ func (st *stream) run() {
 	defer st.Metrics.streams.Dec()
 	defer func() { _ = st.conn.Close() }()
 	defer st.cancel()
-	defer st.unwatch()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() { st.recovered(recover()) }()
 		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
 		defer st.Hub.Watch()()
+		defer st.Hub.People.OnRevoked(st.who, st.signOut)()
 		st.hangUp(st.follow())
 	}()
 	st.listen()
