@@ -116,3 +116,24 @@ func TestAnAgentsTokenIsNobodyWhoLooks(t *testing.T) {
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	}
 }
+
+// TestAKeyIsItsPostersOwn: a repeat gets a question's secret and its answer; one that
+// another token sends is another question.
+func TestAKeyIsItsPostersOwn(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ada := r.owner("ada")
+	_, one := r.token(ada, `{"name":"one"}`)
+	_, other := r.token(ada, `{"name":"other"}`)
+	keyed := event(1, permission, `"idempotency_key":"k"`)
+	var first, repeat, foreign schema.Event
+	r.ok(&first, "POST "+schema.PathEvents, keyed, one...)
+	r.ok(&repeat, "POST "+schema.PathEvents, keyed, one...)
+	require.Equal(t, first.ID, repeat.ID)
+	r.ok(&foreign, "POST "+schema.PathEvents, keyed, other...)
+	nobodys := r.post(keyed)
+	for _, e := range []schema.Event{foreign, nobodys} {
+		require.NotEqual(t, first.ID, e.ID)
+		require.NotEqual(t, first.RequestSecret, e.RequestSecret)
+	}
+}

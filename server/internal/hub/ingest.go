@@ -145,13 +145,22 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, 
 			App: s.app, Session: s.session, Type: s.kind, Tool: s.tool,
 			Envelope: s.envelope, Payload: s.payload,
 		},
-		Chat: s.chat, Key: s.key,
+		Chat: s.chat, Key: keyOf(s.key, by),
 	}
 	if s.question == nil {
 		return d, nil, nil
 	}
 	hitl, err := h.ask(d, s.question, sent, by)
 	return d, hitl, err
+}
+
+// keyOf is the key that a repeat is known by. A repeat gets the question's secret, and
+// its answer: so a key is its poster's own, where the hub knows whose it is.
+func keyOf(key string, by Caller) string {
+	if who := by.Who.Requester(); who != "" && key != "" {
+		return who + "\x00" + key
+	}
+	return key
 }
 
 // ask adds the question to the draft.

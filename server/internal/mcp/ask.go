@@ -126,6 +126,9 @@ func (s *Server) askHuman(ctx context.Context, c *call, in asking) (Ticket, erro
 
 // ask stores an event that asks. The answer is pulled.
 func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*schema.Event, error) {
+	if err := s.mayAsk(by); err != nil {
+		return nil, err
+	}
 	if len(e.Summary) > 200 {
 		e.Summary = strings.ToValidUTF8(e.Summary[:200], "") + "…"
 	}
@@ -146,6 +149,9 @@ func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*sche
 func (s *Server) await(ctx context.Context, c *call, in awaiting) (Ticket, error) {
 	if in.Wait == 0 {
 		in.Wait = 30
+	}
+	if err := s.maySee(ctx, c, schema.EventID(in.RequestID)); err != nil {
+		return Ticket{}, err
 	}
 	wait := time.Duration(min(in.Wait, maxAwait) * float64(time.Second))
 	return s.ticket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})

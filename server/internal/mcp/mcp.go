@@ -112,6 +112,27 @@ func callOf(query url.Values, by hub.Caller) (*call, error) {
 	return c, nil
 }
 
+// sees reports whether the caller may look at what an application asked and did: a token
+// that is bound to others may not.
+func (c *call) sees(app string) bool { return c.by.Who.MayPost(app) }
+
+// maySee refuses a question that the caller may not look at.
+func (s *Server) maySee(ctx context.Context, c *call, id schema.EventID) error {
+	app, err := s.Hub.App(ctx, id)
+	if err != nil || c.sees(app) {
+		return err
+	}
+	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications, and that request is another one's."}
+}
+
+// mayAsk refuses a person who may only look.
+func (s *Server) mayAsk(by hub.Caller) error {
+	if !by.Who.Known() || by.Who.Agent {
+		return nil
+	}
+	return s.Hub.People.MayAnswer(by.Who)
+}
+
 // person refuses whoever is not known as a person that may answer.
 func (c *call) person(what string) error {
 	switch {

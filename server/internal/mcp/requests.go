@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -131,10 +132,15 @@ func (s *Server) list(ctx context.Context, c *call, in listing) (schema.HitlPage
 	if in.Agent != "" {
 		q.Agents = []string{in.Agent}
 	}
-	return s.Hub.Requests(ctx, q, c.by)
+	page, err := s.Hub.Requests(ctx, q, c.by)
+	page.Requests = slices.DeleteFunc(page.Requests, func(r schema.HitlRequest) bool { return !c.sees(r.Agent) })
+	return page, err
 }
 
 func (s *Server) get(ctx context.Context, c *call, in getting) (schema.HitlRequest, error) {
+	if err := s.maySee(ctx, c, schema.EventID(in.RequestID)); err != nil {
+		return schema.HitlRequest{}, err
+	}
 	return s.Hub.Request(ctx, schema.EventID(in.RequestID), c.by)
 }
 
@@ -153,6 +159,9 @@ func (s *Server) cancel(ctx context.Context, c *call, in cancelling) (schema.Hit
 		if err := c.person("cancelling what others asked"); err != nil {
 			return schema.HitlRequest{}, err
 		}
+	}
+	if err := s.maySee(ctx, c, id); err != nil {
+		return schema.HitlRequest{}, err
 	}
 	if _, err := s.Hub.Cancel(ctx, id, schema.Cancel{Reason: in.Reason, RequestSecret: in.Secret}, c.by); err != nil {
 		return schema.HitlRequest{}, err

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -47,7 +48,7 @@ filter: words that must all occur, "a phrase", key:value with * for anything, /a
 	}, s.search)
 }
 
-func (s *Server) search(ctx context.Context, _ *call, in searching) (Found, error) {
+func (s *Server) search(ctx context.Context, c *call, in searching) (Found, error) {
 	q := store.Search{Before: in.Before, Limit: in.Limit}
 	if q.Limit == 0 {
 		q.Limit = searchLimit
@@ -69,6 +70,10 @@ func (s *Server) search(ctx context.Context, _ *call, in searching) (Found, erro
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return Found{}, err
 	}
+	page.Events = slices.DeleteFunc(page.Events, func(e map[string]json.RawMessage) bool {
+		var app string
+		return json.Unmarshal(e["source_app"], &app) != nil || !c.sees(app)
+	})
 	found := Found{Events: make([]json.RawMessage, len(page.Events))}
 	for i, e := range page.Events {
 		if len(e["payload"]) > maxPayload {

@@ -236,3 +236,23 @@ func TestAnotherOfTheSameNameIsSomebodyElse(t *testing.T) {
 	r.change(id, func(st *schema.Status) { st.Reminders = 1 })
 	r.card(id, "asked ada sent", "asked grace sent", "asked grace sent", "reminder ada sent", "reminder grace suppressed gone", "reminder grace suppressed gone")
 }
+
+// TestWhoIsRemovedIsToldNoMore: the browsers and the settings of who is gone are nobody
+// else's of their name.
+func TestWhoIsRemovedIsToldNoMore(t *testing.T) {
+	t.Parallel()
+	r := setup(t, grace)
+	r.owner("ada")
+	admin, _ := r.known.As("ada", "session")
+	_, _, err := r.known.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
+	require.NoError(t, err)
+	require.NoError(t, r.Store.Subscribe(t.Context(), "grace", schema.PushSubscription{Endpoint: "https://push.example.com/1"}, 1))
+	r.settings("grace", schema.NoticeSettings{CooldownMinutes: 10080})
+	require.NoError(t, r.known.RemovePerson(t.Context(), "grace", admin))
+	browsers, err := r.Store.Browsers(t.Context(), "grace")
+	require.NoError(t, err)
+	require.Empty(t, browsers)
+	settings, err := r.Store.NoticeSettings(t.Context(), "grace")
+	require.NoError(t, err)
+	require.Zero(t, settings.CooldownMinutes, "with which they would miss what they are asked")
+}

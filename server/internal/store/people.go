@@ -186,7 +186,11 @@ func (t *tx) changePeople(c *PeopleChange) error {
 		steps = append(steps, write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked))
 	}
 	for _, name := range c.WithoutPerson {
-		steps = append(steps, write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name))
+		steps = append(steps,
+			write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name),
+			// Whoever is of that name later is told at other places.
+			write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name),
+			write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name))
 	}
 	for _, id := range c.WithoutSignIn {
 		steps = append(steps, write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id))
