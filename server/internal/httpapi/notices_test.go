@@ -21,9 +21,14 @@ import (
 )
 
 // notices is a rig with a notifier, whose people have addresses.
-func notices(t *testing.T) *rig {
+func notices(t *testing.T, change ...func(*people.Config)) *rig {
 	var told *notify.Notifier
-	r := setup(t, func(cfg *Config) {
+	all := func(c *people.Config) {
+		for _, fn := range change {
+			fn(c)
+		}
+	}
+	r := setupPeople(t, all, func(cfg *Config) {
 		h := cfg.Hub
 		told = notify.New(notify.Config{
 			Store: h.Store, Show: h.ShowNotices, Base: "https://hub.example.com",

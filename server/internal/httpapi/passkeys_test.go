@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -12,12 +13,14 @@ import (
 	"github.com/hookback/hookback/server/internal/people"
 )
 
-// guarded is a hub that wants passkeys for what is of high risk.
+// fromHigh wants passkeys for what is of high risk.
+func fromHigh(c *people.Config) {
+	c.Passkeys = &people.Passkeys{From: schema.HighRisk, RPID: "localhost", Origin: atHub}
+}
+
 func guarded(t *testing.T) *rig {
 	t.Helper()
-	return setupPeople(t, func(c *people.Config) {
-		c.Passkeys = &people.Passkeys{From: schema.HighRisk, RPID: "localhost", Origin: atHub}
-	})
+	return setupPeople(t, fromHigh)
 }
 
 const dangerous = `"humanInTheLoop":{"question":"Drop it?","type":"permission","risk":"high"}`
@@ -138,17 +141,18 @@ func TestAProofIsForExactlyOneAnswer(t *testing.T) {
 	grace, hers := r.invite(ada, "grace"), newDevice(t)
 	r.register(grace, hers)
 	asked, other := r.post(event(1, dangerous)), r.post(event(2, dangerous))
-	refused := func(what string, body string, by browser) {
+	refused := func(what string, body string, by browser) (detail string) {
 		t.Helper()
 		p := r.refused("proof_required", "POST "+schema.At(schema.PathRespond, asked.ID), body, by.headers()...)
 		require.Equal(t, "proof", p.Field, what)
 		require.NotEmpty(t, p.Hint)
+		return p.Detail
 	}
 	refused("nonsense", proved(yes, json.RawMessage(`{"id":"x"}`)), ada)
 	refused("another question's", proved(yes, d.get(r.challenge(ada, other.ID, yes))), ada)
 	refused("another answer's", proved(`{"permission":true,"comment":"x"}`, d.get(r.challenge(ada, asked.ID, yes))), ada)
 	refused("another revision's", proved(`{"permission":true,"revision":1}`, d.get(r.challenge(ada, asked.ID, yes))), ada)
-	refused("another person's", proved(yes, d.get(r.challenge(ada, asked.ID, yes))), grace)
+	require.Contains(t, refused("another person's", proved(yes, d.get(r.challenge(ada, asked.ID, yes))), grace), "another person's")
 	refused("another person's passkey", proved(yes, hers.get(r.challenge(ada, asked.ID, yes))), ada)
 	refused("nobody's challenge", proved(yes, d.get(schema.PasskeyOptions{PublicKey: json.RawMessage(`{"challenge":"` + b64(make([]byte, 32)) + `"}`)})), ada)
 	late := d.get(r.challenge(ada, asked.ID, yes))
@@ -274,4 +278,37 @@ func TestWhatIsNoPasskeyIsNotRegistered(t *testing.T) {
 	stored, err := r.store.People(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stored.Passkeys, 1, "they go with their person")
+}
+
+// TestALinkProvesNothing: it is refused for what needs a passkey, and not used up.
+func TestALinkProvesNothing(t *testing.T) {
+	t.Parallel()
+	r := notices(t, fromHigh)
+	box, addr := openPost(t)
+	ada := r.owner("ada")
+	r.ok(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+addr+`/?from=hub@example.com"}`, ada.headers()...)
+	r.post(event(1, dangerous))
+	found := regexp.MustCompile(`https://hub\.example\.com(/hitl/\d+/vote)#(\S+)`).FindStringSubmatch(<-box)
+	require.NotNil(t, found)
+	p := r.refused("proof_required", "POST "+found[1], `{"token":"`+found[2]+`","permission":true}`)
+	require.Contains(t, p.Hint, "A link can't show a passkey")
+	var e schema.Event
+	r.ok(&e, "POST "+found[1], `{"token":"`+found[2]+`","permission":false}`)
+	require.Equal(t, schema.Deny, e.HumanInTheLoopStatus.Outcome)
+}
+
+func TestOnlyAFewChallengesOfOnePersonAreKept(t *testing.T) {
+	t.Parallel()
+	r := guarded(t)
+	ada, d := r.owner("ada"), newDevice(t)
+	r.register(ada, d)
+	asked := r.post(event(1, dangerous))
+	first := r.challenge(ada, asked.ID, yes)
+	var last schema.PasskeyOptions
+	for range 20 {
+		r.clock.jump(time.Millisecond)
+		last = r.challenge(ada, asked.ID, yes)
+	}
+	r.refused("proof_required", "POST "+schema.At(schema.PathRespond, asked.ID), proved(yes, d.get(first)), ada.headers()...)
+	r.ok(nil, "POST "+schema.At(schema.PathRespond, asked.ID), proved(yes, d.get(last)), ada.headers()...)
 }

@@ -86,3 +86,23 @@ func TestAPersonVotesAndCancels(t *testing.T) {
 	told := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": second.RequestID, "secret": second.Secret})
 	require.Equal(t, schema.Cancelled, told.Outcome)
 }
+
+// TestAModelsClientShowsNoPasskey: where one is wanted, its person answers on the page.
+func TestAModelsClientShowsNoPasskey(t *testing.T) {
+	t.Parallel()
+	var g greeting
+	r := setup(t, "", heard(&g), func(c *app.Config) { c.Passkeys = schema.HighRisk })
+	body := `{"source_app":"a","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Drop it?","type":"permission","risk":"high"}}`
+	res, err := r.http.Post(r.hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var asked schema.Event
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&asked))
+
+	ada := &rig{t: t, hub: r.hub, progress: r.progress, http: r.http}
+	ada.ClientSession = ada.connect("", r.signIn(&g, "Ada"))
+	vote := func(choice string) map[string]any { return map[string]any{"request_id": asked.ID, "choice": choice} }
+	require.Contains(t, ada.fails("vote_on_hitl_request", vote("approve")), "proof_required")
+	denied := call[schema.HitlRequest](ada, "vote_on_hitl_request", vote("deny"))
+	require.Equal(t, schema.Deny, denied.Outcome)
+}

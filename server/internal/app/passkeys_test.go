@@ -1,0 +1,34 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/people"
+)
+
+// TestPasskeysBelongToAName: to that of the hub's address, where browsers have them.
+func TestPasskeysBelongToAName(t *testing.T) {
+	t.Parallel()
+	for hub, want := range map[string]people.Passkeys{
+		"http://127.0.0.1:4000":           {RPID: "localhost", Origin: "http://localhost:4000"},
+		"http://[::1]:4000":               {RPID: "localhost", Origin: "http://localhost:4000"},
+		"https://hub.example.com":         {RPID: "hub.example.com", Origin: "https://hub.example.com"},
+		"https://hub.example.com:443/":    {RPID: "hub.example.com", Origin: "https://hub.example.com"},
+		"https://hub.example.com:8443/in": {RPID: "hub.example.com", Origin: "https://hub.example.com:8443"},
+	} {
+		got, err := passkeys(schema.HighRisk, hub)
+		require.NoError(t, err, hub)
+		want.From = schema.HighRisk
+		require.Equal(t, want, *got, hub)
+	}
+	for _, hub := range []string{"http://hub.example.com", "https://192.0.2.7:4000", "http://0.0.0.0:4000", "https://[2001:db8::1]"} {
+		_, err := passkeys(schema.CriticalRisk, hub)
+		require.ErrorContains(t, err, "-public-url", hub)
+	}
+	none, err := passkeys("", "http://hub.example.com")
+	require.NoError(t, err)
+	require.Nil(t, none)
+}
