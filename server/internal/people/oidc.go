@@ -263,7 +263,24 @@ func (p *People) codeFor(ctx context.Context, c *claimed) (string, error) {
 	if c.grouped && !one.Owner {
 		one.Role = c.role
 	}
-	return p.newCode(ctx, store.Code{Person: one.Name, Way: "oidc"}, &store.PeopleChange{People: store.People{Persons: []store.Person{one}}})
+	change := &store.PeopleChange{People: store.People{Persons: []store.Person{one}}}
+	if kind := p.becomes(&one); kind != "" {
+		change.Acts = []store.Act{{Act: kind, Who: "hub", Data: map[string]any{"name": one.Name, "role": one.Role, "way": "oidc"}}}
+	}
+	return p.newCode(ctx, store.Code{Person: one.Name, Way: "oidc"}, change)
+}
+
+// becomes is what the ledger calls it when somebody is known as this from now on; empty:
+// they were.
+func (p *People) becomes(one *store.Person) string {
+	switch old := p.now.Load().person(one.Name); {
+	case old == nil:
+		return "person.made"
+	case old.Role != one.Role || old.Subject != one.Subject:
+		return "person.changed"
+	default:
+		return ""
+	}
 }
 
 func (p *People) claimant(c *claimed) (store.Person, error) {

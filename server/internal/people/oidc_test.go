@@ -1,6 +1,7 @@
 package people
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"testing"
 	"time"
@@ -100,4 +101,32 @@ func TestOnlySoManyAreOnTheirWayToTheProvider(t *testing.T) {
 	require.Len(t, o.flows, 1, "those that are over are forgotten")
 	_, ok := o.take("last", "not the cookie", now)
 	require.False(t, ok)
+}
+
+// TestWhomAProviderMakesIsInTheLedger: who came to the hub, or to another role, without
+// any admin's doing, is told there, once.
+func TestWhomAProviderMakesIsInTheLedger(t *testing.T) {
+	t.Parallel()
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}
+	p, err := Open(t.Context(), Config{Store: db, OIDC: o})
+	require.NoError(t, err)
+	for _, group := range []string{"devs", "devs", "ops", "ops"} {
+		_, err := p.codeFor(t.Context(), o.understood(claims("1", "eve", address{}, group)))
+		require.NoError(t, err)
+	}
+	lines, err := db.Ledger(t.Context(), store.LedgerPage{Limit: 10})
+	require.NoError(t, err)
+	var acts []string
+	for _, line := range lines {
+		var e schema.LedgerEntry
+		require.NoError(t, json.Unmarshal(line, &e))
+		acts = append(acts, e.Who+" "+e.Act+" "+string(e.Data))
+	}
+	require.Equal(t, []string{
+		`hub person.made {"name":"eve","role":"operator","way":"oidc"}`,
+		`hub person.changed {"name":"eve","role":"admin","way":"oidc"}`,
+	}, acts)
 }
