@@ -93,7 +93,7 @@ describe('a signed link', () => {
     on('/hitl/12/link', problem(status, code, { hint: 'Do this.' }), status)
     visit()
     await screen.findByRole('heading', { name: title })
-    expect(screen.getByText(new RegExp(`${code}\\. Do this\\.`))).toBeTruthy()
+    expect(screen.getByText(new RegExp(`^${code}\\. Do this\\.$`, 'i'))).toBeTruthy()
   })
 
   it('that was used says so in a sentence', async () => {
