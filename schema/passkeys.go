@@ -36,9 +36,9 @@ func (p *ProofWanted) UnmarshalJSON(b []byte) error { return decodeObject(b, p, 
 // The paths of passkeys.
 const (
 	PathPasskeys         = "/api/passkeys"
-	PathPasskey          = "/api/passkeys/:id"
-	PathNewPasskey       = "/api/passkeys/new"
-	PathPasskeyChallenge = "/api/passkeys/challenge"
+	PathPasskey          = "/api/passkeys/:id"       //nolint:gosec // a path
+	PathNewPasskey       = "/api/passkeys/new"       //nolint:gosec // a path
+	PathPasskeyChallenge = "/api/passkeys/challenge" //nolint:gosec // a path
 )
 
 var passkeyRoutes = []Route{

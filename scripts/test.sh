@@ -17,7 +17,7 @@ part() { # name, command…
 }
 
 go_tests() {
-  go test -race -timeout 5m ./... 2>&1 | tee "$log"
+  go test -race -timeout 10m ./... 2>&1 | tee "$log"
 }
 
 part check make --no-print-directory check

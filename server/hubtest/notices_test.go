@@ -65,7 +65,7 @@ func TestAChannelFromItsMakingToTheCard(t *testing.T) {
 		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
 		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
 	})
-	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, hub.URL(), event.ID))
+	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, strings.Replace(hub.URL(), "127.0.0.1", "localhost", 1), event.ID), "people have the hub by its name")
 	require.Eventually(t, func() bool {
 		card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
 		n := card.HumanInTheLoopStatus.Notices

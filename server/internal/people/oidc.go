@@ -198,16 +198,16 @@ func (o *OIDC) claims(ctx context.Context, id *oidc.IDToken, with oauth2.TokenSo
 	if named && (len(o.Roles) == 0 || all[o.groups()] != nil) {
 		return all, nil
 	}
-	more, err := o.provider.UserInfo(ctx, with)
-	if err != nil || more.Subject != id.Subject {
-		return all, nil // what the token says is enough for whom the hub knows already
+	// Without it, what the token says is enough for whom the hub knows already.
+	if more, err := o.provider.UserInfo(ctx, with); err == nil && more.Subject == id.Subject {
+		var rest map[string]any
+		if err := more.Claims(&rest); err != nil {
+			return nil, err
+		}
+		maps.Copy(rest, all)
+		all = rest
 	}
-	var rest map[string]any
-	if err := more.Claims(&rest); err != nil {
-		return nil, err
-	}
-	maps.Copy(rest, all)
-	return rest, nil
+	return all, nil
 }
 
 // names are the claims by which somebody can be called, the best first.
