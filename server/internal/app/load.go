@@ -34,7 +34,7 @@ var hubKnobs = []knob{
 		func(c *Config, s string) error { c.TLSCert = s; return nil }},
 	{"tls-key", "FILE", "none", "the certificate's key in PEM",
 		func(c *Config, s string) error { c.TLSKey = s; return nil }},
-	{"trust-proxy", "CIDR,…", "none", "where a proxy connects from that has checked who asks",
+	{"trust-proxy", "CIDR,…", "none", "where a proxy connects from that has checked who asks; every program there can name anyone",
 		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, list(s)...); return nil }},
 	{"proxy-header", "NAME", "none", "the header in which that proxy names the person; nobody else's counts",
 		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},

@@ -282,6 +282,9 @@ func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url, why string) er
 func (h *Hub) lapse(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		now := h.Clock()
+		if by := a.status.Held; a.held != nil && by.By.Verified && !now.Before(a.Hold.Until) && !h.stands(by.By.Name, a.held.RespondedAt) {
+			return a.undo() // who gave it was sent away before it counted
+		}
 		if c, err := a.lapse(now); c != nil || err != nil {
 			return c, err
 		}

@@ -106,6 +106,28 @@ func TestWhoIsGoneTakesTheirVoteAlong(t *testing.T) {
 	}
 }
 
+func TestWhoIsSentAwayTakesTheirHeldAnswerAlong(t *testing.T) {
+	t.Parallel()
+	now := newClock()
+	b := setup(t, now.in)
+	b.team("ada", "grace")
+	kept, _ := b.ask(mayI)
+	lost, _ := b.ask(mayI)
+	held := yes()
+	held.HoldMS = 5000
+	for id, name := range map[schema.EventID]string{kept: "ada", lost: "grace"} {
+		require.NotNil(t, b.mustVote(id, name, held).Held)
+	}
+	require.NoError(t, b.People.RemovePerson(t.Context(), "grace", ada))
+	now.pass(6 * time.Second)
+	require.NoError(t, b.lapse(t.Context(), kept))
+	require.NoError(t, b.lapse(t.Context(), lost))
+	require.Equal(t, schema.Approve, b.status(kept).Outcome)
+	st := b.status(lost)
+	require.Equal(t, schema.Pending, st.Status)
+	require.Nil(t, st.Held, "others can answer it")
+}
+
 func TestAnotherOfTheSameNameHasNoSeat(t *testing.T) {
 	t.Parallel()
 	now := newClock()

@@ -74,11 +74,15 @@ func (h *Hub) another(a *asking, name string) bool {
 // lapsed takes out the votes of those who may not vote any more, before another one is
 // counted with them: whoever is sent away takes their yes along.
 func (h *Hub) lapsed(a *asking) {
-	a.status.Votes = slices.DeleteFunc(slices.Clone(a.status.Votes), func(v schema.Vote) bool {
-		since, known := h.People.Since(v.User)
-		who, _ := h.People.As(v.User, "vote")
-		return h.People != nil && (!known || h.People.MayAnswer(who) != nil || since.UnixMilli() > int64(v.At))
-	})
+	a.status.Votes = slices.DeleteFunc(slices.Clone(a.status.Votes), func(v schema.Vote) bool { return !h.stands(v.User, v.At) })
+}
+
+// stands reports whether what name decided at that time is still theirs to decide: they
+// are the same person, and may answer.
+func (h *Hub) stands(name string, at schema.Millis) bool {
+	since, known := h.People.Since(name)
+	who, _ := h.People.As(name, "vote")
+	return h.People == nil || known && h.People.MayAnswer(who) == nil && since.UnixMilli() <= int64(at)
 }
 
 // App is the application that an event is of.
