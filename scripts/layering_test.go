@@ -28,19 +28,20 @@ var mayImport = map[string][]string{
 	"agentclient/install":          {"agentclient/hook"},
 	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install"},
 
-	"server/internal/filter":   {"schema"},
-	"server/internal/store":    {"schema", "server/internal/filter"}, // what matches is decided where the rows are read
-	"server/internal/feed":     nil,
-	"server/internal/redact":   {"schema"},
-	"server/internal/risk":     {"schema"},
-	"server/internal/peer":     {"schema"},
-	"server/internal/digest":   {"schema"},
-	"server/internal/otlp":     {"schema"},
-	"server/internal/people":   {"schema", "server/internal/store"},
-	"server/internal/rules":    {"schema", "server/internal/risk"},
-	"server/internal/notify":   {"schema", "server/internal/store", "server/internal/people"},
-	"server/internal/mcp":      {"schema", "agentclient/hook", "server/internal/hub", "server/internal/people", "server/internal/store", "server/internal/filter"},
-	"server/internal/callback": {"schema", "server/internal/store"},
+	"server/internal/filter":    {"schema"},
+	"server/internal/store":     {"schema", "server/internal/filter"}, // what matches is decided where the rows are read
+	"server/internal/storetest": {"server/internal/store"},
+	"server/internal/feed":      nil,
+	"server/internal/redact":    {"schema"},
+	"server/internal/risk":      {"schema"},
+	"server/internal/peer":      {"schema"},
+	"server/internal/digest":    {"schema"},
+	"server/internal/otlp":      {"schema"},
+	"server/internal/people":    {"schema", "server/internal/store"},
+	"server/internal/rules":     {"schema", "server/internal/risk"},
+	"server/internal/notify":    {"schema", "server/internal/store", "server/internal/people"},
+	"server/internal/mcp":       {"schema", "agentclient/hook", "server/internal/hub", "server/internal/people", "server/internal/store", "server/internal/filter"},
+	"server/internal/callback":  {"schema", "server/internal/store"},
 	"server/internal/hub": {
 		"schema", "server/internal/store", "server/internal/feed", "server/internal/callback", "server/internal/redact", "server/internal/peer",
 		"server/internal/risk", "agentclient/hook",
@@ -52,7 +53,7 @@ var mayImport = map[string][]string{
 		"server/internal/callback", "server/internal/hub", "server/internal/httpapi", "server/internal/people", "server/internal/notify", "server/internal/mcp",
 	},
 	"server":         {"server/internal/app"},
-	"server/hubtest": {"schema", "server/internal/app"},
+	"server/hubtest": {"schema", "server/internal/app", "server/internal/storetest"},
 
 	"dashboard": nil,
 

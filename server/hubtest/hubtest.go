@@ -8,13 +8,13 @@ package hubtest
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/app"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // Hub is a hub that runs until the test ends.
@@ -55,7 +55,7 @@ func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } 
 func Start(t testing.TB, options ...Option) *Hub {
 	t.Helper()
 	h := &Hub{t: t, cfg: app.Config{
-		Addr: "127.0.0.1:0", DB: filepath.Join(t.TempDir(), "hookback.db"),
+		Addr: "127.0.0.1:0", DB: storetest.File(t),
 		LogLevel: slog.LevelWarn, Stderr: logger{t},
 	}}
 	for _, o := range options {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +57,7 @@ func (l *lockedBuffer) String() string {
 
 func setup(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{t: t, file: filepath.Join(t.TempDir(), "hub.db"), changed: make(chan struct{})}
+	b := &bench{t: t, file: storetest.File(t), changed: make(chan struct{})}
 	b.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
 	var err error
 	b.targets, err = NewTargets(TargetConfig{})

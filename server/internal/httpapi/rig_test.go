@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +25,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func setup(t testing.TB, options ...func(*Config)) *rig {
 func setupPeople(t testing.TB, change func(*people.Config), options ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	known := people.Config{Store: db, Clock: r.clock.now}

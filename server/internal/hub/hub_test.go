@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ type bench struct {
 
 func setup(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
-	return open(t, filepath.Join(t.TempDir(), "hub.db"), change...)
+	return open(t, storetest.File(t), change...)
 }
 
 func open(t *testing.T, path string, change ...func(*Config)) *bench {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // rig is a notifier over a real hub and a real database.
@@ -45,7 +45,7 @@ var swift = pace{
 }
 
 func setup(t *testing.T, people ...schema.Person) *rig {
-	r := &rig{t: t, db: filepath.Join(t.TempDir(), "hub.db"), people: people, pace: swift}
+	r := &rig{t: t, db: storetest.File(t), people: people, pace: swift}
 	r.start()
 	t.Cleanup(func() { r.closed() })
 	return r

@@ -2,7 +2,6 @@ package people
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // address is what a provider says of an address.
@@ -47,7 +47,7 @@ func TestAnAddressThatIsNotVerifiedIsNobodys(t *testing.T) {
 
 func TestWhoAProviderMeans(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
@@ -107,7 +107,7 @@ func TestOnlySoManyAreOnTheirWayToTheProvider(t *testing.T) {
 // any admin's doing, is told there, once.
 func TestWhomAProviderMakesIsInTheLedger(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "hub.db"), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}

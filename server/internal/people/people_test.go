@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // bench is the people of a hub, over a real store.
@@ -22,7 +23,7 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	return open(t, filepath.Join(t.TempDir(), "hub.db"))
+	return open(t, storetest.File(t))
 }
 
 func open(t *testing.T, path string) *bench {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -38,4 +39,15 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("bring the schema from %d to %d: %w", have, newest, err)
 	}
 	return nil
+}
+
+// Blank makes a database file that has the schema and holds no hub yet. Open makes one
+// out of it, or out of any copy of it, ten times faster than out of nothing: storetest
+// gives each test such a copy.
+func Blank(ctx context.Context, file string) error {
+	db, err := connect(ctx, file, "NORMAL", false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, db), db.Close()) // the last connection folds the log into the file
 }

@@ -1,0 +1,24 @@
+package storetest_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
+)
+
+func TestEachIsAnotherHub(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for _, file := range []string{storetest.File(t), storetest.File(t), filepath.Join(t.TempDir(), "new.db")} {
+		s, err := store.Open(t.Context(), store.Config{Path: file, BallastBytes: -1})
+		require.NoError(t, err)
+		require.Zero(t, s.Head())
+		ids[s.HubID()] = true
+		require.NoError(t, s.Close())
+	}
+	require.Len(t, ids, 3)
+}
