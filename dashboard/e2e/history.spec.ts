@@ -106,7 +106,7 @@ test('the days that are looked at are the same in the inbox and the overview, an
   await chart.getByRole('button', { name: 'Requests as a table' }).click()
   await expect(chart.locator('tbody tr')).toHaveCount(7)
   await expect(chart.locator('tbody tr').last()).toContainText(/2.*1.*1.*1/s)
-  await expect(page.getByTestId('waiting-on-me')).toContainText('1 approval waits for you')
+  await expect(page.getByTestId('waiting-on-me')).toContainText('1 request waits for you')
   await page.getByTestId('waiting-on-me').getByRole('link').click()
   await expect(row(page, ids.open)).toBeVisible()
   await expect(page).toHaveURL(/days=7/)
