@@ -168,17 +168,14 @@ func (s *Server) page(c *fiber.Ctx) error {
 // dashboard's addresses, which the protocol does not use, or at /stream, where the
 // two share a name.
 func wantsPage(c *fiber.Ctx) bool {
-	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
-	signedLink := reading && matches(schema.PathLinkVote, c.Path())
-	if isAPI(c.Path()) != nil && !signedLink && (c.Path() != schema.PathStream || upgrading(c)) {
-		return false
-	}
-	if c.Path() == "/" {
-		return true
-	}
 	// The names in a session's address may well end like a file's.
 	file := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
-	return strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML) && !file
+	if c.Path() != "/" && (file || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
+		return false // before the routes are looked through: agents' requests end here
+	}
+	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	signedLink := reading && matches(schema.PathLinkVote, c.Path())
+	return isAPI(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !upgrading(c)
 }
 
 func (f *asset) send(c *fiber.Ctx) error {
