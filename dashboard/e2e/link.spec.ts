@@ -56,6 +56,7 @@ test('a link that is not whole, or another request’s, says what to do', async 
   const { id } = await agent.ask(hub, { question: 'Ship it?' })
   await page.goto(`${hub.url}/hitl/${id}/vote`)
   await expect(page.getByTestId('link-failed')).toContainText('The part behind # is missing')
+  await page.waitForLoadState('networkidle') // what is fetched ahead would fail by the page's end
   await page.goto('about:blank')
   await page.goto(`${hub.url}/hitl/${id}/vote#made.up`)
   await expect(page.getByTestId('link-failed')).toContainText('This link no longer works')
