@@ -25,6 +25,7 @@ const hubVariable = "HOOKBACK_TEST_HUB"
 // ask is a child process: a hook that asks, says so, and waits.
 func ask(ctx context.Context, of string) error {
 	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
+	defer agent.Close() // or the process is gone before it has acknowledged the answer
 	_, err := agent.Ask(ctx, agentclient.Request{
 		Question: "May I?",
 		Event:    schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
