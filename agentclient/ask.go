@@ -22,8 +22,8 @@ type Request struct {
 	// Questions, else to a permission.
 	Kind      schema.Kind
 	Choices   []string
-	Questions []schema.Question // several questions on one card, answered together
-	Timeout   time.Duration     // default: schema.DefaultTimeout; or Forever
+	Questions []schema.FormQuestion // several questions on one card, answered together
+	Timeout   time.Duration         // default: schema.DefaultTimeout; or Forever
 
 	// FailRun makes it an error, ErrTimedOut, when nobody answers in time.
 	FailRun bool

@@ -60,7 +60,7 @@ func TestAskGivesTheAnswerOfEveryKind(t *testing.T) {
 			agentclient.Decision{Kind: schema.Choice, Outcome: "Vitest", Source: schema.ByHuman, Choice: "Vitest", Guidance: "g"},
 		},
 		"several questions": {
-			agentclient.Request{Question: "Setup", Questions: []schema.Question{
+			agentclient.Request{Question: "Setup", Questions: []schema.FormQuestion{
 				{ID: "db", Question: "Which db?", Options: []schema.Option{{Label: "pg"}, {Label: "sqlite"}}, Multiple: true},
 				{ID: "name", Question: "Name?"},
 			}},

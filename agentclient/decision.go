@@ -72,7 +72,7 @@ func (d Decision) Approved() bool {
 
 // Answered reports whether the question has a real answer; a denial is one.
 func (d Decision) Answered() bool {
-	return d.Outcome != "" && !schema.Reserved(string(d.Outcome)) && d.Source != NoHub
+	return d.Outcome != "" && !schema.IsReservedName(string(d.Outcome)) && d.Source != NoHub
 }
 
 // message is one answer as it came from a hub, pushed or pulled.
@@ -126,7 +126,7 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 	if m.RespondedAt > 0 {
 		d.RespondedAt = time.UnixMilli(int64(m.RespondedAt))
 	}
-	if schema.Reserved(string(m.Outcome)) {
+	if schema.IsReservedName(string(m.Outcome)) {
 		d.explain(q)
 		return d, nil
 	}
@@ -264,7 +264,7 @@ func (d *Decision) explain(q *schema.HumanInTheLoop) {
 			d.Guidance = "A person approved this."
 		}
 	default:
-		if schema.Reserved(string(d.Outcome)) {
+		if schema.IsReservedName(string(d.Outcome)) {
 			d.Guidance = fmt.Sprintf("The question ended without an answer (%s). Nothing was approved.", strings.Trim(string(d.Outcome), "_"))
 		}
 	}

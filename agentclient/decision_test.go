@@ -20,7 +20,7 @@ func questions() []*schema.HumanInTheLoop {
 		{Question: "?", Type: schema.Permission, ToolCall: call, ReasonRequired: "always", Suggestions: []json.RawMessage{raw(`{"r":1.0}`)}},
 		{Question: "?", Type: schema.FreeText},
 		{Question: "?", Type: schema.Choice, Choices: []string{"a", "b"}},
-		{Question: "?", Type: schema.FreeText, Questions: []schema.Question{
+		{Question: "?", Type: schema.FreeText, Questions: []schema.FormQuestion{
 			{ID: "x", Question: "?", Options: []schema.Option{{Label: "a"}, {Label: "b"}}, Multiple: true},
 			{ID: "y", Question: "?"},
 		}},

@@ -120,7 +120,7 @@ func TestARealHubDeliversEveryKind(t *testing.T) {
 			func(d agentclient.Decision) { require.Equal(t, "b", d.Choice) },
 		},
 		{
-			agentclient.Request{Question: "Both", Questions: []schema.Question{{ID: "x", Question: "?"}, {ID: "y", Question: "?"}}},
+			agentclient.Request{Question: "Both", Questions: []schema.FormQuestion{{ID: "x", Question: "?"}, {ID: "y", Question: "?"}}},
 			schema.Response{Answers: map[string]json.RawMessage{"x": raw(`"1"`), "y": raw(`"2"`)}},
 			func(d agentclient.Decision) {
 				require.Equal(t, map[string][]string{"x": {"1"}, "y": {"2"}}, d.Answers)

@@ -88,7 +88,7 @@ func (a *ask) pullOnce(ctx context.Context, hub string) (ended bool, err error) 
 func (a *ask) over(err error) {
 	d := Decision{Kind: a.waiter.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
 	var now *schema.StatusError
-	if errors.As(err, &now) && schema.Reserved(string(now.Status.Outcome)) {
+	if errors.As(err, &now) && schema.IsReservedName(string(now.Status.Outcome)) {
 		d.Outcome, d.Source, d.Reason = now.Status.Outcome, now.Status.Source, now.Status.Reason
 	}
 	d.explain(a.waiter.question)

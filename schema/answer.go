@@ -75,23 +75,23 @@ type Status struct {
 	// Awaiting are those of them who have not voted.
 	Recipients []string `json:"recipients,omitempty"`
 	// Edited is the call that the votes are about, once a voter changed it.
-	Edited *Edited `json:"edited,omitempty"`
+	Edited *EditedCall `json:"edited,omitempty"`
 	// Reminders counts the reminders that were due; EscalatedAt is when Escalation.To
 	// was asked too, the hub's clock.
 	Reminders   int    `json:"reminders,omitempty"`
 	EscalatedAt Millis `json:"escalatedAt,omitempty"`
 	// Extended is the last time that a person gave the question more time.
-	Extended *Extended `json:"extended,omitempty"`
+	Extended *DeadlineExtension `json:"extended,omitempty"`
 	// Rule answered the question.
 	Rule *RuleRef `json:"rule,omitempty"`
 	// Waiters is how many pending questions of the same session ask exactly this, this
 	// one included, when there are several; SameAs is the first of them, in the others.
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
-	// Notices say who was told of the question, by which channel, and whether it went out.
-	// The newest MaxNotices of them; when there are more, NoticeCounts counts all.
-	Notices      []Notice      `json:"notices,omitempty"`
-	NoticeCounts *NoticeCounts `json:"noticeCounts,omitempty"`
+	// Notifications say who was told of the question, by which channel, and whether it went out.
+	// The newest MaxNotifications of them; when there are more, NotificationCounts counts all.
+	Notifications      []Notification      `json:"notices,omitempty"`
+	NotificationCounts *NotificationCounts `json:"noticeCounts,omitempty"`
 
 	// Risk is the hub's estimate: the higher one of the agent's own and of what
 	// Findings say.
@@ -100,12 +100,12 @@ type Status struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Held is an answer that is given but can still be undone: the question is
 	// pending until Held.Until, and the agent hears nothing before.
-	Held *Held `json:"held,omitempty"`
+	Held *PendingUndo `json:"held,omitempty"`
 }
 
-// Extended says who moved a question's deadline, and whether its agent knows: that was
+// DeadlineExtension says who moved a question's deadline, and whether its agent knows: that was
 // not told waits no longer than it meant to.
-type Extended struct {
+type DeadlineExtension struct {
 	By string `json:"by"`
 	At Millis `json:"at"`
 	// Agent is how it is told: queued while it is dialled, delivered, unreachable
@@ -114,9 +114,9 @@ type Extended struct {
 	Error string        `json:"error,omitempty"`
 }
 
-// Edited is a call that a voter changed. The votes before it were about something
+// EditedCall is a call that a voter changed. The votes before it were about something
 // else and are gone from Votes; the ledger keeps them.
-type Edited struct {
+type EditedCall struct {
 	Arguments json.RawMessage `json:"arguments" jsonschema:"type=object"` // whole
 	By        string          `json:"by"`
 	At        Millis          `json:"at"`
@@ -136,8 +136,8 @@ type Finding struct {
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
-// Held is an answer within its undo window.
-type Held struct {
+// PendingUndo is an answer within its undo window.
+type PendingUndo struct {
 	Until   Millis     `json:"until"` // the hub's clock
 	Outcome Outcome    `json:"outcome"`
 	By      *Responder `json:"by,omitempty"`
@@ -300,16 +300,16 @@ const MaxHold = 30 * time.Second
 // Approvals is the body of POST /events/approve: exactly the permissions that a
 // person saw in one list.
 type Approvals struct {
-	Requests []Seen `json:"requests"`         // 1 to MaxApprovals
-	HoldMS   int64  `json:"holdMs,omitempty"` // as in Response; 5,000 unless told
-	Reason   string `json:"reason,omitempty"`
+	Requests []SeenRevision `json:"requests"`         // 1 to MaxApprovals
+	HoldMS   int64          `json:"holdMs,omitempty"` // as in Response; 5,000 unless told
+	Reason   string         `json:"reason,omitempty"`
 }
 
 // MaxApprovals is how many requests can be approved at once.
 const MaxApprovals = 100
 
-// Seen is a request as a person saw it.
-type Seen struct {
+// SeenRevision is a request as a person saw it.
+type SeenRevision struct {
 	ID       EventID `json:"id"`
 	Revision int64   `json:"revision"`
 }

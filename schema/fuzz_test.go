@@ -102,7 +102,7 @@ func FuzzResponse(f *testing.F) {
 				continue
 			}
 			outcome := asked[i].Outcome(r)
-			require.False(t, schema.Reserved(string(outcome)), "a person's answer ended as %s", outcome)
+			require.False(t, schema.IsReservedName(string(outcome)), "a person's answer ended as %s", outcome)
 			if asked[i].Type == schema.Permission {
 				require.NotNil(t, r.Permission)
 			}

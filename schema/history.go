@@ -10,15 +10,15 @@ type SearchResult struct {
 	Complete   bool    `json:"complete"` // nothing more matches in that direction
 }
 
-// Led is what led to a question, from GET /events/:id/context.
-type Led struct {
-	Before  []Event `json:"before"` // the session's last events before it, oldest first, at most 8
-	Earlier Earlier `json:"earlier"`
+// QuestionContext is what led to a question, from GET /events/:id/context.
+type QuestionContext struct {
+	Before  []Event         `json:"before"` // the session's last events before it, oldest first, at most 8
+	Earlier EarlierOutcomes `json:"earlier"`
 }
 
-// Earlier counts how questions about the same call (same application, same tool,
+// EarlierOutcomes counts how questions about the same call (same application, same tool,
 // same arguments) ended before, and names the newest of them.
-type Earlier struct {
+type EarlierOutcomes struct {
 	Approved int    `json:"approved"`
 	Denied   int    `json:"denied"`
 	Other    int    `json:"other"` // timed out, cancelled
@@ -51,13 +51,13 @@ type Session struct {
 	FirstID   EventID `json:"firstId"`
 	LastID    EventID `json:"lastId"`
 
-	Events   int64 `json:"events"`
-	Tools    int64 `json:"tools"`    // calls that came to an end
-	Failures int64 `json:"failures"` // of tools and of the agent itself
-	Agents   int64 `json:"agents"`   // subagents
-	Asked    int64 `json:"asked"`
-	Pending  int64 `json:"pending"`
-	WaitedMS int64 `json:"waitedMs"` // time that settled questions waited for a person
+	Events    int64 `json:"events"`
+	Tools     int64 `json:"tools"`    // calls that came to an end
+	Failures  int64 `json:"failures"` // of tools and of the agent itself
+	Agents    int64 `json:"agents"`   // subagents
+	Questions int64 `json:"asked"`
+	Pending   int64 `json:"pending"`
+	WaitedMS  int64 `json:"waitedMs"` // time that settled questions waited for a person
 	// HumanWaitMS is the time between StartedAt and LastAt in which any question waited
 	// for a person, each moment once: what is left is how long the agent ran.
 	HumanWaitMS int64 `json:"humanWaitMs,omitempty"`
@@ -90,11 +90,11 @@ type SessionDetail struct {
 // ModelUse is what requests to one model took. Of what is only known from metrics the
 // requests are not counted.
 type ModelUse struct {
-	Model    string  `json:"model"` // empty: those that are too many to be named
-	Requests int64   `json:"requests,omitempty"`
-	TookMS   int64   `json:"tookMs,omitempty"`
-	Tokens   Tokens  `json:"tokens"`
-	CostUSD  float64 `json:"costUsd,omitempty"`
+	Model      string  `json:"model"` // empty: those that are too many to be named
+	Requests   int64   `json:"requests,omitempty"`
+	DurationMS int64   `json:"tookMs,omitempty"`
+	Tokens     Tokens  `json:"tokens"`
+	CostUSD    float64 `json:"costUsd,omitempty"`
 }
 
 // AgentNode is one agent of a session: the main one, or a subagent below the one that
@@ -111,12 +111,12 @@ type AgentNode struct {
 	LastAt    Millis  `json:"lastAt"`
 	Ended     bool    `json:"ended"`
 
-	Events   int64 `json:"events"`
-	Tools    int64 `json:"tools"` // calls that came to an end
-	Failures int64 `json:"failures"`
-	Asked    int64 `json:"asked"`
-	Pending  int64 `json:"pending"`
-	WaitedMS int64 `json:"waitedMs"` // time that its settled questions waited for a person
+	Events    int64 `json:"events"`
+	Tools     int64 `json:"tools"` // calls that came to an end
+	Failures  int64 `json:"failures"`
+	Questions int64 `json:"asked"`
+	Pending   int64 `json:"pending"`
+	WaitedMS  int64 `json:"waitedMs"` // time that its settled questions waited for a person
 
 	Requests int64   `json:"requests,omitempty"` // to models
 	Tokens   *Tokens `json:"tokens,omitempty"`   // its own, without its subagents'
@@ -149,10 +149,10 @@ type Overview struct {
 	MedianMS    int64 `json:"medianMs"`    // of the time to answer, within 5 %
 	P95MS       int64 `json:"p95Ms"`
 
-	Days   []DayCount  `json:"days"`   // one for each day, in the time zone asked for
-	Waits  []WaitBin   `json:"waits"`  // of the time to answer, shortest first
-	Agents []AgentStat `json:"agents"` // by name
-	Tools  []ToolStat  `json:"tools"`  // the most used first, at most 50
+	Days   []DayCount      `json:"days"`   // one for each day, in the time zone asked for
+	Waits  []LatencyBucket `json:"waits"`  // of the time to answer, shortest first
+	Agents []AgentStat     `json:"agents"` // by name
+	Tools  []ToolStat      `json:"tools"`  // the most used first, at most 50
 }
 
 // DayCount is how the questions ended that ended on one day.
@@ -166,9 +166,9 @@ type DayCount struct {
 	Other     int64  `json:"other"`
 }
 
-// WaitBin counts the answers that took less than BelowMS and at least the bin
+// LatencyBucket counts the answers that took less than BelowMS and at least the bin
 // before it.
-type WaitBin struct {
+type LatencyBucket struct {
 	BelowMS int64 `json:"belowMs"`
 	Count   int64 `json:"count"`
 }
@@ -180,7 +180,7 @@ type AgentStat struct {
 	Sessions  int64   `json:"sessions"` // that were active within the days
 	Tools     int64   `json:"tools"`
 	Failures  int64   `json:"failures"`
-	Asked     int64   `json:"asked"`
+	Questions int64   `json:"asked"`
 	Pending   int64   `json:"pending"`  // now
 	WaitedMS  int64   `json:"waitedMs"` // blocked: time that its questions waited for a person
 	LastAt    Millis  `json:"lastAt"`

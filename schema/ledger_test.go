@@ -17,7 +17,7 @@ import (
 func ledger(t testing.TB, n int) []string {
 	lines, prev := make([]string, n), schema.FirstPrev
 	for i := range lines {
-		e := schema.LedgerEntry{At: schema.Millis(1795262403000 + i), Act: "question.voted", Who: "ada <admin>", Of: 41}
+		e := schema.LedgerEntry{At: schema.Millis(1795262403000 + i), Action: "question.voted", Actor: "ada <admin>", QuestionID: 41}
 		if i%2 == 1 {
 			e.Data = json.RawMessage(fmt.Sprintf(`{"choice":"approve & go","n":%d}`, i))
 		}

@@ -23,15 +23,15 @@ type PasskeyOptions struct {
 	PublicKey json.RawMessage `json:"publicKey" jsonschema:"type=object"`
 }
 
-// ProofWanted is the body of POST /api/passkeys/challenge: the answer that is about to
+// ChallengeRequest is the body of POST /api/passkeys/challenge: the answer that is about to
 // be given, exactly as it will be, but for its proof. Another one needs another challenge.
-type ProofWanted struct {
+type ChallengeRequest struct {
 	ID       EventID  `json:"id"`
 	Response Response `json:"response"`
 }
 
 // UnmarshalJSON reads exactly the members it knows.
-func (p *ProofWanted) UnmarshalJSON(b []byte) error { return decodeObject(b, p, false) }
+func (p *ChallengeRequest) UnmarshalJSON(b []byte) error { return decodeObject(b, p, false) }
 
 // The paths of passkeys.
 const (
@@ -46,5 +46,5 @@ var passkeyRoutes = []Route{
 	{"POST", PathNewPasskey, "Begin to register a passkey: options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
 	{"POST", PathPasskeys, "Register the passkey that the browser made", nil, PasskeyDraft{}, Passkey{}},
 	{"DELETE", PathPasskey, "Remove the passkey :id of one's own", nil, nil, []Passkey{}},
-	{"POST", PathPasskeyChallenge, "Begin to prove an answer: options for navigator.credentials.get, whose assertion is the proof of exactly this answer, once, within two minutes", nil, ProofWanted{}, PasskeyOptions{}},
+	{"POST", PathPasskeyChallenge, "Begin to prove an answer: options for navigator.credentials.get, whose assertion is the proof of exactly this answer, once, within two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
 }

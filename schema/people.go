@@ -75,25 +75,25 @@ type Token struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-// Entry is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is
+// SignInRequest is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is
 // #sign-in=CODE.
-type Entry struct {
+type SignInRequest struct {
 	Code string `json:"code"`
 	// Name is what the first one to sign in calls themselves: the hub becomes theirs.
 	// Without one they get 400 for the member name, and the code still counts.
 	Name string `json:"name,omitempty"`
 }
 
-// SignedIn is a new sign-in. Its cookie came with the response; Key goes with every
+// SignInResult is a new sign-in. Its cookie came with the response; Key goes with every
 // request in the header Hookback-Key. The page keeps it where only its own origin
 // reads it: cookies don't tell the ports of a host apart.
-type SignedIn struct {
+type SignInResult struct {
 	Key string `json:"key"`
 	Me  Me     `json:"me"`
 }
 
-// Lock is the body of POST /api/lock.
-type Lock struct {
+// LockState is the body of POST /api/lock.
+type LockState struct {
 	Locked bool `json:"locked"`
 }
 
@@ -134,23 +134,23 @@ const (
 	PathSignInByID = "/api/sign-ins/:id"
 	PathTokens     = "/api/tokens"
 	PathToken      = "/api/tokens/:id" //nolint:gosec // a path
-	// PathOIDC sends a browser to the OpenID provider, and PathOIDCBack is where that
+	// PathOIDC sends a browser to the OpenID provider, and PathOIDCCallback is where that
 	// sends it back to.
-	PathOIDC     = "/sign-in/oidc"
-	PathOIDCBack = "/sign-in/oidc/back"
+	PathOIDC         = "/sign-in/oidc"
+	PathOIDCCallback = "/sign-in/oidc/back"
 )
 
 var peopleRoutes = []Route{
 	{"GET", PathMe, "Who the caller is to the hub, and what they may do", nil, nil, Me{}},
-	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, Entry{}, SignedIn{}},
+	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, SignInRequest{}, SignInResult{}},
 	{"POST", PathSignOut, "End this browser's sign-in", nil, nil, Me{}},
 	{"GET", PathOIDC, "Sign in with the OpenID provider: sends the browser there", nil, nil, nil},
-	{"GET", PathOIDCBack, "Where the OpenID provider sends a browser back to, which goes on to the dashboard with the code of a one-time link, or with why there is none", []Param{
+	{"GET", PathOIDCCallback, "Where the OpenID provider sends a browser back to, which goes on to the dashboard with the code of a one-time link, or with why there is none", []Param{
 		{"state", "as it was sent along"},
 		{"code", "the provider's, to be exchanged"},
 		{"error", "the provider's, instead of a code"},
 	}, nil, nil},
-	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, Lock{}, Me{}},
+	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, LockState{}, Me{}},
 	{"GET", PathPeople, "The people of this hub; their addresses are for admins", nil, nil, []Person{}},
 	{"POST", PathPeople, "Make a person known; the answer holds a link that signs them in once", nil, PersonDraft{}, Person{}},
 	{"POST", PathPerson, "Change the role or the address of a person, :name", nil, PersonDraft{}, Person{}},

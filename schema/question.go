@@ -77,11 +77,11 @@ type HumanInTheLoop struct {
 	// there, and the first answer wins.
 	AlsoAsked bool `json:"alsoAsked,omitempty"`
 
-	ToolCall  *ToolCall  `json:"toolCall,omitempty"`
-	Questions []Question `json:"questions,omitempty"`
-	Context   *Context   `json:"context,omitempty"`
-	Risk      Risk       `json:"risk,omitempty"`
-	AgentPath []string   `json:"agentPath,omitempty"` // from the root agent to the one that asks
+	ToolCall  *ToolCall      `json:"toolCall,omitempty"`
+	Questions []FormQuestion `json:"questions,omitempty"`
+	Context   *Context       `json:"context,omitempty"`
+	Risk      Risk           `json:"risk,omitempty"`
+	AgentPath []string       `json:"agentPath,omitempty"` // from the root agent to the one that asks
 
 	RequiredApprovals       int         `json:"requiredApprovals,omitempty"`
 	Recipients              *Recipients `json:"recipients,omitempty"`
@@ -114,8 +114,8 @@ type ToolCall struct {
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// Question is one of several questions in one request.
-type Question struct {
+// FormQuestion is one of several questions in one request.
+type FormQuestion struct {
 	ID         string   `json:"id"`
 	Question   string   `json:"question"`
 	Header     string   `json:"header,omitempty"`
@@ -167,11 +167,11 @@ func (c ToolCall) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
-func (s *Question) UnmarshalJSON(b []byte) error { return decodeObject(b, s, true) }
+func (s *FormQuestion) UnmarshalJSON(b []byte) error { return decodeObject(b, s, true) }
 
 // MarshalJSON writes camelCase names and the members of Extra.
-func (s Question) MarshalJSON() ([]byte, error) {
-	type plain Question
+func (s FormQuestion) MarshalJSON() ([]byte, error) {
+	type plain FormQuestion
 	return encodeObject(plain(s), s.Extra)
 }
 

@@ -40,8 +40,8 @@ const (
 	PathSession       = "/api/session"
 	PathExport        = "/api/session/export"
 	PathOverview      = "/api/overview"
-	PathLogs          = "/v1/logs"
-	PathMeasures      = "/v1/metrics"
+	PathOTLPLogs      = "/v1/logs"
+	PathOTLPMetrics   = "/v1/metrics"
 	// PathClaudeCode takes the http hooks of Claude Code, which need nothing installed:
 	//
 	//	{"hooks": {
@@ -96,7 +96,7 @@ var eventRoutes = []Route{
 		{"limit", "1 to 1000, 100 unless told"},
 	}, nil, SearchResult{}},
 	{"GET", PathEvent, "One event, whole, with its transcript", nil, nil, Event{}},
-	{"GET", PathContext, "What led to a question: its session's last events before it, at most 8, and how questions about the same call ended before", nil, nil, Led{}},
+	{"GET", PathContext, "What led to a question: its session's last events before it, at most 8, and how questions about the same call ended before", nil, nil, QuestionContext{}},
 	{"POST", PathRespond, "Answer a question, or vote where several people have to agree; the first answer, or the first choice with enough votes, wins. With holdMs it can be undone meanwhile", nil, Response{}, Event{}},
 	{"POST", PathUndo, "Take back an answer that is still held", nil, nil, Event{}},
 	{"POST", PathApprove, "Approve exactly the listed permissions, held for 5 s unless told; one result each, in their order", nil, Approvals{}, []BatchResult{}},
@@ -132,8 +132,8 @@ var eventRoutes = []Route{
 		{"days", "1 to 90, 14 unless told"},
 		{"tz", "the IANA time zone that the days are of, such as Europe/Berlin; UTC unless told"},
 	}, nil, Overview{}},
-	{"POST", PathLogs, "OpenTelemetry log records of coding agents, as OTLP/HTTP in JSON: requests to models become events of their session", nil, nil, Telemetry{}},
-	{"POST", PathMeasures, "OpenTelemetry metrics of coding agents, as OTLP/HTTP in JSON: tokens and cost become events of their session", nil, nil, Telemetry{}},
+	{"POST", PathOTLPLogs, "OpenTelemetry log records of coding agents, as OTLP/HTTP in JSON: requests to models become events of their session", nil, nil, OTLPResponse{}},
+	{"POST", PathOTLPMetrics, "OpenTelemetry metrics of coding agents, as OTLP/HTTP in JSON: tokens and cost become events of their session", nil, nil, OTLPResponse{}},
 	{"POST", PathClaudeCode, "Claude Code's http hooks, as they come: every event is stored; a permission request, a question or a plan asks a person, and the response is spaces until there is an answer. {} means no decision: Claude Code's own dialog decides", []Param{
 		{"limit", "seconds that Claude Code lets this hook run, its timeout in the settings; 600 unless told"},
 		{"app", "the source_app of its events; unless told, the name of the session's directory"},

@@ -41,31 +41,31 @@ type Hello struct {
 	Page string `json:"page,omitempty"`
 }
 
-// LookingType is the type of a Looking.
-const LookingType = "looking"
+// ViewingMessageType is the type of a Looking.
+const ViewingMessageType = "looking"
 
-// Looking is the one message that a version 2 page sends on its stream: which
+// ViewingMessage is the one message that a version 2 page sends on its stream: which
 // request it shows. The hub forgets it when the socket closes.
-type Looking struct {
+type ViewingMessage struct {
 	Type string  `json:"type" jsonschema:"enum=looking"`
 	ID   EventID `json:"id,omitempty"` // 0: none
 	// Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be
-	// told otherwise of what is asked. It holds for AttentionSpan, and is said anew.
+	// told otherwise of what is asked. It holds for ViewingTimeout, and is said anew.
 	Focused bool `json:"focused,omitempty"`
 }
 
-// AttentionSpan is how long a page that said it is focused counts as looked at.
-const AttentionSpan = time.Minute
+// ViewingTimeout is how long a page that said it is focused counts as looked at.
+const ViewingTimeout = time.Minute
 
 // Presence is how many pages follow the hub, the receiver among them, and which
 // requests they show.
 type Presence struct {
-	Screens int      `json:"screens"`
-	Looking []Looked `json:"looking"`
+	Screens int             `json:"screens"`
+	Looking []ViewedRequest `json:"looking"`
 }
 
-// Looked is a request that pages show right now.
-type Looked struct {
+// ViewedRequest is a request that pages show right now.
+type ViewedRequest struct {
 	ID      EventID `json:"id"`
 	Screens int     `json:"screens"`
 }

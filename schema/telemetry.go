@@ -1,8 +1,8 @@
 package schema
 
-// Telemetry answers an OTLP request, as OpenTelemetry has it: what is not kept is
+// OTLPResponse answers an OTLP request, as OpenTelemetry has it: what is not kept is
 // accepted all the same. A record is rejected when it names no session.
-type Telemetry struct {
+type OTLPResponse struct {
 	PartialSuccess PartialSuccess `json:"partialSuccess"`
 }
 

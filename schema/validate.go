@@ -113,7 +113,7 @@ func validateLabels(field string, labels []string) error {
 		switch {
 		case strings.TrimSpace(label) == "":
 			return invalid(field, "has an empty label")
-		case Reserved(label):
+		case IsReservedName(label):
 			return invalid(field, fmt.Sprintf("has the label %q; labels of the form __…__ are reserved", label))
 		case seen[label]:
 			return invalid(field, fmt.Sprintf("has the label %q twice", label))
@@ -123,8 +123,8 @@ func validateLabels(field string, labels []string) error {
 	return nil
 }
 
-// Reserved reports whether a label stands for an outcome of the protocol's own.
-func Reserved(label string) bool {
+// IsReservedName reports whether a label stands for an outcome of the protocol's own.
+func IsReservedName(label string) bool {
 	return len(label) > 4 && strings.HasPrefix(label, "__") && strings.HasSuffix(label, "__")
 }
 
@@ -375,14 +375,14 @@ func (q *HumanInTheLoop) checkAnswers(answers map[string]json.RawMessage) error 
 		}
 	}
 	for id := range answers {
-		if !slices.ContainsFunc(q.Questions, func(s Question) bool { return s.ID == id }) {
+		if !slices.ContainsFunc(q.Questions, func(s FormQuestion) bool { return s.ID == id }) {
 			return wrong("answers."+id, "answers a question that was not asked")
 		}
 	}
 	return nil
 }
 
-func (s *Question) check(field string, raw json.RawMessage) error {
+func (s *FormQuestion) check(field string, raw json.RawMessage) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil && string(raw) != "null" {
 		return s.checkLabel(field, one)
@@ -402,7 +402,7 @@ func (s *Question) check(field string, raw json.RawMessage) error {
 	return nil
 }
 
-func (s *Question) checkLabel(field, label string) error {
+func (s *FormQuestion) checkLabel(field, label string) error {
 	offered := slices.ContainsFunc(s.Options, func(o Option) bool { return o.Label == label })
 	switch {
 	case offered:

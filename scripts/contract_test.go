@@ -121,7 +121,7 @@ func TestTheHubKeepsTheContract(t *testing.T) {
 	c.says("GET /nowhere.json", "", 404, "Problem")
 	c.says("PUT /events", "{}", 405, "Problem")
 	c.says("GET /events/2", "", 200, "Event")
-	c.says("GET /events/2/context", "", 200, "Led")
+	c.says("GET /events/2/context", "", 200, "QuestionContext")
 	c.says("GET /events/1/context", "", 422, "Problem")
 	c.says("GET /events/99/context", "", 404, "Problem")
 	c.says("GET /events/recent", "", 200, "Event[]")

@@ -72,7 +72,7 @@ func (own *claudeCall) readSchema(requested object) bool {
 			return false
 		}
 		p := claudeProperty{name: m.name, kind: o.text("type"), required: slices.Contains(required, m.name)}
-		q := schema.Question{Header: cmp.Or(o.text("title"), m.name), Question: cmp.Or(o.text("description"), o.text("title"), m.name)}
+		q := schema.FormQuestion{Header: cmp.Or(o.text("title"), m.name), Question: cmp.Or(o.text("description"), o.text("title"), m.name)}
 		if !p.options(o, &q) {
 			return false
 		}
@@ -86,7 +86,7 @@ func (own *claudeCall) readSchema(requested object) bool {
 }
 
 // options reads what can be picked. false: this property can't be asked for.
-func (p *claudeProperty) options(o object, q *schema.Question) bool {
+func (p *claudeProperty) options(o object, q *schema.FormQuestion) bool {
 	choices := o
 	switch p.kind {
 	case "boolean":
@@ -131,7 +131,7 @@ func (p *claudeProperty) options(o object, q *schema.Question) bool {
 }
 
 // offer adds one value that can be picked.
-func (p *claudeProperty) offer(label, value json.RawMessage, q *schema.Question) {
+func (p *claudeProperty) offer(label, value json.RawMessage, q *schema.FormQuestion) {
 	var s string
 	if json.Unmarshal(label, &s) != nil {
 		s = compact(label)

@@ -19,7 +19,7 @@ func (own *claudeCall) askQuestions(c *Call, where *schema.Context) {
 		if json.Unmarshal(raw, &o) != nil || o == nil {
 			continue
 		}
-		q := schema.Question{Question: o.text("question"), Header: o.text("header"), AllowOther: true}
+		q := schema.FormQuestion{Question: o.text("question"), Header: o.text("header"), AllowOther: true}
 		if multi := o.flag("multiSelect"); multi != nil {
 			q.Multiple = *multi
 		}

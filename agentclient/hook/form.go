@@ -13,13 +13,13 @@ import (
 // form is an agent's questions as one request holds them. A hub wants every label
 // once, none empty and none of the form __…__; agents promise nothing of the kind.
 type form struct {
-	questions []schema.Question
+	questions []schema.FormQuestion
 	labels    []map[string]string // by question :: label as it is shown → as the agent has it
 }
 
 // add appends a question. Its labels are made such that a hub takes them, its id is
 // its place.
-func (f *form) add(q schema.Question) {
+func (f *form) add(q schema.FormQuestion) {
 	q.ID = strconv.Itoa(len(f.questions) + 1)
 	q.Header = oneLine(q.Header, 100)
 	q.Question = clip(cmp.Or(strings.TrimSpace(q.Question), q.Header, "Question "+q.ID), schema.MaxQuestionBytes)
@@ -28,7 +28,7 @@ func (f *form) add(q schema.Question) {
 	q.Options = nil
 	for _, o := range offered {
 		shown := strings.TrimSpace(o.Label)
-		if schema.Reserved(shown) {
+		if schema.IsReservedName(shown) {
 			shown = "“" + shown + "”"
 		}
 		if _, twice := labels[shown]; twice || shown == "" {

@@ -132,7 +132,7 @@ func (c *Call) opencodeQuestions(p object, cwd string) {
 	asks := &form{}
 	for _, raw := range p.list("questions") {
 		q := membersOf(raw)
-		question := schema.Question{Question: q.text("question"), Header: q.text("header"), AllowOther: true}
+		question := schema.FormQuestion{Question: q.text("question"), Header: q.text("header"), AllowOther: true}
 		if multiple := q.flag("multiple"); multiple != nil {
 			question.Multiple = *multiple
 		}

@@ -1,7 +1,7 @@
 import { KEY_HEADER, refused, signInKey } from './key'
 import type {
   Me,
-  NoticeSettings,
+  NotificationSettings,
   Overview,
   Passkey,
   PasskeyOptions,
@@ -17,8 +17,8 @@ import type {
   BatchResult,
   Event,
   FilterOptions,
-  Led,
-  Linked,
+  QuestionContext,
+  LinkPreview,
   Problem,
   Response,
   SearchResult,
@@ -161,7 +161,7 @@ export const cancel = (id: number, reason: string) =>
   post<Event>(`/events/${id}/cancel`, reason ? { reason } : {})
 
 /** What led to a question: the session's last events, and how the same call fared before. */
-export const ledTo = (id: number) => call<Led>(`/events/${id}/context`)
+export const ledTo = (id: number) => call<QuestionContext>(`/events/${id}/context`)
 
 /** Sessions, the latest active first; cursor: the page behind another one. */
 export function sessions(
@@ -238,7 +238,7 @@ export const endToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
 export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })
 
 /** Shows the request of a signed link. It is not used up by that. */
-export const openLink = (id: number, token: string) => post<Linked>(`/hitl/${id}/link`, { token })
+export const openLink = (id: number, token: string) => post<LinkPreview>(`/hitl/${id}/link`, { token })
 
 /** Answers by a signed link, once, as the person it was sent to. Returns the updated event. */
 export const voteByLink = (id: number, vote: Response & { token: string }) =>
@@ -249,11 +249,11 @@ export const pushKey = () => call<PushKey>('/api/push/key')
 
 /** Tells this browser of requests; who is signed in, of theirs. */
 export const tellBrowser = (subscription: PushSubscriptionJSON) =>
-  post<NoticeSettings>('/api/push', subscription)
+  post<NotificationSettings>('/api/push', subscription)
 
 /** Tells it no more. */
 export const forgetBrowser = (endpoint: string) =>
-  call<NoticeSettings>('/api/push', {
+  call<NotificationSettings>('/api/push', {
     method: 'DELETE',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ endpoint }),

@@ -7,9 +7,9 @@ import type {
   HitlStats,
   HitlStatus,
   LedgerEntry,
-  NoticeSettings,
+  NotificationSettings,
   Rule,
-  Tried,
+  ChannelTestResult,
 } from './schema'
 import type { RuleDraft, RulePreview } from './types'
 
@@ -74,11 +74,12 @@ export const makeChannel = (draft: ChannelDraft) => post<Channel>('/api/channels
 export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id}`)
 
 /** Sends a message by a channel, to see whether it gets through. */
-export const tryChannel = (id: number) => post<Tried>(`/api/channels/${id}/test`, {})
+export const tryChannel = (id: number) => post<ChannelTestResult>(`/api/channels/${id}/test`, {})
 
 /** When and where I am told. */
-export const myNotices = () => call<NoticeSettings>('/api/channels/mine')
-export const setMyNotices = (mine: NoticeSettings) => post<NoticeSettings>('/api/channels/mine', mine)
+export const myNotices = () => call<NotificationSettings>('/api/channels/mine')
+export const setMyNotices = (mine: NotificationSettings) =>
+  post<NotificationSettings>('/api/channels/mine', mine)
 
 /** Entries of the record, oldest first: the newest, or those above or below a number. */
 export function ledger(page: { after?: number; before?: number; limit: number }): Promise<LedgerEntry[]> {

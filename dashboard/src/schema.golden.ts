@@ -1,7 +1,7 @@
 // Made from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, Channel, ChannelDraft, Control, Entry, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, Led, LedgerEntry, Link, LinkVote, Linked, Lock, Looking, Me, NoticeSettings, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, ProofWanted, PushKey, PushMessage, PushSubscription, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignedIn, Status, StatusChange, Telemetry, Token, TokenDraft, Tried } from './schema'
+import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -160,16 +160,19 @@ export const v2CancelAgent = {"reason":"The run was stopped.","requestSecret":"v
 export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies Cancel
 
 // prettier-ignore
+export const v2ChallengeRequestApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ChallengeRequest
+
+// prettier-ignore
 export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook","address":"https://ops.example.com","person":"Anna","createdAt":1795262400000,"createdBy":"Anna","secret":"whsec_c2lnbmVkIHdpdGggdGhpcywgc2hvd24gb25jZSE=","paused":1795262700000} satisfies Channel
 
 // prettier-ignore
 export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna"} satisfies ChannelDraft
 
 // prettier-ignore
-export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
+export const v2ChannelTestResultFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies ChannelTestResult
 
 // prettier-ignore
-export const v2EntryFirst = {"code":"3kT9vQ0000notARealOne0","name":"ada"} satisfies Entry
+export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
 export const v2EventPosted = {"id":7,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e0f","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"agent":"claude-code","timestamp":1734189234000,"humanInTheLoop":{"question":"Run go test ./...?","type":"permission","timeout":120,"protocolVersion":2,"lifeline":true,"alsoAsked":true},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189354000,"revision":1,"waiter":"listening"},"requestSecret":"vN8xgk3Yw2qPq0c5bF7uYy1mS9T4hJ6dLr0aZe2oXiE","watching":1} satisfies Event
@@ -256,31 +259,31 @@ export const v2HitlVoteSeveralQuestions = {"choice":"","answers":{"db":"SQLite"}
 export const v2HumanInTheLoopEscalated = {"question":"Deploy to production?","type":"permission","timeout":3600,"requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"escalateAfterSeconds":600,"escalateTo":{"mode":"owner_admins"},"excludeRequester":false} satisfies HumanInTheLoop
 
 // prettier-ignore
-export const v2LedContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"earlier":{"approved":3,"denied":2,"other":1,"last":{"id":12,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}}} satisfies Led
-
-// prettier-ignore
 export const v2LedgerEntryVoted = {"n":7,"at":1795262403000,"act":"question.voted","who":"ada","of":41,"data":{"choice":"approve"},"prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":"8ac80c9f6f7fd3451b54e1ac574e28182f18495570bbc112bc6856ff16247156"} satisfies LedgerEntry
 
 // prettier-ignore
 export const v2LinkToken = {"token":"eyJwIjoiYWRhIn0.NotARealOne"} satisfies Link
 
 // prettier-ignore
+export const v2LinkPreviewPending = {"person":"ada","expiresAt":1795262700000,"event":{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PermissionRequest","payload":{},"timestamp":1795262400000,"humanInTheLoop":{"question":"May I delete ./build?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1795262700000,"revision":1}}} satisfies LinkPreview
+
+// prettier-ignore
 export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permission":false,"response":"Only the old ones.","choice":"Staging","answers":{"region":"eu-west-1"},"reason":"Not today.","comment":"Ask me again on Monday.","revision":3} satisfies LinkVote
 
 // prettier-ignore
-export const v2LinkedPending = {"person":"ada","expiresAt":1795262700000,"event":{"id":41,"source_app":"shop","session_id":"s-1","hook_event_type":"PermissionRequest","payload":{},"timestamp":1795262400000,"humanInTheLoop":{"question":"May I delete ./build?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1795262700000,"revision":1}}} satisfies Linked
-
-// prettier-ignore
-export const v2LockOn = {"locked":true} satisfies Lock
-
-// prettier-ignore
-export const v2LookingRequest = {"type":"looking","id":41,"focused":true} satisfies Looking
+export const v2LockStateOn = {"locked":true} satisfies LockState
 
 // prettier-ignore
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"]} satisfies Me
 
 // prettier-ignore
-export const v2NoticeSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NoticeSettings
+export const v2NotificationSettingsEvening = {"cooldownMinutes":10,"quietFrom":"22:00","quietTo":"07:30","timeZone":"Europe/Berlin","email":"anna@example.com","browsers":2} satisfies NotificationSettings
+
+// prettier-ignore
+export const v2OTLPResponseAccepted = {"partialSuccess":{}} satisfies OTLPResponse
+
+// prettier-ignore
+export const v2OTLPResponseRejected = {"partialSuccess":{"rejectedLogRecords":2,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}} satisfies OTLPResponse
 
 // prettier-ignore
 export const v2OverviewDays = {"from":1795219200000,"to":1795262900000,"pending":1,"undelivered":1,"answered":87,"medianMs":6200,"p95Ms":41000,"days":[{"day":"2026-11-21","approved":60,"denied":12,"answered":15,"timeout":3,"cancelled":2,"other":1}],"waits":[{"belowMs":1000,"count":4},{"belowMs":10000,"count":60}],"agents":[{"source_app":"api-refactor","events":8800,"sessions":4,"tools":310,"failures":21,"asked":40,"pending":1,"waitedMs":310000,"lastAt":1795262900000,"ended":true,"tokens":{"input":1200,"output":340,"cacheRead":56000,"cacheWrite":800},"costUsd":4.2}],"tools":[{"tool":"Bash","calls":20,"failures":2,"totalMs":18400,"medianMs":310,"p95Ms":4100}]} satisfies Overview
@@ -322,9 +325,6 @@ export const v2ProblemNoRetry = {"type":"about:blank","title":"Conflict","status
 export const v2ProblemWrongAnswer = {"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"choice was not offered","code":"wrong_answer","field":"choice","error":"choice was not offered"} satisfies Problem
 
 // prettier-ignore
-export const v2ProofWantedApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ProofWanted
-
-// prettier-ignore
 export const v2PushKeyPublic = {"key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"} satisfies PushKey
 
 // prettier-ignore
@@ -332,6 +332,9 @@ export const v2PushMessageSettled = {"id":41,"title":"shop asks for an answer","
 
 // prettier-ignore
 export const v2PushSubscriptionBrowser = {"endpoint":"https://push.example.com/send/NotARealOne","expirationTime":1803038400000,"keys":{"p256dh":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM","auth":"tBHItJI5svbpez7KI4CCXg"}} satisfies PushSubscription
+
+// prettier-ignore
+export const v2QuestionContextContext = {"before":[{"id":41,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}],"earlier":{"approved":3,"denied":2,"other":1,"last":{"id":12,"uid":"019a9f5e-7c00-7000-8000-000000000041","source_app":"api-refactor","session_id":"f3a91c07","hook_event_type":"PostToolUse","payload":{"tool_name":"Bash"},"timestamp":1795262400000,"tool_name":"Bash","tool_use_id":"toolu_01"}}} satisfies QuestionContext
 
 // prettier-ignore
 export const v2RPCCall = {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_human","arguments":{"question":"Which region?","choices":["eu-west","us-east"],"context":"The customer's data may have to stay in Europe."}}} satisfies RPC
@@ -388,7 +391,10 @@ export const v2SessionPagePage = {"sessions":[{"source_app":"api-refactor","sess
 export const v2SignInBrowser = {"id":"s_7f3a","person":"ada","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0","way":"link","createdAt":1795262400000,"lastSeenAt":1795262460000,"expiresAt":1795305600000,"current":true} satisfies SignIn
 
 // prettier-ignore
-export const v2SignedInOwner = {"key":"5notARealKey","me":{"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","locked":false,"canAnswer":true,"canAdmin":true}} satisfies SignedIn
+export const v2SignInRequestFirst = {"code":"3kT9vQ0000notARealOne0","name":"ada"} satisfies SignInRequest
+
+// prettier-ignore
+export const v2SignInResultOwner = {"key":"5notARealKey","me":{"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","locked":false,"canAnswer":true,"canAdmin":true}} satisfies SignInResult
 
 // prettier-ignore
 export const v2StatusAcknowledged = {"status":"responded","respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status
@@ -430,16 +436,10 @@ export const v2StatusWithdrawn = {"status":"error","outcome":"__withdrawn__","so
 export const v2StatusChangeData = {"id":42,"humanInTheLoopStatus":{"status":"pending","revision":1}} satisfies StatusChange
 
 // prettier-ignore
-export const v2TelemetryAccepted = {"partialSuccess":{}} satisfies Telemetry
-
-// prettier-ignore
-export const v2TelemetryRejected = {"partialSuccess":{"rejectedLogRecords":2,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}} satisfies Telemetry
-
-// prettier-ignore
 export const v2TokenMade = {"id":"t_91c2","name":"nightly build","prefix":"hubin_4fGh","person":"ada","apps":["shop-*"],"createdAt":1795262400000,"lastUsedAt":1795262460000,"expiresAt":1803038400000,"secret":"hubin_4fGhNotARealOne"} satisfies Token
 
 // prettier-ignore
 export const v2TokenDraftAgent = {"name":"nightly build","person":"ada","apps":["shop-*"],"expiresAt":1803038400000} satisfies TokenDraft
 
 // prettier-ignore
-export const v2TriedFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies Tried
+export const v2ViewingMessageRequest = {"type":"looking","id":41,"focused":true} satisfies ViewingMessage

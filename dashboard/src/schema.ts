@@ -121,7 +121,7 @@ export interface Approval {
 /** Approvals is the body of POST /events/approve: exactly the permissions that a person saw in one list. */
 export interface Approvals {
   /** 1 to MaxApprovals */
-  requests: Seen[]
+  requests: SeenRevision[]
   /** as in Response; 5,000 unless told */
   holdMs?: number
   reason?: string
@@ -163,6 +163,15 @@ export interface Cancel {
 }
 
 /**
+ * ChallengeRequest is the body of POST /api/passkeys/challenge: the answer that is about to be given,
+ * exactly as it will be, but for its proof. Another one needs another challenge.
+ */
+export interface ChallengeRequest {
+  id: EventID
+  response: Response
+}
+
+/**
  * Channel is a way by which people are told of questions while they are not looking. Its address is a
  * secret: it is given once, by whoever makes the channel, and never shown again.
  */
@@ -200,6 +209,12 @@ export interface ChannelDraft {
   url: string
   /** as in Channel */
   person?: string
+}
+
+/** ChannelTestResult says what became of a message that was sent to try a channel. */
+export interface ChannelTestResult {
+  state: 'sent' | 'failed'
+  error?: string
 }
 
 /**
@@ -251,6 +266,21 @@ export interface DayCount {
   other: number
 }
 
+/**
+ * DeadlineExtension says who moved a question's deadline, and whether its agent knows: that was not told
+ * waits no longer than it meant to.
+ */
+export interface DeadlineExtension {
+  by: string
+  at: Millis
+  /**
+   * Agent is how it is told: queued while it is dialled, delivered, unreachable (Error says why; it was
+   * tried several times), or none where it asks by itself.
+   */
+  agent: DeliveryState
+  error?: string
+}
+
 /** Delivery is how an answer got to the agent. */
 export interface Delivery {
   state: DeliveryState
@@ -283,10 +313,10 @@ export type DeliveryState =
   | 'blocked'
 
 /**
- * Earlier counts how questions about the same call (same application, same tool, same arguments) ended
- * before, and names the newest of them.
+ * EarlierOutcomes counts how questions about the same call (same application, same tool, same arguments)
+ * ended before, and names the newest of them.
  */
-export interface Earlier {
+export interface EarlierOutcomes {
   approved: number
   denied: number
   /** timed out, cancelled */
@@ -295,10 +325,10 @@ export interface Earlier {
 }
 
 /**
- * Edited is a call that a voter changed. The votes before it were about something else and are gone from
- * Votes; the ledger keeps them.
+ * EditedCall is a call that a voter changed. The votes before it were about something else and are gone
+ * from Votes; the ledger keeps them.
  */
-export interface Edited {
+export interface EditedCall {
   /** whole */
   arguments: Record<string, unknown>
   by: string
@@ -320,16 +350,6 @@ export type EndedBy =
   | 'session_end'
   | 'orphaned'
   | 'quorum'
-
-/** Entry is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is #sign-in=CODE. */
-export interface Entry {
-  code: string
-  /**
-   * Name is what the first one to sign in calls themselves: the hub becomes theirs. Without one they get
-   * 400 for the member name, and the code still counts.
-   */
-  name?: string
-}
 
 /**
  * Event is what a hook tells the hub: something an agent did or is about to do, and, with HumanInTheLoop, a
@@ -420,21 +440,6 @@ export interface Extend {
   seconds: number
 }
 
-/**
- * Extended says who moved a question's deadline, and whether its agent knows: that was not told waits no
- * longer than it meant to.
- */
-export interface Extended {
-  by: string
-  at: Millis
-  /**
-   * Agent is how it is told: queued while it is dialled, delivered, unreachable (Error says why; it was
-   * tried several times), or none where it asks by itself.
-   */
-  agent: DeliveryState
-  error?: string
-}
-
 /** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
 export interface FilterOptions {
   source_apps: string[]
@@ -459,6 +464,18 @@ export interface Finding {
   excerpt?: string
 }
 
+/** FormQuestion is one of several questions in one request. */
+export interface FormQuestion {
+  id: string
+  question: string
+  header?: string
+  /** none: a text is wanted */
+  options?: Option[]
+  multiple?: boolean
+  /** a text of the person's own is welcome too */
+  allowOther?: boolean
+}
+
 /** Frame is one message of /stream. A version 2 message may also be a JSON array of frames. */
 export type Frame =
   | { type: 'initial'; data: Event[]; seq?: number }
@@ -477,16 +494,6 @@ export interface Health {
   status: string
   detail?: string
   version: string
-}
-
-/** Held is an answer within its undo window. */
-export interface Held {
-  /** the hub's clock */
-  until: Millis
-  outcome: Outcome
-  by?: Responder
-  /** Revision is the one that was answered: who asked the same by then is answered with it. */
-  revision?: number
 }
 
 /** Hello opens a version 2 stream. */
@@ -653,7 +660,7 @@ export interface HumanInTheLoop {
    */
   alsoAsked?: boolean
   toolCall?: ToolCall
-  questions?: Question[]
+  questions?: FormQuestion[]
   context?: Context
   risk?: Risk
   /** from the root agent to the one that asks */
@@ -682,11 +689,10 @@ export interface HumanInTheLoop {
 /** Kind says what sort of answer a question wants. */
 export type Kind = 'permission' | 'question' | 'choice'
 
-/** Led is what led to a question, from GET /events/:id/context. */
-export interface Led {
-  /** the session's last events before it, oldest first, at most 8 */
-  before: Event[]
-  earlier: Earlier
+/** LatencyBucket counts the answers that took less than belowMs and at least the bin before it. */
+export interface LatencyBucket {
+  belowMs: number
+  count: number
 }
 
 /**
@@ -716,6 +722,14 @@ export interface Link {
   token: string
 }
 
+/** LinkPreview is what a signed link shows. */
+export interface LinkPreview {
+  /** whose link it is */
+  person: string
+  expiresAt: Millis
+  event: Event
+}
+
 /**
  * LinkVote is the body of POST /hitl/:id/vote: an answer by a signed link, in the name of the person it was
  * sent to. Exactly one of Permission, Response, Choice and Answers.
@@ -735,38 +749,9 @@ export interface LinkVote {
   revision?: number
 }
 
-/** Linked is what a signed link shows. */
-export interface Linked {
-  /** whose link it is */
-  person: string
-  expiresAt: Millis
-  event: Event
-}
-
-/** Lock is the body of POST /api/lock. */
-export interface Lock {
+/** LockState is the body of POST /api/lock. */
+export interface LockState {
   locked: boolean
-}
-
-/** Looked is a request that pages show right now. */
-export interface Looked {
-  id: EventID
-  screens: number
-}
-
-/**
- * Looking is the one message that a version 2 page sends on its stream: which request it shows. The hub
- * forgets it when the socket closes.
- */
-export interface Looking {
-  type: 'looking'
-  /** 0: none */
-  id?: EventID
-  /**
-   * Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be told otherwise of
-   * what is asked. It holds for AttentionSpan, and is said anew.
-   */
-  focused?: boolean
 }
 
 /** Me is who the caller is to the hub: GET /api/me. */
@@ -810,8 +795,11 @@ export interface ModelUse {
   costUsd?: number
 }
 
-/** Notice is one message about a question to one person by one channel, or to a channel that many read. */
-export interface Notice {
+/**
+ * Notification is one message about a question to one person by one channel, or to a channel that many
+ * read.
+ */
+export interface Notification {
   /** its name in the settings */
   channel: string
   kind: 'asked' | 'reminder' | 'escalated'
@@ -825,16 +813,16 @@ export interface Notice {
   at: Millis
 }
 
-/** NoticeCounts says what became of a question's notices when there are more than a status lists. */
-export interface NoticeCounts {
+/** NotificationCounts says what became of a question's notices when there are more than a status lists. */
+export interface NotificationCounts {
   queued?: number
   sent?: number
   suppressed?: number
   failed?: number
 }
 
-/** NoticeSettings are a person's own: when they want to hear of questions, and where. */
-export interface NoticeSettings {
+/** NotificationSettings are a person's own: when they want to hear of questions, and where. */
+export interface NotificationSettings {
   /** cooldownMinutes: after one message no further one by the same channel for so long. */
   cooldownMinutes?: number
   /**
@@ -848,6 +836,14 @@ export interface NoticeSettings {
   email?: string
   /** Browsers is how many of this person's get Web Push; it can't be set. */
   browsers?: number
+}
+
+/**
+ * OTLPResponse answers an OTLP request, as OpenTelemetry has it: what is not kept is accepted all the same.
+ * A record is rejected when it names no session.
+ */
+export interface OTLPResponse {
+  partialSuccess: PartialSuccess
 }
 
 /** Option is one label a person can pick. */
@@ -875,7 +871,7 @@ export interface Overview {
   /** one for each day, in the time zone asked for */
   days: DayCount[]
   /** of the time to answer, shortest first */
-  waits: WaitBin[]
+  waits: LatencyBucket[]
   /** by name */
   agents: AgentStat[]
   /** the most used first, at most 50 */
@@ -915,6 +911,16 @@ export interface PasskeyOptions {
   publicKey: Record<string, unknown>
 }
 
+/** PendingUndo is an answer within its undo window. */
+export interface PendingUndo {
+  /** the hub's clock */
+  until: Millis
+  outcome: Outcome
+  by?: Responder
+  /** Revision is the one that was answered: who asked the same by then is answered with it. */
+  revision?: number
+}
+
 /** Person is somebody the hub knows by name. */
 export interface Person {
   name: string
@@ -941,7 +947,7 @@ export interface PersonDraft {
 /** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
 export interface Presence {
   screens: number
-  looking: Looked[]
+  looking: ViewedRequest[]
 }
 
 /** Problem is the body of every error response: RFC 9457, media type application/problem+json. */
@@ -971,15 +977,6 @@ export interface Process {
   exe?: string
   /** the nearest first, as "exe (pid)" */
   ancestors?: string[]
-}
-
-/**
- * ProofWanted is the body of POST /api/passkeys/challenge: the answer that is about to be given, exactly as
- * it will be, but for its proof. Another one needs another challenge.
- */
-export interface ProofWanted {
-  id: EventID
-  response: Response
 }
 
 /** PushKey is the hub's public key for Web Push, which a browser subscribes with. */
@@ -1017,16 +1014,11 @@ export interface PushSubscription {
   keys: PushKeys
 }
 
-/** Question is one of several questions in one request. */
-export interface Question {
-  id: string
-  question: string
-  header?: string
-  /** none: a text is wanted */
-  options?: Option[]
-  multiple?: boolean
-  /** a text of the person's own is welcome too */
-  allowOther?: boolean
+/** QuestionContext is what led to a question, from GET /events/:id/context. */
+export interface QuestionContext {
+  /** the session's last events before it, oldest first, at most 8 */
+  before: Event[]
+  earlier: EarlierOutcomes
 }
 
 /** RPC is a message of JSON-RPC 2.0: a request has a Method, a response Result or Error. */
@@ -1213,8 +1205,8 @@ export interface SearchResult {
   complete: boolean
 }
 
-/** Seen is a request as a person saw it. */
-export interface Seen {
+/** SeenRevision is a request as a person saw it. */
+export interface SeenRevision {
   id: EventID
   revision: number
 }
@@ -1297,11 +1289,24 @@ export interface SignIn {
 }
 
 /**
- * SignedIn is a new sign-in. Its cookie came with the response; Key goes with every request in the header
- * Hookback-Key. The page keeps it where only its own origin reads it: cookies don't tell the ports of a
- * host apart.
+ * SignInRequest is the body of POST /api/sign-in: the code of a sign-in link, whose fragment is
+ * #sign-in=CODE.
  */
-export interface SignedIn {
+export interface SignInRequest {
+  code: string
+  /**
+   * Name is what the first one to sign in calls themselves: the hub becomes theirs. Without one they get
+   * 400 for the member name, and the code still counts.
+   */
+  name?: string
+}
+
+/**
+ * SignInResult is a new sign-in. Its cookie came with the response; Key goes with every request in the
+ * header Hookback-Key. The page keeps it where only its own origin reads it: cookies don't tell the ports
+ * of a host apart.
+ */
+export interface SignInResult {
   key: string
   me: Me
 }
@@ -1339,7 +1344,7 @@ export interface Status {
    */
   recipients?: string[]
   /** Edited is the call that the votes are about, once a voter changed it. */
-  edited?: Edited
+  edited?: EditedCall
   /**
    * Reminders counts the reminders that were due; escalated_at is when Escalation.To was asked too, the
    * hub's clock.
@@ -1347,7 +1352,7 @@ export interface Status {
   reminders?: number
   escalatedAt?: Millis
   /** Extended is the last time that a person gave the question more time. */
-  extended?: Extended
+  extended?: DeadlineExtension
   /** Rule answered the question. */
   rule?: RuleRef
   /**
@@ -1357,11 +1362,11 @@ export interface Status {
   waiters?: number
   sameAs?: EventID
   /**
-   * Notices say who was told of the question, by which channel, and whether it went out. The newest
-   * MaxNotices of them; when there are more, NoticeCounts counts all.
+   * Notifications say who was told of the question, by which channel, and whether it went out. The newest
+   * MaxNotifications of them; when there are more, NotificationCounts counts all.
    */
-  notices?: Notice[]
-  noticeCounts?: NoticeCounts
+  notices?: Notification[]
+  noticeCounts?: NotificationCounts
   /** Risk is the hub's estimate: the higher one of the agent's own and of what Findings say. */
   risk?: Risk
   /** Findings are what the hub's rules see in the tool call, the worst first. */
@@ -1370,21 +1375,13 @@ export interface Status {
    * Held is an answer that is given but can still be undone: the question is pending until Held.Until, and
    * the agent hears nothing before.
    */
-  held?: Held
+  held?: PendingUndo
 }
 
 /** StatusChange tells a version 2 stream how a question's status is now. */
 export interface StatusChange {
   id: EventID
   humanInTheLoopStatus: Status
-}
-
-/**
- * Telemetry answers an OTLP request, as OpenTelemetry has it: what is not kept is accepted all the same. A
- * record is rejected when it names no session.
- */
-export interface Telemetry {
-  partialSuccess: PartialSuccess
 }
 
 /** Token is a credential for programs. The hub keeps only its hash. */
@@ -1449,10 +1446,25 @@ export interface ToolStat {
   p95Ms: number
 }
 
-/** Tried says what became of a message that was sent to try a channel. */
-export interface Tried {
-  state: 'sent' | 'failed'
-  error?: string
+/** ViewedRequest is a request that pages show right now. */
+export interface ViewedRequest {
+  id: EventID
+  screens: number
+}
+
+/**
+ * ViewingMessage is the one message that a version 2 page sends on its stream: which request it shows. The
+ * hub forgets it when the socket closes.
+ */
+export interface ViewingMessage {
+  type: 'looking'
+  /** 0: none */
+  id?: EventID
+  /**
+   * Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be told otherwise of
+   * what is asked. It holds for ViewingTimeout, and is said anew.
+   */
+  focused?: boolean
 }
 
 /** Vote is one person's vote on a question that needs several. */
@@ -1463,12 +1475,6 @@ export interface Vote {
   at: Millis
   /** as in Responder */
   passkey?: boolean
-}
-
-/** WaitBin counts the answers that took less than belowMs and at least the bin before it. */
-export interface WaitBin {
-  belowMs: number
-  count: number
 }
 
 /** Waiter says whether the agent still waits. */

@@ -1,4 +1,4 @@
-import type { Frame, Hello, Looking, Presence } from './types'
+import type { Frame, Hello, ViewingMessage, Presence } from './types'
 
 /** What the connection to the hub is doing, for the person to see. */
 export type Connection =
@@ -129,7 +129,7 @@ export class Stream {
     this.looking = id
     if (this.socket?.readyState !== OPEN) return
     this.focused = document.hasFocus() && !document.hidden
-    const looking: Looking = { type: 'looking', id, ...(this.focused && { focused: true }) }
+    const looking: ViewingMessage = { type: 'looking', id, ...(this.focused && { focused: true }) }
     this.socket.send(JSON.stringify(looking))
   }
 

@@ -12,17 +12,17 @@ export type {
   FilterOptions,
   Finding,
   Frame,
-  Held,
+  PendingUndo,
   Hello,
   Kind,
-  Looking,
+  ViewingMessage,
   Me,
   Option,
   Overview,
   Person,
   Presence,
   Problem,
-  Question,
+  FormQuestion,
   Response,
   Responder,
   Risk,
@@ -55,15 +55,15 @@ export interface HumanInTheLoop extends Omit<wire.HumanInTheLoop, 'toolCall' | '
 }
 
 /** What a signed link shows: one request, and whose the link is. */
-export interface Linked {
+export interface LinkPreview {
   person: string
   expiresAt: number
   event: Event
 }
 
-export interface Led {
+export interface QuestionContext {
   before: Event[]
-  earlier: Omit<wire.Earlier, 'last'> & { last?: Event }
+  earlier: Omit<wire.EarlierOutcomes, 'last'> & { last?: Event }
 }
 
 /** A page of the history: what matched from where the search began to `searchedTo`. */

@@ -26,17 +26,17 @@ var messages = []any{
 	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
-	schema.Approvals{}, schema.Looking{}, schema.Presence{}, schema.SearchResult{}, schema.Led{},
-	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.Telemetry{},
+	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, schema.SearchResult{}, schema.QuestionContext{},
+	schema.SessionPage{}, schema.SessionDetail{}, schema.Overview{}, schema.OTLPResponse{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	schema.LedgerEntry{},
 	schema.HitlRequest{}, schema.HitlPage{}, schema.HitlVote{}, schema.HitlCancel{}, schema.HitlStats{},
 	schema.Approval{}, schema.ApproveCall{}, schema.RejectCall{}, schema.AgentApproval{},
-	schema.Channel{}, schema.ChannelDraft{}, schema.Tried{}, schema.NoticeSettings{},
+	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.NotificationSettings{},
 	schema.CallReport{},
-	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.Linked{}, schema.LinkVote{},
-	schema.Entry{}, schema.SignedIn{}, schema.Lock{}, schema.PersonDraft{}, schema.TokenDraft{},
-	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ProofWanted{},
+	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
+	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
+	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{},
 }
 
 // frameData is what the data of a frame is, by the frame's type.
@@ -54,14 +54,14 @@ var frameData = map[schema.FrameType]reflect.Type{
 // leave out.
 var fromClients = []string{
 	"RPC",
-	"Event", "HumanInTheLoop", "ToolCall", "Question", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
-	"Approvals", "Seen", "Looking", "Extend", "RuleDraft",
+	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
+	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft",
 	"HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
-	"Entry", "Lock", "PersonDraft", "TokenDraft", "PasskeyDraft", "ProofWanted",
+	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest",
 }
 
 // bothSpellings are the types whose members may be snake_case too.
-var bothSpellings = []string{"HumanInTheLoop", "Question", "Context", "Response"}
+var bothSpellings = []string{"HumanInTheLoop", "FormQuestion", "Context", "Response"}
 
 // contract is the definitions of all messages.
 type contract struct {

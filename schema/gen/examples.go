@@ -60,9 +60,9 @@ var (
 var plainRequests = map[string]plain{
 	schema.PathClaudeCode: {"application/json", "the hook's input", anyObject, json.RawMessage(
 		`{"session_id":"f3a91c07","cwd":"/home/dev/shop","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"},"tool_use_id":"toolu_01"}`)},
-	schema.PathLogs: {"application/json", "an ExportLogsServiceRequest", anyObject, json.RawMessage(
+	schema.PathOTLPLogs: {"application/json", "an ExportLogsServiceRequest", anyObject, json.RawMessage(
 		`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1795262400000000000","body":{"stringValue":"claude_code.api_request"},"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}},{"key":"model","value":{"stringValue":"claude-sonnet-5"}},{"key":"cost_usd","value":{"doubleValue":0.0123}}]}]}]}]}`)},
-	schema.PathMeasures: {"application/json", "an ExportMetricsServiceRequest", anyObject, json.RawMessage(
+	schema.PathOTLPMetrics: {"application/json", "an ExportMetricsServiceRequest", anyObject, json.RawMessage(
 		`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"1795262400000000000","asDouble":0.0123,"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}}]}]}}]}]}]}`)},
 }
 

@@ -108,7 +108,7 @@ var planner = part{app: "orders-service", model: "gpt-5.5", coder: "codex", step
 	idles(3 * time.Second),
 	asks(agentclient.Request{
 		Question: "A few things before I start", Timeout: 2 * time.Minute,
-		Questions: []schema.Question{
+		Questions: []schema.FormQuestion{
 			{ID: "database", Header: "Database", Question: "Which database should the order service use?", AllowOther: true, Options: []schema.Option{
 				{Label: "SQLite", Description: "One file, no server"},
 				{Label: "Postgres", Description: "Separate server, more writers"},

@@ -58,7 +58,7 @@ func TestAChannelFromItsMakingToTheCard(t *testing.T) {
 	require.Equal(t, "webhook", made.Kind)
 	require.Equal(t, far.URL, made.Address)
 	require.True(t, strings.HasPrefix(made.Secret, "whsec_"))
-	require.Equal(t, schema.Tried{State: schema.NoticeSent}, ok[schema.Tried](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
+	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, ok[schema.ChannelTestResult](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
 	require.Contains(t, <-said, `"type":"test"`)
 
 	event := ok[schema.Event](t, hub, "POST /events", map[string]any{
@@ -68,8 +68,8 @@ func TestAChannelFromItsMakingToTheCard(t *testing.T) {
 	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, strings.Replace(hub.URL(), "127.0.0.1", "localhost", 1), event.ID), "people have the hub by its name")
 	require.Eventually(t, func() bool {
 		card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
-		n := card.HumanInTheLoopStatus.Notices
-		return len(n) == 1 && n[0].State == schema.NoticeSent && n[0].Channel == "ops"
+		n := card.HumanInTheLoopStatus.Notifications
+		return len(n) == 1 && n[0].State == schema.NotificationSent && n[0].Channel == "ops"
 	}, 20*time.Second, 10*time.Millisecond)
 
 	hub.Restart()
@@ -91,10 +91,10 @@ func TestAChannelFromItsMakingToTheCard(t *testing.T) {
 func TestOnesOwnNoticeSettings(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	want := schema.NoticeSettings{CooldownMinutes: 10, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Europe/Berlin"}
-	require.Equal(t, want, ok[schema.NoticeSettings](t, hub, "POST /api/channels/mine", want))
+	want := schema.NotificationSettings{CooldownMinutes: 10, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Europe/Berlin"}
+	require.Equal(t, want, ok[schema.NotificationSettings](t, hub, "POST /api/channels/mine", want))
 	hub.Restart()
-	require.Equal(t, want, ok[schema.NoticeSettings](t, hub, "GET /api/channels/mine", nil))
+	require.Equal(t, want, ok[schema.NotificationSettings](t, hub, "GET /api/channels/mine", nil))
 	want.TimeZone = "nowhere"
 	status, problem := send(t, hub, "POST /api/channels/mine", want)
 	require.Equal(t, 400, status)
@@ -106,13 +106,13 @@ func TestABrowserSubscribesAndUnsubscribes(t *testing.T) {
 	hub := hubtest.Start(t)
 	key := ok[schema.PushKey](t, hub, "GET /api/push/key", nil)
 	browser := schema.PushSubscription{Endpoint: "https://push.example.com/send/hidden", Keys: schema.PushKeys{P256dh: key.Key, Auth: "tBHItJI5svbpez7KI4CCXg"}}
-	require.Equal(t, 1, ok[schema.NoticeSettings](t, hub, "POST /api/push", browser).Browsers)
-	require.Equal(t, 1, ok[schema.NoticeSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
+	require.Equal(t, 1, ok[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers)
+	require.Equal(t, 1, ok[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
 	hub.Restart()
 	require.Equal(t, key, ok[schema.PushKey](t, hub, "GET /api/push/key", nil))
 	_, mine := send(t, hub, "GET /api/channels/mine", nil)
 	require.NotContains(t, mine, "hidden")
-	require.Zero(t, ok[schema.NoticeSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
+	require.Zero(t, ok[schema.NotificationSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
 	browser.Endpoint = hub.URL() + "/events"
 	status, _ := send(t, hub, "POST /api/push", browser)
 	require.Equal(t, 400, status, "a browser can't make the hub talk to itself")

@@ -4,7 +4,7 @@ import { keys } from '../live.svelte'
 import { requestOf, type Request } from '../requests'
 import { settings } from '../settings.svelte'
 import { anAsk, anEvent } from '../testing/build'
-import type { HumanInTheLoop, Led, Response, Status } from '../types'
+import type { HumanInTheLoop, QuestionContext, Response, Status } from '../types'
 import Detail from './Detail.svelte'
 import { later } from './later.svelte'
 
@@ -13,7 +13,7 @@ let cancelled: string[]
 let take: boolean
 let id = 0
 
-let led: Led
+let led: QuestionContext
 vi.stubGlobal('fetch', (path: string) =>
   Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? led : []))),
 )

@@ -8,7 +8,7 @@ import type {
   HumanInTheLoop,
   JsonObject,
   Problem,
-  Question,
+  FormQuestion,
   Status,
 } from '../types'
 import { answersTo, answerTo, Draft, edited, fieldsOf, hasRedacted, slot, uneditable } from './draft.svelte'
@@ -166,19 +166,19 @@ describe('the way of an answer', () => {
 const slots = (edits: Record<string, string>) =>
   Object.fromEntries(Object.entries(edits).map(([name, text]) => [slot(name), text]))
 
-const tone: Question = {
+const tone: FormQuestion = {
   id: 'tone',
   question: 'Tone?',
   options: [{ label: 'A' }, { label: 'B' }],
   allowOther: true,
 }
-const parts: Question = {
+const parts: FormQuestion = {
   id: 'parts',
   question: 'Parts?',
   options: [{ label: 'X' }, { label: 'Y' }],
   multiple: true,
 }
-const title: Question = { id: 'title', question: 'Title?' }
+const title: FormQuestion = { id: 'title', question: 'Title?' }
 
 describe('how the same call fared before', () => {
   const last = anAsk(

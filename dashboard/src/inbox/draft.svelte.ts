@@ -1,4 +1,4 @@
-import type { HumanInTheLoop, Json, JsonObject, Question, Response } from '../types'
+import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '../types'
 
 /** Which form of a request is open. */
 export type Panel = 'none' | 'approve' | 'deny' | 'edit' | 'cancel' | 'comment' | 'extend'
@@ -75,7 +75,7 @@ export class Draft {
 }
 
 /** The answer to one of several questions: a label, labels or a text; undefined while there is none. */
-export function answerTo(q: Question, kept: Kept): Json | undefined {
+export function answerTo(q: FormQuestion, kept: Kept): Json | undefined {
   const own = kept.other[slot(q.id)]?.trim()
   if (!q.options?.length) return own || undefined
   const picked = q.options.map((o) => o.label).filter((label) => kept.picks[slot(q.id)]?.includes(label))
@@ -87,7 +87,7 @@ export function answerTo(q: Question, kept: Kept): Json | undefined {
 }
 
 /** Every answer, or undefined while one is missing. */
-export function answersTo(questions: Question[], kept: Kept): Response['answers'] | undefined {
+export function answersTo(questions: FormQuestion[], kept: Kept): Response['answers'] | undefined {
   const answers: [string, Json][] = []
   for (const q of questions) {
     const answer = answerTo(q, kept)

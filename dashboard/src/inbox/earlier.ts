@@ -1,12 +1,12 @@
 import { ago } from '../clock'
 import { arrived } from '../events'
-import type { Led } from '../types'
+import type { QuestionContext } from '../types'
 
 const times = (n: number): string => (n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`)
 
 /** How the same call fared before, in words; undefined when it was never asked for. */
 export function earlierText(
-  { approved, denied, other, last }: Led['earlier'],
+  { approved, denied, other, last }: QuestionContext['earlier'],
   now: number,
 ): { before: string; quote?: string } | undefined {
   const parts = [

@@ -1,6 +1,6 @@
 import { clockTime, lasting } from '../clock'
 import { open, type Request } from '../requests'
-import type { Extended } from '../schema'
+import type { DeadlineExtension } from '../schema'
 import { names } from './tally'
 
 const modes: Record<string, string> = {
@@ -20,7 +20,7 @@ export function untold(r: Request): string | undefined {
 }
 
 /** What became of the last time that somebody gave it more time. */
-function moreTime({ by, at, agent }: Extended): string {
+function moreTime({ by, at, agent }: DeadlineExtension): string {
   const gave = `${by} gave it more time at ${clockTime(at)}`
   if (agent === 'delivered') return `${gave}; the agent knows.`
   if (agent === 'queued') return `${gave}; the agent is being told.`

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Notice } from '../schema'
+import type { Notification } from '../schema'
 import { kinds } from './kinds'
 import { stateOf, summaryOf, toOf } from './words'
 
@@ -28,7 +28,7 @@ it.each<[string, Record<string, string>, string | undefined]>([
   ['webhook', { url: 'ftp://example.com' }, undefined],
 ])('the address of %s with %j', (kind, fields, address) => expect(addressOf(kind, fields)).toBe(address))
 
-const notice = (more: Partial<Notice>): Notice => ({
+const notice = (more: Partial<Notification>): Notification => ({
   channel: 'on-call',
   kind: 'asked',
   state: 'sent',
@@ -36,7 +36,7 @@ const notice = (more: Partial<Notice>): Notice => ({
   ...more,
 })
 
-it.each<[Partial<Notice>, string, string]>([
+it.each<[Partial<Notification>, string, string]>([
   [{}, 'on-call', 'sent'],
   [{ person: 'ann', kind: 'reminder' }, 'ann by on-call (reminder)', 'sent'],
   [{ state: 'suppressed', why: 'quiet_hours' }, 'on-call', 'not sent: in their quiet hours'],

@@ -1,6 +1,6 @@
-import type { Notice, Status } from '../schema'
+import type { Notification, Status } from '../schema'
 
-const whys: Record<NonNullable<Notice['why']>, string> = {
+const whys: Record<NonNullable<Notification['why']>, string> = {
   cooldown: 'told not long ago',
   quiet_hours: 'in their quiet hours',
   watching: 'had it on screen',
@@ -9,14 +9,14 @@ const whys: Record<NonNullable<Notice['why']>, string> = {
   gone: 'may not answer any more',
 }
 
-const kinds: Record<Notice['kind'], string> = {
+const kinds: Record<Notification['kind'], string> = {
   asked: '',
   reminder: 'reminder',
   escalated: 'escalation',
 }
 
 /** What became of one message. */
-export function stateOf(n: Notice): string {
+export function stateOf(n: Notification): string {
   switch (n.state) {
     case 'queued':
       return (n.attempts ?? 0) > 0 ? `tried ${n.attempts}×, again soon` : 'on its way'
@@ -30,14 +30,14 @@ export function stateOf(n: Notice): string {
 }
 
 /** Whom it was for and by which channel. */
-export const toOf = (n: Notice): string =>
+export const toOf = (n: Notification): string =>
   [n.person, n.person ? `by ${n.channel}` : n.channel, kinds[n.kind] && `(${kinds[n.kind]})`]
     .filter(Boolean)
     .join(' ')
 
 /** All of a request's messages in one line; empty where there are none. */
 export function summaryOf({ notices = [], noticeCounts }: Pick<Status, 'notices' | 'noticeCounts'>): string {
-  const count = (state: Notice['state']) => notices.filter((n) => n.state === state).length
+  const count = (state: Notification['state']) => notices.filter((n) => n.state === state).length
   const n = noticeCounts ?? {
     queued: count('queued'),
     sent: count('sent'),

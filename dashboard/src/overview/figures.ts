@@ -1,6 +1,6 @@
 import { lasting } from '../clock'
 import { boundsOf, isAll, type Period } from '../period'
-import type { DayCount, HitlDay, Overview, Tokens, WaitBin } from '../schema'
+import type { DayCount, HitlDay, Overview, Tokens, LatencyBucket } from '../schema'
 
 /** How a question can end, in the order of the bars from the ground up. */
 export const OUTCOMES = ['approved', 'answered', 'denied', 'timeout', 'cancelled', 'other'] as const
@@ -86,7 +86,7 @@ const FIRST_FROM = 500
 const YEARS = 5 * 365 * 86_400_000
 
 /** What a bin of waiting times holds, in words. */
-export function binName(bins: readonly WaitBin[], i: number): string {
+export function binName(bins: readonly LatencyBucket[], i: number): string {
   const below = bins[i]?.belowMs ?? 0
   const from = bins[i - 1]?.belowMs
   if (from === undefined) return `under ${lasting(below)}`
@@ -95,7 +95,7 @@ export function binName(bins: readonly WaitBin[], i: number): string {
 }
 
 /** Bins of waiting times as columns as wide as they are on a logarithmic scale. */
-export function waitColumns(bins: readonly WaitBin[]): Column[] {
+export function waitColumns(bins: readonly LatencyBucket[]): Column[] {
   return bins.map(({ belowMs, count }, i) => {
     const from = bins[i - 1]?.belowMs ?? FIRST_FROM
     const below = belowMs > YEARS ? from * 2 : belowMs

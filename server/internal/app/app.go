@@ -107,7 +107,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.notices = notify.New(notify.Config{
 		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
-		Show: func(ctx context.Context, id schema.EventID, list []schema.Notice, counts *schema.NoticeCounts) error {
+		Show: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
 			return a.hub.ShowNotices(ctx, id, list, counts)
 		},
 		People: func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },

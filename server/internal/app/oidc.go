@@ -24,7 +24,7 @@ type OIDC struct {
 var oidcKnobs = []knob{
 	{"oidc-issuer", "URL", "none", "an OpenID provider that people sign in with",
 		func(c *Config, s string) error { c.OIDC.Issuer = s; return nil }},
-	{"oidc-client", "ID", "hookback", "the hub's client id at the provider; its redirect URI is PUBLIC-URL" + schema.PathOIDCBack,
+	{"oidc-client", "ID", "hookback", "the hub's client id at the provider; its redirect URI is PUBLIC-URL" + schema.PathOIDCCallback,
 		func(c *Config, s string) error { c.OIDC.Client = s; return nil }},
 	{"oidc-secret-file", "FILE", "none", "holds the hub's client secret; without one it is a public client, with PKCE",
 		func(c *Config, s string) error { c.OIDC.SecretFile = s; return nil }},
@@ -80,7 +80,7 @@ func (o *OIDC) provider(hub string) (*people.OIDC, error) {
 	}
 	p := &people.OIDC{
 		Issuer: o.Issuer, ClientID: "hookback", Groups: o.Groups, Roles: roles,
-		Back: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCBack,
+		Back: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCCallback,
 	}
 	if o.Client != "" {
 		p.ClientID = o.Client

@@ -86,7 +86,7 @@ func (b *browse) signIn(a *App, fragment string) schema.Me {
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(b.t, err)
 	require.Equal(b.t, 200, resp.StatusCode, string(text))
-	var in schema.SignedIn
+	var in schema.SignInResult
 	require.NoError(b.t, json.Unmarshal(text, &in))
 	return in.Me
 }
@@ -103,7 +103,7 @@ func withProvider(t *testing.T, issuer string, change ...func(*OIDC)) *App {
 }
 
 func TestSigningInWithAnOpenIDProvider(t *testing.T) {
-	back := "http://localhost" + schema.PathOIDCBack
+	back := "http://localhost" + schema.PathOIDCCallback
 	op := provider(t, storage.NativeClient("hookback-native", back))
 
 	t.Run("a new person is a viewer, and the same one the next time", func(t *testing.T) {
@@ -126,12 +126,12 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 	t.Run("what the provider refuses, or nobody asked for", func(t *testing.T) {
 		a := withProvider(t, op.URL)
 		b := newBrowser(t)
-		b.get(a.URL() + schema.PathOIDCBack + "?error=access_denied&state=x")
+		b.get(a.URL() + schema.PathOIDCCallback + "?error=access_denied&state=x")
 		require.Equal(t, "sign-in-failed=refused", b.at.Fragment)
-		b.get(a.URL() + schema.PathOIDCBack + "?code=made-up&state=made-up")
+		b.get(a.URL() + schema.PathOIDCCallback + "?code=made-up&state=made-up")
 		require.Equal(t, "sign-in-failed=lost", b.at.Fragment)
 		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
-		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCBack + "?code=made-up&state=" + b.at.Query().Get("state"))
+		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCCallback + "?code=made-up&state=" + b.at.Query().Get("state"))
 		require.Contains(t, b.at.Fragment, "sign-in-failed=", "a code that the provider never gave")
 		require.Empty(t, a.people.Persons(t.Context()))
 	})
@@ -141,7 +141,7 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 			secret := filepath.Join(t.TempDir(), "secret")
 			require.NoError(t, os.WriteFile(secret, []byte(kept), 0o600))
 			a := withProvider(t, op.URL, func(o *OIDC) { o.Client, o.SecretFile = "hookback-web", secret })
-			storage.RegisterClients(storage.WebClient("hookback-web", "s3cret", "http://localhost"+a.URL()[strings.LastIndex(a.URL(), ":"):]+schema.PathOIDCBack))
+			storage.RegisterClients(storage.WebClient("hookback-web", "s3cret", "http://localhost"+a.URL()[strings.LastIndex(a.URL(), ":"):]+schema.PathOIDCCallback))
 			b := newBrowser(t)
 			b.get(a.URL() + schema.PathOIDC)
 			require.Contains(t, b.logIn("test-user2"), want)
@@ -160,14 +160,14 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 }
 
 func TestASignInCountsInTheBrowserThatBeganItOnce(t *testing.T) {
-	op := provider(t, storage.NativeClient("hookback-native", "http://localhost"+schema.PathOIDCBack))
+	op := provider(t, storage.NativeClient("hookback-native", "http://localhost"+schema.PathOIDCCallback))
 	a := withProvider(t, op.URL)
 	victim, thief := newBrowser(t), newBrowser(t)
 	thief.get(a.URL() + schema.PathOIDC)
 	var taken *url.URL
 	follow := thief.client.CheckRedirect
 	thief.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if r.URL.Path == schema.PathOIDCBack {
+		if r.URL.Path == schema.PathOIDCCallback {
 			taken = r.URL
 			return http.ErrUseLastResponse
 		}

@@ -74,7 +74,7 @@ func TestAHubSpeaksTLSAndTakesUpARenewedCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, 200, resp.StatusCode, string(body))
-	var in schema.SignedIn
+	var in schema.SignInResult
 	require.NoError(t, json.Unmarshal(body, &in))
 	require.True(t, in.Me.Owner)
 	cookie := resp.Cookies()[0]

@@ -15,7 +15,7 @@ import (
 func (b *bench) extended(ask store.Ask) schema.EventID {
 	b.t.Helper()
 	q := b.ask(ask, "")
-	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 2, Extended: &schema.Extended{By: "ada", Agent: schema.Queued}})
+	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 2, Extended: &schema.DeadlineExtension{By: "ada", Agent: schema.Queued}})
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.store.Apply(b.t.Context(), store.Change{
 		Event: &q.Event, Version: q.Version, State: schema.Pending, Status: status, Deadline: b.clock().Add(900 * time.Second),
@@ -32,7 +32,7 @@ func proving(key string, script func(*peerConn)) func(*peerConn) {
 }
 
 // told waits until the question says whether its agent knows.
-func (b *bench) told(id schema.EventID) *schema.Extended {
+func (b *bench) told(id schema.EventID) *schema.DeadlineExtension {
 	b.t.Helper()
 	timeout := time.After(patience)
 	for {
@@ -78,7 +78,7 @@ func TestAListenerIsToldOfItsNewDeadline(t *testing.T) {
 			b.start(d)
 			id := b.extended(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2})
 			d.Control(id)
-			require.Equal(t, &schema.Extended{By: "ada", Agent: schema.Delivered}, b.told(id))
+			require.Equal(t, &schema.DeadlineExtension{By: "ada", Agent: schema.Delivered}, b.told(id))
 			var got schema.Control
 			require.NoError(t, json.Unmarshal(<-frames, &got))
 			require.Equal(t, schema.Control{

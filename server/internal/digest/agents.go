@@ -36,7 +36,7 @@ func (s *Session) agent(f *Facts) *schema.AgentNode {
 	n.AgentType = cmp.Or(n.AgentType, f.AgentType)
 	n.Model = cmp.Or(f.Model, n.Model)
 	if f.Asks {
-		n.Asked++
+		n.Questions++
 		n.Pending++
 	}
 	if f.Kind == SessionEnds {

@@ -130,7 +130,7 @@ func TestWaitsAreTheirAgents(t *testing.T) {
 	asked := y.ask(1, "Bash", `{"agent_id":"a"}`, mayI)
 	y.ask(2, "Bash", `{}`, mayI)
 	agents := y.s.Agents()
-	require.Equal(t, []int64{1, 1, 1, 1}, []int64{agents[0].Asked, agents[0].Pending, agents[1].Asked, agents[1].Pending})
+	require.Equal(t, []int64{1, 1, 1, 1}, []int64{agents[0].Questions, agents[0].Pending, agents[1].Questions, agents[1].Pending})
 	y.s.Settle(asked, 31_000)
 	agents = y.s.Agents()
 	require.Equal(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})

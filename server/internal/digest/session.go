@@ -119,7 +119,7 @@ func (s *Session) Add(f *Facts) Step {
 		s.Open = nil
 	}
 	if f.Asks {
-		s.Sum.Asked++
+		s.Sum.Questions++
 		s.park(f)
 	}
 	if f.AsksPermission && f.UseID != "" {

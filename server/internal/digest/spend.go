@@ -169,7 +169,7 @@ func (s *Session) Models() []schema.ModelUse {
 	list := make([]schema.ModelUse, 0, len(from))
 	for model, spent := range from {
 		list = append(list, schema.ModelUse{
-			Model: model, Requests: spent.Requests, TookMS: spent.TookMS, Tokens: spent.Tokens, CostUSD: spent.CostUSD,
+			Model: model, Requests: spent.Requests, DurationMS: spent.TookMS, Tokens: spent.Tokens, CostUSD: spent.CostUSD,
 		})
 	}
 	slices.SortFunc(list, byCost)

@@ -83,8 +83,8 @@ func TestModelsAndAgentsSpend(t *testing.T) {
 	y.add(request("haiku", "a", 20, 0.125))
 	y.add(request("haiku", "a", 30, 0.125))
 	require.Equal(t, []schema.ModelUse{
-		{Model: "opus", Requests: 1, TookMS: 100, Tokens: schema.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
-		{Model: "haiku", Requests: 2, TookMS: 200, Tokens: schema.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
+		{Model: "opus", Requests: 1, DurationMS: 100, Tokens: schema.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
+		{Model: "haiku", Requests: 2, DurationMS: 200, Tokens: schema.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
 	}, y.s.Models())
 	require.Equal(t, "opus", y.s.Sum.Model, "a subagent's is not the session's")
 	agents := y.s.Agents()

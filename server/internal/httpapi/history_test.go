@@ -83,7 +83,7 @@ func TestASessionIsToldFromItsEvents(t *testing.T) {
 	require.True(t, s.Ended)
 	require.EqualValues(t, 1, s.FirstID)
 	require.GreaterOrEqual(t, s.LastID, schema.EventID(10), "the approval has a number too, and what came of it")
-	require.Equal(t, []int64{2, 1, 1, 1, 0}, []int64{s.Tools, s.Failures, s.Agents, s.Asked, s.Pending})
+	require.Equal(t, []int64{2, 1, 1, 1, 0}, []int64{s.Tools, s.Failures, s.Agents, s.Questions, s.Pending})
 	require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, s.Tokens)
 	require.InDelta(t, 0.25, s.CostUSD, 1e-9)
 	require.Len(t, d.Tools, 2)
@@ -176,7 +176,7 @@ func TestOverview(t *testing.T) {
 		require.EqualValues(t, 1, o.Answered)
 		require.Len(t, o.Agents, 1)
 		a := o.Agents[0]
-		require.Equal(t, []int64{10, 1, 2, 1, 2, 1}, []int64{a.Events, a.Sessions, a.Tools, a.Failures, a.Asked, a.Pending}, zone)
+		require.Equal(t, []int64{10, 1, 2, 1, 2, 1}, []int64{a.Events, a.Sessions, a.Tools, a.Failures, a.Questions, a.Pending}, zone)
 		require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, a.Tokens)
 		require.InDelta(t, 0.25, a.CostUSD, 1e-9)
 		require.False(t, a.Ended, "it went on")

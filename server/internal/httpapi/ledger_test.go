@@ -23,8 +23,8 @@ func TestTheLedgerTellsEveryEnd(t *testing.T) {
 	var entries []schema.LedgerEntry
 	r.get(schema.PathLedger, &entries)
 	require.Len(t, entries, 4)
-	require.Equal(t, "question.ended", entries[3].Act)
-	require.Equal(t, "local user", entries[3].Who)
+	require.Equal(t, "question.ended", entries[3].Action)
+	require.Equal(t, "local user", entries[3].Actor)
 	require.Contains(t, string(entries[3].Data), `"outcome":"__cancelled__"`)
 
 	r.get(schema.PathLedger+"?after=1&limit=2", &entries)

@@ -12,17 +12,17 @@ import (
 
 func (s *Server) noticeHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
-		"GET " + schema.PathChannels:    s.channels,
-		"POST " + schema.PathChannels:   s.makeChannel,
-		"DELETE " + schema.PathChannel:  s.removeChannel,
-		"POST " + schema.PathTryChannel: s.tryChannel,
-		"GET " + schema.PathMyNotices:   s.myNotices,
-		"POST " + schema.PathMyNotices:  s.setMyNotices,
-		"GET " + schema.PathPushKey:     s.pushKey,
-		"POST " + schema.PathPush:       s.subscribe,
-		"DELETE " + schema.PathPush:     s.unsubscribe,
-		"POST " + schema.PathLink:       s.openLink,
-		"POST " + schema.PathLinkVote:   s.voteByLink,
+		"GET " + schema.PathChannels:         s.channels,
+		"POST " + schema.PathChannels:        s.makeChannel,
+		"DELETE " + schema.PathChannel:       s.removeChannel,
+		"POST " + schema.PathTestChannel:     s.tryChannel,
+		"GET " + schema.PathMyNotifications:  s.myNotices,
+		"POST " + schema.PathMyNotifications: s.setMyNotices,
+		"GET " + schema.PathPushKey:          s.pushKey,
+		"POST " + schema.PathPush:            s.subscribe,
+		"DELETE " + schema.PathPush:          s.unsubscribe,
+		"POST " + schema.PathLink:            s.openLink,
+		"POST " + schema.PathLinkVote:        s.voteByLink,
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *Server) setMyNotices(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var settings schema.NoticeSettings
+	var settings schema.NotificationSettings
 	if err := unmarshal(c.Request().Body(), &settings); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func TestAPersonAnswersByTheLinkInTheirMail(t *testing.T) {
 
 	r.fromAfar("192.0.2.7")
 	look, vote := "POST "+schema.At(schema.PathLink, asked.ID), "POST "+found[1]
-	var linked schema.Linked
+	var linked schema.LinkPreview
 	r.ok(&linked, look, `{"token":"`+token+`"}`)
 	require.Equal(t, "ada", linked.Person)
 	require.Equal(t, asked.ID, linked.Event.ID)
@@ -134,14 +134,14 @@ func TestChannelsOfALockedHubAreAnAdmins(t *testing.T) {
 	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	for _, route := range []string{
 		"POST " + schema.PathChannels, fmt.Sprintf("DELETE /api/channels/%d", made.ID), fmt.Sprintf("POST /api/channels/%d/test", made.ID),
-		"POST " + schema.PathMyNotices, "POST " + schema.PathPush,
+		"POST " + schema.PathMyNotifications, "POST " + schema.PathPush,
 	} {
 		r.refused("sign_in", route, channel)
 	}
-	var mine schema.NoticeSettings
-	r.ok(&mine, "POST "+schema.PathMyNotices, `{"cooldownMinutes":5}`, ada.headers()...)
+	var mine schema.NotificationSettings
+	r.ok(&mine, "POST "+schema.PathMyNotifications, `{"cooldownMinutes":5}`, ada.headers()...)
 	require.Equal(t, 5, mine.CooldownMinutes)
-	p := r.refused("invalid", "POST "+schema.PathMyNotices, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
+	p := r.refused("invalid", "POST "+schema.PathMyNotifications, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
 	require.Equal(t, "email", p.Field)
 	var list []json.RawMessage
 	r.ok(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)

@@ -40,7 +40,7 @@ func (s *Server) removePasskey(c *fiber.Ctx) error {
 }
 
 func (s *Server) challenge(c *fiber.Ctx) error {
-	var wanted schema.ProofWanted
+	var wanted schema.ChallengeRequest
 	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func TestARiskyApprovalNeedsAPasskey(t *testing.T) {
 	r.ok(&entries, "GET "+schema.PathLedger, "", ada.headers()...)
 	told := map[string]string{}
 	for _, entry := range entries {
-		told[entry.Act] = string(entry.Data)
+		told[entry.Action] = string(entry.Data)
 	}
 	require.Contains(t, told["passkey.added"], k.ID)
 	require.Contains(t, told["question.ended"], `"passkey":true`)

@@ -29,7 +29,7 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathTokens:       s.makeToken,
 		"DELETE " + schema.PathToken:      s.revokeToken,
 		"GET " + schema.PathOIDC:          s.toProvider,
-		"GET " + schema.PathOIDCBack:      s.fromProvider,
+		"GET " + schema.PathOIDCCallback:  s.fromProvider,
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Server) sendMe(c *fiber.Ctx, who people.Who) error {
 }
 
 func (s *Server) signIn(c *fiber.Ctx) error {
-	var entry schema.Entry
+	var entry schema.SignInRequest
 	if err := unmarshal(c.Request().Body(), &entry); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 		return err
 	}
 	s.setCookie(c, session.Cookie, session.Until)
-	return reply(c)(json.Marshal(schema.SignedIn{Key: session.Key, Me: s.Hub.People.Me(session.Who, true, s.here(c))}))
+	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Who, true, s.here(c))}))
 }
 
 func (s *Server) signOut(c *fiber.Ctx) error {
@@ -147,7 +147,7 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 }
 
 func (s *Server) lock(c *fiber.Ctx) error {
-	var wanted schema.Lock
+	var wanted schema.LockState
 	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (r *rig) signIn(body string) browser {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.PathSignIn, body)
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
-	var in schema.SignedIn
+	var in schema.SignInResult
 	require.NoError(r.t, json.Unmarshal(b, &in))
 	require.NotEmpty(r.t, in.Key)
 	require.Len(r.t, resp.Cookies(), 1)

@@ -63,7 +63,7 @@ func (s *Server) Watching(person string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for st, at := range p.focused {
-		if st.person == person && time.Since(at) < schema.AttentionSpan {
+		if st.person == person && time.Since(at) < schema.ViewingTimeout {
 			return true
 		}
 	}
@@ -130,11 +130,11 @@ func seen(looking map[*stream]schema.EventID) schema.Presence {
 			screens[id]++
 		}
 	}
-	list := make([]schema.Looked, 0, len(screens))
+	list := make([]schema.ViewedRequest, 0, len(screens))
 	for id, n := range maps.All(screens) {
-		list = append(list, schema.Looked{ID: id, Screens: n})
+		list = append(list, schema.ViewedRequest{ID: id, Screens: n})
 	}
-	slices.SortFunc(list, func(a, b schema.Looked) int {
+	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
 		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
 	})
 	return schema.Presence{Screens: len(looking), Looking: list[:min(len(list), maxLooked)]}
@@ -172,8 +172,8 @@ func (st *stream) heard(said []byte) bool {
 	if early := st.sayNext.Sub(now) - maxAtOnce*sayEvery; early > 0 && !st.pass(early) {
 		return false
 	}
-	var l schema.Looking
-	if json.Unmarshal(said, &l) != nil || l.Type != schema.LookingType || l.ID < 0 || int64(l.ID) > st.Hub.Hello().Seq {
+	var l schema.ViewingMessage
+	if json.Unmarshal(said, &l) != nil || l.Type != schema.ViewingMessageType || l.ID < 0 || int64(l.ID) > st.Hub.Hello().Seq {
 		return true
 	}
 	st.mu.Lock()

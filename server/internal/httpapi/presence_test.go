@@ -37,9 +37,9 @@ func (s *socket) presence() (p schema.Presence) {
 }
 
 // until reads on until the others are as wanted, and returns how many frames that took.
-func (s *socket) until(screens int, looking ...schema.Looked) (frames int) {
+func (s *socket) until(screens int, looking ...schema.ViewedRequest) (frames int) {
 	s.t.Helper()
-	want := schema.Presence{Screens: screens, Looking: append([]schema.Looked{}, looking...)}
+	want := schema.Presence{Screens: screens, Looking: append([]schema.ViewedRequest{}, looking...)}
 	for {
 		frames++
 		if got := s.presence(); fmt.Sprint(got) == fmt.Sprint(want) {
@@ -63,16 +63,16 @@ func TestPagesSeeEachOther(t *testing.T) {
 	a, b, silent, old := page2(r), page2(r), page2(r), dial(r, "/stream")
 	old.next()
 	a.look(first)
-	require.Equal(t, schema.Presence{Screens: 1, Looking: []schema.Looked{{ID: first, Screens: 1}}}, a.presence(), "the page itself is among them")
+	require.Equal(t, schema.Presence{Screens: 1, Looking: []schema.ViewedRequest{{ID: first, Screens: 1}}}, a.presence(), "the page itself is among them")
 	b.look(first)
-	a.until(2, schema.Looked{ID: first, Screens: 2})
-	b.until(2, schema.Looked{ID: first, Screens: 2})
+	a.until(2, schema.ViewedRequest{ID: first, Screens: 2})
+	b.until(2, schema.ViewedRequest{ID: first, Screens: 2})
 	b.look(second)
-	a.until(2, schema.Looked{ID: second, Screens: 1}, schema.Looked{ID: first, Screens: 1})
+	a.until(2, schema.ViewedRequest{ID: second, Screens: 1}, schema.ViewedRequest{ID: first, Screens: 1})
 	b.look(0)
-	a.until(2, schema.Looked{ID: first, Screens: 1})
+	a.until(2, schema.ViewedRequest{ID: first, Screens: 1})
 	require.NoError(t, b.ws.CloseNow())
-	a.until(1, schema.Looked{ID: first, Screens: 1})
+	a.until(1, schema.ViewedRequest{ID: first, Screens: 1})
 
 	third := r.post(event(3)).ID
 	require.Equal(t, third, silent.event().ID, "who says nothing is told nothing")
@@ -99,7 +99,7 @@ func TestWhatAPageSaysIsChecked(t *testing.T) {
 	require.Equal(t, next, a.event().ID, "it is ignored")
 	require.Equal(t, next, old.event().ID, "as is what a version 1 page says")
 	a.look(id)
-	a.until(1, schema.Looked{ID: id, Screens: 1})
+	a.until(1, schema.ViewedRequest{ID: id, Screens: 1})
 }
 
 // A browser sends a short message in one piece, but it may come in several.
@@ -119,7 +119,7 @@ func TestAPageMaySpeakInPieces(t *testing.T) {
 	frames = append(frames, masked(0x80, said[12:])...)
 	_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n"+string(frames))
 	require.NoError(t, err)
-	a.until(2, schema.Looked{ID: id, Screens: 1})
+	a.until(2, schema.ViewedRequest{ID: id, Screens: 1})
 }
 
 // TestAPageThatIsGoneIsForgotten: it does not close its socket, but its pings go
@@ -151,7 +151,7 @@ func TestPresenceComesTogether(t *testing.T) {
 		}
 		p.look(id)
 	}
-	frames := a.until(pages+1, schema.Looked{ID: id, Screens: pages + 1})
+	frames := a.until(pages+1, schema.ViewedRequest{ID: id, Screens: pages + 1})
 	require.LessOrEqual(t, frames, 3+int(time.Since(began)/steady), "of %d changes", pages*changes)
 
 	began = time.Now()
@@ -160,7 +160,7 @@ func TestPresenceComesTogether(t *testing.T) {
 		p.look(schema.EventID(n % 2))
 	}
 	p.look(other)
-	a.until(pages+2, schema.Looked{ID: id, Screens: pages + 1}, schema.Looked{ID: other, Screens: 1})
+	a.until(pages+2, schema.ViewedRequest{ID: id, Screens: pages + 1}, schema.ViewedRequest{ID: other, Screens: 1})
 	require.GreaterOrEqual(t, time.Since(began), maxAtOnce*sayEvery, "a page that says too much is listened to slowly")
 }
 
@@ -175,8 +175,8 @@ func TestPresenceNamesWhatMostLookAt(t *testing.T) {
 	p := seen(looking)
 	require.Equal(t, 3*maxLooked+2, p.Screens)
 	require.Len(t, p.Looking, maxLooked)
-	require.Equal(t, schema.Looked{ID: 7, Screens: 2}, p.Looking[0])
-	require.Equal(t, schema.Looked{ID: 3 * maxLooked, Screens: 1}, p.Looking[1], "then the newest")
+	require.Equal(t, schema.ViewedRequest{ID: 7, Screens: 2}, p.Looking[0])
+	require.Equal(t, schema.ViewedRequest{ID: 3 * maxLooked, Screens: 1}, p.Looking[1], "then the newest")
 }
 
 func TestHelloNamesThePage(t *testing.T) {
@@ -257,6 +257,6 @@ func TestWhoLooksAtAPageIsKnownWhileTheyDo(t *testing.T) {
 	r.Server.presence.attend(ada, true)
 	r.Server.presence.leave(ada)
 	require.False(t, r.Watching("ada"), "the page is closed")
-	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.AttentionSpan)}
+	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
 	require.False(t, r.Watching("ada"), "it has not said so for a while")
 }

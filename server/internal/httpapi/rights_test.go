@@ -37,7 +37,7 @@ func TestWhoMayNotDecideDecidesNothing(t *testing.T) {
 	open := map[string][]string{ // for whom a route is there that changes something
 		"nobody":        {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
 		"a cookie":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
-		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotices, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
+		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotifications, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
 		"agent's token": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote},
 	}
 	for who, headers := range map[string][]string{

@@ -89,7 +89,7 @@ func TestARuleFromItsPreviewToItsEnd(t *testing.T) {
 	r.call("GET /api/ledger", "", &acts)
 	var said []string
 	for _, a := range acts {
-		said = append(said, a.Act+" by "+a.Who)
+		said = append(said, a.Action+" by "+a.Actor)
 	}
 	require.Subset(t, said, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
 }

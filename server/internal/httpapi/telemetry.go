@@ -24,7 +24,7 @@ func (s *Server) logs(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var t schema.Telemetry
+	var t schema.OTLPResponse
 	if heard.Rejected > 0 {
 		t.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: heard.Rejected, ErrorMessage: noSession}
 	}
@@ -36,7 +36,7 @@ func (s *Server) measures(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var t schema.Telemetry
+	var t schema.OTLPResponse
 	if heard.Rejected > 0 {
 		t.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: heard.Rejected, ErrorMessage: noSession}
 	}

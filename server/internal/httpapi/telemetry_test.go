@@ -30,11 +30,11 @@ func TestTelemetryIsAnsweredAsOpenTelemetrySays(t *testing.T) {
 		return string(b)
 	}
 	body := logRecords([2]string{"api_request", "s1"}, [2]string{"tool_result", "s1"})
-	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathLogs, body))
-	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathLogs, body), "again, as an exporter does that got no answer")
+	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPLogs, body))
+	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPLogs, body), "again, as an exporter does that got no answer")
 	require.JSONEq(t, `{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}}`,
-		send(schema.PathLogs, logRecords([2]string{"api_request", ""})))
-	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathMeasures, `{"resourceMetrics":[]}`))
+		send(schema.PathOTLPLogs, logRecords([2]string{"api_request", ""})))
+	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPMetrics, `{"resourceMetrics":[]}`))
 	require.EqualValues(t, 1, r.store.Head(), "one event of one record")
 
 	_, b := r.do("GET", schema.PathMetrics, "")
@@ -51,7 +51,7 @@ func TestTelemetryMeetsTheSameDoor(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	body := logRecords([2]string{"api_request", "s1"})
-	for _, path := range []string{schema.PathLogs, schema.PathMeasures} {
+	for _, path := range []string{schema.PathOTLPLogs, schema.PathOTLPMetrics} {
 		for name, c := range map[string]struct {
 			status  int
 			body    string

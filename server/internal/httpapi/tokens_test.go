@@ -211,7 +211,7 @@ func TestEveryActOfPeopleIsInTheLedger(t *testing.T) {
 	r.ok(&entries, "GET "+schema.PathLedger, ``)
 	var acts []string
 	for _, e := range entries {
-		acts = append(acts, e.Act+" "+e.Who)
+		acts = append(acts, e.Action+" "+e.Actor)
 		require.NotContains(t, string(e.Data), token.Secret)
 	}
 	require.Equal(t, []string{

@@ -31,8 +31,8 @@ const (
 var accesses = map[string]access{
 	"POST " + schema.PathEvents:       posts,
 	"POST " + schema.PathBatch:        posts,
-	"POST " + schema.PathLogs:         posts,
-	"POST " + schema.PathMeasures:     posts,
+	"POST " + schema.PathOTLPLogs:     posts,
+	"POST " + schema.PathOTLPMetrics:  posts,
 	"POST " + schema.PathClaudeCode:   posts,
 	"POST " + schema.PathMCP:          both, // each of its tools says who may use it
 	"POST " + schema.PathAgentApprove: posts,
@@ -44,7 +44,7 @@ var accesses = map[string]access{
 	"POST " + schema.PathLink:         anyone, // the token says who it is
 	"POST " + schema.PathLinkVote:     anyone,
 	"GET " + schema.PathOIDC:          anyone,
-	"GET " + schema.PathOIDCBack:      anyone,
+	"GET " + schema.PathOIDCCallback:  anyone,
 	"GET " + schema.PathHealth:        anyone,
 	"GET " + schema.PathReady:         anyone,
 }

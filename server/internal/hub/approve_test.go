@@ -25,9 +25,9 @@ func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	b := setup(t, clock.in)
-	ask := func(question string) schema.Seen {
+	ask := func(question string) schema.SeenRevision {
 		id, _ := b.ask(question)
-		return schema.Seen{ID: id, Revision: 1}
+		return schema.SeenRevision{ID: id, Revision: 1}
 	}
 	const permission = `{"question":"q","type":"permission"`
 	good, other := ask(permission+`}`), ask(permission+`,"risk":"medium"}`)
@@ -41,7 +41,7 @@ func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
 	plain := b.post(with(`"x":1`)).ID
 
 	want := []struct {
-		seen schema.Seen
+		seen schema.SeenRevision
 		err  error // nil: approved
 	}{
 		{good, nil},
@@ -52,9 +52,9 @@ func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
 		{later, schema.ErrStale},
 		{ask(`{"question":"q","type":"question"}`), schema.ErrWrongAnswer},
 		{ask(permission + `,"reasonRequired":"always"}`), schema.ErrWrongAnswer},
-		{schema.Seen{ID: plain}, schema.ErrNoQuestion},
-		{schema.Seen{ID: 999}, schema.ErrNotFound},
-		{schema.Seen{ID: -1}, schema.ErrNotFound},
+		{schema.SeenRevision{ID: plain}, schema.ErrNoQuestion},
+		{schema.SeenRevision{ID: 999}, schema.ErrNotFound},
+		{schema.SeenRevision{ID: -1}, schema.ErrNotFound},
 		{other, nil},
 		{good, nil}, // named twice
 	}
@@ -93,7 +93,7 @@ func TestApproveTakesAReasonAndATime(t *testing.T) {
 	clock := newClock()
 	b := setup(t, clock.in)
 	id, _ := b.ask(`{"question":"q","type":"permission","reasonRequired":"always"}`)
-	got := b.approve(schema.Approvals{Requests: []schema.Seen{{ID: id, Revision: 1}}, Reason: "all of today's", HoldMS: 1500})
+	got := b.approve(schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}, Reason: "all of today's", HoldMS: 1500})
 	require.Equal(t, schema.Millis(clock.now().UnixMilli()+1500), got[0].Event.HumanInTheLoopStatus.Held.Until)
 	clock.pass(2 * time.Second)
 	b.due()
@@ -103,7 +103,7 @@ func TestApproveTakesAReasonAndATime(t *testing.T) {
 func TestApproveRefusesListsThatNobodySaw(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	one := []schema.Seen{{ID: 1}}
+	one := []schema.SeenRevision{{ID: 1}}
 	for field, list := range map[string]schema.Approvals{
 		"requests": {},
 		"reason":   {Requests: one, Reason: string(make([]byte, schema.MaxReason+1))},
@@ -113,7 +113,7 @@ func TestApproveRefusesListsThatNobodySaw(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		require.Equal(t, field, schema.ProblemOf(err).Field)
 	}
-	_, err := b.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.Seen, schema.MaxApprovals+1)}, Caller{})
+	_, err := b.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 

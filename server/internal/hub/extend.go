@@ -67,7 +67,7 @@ func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, err
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
 	who := cmp.Or(by.Who.Name, localName)
-	st.Extended = &schema.Extended{By: who, At: schema.Millis(now.UnixMilli()), Agent: schema.NoDelivery}
+	st.Extended = &schema.DeadlineExtension{By: who, At: schema.Millis(now.UnixMilli()), Agent: schema.NoDelivery}
 	if a.tellable() {
 		st.Extended.Agent = schema.Queued
 	}

@@ -36,7 +36,7 @@ func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
 		return nil, err
 	}
 	st := a.status
-	st.Held = &schema.Held{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by, Revision: e.seen}
+	st.Held = &schema.PendingUndo{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by, Revision: e.seen}
 	c, err := a.change(st)
 	if err != nil {
 		return nil, err

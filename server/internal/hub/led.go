@@ -44,7 +44,7 @@ func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
 }
 
 func appendLed(before []*store.Event, ended []store.Ended, last *store.Event) []byte {
-	var count schema.Earlier
+	var count schema.EarlierOutcomes
 	for _, e := range ended {
 		switch e.Outcome {
 		case schema.Approve:

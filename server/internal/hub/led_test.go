@@ -11,11 +11,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (b *bench) led(id schema.EventID) schema.Led {
+func (b *bench) led(id schema.EventID) schema.QuestionContext {
 	b.t.Helper()
 	raw, err := b.Led(b.t.Context(), id)
 	require.NoError(b.t, err)
-	var led schema.Led
+	var led schema.QuestionContext
 	require.NoError(b.t, json.Unmarshal(raw, &led), string(raw))
 	return led
 }
@@ -50,7 +50,7 @@ func TestLedShowsTheSessionsLastEvents(t *testing.T) {
 		ids = append(ids, e.ID)
 	}
 	require.Equal(t, mine[4:], ids, "at most eight, the oldest first, none of another session and none behind the question")
-	require.Equal(t, schema.Earlier{}, led.Earlier)
+	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
 
 	first := b.post(strings.Replace(questionIn(may, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
 	raw, err := b.Led(t.Context(), first)
@@ -93,12 +93,12 @@ func TestLedCountsHowTheSameCallEnded(t *testing.T) {
 		require.Equal(t, schema.Cancelled, led.Earlier.Last.HumanInTheLoopStatus.Outcome)
 	}
 	for _, another := range []string{`{"command":"make","n":2}`, `{"command":"make"}`, `{"command":"make","n":"1"}`, `{"command":"make","n":[1]}`} {
-		require.Equal(t, schema.Earlier{}, b.led(ask(another)).Earlier, another)
+		require.Equal(t, schema.EarlierOutcomes{}, b.led(ask(another)).Earlier, another)
 	}
 	tool := b.post(questionIn(about(`{"name":"Other","arguments":{"command":"make","n":1}}`, ""), `{}`)).ID
-	require.Equal(t, schema.Earlier{}, b.led(tool).Earlier, "another tool")
+	require.Equal(t, schema.EarlierOutcomes{}, b.led(tool).Earlier, "another tool")
 	app := b.post(strings.Replace(questionIn(about(`{"name":"Bash","arguments":{"command":"make","n":1}}`, ""), `{}`), `"source_app":"a"`, `"source_app":"b"`, 1)).ID
-	require.Equal(t, schema.Earlier{}, b.led(app).Earlier, "another application")
+	require.Equal(t, schema.EarlierOutcomes{}, b.led(app).Earlier, "another application")
 	inPayload := b.post(questionIn(may, `{"tool_name":"Bash","tool_input":{"n":1,"command":"make"}}`)).ID
 	require.Equal(t, 2, b.led(inPayload).Earlier.Approved, "the same call, told the way a hook does")
 }

@@ -10,13 +10,13 @@ import (
 
 // ShowNotices puts on the card of a question who was told of it, settled or not. What
 // is there already changes nothing.
-func (h *Hub) ShowNotices(ctx context.Context, id schema.EventID, notices []schema.Notice, counts *schema.NoticeCounts) error {
+func (h *Hub) ShowNotices(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		st := a.status
-		if reflect.DeepEqual(st.Notices, notices) && reflect.DeepEqual(st.NoticeCounts, counts) {
+		if reflect.DeepEqual(st.Notifications, notices) && reflect.DeepEqual(st.NotificationCounts, counts) {
 			return nil, nil
 		}
-		st.Notices, st.NoticeCounts = notices, counts
+		st.Notifications, st.NotificationCounts = notices, counts
 		return a.change(st)
 	})
 	return err

@@ -86,14 +86,14 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 		counts[min(i, len(counts)-1)] += n
 	}
 	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)
-	o.Waits = []schema.WaitBin{}
+	o.Waits = []schema.LatencyBucket{}
 	for i, n := range counts {
 		if n > 0 {
 			// The bins in between too: a chart of some of them would lie.
 			for j := len(o.Waits); j < i; j++ {
-				o.Waits = append(o.Waits, schema.WaitBin{BelowMS: waitBins[j], Count: counts[j]})
+				o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBins[j], Count: counts[j]})
 			}
-			o.Waits = append(o.Waits, schema.WaitBin{BelowMS: waitBins[i], Count: n})
+			o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBins[i], Count: n})
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, 
 			continue // all it had was telemetry, which is another's now
 		}
 		stat := schema.AgentStat{
-			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Asked: a.Asked,
+			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Questions: a.Asked,
 			Pending: waiting[app], WaitedMS: a.WaitedMS, CostUSD: max(0, a.CostUSD),
 		}
 		if a.Tokens != (schema.Tokens{}) {

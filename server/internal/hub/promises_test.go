@@ -119,7 +119,7 @@ func (k *remembered) checkVotes(t *rapid.T, st *schema.Status) {
 }
 
 // checkSeen: whoever voted for a call has seen the call as it is now.
-func (k *remembered) checkSeen(t *rapid.T, votes []schema.Vote, edited *schema.Edited) {
+func (k *remembered) checkSeen(t *rapid.T, votes []schema.Vote, edited *schema.EditedCall) {
 	if k.asked.ToolCall == nil || k.asked.RequiredApprovals <= 1 {
 		return
 	}
@@ -200,17 +200,17 @@ func (m *machine) checkLedger(t *rapid.T) {
 		if e.Data != nil {
 			require.NoError(t, json.Unmarshal(e.Data, &data))
 		}
-		switch e.Act {
+		switch e.Action {
 		case "question.ended":
-			ends[e.Of]++
+			ends[e.QuestionID]++
 		case "question.edited":
-			votes[e.Of] = nil
+			votes[e.QuestionID] = nil
 		case "question.voted":
-			require.Zero(t, ends[e.Of], "a vote after the end")
-			if votes[e.Of] == nil {
-				votes[e.Of] = map[string]string{}
+			require.Zero(t, ends[e.QuestionID], "a vote after the end")
+			if votes[e.QuestionID] == nil {
+				votes[e.QuestionID] = map[string]string{}
 			}
-			votes[e.Of][e.Who] = data.Choice
+			votes[e.QuestionID][e.Actor] = data.Choice
 		}
 	}
 	for id, k := range m.known {

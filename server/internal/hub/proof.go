@@ -28,7 +28,7 @@ type proof struct {
 }
 
 // Challenge is what the caller's passkey is to sign for an answer.
-func (h *Hub) Challenge(ctx context.Context, wanted *schema.ProofWanted, by Caller) (schema.PasskeyOptions, error) {
+func (h *Hub) Challenge(ctx context.Context, wanted *schema.ChallengeRequest, by Caller) (schema.PasskeyOptions, error) {
 	if err := h.People.MayAnswer(by.Who); err != nil {
 		return schema.PasskeyOptions{}, err
 	}

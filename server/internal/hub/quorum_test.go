@@ -112,7 +112,7 @@ func TestAQuorumIsNeverApprovedInAList(t *testing.T) {
 	b := setup(t)
 	b.team("ada", "grace", "linus")
 	id, _ := b.ask(ofThree)
-	raw, err := b.Approve(t.Context(), &schema.Approvals{Requests: []schema.Seen{{ID: id, Revision: 1}}}, b.as("ada"))
+	raw, err := b.Approve(t.Context(), &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, b.as("ada"))
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"code":"too_risky"`)
 	require.Empty(t, b.status(id).Votes)

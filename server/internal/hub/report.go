@@ -102,7 +102,7 @@ func appendReport(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
 	fact("Time", fmt.Sprintf("%s to %s", stamp(s.StartedAt), stamp(s.LastAt)))
 	fact("Ran for", span(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
 	fact("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
-	fact("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Asked, s.Pending, span(s.WaitedMS)))
+	fact("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Questions, s.Pending, span(s.WaitedMS)))
 	if t := s.Tokens; t != nil {
 		fact("Tokens", fmt.Sprintf("%d read, %d written, %d read from the cache, %d written to it", t.Input, t.Output, t.CacheRead, t.CacheWrite))
 	}

@@ -170,7 +170,7 @@ func (a *asking) arguments() json.RawMessage {
 func (a *asking) edit(arguments json.RawMessage, by *schema.Vote) store.Act {
 	cleared := a.status.Votes
 	a.status.Votes = nil
-	a.status.Edited = &schema.Edited{Arguments: arguments, By: by.User, At: by.At, Revision: a.Version + 1}
+	a.status.Edited = &schema.EditedCall{Arguments: arguments, By: by.User, At: by.At, Revision: a.Version + 1}
 	if c, ok := toolCallOf(&store.Draft{Event: a.Event}, &a.hitl); ok {
 		c.arguments = arguments
 		judge(&a.status, &a.hitl, c)

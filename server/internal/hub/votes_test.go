@@ -93,8 +93,8 @@ func (b *bench) acts(id schema.EventID) (acts []string) {
 			Outcome schema.Outcome
 		}
 		require.NoError(b.t, json.Unmarshal(e.Data, &data))
-		if e.Of == id {
-			acts = append(acts, strings.TrimSpace(e.Who+" "+strings.TrimPrefix(e.Act, "question.")+" "+data.Choice+string(data.Outcome)))
+		if e.QuestionID == id {
+			acts = append(acts, strings.TrimSpace(e.Actor+" "+strings.TrimPrefix(e.Action, "question.")+" "+data.Choice+string(data.Outcome)))
 		}
 	}
 	return acts

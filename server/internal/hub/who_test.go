@@ -46,7 +46,7 @@ func TestWhoMayNotAnswerMayNothingOfAPerson(t *testing.T) {
 			"extend":    func() ([]byte, error) { return b.Extend(ctx, id, &schema.Extend{Seconds: 60}, by) },
 			"handled":   func() ([]byte, error) { return b.Handled(ctx, id, by) },
 			"approve": func() ([]byte, error) {
-				return b.Approve(ctx, &schema.Approvals{Requests: []schema.Seen{{ID: id, Revision: 1}}}, by)
+				return b.Approve(ctx, &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, by)
 			},
 		} {
 			_, err := verb()

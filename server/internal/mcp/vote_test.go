@@ -46,7 +46,7 @@ func (r *rig) signIn(g *greeting, name string) http.Header {
 	res, err := r.http.Post(r.hub.URL()+schema.PathSignIn, "application/json", strings.NewReader(body))
 	require.NoError(r.t, err)
 	defer func() { _ = res.Body.Close() }()
-	var in schema.SignedIn
+	var in schema.SignInResult
 	require.NoError(r.t, json.NewDecoder(res.Body).Decode(&in))
 	require.NotEmpty(r.t, in.Key)
 	header := http.Header{schema.KeyHeader: {in.Key}}

@@ -21,12 +21,12 @@ type verdict struct {
 func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question) (verdict, error) {
 	voted := notice.Person != "" && slices.Contains(q.status.Recipients, notice.Person) && !slices.Contains(q.status.Awaiting, notice.Person)
 	if q.status.Settled() || voted {
-		return verdict{why: schema.WhyAnswered}, nil
+		return verdict{why: schema.SuppressedAnswered}, nil
 	}
 	if notice.Person != "" {
 		who, known := n.As(notice.Person)
 		if !known || !who.Is(schema.Operator) || q.older(n.Since(notice.Person)) {
-			return verdict{why: schema.WhyGone}, nil
+			return verdict{why: schema.SuppressedRemoved}, nil
 		}
 	}
 	settings, err := n.Store.NoticeSettings(ctx, notice.Person)
@@ -35,10 +35,10 @@ func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question)
 	}
 	now := n.Clock()
 	if q.status.Risk != schema.CriticalRisk && q.hitl.Risk != schema.CriticalRisk && quiet(&settings, now) {
-		return verdict{why: schema.WhyQuietHours}, nil
+		return verdict{why: schema.SuppressedQuietHours}, nil
 	}
 	if notice.Person != "" && n.Watching(notice.Person) {
-		return verdict{why: schema.WhyWatching}, nil
+		return verdict{why: schema.SuppressedWatching}, nil
 	}
 	if settings.CooldownMinutes > 0 {
 		return verdict{since: now.Add(-time.Duration(settings.CooldownMinutes) * time.Minute)}, nil
@@ -48,7 +48,7 @@ func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question)
 
 // quiet reports whether it is within the quiet hours, by the clock on the person's wall:
 // where that jumps, they are longer or shorter that night.
-func quiet(s *schema.NoticeSettings, now time.Time) bool {
+func quiet(s *schema.NotificationSettings, now time.Time) bool {
 	from, okFrom := clock(s.QuietFrom)
 	to, okTo := clock(s.QuietTo)
 	if !okFrom || !okTo {
@@ -80,7 +80,7 @@ func clock(text string) (minutes int, ok bool) {
 const maxCooldown = 7 * 24 * 60
 
 // CheckSettings refuses settings that mean nothing.
-func CheckSettings(s *schema.NoticeSettings) error {
+func CheckSettings(s *schema.NotificationSettings) error {
 	if s.CooldownMinutes < 0 || s.CooldownMinutes > maxCooldown {
 		return &schema.FieldError{Field: "cooldownMinutes", Detail: "must be from 0 to " + strconv.Itoa(maxCooldown)}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (r *rig) settings(person string, s schema.NoticeSettings) {
+func (r *rig) settings(person string, s schema.NotificationSettings) {
 	require.NoError(r.t, CheckSettings(&s))
 	require.NoError(r.t, r.Store.SetNoticeSettings(context.Background(), person, s))
 }
@@ -22,8 +22,8 @@ func TestACooldownCountsWhatWasSentAndNothingElse(t *testing.T) {
 	r.now.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
 	r.channelOf("ada", far.ntfy("ada"))
 	second := r.channelOf("ada", other.URL)
-	r.settings("ada", schema.NoticeSettings{CooldownMinutes: 10})
-	r.settings("grace", schema.NoticeSettings{CooldownMinutes: 10})
+	r.settings("ada", schema.NotificationSettings{CooldownMinutes: 10})
+	r.settings("grace", schema.NotificationSettings{CooldownMinutes: 10})
 	other.status.Store(404)
 	r.card(r.ask("1"), "asked ada sent", "asked ada failed")
 	other.status.Store(0)
@@ -43,7 +43,7 @@ func TestACooldownHoldsForMessagesAtTheSameTime(t *testing.T) {
 	r, far := setup(t, ada), listen(t)
 	far.block = make(chan struct{})
 	r.channelOf("ada", far.ntfy("ada"))
-	r.settings("ada", schema.NoticeSettings{CooldownMinutes: 10})
+	r.settings("ada", schema.NotificationSettings{CooldownMinutes: 10})
 	var ids []schema.EventID
 	for i := range 6 {
 		ids = append(ids, r.ask(fmt.Sprint(i)))
@@ -53,12 +53,12 @@ func TestACooldownHoldsForMessagesAtTheSameTime(t *testing.T) {
 	states := map[string]int{}
 	for _, id := range ids {
 		r.eventually("each has its end", func() bool {
-			n := r.status(id).Notices
-			return len(n) == 1 && n[0].State != schema.NoticeQueued
+			n := r.status(id).Notifications
+			return len(n) == 1 && n[0].State != schema.NotificationQueued
 		})
-		states[r.status(id).Notices[0].State]++
+		states[r.status(id).Notifications[0].State]++
 	}
-	require.Equal(t, map[string]int{schema.NoticeSent: 1, schema.NoticeSuppressed: 5}, states)
+	require.Equal(t, map[string]int{schema.NotificationSent: 1, schema.NotificationSuppressed: 5}, states)
 	require.Len(t, far.got(), 1)
 }
 
@@ -78,7 +78,7 @@ func TestQuietHoursHoldAllButTheCritical(t *testing.T) {
 	t.Parallel()
 	r, far := setup(t, ada), listen(t)
 	r.channelOf("ada", far.ntfy("ada"))
-	r.settings("ada", schema.NoticeSettings{QuietFrom: "22:00", QuietTo: "07:30", TimeZone: "Europe/Berlin"})
+	r.settings("ada", schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:30", TimeZone: "Europe/Berlin"})
 	r.now.Store(time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC).UnixMilli())
 	r.card(r.ask("1", `"risk":"high"`), "asked ada suppressed quiet_hours")
 	r.card(r.ask("2", `"risk":"critical"`), "asked ada sent")
@@ -88,11 +88,11 @@ func TestQuietHoursHoldAllButTheCritical(t *testing.T) {
 
 func TestQuietHoursGoByTheClockOnTheWall(t *testing.T) {
 	t.Parallel()
-	night := schema.NoticeSettings{QuietFrom: "22:00", QuietTo: "07:30", TimeZone: "Europe/Berlin"}
-	noon := schema.NoticeSettings{QuietFrom: "12:00", QuietTo: "13:00", TimeZone: "America/New_York"}
-	gap := schema.NoticeSettings{QuietFrom: "02:15", QuietTo: "02:45", TimeZone: "Europe/Berlin"}
+	night := schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:30", TimeZone: "Europe/Berlin"}
+	noon := schema.NotificationSettings{QuietFrom: "12:00", QuietTo: "13:00", TimeZone: "America/New_York"}
+	gap := schema.NotificationSettings{QuietFrom: "02:15", QuietTo: "02:45", TimeZone: "Europe/Berlin"}
 	for at, c := range map[string]struct {
-		s    schema.NoticeSettings
+		s    schema.NotificationSettings
 		want bool
 	}{
 		"2026-11-21T20:59:00Z": {night, false}, // 21:59
@@ -119,12 +119,12 @@ func TestQuietHoursGoByTheClockOnTheWall(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, quiet(&c.s, when), "%s %v", at, c.s)
 	}
-	require.False(t, quiet(&schema.NoticeSettings{}, time.Now()))
+	require.False(t, quiet(&schema.NotificationSettings{}, time.Now()))
 }
 
 func TestSettingsThatMeanNothingAreRefused(t *testing.T) {
 	t.Parallel()
-	for field, s := range map[string]schema.NoticeSettings{
+	for field, s := range map[string]schema.NotificationSettings{
 		"cooldownMinutes": {CooldownMinutes: -1},
 		"quietTo":         {QuietFrom: "22:00"},
 		"quietFrom":       {QuietFrom: "24:00", QuietTo: "07:00", TimeZone: "UTC"},
@@ -134,9 +134,9 @@ func TestSettingsThatMeanNothingAreRefused(t *testing.T) {
 		require.ErrorAs(t, CheckSettings(&s), &fault, field)
 		require.Equal(t, field, fault.Field)
 	}
-	require.Error(t, CheckSettings(&schema.NoticeSettings{CooldownMinutes: maxCooldown + 1}))
-	require.Error(t, CheckSettings(&schema.NoticeSettings{QuietFrom: "07:00", QuietTo: "07:00", TimeZone: "UTC"}))
-	require.Error(t, CheckSettings(&schema.NoticeSettings{QuietFrom: "7:00", QuietTo: "08:00", TimeZone: "UTC"}))
-	require.Error(t, CheckSettings(&schema.NoticeSettings{QuietFrom: "22:00", QuietTo: "07:00"}), "whose wall?")
-	require.NoError(t, CheckSettings(&schema.NoticeSettings{CooldownMinutes: 5, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Asia/Tokyo"}))
+	require.Error(t, CheckSettings(&schema.NotificationSettings{CooldownMinutes: maxCooldown + 1}))
+	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "07:00", QuietTo: "07:00", TimeZone: "UTC"}))
+	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "7:00", QuietTo: "08:00", TimeZone: "UTC"}))
+	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:00"}), "whose wall?")
+	require.NoError(t, CheckSettings(&schema.NotificationSettings{CooldownMinutes: 5, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Asia/Tokyo"}))
 }

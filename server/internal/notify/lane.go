@@ -166,7 +166,7 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 		return err
 	}
 	if verdict.why != "" {
-		return l.finish(ctx, notice, schema.NoticeSuppressed, verdict.why)
+		return l.finish(ctx, notice, schema.NotificationSuppressed, verdict.why)
 	}
 	// The lease ends well after the message's own time, so that nobody sends it twice.
 	claim, err := n.Store.ClaimNotice(ctx, notice, n.Clock().Add(3*n.pace.timeout), verdict.since)
@@ -174,7 +174,7 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 	case err != nil || claim == store.Gone:
 		return err
 	case claim == store.TooSoon:
-		return l.finish(ctx, notice, schema.NoticeSuppressed, schema.WhyCooldown)
+		return l.finish(ctx, notice, schema.NotificationSuppressed, schema.SuppressedCooldown)
 	case claim == store.Wait:
 		notice.Due = n.Clock().Add(busy)
 		return n.Store.SetNotice(ctx, notice)
@@ -193,7 +193,7 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 	}
 	l.note(err)
 	if err == nil {
-		return l.finish(ctx, notice, schema.NoticeSent, "")
+		return l.finish(ctx, notice, schema.NotificationSent, "")
 	}
 	notice.Error = way.scrub(err)
 	if next, again := l.again(notice, q, err); again {
@@ -201,12 +201,12 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 		n.shown.touch(notice.Question)
 		return n.Store.SetNotice(ctx, notice)
 	}
-	return l.finish(ctx, notice, schema.NoticeFailed, "")
+	return l.finish(ctx, notice, schema.NotificationFailed, "")
 }
 
 func (l *lane) finish(ctx context.Context, notice *store.Notice, state, why string) error {
 	notice.State, notice.Why = state, why
-	if state == schema.NoticeSent {
+	if state == schema.NotificationSent {
 		notice.Error = ""
 	}
 	// What has left is noted even while the hub stops.

@@ -152,7 +152,7 @@ func TestAnEditAndTheEndOfTheRequestKillItsLinks(t *testing.T) {
 	_, err := r.Open(t.Context(), id, tokenOf(t, office, ada.Email))
 	require.NoError(t, err, "what does not change the question does not matter")
 	r.change(id, func(st *schema.Status) {
-		st.Edited = &schema.Edited{Arguments: json.RawMessage(`{}`), By: "grace", Revision: st.Revision + 1}
+		st.Edited = &schema.EditedCall{Arguments: json.RawMessage(`{}`), By: "grace", Revision: st.Revision + 1}
 	})
 	err = r.vote(id, tokenOf(t, office, ada.Email))
 	require.ErrorIs(t, err, schema.ErrStale)
@@ -247,7 +247,7 @@ func TestWhoIsRemovedIsToldNoMore(t *testing.T) {
 	_, _, err := r.known.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
 	require.NoError(t, err)
 	require.NoError(t, r.Store.Subscribe(t.Context(), "grace", schema.PushSubscription{Endpoint: "https://push.example.com/1"}, 1))
-	r.settings("grace", schema.NoticeSettings{CooldownMinutes: 10080})
+	r.settings("grace", schema.NotificationSettings{CooldownMinutes: 10080})
 	require.NoError(t, r.known.RemovePerson(t.Context(), "grace", admin))
 	browsers, err := r.Store.Browsers(t.Context(), "grace")
 	require.NoError(t, err)

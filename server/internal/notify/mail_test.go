@@ -165,7 +165,7 @@ func TestTheAddressOfAMailServer(t *testing.T) {
 
 func TestAMailSaysWhenItsLinkIsOfOneMachineOnly(t *testing.T) {
 	t.Parallel()
-	m := &message{app: "shop", text: "?", view: "http://127.0.0.1:4000/r/1", loopback: true, kind: schema.NoticeAsked, made: time.Now()}
+	m := &message{app: "shop", text: "?", view: "http://127.0.0.1:4000/r/1", loopback: true, kind: schema.NotificationCreated, made: time.Now()}
 	require.Contains(t, m.plain(asIs), "-public-url")
 	m.loopback = false
 	require.NotContains(t, m.plain(asIs), "-public-url")

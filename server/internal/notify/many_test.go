@@ -72,9 +72,9 @@ func TestAThousandRecipientsDelayNoAnswer(t *testing.T) {
 	}
 	r.eventually("nobody is told any more", func() bool {
 		st := r.status(id)
-		return st.NoticeCounts != nil && st.NoticeCounts.Queued == 0 && st.NoticeCounts.Suppressed >= 1000-2*atOnce
+		return st.NotificationCounts != nil && st.NotificationCounts.Queued == 0 && st.NotificationCounts.Suppressed >= 1000-2*atOnce
 	})
-	require.Len(t, r.status(id).Notices, schema.MaxNotices)
+	require.Len(t, r.status(id).Notifications, schema.MaxNotifications)
 }
 
 // TestACardChangesSeldom: what became of many messages is a few changes of the question.
@@ -87,7 +87,7 @@ func TestACardChangesSeldom(t *testing.T) {
 	began := time.Now()
 	r.eventually("all are told", func() bool {
 		st := r.status(id)
-		return st.NoticeCounts != nil && st.NoticeCounts.Sent == 60
+		return st.NotificationCounts != nil && st.NotificationCounts.Sent == 60
 	})
 	changes := int(r.Store.Head()) - int(id)
 	require.LessOrEqual(t, changes, 2+int(time.Since(began)/swift.show))
@@ -131,8 +131,8 @@ func TestARestartInTheMiddle(t *testing.T) {
 }
 
 func (r *rig) sent(id schema.EventID) (n int) {
-	for _, one := range r.status(id).Notices {
-		if one.State == schema.NoticeSent {
+	for _, one := range r.status(id).Notifications {
+		if one.State == schema.NotificationSent {
 			n++
 		}
 	}

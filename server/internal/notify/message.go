@@ -71,7 +71,7 @@ func (n *Notifier) message(ctx context.Context, notice *store.Notice, q *questio
 func (n *Notifier) trial(person string) *message {
 	now := n.Clock()
 	return &message{
-		id: 0, made: now, kind: schema.NoticeAsked, person: person, text: "This is how you will be told of requests. Nothing waits for you now.",
+		id: 0, made: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be told of requests. Nothing waits for you now.",
 		view: n.Base + "/", loopback: n.loopback, trial: true,
 	}
 }
@@ -83,9 +83,9 @@ func (m *message) headline() string {
 	}
 	app := line(m.app, maxName)
 	switch m.kind {
-	case schema.NoticeReminder:
+	case schema.NotificationReminder:
 		return app + " is still waiting for an answer"
-	case schema.NoticeEscalated:
+	case schema.NotificationEscalated:
 		return app + " needs an answer, and nobody has given one"
 	default:
 		return app + " asks for an answer"

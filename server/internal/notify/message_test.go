@@ -18,7 +18,7 @@ func TestAnAgentsTextIsNoMarkup(t *testing.T) {
 	t.Parallel()
 	hostile := "<!channel> <https://evil.example|approve> @everyone [yes](https://evil.example) **bold** `x`\x00\x1b[31m\u202e\u200b end"
 	for kind, clean := range cleaners {
-		m := &message{app: hostile, text: hostile, tool: hostile, risk: "high", kind: schema.NoticeAsked, view: "https://hub.example.com/r/1"}
+		m := &message{app: hostile, text: hostile, tool: hostile, risk: "high", kind: schema.NotificationCreated, view: "https://hub.example.com/r/1"}
 		said := m.plain(clean)
 		require.Equal(t, 1, strings.Count(said, "://"), "%s: the hub's own link is the only one: %s", kind, said)
 		for _, r := range "\x00\x1b\u202e" {
@@ -43,7 +43,7 @@ func TestAnAgentsTextIsNoMarkup(t *testing.T) {
 func TestATextIsCutAndInOneLineWhereItMustBe(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä🙂 ", 4000)
-	m := &message{app: "a\r\nX-Injected: 1", text: "line\r\ntwo\u2028three\n" + long, kind: schema.NoticeAsked}
+	m := &message{app: "a\r\nX-Injected: 1", text: "line\r\ntwo\u2028three\n" + long, kind: schema.NotificationCreated}
 	require.NotContains(t, m.subject(), "\n")
 	require.NotContains(t, m.subject(), "\r")
 	require.NotContains(t, m.headline(), "\n")
@@ -132,12 +132,12 @@ func TestTryingAChannelSaysWhatBecameOfIt(t *testing.T) {
 	c := r.channel(far.URL)
 	tried, err := r.Try(t.Context(), c.ID, "ada")
 	require.NoError(t, err)
-	require.Equal(t, schema.Tried{State: schema.NoticeSent}, tried)
+	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, tried)
 	require.Contains(t, far.got()[0], `"type":"test"`)
 	far.status.Store(500)
 	tried, err = r.Try(t.Context(), c.ID, "ada")
 	require.NoError(t, err)
-	require.Equal(t, schema.NoticeFailed, tried.State)
+	require.Equal(t, schema.NotificationFailed, tried.State)
 	require.Contains(t, tried.Error, "500")
 	_, err = r.Try(t.Context(), c.ID+1, "ada")
 	require.ErrorIs(t, err, schema.ErrNotFound)

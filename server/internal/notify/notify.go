@@ -29,7 +29,7 @@ import (
 type Config struct {
 	Store *store.Store
 	// Show puts notices on the card of a question.
-	Show func(context.Context, schema.EventID, []schema.Notice, *schema.NoticeCounts) error
+	Show func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
 
 	// Base is where people reach the hub, for links.
 	Base string

@@ -52,7 +52,7 @@ func TestAQuestionThatWantsNoAnswerTellsNobody(t *testing.T) {
 	quietly := r.ask("The build is done.", `"requiresResponse":false`)
 	r.card(r.ask("May I?"), "asked  sent")
 	require.Len(t, far.got(), 1)
-	require.Empty(t, r.status(quietly).Notices)
+	require.Empty(t, r.status(quietly).Notifications)
 }
 
 func TestRemindersAndEscalationsAreMessagesOfTheirOwn(t *testing.T) {
@@ -163,7 +163,7 @@ func TestNobodyIsToldOfWhatWasAskedBeforeTheChannelWasMade(t *testing.T) {
 	r.channel(far.URL)
 	r.change(old, func(st *schema.Status) { st.Waiter = schema.Lost })
 	r.card(r.ask("After."), "asked  sent")
-	require.Empty(t, r.status(old).Notices)
+	require.Empty(t, r.status(old).Notifications)
 }
 
 func TestAWebhookIsSignedAsItsStandardSays(t *testing.T) {

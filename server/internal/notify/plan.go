@@ -117,11 +117,11 @@ func (n *Notifier) over(ctx context.Context, q *question) error {
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	some, err := n.Store.QuietNotices(ctx, q.ID, schema.WhyAnswered)
+	some, err := n.Store.QuietNotices(ctx, q.ID, schema.SuppressedAnswered)
 	if some {
 		n.shown.touch(q.ID)
 	}
-	if slices.ContainsFunc(notices, func(one store.Notice) bool { return one.Channel == 0 && one.State == schema.NoticeSent }) {
+	if slices.ContainsFunc(notices, func(one store.Notice) bool { return one.Channel == 0 && one.State == schema.NotificationSent }) {
 		n.settled(q.ID)
 	}
 	return err
@@ -144,11 +144,11 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 	done := had
 	var due []store.Notice
 	if isNew {
-		due = a.notices(schema.NoticeAsked, 0, a.asked(q))
+		due = a.notices(schema.NotificationCreated, 0, a.asked(q))
 	}
 	if q.status.Reminders > had.Reminders {
 		done.Reminders = q.status.Reminders
-		due = append(due, a.notices(schema.NoticeReminder, done.Reminders, a.awaited(q))...)
+		due = append(due, a.notices(schema.NotificationReminder, done.Reminders, a.awaited(q))...)
 	}
 	if q.status.EscalatedAt > 0 && !had.Escalated {
 		done.Escalated = true
@@ -156,7 +156,7 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 		if err != nil {
 			n.Log.Warn("an escalation names people that are not there", "question", q.ID, "err", err)
 		}
-		due = append(due, a.notices(schema.NoticeEscalated, 0, to)...)
+		due = append(due, a.notices(schema.NotificationEscalated, 0, to)...)
 	}
 	if len(due) == 0 && done == had {
 		return nil
@@ -220,11 +220,11 @@ func (a *audience) awaited(q *question) []string {
 // channel that is theirs, or that writes to everybody apart.
 func (a *audience) notices(kind string, number int, people []string) (all []store.Notice) {
 	add := func(c store.Channel, person string) {
-		one := store.Notice{Channel: c.ID, N: number, Notice: schema.Notice{
-			Channel: c.Name, Kind: kind, Person: person, State: schema.NoticeQueued,
+		one := store.Notice{Channel: c.ID, N: number, Notification: schema.Notification{
+			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
 		}}
 		if writesApart(&c) && a.people[person].Email == "" {
-			one.State, one.Why = schema.NoticeSuppressed, schema.WhyNoAddress
+			one.State, one.Why = schema.NotificationSuppressed, schema.SuppressedNoAddress
 		}
 		all = append(all, one)
 	}

@@ -171,7 +171,7 @@ func (n *Notifier) settled(id schema.EventID) {
 		told := map[string]bool{}
 		for i := range notices {
 			one := &notices[i]
-			if one.Channel != 0 || one.State != schema.NoticeSent || told[one.Person] {
+			if one.Channel != 0 || one.State != schema.NotificationSent || told[one.Person] {
 				continue
 			}
 			told[one.Person] = true

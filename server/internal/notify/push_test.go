@@ -164,7 +164,7 @@ func TestABrowserIsOnePersonsAndTheKeyIsMadeOnce(t *testing.T) {
 		cursor, err := r.Store.NoticeCursor(t.Context())
 		return err == nil && cursor >= int64(id)
 	})
-	require.Empty(t, r.status(id).Notices)
+	require.Empty(t, r.status(id).Notifications)
 }
 
 func TestWhatIsNoPushServiceIsRefused(t *testing.T) {

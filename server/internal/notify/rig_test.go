@@ -180,12 +180,12 @@ func (r *rig) eventually(what string, ok func() bool) {
 
 // card waits until a card says this of its notices, in their order: state, or state
 // and why.
-func (r *rig) card(id schema.EventID, want ...string) []schema.Notice {
+func (r *rig) card(id schema.EventID, want ...string) []schema.Notification {
 	r.t.Helper()
 	var got []string
-	var notices []schema.Notice
+	var notices []schema.Notification
 	if !waitFor(func() bool {
-		notices, got = r.status(id).Notices, nil
+		notices, got = r.status(id).Notifications, nil
 		for _, n := range notices {
 			got = append(got, strings.TrimSpace(n.Kind+" "+n.Person+" "+n.State+" "+n.Why))
 		}

@@ -103,26 +103,26 @@ func (s *shower) show(ctx context.Context, id schema.EventID) error {
 
 // shown is what a card says of its notices: the newest, and how many there are of each
 // kind when that is not all.
-func shown(notices []store.Notice) (list []schema.Notice, counts *schema.NoticeCounts) {
+func shown(notices []store.Notice) (list []schema.Notification, counts *schema.NotificationCounts) {
 	slices.SortFunc(notices, func(a, b store.Notice) int { return cmp.Compare(a.ID, b.ID) })
-	if len(notices) > schema.MaxNotices {
-		counts = &schema.NoticeCounts{}
+	if len(notices) > schema.MaxNotifications {
+		counts = &schema.NotificationCounts{}
 		for i := range notices {
 			switch notices[i].State {
-			case schema.NoticeQueued:
+			case schema.NotificationQueued:
 				counts.Queued++
-			case schema.NoticeSent:
+			case schema.NotificationSent:
 				counts.Sent++
-			case schema.NoticeSuppressed:
+			case schema.NotificationSuppressed:
 				counts.Suppressed++
-			case schema.NoticeFailed:
+			case schema.NotificationFailed:
 				counts.Failed++
 			}
 		}
-		notices = notices[len(notices)-schema.MaxNotices:]
+		notices = notices[len(notices)-schema.MaxNotifications:]
 	}
 	for i := range notices {
-		list = append(list, notices[i].Notice)
+		list = append(list, notices[i].Notification)
 	}
 	return list, counts
 }

@@ -73,25 +73,25 @@ func answered(resp *http.Response) error {
 }
 
 // Try sends a message by a channel to see what becomes of it.
-func (n *Notifier) Try(ctx context.Context, id int64, person string) (schema.Tried, error) {
+func (n *Notifier) Try(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
-		return schema.Tried{}, err
+		return schema.ChannelTestResult{}, err
 	}
 	for i := range channels {
 		if c := &channels[i]; c.ID == id {
 			m := n.trial(person)
 			if m.email, err = n.email(ctx, person); err != nil {
-				return schema.Tried{}, err
+				return schema.ChannelTestResult{}, err
 			}
 			w := n.wayOf(c)
 			if err := n.lane(id).try(ctx, w, m); err != nil {
-				return schema.Tried{State: schema.NoticeFailed, Error: w.scrub(err)}, nil
+				return schema.ChannelTestResult{State: schema.NotificationFailed, Error: w.scrub(err)}, nil
 			}
-			return schema.Tried{State: schema.NoticeSent}, nil
+			return schema.ChannelTestResult{State: schema.NotificationSent}, nil
 		}
 	}
-	return schema.Tried{}, schema.ErrNotFound
+	return schema.ChannelTestResult{}, schema.ErrNotFound
 }
 
 func (n *Notifier) email(ctx context.Context, person string) (string, error) {

@@ -23,7 +23,7 @@ import (
 // way only.
 type OIDC struct {
 	Issuer, ClientID, ClientSecret string
-	// Back is where the provider sends people back to: schema.PathOIDCBack at the
+	// Back is where the provider sends people back to: schema.PathOIDCCallback at the
 	// address that browsers know the hub by.
 	Back string
 	// Groups is the claim that names somebody's groups, Roles what they may: the

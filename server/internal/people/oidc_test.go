@@ -123,7 +123,7 @@ func TestWhomAProviderMakesIsInTheLedger(t *testing.T) {
 	for _, line := range lines {
 		var e schema.LedgerEntry
 		require.NoError(t, json.Unmarshal(line, &e))
-		acts = append(acts, e.Who+" "+e.Act+" "+string(e.Data))
+		acts = append(acts, e.Actor+" "+e.Action+" "+string(e.Data))
 	}
 	require.Equal(t, []string{
 		`hub person.made {"name":"eve","role":"operator","way":"oidc"}`,

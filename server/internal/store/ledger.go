@@ -37,7 +37,7 @@ func (s *Store) Note(ctx context.Context, act Act) error {
 // note appends acts to the ledger, in the transaction of what they tell.
 func (t *tx) note(acts ...Act) error {
 	for _, act := range acts {
-		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Act: act.Act, Who: act.Who, Of: act.Of}
+		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Action: act.Act, Actor: act.Who, QuestionID: act.Of}
 		if act.Data != nil {
 			var err error
 			if e.Data, err = json.Marshal(act.Data); err != nil {
@@ -51,7 +51,7 @@ func (t *tx) note(acts ...Act) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.Of, e.Hash, line); err != nil {
+		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
 			return err
 		}
 		t.ledger.chain = chain{e.N, e.Hash}

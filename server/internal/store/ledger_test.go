@@ -50,7 +50,7 @@ func TestTheLedgerIsOneChainOverRestarts(t *testing.T) {
 	require.Equal(t, schema.Millis(began.UnixMilli()), entries[0].At)
 	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, number(t, entries[7].Data)), string(entries[7].Data))
 	require.Equal(t, []string{"question.voted", "question.ended", "person.made"},
-		[]string{entries[20].Act, entries[21].Act, entries[22].Act})
+		[]string{entries[20].Action, entries[21].Action, entries[22].Action})
 	require.Len(t, b.rows(), 2, "a note is none of the log's")
 }
 

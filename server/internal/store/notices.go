@@ -18,7 +18,7 @@ type Notice struct {
 	N        int   // of the reminder
 	MadeAt   time.Time
 	Due      time.Time // of the next attempt, while it is queued
-	schema.Notice
+	schema.Notification
 }
 
 // Noticed is what of a question has been made notices of, beside that it was asked.
@@ -139,7 +139,7 @@ func (t *tx) addNotice(id schema.EventID, n *Notice) error {
 	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
 		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
-		id, n.Channel, n.Notice.Channel, n.Person, n.Kind, n.N, n.State, n.Why, millis(n.Due), now, now)
+		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.N, n.State, n.Why, millis(n.Due), now, now)
 	return err
 }
 
@@ -168,7 +168,7 @@ func scanNotices(rows *sql.Rows, err error) (notices []Notice, _ error) {
 	for rows.Next() {
 		var n Notice
 		var due, made, at int64
-		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notice.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &made, &at); err != nil {
+		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &made, &at); err != nil {
 			return nil, err
 		}
 		n.Due, n.MadeAt, n.At = fromMillis(due), fromMillis(made), schema.Millis(at)
@@ -264,7 +264,7 @@ func (s *Store) FreeNotices(ctx context.Context) ([]schema.EventID, error) {
 }
 
 // NoticeSettings are a person's own; zero when there are none.
-func (s *Store) NoticeSettings(ctx context.Context, person string) (settings schema.NoticeSettings, err error) {
+func (s *Store) NoticeSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
 	var raw []byte
 	err = s.reads.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -277,7 +277,7 @@ func (s *Store) NoticeSettings(ctx context.Context, person string) (settings sch
 }
 
 // SetNoticeSettings replaces a person's settings.
-func (s *Store) SetNoticeSettings(ctx context.Context, person string, settings schema.NoticeSettings) error {
+func (s *Store) SetNoticeSettings(ctx context.Context, person string, settings schema.NotificationSettings) error {
 	raw, err := json.Marshal(settings)
 	if err != nil {
 		return err

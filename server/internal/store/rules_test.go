@@ -71,7 +71,7 @@ func TestARuleIsCountedWithWhatItDecides(t *testing.T) {
 	for _, raw := range entries {
 		var e schema.LedgerEntry
 		require.NoError(t, json.Unmarshal(raw, &e))
-		acts = append(acts, e.Act+" by "+e.Who+" "+string(e.Data))
+		acts = append(acts, e.Action+" by "+e.Actor+" "+string(e.Data))
 	}
 	require.Equal(t, []string{`rule.made by ada {"rule":1,"text":"Allow it"}`, `rule.revoked by bob {"rule":1}`}, acts)
 }

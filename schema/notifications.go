@@ -2,9 +2,9 @@ package schema
 
 import "encoding/json"
 
-// Notice is one message about a question to one person by one channel, or to a channel
+// Notification is one message about a question to one person by one channel, or to a channel
 // that many read.
-type Notice struct {
+type Notification struct {
 	Channel string `json:"channel"` // its name in the settings
 	Kind    string `json:"kind" jsonschema:"enum=asked,enum=reminder,enum=escalated"`
 	Person  string `json:"person,omitempty"`
@@ -18,29 +18,29 @@ type Notice struct {
 
 // The words of a Notice.
 const (
-	NoticeAsked     = "asked"
-	NoticeReminder  = "reminder"
-	NoticeEscalated = "escalated"
+	NotificationCreated   = "asked"
+	NotificationReminder  = "reminder"
+	NotificationEscalated = "escalated"
 
-	NoticeQueued     = "queued"
-	NoticeSent       = "sent"
-	NoticeSuppressed = "suppressed"
-	NoticeFailed     = "failed"
+	NotificationQueued     = "queued"
+	NotificationSent       = "sent"
+	NotificationSuppressed = "suppressed"
+	NotificationFailed     = "failed"
 
-	WhyCooldown   = "cooldown"
-	WhyQuietHours = "quiet_hours"
-	WhyWatching   = "watching"
-	WhyAnswered   = "answered"
-	WhyNoAddress  = "no_address"
-	WhyGone       = "gone" // who was asked may not answer any more
+	SuppressedCooldown   = "cooldown"
+	SuppressedQuietHours = "quiet_hours"
+	SuppressedWatching   = "watching"
+	SuppressedAnswered   = "answered"
+	SuppressedNoAddress  = "no_address"
+	SuppressedRemoved    = "gone" // who was asked may not answer any more
 )
 
-// MaxNotices is how many notices a status lists: the newest. NoticeCounts counts all.
-const MaxNotices = 50
+// MaxNotifications is how many notices a status lists: the newest. NotificationCounts counts all.
+const MaxNotifications = 50
 
-// NoticeCounts says what became of a question's notices when there are more than a
+// NotificationCounts says what became of a question's notices when there are more than a
 // status lists.
-type NoticeCounts struct {
+type NotificationCounts struct {
 	Queued     int `json:"queued,omitempty"`
 	Sent       int `json:"sent,omitempty"`
 	Suppressed int `json:"suppressed,omitempty"`
@@ -79,14 +79,14 @@ type ChannelDraft struct {
 	Person string `json:"person,omitempty"` // as in Channel
 }
 
-// Tried says what became of a message that was sent to try a channel.
-type Tried struct {
+// ChannelTestResult says what became of a message that was sent to try a channel.
+type ChannelTestResult struct {
 	State string `json:"state" jsonschema:"enum=sent,enum=failed"`
 	Error string `json:"error,omitempty"`
 }
 
-// NoticeSettings are a person's own: when they want to hear of questions, and where.
-type NoticeSettings struct {
+// NotificationSettings are a person's own: when they want to hear of questions, and where.
+type NotificationSettings struct {
 	// CooldownMinutes: after one message no further one by the same channel for so long.
 	CooldownMinutes int `json:"cooldownMinutes,omitempty"`
 	// QuietFrom and QuietTo, such as 22:00 and 07:30, in TimeZone (an IANA name): then
@@ -135,8 +135,8 @@ type Link struct {
 	Token string `json:"token"`
 }
 
-// Linked is what a signed link shows.
-type Linked struct {
+// LinkPreview is what a signed link shows.
+type LinkPreview struct {
 	Person    string `json:"person"` // whose link it is
 	ExpiresAt Millis `json:"expiresAt"`
 	Event     Event  `json:"event"`
@@ -159,26 +159,26 @@ type LinkVote struct {
 
 // The paths of notices and signed links.
 const (
-	PathChannels   = "/api/channels"
-	PathMyNotices  = "/api/channels/mine"
-	PathChannel    = "/api/channels/:id"
-	PathTryChannel = "/api/channels/:id/test"
-	PathPushKey    = "/api/push/key"
-	PathPush       = "/api/push"
-	PathLink       = "/hitl/:id/link"
-	PathLinkVote   = "/hitl/:id/vote"
+	PathChannels        = "/api/channels"
+	PathMyNotifications = "/api/channels/mine"
+	PathChannel         = "/api/channels/:id"
+	PathTestChannel     = "/api/channels/:id/test"
+	PathPushKey         = "/api/push/key"
+	PathPush            = "/api/push"
+	PathLink            = "/hitl/:id/link"
+	PathLinkVote        = "/hitl/:id/vote"
 )
 
 var noticeRoutes = []Route{
 	{"GET", PathChannels, "The channels that people are told by, without their secrets", nil, nil, []Channel{}},
 	{"POST", PathChannels, "Make a channel; a webhook's secret is shown once", nil, ChannelDraft{}, Channel{}},
-	{"GET", PathMyNotices, "When and where the caller is told of questions", nil, nil, NoticeSettings{}},
-	{"POST", PathMyNotices, "Change when and where the caller is told of questions, as a whole", nil, NoticeSettings{}, NoticeSettings{}},
+	{"GET", PathMyNotifications, "When and where the caller is told of questions", nil, nil, NotificationSettings{}},
+	{"POST", PathMyNotifications, "Change when and where the caller is told of questions, as a whole", nil, NotificationSettings{}, NotificationSettings{}},
 	{"DELETE", PathChannel, "Remove a channel", nil, nil, []Channel{}},
 	{"GET", PathPushKey, "The key that browsers subscribe to Web Push with", nil, nil, PushKey{}},
-	{"POST", PathPush, "Tell this browser of questions by Web Push; who is signed in is told of theirs", nil, PushSubscription{}, NoticeSettings{}},
-	{"DELETE", PathPush, "Tell this browser no more; its endpoint is enough", nil, PushSubscription{}, NoticeSettings{}},
-	{"POST", PathLink, "Look at a request by a signed link, which decides nothing", nil, Link{}, Linked{}},
+	{"POST", PathPush, "Tell this browser of questions by Web Push; who is signed in is told of theirs", nil, PushSubscription{}, NotificationSettings{}},
+	{"DELETE", PathPush, "Tell this browser no more; its endpoint is enough", nil, PushSubscription{}, NotificationSettings{}},
+	{"POST", PathLink, "Look at a request by a signed link, which decides nothing", nil, Link{}, LinkPreview{}},
 	{"POST", PathLinkVote, "Answer a request by a signed link, in the name of the person it was sent to; once", nil, LinkVote{}, Event{}},
-	{"POST", PathTryChannel, "Send a message to try a channel, and wait for what becomes of it", nil, nil, Tried{}},
+	{"POST", PathTestChannel, "Send a message to try a channel, and wait for what becomes of it", nil, nil, ChannelTestResult{}},
 }
