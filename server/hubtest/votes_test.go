@@ -25,7 +25,7 @@ import (
 // token of each.
 func crew(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Path: file, BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	var c store.PeopleChange
 	tokens := map[string]string{}

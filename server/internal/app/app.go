@@ -199,7 +199,7 @@ func (a *App) Run(ctx context.Context) error {
 	start("lifelines", func() error { return a.callback.Lifelines(workers) })
 	start("notices", func() error { return a.notices.Run(workers) })
 	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
-	start("search index", func() error { return a.store.Index(workers) })
+	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.prune(workers) })
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })
@@ -291,7 +291,7 @@ func (a *App) prune(ctx context.Context) error {
 			return nil
 		case err != nil:
 			a.log.Error("retention could not remove old events; it tries again", "in", pruneEvery, "err", err)
-		case pruned != store.Pruned{}:
+		case pruned != store.PruneResult{}:
 			a.log.Info("retention removed", "events", pruned.Events, "questions", pruned.Questions)
 		}
 		select {
@@ -306,9 +306,9 @@ func (a *App) prune(ctx context.Context) error {
 // retention.
 const keepFigures = (schema.MaxDays + 1) * day
 
-func (a *App) policy() store.Policy {
+func (a *App) policy() store.RetentionPolicy {
 	now := a.cfg.Clock()
-	var p store.Policy
+	var p store.RetentionPolicy
 	if a.cfg.Retention > 0 {
 		p.EventsBefore = now.Add(-a.cfg.Retention)
 	}
@@ -316,6 +316,6 @@ func (a *App) policy() store.Policy {
 		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
 	}
 	p.MaxBytes = max(a.cfg.RetentionSize, 0)
-	p.FiguresBefore = now.Add(-keepFigures)
+	p.ProjectionsBefore = now.Add(-keepFigures)
 	return p
 }

@@ -192,9 +192,9 @@ func TestRetentionPolicy(t *testing.T) {
 	require.Equal(t, now.AddDate(-1, 0, 0), p.QuestionsBefore)
 	require.Equal(t, int64(2<<30), p.MaxBytes)
 	figures := now.Add(-91 * day)
-	require.Equal(t, figures, p.FiguresBefore)
+	require.Equal(t, figures, p.ProjectionsBefore)
 	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
-	require.Equal(t, store.Policy{FiguresBefore: figures}, (&App{cfg: cfg}).policy(), "no event goes")
+	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).policy(), "no event goes")
 }
 
 // TestRetentionRuns: what is too old goes when the hub starts.

@@ -68,7 +68,7 @@ func TestVersion1Endings(t *testing.T) {
 			case "stalls", "never reads":
 				d.timing.silence = 50 * time.Millisecond
 			}
-			id := b.answered(store.Ask{URL: l.url(), Protocol: 1}, "")
+			id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 			b.start(d)
 			d.Dispatch(id)
 			st, q := b.status(id, in(schema.Delivered, schema.Unconfirmed, schema.Unreachable))
@@ -102,7 +102,7 @@ func TestWhatAVersion1ListenerGets(t *testing.T) {
 	d := b.dispatcher()
 	b.start(d)
 	url := strings.Replace(l.url(), "127.0.0.1", "localhost", 1) + "?k=v"
-	id := b.answered(store.Ask{URL: url, Protocol: 1}, "")
+	id := b.answered(store.NewQuestion{URL: url, Protocol: 1}, "")
 	d.Dispatch(id)
 	b.status(id, in(schema.Delivered))
 	a := l.answer(0)
@@ -169,7 +169,7 @@ func TestVersion2(t *testing.T) {
 			}
 			d.timing.goodbye = 100 * time.Millisecond
 			b.start(d)
-			id := b.answered(store.Ask{URL: l.url(), Protocol: 2}, "")
+			id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 			d.Dispatch(id)
 			st, q := b.status(id, attempted(1))
 			require.Equal(t, c.want, st.Delivery.State, st.Delivery.LastError)
@@ -219,7 +219,7 @@ func TestHandshakes(t *testing.T) {
 			ticks := make(chan time.Time)
 			d.after = func(time.Duration) <-chan time.Time { return ticks }
 			b.start(d)
-			id := b.answered(store.Ask{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
+			id := b.answered(store.NewQuestion{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
 			d.Dispatch(id)
 			st, q := b.status(id, attempted(1))
 			require.Contains(t, st.Delivery.LastError, c.says)
@@ -259,7 +259,7 @@ func TestProof(t *testing.T) {
 	})
 	d := b.dispatcher()
 	b.start(d)
-	id := b.answered(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2}, "")
 	d.Dispatch(id)
 	b.status(id, in(schema.Acked))
 }
@@ -274,7 +274,7 @@ func TestBlocked(t *testing.T) {
 	require.NoError(t, err)
 	b.start(d)
 	for _, url := range []string{l.url(), "ws://10.1.2.3:5000/" + secretPath, "http://localhost:5000/" + secretPath} {
-		id := b.answered(store.Ask{URL: url, Protocol: 1}, "")
+		id := b.answered(store.NewQuestion{URL: url, Protocol: 1}, "")
 		d.Dispatch(id)
 		st, q := b.status(id, in(schema.Blocked))
 		require.Contains(t, st.Delivery.LastError, ErrBlocked.Error())
@@ -290,7 +290,7 @@ func TestGoneBeforeTheAnswer(t *testing.T) {
 	b := setup(t)
 	l := listen(t, func(p *peerConn) { p.upgrade(); p.bye(1001) })
 	d := b.dispatcher()
-	q, err := b.store.Question(t.Context(), b.answered(store.Ask{URL: l.url(), Protocol: 1}, ""))
+	q, err := b.store.Question(t.Context(), b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, ""))
 	require.NoError(t, err)
 	to, err := b.targets.parse(q.URL)
 	require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestPulledMeanwhile(t *testing.T) {
 	} {
 		l := listen(t, script)
 		d := b.dispatcher()
-		id = b.answered(store.Ask{URL: l.url(), Protocol: 1}, "")
+		id = b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 		stop := b.start(d)
 		d.Dispatch(id)
 		b.status(id, in(schema.Pulled))
@@ -342,24 +342,24 @@ func TestNewAddress(t *testing.T) {
 	l := listen(t, acking(schema.AckAccepted))
 	var q *store.Question
 	replay := func() {
-		_, err := b.store.Append(context.Background(), &store.Draft{
+		_, err := b.store.Append(context.Background(), &store.EventDraft{
 			Event: store.Event{
 				UID: uuid.Must(uuid.NewV7()).String(), Payload: q.Payload, Envelope: q.Envelope, Question: q.Event.Question, Status: q.Status,
 				App: "app", Session: "s", Type: "HumanInTheLoop",
 			},
-			Ask: &store.Ask{URL: l.url(), Protocol: 2}, Key: "again",
+			NewQuestion: &store.NewQuestion{URL: l.url(), Protocol: 2}, Key: "again",
 		})
 		require.NoError(t, err)
 	}
 	old := listen(t, func(p *peerConn) { replay(); p.refuse(404) })
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
 	require.NoError(t, err)
-	r, err := b.store.Append(t.Context(), &store.Draft{
+	r, err := b.store.Append(t.Context(), &store.EventDraft{
 		Event: store.Event{
 			UID: uuid.Must(uuid.NewV7()).String(), App: "app", Session: "s", Type: "HumanInTheLoop", Envelope: []byte(`"a":1`), Payload: []byte(`{}`),
 			Question: []byte(`{"question":"?","type":"permission"}`), Status: status,
 		},
-		Ask: &store.Ask{URL: old.url(), Protocol: 2}, Key: "again",
+		NewQuestion: &store.NewQuestion{URL: old.url(), Protocol: 2}, Key: "again",
 	})
 	require.NoError(t, err)
 	q, err = b.store.Question(t.Context(), r.Event.ID)
@@ -387,7 +387,7 @@ func TestFrames(t *testing.T) {
 		{fmt.Sprintf(`{"agent_name":"alice","permission_type":%q}`, big), fmt.Sprintf(`"source_app":"app","summary":%q`, big), true, false},
 	} {
 		for protocol := 1; protocol <= 2; protocol++ {
-			id := b.answered(store.Ask{URL: "ws://127.0.0.1:5000", Protocol: protocol}, c.payload)
+			id := b.answered(store.NewQuestion{URL: "ws://127.0.0.1:5000", Protocol: protocol}, c.payload)
 			q, err := b.store.Question(t.Context(), id)
 			require.NoError(t, err)
 			q.Envelope, q.App = []byte(c.envelope), "app"
@@ -421,7 +421,7 @@ func TestHandledMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	d := b.dispatcher()
-	id := b.answered(store.Ask{URL: "ws://127.0.0.1:9/" + secretPath, Protocol: 2}, "")
+	id := b.answered(store.NewQuestion{URL: "ws://127.0.0.1:9/" + secretPath, Protocol: 2}, "")
 	before, err := b.store.Question(t.Context(), id)
 	require.NoError(t, err)
 	handled := *before.Delivery

@@ -57,7 +57,7 @@ func BenchmarkLatency(b *testing.B) {
 			d := bb.dispatcher()
 			d.timing = usual
 			stop := bb.start(d)
-			ask := store.Ask{URL: "ws" + srv.URL[len("http"):], Protocol: protocol}
+			ask := store.NewQuestion{URL: "ws" + srv.URL[len("http"):], Protocol: protocol}
 			var total time.Duration
 			for b.Loop() {
 				b.StopTimer()
@@ -100,7 +100,7 @@ func BenchmarkThroughput(b *testing.B) {
 			for worker := range 16 { // in parallel: the store commits in groups
 				asking.Go(func() {
 					for i := worker; i < b.N; i += 16 {
-						ids[i] = bb.answered(store.Ask{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")
+						ids[i] = bb.answered(store.NewQuestion{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")
 					}
 				})
 			}

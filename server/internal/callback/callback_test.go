@@ -24,7 +24,7 @@ func TestRetriesUntilTheAgentListens(t *testing.T) {
 	ticks := make(chan time.Time)
 	d.after = func(nap time.Duration) <-chan time.Time { naps <- nap; return ticks }
 	b.start(d)
-	id := b.answered(store.Ask{URL: gone.url(), Protocol: 1}, "")
+	id := b.answered(store.NewQuestion{URL: gone.url(), Protocol: 1}, "")
 	d.Dispatch(id)
 
 	pauses := append(slices.Clone(delays), delays[len(delays)-1])
@@ -69,7 +69,7 @@ func TestGivesUpAtTheEnd(t *testing.T) {
 		}
 		d := b.dispatcher()
 		b.start(d)
-		id := b.answered(store.Ask{URL: l.url(), Protocol: protocol}, "")
+		id := b.answered(store.NewQuestion{URL: l.url(), Protocol: protocol}, "")
 		d.Dispatch(id)
 		b.status(id, attempted(1))
 		b.advance(time.Hour - 100*time.Millisecond)
@@ -85,7 +85,7 @@ func TestOverWhileTheHubWasDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	l := listen(t, acking(schema.AckAccepted))
-	id := b.answered(store.Ask{URL: l.url(), Protocol: 2}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	b.reopen()
 	b.advance(2 * time.Hour)
 	b.start(b.dispatcher())
@@ -99,9 +99,9 @@ func TestAfterACrash(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v1, v2 := listen(t, closing(1000)), listen(t, acking(schema.AckAccepted))
-	fresh := b.answered(store.Ask{URL: v1.url(), Protocol: 1}, "")
-	acks := b.answered(store.Ask{URL: v2.url(), Protocol: 2}, "")
-	sent := b.answered(store.Ask{URL: v1.url(), Protocol: 1}, "")
+	fresh := b.answered(store.NewQuestion{URL: v1.url(), Protocol: 1}, "")
+	acks := b.answered(store.NewQuestion{URL: v2.url(), Protocol: 2}, "")
+	sent := b.answered(store.NewQuestion{URL: v1.url(), Protocol: 1}, "")
 	q, err := b.store.Question(t.Context(), sent)
 	require.NoError(t, err)
 	_, err = b.dispatcher().markSent(t.Context(), q, 1)
@@ -137,7 +137,7 @@ func TestStopLeavesTheRowDue(t *testing.T) {
 	d := b.dispatcher()
 	d.timing.ack = time.Minute
 	stop := b.start(d)
-	id := b.answered(store.Ask{URL: l.url(), Protocol: 2}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	d.Dispatch(id)
 	<-arrived
 	stop()
@@ -168,7 +168,7 @@ func TestStopWaitsForVersion1(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = d.Run(ctx) }()
-	id := b.answered(store.Ask{URL: l.url(), Protocol: 1}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 	d.Dispatch(id)
 	<-read
 	cancel()
@@ -194,7 +194,7 @@ func TestNothingBeforeThePostIsAnswered(t *testing.T) {
 		}
 	}
 	b.start(d)
-	id := b.answered(store.Ask{URL: l.url(), Protocol: 1}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 	d.Dispatch(id)
 	<-asked
 	dials, _ := l.counts()
@@ -216,13 +216,13 @@ func TestPerListenerLimit(t *testing.T) {
 	b.start(d)
 	ids := make([]schema.EventID, many)
 	for i := range ids {
-		ids[i] = b.answered(store.Ask{URL: hangs.url(), Protocol: 2}, "")
+		ids[i] = b.answered(store.NewQuestion{URL: hangs.url(), Protocol: 2}, "")
 		d.Dispatch(ids[i])
 	}
 	for range perListener {
 		<-arrived
 	}
-	free := b.answered(store.Ask{URL: other.url(), Protocol: 2}, "")
+	free := b.answered(store.NewQuestion{URL: other.url(), Protocol: 2}, "")
 	d.Dispatch(free)
 	b.status(free, in(schema.Acked))
 	dials, _ := hangs.counts()
@@ -245,7 +245,7 @@ func TestBacklog(t *testing.T) {
 	}
 	ids := make([]schema.EventID, many)
 	for i := range ids {
-		ids[i] = b.answered(store.Ask{URL: listeners[i%len(listeners)].url(), Protocol: 2}, "")
+		ids[i] = b.answered(store.NewQuestion{URL: listeners[i%len(listeners)].url(), Protocol: 2}, "")
 	}
 	b.advance(2 * lease)
 	d := b.dispatcher()
@@ -265,7 +265,7 @@ func TestDispatchTwiceIsOneAttempt(t *testing.T) {
 	b := setup(t)
 	l := listen(t, acking(schema.AckAccepted))
 	d := b.dispatcher()
-	id := b.answered(store.Ask{URL: l.url(), Protocol: 2}, "")
+	id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	for range 10 {
 		d.Dispatch(id)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // extended is a question whose deadline somebody moved: its agent is to be told.
-func (b *bench) extended(ask store.Ask) schema.EventID {
+func (b *bench) extended(ask store.NewQuestion) schema.EventID {
 	b.t.Helper()
 	q := b.ask(ask, "")
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 2, Extended: &schema.DeadlineExtension{By: "ada", Agent: schema.Queued}})
@@ -76,7 +76,7 @@ func TestAListenerIsToldOfItsNewDeadline(t *testing.T) {
 			}))
 			d := b.dispatcher()
 			b.start(d)
-			id := b.extended(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2})
+			id := b.extended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 			d.Control(id)
 			require.Equal(t, &schema.DeadlineExtension{By: "ada", Agent: schema.Delivered}, b.told(id))
 			var got schema.Control
@@ -99,7 +99,7 @@ func TestWhoIsToldNothing(t *testing.T) {
 		l := listen(t, func(p *peerConn) { p.upgrade(); _, _, _ = p.read() })
 		d := b.dispatcher()
 		b.start(d)
-		id := b.extended(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2})
+		id := b.extended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 		d.Control(id)
 		told := b.told(id)
 		require.Equal(t, schema.Refused, told.Agent)
@@ -112,7 +112,7 @@ func TestWhoIsToldNothing(t *testing.T) {
 		b := setup(t)
 		l := listen(t, func(p *peerConn) { p.upgrade(); _, _, _ = p.read() })
 		d := b.dispatcher()
-		require.NoError(t, d.tellDeadline(t.Context(), b.extended(store.Ask{URL: l.url(), Protocol: 1})))
+		require.NoError(t, d.tellDeadline(t.Context(), b.extended(store.NewQuestion{URL: l.url(), Protocol: 1})))
 		dials, _ := l.counts()
 		require.Zero(t, dials)
 	})
@@ -126,7 +126,7 @@ func TestWhoIsToldNothing(t *testing.T) {
 			pauses++
 			return time.After(0)
 		}
-		id := b.extended(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2})
+		id := b.extended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 		require.NoError(t, d.tellDeadline(t.Context(), id))
 		told := b.told(id)
 		require.Equal(t, schema.Unreachable, told.Agent)
@@ -146,7 +146,7 @@ func TestAControlThatWasNotSent(t *testing.T) {
 			p.bye(1000)
 		}
 	}))
-	id := b.extended(store.Ask{URL: l.url(), ListenerKey: "key", Protocol: 2})
+	id := b.extended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 	b.reopen()
 	b.start(b.dispatcher())
 	require.Equal(t, schema.Delivered, b.told(id).Agent)

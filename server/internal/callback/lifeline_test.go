@@ -129,9 +129,9 @@ func accepting(t *testing.T, addr string, do func(net.Conn)) (url string, stop f
 	return port{ln}.url(), stop
 }
 
-var lifelined = store.Ask{Protocol: 2, Lifeline: store.ByListener}
+var lifelined = store.NewQuestion{Protocol: 2, Lifeline: store.ByListener}
 
-func at(url string) store.Ask {
+func at(url string) store.NewQuestion {
 	a := lifelined
 	a.URL = url
 	return a
@@ -220,7 +220,7 @@ func TestWhoHasNoLifeline(t *testing.T) {
 	own, err := NewTargets(TargetConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
 	require.NoError(t, err)
 	var ids []schema.EventID
-	for _, ask := range []store.Ask{
+	for _, ask := range []store.NewQuestion{
 		at(p.url()), // blocked
 		{URL: closedPort(t), Protocol: 2},
 		{Protocol: 2, Lifeline: store.ByRequest},
@@ -351,7 +351,7 @@ func TestNobodyMissesAnEndThatTheAgentDecided(t *testing.T) {
 	b.start(d)
 	l := listen(t, acking(schema.AckAccepted))
 	for url, want := range map[string]schema.DeliveryState{closedPort(t): schema.NoDelivery, l.url(): schema.Acked} {
-		q := b.ask(store.Ask{URL: url, Protocol: 2}, "")
+		q := b.ask(store.NewQuestion{URL: url, Protocol: 2}, "")
 		id := b.answer(q)
 		q, err := b.store.Question(t.Context(), id)
 		require.NoError(t, err)

@@ -77,7 +77,7 @@ func (b *bench) notified() <-chan struct{} { b.mu.Lock(); defer b.mu.Unlock(); r
 
 func (b *bench) open() {
 	var err error
-	b.store, err = store.Open(b.t.Context(), store.Config{Path: b.file, Clock: b.clock, BallastBytes: -1, Publish: func([]store.Row) {
+	b.store, err = store.Open(b.t.Context(), store.Config{Path: b.file, Clock: b.clock, ReserveFileBytes: -1, Publish: func([]store.LogRow) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		close(b.changed)
@@ -106,7 +106,7 @@ func (b *bench) start(d *Dispatcher) (stop func()) {
 	return stop
 }
 
-func (b *bench) ask(ask store.Ask, payload string) *store.Question {
+func (b *bench) ask(ask store.NewQuestion, payload string) *store.Question {
 	b.t.Helper()
 	r, err := b.store.Append(b.t.Context(), b.draft(ask, payload))
 	require.NoError(b.t, err)
@@ -115,24 +115,24 @@ func (b *bench) ask(ask store.Ask, payload string) *store.Question {
 	return q
 }
 
-func (b *bench) draft(ask store.Ask, payload string) *store.Draft {
+func (b *bench) draft(ask store.NewQuestion, payload string) *store.EventDraft {
 	b.t.Helper()
 	if payload == "" {
 		payload = `{"agent_name":"alice","permission_type":"env_file_access"}`
 	}
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
 	require.NoError(b.t, err)
-	return &store.Draft{
+	return &store.EventDraft{
 		Event: store.Event{
 			UID: uuid.Must(uuid.NewV7()).String(), ReceivedAt: b.clock(), Timestamp: 1, App: "app", Session: "s", Type: "HumanInTheLoop",
 			Envelope: []byte(`"source_app":"app","session_id":"s","hook_event_type":"HumanInTheLoop"`), Payload: []byte(payload),
 			Question: []byte(`{"question":"May I?","type":"permission"}`), Status: status,
 		},
-		Ask: &ask, Key: uuid.NewString(),
+		NewQuestion: &ask, Key: uuid.NewString(),
 	}
 }
 
-func (b *bench) answered(ask store.Ask, payload string) schema.EventID {
+func (b *bench) answered(ask store.NewQuestion, payload string) schema.EventID {
 	b.t.Helper()
 	return b.answer(b.ask(ask, payload))
 }

@@ -108,7 +108,7 @@ func TestAgentThatIsGoneIsShownBeforeAnyoneAnswers(t *testing.T) {
 	addr := l.ln.Addr().String()
 	d := b.dispatcher()
 	ticks := b.watch(newWatcher(d))
-	q := b.ask(store.Ask{URL: l.url(), Protocol: 2}, "")
+	q := b.ask(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	ticks <- time.Time{}
 	b.becomes(q.ID, schema.Listening)
 	ticks <- time.Time{} // taken once the round before has ended
@@ -142,7 +142,7 @@ func TestOneRefusalIsNotTheEnd(t *testing.T) {
 	l := listen(t, closing(1000))
 	addr := l.ln.Addr().String()
 	w := newWatcher(b.dispatcher())
-	id := b.ask(store.Ask{URL: l.url(), Protocol: 2}, "").ID
+	id := b.ask(store.NewQuestion{URL: l.url(), Protocol: 2}, "").ID
 	for range 3 {
 		b.rounds(w, 1)
 		require.Equal(t, schema.Listening, b.waiter(id))
@@ -161,16 +161,16 @@ func TestWhoIsNotProbed(t *testing.T) {
 	require.NoError(t, err)
 	gone := closedPort(t)
 	for name, c := range map[string]struct {
-		ask    store.Ask
+		ask    store.NewQuestion
 		adjust func(*Dispatcher)
 	}{
-		"version 1 prints a traceback": {ask: store.Ask{URL: p.url(), Protocol: 1}},
-		"the agent pulls":              {ask: store.Ask{Protocol: 2}},
-		"a blocked address":            {ask: store.Ask{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.Targets = own }},
-		"its POST has no response yet": {ask: store.Ask{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) {
+		"version 1 prints a traceback": {ask: store.NewQuestion{URL: p.url(), Protocol: 1}},
+		"the agent pulls":              {ask: store.NewQuestion{Protocol: 2}},
+		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.Targets = own }},
+		"its POST has no response yet": {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) {
 			d.AwaitPosted = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
 		}},
-		"gone and its POST has no response yet": {ask: store.Ask{URL: gone, Protocol: 2}, adjust: func(d *Dispatcher) {
+		"gone and its POST has no response yet": {ask: store.NewQuestion{URL: gone, Protocol: 2}, adjust: func(d *Dispatcher) {
 			d.AwaitPosted = func(context.Context, schema.EventID) error { return context.Canceled }
 		}},
 	} {
@@ -196,7 +196,7 @@ func TestOneProbeForAllQuestionsOfAnAgent(t *testing.T) {
 	p := openPort(t)
 	w := newWatcher(b.dispatcher())
 	for range 20 {
-		b.ask(store.Ask{URL: p.url(), Protocol: 2}, "")
+		b.ask(store.NewQuestion{URL: p.url(), Protocol: 2}, "")
 	}
 	b.rounds(w, 1)
 	require.Equal(t, 1, p.probes(t))
@@ -213,7 +213,7 @@ func TestEveryQuestionHasItsTurn(t *testing.T) {
 	gone := closedPort(t)
 	var asked []schema.EventID
 	for range 5 {
-		asked = append(asked, b.ask(store.Ask{URL: gone, Protocol: 2}, "").ID)
+		asked = append(asked, b.ask(store.NewQuestion{URL: gone, Protocol: 2}, "").ID)
 	}
 	w := newWatcher(b.dispatcher())
 	w.perRound = 2 // a pass is three rounds
@@ -232,10 +232,10 @@ func TestManyAgentsAtOnce(t *testing.T) {
 	w := newWatcher(b.dispatcher())
 	want := map[schema.EventID]schema.Waiter{}
 	for range 3 * watchedAtATime {
-		want[b.ask(store.Ask{URL: openPort(t).url(), Protocol: 2}, "").ID] = schema.Listening
+		want[b.ask(store.NewQuestion{URL: openPort(t).url(), Protocol: 2}, "").ID] = schema.Listening
 	}
 	for range 3 * watchedAtATime {
-		want[b.ask(store.Ask{URL: closedPort(t), Protocol: 2}, "").ID] = schema.Lost
+		want[b.ask(store.NewQuestion{URL: closedPort(t), Protocol: 2}, "").ID] = schema.Lost
 	}
 	b.rounds(w, 2)
 	for id, waiter := range want {
@@ -249,7 +249,7 @@ func TestNewAddressIsLookedAtAnew(t *testing.T) {
 	w := newWatcher(b.dispatcher())
 	const key = "again"
 	post := func(url string) schema.EventID {
-		q := b.draft(store.Ask{URL: url, Protocol: 2}, "")
+		q := b.draft(store.NewQuestion{URL: url, Protocol: 2}, "")
 		q.Key = key
 		r, err := b.store.Append(t.Context(), q)
 		require.NoError(t, err)
@@ -271,7 +271,7 @@ func TestWhatAProbeFoundTooLateIsNotSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := newWatcher(b.dispatcher())
-	q := b.ask(store.Ask{URL: closedPort(t), Protocol: 2}, "")
+	q := b.ask(store.NewQuestion{URL: closedPort(t), Protocol: 2}, "")
 	seen, err := b.store.Listeners(t.Context(), 0, 1)
 	require.NoError(t, err)
 	require.Len(t, seen, 1)

@@ -40,7 +40,7 @@ func (st *stream) follow() farewell {
 		var more <-chan struct{}
 		frames, more, err = st.Hub.After(st.ctx, seq)
 		switch {
-		case st.from.version == 2 && (errors.Is(err, store.ErrRewound) || errors.Is(err, store.ErrPruned)):
+		case st.from.version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
 			seq, err = st.resync()
 		case err != nil:
 		case len(frames) == 0:
@@ -69,7 +69,7 @@ func (st *stream) ended(err error) farewell {
 		return farewell{schema.StreamSignedOut, "signed out"}
 	case st.ctx.Err() != nil:
 		return farewell{}
-	case errors.Is(err, store.ErrRewound), errors.Is(err, store.ErrPruned):
+	case errors.Is(err, store.ErrLogRewound), errors.Is(err, store.ErrPruned):
 		// Version 1 has no way to say it. Connected anew it gets a new first message.
 		return farewell{websocket.CloseTryAgainLater, "too far behind, connect again"}
 	default:

@@ -262,7 +262,7 @@ func (s *Server) ready(c *fiber.Ctx) error {
 		h.Status = "stopping"
 	case err != nil:
 		h.Status, h.Detail = "degraded", "the database does not answer"
-	case stats.Low:
+	case stats.DiskLow:
 		h.Status, h.Detail = "degraded", "the disk is nearly full: questions and answers are stored, other events are not"
 	}
 	if h.Status != "ok" {

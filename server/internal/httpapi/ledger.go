@@ -32,7 +32,7 @@ func (s *Server) ledger(c *fiber.Ctx) error {
 		}
 	}
 	page := store.LedgerPage{
-		After: n[0], Before: n[1], Of: schema.EventID(n[2]), Limit: int(n[3]),
+		After: n[0], Before: n[1], QuestionID: schema.EventID(n[2]), Limit: int(n[3]),
 		Oldest: c.Query("after") != "", // after=0 begins at the beginning
 	}
 	switch c.Query("format") {

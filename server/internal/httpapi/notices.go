@@ -118,11 +118,11 @@ func (s *Server) myNotices(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	settings, err := s.Notices.Store.NoticeSettings(c.UserContext(), person)
+	settings, err := s.Notices.Store.NotificationSettings(c.UserContext(), person)
 	if err != nil {
 		return err
 	}
-	browsers, err := s.Notices.Store.Browsers(c.UserContext(), person)
+	browsers, err := s.Notices.Store.PushSubscriptions(c.UserContext(), person)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Server) setMyNotices(c *fiber.Ctx) error {
 		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
 	}
 	settings.Browsers, settings.Email = 0, "" // told, not set
-	if err := s.Notices.Store.SetNoticeSettings(c.UserContext(), person, settings); err != nil {
+	if err := s.Notices.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {
 		return err
 	}
 	return s.myNotices(c)
@@ -191,7 +191,7 @@ func (s *Server) unsubscribe(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &browser); err != nil {
 		return err
 	}
-	if err := s.Notices.Store.Unsubscribe(c.UserContext(), browser.Endpoint); err != nil {
+	if err := s.Notices.Store.RemovePushSubscription(c.UserContext(), browser.Endpoint); err != nil {
 		return err
 	}
 	return s.myNotices(c)

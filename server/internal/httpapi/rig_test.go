@@ -62,7 +62,7 @@ func setup(t testing.TB, options ...func(*Config)) *rig {
 func setupPeople(t testing.TB, change func(*people.Config), options ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	known := people.Config{Store: db, Clock: r.clock.now}

@@ -107,7 +107,7 @@ func (a *asking) asked() asked {
 	if a.hitl.ToolCall != nil && a.hitl.ToolCall.ID != "" {
 		k.use = a.hitl.ToolCall.ID
 	}
-	if call, ok := toolCallOf(&store.Draft{Event: a.Event}, &a.hitl); ok {
+	if call, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok {
 		k.tool, k.hash = call.name, string(call.hash())
 	}
 	return k

@@ -67,11 +67,11 @@ func TestABacktestCountsWhatPeopleDecided(t *testing.T) {
 
 // BenchmarkBacktest holds a rule against 5,000 stored permissions.
 func BenchmarkBacktest(b *testing.B) {
-	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1})
+	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
-	drafts := make([]*store.Draft, 0, backtestPermissions)
+	drafts := make([]*store.EventDraft, 0, backtestPermissions)
 	for i := range backtestPermissions {
 		d, _, err := h.draft(b.Context(), []byte(runs(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
 		require.NoError(b, err)

@@ -49,10 +49,10 @@ func (h *Hub) moveDeadline(ctx context.Context, id schema.EventID, step time.Dur
 // move gives a pending question so much more time, and one who may want to undo
 // an answer, too.
 func (a *asking) move(step time.Duration) (*store.Change, error) {
-	if a.status.Settled() || a.Deadline.IsZero() && a.Hold == nil && a.Timers == (store.Timers{}) {
+	if a.status.Settled() || a.Deadline.IsZero() && a.UndoWindow == nil && a.Timers == (store.Timers{}) {
 		return nil, nil
 	}
-	st, deadline, hold, timers := a.status, a.Deadline, a.Hold, a.Timers
+	st, deadline, hold, timers := a.status, a.Deadline, a.UndoWindow, a.Timers
 	for _, at := range []*time.Time{&timers.Remind, &timers.Escalate} {
 		if !at.IsZero() {
 			*at = at.Add(step)
@@ -63,7 +63,7 @@ func (a *asking) move(step time.Duration) (*store.Change, error) {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
 	if hold != nil {
-		hold = &store.Hold{Answer: hold.Answer, Until: hold.Until.Add(step)}
+		hold = &store.UndoWindow{Answer: hold.Answer, Until: hold.Until.Add(step)}
 		held := *st.Held
 		held.Until = schema.Millis(hold.Until.UnixMilli())
 		st.Held = &held
@@ -72,6 +72,6 @@ func (a *asking) move(step time.Duration) (*store.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Deadline, c.Hold, c.Timers = deadline, hold, &timers
+	c.Deadline, c.UndoWindow, c.Timers = deadline, hold, &timers
 	return c, nil
 }

@@ -26,7 +26,7 @@ type member struct {
 // sameKey tells what a question asks apart from everything else: nil when it stands
 // alone, because it is about no call, is for certain people to decide, or because a part
 // of it was taken out, in which it may differ from what looks the same.
-func sameKey(d *store.Draft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
+func sameKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
 	c, ok := toolCallOf(d, q)
 	several := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
 	if !ok || several || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
@@ -48,7 +48,7 @@ func (h *Hub) members(ctx context.Context, a *asking) ([]member, error) {
 	if a.status.Settled() || a.status.Waiters < 2 {
 		return nil, nil
 	}
-	list, err := h.Store.Members(ctx, a.ID)
+	list, err := h.Store.GroupMembers(ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (h *Hub) Derive(ctx context.Context) error {
 		began, at := time.Now(), f.at
 		more, err := f.step(ctx)
 		next := p.after(step{began: began, ended: time.Now(), rows: f.at - at})
-		h.Store.GiveWay(ctx, time.Since(began))
+		h.Store.Throttle(ctx, time.Since(began))
 		switch {
 		case err == nil:
 			failed = ""
@@ -74,11 +74,11 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 		}
 		f.at = f.cursor
 	}
-	entries, upTo, err := db.Entries(ctx, f.at, deriveStep)
+	entries, upTo, err := db.LogEntries(ctx, f.at, deriveStep)
 	if err != nil || upTo == f.at {
 		return false, err
 	}
-	s := &sums{hub: f.hub, sessions: map[store.SessionKey]*digest.Session{}, Derived: store.Derived{
+	s := &sums{hub: f.hub, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
 		From: f.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, Tools: map[store.ToolKey]store.ToolTime{},
 	}}
@@ -100,13 +100,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 
 // sums is what a stretch of the log adds.
 type sums struct {
-	store.Derived
+	store.ProjectionBatch
 	hub      *Hub
 	sessions map[store.SessionKey]*digest.Session // :: as they are after what was taken
 	ran      []digest.Ran
 }
 
-func (s *sums) take(ctx context.Context, e *store.Entry) error {
+func (s *sums) take(ctx context.Context, e *store.LogEntry) error {
 	session, err := s.session(ctx, e.Event)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func quarter(at int64) int64 { return at / store.QuarterMS }
 
 func (s *sums) act(at int64, app string, a store.Activity) {
 	key := store.ActivityKey{Quarter: quarter(at), App: app}
-	s.Activity[key] = a.Plus(s.Activity[key])
+	s.Activity[key] = a.Add(s.Activity[key])
 }
 
 func (s *sums) add(session *digest.Session, f *digest.Facts) {
@@ -172,7 +172,7 @@ func (s *sums) add(session *digest.Session, f *digest.Facts) {
 	step := session.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if f.Asks {
-		a.Asked = 1
+		a.Questions = 1
 	}
 	if step.Failed {
 		a.Failures = 1
@@ -272,7 +272,7 @@ func (s *sums) write(ctx context.Context) error {
 	if len(s.Decisions) > 0 {
 		defer s.hub.counts.forget() // once it is written, or may be
 	}
-	return s.hub.Store.Derive(ctx, &s.Derived)
+	return s.hub.Store.ApplyProjection(ctx, &s.ProjectionBatch)
 }
 
 // executed notes in the question's status what became of its call. A call may run

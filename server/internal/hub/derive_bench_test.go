@@ -33,7 +33,7 @@ func cpuTime() time.Duration {
 // benchHub is a hub without fsync, whose clock is told.
 func benchHub(b *testing.B, synchronous string) *Hub {
 	b.Helper()
-	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1, Synchronous: synchronous})
+	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	return New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
@@ -41,12 +41,12 @@ func benchHub(b *testing.B, synchronous string) *Hub {
 
 // busyDraft is an event like those of a busy hub: 20 agents with 2 sessions each
 // at a time, half of their 1.2 KB events calls that begin or end, over 14 days.
-func busyDraft(i, of int) *store.Draft {
+func busyDraft(i, of int) *store.EventDraft {
 	app := rand.IntN(20)
 	session := fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/8000*2+rand.IntN(2))
 	typ := []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse", "Notification", "UserPromptSubmit", "Stop", "SubagentStop"}[rand.IntN(8)]
 	tool := fmt.Sprint("tool", rand.IntN(15))
-	return &store.Draft{Event: store.Event{
+	return &store.EventDraft{Event: store.Event{
 		UID: uuid.Must(uuid.NewV7()).String(), App: fmt.Sprint("app", app), Session: session, Type: typ, Tool: tool,
 		ReceivedAt: time.Now().Add(-14 * 24 * time.Hour * time.Duration(of-i) / time.Duration(of)),
 		Envelope:   fmt.Appendf(nil, `"source_app":"app%d","session_id":%q,"hook_event_type":%q,"tool_name":%q,"tool_use_id":"toolu_%d"`, app, session, typ, tool, rand.IntN(40)),
@@ -57,7 +57,7 @@ func busyDraft(i, of int) *store.Draft {
 func fillBusy(b *testing.B, h *Hub, n int) {
 	b.Helper()
 	for i := 0; i < n; i += 500 {
-		drafts := make([]*store.Draft, min(500, n-i))
+		drafts := make([]*store.EventDraft, min(500, n-i))
 		for j := range drafts {
 			drafts[j] = busyDraft(i+j, n)
 		}

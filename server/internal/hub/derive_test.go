@@ -98,7 +98,7 @@ func (b *bench) recomputed(quarters []int64) figures {
 	act := func(at int64, app string, a store.Activity) {
 		for _, from := range quarters {
 			if at/store.QuarterMS >= from {
-				want.Activity[from][app] = a.Plus(want.Activity[from][app])
+				want.Activity[from][app] = a.Add(want.Activity[from][app])
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (w *figures) event(s *digest.Session, f *digest.Facts, act func(int64, stri
 	step := s.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if f.Asks {
-		a.Asked = 1
+		a.Questions = 1
 	}
 	if step.Failed {
 		a.Failures = 1
@@ -456,7 +456,7 @@ func crashed() bool {
 	if file == "" {
 		return false
 	}
-	db, err := store.Open(context.Background(), store.Config{Path: file, BallastBytes: -1})
+	db, err := store.Open(context.Background(), store.Config{Path: file, ReserveFileBytes: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return true

@@ -86,7 +86,7 @@ func closedBy(e *store.Event, list []asked) (ids []schema.EventID) {
 			return []schema.EventID{list[i].id}
 		}
 	}
-	call, ok := toolCallOf(&store.Draft{Event: *e}, &schema.HumanInTheLoop{})
+	call, ok := toolCallOf(&store.EventDraft{Event: *e}, &schema.HumanInTheLoop{})
 	if !ok {
 		return nil
 	}

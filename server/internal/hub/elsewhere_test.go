@@ -199,7 +199,7 @@ func TestManyCardsOfOneSession(t *testing.T) {
 func BenchmarkNotice(b *testing.B) {
 	for _, asking := range []int{0, 1, 20, 300} {
 		b.Run(fmt.Sprintf("asking=%d", asking), func(b *testing.B) {
-			s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1})
+			s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 			require.NoError(b, err)
 			defer func() { require.NoError(b, s.Close()) }()
 			h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20)})

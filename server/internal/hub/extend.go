@@ -75,8 +75,8 @@ func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, err
 	if err != nil {
 		return nil, err
 	}
-	c.Deadline, c.Unlimited, c.Timers = deadline, deadline.IsZero(), &timers
-	c.Ledger = []store.Act{{Act: "question.extended", Who: who, Of: a.ID, Data: struct {
+	c.Deadline, c.NoDeadline, c.Timers = deadline, deadline.IsZero(), &timers
+	c.Ledger = []store.LedgerRecord{{Action: "question.extended", Actor: who, QuestionID: a.ID, Data: struct {
 		ExpiresAt schema.Millis `json:"expiresAt,omitempty"`
 	}{st.ExpiresAt}}}
 	return c, nil

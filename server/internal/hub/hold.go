@@ -41,7 +41,7 @@ func (e *ending) hold(a *asking, now, until time.Time) (*store.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Hold = &store.Hold{Answer: end.Answer, Until: until}
+	c.UndoWindow = &store.UndoWindow{Answer: end.Answer, Until: until}
 	return c, nil
 }
 
@@ -77,6 +77,6 @@ func (a *asking) undo() (*store.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Hold = &store.Hold{}
+	c.UndoWindow = &store.UndoWindow{}
 	return c, nil
 }

@@ -240,7 +240,7 @@ func (h *Hub) onChange(id schema.EventID) (changed <-chan struct{}, stop func())
 }
 
 // noteRows wakes whoever waits for one of the committed rows.
-func (h *Hub) noteRows(rows []store.Row) {
+func (h *Hub) noteRows(rows []store.LogRow) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, row := range rows {

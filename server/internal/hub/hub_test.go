@@ -43,7 +43,7 @@ func setup(t *testing.T, change ...func(*Config)) *bench {
 
 func open(t *testing.T, path string, change ...func(*Config)) *bench {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path, BallastBytes: 1 << 16})
+	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: 1 << 16})
 	require.NoError(t, err)
 	b := &bench{t: t, path: path}
 	cfg := Config{

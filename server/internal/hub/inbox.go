@@ -86,7 +86,7 @@ func (h *Hub) hitlRequest(e *store.Event, me people.Who) (r schema.HitlRequest, 
 		Awaiting: orNone(st.Awaiting), Votes: orNone(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
 		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
 	}
-	if c, ok := toolCallOf(&store.Draft{Event: *e}, &q); ok && r.ToolCall == nil {
+	if c, ok := toolCallOf(&store.EventDraft{Event: *e}, &q); ok && r.ToolCall == nil {
 		r.ToolCall = &schema.ToolCall{Name: c.name, Arguments: c.arguments}
 	}
 	r.WaitingOnMe = r.Status == schema.HitlPending && h.mayVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
@@ -248,7 +248,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 		if q.Type != schema.Permission {
 			continue
 		}
-		c, _ := toolCallOf(&store.Draft{Event: *e}, &q)
+		c, _ := toolCallOf(&store.EventDraft{Event: *e}, &q)
 		one := schema.Approval{
 			ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments,
 			RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,

@@ -73,25 +73,25 @@ func TestWaitingOnMe(t *testing.T) {
 
 // crowded is a hub with 10,000 pending requests of 20 agents in it.
 func crowded(b *testing.B) *Hub {
-	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1, Synchronous: "NORMAL"})
+	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	q := json.RawMessage(`{"question":"May I run the tests of this package once more?","type":"permission","timeout":86400,` +
 		`"toolCall":{"name":"Bash","arguments":{"command":"go test ./..."}},"context":{"cwd":"/home/dev/app","userPrompt":"Make it green."}}`)
 	st := []byte(`{"status":"pending","expiresAt":1900000000000,"revision":1,"waiter":"listening","risk":"low"}`)
-	drafts := make([]*store.Draft, 10_000)
+	drafts := make([]*store.EventDraft, 10_000)
 	for i := range drafts {
 		uid, _ := uuid.NewV7()
-		drafts[i] = &store.Draft{
+		drafts[i] = &store.EventDraft{
 			Event: store.Event{
 				UID: uid.String(), App: fmt.Sprint("agent-", i%20), Session: fmt.Sprint("s", i%100), Type: "PreToolUse", Tool: "Bash",
 				Envelope: []byte(`"source_app":"a"`), Payload: []byte(`{"cwd":"/home/dev/app"}`), Question: q, Status: st,
 			},
-			Ask: &store.Ask{Deadline: time.Now().Add(time.Hour), Text: "May I?"},
+			NewQuestion: &store.NewQuestion{Deadline: time.Now().Add(time.Hour), Text: "May I?"},
 		}
 		if i%2 == 1 {
-			drafts[i].Ask.Awaiting = []string{"ada", "grace"}
+			drafts[i].NewQuestion.Awaiting = []string{"ada", "grace"}
 		}
 	}
 	for i := 0; i < len(drafts); i += 1000 {

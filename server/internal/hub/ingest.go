@@ -40,7 +40,7 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error)
 }
 
 // finish does what is left to do for an event that was appended.
-func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTheLoop, r store.Result) (Saved, error) {
+func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (Saved, error) {
 	if r.Err != nil {
 		return Saved{}, shed(r.Err)
 	}
@@ -51,7 +51,7 @@ func (h *Hub) finish(ctx context.Context, d *store.Draft, hitl *schema.HumanInTh
 		}
 		h.noticeElsewhere(ctx, r.Receipt.Event)
 	}
-	if d.Ask != nil && d.Ask.Lifeline == store.ByListener {
+	if d.NewQuestion != nil && d.NewQuestion.Lifeline == store.ByListener {
 		h.Lifeline()
 	}
 	e := r.Receipt.Event
@@ -112,7 +112,7 @@ func shed(err error) error {
 }
 
 // draft reads an event and makes of it what the store is to keep.
-func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, *schema.HumanInTheLoop, error) {
+func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The pieces alias body. That is safe: the store is done with them when it
 	// returns, and what the feed keeps is encoded anew.
 	var sent []byte // as it was, when something was taken out
@@ -139,7 +139,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.Draft, 
 	if s.timestamp == 0 {
 		s.timestamp = now.UnixMilli()
 	}
-	d := &store.Draft{
+	d := &store.EventDraft{
 		Event: store.Event{
 			UID: uid.String(), ReceivedAt: now, Timestamp: s.timestamp,
 			App: s.app, Session: s.session, Type: s.kind, Tool: s.tool,
@@ -164,7 +164,7 @@ func keyOf(key string, by Caller) string {
 }
 
 // ask adds the question to the draft.
-func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
+func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
 		return nil, within("humanInTheLoop", err)
@@ -200,23 +200,23 @@ func (h *Hub) ask(d *store.Draft, raw, sent []byte, by Caller) (*schema.HumanInT
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
-	d.Ask = &store.Ask{
+	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, Same: same, Awaiting: waitsFor(&st), Requester: by.Who.Requester(),
+		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: same, Awaiting: waitsFor(&st), Requester: by.Who.Requester(),
 		Timers: h.timers(&q, d.ReceivedAt, deadline),
 	}
 	switch {
 	case by.Waits:
-		d.Ask.Lifeline = store.ByRequest
+		d.NewQuestion.Lifeline = store.ByRequest
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
-		d.Ask.Lifeline = store.ByListener
+		d.NewQuestion.Lifeline = store.ByListener
 	}
 	if p := h.process(by); p != nil {
 		// A hook is a child of the agent that asks, and lives no longer than it waits.
 		if agent, ok := peer.Starter(p); ok && !by.Waits && factsOf(&d.Event).Agent != "" {
 			p = agent
 		}
-		d.Ask.Asker, _ = json.Marshal(p)
+		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
 	}
 	return &q, nil
 }
@@ -286,7 +286,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 	}
 	questions := make([]*schema.HumanInTheLoop, len(events))
 	bad := make([]error, len(events))
-	var drafts []*store.Draft
+	var drafts []*store.EventDraft
 	for i, event := range events {
 		d, hitl, err := h.draft(ctx, event, by)
 		if questions[i], bad[i] = hitl, err; err == nil {

@@ -21,7 +21,7 @@ type toolCall struct {
 
 // toolCallOf finds the call a question is about: in the question itself, or in the
 // hook's own words. A question may be about none.
-func toolCallOf(d *store.Draft, q *schema.HumanInTheLoop) (toolCall, bool) {
+func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) {
 	var hook struct {
 		Name      string          `json:"tool_name"`
 		Arguments json.RawMessage `json:"tool_input"`
@@ -82,7 +82,7 @@ func concealed(st *schema.Status, sent []byte) {
 	if err := q.UnmarshalJSON(s.question); err != nil {
 		return
 	}
-	c, _ := toolCallOf(&store.Draft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
+	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
 	shown := risk.Highest("", st.Findings)
 	if worse := risk.Highest(shown, risk.Of(c.name, c.arguments, c.cwd)); worse != shown {
 		f := hiddenCommand

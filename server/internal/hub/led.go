@@ -30,7 +30,7 @@ func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
 	}
 	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.Telemetry(e.Type) })
 	before = before[max(0, len(before)-ledBefore):]
-	ended, err := h.Store.Earlier(ctx, id)
+	ended, err := h.Store.EarlierOutcomes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
 	return appendLed(before, ended, last), nil
 }
 
-func appendLed(before []*store.Event, ended []store.Ended, last *store.Event) []byte {
+func appendLed(before []*store.Event, ended []store.EarlierOutcome, last *store.Event) []byte {
 	var count schema.EarlierOutcomes
 	for _, e := range ended {
 		switch e.Outcome {

@@ -28,7 +28,7 @@ type endedAct struct {
 
 // acts are what the ledger is to tell of the end, with the answer as it goes out: the
 // vote that decided it first, where one did.
-func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.Act) {
+func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.LedgerRecord) {
 	if n := len(e.votes); n > 0 {
 		acts = append(acts, a.votedAct(e.votes[n-1], true))
 	}
@@ -39,7 +39,7 @@ func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.Act) {
 	case e.source == schema.ByAgent:
 		who = a.App
 	}
-	return append(acts, store.Act{Act: "question.ended", Who: who, Of: a.ID, Data: endedAct{
+	return append(acts, store.LedgerRecord{Action: "question.ended", Actor: who, QuestionID: a.ID, Data: endedAct{
 		Outcome: e.outcome, Source: e.source, Revision: a.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
 	}})

@@ -109,7 +109,7 @@ func copyFile(to, from string) error {
 }
 
 func (m *machine) start(t *rapid.T, path string) {
-	s, err := store.Open(t.Context(), store.Config{Path: path, BallastBytes: -1, Synchronous: "NORMAL", Clock: m.now})
+	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL", Clock: m.now})
 	require.NoError(t, err)
 	p, err := people.Open(t.Context(), people.Config{Store: s, Clock: m.now})
 	require.NoError(t, err)

@@ -130,7 +130,7 @@ func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, 
 	waiting := map[string]int64{}
 	for key, n := range pending {
 		waiting[key.App] += n
-		activity[key.App] = activity[key.App].Plus(store.Activity{})
+		activity[key.App] = activity[key.App].Add(store.Activity{})
 	}
 	agents := make([]schema.AgentStat, 0, len(activity))
 	for app, a := range activity {
@@ -138,7 +138,7 @@ func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, 
 			continue // all it had was telemetry, which is another's now
 		}
 		stat := schema.AgentStat{
-			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Questions: a.Asked,
+			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Questions: a.Questions,
 			Pending: waiting[app], WaitedMS: a.WaitedMS, CostUSD: max(0, a.CostUSD),
 		}
 		if a.Tokens != (schema.Tokens{}) {

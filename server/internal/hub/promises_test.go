@@ -35,7 +35,7 @@ func (m *machine) check(t *rapid.T, last bool) {
 		if !st.Settled() {
 			require.Zero(t, k.ends)
 			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "its time is over")
-			require.Equal(t, q.Hold != nil, st.Held != nil)
+			require.Equal(t, q.UndoWindow != nil, st.Held != nil)
 			continue
 		}
 		require.Equal(t, 1, k.ends, "one end")
@@ -88,7 +88,7 @@ func agreed(votes []schema.Vote, need int) (choice string) {
 }
 
 // outcomeOf is how the question stands after a change.
-func (k *remembered) outcomeOf(row store.Row) schema.Outcome {
+func (k *remembered) outcomeOf(row store.LogRow) schema.Outcome {
 	var st schema.Status
 	_ = json.Unmarshal(row.Event.Status, &st)
 	return st.Outcome

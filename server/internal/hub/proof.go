@@ -115,7 +115,7 @@ func (h *Hub) needsPasskey(a *asking, r *schema.Response) bool {
 		return false
 	}
 	risks := []schema.Risk{a.status.Risk, a.hitl.Risk}
-	if c, ok := toolCallOf(&store.Draft{Event: a.Event}, &a.hitl); ok && len(r.ModifiedArguments) > 0 {
+	if c, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok && len(r.ModifiedArguments) > 0 {
 		c.arguments = r.ModifiedArguments
 		var st schema.Status
 		judge(&st, &a.hitl, c)

@@ -8,14 +8,14 @@ import (
 
 // publish puts committed rows into the feed, encoded once. It runs on the store's
 // writer, before the posters are told: so the feed's order is the commits'.
-func (h *Hub) publish(rows []store.Row) {
+func (h *Hub) publish(rows []store.LogRow) {
 	h.noteRows(rows)
 	h.initial.Store(nil) // it is of the past now
 	h.Feed.Publish(h.frames(rows)...)
 	tell(h.grown)
 }
 
-func (h *Hub) frames(rows []store.Row) []feed.Frame {
+func (h *Hub) frames(rows []store.LogRow) []feed.Frame {
 	frames := make([]feed.Frame, len(rows))
 	for i, row := range rows {
 		frames[i] = frame(row)
@@ -23,7 +23,7 @@ func (h *Hub) frames(rows []store.Row) []feed.Frame {
 	return frames
 }
 
-func frame(row store.Row) feed.Frame {
+func frame(row store.LogRow) feed.Frame {
 	f := feed.Frame{Seq: row.Seq, Status: row.Change}
 	e := row.Event
 	if !row.Change {

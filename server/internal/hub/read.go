@@ -239,13 +239,13 @@ func (a *asking) pull(now time.Time) (*store.Change, error) {
 }
 
 // After returns the frames behind seq, from the ring or, where it no longer
-// reaches back, from the store. more is closed when there is news. store.ErrRewound
+// reaches back, from the store. more is closed when there is news. store.ErrLogRewound
 // and store.ErrPruned mean that the reader's history is not this hub's any more.
 func (h *Hub) After(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
 	// The store's head, not the feed's: a stream may have begun with rows that are
 	// committed and about to be published.
 	if seq > h.Store.Head() {
-		return nil, nil, store.ErrRewound
+		return nil, nil, store.ErrLogRewound
 	}
 	frames, more, ok := h.Feed.After(seq)
 	if ok {

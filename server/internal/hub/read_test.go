@@ -86,5 +86,5 @@ func TestReaderBehindTheRingCatchesUp(t *testing.T) {
 		}
 	}
 	_, _, err := b.After(t.Context(), n+5)
-	require.ErrorIs(t, err, store.ErrRewound)
+	require.ErrorIs(t, err, store.ErrLogRewound)
 }

@@ -28,7 +28,7 @@ func callOf(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rules.
 		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: known,
 		Several: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
 	}
-	call, ok := toolCallOf(&store.Draft{Event: *e}, q)
+	call, ok := toolCallOf(&store.EventDraft{Event: *e}, q)
 	c.Tool, c.Arguments, c.Cwd = call.name, call.arguments, call.cwd
 	if ok {
 		c.Hash = call.hash()
@@ -77,7 +77,7 @@ func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, o
 			return nil
 		}
 		done, err := h.answerByRule(ctx, id, rule)
-		if errors.Is(err, store.ErrRuleOver) {
+		if errors.Is(err, store.ErrRuleEnded) {
 			if err = h.loadRules(ctx); err == nil {
 				continue
 			}
@@ -117,7 +117,7 @@ func (h *Hub) drop(ctx context.Context, rule *schema.Rule, why error) error {
 	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
 		return err
 	}
-	return store.ErrRuleOver
+	return store.ErrRuleEnded
 }
 
 // errOwnRule keeps a person from answering their own questions by a rule of theirs.
@@ -274,7 +274,7 @@ func (h *Hub) draftRule(ctx context.Context, d *schema.RuleDraft, by Caller) (*s
 			return nil, err
 		}
 		b := answerer{by.Who, h.process(by)}
-		if b.responder(a.Asker).SelfApproval {
+		if b.responder(a.RequesterProcess).SelfApproval {
 			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the asking one started. Make it in the dashboard."}
 		}
 		call = callOf(&a.Event, &a.hitl, a.status.Risk)

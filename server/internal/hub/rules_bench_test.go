@@ -18,7 +18,7 @@ import (
 // the tool that is asked about, and reach everywhere.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{0, 1000} {
-		s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1})
+		s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 		require.NoError(b, err)
 		b.Cleanup(func() { _ = s.Close() })
 		h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})

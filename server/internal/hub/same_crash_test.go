@@ -29,7 +29,7 @@ func crashedSame() bool {
 		return false
 	}
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Path: file, BallastBytes: -1})
+	db, err := store.Open(ctx, store.Config{Path: file, ReserveFileBytes: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return true
@@ -128,7 +128,7 @@ func (b *bench) requireWhole() {
 			want = members[id] + 1
 		}
 		require.Equal(b.t, want, st.Waiters, id)
-		listed, err := b.Store.Members(ctx, id)
+		listed, err := b.Store.GroupMembers(ctx, id)
 		require.NoError(b.t, err)
 		require.Len(b.t, listed, members[id])
 	}

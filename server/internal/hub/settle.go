@@ -52,8 +52,8 @@ func (h *Hub) read(ctx context.Context, id schema.EventID) (*asking, error) {
 		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
 	}
 	a.awaits = waitsFor(&a.status)
-	if a.Hold != nil {
-		if err := json.Unmarshal(a.Hold.Answer, &a.held); err != nil {
+	if a.UndoWindow != nil {
+		if err := json.Unmarshal(a.UndoWindow.Answer, &a.held); err != nil {
 			return nil, fmt.Errorf("reading the held answer of %d: %w", id, err)
 		}
 	}
@@ -110,12 +110,12 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*as
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range append(change.Also, *change) {
+		for _, c := range append(change.Duplicates, *change) {
 			if d := c.Delivery; d != nil && d.State == schema.Queued {
 				h.Dispatch(d.ID)
 			}
 		}
-		if change.Hold != nil {
+		if change.UndoWindow != nil {
 			tell(h.deadline)
 		}
 		done := a.Event
@@ -182,8 +182,8 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		c.Rule = e.rule.ID
 	}
 	c.Ledger = e.acts(a, &answer)
-	if a.Hold != nil {
-		c.Hold = &store.Hold{}
+	if a.UndoWindow != nil {
+		c.UndoWindow = &store.UndoWindow{}
 	}
 	if c.Answer, err = json.Marshal(answer); err != nil {
 		return nil, fmt.Errorf("encoding the answer: %w", err)
@@ -196,7 +196,7 @@ func (e *ending) change(a *asking, now time.Time) (*store.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Also = append(c.Also, *also)
+		c.Duplicates = append(c.Duplicates, *also)
 	}
 	return c, nil
 }
@@ -282,7 +282,7 @@ func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url, why string) er
 func (h *Hub) lapse(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		now := h.Clock()
-		if by := a.status.Held; a.held != nil && by.By.Verified && !now.Before(a.Hold.Until) && !h.stands(by.By.Name, a.held.RespondedAt) {
+		if by := a.status.Held; a.held != nil && by.By.Verified && !now.Before(a.UndoWindow.Until) && !h.stands(by.By.Name, a.held.RespondedAt) {
 			return a.undo() // who gave it was sent away before it counted
 		}
 		if c, err := a.lapse(now); c != nil || err != nil {
@@ -299,7 +299,7 @@ func (a *asking) lapse(now time.Time) (*store.Change, error) {
 	switch {
 	case a.status.Settled():
 		return nil, nil
-	case a.held != nil && !now.Before(a.Hold.Until):
+	case a.held != nil && !now.Before(a.UndoWindow.Until):
 		return a.release(now)
 	case !a.Deadline.IsZero() && !now.Before(a.Deadline):
 		end := ending{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}

@@ -37,7 +37,7 @@ func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Bat
 	}
 	heard := Heard{Ignored: batch.Ignored, Rejected: batch.Rejected}
 	apps := map[string]string{}
-	var drafts []*store.Draft
+	var drafts []*store.EventDraft
 	for i := range batch.Events {
 		e := &batch.Events[i]
 		if e.SourceApp, err = h.appOf(ctx, e, apps); err != nil {
@@ -125,7 +125,7 @@ func (s *sums) settled(key, other store.SessionKey, telemetry bool) *digest.Sess
 	}
 	at := int64(m.LastAt)
 	s.act(at, key.App, moved)
-	s.act(at, other.App, moved.Minus())
+	s.act(at, other.App, moved.Negate())
 	return session
 }
 

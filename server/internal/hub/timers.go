@@ -53,7 +53,7 @@ func (h *Hub) tick(a *asking, now time.Time) (*store.Change, error) {
 		return nil, nil
 	}
 	st, timers := a.status, a.Timers
-	var acts []store.Act
+	var acts []store.LedgerRecord
 	if st.SameAs != 0 { // the first of those that ask the same speaks for them; it may be gone then
 		return a.defers(now, h)
 	}
@@ -84,7 +84,7 @@ func (h *Hub) remind(a *asking, st *schema.Status, now time.Time) (next time.Tim
 		return time.Time{}
 	}
 	if a.held != nil { // it is answered, unless that is undone
-		return a.Hold.Until.Add(every)
+		return a.UndoWindow.Until.Add(every)
 	}
 	if len(waitsFor(st)) > 0 {
 		st.Reminders++
@@ -130,9 +130,9 @@ func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
 
 // escalate puts the question to more people, once. How many have to agree stays. Where
 // everyone may answer, that they should is what the notice tells.
-func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.Act {
+func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.LedgerRecord {
 	st.EscalatedAt = schema.Millis(now.UnixMilli())
-	act := store.Act{Act: "question.escalated", Who: hubName, Of: a.ID}
+	act := store.LedgerRecord{Action: "question.escalated", Actor: hubName, QuestionID: a.ID}
 	if st.Recipients == nil {
 		return act
 	}

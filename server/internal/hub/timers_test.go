@@ -49,7 +49,7 @@ func (c *clocked) pass(d time.Duration) {
 // acts are the acts of the ledger about a question.
 func (c *clocked) acts(id schema.EventID) (acts []string) {
 	c.t.Helper()
-	entries, err := c.Store.Ledger(c.t.Context(), store.LedgerPage{Of: id, Limit: 50})
+	entries, err := c.Store.Ledger(c.t.Context(), store.LedgerPage{QuestionID: id, Limit: 50})
 	require.NoError(c.t, err)
 	for _, raw := range entries {
 		_, act, _ := strings.Cut(string(raw), `"act":"`)

@@ -109,7 +109,7 @@ func (a *asking) vote(r *schema.Response, by *schema.Responder, now time.Time) (
 		return nil, nil
 	}
 	next := *a
-	var acts []store.Act
+	var acts []store.LedgerRecord
 	if edits {
 		acts = append(acts, next.edit(r.ModifiedArguments, &v))
 	}
@@ -167,15 +167,15 @@ func (a *asking) arguments() json.RawMessage {
 
 // edit makes the question one about a call with these arguments. The votes so far were
 // about another.
-func (a *asking) edit(arguments json.RawMessage, by *schema.Vote) store.Act {
+func (a *asking) edit(arguments json.RawMessage, by *schema.Vote) store.LedgerRecord {
 	cleared := a.status.Votes
 	a.status.Votes = nil
 	a.status.Edited = &schema.EditedCall{Arguments: arguments, By: by.User, At: by.At, Revision: a.Version + 1}
-	if c, ok := toolCallOf(&store.Draft{Event: a.Event}, &a.hitl); ok {
+	if c, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok {
 		c.arguments = arguments
 		judge(&a.status, &a.hitl, c)
 	}
-	return store.Act{Act: "question.edited", Who: by.User, Of: a.ID, Data: editedAct{Revision: a.Version + 1, Cleared: cleared}}
+	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: a.ID, Data: editedAct{Revision: a.Version + 1, Cleared: cleared}}
 }
 
 // decided is the end that the votes make: the choice that won, or none.
@@ -194,12 +194,12 @@ func (a *asking) decided(r *schema.Response, choice string, by *schema.Responder
 }
 
 // votedAct is what the ledger is to tell of a vote.
-func (a *asking) votedAct(v schema.Vote, decides bool) store.Act {
+func (a *asking) votedAct(v schema.Vote, decides bool) store.LedgerRecord {
 	act := votedAct{Choice: v.Choice, Comment: v.Comment, Revision: a.Version + 1, Decides: decides, Passkey: v.Passkey}
 	if i := slices.IndexFunc(a.status.Votes, func(old schema.Vote) bool { return old.User == v.User }); i >= 0 {
 		act.Before = a.status.Votes[i].Choice
 	}
-	return store.Act{Act: "question.voted", Who: v.User, Of: a.ID, Data: act}
+	return store.LedgerRecord{Action: "question.voted", Actor: v.User, QuestionID: a.ID, Data: act}
 }
 
 // recount makes votes those of the status; nil: those that it has.
@@ -221,7 +221,7 @@ func (a *asking) release(now time.Time) (*store.Change, error) {
 }
 
 // tally is the change that counts the votes while none of them decides.
-func (a *asking) tally(votes []schema.Vote, acts ...store.Act) (*store.Change, error) {
+func (a *asking) tally(votes []schema.Vote, acts ...store.LedgerRecord) (*store.Change, error) {
 	st := a.status
 	st.Held = nil
 	recount(&st, votes)
@@ -229,8 +229,8 @@ func (a *asking) tally(votes []schema.Vote, acts ...store.Act) (*store.Change, e
 	if err != nil {
 		return nil, err
 	}
-	if a.Hold != nil {
-		c.Hold = &store.Hold{}
+	if a.UndoWindow != nil {
+		c.UndoWindow = &store.UndoWindow{}
 	}
 	c.Ledger = acts
 	return c, nil

@@ -25,7 +25,7 @@ func BenchmarkQuorum(b *testing.B) {
 }
 
 func benchmarkQuorum(b *testing.B, admins int) {
-	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), BallastBytes: -1, Synchronous: "NORMAL"})
+	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, s.Close()) }()
 	var c store.PeopleChange

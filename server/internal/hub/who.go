@@ -44,7 +44,7 @@ func (b answerer) responder(asker []byte) *schema.Responder {
 // anyone may answer, an answer that comes from the asking program is marked; where the
 // hub is locked, or the asker named itself by a token, it is refused.
 func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
-	by := b.responder(a.Asker)
+	by := b.responder(a.RequesterProcess)
 	excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester
 	switch {
 	case by.SelfApproval && (h.People.Locked() || a.Requester != ""):

@@ -18,7 +18,7 @@ type verdict struct {
 
 // judge looks at how things are at the moment of sending. What is not known speaks for
 // sending. The cooldown is left to the one step that also takes the notice.
-func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question) (verdict, error) {
+func (n *Notifier) judge(ctx context.Context, notice *store.Notification, q *question) (verdict, error) {
 	voted := notice.Person != "" && slices.Contains(q.status.Recipients, notice.Person) && !slices.Contains(q.status.Awaiting, notice.Person)
 	if q.status.Settled() || voted {
 		return verdict{why: schema.SuppressedAnswered}, nil
@@ -29,7 +29,7 @@ func (n *Notifier) judge(ctx context.Context, notice *store.Notice, q *question)
 			return verdict{why: schema.SuppressedRemoved}, nil
 		}
 	}
-	settings, err := n.Store.NoticeSettings(ctx, notice.Person)
+	settings, err := n.Store.NotificationSettings(ctx, notice.Person)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -13,7 +13,7 @@ import (
 
 func (r *rig) settings(person string, s schema.NotificationSettings) {
 	require.NoError(r.t, CheckSettings(&s))
-	require.NoError(r.t, r.Store.SetNoticeSettings(context.Background(), person, s))
+	require.NoError(r.t, r.Store.SetNotificationSettings(context.Background(), person, s))
 }
 
 func TestACooldownCountsWhatWasSentAndNothingElse(t *testing.T) {

@@ -79,7 +79,7 @@ func (l *lane) run(ctx context.Context) {
 		now := n.Clock()
 		wait := l.pausedUntil().Sub(now)
 		if wait <= 0 {
-			due, next, err := n.Store.DueNotices(ctx, l.channel, now, l.room())
+			due, next, err := n.Store.DueNotifications(ctx, l.channel, now, l.room())
 			switch {
 			case err != nil:
 				if ctx.Err() == nil {
@@ -122,7 +122,7 @@ func (l *lane) pausedUntil() time.Time {
 
 // sendAll sends some notices, a few at a time; false when what became of them could
 // not be stored.
-func (l *lane) sendAll(ctx context.Context, due []store.Notice) bool {
+func (l *lane) sendAll(ctx context.Context, due []store.Notification) bool {
 	way, err := l.notifier.open(ctx, l.channel)
 	if err != nil {
 		l.notifier.Log.Error("opening a channel", "channel", l.channel, "err", err)
@@ -152,7 +152,7 @@ func (l *lane) sendAll(ctx context.Context, due []store.Notice) bool {
 }
 
 // one judges and sends one notice. Its error is the database's.
-func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
+func (l *lane) one(ctx context.Context, way *way, notice *store.Notification) error {
 	n := l.notifier
 	q, err := n.read(ctx, notice.Question)
 	if err != nil {
@@ -169,15 +169,15 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 		return l.finish(ctx, notice, schema.NotificationSuppressed, verdict.why)
 	}
 	// The lease ends well after the message's own time, so that nobody sends it twice.
-	claim, err := n.Store.ClaimNotice(ctx, notice, n.Clock().Add(3*n.pace.timeout), verdict.since)
+	claim, err := n.Store.ClaimNotification(ctx, notice, n.Clock().Add(3*n.pace.timeout), verdict.since)
 	switch {
-	case err != nil || claim == store.Gone:
+	case err != nil || claim == store.ClaimLost:
 		return err
-	case claim == store.TooSoon:
+	case claim == store.ClaimCooldown:
 		return l.finish(ctx, notice, schema.NotificationSuppressed, schema.SuppressedCooldown)
-	case claim == store.Wait:
+	case claim == store.ClaimInFlight:
 		notice.Due = n.Clock().Add(busy)
-		return n.Store.SetNotice(ctx, notice)
+		return n.Store.SetNotification(ctx, notice)
 	}
 	m, err := n.message(ctx, notice, q)
 	if err == nil && way.apart {
@@ -199,24 +199,24 @@ func (l *lane) one(ctx context.Context, way *way, notice *store.Notice) error {
 	if next, again := l.again(notice, q, err); again {
 		notice.Due = next
 		n.shown.touch(notice.Question)
-		return n.Store.SetNotice(ctx, notice)
+		return n.Store.SetNotification(ctx, notice)
 	}
 	return l.finish(ctx, notice, schema.NotificationFailed, "")
 }
 
-func (l *lane) finish(ctx context.Context, notice *store.Notice, state, why string) error {
+func (l *lane) finish(ctx context.Context, notice *store.Notification, state, why string) error {
 	notice.State, notice.Why = state, why
 	if state == schema.NotificationSent {
 		notice.Error = ""
 	}
 	// What has left is noted even while the hub stops.
-	err := l.notifier.Store.SetNotice(context.WithoutCancel(ctx), notice)
+	err := l.notifier.Store.SetNotification(context.WithoutCancel(ctx), notice)
 	l.notifier.shown.touch(notice.Question)
 	return err
 }
 
 // again is when a message that failed is tried again, if it is.
-func (l *lane) again(notice *store.Notice, q *question, err error) (time.Time, bool) {
+func (l *lane) again(notice *store.Notification, q *question, err error) (time.Time, bool) {
 	p := &l.notifier.pace
 	var final finalError
 	if errors.As(err, &final) || notice.Attempts > len(p.retries) {

@@ -58,7 +58,7 @@ func TestAThousandRecipientsDelayNoAnswer(t *testing.T) {
 
 	id := r.ask("May I?", fmt.Sprintf(`"responseWebSocketUrl":"ws%s"`, agent.URL[len("http"):]))
 	r.eventually("a part of the crowd is to be told", func() bool {
-		notices, err := r.Store.NoticesOf(t.Context(), id)
+		notices, err := r.Store.NotificationsOf(t.Context(), id)
 		return err == nil && len(notices) > 0
 	})
 	began := time.Now()

@@ -44,7 +44,7 @@ type message struct {
 	trial    bool      // only to try the channel
 }
 
-func (n *Notifier) message(ctx context.Context, notice *store.Notice, q *question) (*message, error) {
+func (n *Notifier) message(ctx context.Context, notice *store.Notification, q *question) (*message, error) {
 	m := &message{
 		id: notice.ID, made: notice.MadeAt, question: q.ID, kind: notice.Kind, n: notice.N, person: notice.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, wants: q.hitl.Type, deadline: q.Deadline,

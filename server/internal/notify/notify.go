@@ -179,7 +179,7 @@ func (n *Notifier) rest(ctx context.Context, wait time.Duration) bool {
 
 // begin takes up what was left when the hub stopped.
 func (n *Notifier) begin(ctx context.Context) error {
-	asked, err := n.Store.FreeNotices(ctx)
+	asked, err := n.Store.ReleaseNotificationLeases(ctx)
 	if err != nil {
 		return err
 	}

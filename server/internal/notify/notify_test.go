@@ -157,7 +157,7 @@ func TestNobodyIsToldOfWhatWasAskedBeforeTheChannelWasMade(t *testing.T) {
 	r, far := setup(t), listen(t)
 	old := r.ask("Before.")
 	r.eventually("the cursor passes it", func() bool {
-		cursor, err := r.Store.NoticeCursor(t.Context())
+		cursor, err := r.Store.NotificationCursor(t.Context())
 		return err == nil && cursor >= int64(old)
 	})
 	r.channel(far.URL)

@@ -24,7 +24,7 @@ const (
 // step looks at what happened behind the cursor; false when there was nothing.
 func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err error) {
 	if *cursor < 0 {
-		if *cursor, err = n.Store.NoticeCursor(ctx); err != nil {
+		if *cursor, err = n.Store.NotificationCursor(ctx); err != nil {
 			*cursor = -1
 			return false, err
 		}
@@ -39,7 +39,7 @@ func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err erro
 		}
 	}
 	if len(ids) > 0 || upTo-*cursor >= cursorEvery {
-		if err := n.Store.SetNoticeCursor(ctx, upTo); err != nil {
+		if err := n.Store.SetNotificationCursor(ctx, upTo); err != nil {
 			return false, err
 		}
 		*cursor = upTo
@@ -58,7 +58,7 @@ func (n *Notifier) audience(ctx context.Context) (*audience, error) {
 	a := &audience{people: map[string]schema.Person{}}
 	var err, errPush error
 	a.channels, err = n.Store.Channels(ctx)
-	a.pushed, errPush = n.Store.PushPeople(ctx)
+	a.pushed, errPush = n.Store.PushSubscribers(ctx)
 	people, errPeople := n.People(ctx)
 	for _, p := range people {
 		a.people[p.Name] = p
@@ -113,15 +113,15 @@ func (n *Notifier) read(ctx context.Context, id schema.EventID) (*question, erro
 // over keeps back what was still to be said about a question that is settled, and
 // takes back from browsers what they show.
 func (n *Notifier) over(ctx context.Context, q *question) error {
-	notices, err := n.Store.NoticesOf(ctx, q.ID)
+	notices, err := n.Store.NotificationsOf(ctx, q.ID)
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	some, err := n.Store.QuietNotices(ctx, q.ID, schema.SuppressedAnswered)
+	some, err := n.Store.SuppressNotifications(ctx, q.ID, schema.SuppressedAnswered)
 	if some {
 		n.shown.touch(q.ID)
 	}
-	if slices.ContainsFunc(notices, func(one store.Notice) bool { return one.Channel == 0 && one.State == schema.NotificationSent }) {
+	if slices.ContainsFunc(notices, func(one store.Notification) bool { return one.Channel == 0 && one.State == schema.NotificationSent }) {
 		n.settled(q.ID)
 	}
 	return err
@@ -132,17 +132,17 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 {
 		return nil
 	}
-	had, err := n.Store.Noticed(ctx, q.ID)
+	had, err := n.Store.NotificationProgress(ctx, q.ID)
 	if err != nil {
 		return err
 	}
 	if !isNew { // whom the first of its card spoke for is asked anew when that is gone
-		if isNew, err = n.Store.TakesLead(ctx, q.ID); err != nil {
+		if isNew, err = n.Store.BecameGroupLeader(ctx, q.ID); err != nil {
 			return err
 		}
 	}
 	done := had
-	var due []store.Notice
+	var due []store.Notification
 	if isNew {
 		due = a.notices(schema.NotificationCreated, 0, a.asked(q))
 	}
@@ -168,15 +168,15 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 	return n.add(ctx, q.ID, due, done)
 }
 
-func (n *Notifier) add(ctx context.Context, id schema.EventID, due []store.Notice, done store.Noticed) error {
+func (n *Notifier) add(ctx context.Context, id schema.EventID, due []store.Notification, done store.NotificationProgress) error {
 	for len(due) > addAtOnce {
-		if err := n.Store.AddNotices(ctx, id, due[:addAtOnce], nil); err != nil {
+		if err := n.Store.AddNotifications(ctx, id, due[:addAtOnce], nil); err != nil {
 			return err
 		}
 		n.wake(due[:addAtOnce])
 		due = due[addAtOnce:]
 	}
-	if err := n.Store.AddNotices(ctx, id, due, &done); err != nil {
+	if err := n.Store.AddNotifications(ctx, id, due, &done); err != nil {
 		return err
 	}
 	n.wake(due)
@@ -184,7 +184,7 @@ func (n *Notifier) add(ctx context.Context, id schema.EventID, due []store.Notic
 	return nil
 }
 
-func (n *Notifier) wake(due []store.Notice) {
+func (n *Notifier) wake(due []store.Notification) {
 	for i := range due {
 		if i == 0 || due[i].Channel != due[i-1].Channel {
 			n.lane(due[i].Channel).wake()
@@ -218,9 +218,9 @@ func (a *audience) awaited(q *question) []string {
 
 // notices are one for each channel that many read, and one for each person by each
 // channel that is theirs, or that writes to everybody apart.
-func (a *audience) notices(kind string, number int, people []string) (all []store.Notice) {
+func (a *audience) notices(kind string, number int, people []string) (all []store.Notification) {
 	add := func(c store.Channel, person string) {
-		one := store.Notice{Channel: c.ID, N: number, Notification: schema.Notification{
+		one := store.Notification{Channel: c.ID, N: number, Notification: schema.Notification{
 			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
 		}}
 		if writesApart(&c) && a.people[person].Email == "" {

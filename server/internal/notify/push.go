@@ -72,7 +72,7 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if auth, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.Auth, "=")); err != nil || len(auth) != 16 {
 		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16 bytes that the browser gave"}
 	}
-	return n.Store.Subscribe(ctx, person, b, maxBrowsers)
+	return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers)
 }
 
 // sendPush sends a message to all browsers of a person; it has gone out when one of
@@ -102,7 +102,7 @@ type pushed struct {
 var errNoBrowser = finalError{errors.New("no browser of theirs takes messages any more")}
 
 func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
-	browsers, err := n.Store.Browsers(ctx, person)
+	browsers, err := n.Store.PushSubscriptions(ctx, person)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
 			_ = resp.Body.Close()
 			err = answered(resp)
 			if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone {
-				if err := n.Store.Unsubscribe(ctx, b.Endpoint); err != nil {
+				if err := n.Store.RemovePushSubscription(ctx, b.Endpoint); err != nil {
 					return err
 				}
 				continue
@@ -164,7 +164,7 @@ func (n *Notifier) settled(id schema.EventID) {
 	n.group.Go(func() {
 		ctx, cancel := context.WithTimeout(running, n.pace.timeout)
 		defer cancel()
-		notices, err := n.Store.NoticesOf(ctx, id)
+		notices, err := n.Store.NotificationsOf(ctx, id)
 		if err != nil {
 			return
 		}

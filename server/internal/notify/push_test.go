@@ -133,7 +133,7 @@ func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
 	require.NoError(t, r.Subscribe(t.Context(), "ada", gone.subscription()))
 	notices := r.card(r.ask("1"), "asked ada failed")
 	require.Equal(t, 1, notices[0].Attempts)
-	browsers, err := r.Store.Browsers(t.Context(), "ada")
+	browsers, err := r.Store.PushSubscriptions(t.Context(), "ada")
 	require.NoError(t, err)
 	require.Empty(t, browsers)
 
@@ -141,7 +141,7 @@ func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
 	require.NoError(t, r.Subscribe(t.Context(), "ada", gone.subscription()))
 	require.NoError(t, r.Subscribe(t.Context(), "ada", there.subscription()))
 	r.card(r.ask("2"), "asked ada sent")
-	browsers, err = r.Store.Browsers(t.Context(), "ada")
+	browsers, err = r.Store.PushSubscriptions(t.Context(), "ada")
 	require.NoError(t, err)
 	require.Len(t, browsers, 1)
 }
@@ -158,10 +158,10 @@ func TestABrowserIsOnePersonsAndTheKeyIsMadeOnce(t *testing.T) {
 	second, err := r.PushKey(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first, second)
-	require.NoError(t, r.Store.Unsubscribe(t.Context(), b.subscription().Endpoint))
+	require.NoError(t, r.Store.RemovePushSubscription(t.Context(), b.subscription().Endpoint))
 	id := r.ask("And now?")
 	r.eventually("it is looked at", func() bool {
-		cursor, err := r.Store.NoticeCursor(t.Context())
+		cursor, err := r.Store.NotificationCursor(t.Context())
 		return err == nil && cursor >= int64(id)
 	})
 	require.Empty(t, r.status(id).Notifications)
@@ -195,7 +195,7 @@ func TestWhatIsNoPushServiceIsRefused(t *testing.T) {
 	b := openBrowser(t)
 	local := b.subscription()
 	local.Endpoint = strings.Replace(local.Endpoint, "127.0.0.1", "localhost", 1)
-	require.NoError(t, r.Store.Subscribe(t.Context(), "eve", local, maxBrowsers))
+	require.NoError(t, r.Store.AddPushSubscription(t.Context(), "eve", local, maxBrowsers))
 	require.ErrorContains(t, n.push(t.Context(), "eve", &pushed{ttl: time.Minute}), "an address of this network")
 	require.Empty(t, b.far.got())
 	for i := range maxBrowsers {

@@ -60,7 +60,7 @@ func (r *rig) clock() time.Time {
 
 // start runs a hub on the rig's database.
 func (r *rig) start() {
-	db, err := store.Open(context.Background(), store.Config{Path: r.db, BallastBytes: -1, Clock: r.clock})
+	db, err := store.Open(context.Background(), store.Config{Path: r.db, ReserveFileBytes: -1, Clock: r.clock})
 	require.NoError(r.t, err)
 	r.known, err = people.Open(context.Background(), people.Config{Store: db, Clock: r.clock})
 	require.NoError(r.t, err)

@@ -93,7 +93,7 @@ func (s *shower) run(ctx context.Context) {
 }
 
 func (s *shower) show(ctx context.Context, id schema.EventID) error {
-	notices, err := s.notifier.Store.NoticesOf(ctx, id)
+	notices, err := s.notifier.Store.NotificationsOf(ctx, id)
 	if err != nil || len(notices) == 0 {
 		return err
 	}
@@ -103,8 +103,8 @@ func (s *shower) show(ctx context.Context, id schema.EventID) error {
 
 // shown is what a card says of its notices: the newest, and how many there are of each
 // kind when that is not all.
-func shown(notices []store.Notice) (list []schema.Notification, counts *schema.NotificationCounts) {
-	slices.SortFunc(notices, func(a, b store.Notice) int { return cmp.Compare(a.ID, b.ID) })
+func shown(notices []store.Notification) (list []schema.Notification, counts *schema.NotificationCounts) {
+	slices.SortFunc(notices, func(a, b store.Notification) int { return cmp.Compare(a.ID, b.ID) })
 	if len(notices) > schema.MaxNotifications {
 		counts = &schema.NotificationCounts{}
 		for i := range notices {

@@ -82,7 +82,7 @@ func (p *People) byToken(token string) (Who, error) {
 	}
 	now := p.now.Load()
 	t := now.tokens[digestOf(token)]
-	if t == nil || p.over(t.Expires) {
+	if t == nil || p.over(t.ExpiresAt) {
 		return Who{}, errWrongToken
 	}
 	w := Who{Name: t.Name, Agent: true, Apps: t.Apps}
@@ -139,7 +139,7 @@ func (p *People) over(t time.Time) bool { return !t.IsZero() && !p.Clock().Befor
 
 // end is when a sign-in ends unless it is used meanwhile.
 func (p *People) end(in *store.SignIn) time.Time {
-	end, last := p.lastUsed(in.ID, in.Seen).Add(idle), in.CreatedAt.Add(lasts)
+	end, last := p.lastUsed(in.ID, in.LastSeenAt).Add(idle), in.CreatedAt.Add(lasts)
 	if last.Before(end) {
 		return last
 	}

@@ -265,7 +265,7 @@ func (p *People) codeFor(ctx context.Context, c *claimed) (string, error) {
 	}
 	change := &store.PeopleChange{People: store.People{Persons: []store.Person{one}}}
 	if kind := p.becomes(&one); kind != "" {
-		change.Acts = []store.Act{{Act: kind, Who: "hub", Data: map[string]any{"name": one.Name, "role": one.Role, "way": "oidc"}}}
+		change.Acts = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": one.Name, "role": one.Role, "way": "oidc"}}}
 	}
 	return p.newCode(ctx, store.Code{Person: one.Name, Way: "oidc"}, change)
 }

@@ -47,7 +47,7 @@ func TestAnAddressThatIsNotVerifiedIsNobodys(t *testing.T) {
 
 func TestWhoAProviderMeans(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
@@ -107,7 +107,7 @@ func TestOnlySoManyAreOnTheirWayToTheProvider(t *testing.T) {
 // any admin's doing, is told there, once.
 func TestWhomAProviderMakesIsInTheLedger(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), BallastBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}

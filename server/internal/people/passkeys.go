@@ -149,7 +149,7 @@ func (p *People) MyPasskeys(by Who) ([]schema.Passkey, error) {
 }
 
 func shownPasskey(k *store.Passkey) schema.Passkey {
-	return schema.Passkey{ID: k.ID, Name: k.Name, CreatedAt: millis(k.CreatedAt), LastUsedAt: millis(k.Used)}
+	return schema.Passkey{ID: k.ID, Name: k.Name, CreatedAt: millis(k.CreatedAt), LastUsedAt: millis(k.LastUsedAt)}
 }
 
 // NewPasskey begins to make a passkey of the caller's; an earlier beginning is void.
@@ -201,7 +201,7 @@ func (p *People) AddPasskey(ctx context.Context, made schema.PasskeyDraft, by Wh
 	}
 	err = p.change(ctx, &store.PeopleChange{
 		People: store.People{Passkeys: []store.Passkey{k}},
-		Acts:   []store.Act{act("passkey.added", by, map[string]any{"passkey": k.ID, "name": k.Name})},
+		Acts:   []store.LedgerRecord{act("passkey.added", by, map[string]any{"passkey": k.ID, "name": k.Name})},
 	})
 	return shownPasskey(&k), err
 }
@@ -243,7 +243,7 @@ func (p *People) RemovePasskey(ctx context.Context, id string, by Who) error {
 		if k.ID == id {
 			return p.change(ctx, &store.PeopleChange{
 				WithoutPasskey: []string{id},
-				Acts:           []store.Act{act("passkey.removed", by, map[string]any{"passkey": id, "name": k.Name})},
+				Acts:           []store.LedgerRecord{act("passkey.removed", by, map[string]any{"passkey": id, "name": k.Name})},
 			})
 		}
 	}

@@ -239,17 +239,17 @@ func (p *People) Persons(context.Context) []schema.Person {
 
 func (p *People) shown(o *store.Person) schema.Person {
 	one := schema.Person{Name: o.Name, Role: o.Role, Owner: o.Owner, Email: o.Email, CreatedAt: millis(o.CreatedAt)}
-	seen := o.Seen
+	seen := o.LastSeenAt
 	s := p.now.Load()
 	one.Passkeys = len(s.passkeysOf(o.Name))
 	for i := range s.SignIns {
 		if s.SignIns[i].Person == o.Name {
-			seen = later(seen, p.lastUsed(s.SignIns[i].ID, s.SignIns[i].Seen))
+			seen = later(seen, p.lastUsed(s.SignIns[i].ID, s.SignIns[i].LastSeenAt))
 		}
 	}
 	for i := range s.Tokens {
 		if s.Tokens[i].Person == o.Name {
-			seen = later(seen, p.lastUsed(s.Tokens[i].ID, s.Tokens[i].Used))
+			seen = later(seen, p.lastUsed(s.Tokens[i].ID, s.Tokens[i].LastUsedAt))
 		}
 	}
 	one.LastSeenAt = millis(seen)

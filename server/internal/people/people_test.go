@@ -28,7 +28,7 @@ func setup(t *testing.T) *bench {
 
 func open(t *testing.T, path string) *bench {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path, BallastBytes: -1})
+	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	b := &bench{t: t, now: time.UnixMilli(1795262400000)}

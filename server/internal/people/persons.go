@@ -16,8 +16,8 @@ import (
 const maxPersons = 1000
 
 // act is an entry of the ledger about somebody. No secret belongs in more.
-func act(kind string, by Who, more map[string]any) store.Act {
-	return store.Act{Act: kind, Who: cmp.Or(by.Name, LocalName), Data: more}
+func act(kind string, by Who, more map[string]any) store.LedgerRecord {
+	return store.LedgerRecord{Action: kind, Actor: cmp.Or(by.Name, LocalName), Data: more}
 }
 
 // AddPerson makes a person known, and a link that signs them in.
@@ -40,7 +40,7 @@ func (p *People) AddPerson(ctx context.Context, d schema.PersonDraft, by Who) (p
 	}
 	c := store.PeopleChange{
 		People: store.People{Persons: []store.Person{o}},
-		Acts:   []store.Act{act("person.made", by, map[string]any{"name": o.Name, "role": o.Role})},
+		Acts:   []store.LedgerRecord{act("person.made", by, map[string]any{"name": o.Name, "role": o.Role})},
 	}
 	if code, err = p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &c); err != nil {
 		return person, "", err
@@ -104,7 +104,7 @@ func (p *People) ChangePerson(ctx context.Context, name string, d schema.PersonD
 	}
 	err = p.change(ctx, &store.PeopleChange{
 		People: store.People{Persons: []store.Person{o}},
-		Acts:   []store.Act{act("person.changed", by, map[string]any{"name": o.Name, "role": o.Role})},
+		Acts:   []store.LedgerRecord{act("person.changed", by, map[string]any{"name": o.Name, "role": o.Role})},
 	})
 	return p.shown(&o), err
 }
@@ -122,7 +122,7 @@ func (p *People) Link(ctx context.Context, name string, by Who) (person schema.P
 	if err != nil {
 		return person, "", err
 	}
-	code, err = p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &store.PeopleChange{Acts: []store.Act{act("person.link_made", by, map[string]any{"name": o.Name})}})
+	code, err = p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &store.PeopleChange{Acts: []store.LedgerRecord{act("person.link_made", by, map[string]any{"name": o.Name})}})
 	return p.shown(&o), code, err
 }
 
@@ -140,7 +140,7 @@ func (p *People) RemovePerson(ctx context.Context, name string, by Who) error {
 	if o.Owner {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner stays: without one, whoever comes next could take the hub."}
 	}
-	c := store.PeopleChange{WithoutPerson: []string{o.Name}, Acts: []store.Act{act("person.removed", by, map[string]any{"name": o.Name})}}
+	c := store.PeopleChange{WithoutPerson: []string{o.Name}, Acts: []store.LedgerRecord{act("person.removed", by, map[string]any{"name": o.Name})}}
 	now := p.now.Load()
 	for _, in := range now.SignIns {
 		if in.Person == o.Name {
@@ -192,7 +192,7 @@ func (p *People) SignIns(by Who) ([]schema.SignIn, error) {
 		}
 		list = append(list, schema.SignIn{
 			ID: in.ID, Person: in.Person, UserAgent: in.UserAgent, Way: in.Way, CreatedAt: millis(in.CreatedAt),
-			LastSeenAt: millis(p.lastUsed(in.ID, in.Seen)), ExpiresAt: millis(p.end(in)), Current: in.ID == by.ID,
+			LastSeenAt: millis(p.lastUsed(in.ID, in.LastSeenAt)), ExpiresAt: millis(p.end(in)), Current: in.ID == by.ID,
 		})
 	}
 	slices.SortFunc(list, func(a, b schema.SignIn) int { return cmp.Compare(b.LastSeenAt, a.LastSeenAt) })
@@ -224,7 +224,7 @@ func (p *People) EndSignIn(ctx context.Context, id string, by Who) error {
 		}
 		return p.change(ctx, &store.PeopleChange{
 			WithoutSignIn: []string{id},
-			Acts:          []store.Act{act("person.signed_out", by, map[string]any{"name": in.Person, "signIn": id})},
+			Acts:          []store.LedgerRecord{act("person.signed_out", by, map[string]any{"name": in.Person, "signIn": id})},
 		})
 	}
 	return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such sign-in of yours."}
@@ -257,14 +257,14 @@ func (p *People) noteUse(ctx context.Context) error {
 	now := p.now.Load()
 	var c store.PeopleChange
 	for _, in := range now.SignIns {
-		if used := p.lastUsed(in.ID, in.Seen); used.After(in.Seen) {
-			in.Seen = used
+		if used := p.lastUsed(in.ID, in.LastSeenAt); used.After(in.LastSeenAt) {
+			in.LastSeenAt = used
 			c.SignIns = append(c.SignIns, in)
 		}
 	}
 	for _, t := range now.Tokens {
-		if used := p.lastUsed(t.ID, t.Used); used.After(t.Used) {
-			t.Used = used
+		if used := p.lastUsed(t.ID, t.LastUsedAt); used.After(t.LastUsedAt) {
+			t.LastUsedAt = used
 			c.Tokens = append(c.Tokens, t)
 		}
 	}

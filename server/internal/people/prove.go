@@ -122,6 +122,6 @@ func (p *People) Prove(ctx context.Context, by Who, proof json.RawMessage, of Bo
 		p.note(ctx, act("passkey.refused", by, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its count went back: there may be a copy of it"}))
 		return noProof("counts less than before: there may be a copy of this passkey. Remove it, and add another one")
 	}
-	k.SignCount, k.Flags, k.Used = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), p.Clock()
+	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), p.Clock()
 	return p.change(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})
 }

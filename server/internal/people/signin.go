@@ -61,7 +61,7 @@ func (p *People) newCode(ctx context.Context, one store.Code, c *store.PeopleCha
 	}
 	code := newSecret(codeBytes, codeChars)
 	hash := digestOf(code)
-	one.Hash, one.CreatedAt, one.Expires = hash[:], now, now.Add(codeFor)
+	one.Hash, one.CreatedAt, one.ExpiresAt = hash[:], now, now.Add(codeFor)
 	c.Codes = []store.Code{one}
 	return code, p.change(ctx, c)
 }
@@ -69,7 +69,7 @@ func (p *People) newCode(ctx context.Context, one store.Code, c *store.PeopleCha
 // spent reports whether a code counts no more. One from the future was made by a clock
 // that has been set back: how old it is, nobody knows.
 func (p *People) spent(c *store.Code) bool {
-	return p.over(c.Expires) || p.Clock().Before(c.CreatedAt.Add(-time.Minute))
+	return p.over(c.ExpiresAt) || p.Clock().Before(c.CreatedAt.Add(-time.Minute))
 }
 
 // SignIn lets in whoever has a code, once.
@@ -126,7 +126,7 @@ func (p *People) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Se
 	cookie, key := digestOf(s.Cookie), digestOf(s.Key)
 	in := store.SignIn{
 		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Way: e.way, UserAgent: printable(e.userAgent, maxAgent),
-		Cookie: cookie[:], Key: key[:], CreatedAt: now, Seen: now,
+		Cookie: cookie[:], Key: key[:], CreatedAt: now, LastSeenAt: now,
 	}
 	c.SignIns = append(c.SignIns, in)
 	if err := p.change(ctx, c); err != nil {
@@ -143,7 +143,7 @@ func (p *People) SignOut(ctx context.Context, w Who) error {
 	if w.Via != "session" {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Nobody is signed in here."}
 	}
-	return p.change(ctx, &store.PeopleChange{WithoutSignIn: []string{w.ID}, Acts: []store.Act{act("person.signed_out", w, map[string]any{"name": w.Name, "signIn": w.ID})}})
+	return p.change(ctx, &store.PeopleChange{WithoutSignIn: []string{w.ID}, Acts: []store.LedgerRecord{act("person.signed_out", w, map[string]any{"name": w.Name, "signIn": w.ID})}})
 }
 
 // Lock takes answers of signed-in operators only, from now on, or of anyone again.
@@ -160,13 +160,13 @@ func (p *People) Lock(ctx context.Context, locked bool, w Who) error {
 	if locked {
 		kind = "hub.locked"
 	}
-	return p.change(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, Acts: []store.Act{act(kind, w, nil)}})
+	return p.change(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, Acts: []store.LedgerRecord{act(kind, w, nil)}})
 }
 
 // note keeps an act that changes nothing.
-func (p *People) note(ctx context.Context, a store.Act) {
-	if err := p.Store.Note(context.WithoutCancel(ctx), a); err != nil {
-		p.Log.Error("an act is missing in the ledger", "act", a.Act, "err", err)
+func (p *People) note(ctx context.Context, a store.LedgerRecord) {
+	if err := p.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
+		p.Log.Error("an act is missing in the ledger", "act", a.Action, "err", err)
 	}
 }
 
@@ -188,7 +188,7 @@ func (p *People) Recover(ctx context.Context, name string) (string, error) {
 		o = &store.Person{Name: valid, Role: schema.Admin, Owner: true, CreatedAt: p.Clock()}
 		c.Persons = []store.Person{*o}
 	}
-	c.Acts = []store.Act{{Act: "person.link_made", Who: "the hub's machine", Data: map[string]any{"name": o.Name}}}
+	c.Acts = []store.LedgerRecord{{Action: "person.link_made", Actor: "the hub's machine", Data: map[string]any{"name": o.Name}}}
 	return p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &c)
 }
 

@@ -34,7 +34,7 @@ func (p *People) Tokens(by Who) ([]schema.Token, error) {
 func (p *People) shownToken(t *store.Token) schema.Token {
 	return schema.Token{
 		ID: t.ID, Name: t.Name, Prefix: t.Prefix, Person: t.Person, Apps: t.Apps, CreatedAt: millis(t.CreatedAt),
-		LastUsedAt: millis(p.lastUsed(t.ID, t.Used)), ExpiresAt: millis(t.Expires),
+		LastUsedAt: millis(p.lastUsed(t.ID, t.LastUsedAt)), ExpiresAt: millis(t.ExpiresAt),
 	}
 }
 
@@ -67,7 +67,7 @@ func (p *People) MakeToken(ctx context.Context, d schema.TokenDraft, by Who) (sc
 	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+shownChars]
 	err = p.change(ctx, &store.PeopleChange{
 		People: store.People{Tokens: []store.Token{t}},
-		Acts:   []store.Act{act("token.made", by, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": millis(t.Expires)})},
+		Acts:   []store.LedgerRecord{act("token.made", by, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": millis(t.ExpiresAt)})},
 	})
 	if err != nil {
 		return schema.Token{}, err
@@ -102,7 +102,7 @@ func (p *People) draftToken(d *schema.TokenDraft) (store.Token, error) {
 		}
 	}
 	if d.ExpiresAt != 0 {
-		t.Expires = time.UnixMilli(int64(d.ExpiresAt))
+		t.ExpiresAt = time.UnixMilli(int64(d.ExpiresAt))
 	}
 	if d.Person != "" {
 		o := p.now.Load().person(d.Person)
@@ -130,6 +130,6 @@ func (p *People) RevokeToken(ctx context.Context, id string, by Who) error {
 	}
 	return p.change(ctx, &store.PeopleChange{
 		WithoutToken: []string{id},
-		Acts:         []store.Act{act("token.revoked", by, map[string]any{"token": id, "name": now.Tokens[i].Name})},
+		Acts:         []store.LedgerRecord{act("token.revoked", by, map[string]any{"token": id, "name": now.Tokens[i].Name})},
 	})
 }

@@ -62,7 +62,7 @@ func (p *People) valid(id string) bool {
 	}
 	for i := range now.Tokens {
 		if now.Tokens[i].ID == id {
-			return !p.over(now.Tokens[i].Expires)
+			return !p.over(now.Tokens[i].ExpiresAt)
 		}
 	}
 	return false

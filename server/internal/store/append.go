@@ -26,13 +26,13 @@ import (
 // ctx ends while d is queued, Append returns ctx.Err() and nothing is stored;
 // once the writer has taken d, Append waits for the commit. So d's bytes are the
 // caller's again when it returns.
-func (s *Store) Append(ctx context.Context, d *Draft) (Receipt, error) {
+func (s *Store) Append(ctx context.Context, d *EventDraft) (Receipt, error) {
 	return s.begin(d).wait(ctx, s)
 }
 
 // AppendAll is Append of several events that keep their order and share what
 // commits they can. Each has a result of its own: one that fails stops no other.
-func (s *Store) AppendAll(ctx context.Context, drafts []*Draft) []Result {
+func (s *Store) AppendAll(ctx context.Context, drafts []*EventDraft) []Result {
 	begun := make([]*appending, len(drafts))
 	for i, d := range drafts {
 		begun[i] = s.begin(d)
@@ -57,9 +57,9 @@ type appending struct {
 	err     error // why it was not even queued
 }
 
-func (s *Store) begin(d *Draft) *appending {
+func (s *Store) begin(d *EventDraft) *appending {
 	a := &appending{}
-	if (d.Ask == nil) != (d.Question == nil) || (d.Ask == nil) != (d.Status == nil) {
+	if (d.NewQuestion == nil) != (d.Question == nil) || (d.NewQuestion == nil) != (d.Status == nil) {
 		a.err = errors.New("a draft must have Ask, Question and Status together")
 		return a
 	}
@@ -68,7 +68,7 @@ func (s *Store) begin(d *Draft) *appending {
 		a.err = fmt.Errorf("a draft's UID: %w", err)
 		return a
 	}
-	asks := d.Ask != nil
+	asks := d.NewQuestion != nil
 	if !asks {
 		if a.err = s.space.admit(); a.err != nil {
 			return a
@@ -98,13 +98,13 @@ func (a *appending) wait(ctx context.Context, s *Store) (Receipt, error) {
 	return Receipt{Event: e, Replayed: true}, err
 }
 
-func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
+func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
 	key := keyHash(d.Key)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
 		if err == nil {
-			return Receipt{Event: &Event{ID: schema.EventID(seq)}, Replayed: true}, t.replay(seq, d.Ask)
+			return Receipt{Event: &Event{ID: schema.EventID(seq)}, Replayed: true}, t.replay(seq, d.NewQuestion)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return Receipt{}, err
@@ -119,7 +119,7 @@ func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
 	e.ID, e.ReceivedAt = schema.EventID(seq), t.stamp(d.ReceivedAt)
 	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, uid[:], t.ledger.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.Ask != nil, nullable(key), blob(e.Envelope), blob(e.Payload))
+		seq, uid[:], t.ledger.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), blob(e.Envelope), blob(e.Payload))
 	if err == nil {
 		err = t.mark(seq, ids)
 	}
@@ -127,26 +127,26 @@ func (t *tx) append(d *Draft, uid uuid.UUID) (Receipt, error) {
 		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Chat)
 	}
 	var first *grouped
-	if err == nil && d.Ask != nil {
-		if first, err = t.first(&e, d.Ask); err == nil {
-			err = t.ask(&e, d.Ask, ids)
+	if err == nil && d.NewQuestion != nil {
+		if first, err = t.first(&e, d.NewQuestion); err == nil {
+			err = t.ask(&e, d.NewQuestion, ids)
 		}
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
 	t.ledger.events++
-	t.rows = append(t.rows, Row{Seq: seq, Event: &e})
+	t.rows = append(t.rows, LogRow{Seq: seq, Event: &e})
 	return Receipt{Event: &e}, t.join(e.ID, first)
 }
 
-func (t *tx) ask(e *Event, a *Ask, ids nameIDs) error {
+func (t *tx) ask(e *Event, a *NewQuestion, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, millis(t.now),
-		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.Asker), a.Text, nullable(a.Call), a.Lifeline,
-		millis(a.Timers.Remind), millis(a.Timers.Escalate), millis(a.Timers.next()), nullable(a.Same), a.Requester)
+		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.RequesterProcess), a.Text, nullable(a.Call), a.Lifeline,
+		millis(a.Timers.Remind), millis(a.Timers.Escalate), millis(a.Timers.next()), nullable(a.DuplicateKey), a.Requester)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ const patience = time.Minute
 
 // replay takes the address that a repeated question gives. The answer is due
 // there now, unless the agent has it or a version 1 listener may have it.
-func (t *tx) replay(seq int64, a *Ask) error {
+func (t *tx) replay(seq int64, a *NewQuestion) error {
 	if a == nil {
 		return nil
 	}

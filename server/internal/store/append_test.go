@@ -28,7 +28,7 @@ func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
 				}
 				r, err := b.Append(context.Background(), d)
 				errs <- err
-				if err != nil || d.Ask == nil {
+				if err != nil || d.NewQuestion == nil {
 					continue
 				}
 				q, err := b.Question(context.Background(), r.Event.ID)
@@ -84,7 +84,7 @@ func TestAskedQuestionIsReadBackWhole(t *testing.T) {
 	b.reopen(t)
 	q := b.question(t, id)
 	q.Deadline = q.Deadline.UTC()
-	require.Equal(t, *d.Ask, q.Ask)
+	require.Equal(t, *d.NewQuestion, q.NewQuestion)
 	require.Equal(t, schema.Pending, q.State)
 	require.EqualValues(t, 1, q.Version)
 	require.Nil(t, q.Answer)
@@ -116,7 +116,7 @@ func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
 		wg.Go(func() {
 			d := question("s", time.Time{})
 			d.Key = "retry me"
-			d.Ask.URL = fmt.Sprintf("ws://127.0.0.1:%d/", 1000+i)
+			d.NewQuestion.URL = fmt.Sprintf("ws://127.0.0.1:%d/", 1000+i)
 			receipts[i], errs[i] = b.Append(context.Background(), d)
 		})
 	}
@@ -134,7 +134,7 @@ func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
 
 	b.answer(t, 1)
 	d := question("s", time.Time{})
-	d.Key, d.Ask.URL = "retry me", "ws://127.0.0.1:7/new"
+	d.Key, d.NewQuestion.URL = "retry me", "ws://127.0.0.1:7/new"
 	r, err := b.Append(context.Background(), d)
 	require.NoError(t, err)
 	require.True(t, r.Replayed)
@@ -189,7 +189,7 @@ func held(t *testing.T) (b *bench, release func()) {
 	var first sync.Once
 	b = setup(t, func(c *Config) {
 		publish := c.Publish
-		c.Publish = func(rows []Row) {
+		c.Publish = func(rows []LogRow) {
 			first.Do(func() { close(reached); <-free })
 			publish(rows)
 		}
@@ -210,8 +210,8 @@ func (b *bench) queue(t *testing.T, ops ...*op) {
 	}
 }
 
-func appendOp(d *Draft) *op {
-	return &op{spares: d.Ask != nil, whole: d.Ask != nil, run: func(t *tx) error {
+func appendOp(d *EventDraft) *op {
+	return &op{spares: d.NewQuestion != nil, whole: d.NewQuestion != nil, run: func(t *tx) error {
 		_, err := t.append(d, [16]byte{1})
 		return err
 	}}

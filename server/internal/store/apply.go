@@ -24,8 +24,8 @@ func (t *tx) apply(c *Change) error {
 	if err := t.write(c); err != nil {
 		return err
 	}
-	for i := range c.Also {
-		if err := t.write(&c.Also[i]); err != nil {
+	for i := range c.Duplicates {
+		if err := t.write(&c.Duplicates[i]); err != nil {
 			return err
 		}
 	}
@@ -48,12 +48,12 @@ func (t *tx) write(c *Change) error {
 	if changed == 0 {
 		return t.whyUnchanged(id)
 	}
-	if !c.Deadline.IsZero() || c.Unlimited {
+	if !c.Deadline.IsZero() || c.NoDeadline {
 		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, millis(c.Deadline), id); err != nil {
 			return err
 		}
 	}
-	if h := c.Hold; h != nil {
+	if h := c.UndoWindow; h != nil {
 		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(h.Answer), millis(h.Until), id); err != nil {
 			return err
 		}
@@ -90,8 +90,8 @@ func (t *tx) write(c *Change) error {
 
 // changeRow is the log's row for a change: the whole event at the end of a
 // question, which version 1 pages get once more.
-func changeRow(seq int64, e *Event, status []byte, ends bool) Row {
-	row := Row{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
+func changeRow(seq int64, e *Event, status []byte, ends bool) LogRow {
+	row := LogRow{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
 	if ends {
 		whole := *e
 		whole.Status = status

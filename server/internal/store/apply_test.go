@@ -92,7 +92,7 @@ func TestLogIsWhatWasPublished(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, rows)
 	_, err = b.After(context.Background(), b.Head()+1, 4)
-	require.ErrorIs(t, err, ErrRewound)
+	require.ErrorIs(t, err, ErrLogRewound)
 }
 
 func utc(e *Event) { e.ReceivedAt = e.ReceivedAt.UTC() }

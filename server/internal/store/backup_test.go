@@ -42,7 +42,7 @@ func TestBackupUnderLoadIsWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, rest, "no temporary file is left")
 
-	copied, err := Open(ctx, Config{Path: file, BallastBytes: -1})
+	copied, err := Open(ctx, Config{Path: file, ReserveFileBytes: -1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, copied.Close()) }()
 	require.GreaterOrEqual(t, copied.Head(), before)

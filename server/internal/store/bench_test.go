@@ -23,7 +23,7 @@ var benchEvents = flag.Int("events", 100_000, "events in the database of Benchma
 
 // busy is an event like those of a busy hub: 20 apps, 40 sessions at a time that
 // come and go, 12 types, 15 tools, a payload of 1.1 KB.
-func busy(i int) *Draft {
+func busy(i int) *EventDraft {
 	tool := fmt.Sprint("tool", rand.IntN(15))
 	d := draft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
 	d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q,"model_name":"opus"`, tool)
@@ -95,7 +95,7 @@ func cpuTime() time.Duration {
 func BenchmarkRead(b *testing.B) {
 	s := setup(b, quiet("NORMAL"))
 	n := *benchEvents
-	s.fill(b, n, func(i int) *Draft {
+	s.fill(b, n, func(i int) *EventDraft {
 		switch {
 		case i == n/50:
 			d := busy(i)
@@ -181,14 +181,14 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkPrune(b *testing.B) {
 	s := setup(b, quiet("FULL"))
 	n := *benchEvents
-	s.fill(b, n, func(i int) *Draft {
+	s.fill(b, n, func(i int) *EventDraft {
 		d := busy(i)
 		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
 		return d
 	})
 	removed, used := int64(0), cpuTime()
 	for i := 1; b.Loop(); i++ {
-		done, err := s.Prune(b.Context(), Policy{EventsBefore: began.Add(time.Duration(i) * 1000 * time.Second)})
+		done, err := s.Prune(b.Context(), RetentionPolicy{EventsBefore: began.Add(time.Duration(i) * 1000 * time.Second)})
 		require.NoError(b, err)
 		removed += done.Events
 	}

@@ -10,8 +10,8 @@ import (
 // ones.
 const callsLookedAt = 1000
 
-// Ended is how a question ended.
-type Ended struct {
+// EarlierOutcome is how a question ended.
+type EarlierOutcome struct {
 	ID      schema.EventID
 	Outcome schema.Outcome
 }
@@ -22,17 +22,17 @@ const queryEarlier = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT)
 	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
 	ORDER BY p.seq DESC LIMIT ?`
 
-// Earlier returns how questions about the same call ended that were asked before
+// EarlierOutcomes returns how questions about the same call ended that were asked before
 // this one, the newest first. None for a question that is about no call.
-func (s *Store) Earlier(ctx context.Context, id schema.EventID) ([]Ended, error) {
+func (s *Store) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error) {
 	rows, err := s.reads.query(ctx, queryEarlier, id, callsLookedAt)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var list []Ended
+	var list []EarlierOutcome
 	for rows.Next() {
-		var e Ended
+		var e EarlierOutcome
 		if err := rows.Scan(&e.ID, &e.Outcome); err != nil {
 			return nil, err
 		}

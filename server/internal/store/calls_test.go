@@ -10,11 +10,11 @@ import (
 )
 
 // about is a question about a call, named by a letter.
-func about(app, call string) *Draft {
+func about(app, call string) *EventDraft {
 	d := question("s", began)
 	d.App = app
 	if call != "" {
-		d.Ask.Call = []byte(call)
+		d.NewQuestion.Call = []byte(call)
 	}
 	return d
 }
@@ -32,13 +32,13 @@ func (b *bench) end(t *testing.T, id schema.EventID, state schema.State, outcome
 func TestEarlierEndsOfTheSameCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, d := range []*Draft{
+	for _, d := range []*EventDraft{
 		about("app", "A"), about("app", "A"), about("app", "B"), about("other", "A"), about("app", ""), about("app", "A"), about("app", "A"), about("app", ""), about("app", "A"),
 	} {
 		b.append(t, d)
 	}
-	earlier := func(id schema.EventID) []Ended {
-		list, err := b.Earlier(t.Context(), id)
+	earlier := func(id schema.EventID) []EarlierOutcome {
+		list, err := b.EarlierOutcomes(t.Context(), id)
 		require.NoError(t, err)
 		return list
 	}
@@ -50,7 +50,7 @@ func TestEarlierEndsOfTheSameCall(t *testing.T) {
 	b.end(t, 5, schema.Responded, schema.Deny)
 	b.end(t, 6, schema.TimedOut, schema.Timeout)
 	b.end(t, 9, schema.Responded, schema.Approve)
-	require.Equal(t, []Ended{{6, schema.Timeout}, {2, schema.Deny}, {1, schema.Approve}}, earlier(7), "the newest first; not what came later, nor another call or application")
+	require.Equal(t, []EarlierOutcome{{6, schema.Timeout}, {2, schema.Deny}, {1, schema.Approve}}, earlier(7), "the newest first; not what came later, nor another call or application")
 	require.Empty(t, earlier(1))
 	require.Empty(t, earlier(8), "a question about no call")
 	require.Empty(t, earlier(404))

@@ -72,7 +72,7 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 		if err != nil {
 			return err
 		}
-		return t.note(Act{Act: "channel.made", Who: c.CreatedBy, Data: channelAct{c.ID, c.Name, c.Kind, c.Person}})
+		return t.note(LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelAct{c.ID, c.Name, c.Kind, c.Person}})
 	}})
 }
 
@@ -91,7 +91,7 @@ func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questio
 		if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, id); err != nil {
 			return err
 		}
-		if err := t.note(Act{Act: "channel.removed", Who: by, Data: gone}); err != nil {
+		if err := t.note(LedgerRecord{Action: "channel.removed", Actor: by, Data: gone}); err != nil {
 			return err
 		}
 		rows, err := t.query(`SELECT DISTINCT question FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, id)

@@ -25,7 +25,7 @@ func crashed() bool {
 	if file == "" {
 		return false
 	}
-	s, err := Open(context.Background(), Config{Path: file, BallastBytes: -1})
+	s, err := Open(context.Background(), Config{Path: file, ReserveFileBytes: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return true
@@ -48,7 +48,7 @@ func crashed() bool {
 					return
 				}
 				fmt.Println("event", r.Event.ID, d.UID)
-				if d.Ask == nil {
+				if d.NewQuestion == nil {
 					continue
 				}
 				q, err := s.Question(context.Background(), r.Event.ID)
@@ -85,7 +85,7 @@ func indexUntilKilled(s *Store) {
 func TestKilledIndexGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndex })
-	b.fill(t, 8*blockSize, func(i int) *Draft {
+	b.fill(t, 8*blockSize, func(i int) *EventDraft {
 		d := draft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
 		return d
@@ -113,7 +113,7 @@ func TestKilledHubLosesNothing(t *testing.T) {
 	total := 0
 	for round := range 3 {
 		acked := killAfter(t, file, 300+200*round)
-		s, err := Open(context.Background(), Config{Path: file, BallastBytes: -1})
+		s, err := Open(context.Background(), Config{Path: file, ReserveFileBytes: -1})
 		require.NoError(t, err)
 		for _, line := range acked {
 			what, rest, _ := strings.Cut(line, " ")

@@ -120,27 +120,27 @@ func TestDeadlines(t *testing.T) {
 func TestHoldsAreDueBeforeDeadlines(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
-	hold := func(id schema.EventID, h *Hold) {
+	hold := func(id schema.EventID, h *UndoWindow) {
 		q := b.question(t, id)
-		require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: q.Status, Hold: h}))
+		require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: q.Status, UndoWindow: h}))
 	}
 	for range 3 {
 		b.append(t, question("s", began.Add(time.Minute)))
 	}
 	for id, after := range map[schema.EventID]time.Duration{1: 5 * time.Second, 2: 3 * time.Second, 3: 4 * time.Second} {
-		hold(id, &Hold{Answer: []byte(`{"permission":true}`), Until: began.Add(after)})
+		hold(id, &UndoWindow{Answer: []byte(`{"permission":true}`), Until: began.Add(after)})
 	}
 	_, next, err := b.DueQuestions(ctx, began, 9)
 	require.NoError(t, err)
 	require.Equal(t, began.Add(3*time.Second), next.UTC())
-	first := b.question(t, 1).Hold
+	first := b.question(t, 1).UndoWindow
 	require.JSONEq(t, `{"permission":true}`, string(first.Answer))
 	require.Equal(t, began.Add(5*time.Second), first.Until.UTC())
 
 	hold(3, nil)
-	require.NotNil(t, b.question(t, 3).Hold, "a change that does not speak of it leaves it")
-	hold(3, &Hold{})
-	require.Nil(t, b.question(t, 3).Hold)
+	require.NotNil(t, b.question(t, 3).UndoWindow, "a change that does not speak of it leaves it")
+	hold(3, &UndoWindow{})
+	require.Nil(t, b.question(t, 3).UndoWindow)
 	due, next, err := b.DueQuestions(ctx, began.Add(5*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{2, 1}, due)
@@ -195,16 +195,16 @@ func TestPendingOfASession(t *testing.T) {
 func TestListenersOfPendingQuestions(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
-	for _, change := range []func(*Ask){
-		func(*Ask) {},
-		func(a *Ask) { a.URL = "" },
-		func(a *Ask) { a.Protocol = 1 },
-		func(a *Ask) { a.URL = "ws://127.0.0.1:10/other" },
-		func(*Ask) {},
-		func(*Ask) {},
+	for _, change := range []func(*NewQuestion){
+		func(*NewQuestion) {},
+		func(a *NewQuestion) { a.URL = "" },
+		func(a *NewQuestion) { a.Protocol = 1 },
+		func(a *NewQuestion) { a.URL = "ws://127.0.0.1:10/other" },
+		func(*NewQuestion) {},
+		func(*NewQuestion) {},
 	} {
 		d := question("s", time.Time{})
-		change(d.Ask)
+		change(d.NewQuestion)
 		b.append(t, d)
 	}
 	b.answer(t, 5)

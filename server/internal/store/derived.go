@@ -16,17 +16,17 @@ const QuarterMS = 15 * 60 * 1000
 // day is how many quarters a day of UTC has.
 const day = 96
 
-// Entry is what the derived tables are told from: a new event, or how a question
+// LogEntry is what the derived tables are told from: a new event, or how a question
 // ended.
-type Entry struct {
+type LogEntry struct {
 	Seq   int64
 	Event *Event // whole; Status as it began, or as it is after the end
 	Chat  []byte // the transcript of a new event
 	Ends  bool   // the question's end
 }
 
-// Derived is what a stretch of the log adds to the derived tables.
-type Derived struct {
+// ProjectionBatch is what a stretch of the log adds to the derived tables.
+type ProjectionBatch struct {
 	From, To  int64 // from behind From up to To; the guard of the whole
 	Sessions  []SessionRow
 	Left      []SessionKey // sessions that are another's now, and had no tools
@@ -51,9 +51,9 @@ type ActivityKey struct {
 
 // Activity is what an application did.
 type Activity struct {
-	Events, Tools, Failures, Asked, WaitedMS int64
-	Tokens                                   schema.Tokens
-	CostUSD                                  float64
+	Events, Tools, Failures, Questions, WaitedMS int64
+	Tokens                                       schema.Tokens
+	CostUSD                                      float64
 }
 
 // Decision is one way in which questions end.
@@ -91,10 +91,10 @@ var queryEntries = `SELECT ` + eventColumns + asWhole + `q.question, q.asked, c.
 const queryEnds = `SELECT seq, question, status FROM changes
 	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
 
-// Entries reads the log behind seq and up to the returned number, which is at
+// LogEntries reads the log behind seq and up to the returned number, which is at
 // most limit further, less where events are big, and seq at the end of the log.
 // Unlike After it steps over what retention removed.
-func (s *Store) Entries(ctx context.Context, seq int64, limit int) (entries []Entry, upTo int64, err error) {
+func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error) {
 	upTo = min(s.head.Load(), seq+int64(limit))
 	if upTo <= seq {
 		return nil, seq, nil
@@ -119,7 +119,7 @@ func (s *Store) Entries(ctx context.Context, seq int64, limit int) (entries []En
 			return nil, seq, err
 		}
 		if e.App != "" { // else it was removed meanwhile, and its names with it
-			entries = append(entries, Entry{Seq: r.seq, Event: e, Chat: chats[i]})
+			entries = append(entries, LogEntry{Seq: r.seq, Event: e, Chat: chats[i]})
 		}
 	}
 	return append(entries, ends...), upTo, nil
@@ -144,7 +144,7 @@ func (s *Store) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*ev
 }
 
 // ends reads how questions ended, each with its event.
-func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]Entry, error) {
+func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
 	found, err := s.scanEnds(ctx, seq, upTo)
 	if err != nil {
 		return nil, err
@@ -159,19 +159,19 @@ func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]Entry, error) {
 			return nil, err
 		}
 		e.Status = end.Event.Status
-		ends = append(ends, Entry{Seq: end.Seq, Event: e, Ends: true})
+		ends = append(ends, LogEntry{Seq: end.Seq, Event: e, Ends: true})
 	}
 	return ends, nil
 }
 
-func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []Entry, _ error) {
+func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []LogEntry, _ error) {
 	rows, err := s.reads.query(ctx, queryEnds, seq, upTo)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		e := Entry{Event: &Event{}}
+		e := LogEntry{Event: &Event{}}
 		if err := rows.Scan(&e.Seq, &e.Event.ID, &e.Event.Status); err != nil {
 			return nil, err
 		}
@@ -180,13 +180,13 @@ func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []Entry, _ 
 	return ends, rows.Err()
 }
 
-// Derive adds d to the derived tables and moves the cursor, all or nothing. It
+// ApplyProjection adds d to the derived tables and moves the cursor, all or nothing. It
 // fails with ErrConflict when the cursor is not at d.From.
-func (s *Store) Derive(ctx context.Context, d *Derived) error {
+func (s *Store) ApplyProjection(ctx context.Context, d *ProjectionBatch) error {
 	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error { return t.derive(d) }})
 }
 
-func (t *tx) derive(d *Derived) error {
+func (t *tx) derive(d *ProjectionBatch) error {
 	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (t *tx) addActivity(key ActivityKey, a *Activity) error {
 				input = input + excluded.input, output = output + excluded.output,
 				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
 				cost = cost + excluded.cost`,
-			span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Asked, a.WaitedMS,
+			span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
 			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
 		if err != nil {
 			return err

@@ -21,12 +21,12 @@ func kept(session string, first, last schema.EventID) SessionRow {
 	return SessionRow{App: "app", Session: session, First: first, Last: last, Text: "title of " + session, Facts: fmt.Appendf(nil, `{"last":%d}`, last)}
 }
 
-func (b *bench) derive(t testing.TB, d *Derived) {
+func (b *bench) derive(t testing.TB, d *ProjectionBatch) {
 	t.Helper()
 	if d.To == 0 {
 		d.To = b.Head()
 	}
-	require.NoError(t, b.Derive(context.Background(), d))
+	require.NoError(t, b.ApplyProjection(context.Background(), d))
 }
 
 func (b *bench) sessions(t testing.TB, f SessionFilter) (list []string) {
@@ -46,19 +46,19 @@ func TestDeriveAddsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
 	b.append(t, draft("app", "s", "Stop", ""))
-	d := &Derived{
+	d := &ProjectionBatch{
 		From: 0, To: 1, Sessions: []SessionRow{kept("s", 1, 1)},
 		Activity:  map[ActivityKey]Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: schema.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
 		Decisions: map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bin: 7}: 2},
 		Tools:     map[ToolKey]ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bin: 7}: {Calls: 1, TotalMS: 7}},
 	}
-	require.NoError(t, b.Derive(ctx, d))
-	require.ErrorIs(t, b.Derive(ctx, d), ErrConflict, "the cursor has moved on")
+	require.NoError(t, b.ApplyProjection(ctx, d))
+	require.ErrorIs(t, b.ApplyProjection(ctx, d), ErrConflict, "the cursor has moved on")
 	cursor, err := b.Cursor(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, cursor)
 	d.From, d.To = 1, 2
-	require.NoError(t, b.Derive(ctx, d))
+	require.NoError(t, b.ApplyProjection(ctx, d))
 	b.reopen(t)
 
 	for from, want := range map[int64]int64{0: 2, 96: 2, 97: 2, 100: 2, 101: 0, 192: 0} {
@@ -102,7 +102,7 @@ func TestEntries(t *testing.T) {
 	q := b.question(t, 2)
 	require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded"}`)}))
 
-	entries, upTo, err := b.Entries(ctx, 0, 100)
+	entries, upTo, err := b.LogEntries(ctx, 0, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, upTo, "a change that ends nothing is stepped over")
 	require.Len(t, entries, 4)
@@ -119,7 +119,7 @@ func TestEntries(t *testing.T) {
 	var seqs []int64
 	for at, turn := int64(0), 0; at < b.Head(); turn++ {
 		require.Less(t, turn, 10)
-		piece, upTo, err := b.Entries(ctx, at, 1)
+		piece, upTo, err := b.LogEntries(ctx, at, 1)
 		require.NoError(t, err)
 		require.Equal(t, at+1, upTo)
 		for _, e := range piece {
@@ -128,7 +128,7 @@ func TestEntries(t *testing.T) {
 		at = upTo
 	}
 	require.Equal(t, []int64{1, 2, 3, 4}, seqs)
-	entries, upTo, err = b.Entries(ctx, 5, 10)
+	entries, upTo, err = b.LogEntries(ctx, 5, 10)
 	require.NoError(t, err)
 	require.Empty(t, entries)
 	require.EqualValues(t, 5, upTo)
@@ -143,11 +143,11 @@ func TestEntriesOfBigEvents(t *testing.T) {
 		d.Chat = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
 		b.append(t, d)
 	}
-	entries, upTo, err := b.Entries(context.Background(), 0, 100)
+	entries, upTo, err := b.LogEntries(context.Background(), 0, 100)
 	require.NoError(t, err)
 	require.Less(t, len(entries), 6)
 	require.EqualValues(t, len(entries), upTo)
-	rest, upTo, err := b.Entries(context.Background(), upTo, 100)
+	rest, upTo, err := b.LogEntries(context.Background(), upTo, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, upTo)
 	require.Len(t, rest, 6-len(entries))
@@ -165,14 +165,14 @@ func TestEntriesStepOverHoles(t *testing.T) {
 	b.answer(t, 101)
 	b.clock.advance(2 * time.Hour)
 	b.append(t, draft("app", "young", "Stop", ""))
-	_, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now().Add(-time.Hour)})
+	_, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now().Add(-time.Hour)})
 	require.NoError(t, err)
 	_, err = b.After(ctx, 0, 10)
 	require.ErrorIs(t, err, ErrPruned)
 	var seqs []int64
 	for at, turn := int64(0), 0; at < b.Head(); turn++ {
 		require.Less(t, turn, 20)
-		entries, upTo, err := b.Entries(ctx, at, 10)
+		entries, upTo, err := b.LogEntries(ctx, at, 10)
 		require.NoError(t, err)
 		for _, e := range entries {
 			seqs = append(seqs, e.Seq)
@@ -183,9 +183,9 @@ func TestEntriesStepOverHoles(t *testing.T) {
 
 	b.deliver(t, 101, Delivery{State: schema.Acked})
 	b.clock.advance(2 * time.Hour)
-	_, err = b.Prune(ctx, Policy{QuestionsBefore: b.clock.now().Add(-time.Hour)})
+	_, err = b.Prune(ctx, RetentionPolicy{QuestionsBefore: b.clock.now().Add(-time.Hour)})
 	require.NoError(t, err)
-	entries, upTo, err := b.Entries(ctx, 100, 10)
+	entries, upTo, err := b.LogEntries(ctx, 100, 10)
 	require.NoError(t, err)
 	require.Equal(t, b.Head(), upTo)
 	require.Len(t, entries, 1)
@@ -194,7 +194,7 @@ func TestEntriesStepOverHoles(t *testing.T) {
 func TestSessionsByPageAndText(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
-	d := &Derived{}
+	d := &ProjectionBatch{}
 	for i := range 10 {
 		b.append(t, draft("app", fmt.Sprint("s", i), "Stop", ""))
 		row := kept(fmt.Sprint("s", i), schema.EventID(i+1), schema.EventID(i+1))
@@ -260,7 +260,7 @@ func TestSessionsLeaveWithTheirEvents(t *testing.T) {
 	young := add("other", "shares its id")
 	add("app", "not told yet")
 	head := schema.EventID(b.Head())
-	b.derive(t, &Derived{
+	b.derive(t, &ProjectionBatch{
 		Sessions: []SessionRow{
 			kept("gone", 1, 700), kept("stays with a question", 701, asked+1), kept("shares its id", asked+2, asked+2),
 			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, kept("not told yet", head, head),
@@ -268,7 +268,7 @@ func TestSessionsLeaveWithTheirEvents(t *testing.T) {
 		Activity: map[ActivityKey]Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
 		Tools:    map[ToolKey]ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bin: 3}: {Calls: 2}},
 	})
-	_, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now().Add(-time.Hour), Batch: 50})
+	_, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now().Add(-time.Hour), Batch: 50})
 	require.NoError(t, err)
 	has := func(app, session string) bool {
 		facts, err := b.SessionFacts(ctx, app, session)
@@ -288,19 +288,19 @@ func TestSessionsLeaveWithTheirEvents(t *testing.T) {
 	require.NotEmpty(t, times, "the figures of its days stay")
 
 	// A follower that was slower than retention brings nothing back.
-	b.derive(t, &Derived{From: b.Head(), To: b.Head() + 1, Sessions: []SessionRow{kept("gone", 1, 700)}})
+	b.derive(t, &ProjectionBatch{From: b.Head(), To: b.Head() + 1, Sessions: []SessionRow{kept("gone", 1, 700)}})
 	require.False(t, has("app", "gone"))
 
 	b.answer(t, asked)
 	b.deliver(t, asked, Delivery{State: schema.Acked})
 	b.clock.advance(2 * time.Hour)
-	_, err = b.Prune(ctx, Policy{QuestionsBefore: b.clock.now().Add(-time.Hour), FiguresBefore: time.UnixMilli(5000 * QuarterMS)})
+	_, err = b.Prune(ctx, RetentionPolicy{QuestionsBefore: b.clock.now().Add(-time.Hour), ProjectionsBefore: time.UnixMilli(5000 * QuarterMS)})
 	require.NoError(t, err)
 	require.False(t, has("app", "stays with a question"))
 	activity, err := b.Activity(ctx, 0)
 	require.NoError(t, err)
 	require.EqualValues(t, 700, activity["app"].Events, "of that quarter, not of before")
-	_, err = b.Prune(ctx, Policy{FiguresBefore: time.UnixMilli(5200 * QuarterMS)})
+	_, err = b.Prune(ctx, RetentionPolicy{ProjectionsBefore: time.UnixMilli(5200 * QuarterMS)})
 	require.NoError(t, err)
 	activity, err = b.Activity(ctx, 0)
 	require.NoError(t, err)
@@ -318,7 +318,7 @@ func TestSessionsOfAnApplication(t *testing.T) {
 	for i := range 3 {
 		b.append(t, draft("app", fmt.Sprint("s", i), "Stop", ""))
 	}
-	b.derive(t, &Derived{Sessions: []SessionRow{kept("old", 1, 1), kept("s0", 2, 2), kept("s1", 3, 3), kept("s2", 4, 4)}})
+	b.derive(t, &ProjectionBatch{Sessions: []SessionRow{kept("old", 1, 1), kept("s0", 2, 2), kept("s1", 3, 3), kept("s2", 4, 4)}})
 	for since, want := range map[time.Duration]int64{0: 4, time.Minute: 3, 2 * time.Hour: 0} {
 		active, latest, err := b.SessionsOf(ctx, "app", began.Add(since))
 		require.NoError(t, err)
@@ -336,7 +336,7 @@ func TestSessionsOfAnApplication(t *testing.T) {
 func TestADatabaseOfTheFirstSchema(t *testing.T) {
 	t.Parallel()
 	b := &bench{clock: &clock{}}
-	b.cfg = Config{Path: t.TempDir() + "/hub.db", BallastBytes: -1, Clock: b.clock.now}
+	b.cfg = Config{Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1, Clock: b.clock.now}
 	db, err := sql.Open("sqlite", dsn(b.cfg.Path, "FULL", false))
 	require.NoError(t, err)
 	files, err := fs.Sub(migrations, "migrations")
@@ -359,7 +359,7 @@ func TestADatabaseOfTheFirstSchema(t *testing.T) {
 	cursor, err := b.Cursor(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, cursor)
-	entries, upTo, err := b.Entries(t.Context(), cursor, 10)
+	entries, upTo, err := b.LogEntries(t.Context(), cursor, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, upTo)
 	require.Len(t, entries, 1)
@@ -374,7 +374,7 @@ func TestReadsOfHistoryStop(t *testing.T) {
 	cancel()
 	for name, read := range map[string]func() error{
 		"Cursor":        func() error { _, err := b.Cursor(ctx); return err },
-		"Entries":       func() error { _, _, err := b.Entries(ctx, 0, 9); return err },
+		"Entries":       func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
 		"Sessions":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1}); return err },
 		"a search":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1, Text: "x"}); return err },
 		"SessionFacts":  func() error { _, err := b.SessionFacts(ctx, "a", "b"); return err },
@@ -384,7 +384,7 @@ func TestReadsOfHistoryStop(t *testing.T) {
 		"Decisions":     func() error { _, err := b.Decisions(ctx, 0, 9); return err },
 		"Activity":      func() error { _, err := b.Activity(ctx, 0); return err },
 		"ToolTimes":     func() error { _, err := b.ToolTimes(ctx, 0); return err },
-		"Derive":        func() error { return b.Derive(ctx, &Derived{From: 5}) },
+		"Derive":        func() error { return b.ApplyProjection(ctx, &ProjectionBatch{From: 5}) },
 	} {
 		err := read()
 		require.True(t, errors.Is(err, context.Canceled) || errors.Is(err, ErrConflict), "%s: %v", name, err)

@@ -8,9 +8,9 @@ var (
 	// ErrConflict is returned by Apply when the question has changed since it
 	// was read. Read it again and decide again.
 	ErrConflict = errors.New("the question has changed meanwhile")
-	// ErrRewound is returned by After for a number that was never given out:
+	// ErrLogRewound is returned by After for a number that was never given out:
 	// the database is older than the reader's cursor.
-	ErrRewound = errors.New("the log does not reach that far: the database is an older one")
+	ErrLogRewound = errors.New("the log does not reach that far: the database is an older one")
 	// ErrPruned is returned by After when rows behind the cursor were removed by
 	// retention.
 	ErrPruned = errors.New("the log has been pruned behind that point")

@@ -154,7 +154,7 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.Asker, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
 	err := s.reads.get(ctx, append(into, d.into()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.whyNoQuestion(ctx, id)
@@ -169,7 +169,7 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.delivery(id)
 	q.Timers = Timers{Remind: fromMillis(timers[0]), Escalate: fromMillis(timers[1])}
 	if until > 0 {
-		q.Hold = &Hold{Answer: held, Until: fromMillis(until)}
+		q.UndoWindow = &UndoWindow{Answer: held, Until: fromMillis(until)}
 	}
 	return &q, nil
 }

@@ -68,20 +68,20 @@ func scanActivity(rows *sql.Rows, err error, sums map[string]Activity) error {
 		var app string
 		var a Activity
 		t := &a.Tokens
-		if err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Asked, &a.WaitedMS,
+		if err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
 			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &a.CostUSD); err != nil {
 			return err
 		}
-		sums[app] = a.Plus(sums[app])
+		sums[app] = a.Add(sums[app])
 	}
 	return rows.Err()
 }
 
-// Plus is the sum of two.
-func (a Activity) Plus(b Activity) Activity {
+// Add is the sum of two.
+func (a Activity) Add(b Activity) Activity {
 	return Activity{
 		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
-		Asked: a.Asked + b.Asked, WaitedMS: a.WaitedMS + b.WaitedMS,
+		Questions: a.Questions + b.Questions, WaitedMS: a.WaitedMS + b.WaitedMS,
 		Tokens: schema.Tokens{
 			Input: a.Tokens.Input + b.Tokens.Input, Output: a.Tokens.Output + b.Tokens.Output,
 			CacheRead: a.Tokens.CacheRead + b.Tokens.CacheRead, CacheWrite: a.Tokens.CacheWrite + b.Tokens.CacheWrite,
@@ -90,10 +90,10 @@ func (a Activity) Plus(b Activity) Activity {
 	}
 }
 
-// Minus is what takes it away again.
-func (a Activity) Minus() Activity {
+// Negate is what takes it away again.
+func (a Activity) Negate() Activity {
 	return Activity{
-		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Asked: -a.Asked, WaitedMS: -a.WaitedMS,
+		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Questions: -a.Questions, WaitedMS: -a.WaitedMS,
 		Tokens: schema.Tokens{
 			Input: -a.Tokens.Input, Output: -a.Tokens.Output, CacheRead: -a.Tokens.CacheRead, CacheWrite: -a.Tokens.CacheWrite,
 		},

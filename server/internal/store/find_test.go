@@ -16,7 +16,7 @@ import (
 )
 
 // fill appends n events in one go, which the writer commits in groups.
-func (b *bench) fill(t testing.TB, n int, make func(i int) *Draft) {
+func (b *bench) fill(t testing.TB, n int, make func(i int) *EventDraft) {
 	t.Helper()
 	pending := []*op{}
 	for i := range n {
@@ -48,7 +48,7 @@ func TestFindAgreesWithALoop(t *testing.T) {
 	b := setup(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pick := func(of string, n int) string { return fmt.Sprint(of, min(rnd.IntN(n), rnd.IntN(n))) }
-	b.fill(t, 1500, func(i int) *Draft {
+	b.fill(t, 1500, func(i int) *EventDraft {
 		d := draft(pick("app", 4), fmt.Sprint("s", i/100+rnd.IntN(5)), pick("type", 4), pick("tool", 9))
 		if rnd.IntN(10) == 0 {
 			names := d.Event
@@ -143,7 +143,7 @@ func naive(all []*Event, f Filter) []*Event {
 func TestRareEventIsFoundFarBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 5*zoneSize, func(i int) *Draft {
+	b.fill(t, 5*zoneSize, func(i int) *EventDraft {
 		if i == 700 {
 			return draft("rare", "s", "Stop", "")
 		}
@@ -277,7 +277,7 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		d := question("s", time.Time{})
-		d.Ask.Text, d.Payload, d.Envelope = text, []byte(`{}`), nil
+		d.NewQuestion.Text, d.Payload, d.Envelope = text, []byte(`{}`), nil
 		id := b.append(t, d).ID
 		got, err := b.Find(context.Background(), Filter{Text: search, After: id - 1})
 		require.NoError(t, err)

@@ -43,10 +43,10 @@ func (f *flow) at(now time.Time, head int64) float64 {
 
 func (s *Store) flooded() bool { return s.flow.at(time.Now(), s.head.Load()) > floodRate }
 
-// GiveWay is called by what reads behind the log after a piece of work that took
+// Throttle is called by what reads behind the log after a piece of work that took
 // so long. While events flood in it returns late, so that posters have the
 // processor; else at once, and soon after a flood has ended.
-func (s *Store) GiveWay(ctx context.Context, worked time.Duration) {
+func (s *Store) Throttle(ctx context.Context, worked time.Duration) {
 	end := time.Now().Add(min(yieldTimes*worked, yieldMost))
 	for ctx.Err() == nil && s.flooded() {
 		left := time.Until(end)

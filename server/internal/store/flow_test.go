@@ -38,12 +38,12 @@ func TestFlow(t *testing.T) {
 	require.InEpsilon(t, 1, after(time.Hour, head+3600), 0.01)
 }
 
-// GiveWay waits for as long as the flood lasts, but not for ever.
+// Throttle waits for as long as the flood lasts, but not for ever.
 func TestGiveWay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	quiet := time.Now()
-	b.GiveWay(t.Context(), time.Hour)
+	b.Throttle(t.Context(), time.Hour)
 	require.Less(t, time.Since(quiet), yieldMost, "nothing comes in")
 
 	var flooding atomic.Bool
@@ -58,13 +58,13 @@ func TestGiveWay(t *testing.T) {
 	}()
 	require.Eventually(t, b.flooded, patience, time.Millisecond)
 	start := time.Now()
-	b.GiveWay(t.Context(), time.Millisecond)
+	b.Throttle(t.Context(), time.Millisecond)
 	require.GreaterOrEqual(t, time.Since(start), yieldTimes*time.Millisecond)
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	b.GiveWay(stopped, time.Hour)
+	b.Throttle(stopped, time.Hour)
 	start = time.Now()
-	b.GiveWay(t.Context(), time.Hour)
+	b.Throttle(t.Context(), time.Hour)
 	require.GreaterOrEqual(t, time.Since(start), yieldMost)
 	flooding.Store(false)
 	<-done

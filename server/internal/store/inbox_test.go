@@ -29,7 +29,7 @@ func (b *bench) inbox(t testing.TB, f InboxFilter) (ids []schema.EventID) {
 func (b *bench) asks(t testing.TB, awaiting ...string) schema.EventID {
 	t.Helper()
 	d := question("s", time.Time{})
-	d.Ask.Awaiting = awaiting
+	d.NewQuestion.Awaiting = awaiting
 	return b.append(t, d).ID
 }
 

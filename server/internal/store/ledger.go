@@ -12,11 +12,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Act is something that was decided, for the ledger.
-type Act struct {
-	Act string         // such as question.voted
-	Who string         // a person, an agent's token, a rule, or the hub
-	Of  schema.EventID // the question; 0: none
+// LedgerRecord is something that was decided, for the ledger.
+type LedgerRecord struct {
+	Action     string         // such as question.voted
+	Actor      string         // a person, an agent's token, a rule, or the hub
+	QuestionID schema.EventID // the question; 0: none
 	// Data is what else is to be kept, as JSON. The ledger outlives what it tells of:
 	// no payload and no secret belongs here.
 	Data any
@@ -28,20 +28,20 @@ type chain struct {
 	hash string
 }
 
-// Note writes an act that changes no question to the ledger. One that goes with a
+// AppendLedger writes an act that changes no question to the ledger. One that goes with a
 // change is written with it: Change.Ledger, or tx.note in the op that makes it.
-func (s *Store) Note(ctx context.Context, act Act) error {
+func (s *Store) AppendLedger(ctx context.Context, act LedgerRecord) error {
 	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error { return t.note(act) }})
 }
 
 // note appends acts to the ledger, in the transaction of what they tell.
-func (t *tx) note(acts ...Act) error {
+func (t *tx) note(acts ...LedgerRecord) error {
 	for _, act := range acts {
-		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Action: act.Act, Actor: act.Who, QuestionID: act.Of}
+		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Action: act.Action, Actor: act.Actor, QuestionID: act.QuestionID}
 		if act.Data != nil {
 			var err error
 			if e.Data, err = json.Marshal(act.Data); err != nil {
-				return fmt.Errorf("encoding what the ledger keeps of %s: %w", act.Act, err)
+				return fmt.Errorf("encoding what the ledger keeps of %s: %w", act.Action, err)
 			}
 		}
 		if err := e.Seal(t.ledger.chain.n, t.ledger.chain.hash); err != nil {
@@ -72,7 +72,7 @@ func lastEntry(ctx context.Context, conn *sql.Conn) (chain, error) {
 // LedgerPage selects entries of the ledger. Zero values select everything.
 type LedgerPage struct {
 	After, Before int64 // numbers, both exclusive
-	Of            schema.EventID
+	QuestionID    schema.EventID
 	Limit         int
 	Oldest        bool // the oldest Limit entries rather than the newest
 }
@@ -93,10 +93,10 @@ func (s *Store) Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMes
 	args := []any{p.After, p.Before, p.Limit}
 	query := queryLedgerNewest
 	switch {
-	case p.Of != 0 && p.Oldest:
-		query, args = queryLedgerOf, append(args, p.Of)
-	case p.Of != 0:
-		query, args = queryLedgerNewestOf, append(args, p.Of)
+	case p.QuestionID != 0 && p.Oldest:
+		query, args = queryLedgerOf, append(args, p.QuestionID)
+	case p.QuestionID != 0:
+		query, args = queryLedgerNewestOf, append(args, p.QuestionID)
 	case p.Oldest:
 		query = queryLedger
 	}

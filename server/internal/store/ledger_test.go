@@ -34,17 +34,17 @@ func TestTheLedgerIsOneChainOverRestarts(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			_ = b.Note(ctx, Act{Act: "rule.made", Who: "ada", Data: map[string]any{"n": i, "text": "<b> & \u2028"}})
+			_ = b.AppendLedger(ctx, LedgerRecord{Action: "rule.made", Actor: "ada", Data: map[string]any{"n": i, "text": "<b> & \u2028"}})
 		})
 	}
 	all.Wait()
 	b.reopen(t)
 	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
 	c := answered(q)
-	c.Ledger = []Act{{Act: "question.voted", Who: "ada", Of: q.ID}, {Act: "question.ended", Who: "ada", Of: q.ID}}
+	c.Ledger = []LedgerRecord{{Action: "question.voted", Actor: "ada", QuestionID: q.ID}, {Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
 	b.reopen(t)
-	require.NoError(t, b.Note(ctx, Act{Act: "person.made", Who: "ada"}))
+	require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "person.made", Actor: "ada"}))
 	entries := b.entries(t)
 	require.Len(t, entries, 23)
 	require.Equal(t, schema.Millis(began.UnixMilli()), entries[0].At)
@@ -69,15 +69,15 @@ func TestARefusedChangeLeavesNothingInTheLedger(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			c := answered(q)
-			c.Ledger = []Act{{Act: "question.ended", Who: fmt.Sprint("p", i), Of: q.ID}}
+			c.Ledger = []LedgerRecord{{Action: "question.ended", Actor: fmt.Sprint("p", i), QuestionID: q.ID}}
 			_ = b.Apply(ctx, c)
-			_ = b.Note(ctx, Act{Act: "hub.locked", Who: "ada", Data: func() {}}) // can't be written
+			_ = b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}) // can't be written
 		})
 	}
 	all.Wait()
-	require.Error(t, b.Note(ctx, Act{Act: "hub.locked", Who: "ada", Data: func() {}}))
+	require.Error(t, b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}))
 	require.Len(t, b.entries(t), 1)
-	require.NoError(t, b.Note(ctx, Act{Act: "hub.locked", Who: "ada"}))
+	require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada"}))
 	require.Len(t, b.entries(t), 2)
 }
 
@@ -85,7 +85,7 @@ func TestPagesOfTheLedger(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
 	for i := range 9 {
-		require.NoError(t, b.Note(ctx, Act{Act: "x.y", Who: "ada", Of: schema.EventID(i % 3)}))
+		require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "x.y", Actor: "ada", QuestionID: schema.EventID(i % 3)}))
 	}
 	for _, tc := range []struct {
 		page LedgerPage
@@ -95,9 +95,9 @@ func TestPagesOfTheLedger(t *testing.T) {
 		{LedgerPage{Limit: 3, Oldest: true}, []int64{1, 2, 3}},
 		{LedgerPage{Limit: 3, Oldest: true, After: 7}, []int64{8, 9}},
 		{LedgerPage{Limit: 2, Before: 5}, []int64{3, 4}},
-		{LedgerPage{Limit: 9, Of: 2}, []int64{3, 6, 9}},
-		{LedgerPage{Limit: 1, Of: 2}, []int64{9}},
-		{LedgerPage{Limit: 1, Of: 2, After: 3, Oldest: true}, []int64{6}},
+		{LedgerPage{Limit: 9, QuestionID: 2}, []int64{3, 6, 9}},
+		{LedgerPage{Limit: 1, QuestionID: 2}, []int64{9}},
+		{LedgerPage{Limit: 1, QuestionID: 2, After: 3, Oldest: true}, []int64{6}},
 	} {
 		lines, err := b.Ledger(ctx, tc.page)
 		require.NoError(t, err)
@@ -116,11 +116,11 @@ func TestTheLedgerOutlivesItsQuestions(t *testing.T) {
 	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
 	c := answered(q)
 	c.Delivery.State = schema.Acked
-	c.Ledger = []Act{{Act: "question.ended", Who: "ada", Of: q.ID}}
+	c.Ledger = []LedgerRecord{{Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
 	b.clock.advance(1000 * time.Hour)
 	b.append(t, draft("app", "s", "Stop", ""))
-	gone, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
+	gone, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, gone.Questions)
 	require.Len(t, b.entries(t), 1)

@@ -22,13 +22,13 @@ const queryLogChanges = `SELECT seq, question, ends, status FROM changes
 // After returns the log behind seq, in order and exactly as it was published, but
 // for payloads of more than schema.MaxListed bytes. It returns up to limit rows,
 // fewer when they are big, and none only at the end of the log. It fails with
-// ErrRewound when seq is more than Head, and with ErrPruned when rows behind seq
+// ErrLogRewound when seq is more than Head, and with ErrPruned when rows behind seq
 // are gone.
-func (s *Store) After(ctx context.Context, seq int64, limit int) ([]Row, error) {
+func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, error) {
 	head := s.head.Load()
 	switch {
 	case seq > head:
-		return nil, ErrRewound
+		return nil, ErrLogRewound
 	case seq < s.pruned.Load():
 		return nil, ErrPruned
 	case seq == head || limit <= 0:
@@ -48,7 +48,7 @@ func (s *Store) After(ctx context.Context, seq int64, limit int) ([]Row, error) 
 
 // readLog merges the two kinds of rows behind seq and up to end. What is up to
 // the head does not change, so two queries see the same log.
-func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]Row, error) {
+func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]LogRow, error) {
 	found, err := s.reads.query(ctx, queryLogEvents, seq, end, limit)
 	events, err := s.events(ctx, found, err)
 	if err != nil {
@@ -59,9 +59,9 @@ func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]Row, 
 		return nil, err
 	}
 	for _, e := range events {
-		rows = append(rows, Row{Seq: int64(e.ID), Event: e})
+		rows = append(rows, LogRow{Seq: int64(e.ID), Event: e})
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(rows, func(a, b LogRow) int { return int(a.Seq - b.Seq) })
 	// Where the events ran out of room, the changes behind them wait.
 	for i := range rows {
 		if rows[i].Seq != seq+1+int64(i) {
@@ -72,14 +72,14 @@ func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]Row, 
 	return rows, s.fillEnds(ctx, rows)
 }
 
-func (s *Store) logChanges(ctx context.Context, seq, end int64, limit int) (changes []Row, err error) {
+func (s *Store) logChanges(ctx context.Context, seq, end int64, limit int) (changes []LogRow, err error) {
 	rows, err := s.reads.query(ctx, queryLogChanges, seq, end, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		r := Row{Event: &Event{}, Change: true}
+		r := LogRow{Event: &Event{}, Change: true}
 		if err := rows.Scan(&r.Seq, &r.Event.ID, &r.Ends, &r.Event.Status); err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (s *Store) logChanges(ctx context.Context, seq, end int64, limit int) (chan
 }
 
 // fillEnds puts the whole event into the rows that end a question.
-func (s *Store) fillEnds(ctx context.Context, rows []Row) error {
+func (s *Store) fillEnds(ctx context.Context, rows []LogRow) error {
 	for i, row := range rows {
 		if !row.Ends {
 			continue

@@ -41,10 +41,10 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Blank makes a database file that has the schema and holds no hub yet. Open makes one
+// Template makes a database file that has the schema and holds no hub yet. Open makes one
 // out of it, or out of any copy of it, ten times faster than out of nothing: storetest
 // gives each test such a copy.
-func Blank(ctx context.Context, file string) error {
+func Template(ctx context.Context, file string) error {
 	db, err := connect(ctx, file, "NORMAL", false)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Notice is a message about a question as it is kept.
-type Notice struct {
+// Notification is a message about a question as it is kept.
+type Notification struct {
 	ID       int64
 	Question schema.EventID
 	Channel  int64 // 0: Web Push
@@ -21,8 +21,8 @@ type Notice struct {
 	schema.Notification
 }
 
-// Noticed is what of a question has been made notices of, beside that it was asked.
-type Noticed struct {
+// NotificationProgress is what of a question has been made notices of, beside that it was asked.
+type NotificationProgress struct {
 	Reminders int
 	Escalated bool
 }
@@ -46,13 +46,13 @@ const (
 	noticeColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
 )
 
-// NoticeCursor is how far the notices have come in the log.
-func (s *Store) NoticeCursor(ctx context.Context) (cursor int64, err error) {
+// NotificationCursor is how far the notices have come in the log.
+func (s *Store) NotificationCursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.reads.get(ctx, []any{&cursor}, queryNoticeCursor)
 }
 
-// SetNoticeCursor notes that everything up to there has been made notices of.
-func (s *Store) SetNoticeCursor(ctx context.Context, cursor int64) error {
+// SetNotificationCursor notes that everything up to there has been made notices of.
+func (s *Store) SetNotificationCursor(ctx context.Context, cursor int64) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
 		return err
@@ -99,8 +99,8 @@ func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids [
 	return ids, upTo, nil
 }
 
-// Noticed is what of a question has been made notices of.
-func (s *Store) Noticed(ctx context.Context, id schema.EventID) (n Noticed, err error) {
+// NotificationProgress is what of a question has been made notices of.
+func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n NotificationProgress, err error) {
 	err = s.reads.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNoticed, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -108,16 +108,16 @@ func (s *Store) Noticed(ctx context.Context, id schema.EventID) (n Noticed, err 
 	return n, err
 }
 
-// TakesLead reports whether a question that another one spoke for speaks for itself by
+// BecameGroupLeader reports whether a question that another one spoke for speaks for itself by
 // now, and nobody has been told of it.
-func (s *Store) TakesLead(ctx context.Context, id schema.EventID) (alone bool, err error) {
+func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (alone bool, err error) {
 	err = s.reads.get(ctx, []any{&alone}, queryTakesLead, id)
 	return alone, err
 }
 
-// AddNotices stores notices of a question; those that are there already stay as
+// AddNotifications stores notices of a question; those that are there already stay as
 // they are. done, when given, is noted in the same transaction.
-func (s *Store) AddNotices(ctx context.Context, id schema.EventID, notices []Notice, done *Noticed) error {
+func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notices []Notification, done *NotificationProgress) error {
 	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
 		for i := range notices {
 			if err := t.addNotice(id, &notices[i]); err != nil {
@@ -134,7 +134,7 @@ func (s *Store) AddNotices(ctx context.Context, id schema.EventID, notices []Not
 	}})
 }
 
-func (t *tx) addNotice(id schema.EventID, n *Notice) error {
+func (t *tx) addNotice(id schema.EventID, n *Notification) error {
 	now := millis(t.now)
 	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
@@ -143,15 +143,15 @@ func (t *tx) addNotice(id schema.EventID, n *Notice) error {
 	return err
 }
 
-// NoticesOf are all notices of a question, in no order.
-func (s *Store) NoticesOf(ctx context.Context, id schema.EventID) ([]Notice, error) {
+// NotificationsOf are all notices of a question, in no order.
+func (s *Store) NotificationsOf(ctx context.Context, id schema.EventID) ([]Notification, error) {
 	rows, err := s.reads.query(ctx, queryNoticesOf, id)
 	return scanNotices(rows, err)
 }
 
-// DueNotices are up to n notices of a channel that are to be sent now, the longest due
+// DueNotifications are up to n notices of a channel that are to be sent now, the longest due
 // first, and when the next one is: zero when none is queued.
-func (s *Store) DueNotices(ctx context.Context, channel int64, now time.Time, n int) (due []Notice, next time.Time, err error) {
+func (s *Store) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []Notification, next time.Time, err error) {
 	rows, err := s.reads.query(ctx, queryNoticesDue, channel, millis(now), n)
 	if due, err = scanNotices(rows, err); err != nil {
 		return nil, time.Time{}, err
@@ -160,13 +160,13 @@ func (s *Store) DueNotices(ctx context.Context, channel int64, now time.Time, n 
 	return due, next, err
 }
 
-func scanNotices(rows *sql.Rows, err error) (notices []Notice, _ error) {
+func scanNotices(rows *sql.Rows, err error) (notices []Notification, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var n Notice
+		var n Notification
 		var due, made, at int64
 		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &made, &at); err != nil {
 			return nil, err
@@ -177,21 +177,21 @@ func scanNotices(rows *sql.Rows, err error) (notices []Notice, _ error) {
 	return notices, rows.Err()
 }
 
-// Claim is what came of ClaimNotice.
+// Claim is what came of ClaimNotification.
 type Claim int
 
 // What can come of it.
 const (
-	Claimed Claim = iota // it is ours to send, until the given time
-	Gone                 // somebody had it, or it is not queued any more
-	TooSoon              // its person had one by this channel within the cooldown
-	Wait                 // one to the same person by the same channel is under way
+	Claimed       Claim = iota // it is ours to send, until the given time
+	ClaimLost                  // somebody had it, or it is not queued any more
+	ClaimCooldown              // its person had one by this channel within the cooldown
+	ClaimInFlight              // one to the same person by the same channel is under way
 )
 
-// ClaimNotice takes a queued notice to send it until the given time, when nothing was
+// ClaimNotification takes a queued notice to send it until the given time, when nothing was
 // sent to its person by its channel after since; a zero since: whatever was sent.
 // Both are one step, so that two notices can't slip through one cooldown.
-func (s *Store) ClaimNotice(ctx context.Context, n *Notice, until, since time.Time) (claim Claim, err error) {
+func (s *Store) ClaimNotification(ctx context.Context, n *Notification, until, since time.Time) (claim Claim, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
 		claim, err = t.claimNotice(n, until, since)
 		return err
@@ -199,36 +199,36 @@ func (s *Store) ClaimNotice(ctx context.Context, n *Notice, until, since time.Ti
 	return claim, err
 }
 
-func (t *tx) claimNotice(n *Notice, until, since time.Time) (Claim, error) {
+func (t *tx) claimNotice(n *Notification, until, since time.Time) (Claim, error) {
 	if !since.IsZero() {
 		var last sql.NullInt64
 		var underWay int64
 		if err := t.get([]any{&last}, queryLastSent, n.Channel, n.Person); err != nil {
-			return Gone, err
+			return ClaimLost, err
 		}
 		now := millis(t.now)
 		// What was sent in the future was sent before the clock was put right.
 		if last.Valid && last.Int64 > millis(since) && last.Int64 <= now {
-			return TooSoon, nil
+			return ClaimCooldown, nil
 		}
 		if err := t.get([]any{&underWay}, queryUnderWay, n.Channel, now, now, n.Person, n.ID); err != nil {
-			return Gone, err
+			return ClaimLost, err
 		}
 		if underWay > 0 {
-			return Wait, nil
+			return ClaimInFlight, nil
 		}
 	}
 	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE stream_id = 1 AND id = ?2 AND state = 'queued' AND due = ?3`,
 		millis(until), n.ID, millis(n.Due))
 	if err != nil || changed == 0 {
-		return Gone, err
+		return ClaimLost, err
 	}
 	return Claimed, nil
 }
 
-// SetNotice writes what became of a notice. One that is not queued any more stays as it
+// SetNotification writes what became of a notice. One that is not queued any more stays as it
 // is, unless it was sent after all.
-func (s *Store) SetNotice(ctx context.Context, n *Notice) error {
+func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
 			WHERE stream_id = 1 AND id = ? AND (state = 'queued' OR ? = 'sent')`,
@@ -237,9 +237,9 @@ func (s *Store) SetNotice(ctx context.Context, n *Notice) error {
 	}})
 }
 
-// QuietNotices makes the queued notices of a question suppressed; it reports whether
+// SuppressNotifications makes the queued notices of a question suppressed; it reports whether
 // there were any.
-func (s *Store) QuietNotices(ctx context.Context, id schema.EventID, why string) (some bool, err error) {
+func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (some bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
 			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, millis(t.now), id)
@@ -249,9 +249,9 @@ func (s *Store) QuietNotices(ctx context.Context, id schema.EventID, why string)
 	return some, err
 }
 
-// FreeNotices gives back what was under way when the hub stopped, and names the
+// ReleaseNotificationLeases gives back what was under way when the hub stopped, and names the
 // pending questions that have notices.
-func (s *Store) FreeNotices(ctx context.Context) ([]schema.EventID, error) {
+func (s *Store) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, millis(t.now))
 		return err
@@ -263,8 +263,8 @@ func (s *Store) FreeNotices(ctx context.Context) ([]schema.EventID, error) {
 	return scanIDs(rows, err)
 }
 
-// NoticeSettings are a person's own; zero when there are none.
-func (s *Store) NoticeSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
+// NotificationSettings are a person's own; zero when there are none.
+func (s *Store) NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
 	var raw []byte
 	err = s.reads.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -276,8 +276,8 @@ func (s *Store) NoticeSettings(ctx context.Context, person string) (settings sch
 	return settings, json.Unmarshal(raw, &settings)
 }
 
-// SetNoticeSettings replaces a person's settings.
-func (s *Store) SetNoticeSettings(ctx context.Context, person string, settings schema.NotificationSettings) error {
+// SetNotificationSettings replaces a person's settings.
+func (s *Store) SetNotificationSettings(ctx context.Context, person string, settings schema.NotificationSettings) error {
 	raw, err := json.Marshal(settings)
 	if err != nil {
 		return err

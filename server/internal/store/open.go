@@ -27,16 +27,16 @@ type Config struct {
 	// Publish gets every committed row, in commit order, on the writer's
 	// goroutine, before the caller that wrote it is released. It must be quick
 	// and must not call the store's writing methods. See SetPublish.
-	Publish func([]Row)
+	Publish func([]LogRow)
 
 	// Committed is called after every group commit, on the writer's goroutine,
 	// for metrics.
 	Committed func(Commit)
 
-	// BallastBytes is the size of a file that is given up when the disk is full,
+	// ReserveFileBytes is the size of a file that is given up when the disk is full,
 	// so that questions and answers can still be stored: 32 MiB, at most an
 	// eighth of the disk; negative: none.
-	BallastBytes int64
+	ReserveFileBytes int64
 	// Plain events are refused with schema.ErrFull while less than MinFree is
 	// left on the disk: 128 MiB, at most a twentieth of it. Below WarnFree, 512
 	// MiB and at most a tenth, the log says so.
@@ -86,7 +86,7 @@ func (c *Config) setDefaults() error {
 	default:
 		return fmt.Errorf("synchronous is %q; it can be FULL or NORMAL", c.Synchronous)
 	}
-	c.BallastBytes = orDefault(c.BallastBytes, 32<<20)
+	c.ReserveFileBytes = orDefault(c.ReserveFileBytes, 32<<20)
 	c.MinFree = orDefault(c.MinFree, 128<<20)
 	c.WarnFree = orDefault(c.WarnFree, 512<<20)
 	if c.Clock == nil {
@@ -220,7 +220,7 @@ func (s *Store) settle(ctx context.Context, w *writer) error {
 }
 
 // SetPublish sets Config.Publish, once, before the first write.
-func (s *Store) SetPublish(publish func([]Row)) { s.writer.publish = publish }
+func (s *Store) SetPublish(publish func([]LogRow)) { s.writer.publish = publish }
 
 // HubID names this database: another one means another history.
 func (s *Store) HubID() string { return s.hubID }

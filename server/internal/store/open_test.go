@@ -28,7 +28,7 @@ func TestSecondHubIsRefused(t *testing.T) {
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/new/folder"
-	b := setup(t, func(c *Config) { c.Path, c.BallastBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
+	b := setup(t, func(c *Config) { c.Path, c.ReserveFileBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
 	b.append(t, draft("app", "s", "Stop", ""))
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestOddFileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"with space.db", "per%20cent.db", "quest?ion=1&x.db", "h#sh.db", "zoë.db"} {
 		path := filepath.Join(t.TempDir(), name)
-		s, err := Open(context.Background(), Config{Path: path, BallastBytes: -1})
+		s, err := Open(context.Background(), Config{Path: path, ReserveFileBytes: -1})
 		require.NoError(t, err, name)
 		_, err = s.Append(context.Background(), draft("app", "s", "Stop", ""))
 		require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 	text := filepath.Join(dir, "text.db")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database ", 100)), 0o600))
 	for _, path := range []string{link, text, dir, ":memory:", "", "sqlite:"} {
-		_, err := Open(context.Background(), Config{Path: path, BallastBytes: -1})
+		_, err := Open(context.Background(), Config{Path: path, ReserveFileBytes: -1})
 		require.Error(t, err, path)
 	}
 	_, err := Open(context.Background(), Config{Path: dir + "/x.db", Synchronous: "OFF"})
@@ -99,7 +99,7 @@ func TestAnothersFileIsLeftAsItIs(t *testing.T) {
 	for _, file := range []string{text, foreign} {
 		before, err := os.ReadFile(file)
 		require.NoError(t, err)
-		_, err = Open(t.Context(), Config{Path: file, BallastBytes: -1})
+		_, err = Open(t.Context(), Config{Path: file, ReserveFileBytes: -1})
 		require.ErrorContains(t, err, "nothing was changed", file)
 		after, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -197,8 +197,8 @@ func TestTransactionsOfTheWriterLockAtOnce(t *testing.T) {
 func TestPublishIsSetLate(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.Publish = nil })
-	var got []Row
-	b.SetPublish(func(rows []Row) { got = append(got, rows...) })
+	var got []LogRow
+	b.SetPublish(func(rows []LogRow) { got = append(got, rows...) })
 	b.append(t, question("s", time.Time{}))
 	require.Len(t, got, 1)
 }

@@ -11,35 +11,35 @@ import (
 
 // Person is somebody the hub knows by name.
 type Person struct {
-	Name            string
-	Role            schema.Role
-	Owner           bool
-	Email           string
-	Subject         string    // by which a provider knows them; empty: none does
-	CreatedAt, Seen time.Time // Seen is zero when they never were
+	Name                  string
+	Role                  schema.Role
+	Owner                 bool
+	Email                 string
+	Subject               string    // by which a provider knows them; empty: none does
+	CreatedAt, LastSeenAt time.Time // Seen is zero when they never were
 }
 
 // SignIn is a browser that somebody signed in with. Cookie and Key are hashes.
 type SignIn struct {
 	ID, Person, Way, UserAgent string
 	Cookie, Key                []byte
-	CreatedAt, Seen            time.Time
+	CreatedAt, LastSeenAt      time.Time
 }
 
 // Token is a credential for programs. Hash is all that is kept of it.
 type Token struct {
-	ID, Name, Prefix, Person string
-	Apps                     []string
-	Hash                     []byte
-	CreatedAt, Used, Expires time.Time // zero: never
+	ID, Name, Prefix, Person         string
+	Apps                             []string
+	Hash                             []byte
+	CreatedAt, LastUsedAt, ExpiresAt time.Time // zero: never
 }
 
 // Code is a sign-in link that nobody has used yet.
 type Code struct {
-	Hash               []byte
-	Person             string // empty: whoever takes it owns the hub
-	Way                string // of the sign-in that it becomes
-	CreatedAt, Expires time.Time
+	Hash                 []byte
+	Person               string // empty: whoever takes it owns the hub
+	Way                  string // of the sign-in that it becomes
+	CreatedAt, ExpiresAt time.Time
 }
 
 // Passkey is a credential of a person's own device, as WebAuthn has it.
@@ -49,7 +49,7 @@ type Passkey struct {
 	SignCount             uint32
 	Flags                 byte
 	Transports            []string
-	CreatedAt, Used       time.Time // Used is zero when it never was
+	CreatedAt, LastUsedAt time.Time // Used is zero when it never was
 }
 
 // People is everything that is kept of the people of a hub.
@@ -73,8 +73,8 @@ type PeopleChange struct {
 	WithoutToken  []string // ids
 	WithoutCode   [][]byte // hashes
 
-	WithoutPasskey []string // ids
-	Acts           []Act    // what the ledger keeps of it
+	WithoutPasskey []string       // ids
+	Acts           []LedgerRecord // what the ledger keeps of it
 }
 
 // People reads them all. There are few, and whoever asks keeps them in memory.
@@ -120,7 +120,7 @@ func (p *People) scanPerson(rows *sql.Rows) error {
 	if err := rows.Scan(&one.Name, &one.Role, &one.Owner, &one.Email, &one.Subject, &created, &seen); err != nil {
 		return err
 	}
-	one.CreatedAt, one.Seen = fromMillis(created), fromMillis(seen)
+	one.CreatedAt, one.LastSeenAt = fromMillis(created), fromMillis(seen)
 	p.Persons = append(p.Persons, one)
 	return nil
 }
@@ -131,7 +131,7 @@ func (p *People) scanSignIn(rows *sql.Rows) error {
 	if err := rows.Scan(&one.ID, &one.Person, &one.Way, &one.UserAgent, &one.Cookie, &one.Key, &created, &seen); err != nil {
 		return err
 	}
-	one.CreatedAt, one.Seen = fromMillis(created), fromMillis(seen)
+	one.CreatedAt, one.LastSeenAt = fromMillis(created), fromMillis(seen)
 	p.SignIns = append(p.SignIns, one)
 	return nil
 }
@@ -143,7 +143,7 @@ func (p *People) scanToken(rows *sql.Rows) error {
 	if err := rows.Scan(&one.ID, &one.Name, &one.Prefix, &one.Hash, &one.Person, &apps, &created, &used, &expires); err != nil {
 		return err
 	}
-	one.CreatedAt, one.Used, one.Expires = fromMillis(created), fromMillis(used), fromMillis(expires)
+	one.CreatedAt, one.LastUsedAt, one.ExpiresAt = fromMillis(created), fromMillis(used), fromMillis(expires)
 	p.Tokens = append(p.Tokens, one)
 	return json.Unmarshal([]byte(apps), &p.Tokens[len(p.Tokens)-1].Apps)
 }
@@ -154,7 +154,7 @@ func (p *People) scanCode(rows *sql.Rows) error {
 	if err := rows.Scan(&one.Hash, &one.Person, &one.Way, &created, &expires); err != nil {
 		return err
 	}
-	one.CreatedAt, one.Expires = fromMillis(created), fromMillis(expires)
+	one.CreatedAt, one.ExpiresAt = fromMillis(created), fromMillis(expires)
 	p.Codes = append(p.Codes, one)
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *People) scanPasskey(rows *sql.Rows) error {
 	if err := rows.Scan(&one.ID, &one.Person, &one.Name, &one.Credential, &one.PublicKey, &one.SignCount, &one.Flags, &transports, &created, &used); err != nil {
 		return err
 	}
-	one.CreatedAt, one.Used = fromMillis(created), fromMillis(used)
+	one.CreatedAt, one.LastUsedAt = fromMillis(created), fromMillis(used)
 	p.Passkeys = append(p.Passkeys, one)
 	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
 }
@@ -203,11 +203,11 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	}
 	for _, p := range c.Persons {
 		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, millis(p.CreatedAt), millis(p.Seen)))
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, millis(p.CreatedAt), millis(p.LastSeenAt)))
 	}
 	for _, i := range c.SignIns {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, millis(i.CreatedAt), millis(i.Seen)))
+			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, millis(i.CreatedAt), millis(i.LastSeenAt)))
 	}
 	for _, o := range c.Tokens {
 		apps, err := json.Marshal(o.Apps)
@@ -215,11 +215,11 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 		steps = append(steps, write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), millis(o.CreatedAt), millis(o.Used), millis(o.Expires)))
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), millis(o.CreatedAt), millis(o.LastUsedAt), millis(o.ExpiresAt)))
 	}
 	for _, o := range c.Codes {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Way, millis(o.CreatedAt), millis(o.Expires)))
+			o.Hash, o.Person, o.Way, millis(o.CreatedAt), millis(o.ExpiresAt)))
 	}
 	for _, id := range c.WithoutPasskey {
 		steps = append(steps, write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id))
@@ -230,7 +230,7 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 		steps = append(steps, write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), millis(o.CreatedAt), millis(o.Used)))
+			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), millis(o.CreatedAt), millis(o.LastUsedAt)))
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

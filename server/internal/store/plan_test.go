@@ -242,11 +242,11 @@ func TestWriterPlans(t *testing.T) {
 	require.NoError(t, err)
 	b.deliver(t, 1, Delivery{State: schema.Acked})
 	b.clock.advance(time.Hour)
-	b.derive(t, &Derived{
+	b.derive(t, &ProjectionBatch{
 		Sessions: []SessionRow{kept("s", 1, 1)}, Activity: map[ActivityKey]Activity{{App: "app"}: {Events: 1}},
 		Decisions: map[Decision]int64{{App: "app"}: 1}, Tools: map[ToolKey]ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
 	})
-	_, err = b.Prune(ctx, Policy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), FiguresBefore: b.clock.now()})
+	_, err = b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), ProjectionsBefore: b.clock.now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	queries := slices.Sorted(maps.Keys(b.writer.stmts))

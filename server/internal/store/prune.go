@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Policy says what may be removed. Zero values remove nothing.
-type Policy struct {
-	EventsBefore    time.Time // events without a question received before
-	MaxBytes        int64     // then the oldest of them while the database holds more
-	QuestionsBefore time.Time // questions received and last changed before, with all that belongs to them
-	FiguresBefore   time.Time // derived figures of before
-	Batch           int       // events in one transaction, 250
+// RetentionPolicy says what may be removed. Zero values remove nothing.
+type RetentionPolicy struct {
+	EventsBefore      time.Time // events without a question received before
+	MaxBytes          int64     // then the oldest of them while the database holds more
+	QuestionsBefore   time.Time // questions received and last changed before, with all that belongs to them
+	ProjectionsBefore time.Time // derived figures of before
+	Batch             int       // events in one transaction, 250
 }
 
-// Pruned says what was removed.
-type Pruned struct {
+// PruneResult says what was removed.
+type PruneResult struct {
 	Events, Questions, Changes int64
 }
 
@@ -29,23 +29,23 @@ type Pruned struct {
 //
 // It stops early when ctx ends and when the hub is busy; what was removed by then
 // stays removed, and is in the result.
-func (s *Store) Prune(ctx context.Context, p Policy) (Pruned, error) {
+func (s *Store) Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error) {
 	if p.Batch <= 0 {
 		p.Batch = 250
 	}
 	defer s.notifyIndex()
-	var done Pruned
+	var done PruneResult
 	err := s.pruneEvents(ctx, &p, &done)
 	if err == nil {
 		err = s.pruneQuestions(ctx, &p, &done)
 	}
 	if err == nil {
-		err = s.pruneFigures(ctx, p.FiguresBefore)
+		err = s.pruneFigures(ctx, p.ProjectionsBefore)
 	}
 	return done, err
 }
 
-func (s *Store) pruneEvents(ctx context.Context, p *Policy, done *Pruned) error {
+func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *PruneResult) error {
 	events := pruning{batch: p.Batch}
 	if !p.EventsBefore.IsZero() {
 		var err error
@@ -93,7 +93,7 @@ func (s *Store) exceeds(ctx context.Context, limit int64) (bool, error) {
 }
 
 // pruneBatch removes the next events that ask nothing; false when none is left.
-func (s *Store) pruneBatch(ctx context.Context, p *pruning, done *Pruned) (more bool, err error) {
+func (s *Store) pruneBatch(ctx context.Context, p *pruning, done *PruneResult) (more bool, err error) {
 	var gone []goneEvent
 	err = s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
 		gone, err = t.pruneEvents(p)
@@ -235,7 +235,7 @@ const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questi
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
 	ORDER BY seq LIMIT ?`
 
-func (s *Store) pruneQuestions(ctx context.Context, p *Policy, done *Pruned) error {
+func (s *Store) pruneQuestions(ctx context.Context, p *RetentionPolicy, done *PruneResult) error {
 	if p.QuestionsBefore.IsZero() {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (s *Store) pruneQuestions(ctx context.Context, p *Policy, done *Pruned) err
 	}
 }
 
-func (t *tx) pruneQuestions(from, end int64, p *Policy) (gone []goneEvent, changes int64, _ error) {
+func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (gone []goneEvent, changes int64, _ error) {
 	rows, err := t.query(queryPrunableQuestions, from, end, millis(p.QuestionsBefore), p.Batch)
 	if gone, err = scanGone(rows, err); err != nil || len(gone) == 0 {
 		return nil, 0, err

@@ -32,9 +32,9 @@ func TestPruneByAge(t *testing.T) {
 	b.clock.advance(2 * time.Hour)
 	young := b.append(t, draft("app", "young", "PreToolUse", "")).ID
 
-	done, err := b.Prune(ctx, Policy{EventsBefore: cut, Batch: 50})
+	done, err := b.Prune(ctx, RetentionPolicy{EventsBefore: cut, Batch: 50})
 	require.NoError(t, err)
-	require.Equal(t, Pruned{Events: 600}, done)
+	require.Equal(t, PruneResult{Events: 600}, done)
 	left, err := b.Find(ctx, Filter{})
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{open, answeredID, young}, ids(left), "questions stay")
@@ -66,7 +66,7 @@ func TestPruneByAge(t *testing.T) {
 	b.reopen(t)
 	_, err = b.After(ctx, 100, 10)
 	require.ErrorIs(t, err, ErrPruned, "after a restart, too")
-	done, err = b.Prune(ctx, Policy{EventsBefore: cut})
+	done, err = b.Prune(ctx, RetentionPolicy{EventsBefore: cut})
 	require.NoError(t, err)
 	require.Zero(t, done)
 }
@@ -82,9 +82,9 @@ func TestPruneQuestionsWithAllThatIsTheirs(t *testing.T) {
 	b.deliver(t, late, Delivery{AnswerID: "a", State: schema.Acked})
 	plain := b.append(t, draft("app", "s", "Stop", "")).ID
 
-	done, err := b.Prune(ctx, Policy{QuestionsBefore: began.Add(time.Hour)})
+	done, err := b.Prune(ctx, RetentionPolicy{QuestionsBefore: began.Add(time.Hour)})
 	require.NoError(t, err)
-	require.Equal(t, Pruned{Questions: 1, Changes: 1}, done)
+	require.Equal(t, PruneResult{Questions: 1, Changes: 1}, done)
 	left, err := b.Find(ctx, Filter{})
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{pending, undelivered, late, plain}, ids(left))
@@ -101,13 +101,13 @@ func TestPruneBySize(t *testing.T) {
 	t.Parallel()
 	b, ctx := setup(t), context.Background()
 	b.append(t, question("s", time.Time{}))
-	b.fill(t, 1000, func(int) *Draft {
+	b.fill(t, 1000, func(int) *EventDraft {
 		d := draft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", 2000))
 		return d
 	})
 	limit := int64(1 << 20)
-	done, err := b.Prune(ctx, Policy{MaxBytes: limit, Batch: 50})
+	done, err := b.Prune(ctx, RetentionPolicy{MaxBytes: limit, Batch: 50})
 	require.NoError(t, err)
 	require.Greater(t, done.Events, int64(400))
 	over, err := b.exceeds(ctx, limit)
@@ -120,11 +120,11 @@ func TestPruneBySize(t *testing.T) {
 	require.EqualValues(t, 1001, left[len(left)-1].ID)
 
 	before := size(b.file)
-	b.fill(t, 200, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.fill(t, 200, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
 	require.NoError(t, b.Close())
 	require.Equal(t, before, size(b.file), "free pages are used again")
 	b.open(t)
-	done, err = b.Prune(ctx, Policy{MaxBytes: 1})
+	done, err = b.Prune(ctx, RetentionPolicy{MaxBytes: 1})
 	require.NoError(t, err)
 	require.Positive(t, done.Events)
 	left, err = b.Find(ctx, Filter{Limit: 1000})
@@ -139,7 +139,7 @@ func TestPrunedBytesAreOverwritten(t *testing.T) {
 	d.Payload = []byte(`{"secret":"correct-horse-battery-staple"}`)
 	b.append(t, d)
 	b.clock.advance(time.Hour)
-	_, err := b.Prune(ctx, Policy{EventsBefore: b.clock.now()})
+	_, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now()})
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	raw, err := os.ReadFile(b.file)

@@ -14,9 +14,9 @@ const (
 	queryCountBrowser = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
 )
 
-// Subscribe stores a browser of a person's for Web Push, whosever it was before. It
+// AddPushSubscription stores a browser of a person's for Web Push, whosever it was before. It
 // fails with schema.ErrInvalid when they have limit of them already.
-func (s *Store) Subscribe(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
+func (s *Store) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
 	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
 		var have int
 		if err := t.get([]any{&have}, queryCountBrowser, person, b.Endpoint); err != nil {
@@ -32,16 +32,16 @@ func (s *Store) Subscribe(ctx context.Context, person string, b schema.PushSubsc
 	}})
 }
 
-// Unsubscribe forgets a browser.
-func (s *Store) Unsubscribe(ctx context.Context, endpoint string) error {
+// RemovePushSubscription forgets a browser.
+func (s *Store) RemovePushSubscription(ctx context.Context, endpoint string) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
 		return err
 	}})
 }
 
-// Browsers are a person's.
-func (s *Store) Browsers(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
+// PushSubscriptions are a person's.
+func (s *Store) PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
 	rows, err := s.reads.query(ctx, queryBrowsers, person)
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (s *Store) Browsers(ctx context.Context, person string) (all []schema.PushS
 	return all, rows.Err()
 }
 
-// PushPeople are those who have a browser.
-func (s *Store) PushPeople(ctx context.Context) (map[string]bool, error) {
+// PushSubscribers are those who have a browser.
+func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.reads.query(ctx, queryPushPeople)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ErrRuleOver is a decision by a rule that was revoked, or ended, before the decision
+// ErrRuleEnded is a decision by a rule that was revoked, or ended, before the decision
 // was stored.
-var ErrRuleOver = errors.New("the rule does not hold any more")
+var ErrRuleEnded = errors.New("the rule does not hold any more")
 
 // Rule is a rule as it is kept.
 type Rule struct {
@@ -56,7 +56,7 @@ func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 		if err != nil {
 			return err
 		}
-		return t.note(Act{Act: "rule.made", Who: made.CreatedBy, Of: made.From, Data: ruleAct{made.ID, made.Text}})
+		return t.note(LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleAct{made.ID, made.Text}})
 	}})
 	return made, err
 }
@@ -69,7 +69,7 @@ func (s *Store) RevokeRule(ctx context.Context, id int64, by string, at time.Tim
 		if err != nil || revoked == 0 {
 			return err
 		}
-		return t.note(Act{Act: "rule.revoked", Who: by, Data: ruleAct{ID: id}})
+		return t.note(LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleAct{ID: id}})
 	}})
 	if err != nil {
 		return Rule{}, err
@@ -146,7 +146,7 @@ func scanRules(rows *sql.Rows, err error) (list []Rule, _ error) {
 func (t *tx) useRule(id int64) error {
 	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, millis(t.now), id)
 	if err == nil && used == 0 {
-		err = ErrRuleOver
+		err = ErrRuleEnded
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func TestARuleIsCountedWithWhatItDecides(t *testing.T) {
 	c = b.ending(t, two)
 	c.Rule = r.ID
 	head := b.Head()
-	require.ErrorIs(t, b.Apply(t.Context(), c), ErrRuleOver)
+	require.ErrorIs(t, b.Apply(t.Context(), c), ErrRuleEnded)
 	require.Equal(t, head, b.Head())
 	require.Equal(t, schema.Pending, b.group(t, two).Status, "left to a person")
 	again, err := b.RevokeRule(t.Context(), r.ID, "eve", b.clock.now().Add(time.Hour))

@@ -19,8 +19,8 @@ import (
 // another group.
 const groupSize = 100
 
-// Member is a question that asks the same as the first of its group.
-type Member struct {
+// GroupMember is a question that asks the same as the first of its group.
+type GroupMember struct {
 	ID     schema.EventID
 	Joined int64 // it is counted from this revision of the first one on
 }
@@ -34,8 +34,8 @@ const (
 	queryGroupHead = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
 )
 
-// Members returns the pending questions that ask the same as a pending first one.
-func (s *Store) Members(ctx context.Context, first schema.EventID) ([]Member, error) {
+// GroupMembers returns the pending questions that ask the same as a pending first one.
+func (s *Store) GroupMembers(ctx context.Context, first schema.EventID) ([]GroupMember, error) {
 	var key []byte
 	var as int64
 	err := s.reads.get(ctx, []any{&key, &as}, querySame, first)
@@ -49,13 +49,13 @@ func (s *Store) Members(ctx context.Context, first schema.EventID) ([]Member, er
 	return scanMembers(rows, err)
 }
 
-func scanMembers(rows *sql.Rows, err error) (list []Member, _ error) {
+func scanMembers(rows *sql.Rows, err error) (list []GroupMember, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var m Member
+		var m GroupMember
 		if err := rows.Scan(&m.ID, &m.Joined); err != nil {
 			return nil, err
 		}
@@ -80,13 +80,13 @@ func (g *grouped) read(status []byte) error {
 
 // first finds the question that a new one asks the same as, and notes it in the new
 // one's status; nil: there is none.
-func (t *tx) first(e *Event, a *Ask) (*grouped, error) {
-	if a.Same == nil {
+func (t *tx) first(e *Event, a *NewQuestion) (*grouped, error) {
+	if a.DuplicateKey == nil {
 		return nil, nil
 	}
 	var first grouped
 	var status []byte
-	err := t.get([]any{&first.id, &first.version, &status}, queryFirstOfSame, a.Same)
+	err := t.get([]any{&first.id, &first.version, &status}, queryFirstOfSame, a.DuplicateKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // sameAgain is a question that asks what others with the key ask.
-func sameAgain(key string) *Draft {
+func sameAgain(key string) *EventDraft {
 	d := question("s", time.Time{})
-	d.Ask.Same = []byte(key)
+	d.NewQuestion.DuplicateKey = []byte(key)
 	return d
 }
 
@@ -37,7 +37,7 @@ func (b *bench) ending(t testing.TB, id schema.EventID) Change {
 func TestACardHasItsLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	drafts := make([]*Draft, groupSize+2)
+	drafts := make([]*EventDraft, groupSize+2)
 	for i := range drafts {
 		drafts[i] = sameAgain("k")
 	}
@@ -49,7 +49,7 @@ func TestACardHasItsLimit(t *testing.T) {
 	require.Equal(t, groupSize, b.group(t, first).Waiters)
 	require.Zero(t, b.group(t, next).SameAs, "it begins a card of its own")
 	require.Equal(t, next, b.group(t, last).SameAs)
-	members, err := b.Members(t.Context(), first)
+	members, err := b.GroupMembers(t.Context(), first)
 	require.NoError(t, err)
 	require.Len(t, members, groupSize-1)
 	require.Equal(t, b.group(t, first).Revision, members[groupSize-2].Joined)
@@ -88,10 +88,10 @@ func TestAllOfAnAnswerOrNothing(t *testing.T) {
 	b := setup(t)
 	one, two, three := b.append(t, sameAgain("k")).ID, b.append(t, sameAgain("k")).ID, b.append(t, sameAgain("k")).ID
 	c := b.ending(t, one)
-	c.Also = []Change{b.ending(t, two), b.ending(t, three)}
+	c.Duplicates = []Change{b.ending(t, two), b.ending(t, three)}
 	stale := c
-	stale.Also = []Change{c.Also[0], c.Also[1]}
-	stale.Also[1].Version++
+	stale.Duplicates = []Change{c.Duplicates[0], c.Duplicates[1]}
+	stale.Duplicates[1].Version++
 	head := b.Head()
 	require.ErrorIs(t, b.Apply(t.Context(), stale), ErrConflict)
 	require.Equal(t, head, b.Head())
@@ -100,7 +100,7 @@ func TestAllOfAnAnswerOrNothing(t *testing.T) {
 	for _, id := range []schema.EventID{one, two, three} {
 		require.Equal(t, schema.Responded, b.group(t, id).Status)
 	}
-	members, err := b.Members(t.Context(), one)
+	members, err := b.GroupMembers(t.Context(), one)
 	require.NoError(t, err)
 	require.Empty(t, members)
 	require.Zero(t, b.group(t, b.append(t, sameAgain("k")).ID).SameAs, "who asks later begins anew")

@@ -23,10 +23,10 @@ type Search struct {
 	Within time.Duration // how long to look on while there is more to look at; 0: to the end
 }
 
-// Found is what a Search found: all that matches from where it began to
+// SearchPage is what a Search found: all that matches from where it began to
 // SearchedTo, that included, the oldest first. Complete says that nothing else
 // matches in that direction.
-type Found struct {
+type SearchPage struct {
 	Events     []*Event
 	SearchedTo schema.EventID
 	Complete   bool
@@ -37,7 +37,7 @@ type Found struct {
 // on.
 //
 // What the index of texts does not reach yet is looked through row by row.
-func (s *Store) Search(ctx context.Context, q Search) (Found, error) {
+func (s *Store) Search(ctx context.Context, q Search) (SearchPage, error) {
 	w := &walk{
 		Search: q, store: s, up: q.Oldest || q.After > 0,
 		grams: gramsOf(q.Filter.Literals()), asks: q.Filter.Asks(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
@@ -72,7 +72,7 @@ type walk struct {
 	deadline time.Time
 	looked   int // events, and as many as a first batch for every span
 	bytes    int
-	found    Found
+	found    SearchPage
 }
 
 // bounds finds the part of the log and the names that the search speaks of.

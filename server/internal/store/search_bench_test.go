@@ -15,7 +15,7 @@ import (
 
 // varied is a busy event with a text of its own: 120 words of 20,000, some of them
 // often, and an id that nothing else has.
-func varied(r *rand.Rand, zipf *rand.Zipf, i int) *Draft {
+func varied(r *rand.Rand, zipf *rand.Zipf, i int) *EventDraft {
 	d := busy(i)
 	if d.App == "app0" && d.Tool == "tool0" {
 		d.Tool = "tool1" // the two are everywhere, but never together
@@ -52,7 +52,7 @@ func BenchmarkSearch(b *testing.B) {
 	n := *benchEvents
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
-	s.fill(b, n, func(i int) *Draft {
+	s.fill(b, n, func(i int) *EventDraft {
 		d := varied(r, zipf, i)
 		if i == n/50 {
 			d.App, d.Payload = "rare app", []byte(`{"text":"the quick brown needle"}`)

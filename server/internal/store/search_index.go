@@ -17,9 +17,9 @@ type indexer struct {
 	block *block // nil while there is nothing to do: it is 2 MiB
 }
 
-// Index keeps the index of texts up with the log until ctx ends. While writes queue
+// RunIndexer keeps the index of texts up with the log until ctx ends. While writes queue
 // it works a little only, and catches up later.
-func (s *Store) Index(ctx context.Context) error {
+func (s *Store) RunIndexer(ctx context.Context) error {
 	x := &indexer{Store: s}
 	var last string
 	err := x.outdate(ctx)
@@ -147,7 +147,7 @@ func (x *indexer) read(ctx context.Context, n int64) (events int, err error) {
 			first = int64(found[len(found)-1].ID) + 1
 		}
 		worked := time.Since(start)
-		x.GiveWay(ctx, worked)
+		x.Throttle(ctx, worked)
 		if err := pause(ctx, x.rest(worked, head)); err != nil {
 			return 0, err
 		}
@@ -156,7 +156,7 @@ func (x *indexer) read(ctx context.Context, n int64) (events int, err error) {
 }
 
 // rest is how long to leave the processor to others after some work: not at all
-// while nothing comes in, and for long while writes queue. In a flood GiveWay adds
+// while nothing comes in, and for long while writes queue. In a flood Throttle adds
 // to that.
 func (x *indexer) rest(worked time.Duration, head int64) time.Duration {
 	switch {

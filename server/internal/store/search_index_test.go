@@ -62,7 +62,7 @@ func TestGramsStayWithinTheirLine(t *testing.T) {
 func TestIndexNamesTheStretches(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 3*blockSize, func(i int) *Draft {
+	b.fill(t, 3*blockSize, func(i int) *EventDraft {
 		d := draft("app", "s", "PreToolUse", "Bash")
 		switch i + 1 {
 		case 700, 1500:
@@ -110,7 +110,7 @@ func TestIndexNamesTheStretches(t *testing.T) {
 func TestIndexFollowsRetention(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 3*blockSize, func(i int) *Draft {
+	b.fill(t, 3*blockSize, func(i int) *EventDraft {
 		d := draft("app", fmt.Sprint("s", i/300), "PreToolUse", "Bash")
 		if i == 100 {
 			d = question("s", time.Time{})
@@ -121,7 +121,7 @@ func TestIndexFollowsRetention(t *testing.T) {
 	})
 	b.index(t)
 	require.Equal(t, 3, b.blocks(t))
-	_, err := b.Prune(t.Context(), Policy{EventsBefore: began.Add(1500 * time.Second)})
+	_, err := b.Prune(t.Context(), RetentionPolicy{EventsBefore: began.Add(1500 * time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, 1, b.blocks(t), "those with holes are made anew")
 	require.Equal(t, 1*slices64, b.gramRows(t))
@@ -141,12 +141,12 @@ func TestIndexFollowsRetention(t *testing.T) {
 		Event: &b.question(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &Delivery{ID: 101, State: schema.Acked},
 	}))
 	b.clock.advance(time.Hour)
-	_, err = b.Prune(t.Context(), Policy{EventsBefore: began.Add(9999 * time.Second), QuestionsBefore: b.clock.now().Add(time.Hour)})
+	_, err = b.Prune(t.Context(), RetentionPolicy{EventsBefore: began.Add(9999 * time.Second), QuestionsBefore: b.clock.now().Add(time.Hour)})
 	require.NoError(t, err)
 	b.index(t)
 	require.Zero(t, b.blocks(t))
 	require.Zero(t, b.gramRows(t))
-	b.fill(t, 2*blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.fill(t, 2*blockSize, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
 	b.index(t)
 	require.Equal(t, 2, b.blocks(t), "it goes on where the log does")
 }
@@ -161,7 +161,7 @@ func (b *bench) gramRows(t testing.TB) (n int) {
 func TestIndexOfWhatIsGoneIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, blockSize, func(i int) *Draft {
+	b.fill(t, blockSize, func(i int) *EventDraft {
 		d := draft("app", "s", "Stop", "")
 		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
 		return d
@@ -170,7 +170,7 @@ func TestIndexOfWhatIsGoneIsNotStored(t *testing.T) {
 	events, err := x.read(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, blockSize-1, events)
-	_, err = b.Prune(t.Context(), Policy{EventsBefore: began.Add(10 * time.Second)})
+	_, err = b.Prune(t.Context(), RetentionPolicy{EventsBefore: began.Add(10 * time.Second)})
 	require.NoError(t, err)
 	require.NoError(t, x.write(t.Context(), 0, events))
 	require.Zero(t, b.blocks(t))
@@ -182,7 +182,7 @@ func TestIndexOfWhatIsGoneIsNotStored(t *testing.T) {
 func TestIndexOfAnotherVersionIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 2*blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.fill(t, 2*blockSize, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
 	b.index(t)
 	b.exec(t, `UPDATE search_blocks SET made = '0/old'`)
 	b.exec(t, `UPDATE search_grams SET grams = x''`)
@@ -209,7 +209,7 @@ func (b *bench) exec(t testing.TB, query string) {
 func (b *bench) indexing(t testing.TB) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- b.Index(ctx) }()
+	go func() { done <- b.RunIndexer(ctx) }()
 	return func() {
 		cancel()
 		require.NoError(t, <-done)
@@ -222,7 +222,7 @@ func TestIndexFollowsTheLog(t *testing.T) {
 	b := setup(t)
 	stop := b.indexing(t)
 	grow := func() {
-		b.fill(t, blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+		b.fill(t, blockSize, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
 	}
 	indexed := func(n int) func() bool {
 		return func() bool {
@@ -248,7 +248,7 @@ func TestIndexFollowsTheLog(t *testing.T) {
 func TestIndexThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, blockSize, func(int) *Draft { return draft("app", "s", "Stop", "") })
+	b.fill(t, blockSize, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
 	b.exec(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
 	more, err := (&indexer{Store: b.Store}).next(t.Context())
 	require.ErrorContains(t, err, "no")
@@ -282,8 +282,8 @@ func TestSearchWhileEverythingMoves(t *testing.T) {
 		})
 	}
 	for i := range 8 {
-		b.fill(t, 300, func(n int) *Draft { return r.draft(300*i + n) })
-		_, err := b.Prune(t.Context(), Policy{EventsBefore: began.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
+		b.fill(t, 300, func(n int) *EventDraft { return r.draft(300*i + n) })
+		_, err := b.Prune(t.Context(), RetentionPolicy{EventsBefore: began.Add(time.Duration(300*i-200) * time.Second), Batch: 100})
 		require.NoError(t, err)
 	}
 	cancel()

@@ -54,7 +54,7 @@ func TestRunsAreTheStretchesOfASet(t *testing.T) {
 func TestSearchSkipsZonesWithoutTheName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 6*zoneSize, func(i int) *Draft {
+	b.fill(t, 6*zoneSize, func(i int) *EventDraft {
 		if i == 700 || i == 1800 {
 			return draft("Rare One", "s", "Stop", "")
 		}

@@ -55,7 +55,7 @@ func (r some) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(
 
 var words = strings.Fields("alpha beta Gamma delta EPSILON zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau Ünder 日本語 straße ΟΔΟΣ go test ./... rm -rf /tmp 404 3.50 null")
 
-func (r some) draft(i int) *Draft {
+func (r some) draft(i int) *EventDraft {
 	names := [3]string{r.pick("api", "Api", "web", "приём"), fmt.Sprint("session-", i/100+r.IntN(5)), r.pick("PreToolUse", "PostToolUse", "Stop", "pretooluse")}
 	d := draft(names[0], names[1], names[2], "")
 	if r.IntN(10) == 0 {
@@ -176,7 +176,7 @@ func (b *bench) matching(all []*Event, q Search) []*Event {
 func TestSearchWithHardlyAnyTimeGetsOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 700, func(int) *Draft { return draft("app", "s", "PreToolUse", "Bash") })
+	b.fill(t, 700, func(int) *EventDraft { return draft("app", "s", "PreToolUse", "Bash") })
 	for _, up := range []bool{true, false} {
 		all, calls := b.searchAll(t, Search{Filter: parsed(t, "-nowhere"), Within: 1, Oldest: up})
 		require.Len(t, all, 700)
@@ -192,7 +192,7 @@ func TestSearchOfNothing(t *testing.T) {
 	require.Equal(t, 1, calls)
 	found, err := b.Search(t.Context(), Search{Filter: parsed(t, ""), After: 7})
 	require.NoError(t, err)
-	require.Equal(t, Found{SearchedTo: 7, Complete: true}, found)
+	require.Equal(t, SearchPage{SearchedTo: 7, Complete: true}, found)
 }
 
 // A payload that a list leaves out is not looked into, as a page can't either.
@@ -212,7 +212,7 @@ func TestSearchSeesWhatAListShows(t *testing.T) {
 func TestSearchByVeryManyNames(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.fill(t, 3*maxNameIDs, func(i int) *Draft { return draft("app", fmt.Sprint("session ", i), "Stop", "") })
+	b.fill(t, 3*maxNameIDs, func(i int) *EventDraft { return draft("app", fmt.Sprint("session ", i), "Stop", "") })
 	all, _ := b.searchAll(t, Search{Filter: parsed(t, "session:*1")})
 	require.Len(t, all, 60)
 	all, _ = b.searchAll(t, Search{Filter: parsed(t, `session:* -session:"session 7*"`)})

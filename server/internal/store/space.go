@@ -43,7 +43,7 @@ type space struct {
 
 func newSpace(file string, cfg *Config) *space {
 	s := &space{
-		dir: filepath.Dir(file), ballast: file + ".ballast", want: max(cfg.BallastBytes, 0),
+		dir: filepath.Dir(file), ballast: file + ".ballast", want: max(cfg.ReserveFileBytes, 0),
 		minFree: cfg.MinFree, warnFree: cfg.WarnFree, disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
 	}
 	info, err := os.Lstat(s.ballast)

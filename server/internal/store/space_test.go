@@ -43,14 +43,14 @@ func TestLowDiskRefusesPlainEventsOnly(t *testing.T) {
 	b.answer(t, id)
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
-	require.True(t, stats.Low)
+	require.True(t, stats.DiskLow)
 
 	free.Store(1 << 30)
 	b.clock.advance(time.Second)
 	b.append(t, draft("app", "s", "Stop", ""))
 	stats, err = b.Stats(ctx)
 	require.NoError(t, err)
-	require.False(t, stats.Low)
+	require.False(t, stats.DiskLow)
 }
 
 func TestUnmeasurableDiskIsNoReasonToRefuse(t *testing.T) {
@@ -77,7 +77,7 @@ func TestFullDiskGivesTheBallastUp(t *testing.T) {
 		require.NoError(t, err)
 	}
 	b = setup(t, func(c *Config) {
-		c.BallastBytes, c.Disk = 1<<20, onDisk(&free)
+		c.ReserveFileBytes, c.Disk = 1<<20, onDisk(&free)
 		c.Log = slog.New(heard{func(message string) {
 			if strings.Contains(message, "gave up the ballast") {
 				free.Store(1 << 20)

@@ -11,7 +11,7 @@ type Stats struct {
 	DatabaseBytes, WALBytes      int64
 	FreeBytes                    int64 // on the disk
 	Queued                       int   // writes that wait
-	Low                          bool  // plain events are refused: the disk is nearly full
+	DiskLow                      bool  // plain events are refused: the disk is nearly full
 }
 
 const (
@@ -25,7 +25,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	s.space.look()
 	out := Stats{
 		DatabaseBytes: size(s.file), WALBytes: size(s.file + "-wal"),
-		Queued: len(s.writer.queue), Low: s.space.low.Load(),
+		Queued: len(s.writer.queue), DiskLow: s.space.low.Load(),
 	}
 	if d, err := s.space.disk(s.space.dir); err == nil {
 		out.FreeBytes = d.Free

@@ -38,22 +38,22 @@ type bench struct {
 	cfg   Config
 
 	mu        sync.Mutex
-	published []Row
+	published []LogRow
 }
 
-func (b *bench) rows() []Row {
+func (b *bench) rows() []LogRow {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]Row(nil), b.published...)
+	return append([]LogRow(nil), b.published...)
 }
 
 func setup(t testing.TB, change ...func(*Config)) *bench {
 	t.Helper()
 	b := &bench{clock: &clock{}}
 	b.cfg = Config{
-		Path: t.TempDir() + "/hub.db", BallastBytes: -1, Clock: b.clock.now,
+		Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1, Clock: b.clock.now,
 		Disk: func(string) (Disk, error) { return Disk{Free: 1 << 40, Total: 2 << 40}, nil },
-		Publish: func(rows []Row) {
+		Publish: func(rows []LogRow) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.published = append(b.published, rows...)
@@ -82,8 +82,8 @@ func (b *bench) reopen(t testing.TB) {
 }
 
 // draft is an event of an app's session.
-func draft(app, session, typ, tool string) *Draft {
-	return &Draft{Event: Event{
+func draft(app, session, typ, tool string) *EventDraft {
+	return &EventDraft{Event: Event{
 		UID: uuid.Must(uuid.NewV7()).String(), App: app, Session: session, Type: typ, Tool: tool, Timestamp: 1_758_000_000_000,
 		Envelope: fmt.Appendf(nil, `"source_app":%q,"session_id":%q,"hook_event_type":%q`, app, session, typ),
 		Payload:  []byte(`{"command":"go test ./..."}`),
@@ -91,15 +91,15 @@ func draft(app, session, typ, tool string) *Draft {
 }
 
 // question is an event that asks, with a deadline when it is not zero.
-func question(session string, deadline time.Time) *Draft {
+func question(session string, deadline time.Time) *EventDraft {
 	d := draft("app", session, "PermissionRequest", "Bash")
 	d.Question = []byte(`{"question":"May I?","type":"permission"}`)
 	d.Status = []byte(`{"status":"pending","revision":1}`)
-	d.Ask = &Ask{URL: "ws://127.0.0.1:9/secret", ListenerKey: "key", Protocol: 2, Deadline: deadline, Text: "May I?", Asker: []byte(`{"pid":1}`)}
+	d.NewQuestion = &NewQuestion{URL: "ws://127.0.0.1:9/secret", ListenerKey: "key", Protocol: 2, Deadline: deadline, Text: "May I?", RequesterProcess: []byte(`{"pid":1}`)}
 	return d
 }
 
-func (b *bench) append(t testing.TB, d *Draft) *Event {
+func (b *bench) append(t testing.TB, d *EventDraft) *Event {
 	t.Helper()
 	r, err := b.Append(context.Background(), d)
 	require.NoError(t, err)

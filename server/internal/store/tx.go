@@ -15,7 +15,7 @@ type tx struct {
 	w      *writer
 	ledger ledger
 	now    time.Time // one for all that is in it
-	rows   []Row     // to publish
+	rows   []LogRow  // to publish
 }
 
 // A fatalError leaves the transaction in doubt; the whole group fails with it.

@@ -27,28 +27,28 @@ type Event struct {
 	Status       []byte // humanInTheLoopStatus; nil: it asks nothing
 }
 
-// Draft is an event to append. ID is ignored.
-type Draft struct {
+// EventDraft is an event to append. ID is ignored.
+type EventDraft struct {
 	Event
-	Chat []byte // a transcript, kept apart
-	Key  string // idempotency key
-	Ask  *Ask   // with Event.Question and Event.Status
+	Chat        []byte       // a transcript, kept apart
+	Key         string       // idempotency key
+	NewQuestion *NewQuestion // with Event.Question and Event.Status
 }
 
-// Ask is what the hub keeps to itself about a question.
-type Ask struct {
-	URL         string // where to dial; empty: the agent pulls
-	ListenerKey string
-	Protocol    int       // 2: the listener acknowledges
-	Deadline    time.Time // zero: never
-	Text        string    // what a search looks in
-	Asker       []byte    // schema.Process of the asking program, JSON; nil: not known
-	Requester   string    // who asked, by their credentials; empty: not known
-	Call        []byte    // a hash that tells the call apart that is asked about; nil: none
-	Lifeline    Lifeline
-	Same        []byte   // tells what is asked apart from all else; nil: it stands alone
-	Awaiting    []string // as in Change; nil: everyone
-	Timers      Timers
+// NewQuestion is what the hub keeps to itself about a question.
+type NewQuestion struct {
+	URL              string // where to dial; empty: the agent pulls
+	ListenerKey      string
+	Protocol         int       // 2: the listener acknowledges
+	Deadline         time.Time // zero: never
+	Text             string    // what a search looks in
+	RequesterProcess []byte    // schema.Process of the asking program, JSON; nil: not known
+	Requester        string    // who asked, by their credentials; empty: not known
+	Call             []byte    // a hash that tells the call apart that is asked about; nil: none
+	Lifeline         Lifeline
+	DuplicateKey     []byte   // tells what is asked apart from all else; nil: it stands alone
+	Awaiting         []string // as in Change; nil: everyone
+	Timers           Timers
 }
 
 // Timers are what is due for a pending question before its deadline; the zero time:
@@ -88,16 +88,16 @@ type Receipt struct {
 // Question is a question with everything the hub knows of it.
 type Question struct {
 	Event
-	Ask
-	Version  int64 // grows with every change; Apply is guarded by it
-	State    schema.State
-	Answer   []byte    // schema.Answer without hookEvent; nil while pending
-	Hold     *Hold     // an answer that can still be undone; nil: none
-	Delivery *Delivery // nil while pending
+	NewQuestion
+	Version    int64 // grows with every change; Apply is guarded by it
+	State      schema.State
+	Answer     []byte      // schema.Answer without hookEvent; nil while pending
+	UndoWindow *UndoWindow // an answer that can still be undone; nil: none
+	Delivery   *Delivery   // nil while pending
 }
 
-// Hold is an answer that was given and does not count yet.
-type Hold struct {
+// UndoWindow is an answer that was given and does not count yet.
+type UndoWindow struct {
 	Answer []byte    // schema.Answer
 	Until  time.Time // when it counts
 }
@@ -135,27 +135,27 @@ type Change struct {
 	// Delivery is stored as the question's delivery; nil leaves it as it is.
 	Delivery *Delivery
 	// Deadline is the question's new one; zero leaves it as it is. Unlimited takes it away.
-	Deadline  time.Time
-	Unlimited bool
-	// Hold is the question's new one; nil leaves it as it is, an empty one takes it away.
-	Hold *Hold
+	Deadline   time.Time
+	NoDeadline bool
+	// UndoWindow is the question's new one; nil leaves it as it is, an empty one takes it away.
+	UndoWindow *UndoWindow
 	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
 	// empty name.
 	Awaiting []string
 	// Timers are the question's new ones; nil leaves them as they are.
 	Timers *Timers
-	// Also are the ends of the questions that ask the same and are answered with it.
-	Also []Change
+	// Duplicates are the ends of the questions that ask the same and are answered with it.
+	Duplicates []Change
 	// Rule is the rule that decided, which is counted with it; 0: none did.
 	Rule int64
 	// Ends marks the change that takes the question out of pending.
 	Ends bool
 	// Ledger is what the ledger is to tell of it, in the same transaction.
-	Ledger []Act
+	Ledger []LedgerRecord
 }
 
-// Row is one committed entry of the hub's log, numbered without holes.
-type Row struct {
+// LogRow is one committed entry of the hub's log, numbered without holes.
+type LogRow struct {
 	Seq   int64
 	Event *Event // whole for a new event and for the end of a question; else ID and Status
 	// Change is set for a change of a question, unset for a new event.

@@ -27,7 +27,7 @@ type writer struct {
 	space     *space
 	clock     func() time.Time
 	log       *slog.Logger
-	publish   func([]Row)
+	publish   func([]LogRow)
 	committed func(Commit)
 	store     *Store
 	ledger    ledger // as of the last COMMIT

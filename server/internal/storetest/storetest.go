@@ -21,7 +21,7 @@ var blank = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "blank.db")
-	if err := store.Blank(context.Background(), file); err != nil {
+	if err := store.Template(context.Background(), file); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)
