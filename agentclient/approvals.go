@@ -35,11 +35,11 @@ type byRole struct {
 }
 
 // Rule implements Policy.
-func (b byRole) Rule(call ToolCall) Ruling {
+func (b byRole) Rule(call ToolCall) PolicyResult {
 	if p := b.policies[b.of(call)]; p != nil {
 		return p.Rule(call)
 	}
-	return Ruling{Then: ThenAsk}
+	return PolicyResult{Effect: ThenAsk}
 }
 
 // Approvals are the settings of an approval gate as a configuration file has them: it is
@@ -52,16 +52,16 @@ type Approvals struct {
 }
 
 // Rule implements Policy.
-func (a Approvals) Rule(call ToolCall) Ruling {
+func (a Approvals) Rule(call ToolCall) PolicyResult {
 	switch {
 	case !a.Enabled:
-		return Ruling{}
+		return PolicyResult{}
 	case a.Policy != nil:
 		return a.Policy.Rule(call)
 	case slices.Contains(a.ToolNames, call.Name):
-		return Ruling{Then: ThenAsk}
+		return PolicyResult{Effect: ThenAsk}
 	default:
-		return Ruling{}
+		return PolicyResult{}
 	}
 }
 

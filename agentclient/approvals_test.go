@@ -21,8 +21,8 @@ func TestAListOfToolsIsHeldAgainstTheToolsThereAre(t *testing.T) {
 	tools := []string{"read_file", "write_file", "delete_file"}
 	policy, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
 	require.NoError(t, err)
-	require.Equal(t, agentclient.ThenAsk, policy.Rule(called("delete_file", `{}`)).Then)
-	require.Empty(t, policy.Rule(called("read_file", `{}`)).Then)
+	require.Equal(t, agentclient.ThenAsk, policy.Rule(called("delete_file", `{}`)).Effect)
+	require.Empty(t, policy.Rule(called("read_file", `{}`)).Effect)
 	for _, slip := range []string{"delete_files", "Delete_file", "delete*", ""} {
 		_, err = agentclient.RequireApproval(tools, []string{"write_file", slip})
 		require.ErrorIs(t, err, schema.ErrInvalid)
@@ -30,7 +30,7 @@ func TestAListOfToolsIsHeldAgainstTheToolsThereAre(t *testing.T) {
 	}
 	policy, err = agentclient.RequireApproval(tools, nil)
 	require.NoError(t, err)
-	require.Empty(t, policy.Rule(called("delete_file", `{}`)).Then)
+	require.Empty(t, policy.Rule(called("delete_file", `{}`)).Effect)
 }
 
 func TestARoleHasItsOwnPolicy(t *testing.T) {
@@ -43,7 +43,7 @@ func TestARoleHasItsOwnPolicy(t *testing.T) {
 	})
 	for _, c := range []struct {
 		role, tool, arguments string
-		want                  agentclient.Then
+		want                  agentclient.Effect
 	}{
 		{"support", "process_refund", `{"amount":10}`, agentclient.ThenAsk},
 		{"support", "send_payment", `{"amount":10001}`, agentclient.ThenAsk},
@@ -54,7 +54,7 @@ func TestARoleHasItsOwnPolicy(t *testing.T) {
 		{"nobody knows", "read", `{}`, agentclient.ThenAsk},
 	} {
 		role = c.role
-		require.Equal(t, c.want, policy.Rule(called(c.tool, c.arguments)).Then, "%s %s %s", c.role, c.tool, c.arguments)
+		require.Equal(t, c.want, policy.Rule(called(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
 	}
 }
 
@@ -63,9 +63,9 @@ func TestTheGateIsOffUnlessItIsSwitchedOn(t *testing.T) {
 	var off, on agentclient.Approvals
 	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
 	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
-	require.Empty(t, off.Rule(called("delete_order", `{}`)).Then, "the default is off")
-	require.Equal(t, agentclient.ThenAsk, on.Rule(called("delete_order", `{}`)).Then)
-	require.Empty(t, on.Rule(called("read_order", `{}`)).Then)
+	require.Empty(t, off.Rule(called("delete_order", `{}`)).Effect, "the default is off")
+	require.Equal(t, agentclient.ThenAsk, on.Rule(called("delete_order", `{}`)).Effect)
+	require.Empty(t, on.Rule(called("read_order", `{}`)).Effect)
 	var r agentclient.Request
 	off.Details(agentclient.ToolCall{}, &r)
 	require.Zero(t, r.Timeout, "five minutes, as everywhere")
@@ -73,9 +73,9 @@ func TestTheGateIsOffUnlessItIsSwitchedOn(t *testing.T) {
 	require.Equal(t, time.Minute, r.Timeout)
 
 	on.Policy = agentclient.Always() // one's own policy replaces the list
-	require.Equal(t, agentclient.ThenAsk, on.Rule(called("read_order", `{}`)).Then)
+	require.Equal(t, agentclient.ThenAsk, on.Rule(called("read_order", `{}`)).Effect)
 	on.Policy = agentclient.Never()
-	require.Empty(t, on.Rule(called("delete_order", `{}`)).Then)
+	require.Empty(t, on.Rule(called("delete_order", `{}`)).Effect)
 }
 
 // TestTheGateOfASubAgentIsTheSame: a worker's tools are guarded where they are run, so

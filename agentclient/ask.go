@@ -42,13 +42,13 @@ type Request struct {
 	// agent take up its old question, and its answer.
 	Event schema.Event
 
-	// Waiting, when set, is called once, by Ask itself, when a hub has the
+	// OnWaiting, when set, is called once, by Ask itself, when a hub has the
 	// question. It must not block.
-	Waiting func(Waiting)
+	OnWaiting func(WaitStatus)
 }
 
-// Waiting is a question that a hub has and nobody has answered yet.
-type Waiting struct {
+// WaitStatus is a question that a hub has and nobody has answered yet.
+type WaitStatus struct {
 	EventID schema.EventID
 	Page    string    // where a person can answer it
 	Until   time.Time // when it times out, by this machine's clock; zero: never
@@ -129,7 +129,7 @@ func (c *Client) newAsk(r Request) (*ask, error) {
 		return nil, err
 	}
 	q := r.question()
-	a := &ask{client: c, event: r.Event, timeout: q.TimeoutDuration(), waiting: r.Waiting, posted: make(chan posted, 1)}
+	a := &ask{client: c, event: r.Event, timeout: q.TimeoutDuration(), waiting: r.OnWaiting, posted: make(chan posted, 1)}
 	a.event.HumanInTheLoop = q
 	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
 	a.event.Summary = cmp.Or(a.event.Summary, oneLine(q.Question, 120))

@@ -320,9 +320,9 @@ func TestAHundredParallelAsksGetTheirOwnAnswers(t *testing.T) {
 func TestWaitingTellsWhereAndUntilWhen(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
-	told := make(chan agentclient.Waiting, 1)
+	told := make(chan agentclient.WaitStatus, 1)
 	before := time.Now()
-	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Minute, Waiting: func(w agentclient.Waiting) { told <- w }})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Minute, OnWaiting: func(w agentclient.WaitStatus) { told <- w }})
 	w := <-told
 	require.Equal(t, schema.EventID(1), w.EventID)
 	require.Equal(t, b.hub.URL()+"/inbox/1", w.Page)

@@ -21,7 +21,7 @@ func benchAsk(b *testing.B, parallel bool) {
 	defer client.Close()
 	ctx := context.Background()
 	ask := func() {
-		d, err := client.Ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) {
+		d, err := client.Ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) {
 			go func() {
 				if q, err := hub.Question(ctx, int(w.EventID)); err == nil {
 					_, _ = q.Push(ctx, yes())

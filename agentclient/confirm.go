@@ -162,7 +162,7 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 	if err != nil {
 		return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, err
 	}
-	r := question(one.call, Ruling{}, nil)
+	r := question(one.call, PolicyResult{}, nil)
 	r.ToolCall.Editable = false // the second call has the arguments of the first
 	r.Question, r.Timeout = one.What, time.Until(one.Expires)
 	// An answer that no person gave, without a hub, is no proof.

@@ -238,7 +238,7 @@ func ExampleParsePolicy() {
 	}
 	for _, command := range []string{"git status", "git status; rm -rf x", "ls"} {
 		ruling := policy.Rule(agentclient.ToolCall{Name: "Bash", Command: command})
-		fmt.Printf("%s: %q\n", command, ruling.Then)
+		fmt.Printf("%s: %q\n", command, ruling.Effect)
 	}
 	_, err = agentclient.ParsePolicy("hookback.json", []byte(`{"rules": [{"tool": "Bash", "then": "alow"}]}`))
 	fmt.Println(err)

@@ -109,7 +109,7 @@ func TestGuardReportsWhatBecameOfTheCall(t *testing.T) {
 			known := make(chan schema.EventID, 1)
 			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { return "", failure },
 				func(_ agentclient.ToolCall, q *agentclient.Request) {
-					q.Waiting = func(w agentclient.Waiting) { known <- w.EventID }
+					q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 				})
 			done := make(chan error, 1)
 			go func() {

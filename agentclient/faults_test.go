@@ -215,7 +215,7 @@ func TestAnEndedContextWithdrawsTheQuestion(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{pace: agentclient.Pace{Withdraw: 10 * time.Second}})
 	ctx, cancel := context.WithCancel(b.ctx)
-	got := b.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { cancel() }})
+	got := b.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }})
 	end := b.end(t, got)
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
@@ -302,7 +302,7 @@ func TestAnAnswerThatIsThereBeatsAContextThatEnds(t *testing.T) {
 	for n := range 20 {
 		ctx, cancel := context.WithCancel(b.ctx)
 		acks := make(chan string, 2)
-		got := b.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) {
+		got := b.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) {
 			q, err := b.hub.Question(b.ctx, int(w.EventID))
 			if err != nil {
 				t.Error(err)
@@ -428,7 +428,7 @@ func TestTheHubIsToldWithin300Milliseconds(t *testing.T) {
 	}))
 	ctx, cancel := context.WithCancel(testContext(t))
 	var begun time.Time
-	_, err := client.Ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) {
+	_, err := client.Ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) {
 		begun = time.Now()
 		cancel()
 	}})

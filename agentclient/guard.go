@@ -65,7 +65,7 @@ func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(T
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // what is shown is what runs
 		ruling := policy.Rule(call)
-		switch ruling.Then {
+		switch ruling.Effect {
 		case "", ThenAllow:
 			return run(ctx, tool, call, Result[T]{})
 		case ThenDeny:
@@ -150,7 +150,7 @@ func run[T any](ctx context.Context, tool Tool[T], call ToolCall, result Result[
 }
 
 // question is the request for a call.
-func question(call ToolCall, ruling Ruling, details []func(ToolCall, *Request)) Request {
+func question(call ToolCall, ruling PolicyResult, details []func(ToolCall, *Request)) Request {
 	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: objectOf(call.Arguments)}
 	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
 	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: ruling.Risk}

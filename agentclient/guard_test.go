@@ -309,7 +309,7 @@ func TestAPersonAtARealHubEditsDeniesAndLetsTimePass(t *testing.T) {
 	var do tool
 	known := make(chan schema.EventID, 1)
 	guard := agentclient.Guard(r.client, agentclient.Above("amount", 10000), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) {
-		q.Waiting = func(w agentclient.Waiting) { known <- w.EventID }
+		q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 	})
 	for _, test := range []struct {
 		answer schema.Response
@@ -356,7 +356,7 @@ func TestPoliciesInGo(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy agentclient.Policy
 		call   agentclient.ToolCall
-		want   agentclient.Then
+		want   agentclient.Effect
 	}{
 		"always":              {agentclient.Always(), call("x", ``), "ask"},
 		"never":               {agentclient.Never(), call("x", ``), ""},
@@ -391,7 +391,7 @@ func TestPoliciesInGo(t *testing.T) {
 		"all deny":            {agentclient.All(agentclient.Always(), deny), call("x", ``), "deny"},
 		"an unknown word":     {agentclient.Any(fixed("perhaps"), allow), call("x", ``), "perhaps"},
 	} {
-		require.Equal(t, test.want, test.policy.Rule(test.call).Then, name)
+		require.Equal(t, test.want, test.policy.Rule(test.call).Effect, name)
 	}
 	var do tool
 	c := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, UnreachableAfter: time.Millisecond}, agentclient.Pace{})
@@ -403,6 +403,6 @@ func TestPoliciesInGo(t *testing.T) {
 // fixed is a policy that always says the same.
 type fixed string
 
-func (f fixed) Rule(agentclient.ToolCall) agentclient.Ruling {
-	return agentclient.Ruling{Then: agentclient.Then(f)}
+func (f fixed) Rule(agentclient.ToolCall) agentclient.PolicyResult {
+	return agentclient.PolicyResult{Effect: agentclient.Effect(f)}
 }

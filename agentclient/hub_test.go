@@ -38,7 +38,7 @@ func setupReal(t testing.TB) *real {
 // begin asks and returns once the hub has the question.
 func (r *real) begin(ctx context.Context, q agentclient.Request) (schema.EventID, <-chan result) {
 	known := make(chan schema.EventID, 1)
-	q.Waiting = func(w agentclient.Waiting) { known <- w.EventID }
+	q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 	got := r.ask(ctx, q)
 	return <-known, got
 }
@@ -156,7 +156,7 @@ func TestARealHubSaysHowManyAreWatching(t *testing.T) {
 	r := setupReal(t)
 	ctx, cancel := context.WithCancel(r.ctx)
 	watching := make(chan *int, 1)
-	got := r.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) { watching <- w.Watching }})
+	got := r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) { watching <- w.Watching }})
 	require.Equal(t, ptr(0), <-watching)
 	cancel()
 	r.end(t, got)
@@ -229,7 +229,7 @@ func TestARealHubAnswersAHundredAtOnce(t *testing.T) {
 			want := fmt.Sprintf("answer %d", i)
 			d, err := r.client.Ask(r.ctx, agentclient.Request{
 				Question: "?", Kind: schema.FreeText, Event: event,
-				Waiting: func(w agentclient.Waiting) {
+				OnWaiting: func(w agentclient.WaitStatus) {
 					if err := r.respond(w.EventID, schema.Response{Response: &want}); err != nil {
 						t.Error(err)
 					}
@@ -262,7 +262,7 @@ func BenchmarkRealHub(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		answered := make(chan error, 1)
-		d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", Waiting: func(w agentclient.Waiting) {
+		d, err := r.client.Ask(r.ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) {
 			go func() { answered <- r.respond(w.EventID, schema.Response{Permission: ptr(true)}) }()
 		}})
 		if err != nil || !d.Approved() {

@@ -164,7 +164,7 @@ func TestAnAnswerThatOnlyNamesAnotherIDIsAMismatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &config{})
 	known := make(chan struct{})
-	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(known) }})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { close(known) }})
 	q := b.question(t, 1)
 	<-known
 	ack, err := q.Dial(b.ctx, []byte(`{"permission":true,"answerId":"a","hookEvent":{"id":2}}`))
@@ -236,7 +236,7 @@ func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
 	hold, released := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(released) })
 	defer release()
-	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { close(hold); <-released }})
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { close(hold); <-released }})
 	q := b.question(t, 1)
 	<-hold
 	conn := b.dial(t, q)

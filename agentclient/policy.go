@@ -8,19 +8,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Then is what a policy says of a call. The zero value is no opinion.
-type Then string
+// Effect is what a policy says of a call. The zero value is no opinion.
+type Effect string
 
 // What a policy can say.
 const (
-	ThenAllow Then = "allow" // it runs, nobody is asked
-	ThenAsk   Then = "ask"   // a person decides
-	ThenDeny  Then = "deny"  // it doesn't run, nobody is asked
+	ThenAllow Effect = "allow" // it runs, nobody is asked
+	ThenAsk   Effect = "ask"   // a person decides
+	ThenDeny  Effect = "deny"  // it doesn't run, nobody is asked
 )
 
-// Ruling is what a policy says of one call, and why. The zero value is no opinion.
-type Ruling struct {
-	Then   Then        `json:"then,omitempty"`
+// PolicyResult is what a policy says of one call, and why. The zero value is no opinion.
+type PolicyResult struct {
+	Effect Effect      `json:"then,omitempty"`
 	Risk   schema.Risk `json:"risk,omitempty"`
 	Reason string      `json:"reason,omitempty"`
 	// Where is the rule, as file:line; empty for rules that are Go.
@@ -41,7 +41,7 @@ type ToolCall struct {
 
 // Policy says which calls need a person. It is called from many goroutines.
 type Policy interface {
-	Rule(call ToolCall) Ruling
+	Rule(call ToolCall) PolicyResult
 }
 
 // PolicyProblem is one thing that is wrong with a policy's file, and what to do.

@@ -32,7 +32,7 @@ func TestConditionsHoldOfTheArguments(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		when, arguments string
-		then            agentclient.Then // of a rule that denies: deny, none, or ask where it isn't clear
+		then            agentclient.Effect // of a rule that denies: deny, none, or ask where it isn't clear
 	}{
 		{`"a": {"equals": "x"}`, `{"a": "x"}`, "deny"},
 		{`"a": {"equals": "x"}`, `{"a": "X"}`, "deny"},
@@ -95,7 +95,7 @@ func TestConditionsHoldOfTheArguments(t *testing.T) {
 	} {
 		deny := parse(t, `{"rules": [{"tool": "T", "then": "deny", "when": {`+test.when+`}}]}`)
 		got := deny.Rule(call("T", test.arguments))
-		require.Equal(t, test.then, got.Then, "%s of %.80s", test.when, test.arguments)
+		require.Equal(t, test.then, got.Effect, "%s of %.80s", test.when, test.arguments)
 		require.Equal(t, test.then != "", got.Where == "p.json:1", "%v", got)
 		if test.then == agentclient.ThenAsk {
 			require.Contains(t, got.Reason, "could not be tried on this call: it")
@@ -115,18 +115,18 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 {"tool": "*", "when": {"confirm": {"equals": "no"}}, "then": "deny"}]}`)
 	for _, test := range []struct {
 		call agentclient.ToolCall
-		want agentclient.Ruling
+		want agentclient.PolicyResult
 	}{
-		{call("refund", `{"amount": 20000}`), agentclient.Ruling{Then: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
-		{call("refund", `{"amount": 200}`), agentclient.Ruling{Then: "ask", Where: "p.json:3"}},
-		{call("refund", `{"amount": 2}`), agentclient.Ruling{Then: "allow", Where: "p.json:4"}},
-		{call("mcp__db__delete_row", `{}`), agentclient.Ruling{Then: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
-		{call("mcp__db__read_row", `{}`), agentclient.Ruling{}},
+		{call("refund", `{"amount": 20000}`), agentclient.PolicyResult{Effect: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
+		{call("refund", `{"amount": 200}`), agentclient.PolicyResult{Effect: "ask", Where: "p.json:3"}},
+		{call("refund", `{"amount": 2}`), agentclient.PolicyResult{Effect: "allow", Where: "p.json:4"}},
+		{call("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
+		{call("mcp__db__read_row", `{}`), agentclient.PolicyResult{}},
 		{
 			// What the first rules would say isn't known, so nothing later allows it.
 			call("refund", `{"amount": "2"}`),
-			agentclient.Ruling{
-				Then: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
+			agentclient.PolicyResult{
+				Effect: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
 				Reason: "A rule (p.json:2) could not be tried on this call: its argument amount is not what the rule can compare with.",
 			},
 		},
@@ -136,7 +136,7 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 	denied := parse(t, `{"rules": [
 {"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
 {"tool": "refund", "when": {"to": {"equals": "me"}}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.ThenDeny, denied.Rule(call("refund", `{"amount": "2", "to": "me"}`)).Then)
+	require.Equal(t, agentclient.ThenDeny, denied.Rule(call("refund", `{"amount": "2", "to": "me"}`)).Effect)
 }
 
 func TestAToolIsMeantByItsNameAndItsAlias(t *testing.T) {
@@ -147,7 +147,7 @@ func TestAToolIsMeantByItsNameAndItsAlias(t *testing.T) {
 		"bash": "deny ", "SHELL": "deny ", // who denies means more, who allows means just that
 		"Вash": " ", "Bas": " ", "Bashh": " ", // the first with a Cyrillic В
 	} {
-		require.Equal(t, want, fmt.Sprintf("%s %s", parse(t, only(tool, "deny")).Rule(codex).Then, parse(t, only(tool, "allow")).Rule(codex).Then), "%s", tool)
+		require.Equal(t, want, fmt.Sprintf("%s %s", parse(t, only(tool, "deny")).Rule(codex).Effect, parse(t, only(tool, "allow")).Rule(codex).Effect), "%s", tool)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestACommandOfAnyAgentIsCalledCommand(t *testing.T) {
 	p := parse(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git push*"}}, "then": "deny"}]}`)
 	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{
 		Name: "execute", Alias: "Bash", Command: "git push -f", Arguments: raw(`{"cmdline": "git push -f"}`),
-	}).Then)
+	}).Effect)
 }
 
 func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
 		"git status", "git log --format=%h -5", "git diff HEAD^ HEAD~2", "git commit -m 'a word'", `git commit -m "two words"`, "git add src/*.go",
 		`git commit -m don\'t`, "git show HEAD!", "git commit -m Größe",
 	} {
-		require.Equal(t, agentclient.ThenAllow, p.Rule(bash(fine)).Then, "%q", fine)
+		require.Equal(t, agentclient.ThenAllow, p.Rule(bash(fine)).Effect, "%q", fine)
 	}
 	for _, trick := range []string{
 		"git status; rm -rf /", "git status;rm x", "git status && rm x", "git status & rm x", "git status || rm x", "git log | sh",
@@ -179,7 +179,7 @@ func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
 		"git {a,b}", "git (x)", "git log; ", "git log &", "git log\t;x", "git diff ../../etc/passwd", "git diff ..", `git diff "../x"`, "git --git-dir=../x log",
 		"git add hookback.json", "git add HookBack.JSON",
 	} {
-		require.Empty(t, p.Rule(bash(trick)).Then, "%q", trick)
+		require.Empty(t, p.Rule(bash(trick)).Effect, "%q", trick)
 	}
 	for _, hidden := range []agentclient.ToolCall{
 		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no command to be seen
@@ -190,9 +190,9 @@ func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
 		call("run", `{"args": {"x": ["a; b"]}}`), call("run", `{"x": {"y": 1, "y": 2}}`), call("run", `{"x": [{"y": 1, "Y": 2}]}`),
 		call("run", `{"x": 1`), call("run", `[]`), call("run", `"x"`), call("run", `{"x": "./hookback.json"}`),
 	} {
-		require.Empty(t, p.Rule(hidden).Then, "%s", hidden.Arguments)
+		require.Empty(t, p.Rule(hidden).Effect, "%s", hidden.Arguments)
 	}
-	require.Equal(t, agentclient.ThenAllow, p.Rule(call("run", `{"cmd": "ls", "text": "a; b | c"}`)).Then, "a text is no command")
+	require.Equal(t, agentclient.ThenAllow, p.Rule(call("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "a text is no command")
 }
 
 func TestWindowsHasMoreSigns(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAnAllowNeedsEveryValueToFit(t *testing.T) {
 		call("Edit", `{"file_path": "/repo/src/a.go", "new": "a; b"}`), call("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/repo/b"}]}`),
 		call("Pay", `{"amount": 99.5}`), call("Fetch", `{"url": "https://example.com/x"}`),
 	} {
-		require.Equal(t, agentclient.ThenAllow, p.Rule(fine).Then, "%s", fine.Arguments)
+		require.Equal(t, agentclient.ThenAllow, p.Rule(fine).Effect, "%s", fine.Arguments)
 	}
 	for _, trick := range []agentclient.ToolCall{
 		call("Edit", `{"file_path": "/repo/src/../../etc/passwd"}`), call("Edit", `{"file_path": "/REPO/src/a.go"}`),
@@ -230,7 +230,7 @@ func TestAnAllowNeedsEveryValueToFit(t *testing.T) {
 		call("Pay", `{"amount": true}`), call("Pay", `{"amount": []}`),
 		call("Fetch", `{"url": "HTTPS://EXAMPLE.COM/x"}`), call("Fetch", `{"url": "https://example.com/../x"}`), call("Fetch", `{"url": 1}`),
 	} {
-		require.Empty(t, p.Rule(trick).Then, "%.100s", trick.Arguments)
+		require.Empty(t, p.Rule(trick).Effect, "%.100s", trick.Arguments)
 	}
 }
 
@@ -239,7 +239,7 @@ func FuzzAnAllowedCommandIsSimple(f *testing.F) {
 	f.Add("git 'a; b'")
 	f.Fuzz(func(t *testing.T, command string) {
 		p := parse(t, only("Bash", "allow"))
-		if p.Rule(bash(command)).Then == agentclient.ThenAllow {
+		if p.Rule(bash(command)).Effect == agentclient.ThenAllow {
 			require.NotRegexp(t, "[;&|<>`$(){}\\n\\r\\x00]", command)
 		}
 	})
@@ -298,7 +298,7 @@ func BenchmarkPolicyOfAHook(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				p, err := agentclient.LoadPolicyFor(c, filepath.Join(home, "repo"), env)
-				if err != nil || p.Rule(c).Then != "" {
+				if err != nil || p.Rule(c).Effect != "" {
 					b.Fatal(err)
 				}
 			}

@@ -29,19 +29,19 @@ type PolicyFile struct {
 
 // PolicyRule is a rule as people read it.
 type PolicyRule struct {
-	Where string // file:line, as in Ruling
-	Then  Then
-	Words string
+	Where    string // file:line, as in Ruling
+	Effect   Effect
+	Sentence string
 }
 
 // Rule implements Policy.
-func (f *PolicyFile) Rule(call ToolCall) Ruling { return f.rules.Rule(call) }
+func (f *PolicyFile) Rule(call ToolCall) PolicyResult { return f.rules.Rule(call) }
 
-// OfProject is the file with the say of a project: it can ask for a person and deny,
+// ForProject is the file with the say of a project: it can ask for a person and deny,
 // but not allow. The agents that it rules can write it themselves, and a repository
 // that was just cloned brings its own. An allow in it leaves the call to the agent's
 // own permission flow: an exception from the rules behind it, no more.
-func (f *PolicyFile) OfProject() *PolicyFile {
+func (f *PolicyFile) ForProject() *PolicyFile {
 	guest := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
 	for i := range guest.rules {
 		guest.rules[i].guest = true
@@ -54,7 +54,7 @@ func (f *PolicyFile) Rules() []PolicyRule {
 	list := make([]PolicyRule, len(f.rules))
 	for i := range f.rules {
 		r := &f.rules[i]
-		list[i] = PolicyRule{Where: r.where, Then: r.says(), Words: r.words()}
+		list[i] = PolicyRule{Where: r.where, Effect: r.says(), Sentence: r.words()}
 	}
 	return list
 }
@@ -205,7 +205,7 @@ func (r *policyReader) rule(n *jsonNode) (rule, bool) {
 	}
 	one := rule{line: r.line(n.at), reason: r.textOf(m["reason"], "reason")}
 	one.where = fmt.Sprintf("%s:%d", r.file, one.line)
-	one.then = Then(r.word(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
+	one.then = Effect(r.word(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
 	if m["then"] == nil {
 		r.wrong(n.at, "a rule needs then: allow, ask or deny")
 	}

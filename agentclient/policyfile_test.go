@@ -93,7 +93,7 @@ func TestAPolicyIsReadInWords(t *testing.T) {
 }`)
 	var words []string
 	for _, r := range f.Rules() {
-		words = append(words, r.Where+": "+r.Words)
+		words = append(words, r.Where+": "+r.Sentence)
 	}
 	require.Equal(t, []string{
 		`p.json:4: Bash when command contains "-r" and command matches /^rm /: ask (high risk), because: It deletes.`,
@@ -184,7 +184,7 @@ func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
 		p, err := agentclient.LoadPolicy(filepath.Join(dir, test.dir), env)
 		require.NoError(t, err)
 		got := p.Rule(agentclient.ToolCall{Name: test.tool})
-		require.Equal(t, agentclient.Then(test.then), got.Then, "%v", test)
+		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
 		p, err = agentclient.LoadPolicyFor(agentclient.ToolCall{Name: test.tool}, filepath.Join(dir, test.dir), env)
 		require.NoError(t, err)
 		require.Equal(t, got, p.Rule(agentclient.ToolCall{Name: test.tool}), "the rules about one call say the same of it")
@@ -220,7 +220,7 @@ func TestAHookLoadsTheRulesOfItsCall(t *testing.T) {
 		}
 		require.NoError(t, err)
 		got := p.Rule(call)
-		require.Equal(t, agentclient.Then(test.then), got.Then, "%v", test)
+		require.Equal(t, agentclient.Effect(test.then), got.Effect, "%v", test)
 		require.True(t, strings.HasSuffix(got.Where, test.where), got.Where)
 		if strings.Contains(test.rules, broken) {
 			_, err = agentclient.LoadPolicy(dir, func(string) string { return "" })
@@ -235,7 +235,7 @@ func TestXDGConfigHomeComesFirst(t *testing.T) {
 	vars := map[string]string{"HOME": dir, "XDG_CONFIG_HOME": filepath.Join(dir, "c")}
 	p, err := agentclient.LoadPolicy(dir, func(name string) string { return vars[name] })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{Name: "Write"}).Then)
+	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{Name: "Write"}).Effect)
 	require.Empty(t, p.Rule(agentclient.ToolCall{Name: "Read"}))
 }
 
@@ -243,7 +243,7 @@ func TestWithoutAnyFileThereIsNoOpinion(t *testing.T) {
 	t.Parallel()
 	p, err := agentclient.LoadPolicy(t.TempDir(), func(string) string { return "" })
 	require.NoError(t, err)
-	require.Equal(t, agentclient.Ruling{}, p.Rule(agentclient.ToolCall{Name: "Bash"}))
+	require.Equal(t, agentclient.PolicyResult{}, p.Rule(agentclient.ToolCall{Name: "Bash"}))
 }
 
 func TestEveryFileThatIsWrongIsTold(t *testing.T) {
@@ -270,7 +270,7 @@ func FuzzParsePolicy(f *testing.F) {
 		}
 		call := agentclient.ToolCall{Name: "Bash", Alias: "Bash", Arguments: []byte(arguments)}
 		got := p.Rule(call)
-		require.Contains(t, []agentclient.Then{"", "allow", "ask", "deny"}, got.Then)
+		require.Contains(t, []agentclient.Effect{"", "allow", "ask", "deny"}, got.Effect)
 		require.Equal(t, got, p.Rule(call))
 	})
 }

@@ -10,11 +10,11 @@ import (
 type PolicyFunc func(ToolCall) bool
 
 // Rule implements Policy.
-func (f PolicyFunc) Rule(call ToolCall) Ruling {
+func (f PolicyFunc) Rule(call ToolCall) PolicyResult {
 	if f(call) {
-		return Ruling{Then: ThenAsk}
+		return PolicyResult{Effect: ThenAsk}
 	}
-	return Ruling{}
+	return PolicyResult{}
 }
 
 // Always asks about every call.
@@ -67,7 +67,7 @@ type (
 )
 
 // Rule implements Policy.
-func (a anyOf) Rule(call ToolCall) (strictest Ruling) {
+func (a anyOf) Rule(call ToolCall) (strictest PolicyResult) {
 	for _, p := range a {
 		strictest = stricter(strictest, p.Rule(call))
 	}
@@ -75,15 +75,15 @@ func (a anyOf) Rule(call ToolCall) (strictest Ruling) {
 }
 
 // Rule implements Policy.
-func (a allOf) Rule(call ToolCall) Ruling {
+func (a allOf) Rule(call ToolCall) PolicyResult {
 	if len(a) == 0 {
-		return Ruling{Then: ThenAsk}
+		return PolicyResult{Effect: ThenAsk}
 	}
-	var strictest Ruling
+	var strictest PolicyResult
 	for _, p := range a {
 		r := p.Rule(call)
-		if r.Then == "" {
-			return Ruling{}
+		if r.Effect == "" {
+			return PolicyResult{}
 		}
 		strictest = stricter(strictest, r)
 	}
@@ -91,7 +91,7 @@ func (a allOf) Rule(call ToolCall) Ruling {
 }
 
 // strictness of what a policy says. An unknown word asks.
-func (t Then) strictness() int {
+func (t Effect) strictness() int {
 	switch t {
 	case "":
 		return 0
@@ -104,8 +104,8 @@ func (t Then) strictness() int {
 	}
 }
 
-func stricter(a, b Ruling) Ruling {
-	if b.Then.strictness() > a.Then.strictness() {
+func stricter(a, b PolicyResult) PolicyResult {
+	if b.Effect.strictness() > a.Effect.strictness() {
 		return b
 	}
 	return a

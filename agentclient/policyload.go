@@ -13,7 +13,7 @@ import (
 const PolicyName = "hookback.json"
 
 // LoadPolicy reads the user's policy and the project's, which rule in this order, and
-// of which only the user's can allow (see PolicyFile.OfProject): a repository can't
+// of which only the user's can allow (see PolicyFile.ForProject): a repository can't
 // loosen what its user decided, nor what its agent would ask. Where neither exists,
 // there is a Policy without an opinion. An error is a *PolicyError.
 //
@@ -43,7 +43,7 @@ func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, er
 		case file == UserPolicyFile(env):
 			read = append(read, f)
 		default:
-			read = append(read, f.OfProject())
+			read = append(read, f.ForProject())
 		}
 	}
 	if len(bad.Problems) > 0 {

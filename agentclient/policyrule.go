@@ -12,17 +12,17 @@ type rule struct {
 	tool   string
 	glob   glob
 	when   []condition
-	then   Then
+	then   Effect
 	risk   schema.Risk
 	reason string
 	where  string
 	line   int
-	// guest: of a project's file, which can't allow; see PolicyFile.OfProject.
+	// guest: of a project's file, which can't allow; see PolicyFile.ForProject.
 	guest bool
 }
 
 // says is the opinion of a rule that holds.
-func (r *rule) says() Then {
+func (r *rule) says() Effect {
 	if r.guest && r.then == ThenAllow {
 		return ""
 	}
@@ -59,19 +59,19 @@ type rules []rule
 
 // Rule implements Policy. A rule that would ask or deny, and can't be tried on this
 // call, asks, unless a later one denies.
-func (all rules) Rule(call ToolCall) Ruling {
+func (all rules) Rule(call ToolCall) PolicyResult {
 	c := calling{ToolCall: call}
-	var unsure Ruling
+	var unsure PolicyResult
 	for i := range all {
 		r := &all[i]
 		switch got, doubt := r.match(&c); {
-		case got == unclear && unsure.Then == "":
-			unsure = Ruling{
-				Then: ThenAsk, Risk: r.risk, Where: r.where,
+		case got == unclear && unsure.Effect == "":
+			unsure = PolicyResult{
+				Effect: ThenAsk, Risk: r.risk, Where: r.where,
 				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.where, doubt),
 			}
-		case got == holds && (unsure.Then == "" || r.then == ThenDeny):
-			return Ruling{Then: r.says(), Risk: r.risk, Reason: r.reason, Where: r.where}
+		case got == holds && (unsure.Effect == "" || r.then == ThenDeny):
+			return PolicyResult{Effect: r.says(), Risk: r.risk, Reason: r.reason, Where: r.where}
 		case got == holds:
 			return unsure
 		}

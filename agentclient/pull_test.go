@@ -46,7 +46,7 @@ func TestThePullIsAskedAgainWhileThereIsNoAnswer(t *testing.T) {
 	third := make(chan struct{})
 	c := config{hub: blocked(), pace: agentclient.Pace{Poll: time.Millisecond}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
-		if fakehub.IsPull(r) && pulls.Add(1) == 3 {
+		if fakehub.IsPullURL(r) && pulls.Add(1) == 3 {
 			close(third)
 		}
 		return false
@@ -96,7 +96,7 @@ func TestServersWithoutThePullRouteAreNotAskedAgain(t *testing.T) {
 			pulled := make(chan struct{}, 100)
 			c := config{hub: blocked(), pace: agentclient.Pace{Poll: time.Millisecond}}
 			c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
-				if !fakehub.IsPull(r) {
+				if !fakehub.IsPullURL(r) {
 					return false
 				}
 				answer(w, r)
@@ -121,7 +121,7 @@ func TestPullGoesOnAfterTrouble(t *testing.T) {
 	var pulls atomic.Int64
 	c := config{hub: blocked()}
 	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
-		if !fakehub.IsPull(r) || pulls.Add(1) > 3 {
+		if !fakehub.IsPullURL(r) || pulls.Add(1) > 3 {
 			return false
 		}
 		fakehub.Refuse(w, schema.ErrStopping)
@@ -139,7 +139,7 @@ func TestPullSurvivesARestartOfTheHub(t *testing.T) {
 	pulled := make(chan struct{}, 100)
 	c := config{hub: blocked()}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
-		if fakehub.IsPull(r) {
+		if fakehub.IsPullURL(r) {
 			pulled <- struct{}{}
 		}
 		return false
@@ -180,7 +180,7 @@ func TestAPulledAnswerOfAnotherEventIsNotTaken(t *testing.T) {
 	pulled := make(chan struct{}, 100)
 	c := config{hub: blocked()}
 	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
-		if !fakehub.IsPull(r) {
+		if !fakehub.IsPullURL(r) {
 			return false
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -18,12 +18,12 @@ import (
 // reference is a client of the public server of version 1, and a browser.
 type reference struct {
 	bundle
-	server *fakehub.Reference
+	server *fakehub.ReferenceServer
 }
 
 func setupReference(t *testing.T, p agentclient.Pace) *reference {
 	t.Helper()
-	server, err := fakehub.StartReference()
+	server, err := fakehub.StartReferenceServer()
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	r := &reference{server: server}
@@ -95,7 +95,7 @@ func TestTheReferenceServerOfVersion1(t *testing.T) {
 		},
 	} {
 		known := make(chan struct{})
-		test.ask.Waiting = func(agentclient.Waiting) { close(known) }
+		test.ask.OnWaiting = func(agentclient.WaitStatus) { close(known) }
 		got := r.ask(r.ctx, test.ask)
 		<-known
 		r.click(t, n+1, test.answer)
@@ -141,7 +141,7 @@ func TestCancellingAtTheReferenceServerReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := setupReference(t, agentclient.Pace{Withdraw: time.Hour})
 	ctx, cancel := context.WithCancel(r.ctx)
-	end := r.end(t, r.ask(ctx, agentclient.Request{Question: "Go?", Waiting: func(agentclient.Waiting) { cancel() }}))
+	end := r.end(t, r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }}))
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, agentclient.Unreachable, end.Outcome, "its card stays: it can't be told")
 }

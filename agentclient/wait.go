@@ -16,7 +16,7 @@ type ask struct {
 	waiter  *waiter
 	event   schema.Event
 	timeout time.Duration // 0: never
-	waiting func(Waiting)
+	waiting func(WaitStatus)
 
 	posted chan posted // gets one value, from the goroutine that posts
 	got    receipt     // the hub's, once it has the question
@@ -93,7 +93,7 @@ func (a *ask) accepted(got receipt) {
 	if a.waiting == nil {
 		return
 	}
-	now := Waiting{EventID: got.ID, Page: got.hub + "/inbox/" + got.ID.String(), Watching: got.Watching}
+	now := WaitStatus{EventID: got.ID, Page: got.hub + "/inbox/" + got.ID.String(), Watching: got.Watching}
 	if a.timeout > 0 {
 		now.Until = time.Now().Add(a.timeout)
 	}

@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		_, _ = fmt.Fprintln(stdout, version())
 		return 0
 	}
-	cfg, rest, err := app.Load(args, env, stdout)
+	cfg, rest, err := app.ParseFlags(args, env, stdout)
 	if errors.Is(err, app.ErrHelp) {
 		return 0
 	}

@@ -1,14 +1,14 @@
 package hook
 
-// Named is an agent in the list of those we know.
-type Named struct {
+// AgentInfo is an agent in the list of those we know.
+type AgentInfo struct {
 	Name  string // on the command line, and in events
 	Title string // as its maker writes it
 	Agent Agent
 }
 
 // Agents lists every agent, the best known first.
-var Agents = []Named{
+var Agents = []AgentInfo{
 	{"claude-code", "Claude Code", claude{}},
 	{"codex", "Codex CLI", codex{}},
 	{"gemini", "Gemini CLI", gemini{}},
@@ -25,11 +25,11 @@ var Agents = []Named{
 }
 
 // Find is the agent of that name.
-func Find(name string) (Named, bool) {
+func Find(name string) (AgentInfo, bool) {
 	for _, a := range Agents {
 		if a.Name == name {
 			return a, true
 		}
 	}
-	return Named{}, false
+	return AgentInfo{}, false
 }

@@ -17,8 +17,8 @@ var antigravityTools = map[string]string{
 	"search_web": webSearch, "read_url_content": webFetch, "invoke_subagent": task,
 }
 
-// Read implements Agent.
-func (antigravity) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (antigravity) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -44,7 +44,7 @@ func (antigravity) Read(in Input) (Call, error) {
 		c.use(cmp.Or(name, unnamed), antigravityTools, tool["args"])
 	}
 	if event == "PreToolUse" {
-		c.Point, c.Can, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, Ask
+		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, Ask
 		c.Ask = c.permission("", cwd)
 	}
 	return c, nil
@@ -65,10 +65,10 @@ func antigravityEvent(o object) string {
 	}
 }
 
-// Answer implements Agent.
-func (antigravity) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (antigravity) Render(c *Call, v Verdict) Reply {
 	v = c.express(v)
-	word := v.Word
+	word := v.Effect
 	switch word {
 	case Pass:
 		return Reply{}
@@ -76,7 +76,7 @@ func (antigravity) Answer(c *Call, v Verdict) Reply {
 		word = "force_ask" // whatever its user has allowed before
 	}
 	return say(struct {
-		Decision Word   `json:"decision"`
+		Decision Effect `json:"decision"`
 		Reason   string `json:"reason,omitempty"`
 	}{word, v.Reason})
 }

@@ -145,7 +145,7 @@ func say(answer any) Reply { return Reply{Stdout: encode(answer)} }
 
 // denial is the reason of a no; a yes has none to tell.
 func (v Verdict) denial() string {
-	if v.Word != Deny {
+	if v.Effect != Deny {
 		return ""
 	}
 	return v.Reason

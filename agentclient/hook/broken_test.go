@@ -43,16 +43,16 @@ func TestBrokenInputIsReadOrRefused(t *testing.T) {
 	}
 }
 
-func requireSurvives(t *testing.T, a hook.Named, stdin []byte) {
+func requireSurvives(t *testing.T, a hook.AgentInfo, stdin []byte) {
 	t.Helper()
 	in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }, Dir: "/home/dev/here"}
-	c, err := a.Agent.Read(in)
+	c, err := a.Agent.Parse(in)
 	if err != nil {
 		return
 	}
 	requireWhole(t, in, &c)
 	for _, v := range verdicts(&c) {
-		requireSound(t, &c, v, a.Agent.Answer(&c, v))
+		requireSound(t, &c, v, a.Agent.Render(&c, v))
 	}
 }
 
@@ -92,27 +92,27 @@ func TestOnlyAYesApproves(t *testing.T) {
 		require.True(t, ok, path)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		c, err := agent.Agent.Read(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/home/dev/here"})
+		c, err := agent.Agent.Parse(hook.Input{Stdin: text, Env: func(string) string { return "" }, Dir: "/home/dev/here"})
 		require.NoError(t, err, path)
 		for _, v := range verdicts(&c) {
-			said := string(agent.Agent.Answer(&c, v).Stdout)
+			said := string(agent.Agent.Render(&c, v).Stdout)
 			approves := strings.Contains(said, `"allow"`) || strings.Contains(said, `"once"`) || strings.Contains(said, `"always"`) || strings.Contains(said, `"answers"`)
-			if v.Word != hook.Allow {
-				require.False(t, approves, "%s: %q approves: %s", path, v.Word, said)
+			if v.Effect != hook.Allow {
+				require.False(t, approves, "%s: %q approves: %s", path, v.Effect, said)
 			}
 			if len(v.Arguments) > 0 && approves {
-				require.True(t, c.Can.Has(hook.CanEdit), "%s: %s", path, said)
+				require.True(t, c.Capabilities.Has(hook.CanEdit), "%s: %s", path, said)
 				require.Contains(t, said, string(v.Arguments), "%s approves something else", path)
 			}
 		}
 	}
 }
 
-func agentOf(sample string) (hook.Named, bool) {
+func agentOf(sample string) (hook.AgentInfo, bool) {
 	for _, a := range hook.Agents {
 		if strings.HasPrefix(sample, a.Name+"-") {
 			return a, true
 		}
 	}
-	return hook.Named{}, false
+	return hook.AgentInfo{}, false
 }

@@ -37,8 +37,8 @@ type claudeCall struct {
 	fields []claudeProperty  // Elicitation
 }
 
-// Read implements Agent.
-func (claude) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (claude) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -62,16 +62,16 @@ func (claude) Read(in Input) (Call, error) {
 	c.Event.Summary = claudeSummary(&c, o)
 	switch {
 	case event == "PreToolUse" && c.Tool != nil:
-		c.Point, c.Can, c.Fallback = Hands, CanAllow|CanDeny|CanAsk|CanEdit, Ask
+		c.Point, c.Capabilities, c.Fallback = DeferToPrompt, CanAllow|CanDeny|CanAsk|CanEdit, Ask
 		if c.Headless {
 			c.Point = Gate
 		}
 		own.ask(&c, o)
 	case event == "PermissionRequest" && c.Tool != nil:
-		c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
+		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless
 		own.ask(&c, o)
 		if len(own.offers) > 0 && own.asks == nil {
-			c.Ask.Suggestions, c.Can = own.offers, c.Can|CanRemember
+			c.Ask.Suggestions, c.Capabilities = own.offers, c.Capabilities|CanRemember
 		}
 	case event == "Elicitation":
 		own.elicit(&c, o)
@@ -105,7 +105,7 @@ func (own *claudeCall) ask(c *Call, o object) {
 	case "AskUserQuestion":
 		own.askQuestions(c, &where)
 	case "ExitPlanMode":
-		c.Can &^= CanEdit
+		c.Capabilities &^= CanEdit
 		c.Ask = c.permission("", where.Cwd)
 		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
 			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
@@ -144,34 +144,34 @@ func (own *claudeCall) taken(remember json.RawMessage) []json.RawMessage {
 	return nil
 }
 
-// Answer implements Agent.
-func (claude) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (claude) Render(c *Call, v Verdict) Reply {
 	own, _ := c.own.(*claudeCall)
-	if own == nil || c.Point == Tells || v.Word == Pass {
+	if own == nil || c.Point == Observe || v.Effect == Pass {
 		return Reply{}
 	}
-	if v.Word != Allow {
+	if v.Effect != Allow {
 		v.Arguments, v.Answers, v.Remember = nil, nil, nil
 	}
-	if v.Word == Deny {
+	if v.Effect == Deny {
 		v.Reason = cmp.Or(v.Reason, "A person refused this.")
 	}
-	if v = c.edited(v); v.Word == Allow && !c.Can.Has(CanAllow) {
-		v = Verdict{Word: Ask}
+	if v = c.edited(v); v.Effect == Allow && !c.Capabilities.Has(CanAllow) {
+		v = Verdict{Effect: Ask}
 	}
-	if v.Word == Ask && !c.Can.Has(CanAsk) {
+	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) {
 		return Reply{} // its own dialog opens, or is open
 	}
 	v.Reason = claudeText(v.Reason)
 	if c.Event.HookEventType == "Elicitation" {
 		return own.answerElicitation(v)
 	}
-	if own.asks != nil && v.Word == Allow {
+	if own.asks != nil && v.Effect == Allow {
 		if v.Arguments = own.answered(c, v); v.Arguments == nil {
 			return Reply{} // questions can't be approved, only answered: the dialog asks
 		}
 	}
-	if c.Tool.Name == "ExitPlanMode" && v.Word == Allow && c.Point != Hands && c.args != nil {
+	if c.Tool.Name == "ExitPlanMode" && v.Effect == Allow && c.Point != DeferToPrompt && c.args != nil {
 		v.Arguments = c.Tool.Arguments // a yes alone is none to it: its dialog would stay open
 	}
 	if c.Event.HookEventType == "PreToolUse" {
@@ -184,18 +184,18 @@ func (claude) Answer(c *Call, v Verdict) Reply {
 func claudeGate(v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
-		PermissionDecision       Word            `json:"permissionDecision"`
+		PermissionDecision       Effect          `json:"permissionDecision"`
 		PermissionDecisionReason string          `json:"permissionDecisionReason,omitempty"`
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
 	}
-	out := output{"PreToolUse", v.Word, v.Reason, v.Arguments}
+	out := output{"PreToolUse", v.Effect, v.Reason, v.Arguments}
 	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": out})}
 }
 
 // claudeDecide answers a PermissionRequest.
 func claudeDecide(v Verdict, remember []json.RawMessage) Reply {
 	type decision struct {
-		Behavior           Word              `json:"behavior"`
+		Behavior           Effect            `json:"behavior"`
 		UpdatedInput       json.RawMessage   `json:"updatedInput,omitempty"`
 		UpdatedPermissions []json.RawMessage `json:"updatedPermissions,omitempty"`
 		Message            string            `json:"message,omitempty"`
@@ -204,8 +204,8 @@ func claudeDecide(v Verdict, remember []json.RawMessage) Reply {
 		HookEventName string   `json:"hookEventName"`
 		Decision      decision `json:"decision"`
 	}
-	d := decision{Behavior: v.Word, UpdatedInput: v.Arguments, UpdatedPermissions: remember}
-	if v.Word == Deny {
+	d := decision{Behavior: v.Effect, UpdatedInput: v.Arguments, UpdatedPermissions: remember}
+	if v.Effect == Deny {
 		d.Message = v.Reason
 	}
 	return Reply{Stdout: encode(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})}

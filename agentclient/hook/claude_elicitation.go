@@ -40,7 +40,7 @@ func (own *claudeCall) elicit(c *Call, o object) {
 			Question: clip(fmt.Sprintf("%s wants to send you to %s\n\n%s", server, oneLine(address, 2000), message), schema.MaxQuestionBytes),
 			Type:     schema.Permission, Context: where,
 		}
-		c.Can = CanAllow | CanDeny
+		c.Capabilities = CanAllow | CanDeny
 	default:
 		requested := o.object("requested_schema")
 		if !own.readSchema(requested) {
@@ -48,10 +48,10 @@ func (own *claudeCall) elicit(c *Call, o object) {
 		}
 		title := clip(cmp.Or(message, server+" asks"), schema.MaxQuestionBytes)
 		if len(own.fields) == 0 {
-			c.Ask, c.Can = &schema.HumanInTheLoop{Question: title, Type: schema.Permission, Context: where}, CanAllow|CanDeny
+			c.Ask, c.Capabilities = &schema.HumanInTheLoop{Question: title, Type: schema.Permission, Context: where}, CanAllow|CanDeny
 			break
 		}
-		c.Ask, c.Can = own.asks.request(title, where), CanAllow|CanDeny|CanAnswer
+		c.Ask, c.Capabilities = own.asks.request(title, where), CanAllow|CanDeny|CanAnswer
 		c.Ask.Question = title
 		if name := o.text("mcp_server_name"); name != "" {
 			where.Why = "Asked by the MCP server " + oneLine(name, 100)
@@ -181,7 +181,7 @@ func (own *claudeCall) answerElicitation(v Verdict) Reply {
 		Content       *map[string]json.RawMessage `json:"content,omitempty"`
 	}
 	out := output{HookEventName: "Elicitation"}
-	switch v.Word {
+	switch v.Effect {
 	case Deny:
 		out.Action = "decline"
 	case Allow:

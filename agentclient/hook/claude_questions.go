@@ -38,11 +38,11 @@ func (own *claudeCall) askQuestions(c *Call, where *schema.Context) {
 		own.keys = append(own.keys, o.text("question"))
 	}
 	if !f.whole() {
-		c.Can &^= CanAllow | CanEdit
+		c.Capabilities &^= CanAllow | CanEdit
 		c.Ask = c.permission("", where.Cwd)
 		return
 	}
-	c.Can = c.Can&^CanEdit | CanAnswer
+	c.Capabilities = c.Capabilities&^CanEdit | CanAnswer
 	own.asks, c.Ask = f, f.request("", where)
 }
 

@@ -64,7 +64,7 @@ func TestTheEndOfABackgroundTaskIsToldAsOne(t *testing.T) {
 func TestEveryEventOfClaudeCodeIsTold(t *testing.T) {
 	t.Parallel()
 	require.Len(t, claudeEvents, 31)
-	points := map[string]hook.Point{"PreToolUse": hook.Hands, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
+	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt}
 	for event, told := range claudeEvents {
 		c := readClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+told.input+`}`)
 		require.Equal(t, event, c.Event.HookEventType)
@@ -80,7 +80,7 @@ func readClaude(t *testing.T, stdin string) hook.Call {
 	claude, known := hook.Find("claude-code")
 	require.True(t, known)
 	in := hook.Input{Stdin: []byte(stdin), Env: func(string) string { return "" }}
-	c, err := claude.Agent.Read(in)
+	c, err := claude.Agent.Parse(in)
 	require.NoError(t, err)
 	requireWhole(t, in, &c)
 	return c
@@ -94,7 +94,7 @@ func TestWhoSitsAtClaudeCodesDialog(t *testing.T) {
 		"sdk-cli": true, "sdk-py": true, "sdk-ts": true, "claude-code-github-action": true, "mcp": true,
 	} {
 		env := func(name string) string { return map[string]string{"CLAUDE_CODE_ENTRYPOINT": entry}[name] }
-		c, err := claude.Agent.Read(hook.Input{
+		c, err := claude.Agent.Parse(hook.Input{
 			Stdin: []byte(`{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`), Env: env,
 		})
 		require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestALongReasonIsCut(t *testing.T) {
 		c := readClaude(t, `{"session_id":"s1","hook_event_name":"`+event+`","tool_name":"Bash","tool_input":{"command":"ls"}}`)
 		for unit, fits := range map[string]int{"x": 9_999, "é": 9_999, "😀": 4_999} {
 			for text, same := range map[string]bool{strings.Repeat(unit, fits): true, strings.Repeat(unit, fits+2): false} {
-				reply := claude.Agent.Answer(&c, hook.Verdict{Word: hook.Deny, Reason: text})
+				reply := claude.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: text})
 				var out struct {
 					HookSpecificOutput struct {
 						PermissionDecisionReason string

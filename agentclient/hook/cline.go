@@ -17,8 +17,8 @@ var clineTools = map[string]string{
 	"web_fetch": webFetch, "web_search": webSearch, "use_subagents": task,
 }
 
-// Read implements Agent.
-func (cline) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (cline) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -49,14 +49,14 @@ func (cline) Read(in Input) (Call, error) {
 		}
 		return c, nil
 	}
-	c.Point, c.Can = Gate, CanDeny
+	c.Point, c.Capabilities = Gate, CanDeny
 	c.Ask = c.permission("", o.first("workspaceRoots"))
 	return c, nil
 }
 
-// Answer implements Agent.
-func (cline) Answer(c *Call, v Verdict) Reply {
-	if v = c.express(v); v.Word != Deny {
+// Render implements Agent.
+func (cline) Render(c *Call, v Verdict) Reply {
+	if v = c.express(v); v.Effect != Deny {
 		return Reply{}
 	}
 	return say(struct {

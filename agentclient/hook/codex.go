@@ -19,8 +19,8 @@ var codexTools = map[string]string{
 	"apply_patch": edit, "web_search": webSearch, "view_image": read, "spawn_agent": task,
 }
 
-// Read implements Agent.
-func (codex) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (codex) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -34,11 +34,11 @@ func (codex) Read(in Input) (Call, error) {
 	switch c.Event.HookEventType {
 	case "PreToolUse":
 		c.use(name, codexTools, arguments)
-		c.Point, c.Can = Gate, CanDeny|CanEdit
+		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
 		c.Ask = c.permission("", o.text("cwd"))
 	case "PermissionRequest":
 		c.use(name, codexTools, arguments)
-		c.Point, c.Can = Prompt, CanAllow|CanDeny
+		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	case "PostToolUse", "PostToolUseFailure":
 		c.use(name, codexTools, arguments)
@@ -72,30 +72,30 @@ func (c *Call) patched() {
 	}
 }
 
-// Answer implements Agent.
-func (codex) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (codex) Render(c *Call, v Verdict) Reply {
 	v = c.express(v)
-	if v.Word == Allow && v.Arguments != nil && !c.codexTakes(v.Arguments) {
+	if v.Effect == Allow && v.Arguments != nil && !c.codexTakes(v.Arguments) {
 		v = c.unedited(v.Arguments)
 	}
 	var out any
 	switch {
-	case v.Word == Pass:
+	case v.Effect == Pass:
 		return Reply{}
 	case c.Point == Prompt:
 		type decision struct {
 			Behavior string `json:"behavior"`
 			Message  string `json:"message,omitempty"`
 		}
-		d := decision{Behavior: string(v.Word)}
-		if v.Word == Deny {
+		d := decision{Behavior: string(v.Effect)}
+		if v.Effect == Deny {
 			d.Message = v.Reason
 		}
 		out = struct {
 			Event    string   `json:"hookEventName"`
 			Decision decision `json:"decision"`
 		}{"PermissionRequest", d}
-	case v.Word == Deny:
+	case v.Effect == Deny:
 		out = struct {
 			Event    string `json:"hookEventName"`
 			Decision string `json:"permissionDecision"`

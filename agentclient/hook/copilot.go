@@ -26,8 +26,8 @@ var copilotTools = map[string]string{
 	"editFiles": edit, "replace_string_in_file": edit, "insert_edit_into_file": edit, "fetch_webpage": webFetch, "runSubagent": task,
 }
 
-// Read implements Agent.
-func (copilot) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (copilot) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -62,11 +62,11 @@ func (copilot) Read(in Input) (Call, error) {
 // copilotDecides notes what can be said before a call. PermissionRequest runs before
 // Copilot's own rules, for calls that it would never ask for too: it is a gate.
 func (c *Call) copilotDecides(o object) {
-	c.Point, c.Can = Gate, CanAllow|CanDeny
+	c.Point, c.Capabilities = Gate, CanAllow|CanDeny
 	if c.Event.HookEventType == "PreToolUse" {
-		c.Can |= CanEdit
+		c.Capabilities |= CanEdit
 		if !c.Headless {
-			c.Can, c.Fallback = c.Can|CanAsk, Ask
+			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
 		}
 	}
 	c.own = o.has("hookEventName") || o.has("tool_use_id") // VS Code
@@ -107,9 +107,9 @@ func copilotEvent(o object) string {
 	}
 }
 
-// Answer implements Agent.
-func (copilot) Answer(c *Call, v Verdict) Reply {
-	if v.Word == Ask && c.Event.HookEventType == "PermissionRequest" {
+// Render implements Agent.
+func (copilot) Render(c *Call, v Verdict) Reply {
+	if v.Effect == Ask && c.Event.HookEventType == "PermissionRequest" {
 		return Reply{} // its own rules and its prompt come next
 	}
 	v = c.express(v)
@@ -118,26 +118,26 @@ func (copilot) Answer(c *Call, v Verdict) Reply {
 		v = c.mergeable(v) // only the CLI is known to put an edit in the place of the arguments
 	}
 	switch {
-	case v.Word == Pass:
+	case v.Effect == Pass:
 		return Reply{}
 	case c.Event.HookEventType == "PermissionRequest":
 		return say(struct {
-			Behavior Word   `json:"behavior"`
+			Behavior Effect `json:"behavior"`
 			Message  string `json:"message,omitempty"`
-		}{v.Word, v.denial()})
+		}{v.Effect, v.denial()})
 	case vscode:
 		type output struct {
 			Event    string          `json:"hookEventName"`
-			Decision Word            `json:"permissionDecision"`
+			Decision Effect          `json:"permissionDecision"`
 			Reason   string          `json:"permissionDecisionReason,omitempty"`
 			Input    json.RawMessage `json:"updatedInput,omitempty"`
 		}
-		return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Word, v.Reason, v.Arguments}})
+		return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
 	default:
 		return say(struct {
-			Decision Word            `json:"permissionDecision"`
+			Decision Effect          `json:"permissionDecision"`
 			Reason   string          `json:"permissionDecisionReason,omitempty"`
 			Args     json.RawMessage `json:"modifiedArgs,omitempty"`
-		}{v.Word, v.Reason, v.Arguments})
+		}{v.Effect, v.Reason, v.Arguments})
 	}
 }

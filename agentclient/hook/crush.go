@@ -20,8 +20,8 @@ var crushTools = map[string]string{
 	"fetch": webFetch, "agentic_fetch": webFetch, "web_fetch": webFetch, "web_search": webSearch, "agent": task,
 }
 
-// Read implements Agent.
-func (crush) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (crush) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -37,33 +37,33 @@ func (crush) Read(in Input) (Call, error) {
 		c.use(cmp.Or(name, unnamed), crushTools, written(o["tool_input"]))
 	}
 	if event == "PreToolUse" {
-		c.Point, c.Can = Gate, CanAllow|CanDeny|CanEdit
+		c.Point, c.Capabilities = Gate, CanAllow|CanDeny|CanEdit
 		c.own = in.attended("run", "r", "-y", "--yolo")
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }
 
-// Answer implements Agent.
-func (crush) Answer(c *Call, v Verdict) Reply {
-	if attended, _ := c.own.(bool); v.Word == Ask && attended {
+// Render implements Agent.
+func (crush) Render(c *Call, v Verdict) Reply {
+	if attended, _ := c.own.(bool); v.Effect == Ask && attended {
 		return Reply{} // its own prompt comes next
 	}
-	if v.Word == Ask && !c.Headless {
+	if v.Effect == Ask && !c.Headless {
 		v.Reason += sits
 	}
 	v = c.mergeable(c.express(v))
-	if v.Word == Allow && v.Arguments != nil && !plainNames(v.Arguments) {
+	if v.Effect == Allow && v.Arguments != nil && !plainNames(v.Arguments) {
 		v = c.unedited(v.Arguments)
 	}
-	if v.Word == Pass {
+	if v.Effect == Pass {
 		return Reply{}
 	}
 	return say(struct {
-		Decision Word            `json:"decision"`
+		Decision Effect          `json:"decision"`
 		Reason   string          `json:"reason,omitempty"`
 		Input    json.RawMessage `json:"updated_input,omitempty"`
-	}{v.Word, v.denial(), v.Arguments})
+	}{v.Effect, v.denial(), v.Arguments})
 }
 
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })

@@ -24,8 +24,8 @@ var cursorTools = map[string]string{
 	"WebFetch": webFetch, "WebSearch": webSearch, "Task": task, "Subagent": task,
 }
 
-// Read implements Agent.
-func (cursor) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (cursor) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -41,7 +41,7 @@ func (cursor) Read(in Input) (Call, error) {
 	c.Event.ModelName = cmp.Or(o.name("model_id"), o.name("model"))
 	can := c.cursorTool(native, o)
 	if can != 0 {
-		c.Point, c.Can = Gate, can
+		c.Point, c.Capabilities = Gate, can
 		if can.Has(CanAsk) {
 			c.Fallback = Ask
 		}
@@ -51,7 +51,7 @@ func (cursor) Read(in Input) (Call, error) {
 }
 
 // cursorTool notes the tool of an event that has one, and which answers it takes.
-func (c *Call) cursorTool(native string, o object) Can {
+func (c *Call) cursorTool(native string, o object) Capability {
 	switch native {
 	case "preToolUse":
 		c.use(cmp.Or(o.name("tool_name"), unnamed), cursorTools, written(o["tool_input"]))
@@ -82,22 +82,22 @@ func (c *Call) cursorTool(native string, o object) Can {
 	return 0
 }
 
-// Answer implements Agent.
-func (cursor) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (cursor) Render(c *Call, v Verdict) Reply {
 	// Its documents don't say whether an edit is merged into the arguments.
 	v = c.mergeable(c.express(v))
-	if v.Word == Pass {
+	if v.Effect == Pass {
 		return Reply{}
 	}
 	type answer struct {
-		Permission   Word            `json:"permission"`
+		Permission   Effect          `json:"permission"`
 		UserMessage  string          `json:"user_message,omitempty"`
 		AgentMessage string          `json:"agent_message,omitempty"`
 		UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	}
-	a := answer{Permission: v.Word, UpdatedInput: v.Arguments}
-	if v.Word != Allow {
-		a = answer{Permission: v.Word, UserMessage: v.Reason, AgentMessage: v.Reason}
+	a := answer{Permission: v.Effect, UpdatedInput: v.Arguments}
+	if v.Effect != Allow {
+		a = answer{Permission: v.Effect, UserMessage: v.Reason, AgentMessage: v.Reason}
 	}
 	return say(a)
 }

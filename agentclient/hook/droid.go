@@ -15,8 +15,8 @@ var droidTools = map[string]string{
 	"Execute": bash, "Create": write, "Edit": edit, "MultiEdit": edit, "ApplyPatch": edit, "FetchUrl": webFetch, "WebSearch": webSearch, "Task": task,
 }
 
-// Read implements Agent.
-func (droid) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (droid) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -32,24 +32,24 @@ func (droid) Read(in Input) (Call, error) {
 		c.use(cmp.Or(name, unnamed), droidTools, o["tool_input"])
 	}
 	if gate {
-		c.Point, c.Can, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
+		c.Point, c.Capabilities, c.Fallback = Gate, CanAllow|CanDeny|CanAsk|CanEdit, Ask
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	}
 	return c, nil
 }
 
-// Answer implements Agent.
-func (droid) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (droid) Render(c *Call, v Verdict) Reply {
 	// Its documents don't say whether an edit is merged into the arguments.
 	v = c.mergeable(c.express(v))
-	if v.Word == Pass {
+	if v.Effect == Pass {
 		return Reply{}
 	}
 	type output struct {
 		Event    string          `json:"hookEventName"`
-		Decision Word            `json:"permissionDecision"`
+		Decision Effect          `json:"permissionDecision"`
 		Reason   string          `json:"permissionDecisionReason,omitempty"`
 		Input    json.RawMessage `json:"updatedInput,omitempty"`
 	}
-	return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Word, v.Reason, v.Arguments}})
+	return say(map[string]output{"hookSpecificOutput": {"PreToolUse", v.Effect, v.Reason, v.Arguments}})
 }

@@ -17,22 +17,22 @@ const maxQuoted = 4 << 10
 // the nearest that approves nothing. A denial or a question comes with a reason,
 // an edit is an object.
 func (c *Call) express(v Verdict) Verdict {
-	if c.Point == Tells {
+	if c.Point == Observe {
 		return Verdict{}
 	}
-	switch v.Word {
+	switch v.Effect {
 	case Allow:
 		return c.expressAllow(v)
 	case Deny:
 		v.Reason = cmp.Or(trim(v.Reason), "Denied in Hookback; no reason was given.")
-		if !c.Can.Has(CanDeny) {
+		if !c.Capabilities.Has(CanDeny) {
 			return Verdict{}
 		}
 	case Ask:
 		v.Reason = cmp.Or(trim(v.Reason), "Hookback asks for a decision.")
 		switch {
-		case c.Can.Has(CanAsk):
-		case c.Point == Gate && c.Can.Has(CanDeny):
+		case c.Capabilities.Has(CanAsk):
+		case c.Point == Gate && c.Capabilities.Has(CanDeny):
 			// Silence would run it unless the agent's own settings happen to ask.
 			return refuse("This needs a person's decision, and there is no way to ask for it here. " + v.Reason)
 		default:
@@ -41,7 +41,7 @@ func (c *Call) express(v Verdict) Verdict {
 	default:
 		return Verdict{}
 	}
-	return Verdict{Word: v.Word, Reason: v.Reason}
+	return Verdict{Effect: v.Effect, Reason: v.Reason}
 }
 
 func (c *Call) expressAllow(v Verdict) Verdict {
@@ -49,13 +49,13 @@ func (c *Call) expressAllow(v Verdict) Verdict {
 		v.Arguments = nil // nothing was changed
 	}
 	switch {
-	case len(v.Answers) > 0 && !c.Can.Has(CanAnswer):
+	case len(v.Answers) > 0 && !c.Capabilities.Has(CanAnswer):
 		return c.instead("A person answered: " + answersText(v.Answers) + ". This could not be passed on as an answer, so nothing was run.")
 	case len(v.Arguments) > 0 && !isObject(v.Arguments):
 		return c.instead("A person approved this with changed arguments that could not be read. Nothing was run.")
-	case len(v.Arguments) > 0 && !(c.Can.Has(CanEdit) && c.args != nil):
+	case len(v.Arguments) > 0 && !(c.Capabilities.Has(CanEdit) && c.args != nil):
 		return c.unedited(v.Arguments)
-	case len(v.Arguments) == 0 && len(v.Answers) == 0 && !c.Can.Has(CanAllow):
+	case len(v.Arguments) == 0 && len(v.Answers) == 0 && !c.Capabilities.Has(CanAllow):
 		return Verdict{}
 	}
 	if len(v.Arguments) == 0 {
@@ -70,7 +70,7 @@ func (c *Call) expressAllow(v Verdict) Verdict {
 // offered reports whether it is one of the agent's own offers to remember the
 // answer. Without one a yes holds once.
 func (c *Call) offered(remember json.RawMessage) bool {
-	return c.Can.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
+	return c.Capabilities.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
 		return bytes.Equal(sorted(membersOf(s)), sorted(membersOf(remember)))
 	})
 }
@@ -84,13 +84,13 @@ func (c *Call) unedited(arguments json.RawMessage) Verdict {
 
 // instead is a denial with that reason where one can be given.
 func (c *Call) instead(reason string) Verdict {
-	if !c.Can.Has(CanDeny) {
+	if !c.Capabilities.Has(CanDeny) {
 		return Verdict{}
 	}
 	return refuse(reason)
 }
 
-func refuse(reason string) Verdict { return Verdict{Word: Deny, Reason: trim(reason)} }
+func refuse(reason string) Verdict { return Verdict{Effect: Deny, Reason: trim(reason)} }
 
 // trim keeps a reason as long as every agent takes it.
 func trim(reason string) string { return strings.TrimSpace(clip(reason, 8<<10)) }
@@ -112,7 +112,7 @@ func answersText(answers map[string][]string) string {
 // has all their members runs the same as if it stood in their place. Another edit is
 // not passed on.
 func (c *Call) mergeable(v Verdict) Verdict {
-	if v.Word == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
+	if v.Effect == Allow && v.Arguments != nil && !c.keepsMembers(v.Arguments) {
 		return c.unedited(v.Arguments)
 	}
 	return v

@@ -43,13 +43,13 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, a := range hook.Agents {
 			in := hook.Input{Stdin: stdin, Event: event, Env: env, Dir: "/home/dev/here"}
-			c, err := a.Agent.Read(in)
+			c, err := a.Agent.Parse(in)
 			if err != nil {
 				continue
 			}
 			requireWhole(t, in, &c)
 			for _, v := range verdicts(&c) {
-				requireSound(t, &c, v, a.Agent.Answer(&c, v))
+				requireSound(t, &c, v, a.Agent.Render(&c, v))
 			}
 			requireNoEditIsLost(t, a.Agent, &c)
 		}
@@ -60,20 +60,20 @@ func FuzzRead(f *testing.F) {
 func verdicts(c *hook.Call) []hook.Verdict {
 	all := []hook.Verdict{
 		{},
-		{Word: hook.Allow, Reason: "yes"},
-		{Word: hook.Deny},
-		{Word: hook.Deny, Reason: strings.Repeat("“no” \x00\xff\n", 5000)},
-		{Word: hook.Ask, Reason: "\u2028"},
-		{Word: hook.Allow, Arguments: json.RawMessage(`{"command":"<&>"}`)},
-		{Word: hook.Allow, Arguments: json.RawMessage(`{`)},
-		{Word: hook.Allow, Remember: json.RawMessage(`[`), Answers: map[string][]string{"": nil}},
-		{Word: "perhaps"},
+		{Effect: hook.Allow, Reason: "yes"},
+		{Effect: hook.Deny},
+		{Effect: hook.Deny, Reason: strings.Repeat("“no” \x00\xff\n", 5000)},
+		{Effect: hook.Ask, Reason: "\u2028"},
+		{Effect: hook.Allow, Arguments: json.RawMessage(`{"command":"<&>"}`)},
+		{Effect: hook.Allow, Arguments: json.RawMessage(`{`)},
+		{Effect: hook.Allow, Remember: json.RawMessage(`[`), Answers: map[string][]string{"": nil}},
+		{Effect: "perhaps"},
 	}
 	if c.Ask == nil {
 		return all
 	}
 	for _, s := range c.Ask.Suggestions {
-		all = append(all, hook.Verdict{Word: hook.Allow, Remember: s})
+		all = append(all, hook.Verdict{Effect: hook.Allow, Remember: s})
 	}
 	first, text := map[string][]string{}, map[string][]string{}
 	for _, q := range c.Ask.Questions {
@@ -83,19 +83,19 @@ func verdicts(c *hook.Call) []hook.Verdict {
 			first[q.ID] = []string{q.Options[0].Label}
 		}
 	}
-	return append(all, hook.Verdict{Word: hook.Allow, Answers: first}, hook.Verdict{Word: hook.Allow, Answers: text})
+	return append(all, hook.Verdict{Effect: hook.Allow, Answers: first}, hook.Verdict{Effect: hook.Allow, Answers: text})
 }
 
 // requireNoEditIsLost: where a changed call can't be passed on, approving the change
 // must not run the call as it was.
 func requireNoEditIsLost(t *testing.T, a hook.Agent, c *hook.Call) {
 	t.Helper()
-	if c.Tool == nil || c.Point == hook.Tells || !c.Can.Has(hook.CanAllow) || c.Can.Has(hook.CanEdit) {
+	if c.Tool == nil || c.Point == hook.Observe || !c.Capabilities.Has(hook.CanAllow) || c.Capabilities.Has(hook.CanEdit) {
 		return
 	}
-	yes := a.Answer(c, hook.Verdict{Word: hook.Allow})
-	edited := a.Answer(c, hook.Verdict{Word: hook.Allow, Arguments: json.RawMessage(`{"changed":"by a person"}`)})
-	if !c.Can.Has(hook.CanAnswer) { // where no yes counts, both are silence
+	yes := a.Render(c, hook.Verdict{Effect: hook.Allow})
+	edited := a.Render(c, hook.Verdict{Effect: hook.Allow, Arguments: json.RawMessage(`{"changed":"by a person"}`)})
+	if !c.Capabilities.Has(hook.CanAnswer) { // where no yes counts, both are silence
 		require.NotEqual(t, yes, edited, "%s %s", c.Event.Agent, c.Event.Payload)
 	}
 }
@@ -121,12 +121,12 @@ func TestWhatIsReadFitsTheHub(t *testing.T) {
 				Stdin: []byte(`{"session_id":"s1","hook_event_name":"` + event + `","tool_name":` + input + `}`),
 				Env:   func(string) string { return "" },
 			}
-			c, err := claude.Agent.Read(in)
+			c, err := claude.Agent.Parse(in)
 			require.NoError(t, err, name)
 			requireWhole(t, in, &c)
 			require.NotNil(t, c.Ask, name)
 			for _, v := range verdicts(&c) {
-				requireSound(t, &c, v, claude.Agent.Answer(&c, v))
+				requireSound(t, &c, v, claude.Agent.Render(&c, v))
 			}
 		}
 	}

@@ -25,8 +25,8 @@ var geminiTools = map[string]string{
 	"edit": edit, "web_search": webSearch, "task": task, "agent": task,
 }
 
-// Read implements Agent.
-func (gemini) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (gemini) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -40,9 +40,9 @@ func (gemini) Read(in Input) (Call, error) {
 	switch native {
 	case "BeforeTool":
 		c.geminiTool(o)
-		c.Point, c.Can = Gate, CanDeny|CanEdit
+		c.Point, c.Capabilities = Gate, CanDeny|CanEdit
 		if in.attended("-p", "--prompt") {
-			c.Can, c.Fallback = c.Can|CanAsk, Ask
+			c.Capabilities, c.Fallback = c.Capabilities|CanAsk, Ask
 		}
 		c.Ask = c.permission(c.args.text("description"), o.text("cwd"))
 	case "AfterTool":
@@ -60,15 +60,15 @@ func (c *Call) geminiTool(o object) {
 	}
 }
 
-// Answer implements Agent.
-func (gemini) Answer(c *Call, v Verdict) Reply {
-	if v.Word == Ask && !c.Can.Has(CanAsk) && !c.Headless {
+// Render implements Agent.
+func (gemini) Render(c *Call, v Verdict) Reply {
+	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) && !c.Headless {
 		v.Reason += sits
 	}
 	// Two versions are about: one puts the edit in the place of the arguments, the
 	// other merges it into them.
 	v = c.mergeable(c.express(v))
-	switch v.Word {
+	switch v.Effect {
 	case Deny:
 		return say(struct {
 			Decision string `json:"decision"`

@@ -63,7 +63,7 @@ func TestGoldens(t *testing.T) {
 
 // golden is the case that is being run.
 type golden struct {
-	agent hook.Named
+	agent hook.AgentInfo
 	name  string
 	in    hook.Input
 	call  hook.Call
@@ -77,7 +77,7 @@ func (g *golden) section(t *testing.T, f *txtar.File) {
 	switch {
 	case g.name == "" || !ok:
 		g.name, g.in = f.Name, readInput(t, string(f.Data))
-		g.call, g.err = g.agent.Agent.Read(g.in)
+		g.call, g.err = g.agent.Agent.Parse(g.in)
 		if g.err == nil {
 			requireWhole(t, g.in, &g.call)
 		}
@@ -91,7 +91,7 @@ func (g *golden) section(t *testing.T, f *txtar.File) {
 		line, _, _ := strings.Cut(string(f.Data), "\n")
 		v := verdict(t, line)
 		require.NoError(t, g.err, "%s: nothing was read that could be answered", f.Name)
-		r := g.agent.Agent.Answer(&g.call, v)
+		r := g.agent.Agent.Render(&g.call, v)
 		requireSound(t, &g.call, v, r)
 		got = line + "\n" + reply(r)
 	}
@@ -154,7 +154,7 @@ func facts(t *testing.T, c *hook.Call) string {
 		}
 	}
 	line("point", pointNames[c.Point])
-	line("can", canNames(c.Can))
+	line("can", canNames(c.Capabilities))
 	if c.Tool != nil {
 		members(t, &b, "tool.", c.Tool)
 	}
@@ -168,7 +168,7 @@ func facts(t *testing.T, c *hook.Call) string {
 		}
 		members(t, &b, "ask.", &ask)
 	}
-	line("prompts", c.Prompts)
+	line("prompts", c.HasPrompt)
 	line("headless", c.Headless)
 	line("fallback", c.Fallback)
 	line("limit", c.Limit)
@@ -221,12 +221,12 @@ func plain(s string) string {
 	return s
 }
 
-var pointNames = map[hook.Point]string{hook.Tells: "tells", hook.Gate: "gate", hook.Hands: "hands", hook.Prompt: "prompt"}
+var pointNames = map[hook.Point]string{hook.Observe: "tells", hook.Gate: "gate", hook.DeferToPrompt: "hands", hook.Prompt: "prompt"}
 
-func canNames(c hook.Can) string {
+func canNames(c hook.Capability) string {
 	var names []string
 	for _, n := range []struct {
-		can  hook.Can
+		can  hook.Capability
 		name string
 	}{
 		{hook.CanAllow, "allow"}, {hook.CanDeny, "deny"}, {hook.CanAsk, "ask"},
@@ -250,10 +250,10 @@ func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
 	require.LessOrEqual(t, utf8.RuneCountInString(c.Event.Summary), 120)
 	require.False(t, strings.ContainsFunc(c.Event.Summary, func(r rune) bool { return r < ' ' }), "a summary is one line: %q", c.Event.Summary)
 	require.Contains(t, pointNames, c.Point)
-	require.Equal(t, c.Point == hook.Tells, c.Can == 0, "what only tells takes no answer, and a point where nothing can be said only tells")
-	require.Contains(t, []hook.Word{hook.Pass, hook.Ask}, c.Fallback, "no fallback approves or blocks")
+	require.Equal(t, c.Point == hook.Observe, c.Capabilities == 0, "what only tells takes no answer, and a point where nothing can be said only tells")
+	require.Contains(t, []hook.Effect{hook.Pass, hook.Ask}, c.Fallback, "no fallback approves or blocks")
 	if c.Fallback == hook.Ask {
-		require.True(t, c.Can.Has(hook.CanAsk))
+		require.True(t, c.Capabilities.Has(hook.CanAsk))
 	}
 	if c.Tool != nil {
 		require.NotEmpty(t, c.Tool.Name)
@@ -262,7 +262,7 @@ func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
 	if c.Ask == nil {
 		return
 	}
-	require.NotEqual(t, hook.Tells, c.Point)
+	require.NotEqual(t, hook.Observe, c.Point)
 	require.NoError(t, c.Ask.Validate())
 	require.Empty(t, c.Ask.ResponseWebSocketURL+c.Ask.ListenerKey, "the way back is the runner's")
 	require.Nil(t, c.Ask.Timeout, "the deadline is the runner's")
@@ -273,7 +273,7 @@ func requireWhole(t *testing.T, in hook.Input, c *hook.Call) {
 // requireSound asserts what holds for the answer of any agent.
 func requireSound(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply) {
 	t.Helper()
-	if v.Word == hook.Pass || c.Point == hook.Tells {
+	if v.Effect == hook.Pass || c.Point == hook.Observe {
 		require.Zero(t, r, "no opinion is silence")
 	}
 	if len(r.Stdout) > 0 {

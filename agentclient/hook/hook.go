@@ -21,12 +21,12 @@ import (
 
 // Agent is a coding agent, as its hooks see it.
 type Agent interface {
-	// Read makes a Call of one hook's input. It refuses nothing that it can tell the
+	// Parse makes a Call of one hook's input. It refuses nothing that it can tell the
 	// session and the event of; an error means that there is nothing to send.
-	Read(in Input) (Call, error)
-	// Answer writes v as this agent takes it at this call. What the agent can't
+	Parse(in Input) (Call, error)
+	// Render writes v as this agent takes it at this call. What the agent can't
 	// express (see Call.Can) becomes the nearest that approves nothing.
-	Answer(c *Call, v Verdict) Reply
+	Render(c *Call, v Verdict) Reply
 }
 
 // Input is how a hook was started.
@@ -53,8 +53,8 @@ type Call struct {
 	Event schema.Event
 	// Point says what an answer does here.
 	Point Point
-	// Can says which answers the agent takes here.
-	Can Can
+	// Capabilities says which answers the agent takes here.
+	Capabilities Capability
 	// Tool is the call that would run, arguments as the agent has them; nil: none.
 	Tool *schema.ToolCall
 	// Alias is the tool's common name, which policies may use for any agent: Bash,
@@ -67,14 +67,14 @@ type Call struct {
 	// Ask is the question as it would be put to a person, but for its deadline and
 	// its way back; nil: nobody can be asked here.
 	Ask *schema.HumanInTheLoop
-	// Prompts says that the agent's own prompt is open while its hook runs: the first
+	// HasPrompt says that the agent's own prompt is open while its hook runs: the first
 	// answer wins, and waiting costs its user nothing.
-	Prompts bool
+	HasPrompt bool
 	// Headless says that nobody sits at the agent's own prompt.
 	Headless bool
 	// Fallback is the verdict when nobody can decide: Pass or Ask, whichever leads to
 	// the agent's own prompt here.
-	Fallback Word
+	Fallback Effect
 	// Limit is how long the agent lets this hook run unless its settings say otherwise.
 	Limit time.Duration
 
@@ -87,49 +87,49 @@ type Point int
 
 // The points.
 const (
-	// Tells: something happened. No answer is wanted, whatever the policy says.
-	Tells Point = iota
+	// Observe: something happened. No answer is wanted, whatever the policy says.
+	Observe Point = iota
 	// Gate: a call is about to run, whether or not the agent would ask for it itself.
 	// The policy says whether a person is asked.
 	Gate
-	// Hands: like Gate, but an Ask leads to the agent's Prompt, where another hook of
+	// DeferToPrompt: like Gate, but an Ask leads to the agent's Prompt, where another hook of
 	// ours asks the person. So a call to gate is answered Ask, at once.
-	Hands
+	DeferToPrompt
 	// Prompt: the agent itself asks its user. The person is asked, unless the policy
 	// decides.
 	Prompt
 )
 
-// Can is a set of answers.
-type Can uint
+// Capability is a set of answers.
+type Capability uint
 
 // The answers an agent may take at a call.
 const (
-	CanAllow    Can = 1 << iota // and skip its own prompt
-	CanDeny                     // with a reason
-	CanAsk                      // show its own prompt, now
-	CanEdit                     // run with other arguments
-	CanAnswer                   // take the answers to its questions
-	CanRemember                 // take one of its own "always allow" offers
+	CanAllow    Capability = 1 << iota // and skip its own prompt
+	CanDeny                            // with a reason
+	CanAsk                             // show its own prompt, now
+	CanEdit                            // run with other arguments
+	CanAnswer                          // take the answers to its questions
+	CanRemember                        // take one of its own "always allow" offers
 )
 
 // Has reports whether all of x are in c.
-func (c Can) Has(x Can) bool { return c&x == x }
+func (c Capability) Has(x Capability) bool { return c&x == x }
 
-// Word is what a verdict says.
-type Word string
+// Effect is what a verdict says.
+type Effect string
 
 // The words. Pass is no opinion: the agent does what it would do without a hook.
 const (
-	Pass  Word = ""
-	Allow Word = "allow"
-	Deny  Word = "deny"
-	Ask   Word = "ask"
+	Pass  Effect = ""
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+	Ask   Effect = "ask"
 )
 
 // Verdict is what a hook shall say of a call.
 type Verdict struct {
-	Word   Word
+	Effect Effect
 	Reason string // for the model, or the person at the agent's prompt
 	// Arguments are the person's edit of the call's: the whole object.
 	Arguments json.RawMessage

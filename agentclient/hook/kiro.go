@@ -19,8 +19,8 @@ var kiroTools = map[string]string{
 	"web_fetch": webFetch, "web_search": webSearch, "use_subagent": task, "subagent": task,
 }
 
-// Read implements Agent.
-func (kiro) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (kiro) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -40,11 +40,11 @@ func (kiro) Read(in Input) (Call, error) {
 		c.mcp(server, tool)
 	}
 	if gate {
-		c.Point, c.Can = Gate, CanDeny
+		c.Point, c.Capabilities = Gate, CanDeny
 		c.Ask = c.permission(c.args.text("summary"), o.text("cwd"))
 	}
 	return c, nil
 }
 
-// Answer implements Agent.
-func (kiro) Answer(c *Call, v Verdict) Reply { return c.blocked(v) }
+// Render implements Agent.
+func (kiro) Render(c *Call, v Verdict) Reply { return c.blocked(v) }

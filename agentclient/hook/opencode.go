@@ -30,8 +30,8 @@ var opencodeTools = map[string]string{
 	"webfetch": webFetch, "websearch": webSearch, "task": task, "subagent": task,
 }
 
-// Read implements Agent.
-func (opencode) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (opencode) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -63,9 +63,9 @@ func (c *Call) opencodePermission(p, call object, cwd string) {
 	patterns, always := texts(cmp.Or(key(p, "patterns"), key(p, "resources"))), texts(cmp.Or(key(p, "always"), key(p, "save")))
 	permission, metadata := cmp.Or(p.name("permission"), p.name("action"), unnamed), p.object("metadata")
 	c.opencodeTool(permission, patterns, p["metadata"], call)
-	c.Point, c.Can, c.Prompts = Prompt, CanAllow|CanDeny, true
+	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny, true
 	if len(always) > 0 {
-		c.Can |= CanRemember
+		c.Capabilities |= CanRemember
 	}
 	c.Ask = c.permission(cmp.Or(c.args.text("description"), metadata.text("description")), cwd)
 	c.Ask.Context.Diff = clip(metadata.text("diff"), schema.MaxQuestionBytes)
@@ -149,24 +149,24 @@ func (c *Call) opencodeQuestions(p object, cwd string) {
 	if !asks.whole() {
 		return // stays with its prompt
 	}
-	c.Point, c.Can, c.Prompts = Prompt, CanDeny|CanAnswer, true
+	c.Point, c.Capabilities, c.HasPrompt = Prompt, CanDeny|CanAnswer, true
 	c.Ask, c.own = asks.request("", &schema.Context{Cwd: cwd}), asks
 	c.Event.Summary = oneLine("question: "+c.Ask.Question, maxSummary)
 }
 
-// Answer implements Agent.
-func (opencode) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (opencode) Render(c *Call, v Verdict) Reply {
 	type reply struct {
 		Reply   string `json:"reply"`
 		Message string `json:"message,omitempty"`
 	}
 	v = c.express(v)
 	switch {
-	case v.Word == Deny:
+	case v.Effect == Deny:
 		return say(reply{"reject", v.Reason})
-	case v.Word != Allow:
+	case v.Effect != Allow:
 		return Reply{}
-	case c.Can.Has(CanAnswer):
+	case c.Capabilities.Has(CanAnswer):
 		asks := c.own.(*form)
 		var answers [][]string
 		for i := range asks.questions {

@@ -14,8 +14,8 @@ import (
 // before its dialog opens, not beside it, and remembers nothing.
 type qwen struct{}
 
-// Read implements Agent.
-func (qwen) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (qwen) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -33,10 +33,10 @@ func (qwen) Read(in Input) (Call, error) {
 	switch c.Event.HookEventType {
 	case "PreToolUse":
 		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
-		c.Point, c.Can, c.Fallback = Gate, CanDeny|CanAsk, Ask
+		c.Point, c.Capabilities, c.Fallback = Gate, CanDeny|CanAsk, Ask
 	case "PermissionRequest":
 		c.use(cmp.Or(name, unnamed), geminiTools, o["tool_input"])
-		c.Point, c.Can = Prompt, CanAllow|CanDeny|CanEdit
+		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanEdit
 	default:
 		if name != "" {
 			c.use(name, geminiTools, o["tool_input"])
@@ -47,29 +47,29 @@ func (qwen) Read(in Input) (Call, error) {
 	return c, nil
 }
 
-// Answer implements Agent.
-func (qwen) Answer(c *Call, v Verdict) Reply {
+// Render implements Agent.
+func (qwen) Render(c *Call, v Verdict) Reply {
 	v = c.express(v)
 	var out any
 	switch {
-	case v.Word == Pass:
+	case v.Effect == Pass:
 		return Reply{}
 	case c.Point == Prompt:
 		type decision struct {
-			Behavior Word            `json:"behavior"`
+			Behavior Effect          `json:"behavior"`
 			Input    json.RawMessage `json:"updatedInput,omitempty"`
 			Message  string          `json:"message,omitempty"`
 		}
 		out = struct {
 			Event    string   `json:"hookEventName"`
 			Decision decision `json:"decision"`
-		}{"PermissionRequest", decision{v.Word, v.Arguments, v.denial()}}
+		}{"PermissionRequest", decision{v.Effect, v.Arguments, v.denial()}}
 	default:
 		out = struct {
 			Event    string `json:"hookEventName"`
-			Decision Word   `json:"permissionDecision"`
+			Decision Effect `json:"permissionDecision"`
 			Reason   string `json:"permissionDecisionReason"`
-		}{"PreToolUse", v.Word, v.Reason}
+		}{"PreToolUse", v.Effect, v.Reason}
 	}
 	return say(struct {
 		Output any `json:"hookSpecificOutput"`

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Recognise tells which agent runs a hook that was installed for the agent called:
+// Identify tells which agent runs a hook that was installed for the agent called:
 // Cursor and Copilot also run what stands in Claude Code's settings. What only one
 // agent writes decides; what several might write, and the environment, only counts
 // against Claude Code, whose settings the others load. The zero answer is called.
-func Recognise(called string, in Input) string {
+func Identify(called string, in Input) string {
 	o, _, err := in.object()
 	if err != nil {
 		return called

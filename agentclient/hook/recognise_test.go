@@ -33,7 +33,7 @@ func TestEverySampleIsRecognised(t *testing.T) {
 		in := hook.Input{Stdin: stdin, Env: func(string) string { return "" }}
 		own := sampleAgent(path)
 		for _, called := range []string{own, "claude-code", ""} {
-			require.Equal(t, own, hook.Recognise(called, in), "%s, run as the hook of %q", path, called)
+			require.Equal(t, own, hook.Identify(called, in), "%s, run as the hook of %q", path, called)
 		}
 	}
 }
@@ -66,6 +66,6 @@ func TestWhoRunsTheHook(t *testing.T) {
 			}
 			return ""
 		}}
-		require.Equal(t, test.want, hook.Recognise(test.called, in), name)
+		require.Equal(t, test.want, hook.Identify(test.called, in), name)
 	}
 }

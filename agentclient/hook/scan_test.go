@@ -85,8 +85,8 @@ func BenchmarkRead(b *testing.B) {
 		b.SetBytes(int64(len(big)))
 		for b.Loop() {
 			in := Input{Stdin: big, Env: func(string) string { return "" }}.Parsed()
-			require.Equal(b, "claude-code", Recognise("claude-code", in))
-			_, err := claude{}.Read(in)
+			require.Equal(b, "claude-code", Identify("claude-code", in))
+			_, err := claude{}.Parse(in)
 			require.NoError(b, err)
 		}
 	})

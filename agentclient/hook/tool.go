@@ -93,7 +93,7 @@ func (c *Call) question() string {
 // permission is the question whether the call may run.
 func (c *Call) permission(why, cwd string) *schema.HumanInTheLoop {
 	tool := *c.Tool
-	tool.Editable = c.Can.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
+	tool.Editable = c.Capabilities.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
 	return &schema.HumanInTheLoop{
 		Question: c.question(), Type: schema.Permission, ToolCall: &tool,
 		Context: &schema.Context{Why: clip(why, schema.MaxReason), Cwd: cwd},
@@ -125,8 +125,8 @@ func (c *Call) edited(v Verdict) Verdict {
 	case err == nil && now != nil && reflect.DeepEqual(now, c.args):
 		v.Arguments = nil
 		return v
-	case err != nil || now == nil || !c.Can.Has(CanEdit):
-		return Verdict{Word: Ask, Reason: "The call was approved with changes, which could not be passed on."}
+	case err != nil || now == nil || !c.Capabilities.Has(CanEdit):
+		return Verdict{Effect: Ask, Reason: "The call was approved with changes, which could not be passed on."}
 	default:
 		return v
 	}

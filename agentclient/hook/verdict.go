@@ -16,11 +16,11 @@ func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
 	case a.Outcome == schema.NoQuorum:
 		return Verdict{}
 	case kind != schema.Permission:
-		return Verdict{Word: Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answersOf(a)}
+		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Answers: answersOf(a)}
 	case a.Outcome == schema.Approve && a.Permission != nil && *a.Permission:
-		return Verdict{Word: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
+		return Verdict{Effect: Allow, Reason: cmp.Or(a.Reason, a.Comment), Arguments: a.ModifiedArguments, Remember: a.Remember}
 	case a.Outcome == schema.Deny:
-		return Verdict{Word: Deny, Reason: Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
+		return Verdict{Effect: Deny, Reason: Refusal(cmp.Or(a.Reason, a.Comment), a.Guidance)}
 	default:
 		return Verdict{}
 	}

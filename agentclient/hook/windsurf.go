@@ -17,8 +17,8 @@ var windsurfActions = map[string]struct{ name, alias string }{
 	"run_command": {"run_command", bash}, "read_code": {"read_code", read}, "write_code": {"write_code", edit}, "mcp_tool_use": {"mcp_tool_use", ""},
 }
 
-// Read implements Agent.
-func (windsurf) Read(in Input) (Call, error) {
+// Parse implements Agent.
+func (windsurf) Parse(in Input) (Call, error) {
 	o, payload, err := in.object()
 	if err != nil {
 		return Call{}, err
@@ -50,18 +50,18 @@ func (windsurf) Read(in Input) (Call, error) {
 	c.use(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
 	c.mcp(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
-		c.Point, c.Can = Gate, CanDeny
+		c.Point, c.Capabilities = Gate, CanDeny
 		c.Ask = c.permission("", cwd)
 	}
 	return c, nil
 }
 
-// Answer implements Agent.
-func (windsurf) Answer(c *Call, v Verdict) Reply { return c.blocked(v) }
+// Render implements Agent.
+func (windsurf) Render(c *Call, v Verdict) Reply { return c.blocked(v) }
 
 // blocked says no in the only way that some agents have.
 func (c *Call) blocked(v Verdict) Reply {
-	if v = c.express(v); v.Word != Deny {
+	if v = c.express(v); v.Effect != Deny {
 		return Reply{}
 	}
 	return Reply{Stderr: []byte(v.Reason + "\n"), Exit: 2}

@@ -10,7 +10,7 @@ const context = 3
 
 // Diff is the change as patch would take it, empty when there is none.
 func (c *Change) Diff() string {
-	if !c.Changes() {
+	if !c.HasChanges() {
 		return ""
 	}
 	from, to := c.File, c.File

@@ -10,15 +10,15 @@ import (
 // directPath is where a hub takes Claude Code's http hooks.
 const directPath = "/hooks/claude-code"
 
-// Direct is a settings file whose http hooks go to a hub, without this program.
-type Direct struct {
+// HTTPHook is a settings file whose http hooks go to a hub, without this program.
+type HTTPHook struct {
 	File, URL string
 	Events    []string
 	Blocked   string // the setting that doesn't let Claude Code call the address, "": none
 }
 
-// DirectHooks looks for http hooks of Claude Code that go to a hub.
-func DirectHooks(m Machine) (all []Direct) {
+// HTTPHooks looks for http hooks of Claude Code that go to a hub.
+func HTTPHooks(m Machine) (all []HTTPHook) {
 	w := find("claude-code")
 	files := []string{"/etc/claude-code/managed-settings.json"}
 	for _, scope := range []Scope{User, Project, Local} {
@@ -51,7 +51,7 @@ func DirectHooks(m Machine) (all []Direct) {
 }
 
 // direct are the http hooks of one file, by address.
-func direct(d document, file string) (found []Direct) {
+func direct(d document, file string) (found []HTTPHook) {
 	var events map[string][]struct {
 		Hooks []struct{ Type, URL string }
 	}
@@ -64,9 +64,9 @@ func direct(d document, file string) (found []Direct) {
 				if u, err := url.Parse(h.URL); err != nil || h.Type != "http" || !strings.HasSuffix(u.Path, directPath) {
 					continue
 				}
-				i := slices.IndexFunc(found, func(one Direct) bool { return one.URL == h.URL })
+				i := slices.IndexFunc(found, func(one HTTPHook) bool { return one.URL == h.URL })
 				if i < 0 {
-					i, found = len(found), append(found, Direct{File: file, URL: h.URL})
+					i, found = len(found), append(found, HTTPHook{File: file, URL: h.URL})
 				}
 				found[i].Events = append(found[i].Events, event.key)
 			}

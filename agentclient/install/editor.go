@@ -24,7 +24,7 @@ func (e *editor) handlers() ([]handler, error) {
 }
 
 func (e *editor) say(format string, args ...any) {
-	e.change.Said = append(e.change.Said, fmt.Sprintf(format, args...))
+	e.change.Notes = append(e.change.Notes, fmt.Sprintf(format, args...))
 }
 
 // fit makes the file hold exactly the entries of t.

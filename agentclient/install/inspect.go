@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Installed is one file with entries of ours.
-type Installed struct {
+// InstalledHooks is one file with entries of ours.
+type InstalledHooks struct {
 	Agent, Title string
 	File         string
 	Scope        Scope
@@ -32,12 +32,12 @@ func (e Entry) Observes() bool { return slices.Contains(e.Args, "--observe") }
 
 // Inspect looks for entries of ours: in this user's settings, in those of the
 // project that the machine's Dir is, and wherever the manifest says.
-func Inspect(m Machine) ([]Installed, error) {
+func Inspect(m Machine) ([]InstalledHooks, error) {
 	known, err := m.readManifest()
 	if err != nil {
 		return nil, err
 	}
-	var all []Installed
+	var all []InstalledHooks
 	for i := range wirings {
 		w := &wirings[i]
 		seen := map[string]bool{}
@@ -66,8 +66,8 @@ func Inspect(m Machine) ([]Installed, error) {
 	return merged(all), nil
 }
 
-func (w *wiring) inspect(all []Installed, file string, scope Scope, r *record) []Installed {
-	at := Installed{Agent: w.agent, Title: w.title, File: file, Scope: scope}
+func (w *wiring) inspect(all []InstalledHooks, file string, scope Scope, r *record) []InstalledHooks {
+	at := InstalledHooks{Agent: w.agent, Title: w.title, File: file, Scope: scope}
 	c, err := w.open(file)
 	switch {
 	case err != nil:
@@ -125,7 +125,7 @@ func wholeEntry(file, content string, r *record) Entry {
 }
 
 // merged puts the files of a directory of hooks together, and says what is missing.
-func merged(all []Installed) (some []Installed) {
+func merged(all []InstalledHooks) (some []InstalledHooks) {
 	for _, one := range all {
 		if last := len(some) - 1; last >= 0 && some[last].File == one.File && some[last].Agent == one.Agent && one.Err == nil {
 			some[last].Entries = append(some[last].Entries, one.Entries...)
@@ -191,8 +191,8 @@ var switches = map[string][]off{
 	},
 }
 
-// Off says what keeps an agent from running its hooks, with the file it stands in.
-func Off(m Machine, agent string) (reasons []string) {
+// DisabledBy says what keeps an agent from running its hooks, with the file it stands in.
+func DisabledBy(m Machine, agent string) (reasons []string) {
 	for _, s := range switches[agent] {
 		path := s.in.in(m)
 		if filepath.IsAbs(s.in.path) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-func (b *bench) inspect() []install.Installed {
+func (b *bench) inspect() []install.InstalledHooks {
 	b.t.Helper()
 	all, err := install.Inspect(b.machine)
 	require.NoError(b.t, err)
@@ -146,7 +146,7 @@ func TestWhatKeepsHooksFromRunning(t *testing.T) {
 	} {
 		b := setup(t)
 		b.write(b.home(test.file), test.content)
-		reasons := install.Off(b.machine, test.agent)
+		reasons := install.DisabledBy(b.machine, test.agent)
 		if test.want == "" {
 			require.Empty(t, reasons, test.content)
 			continue
@@ -154,7 +154,7 @@ func TestWhatKeepsHooksFromRunning(t *testing.T) {
 		require.Equal(t, []string{test.want + b.home(test.file)}, reasons)
 		if strings.HasPrefix(test.file, ".claude") {
 			b.write(b.project(test.file), test.content)
-			require.Len(t, install.Off(b.machine, test.agent), 2)
+			require.Len(t, install.DisabledBy(b.machine, test.agent), 2)
 		}
 	}
 }
@@ -189,26 +189,26 @@ func TestAgentsAreAskedForTheirVersion(t *testing.T) {
 func TestHTTPHooksAreFoundWhereTheyStand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Empty(t, install.DirectHooks(b.machine))
+	require.Empty(t, install.HTTPHooks(b.machine))
 	hooks := `"hooks": {
 		"Stop": [{"hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code"}, {"type": "http", "url": "http://h:4000/other"}]}],
 		"PermissionRequest": [{"matcher": "", "hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code", "timeout": 3600}]}],
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "x /hooks/claude-code"}, {"type": "http", "url": "https://proxy/hub/hooks/claude-code"}]}]
 	}`
 	b.write(b.project(claudeFile), "{"+hooks+"} // mine")
-	require.Equal(t, []install.Direct{
+	require.Equal(t, []install.HTTPHook{
 		{File: b.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}},
 		{File: b.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},
-	}, install.DirectHooks(b.machine))
+	}, install.HTTPHooks(b.machine))
 
 	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": ["https://proxy/*"]}`)
-	found := install.DirectHooks(b.machine)
+	found := install.HTTPHooks(b.machine)
 	require.Equal(t, "allowedHttpHookUrls in "+b.home(claudeFile), found[0].Blocked)
 	require.Empty(t, found[1].Blocked)
 	b.write(b.home(claudeFile), `{"allowedHttpHookUrls": []}`)
-	require.NotEmpty(t, install.DirectHooks(b.machine)[1].Blocked, "an empty list allows nothing")
+	require.NotEmpty(t, install.HTTPHooks(b.machine)[1].Blocked, "an empty list allows nothing")
 	b.write(b.home(claudeFile), `{"hooks": "none"}`)
-	require.Len(t, install.DirectHooks(b.machine), 2)
+	require.Len(t, install.HTTPHooks(b.machine), 2)
 }
 
 // TestEveryAgentWithAnAdapterCanBeInstalled, and no other.

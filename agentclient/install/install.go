@@ -98,15 +98,15 @@ func find(agent string) *wiring {
 	return nil
 }
 
-// Found is an agent that is on this machine, and how that shows.
-type Found struct {
+// DetectedAgent is an agent that is on this machine, and how that shows.
+type DetectedAgent struct {
 	Agent, Title string
 	Dir          string // its directory, "": none yet
 	Program      string // on the PATH, "": none
 }
 
 // Detect lists the agents that are here.
-func Detect(m Machine) (all []Found) {
+func Detect(m Machine) (all []DetectedAgent) {
 	for i := range wirings {
 		if f, here := wirings[i].detect(m); here {
 			all = append(all, f)
@@ -115,8 +115,8 @@ func Detect(m Machine) (all []Found) {
 	return all
 }
 
-func (w *wiring) detect(m Machine) (f Found, here bool) {
-	f = Found{Agent: w.agent, Title: w.title}
+func (w *wiring) detect(m Machine) (f DetectedAgent, here bool) {
+	f = DetectedAgent{Agent: w.agent, Title: w.title}
 	for _, p := range w.found {
 		if path := p.in(m); f.Dir == "" && exists(path) {
 			f.Dir = path

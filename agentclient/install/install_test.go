@@ -392,7 +392,7 @@ func TestDetectSaysWhatIsHere(t *testing.T) {
 	require.Empty(t, install.Detect(b.machine))
 	require.NoError(t, os.MkdirAll(b.home(".cursor"), 0o700))
 	b.onPath["codex"] = true
-	require.Equal(t, []install.Found{
+	require.Equal(t, []install.DetectedAgent{
 		{Agent: "codex", Title: "Codex CLI", Program: "/usr/bin/codex"},
 		{Agent: "cursor", Title: "Cursor", Dir: b.home(".cursor")},
 	}, install.Detect(b.machine))

@@ -18,15 +18,15 @@ type Change struct {
 	After        string
 	Exists       bool // before
 	Delete       bool
-	Said         []string // what a person should know of it
+	Notes        []string // what a person should know of it
 
 	mode   os.FileMode
 	record *record // what the manifest will say; nil: nothing
 	aside  string  // where a file of somebody else's goes first, or comes back from
 }
 
-// Changes reports whether the file will be another than before.
-func (c *Change) Changes() bool {
+// HasChanges reports whether the file will be another than before.
+func (c *Change) HasChanges() bool {
 	return c.Delete || c.Before != c.After || c.Exists == (c.After == "")
 }
 
@@ -115,7 +115,7 @@ func (p *Plan) install(w *wiring, o Options, known *manifest) {
 			p.Problems = append(p.Problems, FileError{w.agent, file, err})
 			continue
 		}
-		wrote = wrote || c.Changes()
+		wrote = wrote || c.HasChanges()
 		p.Changes = append(p.Changes, c)
 	}
 	for _, n := range w.notes {

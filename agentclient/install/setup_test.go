@@ -125,7 +125,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func said(p *install.Plan) string {
 	var all []string
 	for _, c := range p.Changes {
-		all = append(all, c.Said...)
+		all = append(all, c.Notes...)
 	}
 	return strings.Join(all, "\n")
 }
@@ -133,7 +133,7 @@ func said(p *install.Plan) string {
 // changes reports whether anything would be written.
 func changes(p *install.Plan) bool {
 	for _, c := range p.Changes {
-		if c.Changes() {
+		if c.HasChanges() {
 			return true
 		}
 	}

@@ -85,10 +85,10 @@ func (w *wiring) changeWhole(m Machine, file string, r *record, t target) (Chang
 		if exists(c.aside) {
 			return c, &os.PathError{Op: "put the hook that is there aside as", Path: c.aside, Err: os.ErrExist}
 		}
-		c.Said = append(c.Said, "the hook that is there becomes "+filepath.Base(c.aside)+", and runs behind ours")
+		c.Notes = append(c.Notes, "the hook that is there becomes "+filepath.Base(c.aside)+", and runs behind ours")
 	case r.Whole != "" && r.Whole != hash(c.Before) && !t.Force:
 		c.After = c.Before
-		c.Said = append(c.Said, "it was changed by hand and stays as it is; --force writes it anew")
+		c.Notes = append(c.Notes, "it was changed by hand and stays as it is; --force writes it anew")
 		return c, nil
 	}
 	c.mode = 0o755
@@ -109,7 +109,7 @@ func (w *wiring) removalWhole(file string, r *record, force bool) (Change, error
 	case !w.isWhole(c.Before):
 		c.record = nil
 	case r != nil && r.Whole != hash(c.Before) && !force:
-		c.Said = append(c.Said, "it was changed by hand and is left; --force takes it away")
+		c.Notes = append(c.Notes, "it was changed by hand and is left; --force takes it away")
 	default:
 		c.Delete, c.After = true, ""
 		if c.record == nil {

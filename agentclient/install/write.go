@@ -74,7 +74,7 @@ func (p *Plan) Apply() (failed []FileError) {
 }
 
 func (m Machine) apply(c *Change) error {
-	if !c.Changes() {
+	if !c.HasChanges() {
 		return m.note(c.File, c.record)
 	}
 	target := c.File

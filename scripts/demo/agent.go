@@ -117,7 +117,7 @@ func (a *agent) send(ctx context.Context, e schema.Event) error {
 // ask puts a question to whoever is at the dashboard.
 func (a *agent) ask(ctx context.Context, r agentclient.Request) (agentclient.Decision, error) {
 	r.Timeout = max(a.scaled(r.Timeout), 2*time.Second)
-	r.Waiting = func(w agentclient.Waiting) {
+	r.OnWaiting = func(w agentclient.WaitStatus) {
 		a.note(func(t *tally) { t.asked++ })
 		question, _, _ := strings.Cut(r.Question, "\n")
 		a.say("asks: %s (%s)", question, w.Page)

@@ -55,7 +55,7 @@ func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } 
 func Start(t testing.TB, options ...Option) *Hub {
 	t.Helper()
 	h := &Hub{t: t, cfg: app.Config{
-		Addr: "127.0.0.1:0", DB: storetest.File(t),
+		Addr: "127.0.0.1:0", DB: storetest.NewFile(t),
 		LogLevel: slog.LevelWarn, Stderr: logger{t},
 	}}
 	for _, o := range options {

@@ -27,9 +27,9 @@ func ask(ctx context.Context, of string) error {
 	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
 	defer agent.Close() // or the process is gone before it has acknowledged the answer
 	_, err := agent.Ask(ctx, agentclient.Request{
-		Question: "May I?",
-		Event:    schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
-		Waiting:  func(w agentclient.Waiting) { fmt.Println(w.EventID) },
+		Question:  "May I?",
+		Event:     schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
+		OnWaiting: func(w agentclient.WaitStatus) { fmt.Println(w.EventID) },
 	})
 	return err
 }

@@ -71,7 +71,7 @@ func asks(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.Even
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
 	t.Cleanup(func() { _ = client.Close() })
 	known, decided := make(chan schema.EventID, 1), make(chan agentclient.Decision, 1)
-	r := agentclient.Request{Question: q.Question, Waiting: func(w agentclient.Waiting) { known <- w.EventID }}
+	r := agentclient.Request{Question: q.Question, OnWaiting: func(w agentclient.WaitStatus) { known <- w.EventID }}
 	r.Event.HumanInTheLoop = q
 	go func() {
 		d, err := client.Ask(t.Context(), r)

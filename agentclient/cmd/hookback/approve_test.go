@@ -125,7 +125,7 @@ func TestEffects(t *testing.T) {
 // callOf is one sample input as its agent's adapter reads it.
 type callOf struct {
 	name  string
-	agent hook.Named
+	agent hook.AgentInfo
 	env   map[string]string
 	text  string
 	call  hook.Call
@@ -149,9 +149,9 @@ func everyCall(t *testing.T) (all []callOf) {
 			event, _, _ := strings.Cut(native, "-")
 			for _, env := range []map[string]string{{}, {"HOOKBACK_HEADLESS": "1", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}} {
 				one := callOf{name: fmt.Sprint(name, len(env)), agent: a, env: env, text: string(text)}
-				one.call, err = a.Agent.Read(hook.Input{Stdin: text, Event: event, Env: func(n string) string { return env[n] }})
+				one.call, err = a.Agent.Parse(hook.Input{Stdin: text, Event: event, Env: func(n string) string { return env[n] }})
 				require.NoError(t, err, name)
-				decides[a.Name] = decides[a.Name] || one.call.Point != hook.Tells
+				decides[a.Name] = decides[a.Name] || one.call.Point != hook.Observe
 				all = append(all, one)
 			}
 		}
@@ -176,17 +176,17 @@ var failures = []agentclient.Decision{
 // what the policy leaves to a person does not run because there is none.
 func TestNothingIsEverSilentlyApproved(t *testing.T) {
 	t.Parallel()
-	rulings := []agentclient.Ruling{{}, {Then: agentclient.ThenAsk, Reason: "r"}}
+	rulings := []agentclient.PolicyResult{{}, {Effect: agentclient.ThenAsk, Reason: "r"}}
 	for _, c := range everyCall(t) {
 		for _, option := range []string{"", thenDeny, thenAsk} {
 			for _, ruling := range rulings {
 				h := &hooking{agent: c.agent, onUnreachable: option, env: noEnv}
 				p := plan{ask: true, ruling: ruling}
 				check := func(v hook.Verdict, agentWentOn bool, what any) {
-					got := effectOf(c.agent.Name, c.call.Point, c.agent.Agent.Answer(&c.call, v))
-					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Then, what)
-					gated := c.call.Point == hook.Gate || c.call.Point == hook.Hands
-					if gated && !agentWentOn && (ruling.Then == agentclient.ThenAsk || option == thenDeny) {
+					got := effectOf(c.agent.Name, c.call.Point, c.agent.Agent.Render(&c.call, v))
+					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Effect, what)
+					gated := c.call.Point == hook.Gate || c.call.Point == hook.DeferToPrompt
+					if gated && !agentWentOn && (ruling.Effect == agentclient.ThenAsk || option == thenDeny) {
 						require.True(t, got.holds, "%s, %q: %v runs", c.name, option, what)
 					}
 				}

@@ -124,7 +124,7 @@ func runAsk(ctx context.Context, args []string, env func(string) string, std str
 	client := agentclient.New(a.options())
 	defer client.Close() // before the program ends: the answer's acknowledgement must get out
 	line := newStatusLine(std.err)
-	r.Waiting = line.show
+	r.OnWaiting = line.show
 	d, err := client.Ask(ctx, r)
 	line.clear()
 	return a.report(d, err, std)

@@ -25,7 +25,7 @@ var program string
 
 func TestMain(m *testing.M) {
 	if os.Getenv("HOOK_THAT_PANICS") != "" {
-		hook.Agents = append(hook.Agents, hook.Named{Name: "panics", Agent: panics{}})
+		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panics{}})
 		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
 	}
 	if hookCommand := os.Getenv("AGENT_THAT_RUNS"); hookCommand != "" {
@@ -82,16 +82,16 @@ func buildProgram(to string) error {
 // panics is an agent whose adapter panics where its input says.
 type panics struct{}
 
-func (panics) Read(in hook.Input) (hook.Call, error) {
+func (panics) Parse(in hook.Input) (hook.Call, error) {
 	if strings.Contains(string(in.Stdin), "read") {
 		panic("in Read")
 	}
-	c, err := hook.Agents[0].Agent.Read(in)
-	c.Can = hook.CanAllow | hook.CanDeny
+	c, err := hook.Agents[0].Agent.Parse(in)
+	c.Capabilities = hook.CanAllow | hook.CanDeny
 	return c, err
 }
 
-func (panics) Answer(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
+func (panics) Render(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
 
 // child is a hook as an agent runs it.
 type child struct {

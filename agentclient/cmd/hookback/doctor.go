@@ -110,7 +110,7 @@ func (d *doctor) examine(ctx context.Context) {
 		d.wrong("", "delete that file", "%v", err)
 		return
 	}
-	all = slices.DeleteFunc(all, func(one install.Installed) bool {
+	all = slices.DeleteFunc(all, func(one install.InstalledHooks) bool {
 		return len(d.agents) > 0 && !slices.Contains(d.agents, one.Agent)
 	})
 	straight := d.examineDirect(all)
@@ -130,18 +130,18 @@ func (d *doctor) examine(ctx context.Context) {
 
 // examineDirect looks at Claude Code's http hooks, which need no program, and reports
 // whether there are any.
-func (d *doctor) examineDirect(all []install.Installed) bool {
+func (d *doctor) examineDirect(all []install.InstalledHooks) bool {
 	const agent = "claude-code"
 	if len(d.agents) > 0 && !slices.Contains(d.agents, agent) {
 		return false
 	}
-	found := install.DirectHooks(d.machine)
+	found := install.HTTPHooks(d.machine)
 	for _, f := range found {
 		file := tilde(d.machine.Home, f.File)
 		switch {
 		case f.Blocked != "":
 			d.wrong(agent, "add the address there", "%s: %s to %s will not run: %s", file, count(len(f.Events), "http hook"), f.URL, f.Blocked)
-		case slices.ContainsFunc(all, func(one install.Installed) bool { return one.Agent == agent }):
+		case slices.ContainsFunc(all, func(one install.InstalledHooks) bool { return one.Agent == agent }):
 			d.look(agent, "take one of the two away", "%s: %s to %s beside the installed ones: each event is told twice", file, count(len(f.Events), "http hook"), f.URL)
 		default:
 			d.well(agent, "%s: %s to %s", file, count(len(f.Events), "http hook"), f.URL)
@@ -163,13 +163,13 @@ func (d *doctor) examineState() {
 }
 
 // examineAgent looks at one agent: its settings, then its hooks at work.
-func (d *doctor) examineAgent(ctx context.Context, hub *clinic, places []install.Installed) {
+func (d *doctor) examineAgent(ctx context.Context, hub *clinic, places []install.InstalledHooks) {
 	agent := places[0].Agent
 	sound := true
 	for i := range places {
 		sound = d.examineSettings(&places[i]) && sound
 	}
-	for _, reason := range install.Off(d.machine, agent) {
+	for _, reason := range install.DisabledBy(d.machine, agent) {
 		d.wrong(agent, "take that setting away", "its hooks don't run: %s", reason)
 	}
 	if version, oldest, enough := install.Version(d.machine, agent); !enough {
@@ -187,7 +187,7 @@ func (d *doctor) examineAgent(ctx context.Context, hub *clinic, places []install
 }
 
 // examineSettings looks at one file, and reports whether its hooks can run.
-func (d *doctor) examineSettings(at *install.Installed) bool {
+func (d *doctor) examineSettings(at *install.InstalledHooks) bool {
 	file := tilde(d.machine.Home, at.File)
 	if at.Err != nil {
 		remedy := "correct the file: until then hookback install leaves it as it is"

@@ -61,7 +61,7 @@ const (
 func doctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
 
 // examineHooks runs an agent's hooks as it would.
-func (d *doctor) examineHooks(ctx context.Context, hub *clinic, at install.Installed) {
+func (d *doctor) examineHooks(ctx context.Context, hub *clinic, at install.InstalledHooks) {
 	canary, known := canaries[at.Agent]
 	i := slices.IndexFunc(at.Entries, func(e install.Entry) bool { return e.Event == canary.event })
 	if !known || i < 0 {
@@ -172,11 +172,11 @@ func (d *doctor) gate(ctx context.Context, hub *clinic, agent string, e install.
 // the byte but for what stands around the reason.
 func (r *canaryRun) toldNo(agent string, e install.Entry, reason string) error {
 	named, _ := hook.Find(agent)
-	c, err := named.Agent.Read(hook.Input{Stdin: r.input, Event: flagOf(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
+	c, err := named.Agent.Parse(hook.Input{Stdin: r.input, Event: flagOf(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
 	if err != nil {
 		return err
 	}
-	want := named.Agent.Answer(&c, hook.Verdict{Word: hook.Deny, Reason: reason})
+	want := named.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: reason})
 	got := hook.Reply{Stdout: r.out.Bytes(), Stderr: r.err.Bytes(), Exit: r.cmd.ProcessState.ExitCode()}
 	switch {
 	case want.Exit != got.Exit:

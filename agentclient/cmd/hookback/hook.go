@@ -40,7 +40,7 @@ agent has no prompt to fall back on. --on-unreachable says it otherwise.
 
 // hooking is one run of hook: its command line, and where it runs.
 type hooking struct {
-	agent         hook.Named
+	agent         hook.AgentInfo
 	event         string
 	observe       bool
 	limit         time.Duration
@@ -198,7 +198,7 @@ func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
 	if err := h.recognise(in); err != nil {
 		return nil, false, err
 	}
-	call, err := h.agent.Agent.Read(in)
+	call, err := h.agent.Agent.Parse(in)
 	if err != nil {
 		return nil, false, fmt.Errorf("its input can't be read: %w", err)
 	}
@@ -221,7 +221,7 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
 		}
 		h.begun()
-		status = h.reply(h.agent.Agent.Answer(c, plan.verdict))
+		status = h.reply(h.agent.Agent.Render(c, plan.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
 		if h.exit != nil { // whatever holds it up, a disk that doesn't answer
 			defer time.AfterFunc(lastFor, func() { h.exit(status) }).Stop()
@@ -233,7 +233,7 @@ func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (stat
 	if !answered {
 		return exitYes // interrupted: whatever is said now is thrown away
 	}
-	return h.reply(h.agent.Agent.Answer(c, verdict))
+	return h.reply(h.agent.Agent.Render(c, verdict))
 }
 
 // reply prints, in one write, and gives the exit status.

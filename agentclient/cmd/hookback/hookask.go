@@ -57,9 +57,9 @@ func (h *hooking) askPerson(ctx context.Context, c *hook.Call, p plan) (v hook.V
 		}
 	}).Stop()
 	r := h.question(c, p)
-	r.Waiting = func(now agentclient.Waiting) {
+	r.OnWaiting = func(now agentclient.WaitStatus) {
 		close(w.taken)
-		if now.Watching != nil && *now.Watching == 0 && !c.Prompts {
+		if now.Watching != nil && *now.Watching == 0 && !c.HasPrompt {
 			cancel(errNobody)
 		}
 		go w.flush(h, hubs)
@@ -84,7 +84,7 @@ const failedRun = "Nobody answered in time, so nothing was approved. Without an 
 // late is what is said when nobody answered in time.
 func (h *hooking) late(c *hook.Call, p plan) hook.Verdict {
 	if h.onTimeout == schema.FailRun {
-		return hook.Verdict{Word: hook.Deny, Reason: failedRun}
+		return hook.Verdict{Effect: hook.Deny, Reason: failedRun}
 	}
 	return h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")
 }
@@ -161,7 +161,7 @@ func onSignal(f func()) (stop func()) {
 // question is the request for the call.
 func (h *hooking) question(c *hook.Call, p plan) agentclient.Request {
 	ask := *c.Ask
-	ask.Lifeline, ask.AlsoAsked = true, c.Prompts
+	ask.Lifeline, ask.AlsoAsked = true, c.HasPrompt
 	if p.ruling.Risk != "" {
 		ask.Risk = p.ruling.Risk
 	}

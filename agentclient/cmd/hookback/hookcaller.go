@@ -21,7 +21,7 @@ var loaders = map[string]struct{ user, project string }{
 // recognise finds out who really calls, and from then on speaks its language. The
 // error says that this agent runs a hook of its own too, which does it all.
 func (h *hooking) recognise(in hook.Input) error {
-	caller := hook.Recognise(h.agent.Name, in)
+	caller := hook.Identify(h.agent.Name, in)
 	if caller == h.agent.Name {
 		return nil
 	}

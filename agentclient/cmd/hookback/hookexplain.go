@@ -32,7 +32,7 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 	} else {
 		printJSON(w, "It would post this event:", c.Event)
 	}
-	if c.Point == hook.Tells {
+	if c.Point == hook.Observe {
 		return
 	}
 	fmt.Fprintln(w, "\nWhat it would print for each verdict:")
@@ -41,9 +41,9 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 		verdict hook.Verdict
 	}
 	rows := []row{
-		{"approved", hook.Verdict{Word: hook.Allow}},
-		{"denied", hook.Verdict{Word: hook.Deny, Reason: "the person's reason"}},
-		{"ask at the agent's own prompt", hook.Verdict{Word: hook.Ask, Reason: "the reason"}},
+		{"approved", hook.Verdict{Effect: hook.Allow}},
+		{"denied", hook.Verdict{Effect: hook.Deny, Reason: "the person's reason"}},
+		{"ask at the agent's own prompt", hook.Verdict{Effect: hook.Ask, Reason: "the reason"}},
 		{"no opinion", hook.Verdict{}},
 	}
 	if p.ask {
@@ -54,7 +54,7 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 		)
 	}
 	for _, v := range rows {
-		r := h.agent.Agent.Answer(c, v.verdict)
+		r := h.agent.Agent.Render(c, v.verdict)
 		fmt.Fprintf(w, "  %-30s exit %d, stdout %s", v.when, r.Exit, orNothing(r.Stdout))
 		if r.Exit != 0 {
 			fmt.Fprintf(w, ", stderr %s", orNothing(r.Stderr))
@@ -64,7 +64,7 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 }
 
 // atOnce is what a hook says without asking a person through the hub.
-var atOnce = map[hook.Word]string{
+var atOnce = map[hook.Effect]string{
 	hook.Allow: "It is allowed at once",
 	hook.Deny:  "It is denied at once",
 	hook.Ask:   "The agent is told to ask at its own prompt, as is wanted",
@@ -79,14 +79,14 @@ func (h *hooking) inWords(c *hook.Call, p plan) string {
 	switch {
 	case h.observe:
 		return "It only observes (--observe): the hub is told, nothing is decided."
-	case c.Point == hook.Tells:
+	case c.Point == hook.Observe:
 		return "Nothing is decided here: the hub is told."
-	case p.ask && p.ruling.Then != "":
+	case p.ask && p.ruling.Effect != "":
 		return sentence(because("A person is asked", p.ruling))
 	case p.ask:
 		return "The agent asks its user, so a person is asked through the hub."
-	case p.ruling.Then != "":
-		return sentence(because(atOnce[p.verdict.Word], p.ruling))
+	case p.ruling.Effect != "":
+		return sentence(because(atOnce[p.verdict.Effect], p.ruling))
 	default:
 		return "The policy has no opinion: the agent does what it would do without a hook."
 	}

@@ -14,7 +14,7 @@ import (
 // and tells the agent to stop; without --on-timeout its own prompt has the word.
 func TestAHookThatMayNotGoOn(t *testing.T) {
 	t.Parallel()
-	c := &hook.Call{Prompts: true, Point: hook.Prompt, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission}}
+	c := &hook.Call{HasPrompt: true, Point: hook.Prompt, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission}}
 	for name, late := range map[string]func(*hooking) hook.Verdict{
 		"the hub": func(h *hooking) hook.Verdict {
 			v, answered := h.unasked(c, plan{}, nil, agentclient.ErrTimedOut)
@@ -32,12 +32,12 @@ func TestAHookThatMayNotGoOn(t *testing.T) {
 	} {
 		failing := &hooking{onTimeout: schema.FailRun, env: func(string) string { return "" }}
 		v := late(failing)
-		require.Equal(t, hook.Deny, v.Word, name)
+		require.Equal(t, hook.Deny, v.Effect, name)
 		require.Contains(t, v.Reason, "stop here", name)
 		require.Equal(t, schema.FailRun, failing.question(c, plan{}).Event.HumanInTheLoop.OnTimeout, name)
 
 		usual := &hooking{env: func(string) string { return "" }}
-		require.NotEqual(t, hook.Deny, usual.verdictOf(c, plan{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Word, name)
+		require.NotEqual(t, hook.Deny, usual.verdictOf(c, plan{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Effect, name)
 		require.Empty(t, usual.question(c, plan{}).Event.HumanInTheLoop.OnTimeout, name)
 	}
 }

@@ -17,28 +17,28 @@ import (
 // plan is what a hook does with a call: it says the verdict, or asks a person.
 type plan struct {
 	ask     bool
-	verdict hook.Verdict       // when it doesn't ask
-	ruling  agentclient.Ruling // the policy's
+	verdict hook.Verdict             // when it doesn't ask
+	ruling  agentclient.PolicyResult // the policy's
 }
 
 // plan decides without asking anybody.
 func (h *hooking) plan(c *hook.Call, shortened bool) plan {
-	if h.observe || c.Point == hook.Tells {
+	if h.observe || c.Point == hook.Observe {
 		return plan{}
 	}
 	ruling := h.rule(c, shortened)
 	p := plan{ruling: ruling}
-	switch ruling.Then {
+	switch ruling.Effect {
 	case agentclient.ThenAllow:
-		if c.Can.Has(hook.CanAllow) {
-			p.verdict = hook.Verdict{Word: hook.Allow, Reason: because("Allowed", ruling)}
+		if c.Capabilities.Has(hook.CanAllow) {
+			p.verdict = hook.Verdict{Effect: hook.Allow, Reason: because("Allowed", ruling)}
 		}
 	case agentclient.ThenDeny:
-		p.verdict = hook.Verdict{Word: hook.Deny, Reason: because("Denied", ruling)}
+		p.verdict = hook.Verdict{Effect: hook.Deny, Reason: because("Denied", ruling)}
 	case agentclient.ThenAsk:
 		switch {
-		case shortened || c.Point == hook.Hands || c.Ask == nil:
-			p.verdict = hook.Verdict{Word: hook.Ask, Reason: because("A person must decide", ruling)}
+		case shortened || c.Point == hook.DeferToPrompt || c.Ask == nil:
+			p.verdict = hook.Verdict{Effect: hook.Ask, Reason: because("A person must decide", ruling)}
 		default:
 			p.ask = true
 		}
@@ -55,14 +55,14 @@ func (h *hooking) plan(c *hook.Call, shortened bool) plan {
 // them in ~/.cursor, others where the model has gone to. The first of its places
 // rules; the others can only make it stricter, so that nothing is gained by going
 // elsewhere.
-func (h *hooking) rule(c *hook.Call, shortened bool) (ruling agentclient.Ruling) {
+func (h *hooking) rule(c *hook.Call, shortened bool) (ruling agentclient.PolicyResult) {
 	if c.Tool == nil {
 		return ruling
 	}
 	for i, dir := range h.places(c) {
 		r := h.ruleIn(dir, c, shortened)
-		if i == 0 || r.Then == agentclient.ThenDeny && ruling.Then != agentclient.ThenDeny ||
-			r.Then == agentclient.ThenAsk && ruling.Then != agentclient.ThenDeny && ruling.Then != agentclient.ThenAsk {
+		if i == 0 || r.Effect == agentclient.ThenDeny && ruling.Effect != agentclient.ThenDeny ||
+			r.Effect == agentclient.ThenAsk && ruling.Effect != agentclient.ThenDeny && ruling.Effect != agentclient.ThenAsk {
 			ruling = r
 		}
 	}
@@ -86,7 +86,7 @@ func (h *hooking) places(c *hook.Call) (dirs []string) {
 	return dirs
 }
 
-func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.Ruling {
+func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.PolicyResult {
 	call := agentclient.ToolCall{
 		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
 	}
@@ -97,12 +97,12 @@ func (h *hooking) ruleIn(dir string, c *hook.Call, shortened bool) agentclient.R
 		if broken := (*agentclient.PolicyError)(nil); errors.As(err, &broken) && len(broken.Problems) > 0 {
 			reason = "the policy can't be read: " + broken.Problems[0].String()
 		}
-		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: reason}
+		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: reason}
 	}
 	ruling := policy.Rule(call)
-	if shortened && ruling.Then != agentclient.ThenDeny && h.hasPolicy(dir) {
+	if shortened && ruling.Effect != agentclient.ThenDeny && h.hasPolicy(dir) {
 		// What was cut may be just what a rule is about.
-		return agentclient.Ruling{Then: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
+		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
 	}
 	return ruling
 }
@@ -117,7 +117,7 @@ func (h *hooking) hasPolicy(dir string) bool {
 }
 
 // because is a verdict's reason: who decided, why, and where that is written.
-func because(what string, r agentclient.Ruling) string {
+func because(what string, r agentclient.PolicyResult) string {
 	text := what + " by the Hookback policy"
 	if r.Where != "" {
 		text += " (" + r.Where + ")"
@@ -143,21 +143,21 @@ const (
 // fallback is the verdict when no person decided. It approves only where the command
 // line says so, and only what nobody could have seen.
 func (h *hooking) fallback(c *hook.Call, p plan, why undecided, cause string) hook.Verdict {
-	v := hook.Verdict{Word: c.Fallback, Reason: cause}
+	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
 	switch {
 	case h.onUnreachable == thenAllow && (why == noHub || why == nobody):
-		return hook.Verdict{Word: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
+		return hook.Verdict{Effect: hook.Allow, Reason: cause + " Allowed by --on-unreachable allow."}
 	case h.onUnreachable == thenDeny:
-		v.Word = hook.Deny
+		v.Effect = hook.Deny
 	case h.onUnreachable == thenAsk:
 		// Where the agent has no prompt to open, the adapter refuses: silence would run it.
-		v.Word = hook.Ask
-		if c.Point == hook.Prompt && !c.Can.Has(hook.CanAsk) {
-			v.Word = hook.Pass // its prompt opens by itself
+		v.Effect = hook.Ask
+		if c.Point == hook.Prompt && !c.Capabilities.Has(hook.CanAsk) {
+			v.Effect = hook.Pass // its prompt opens by itself
 		}
-	case p.ruling.Then == agentclient.ThenAsk && c.Point != hook.Prompt:
+	case p.ruling.Effect == agentclient.ThenAsk && c.Point != hook.Prompt:
 		// The agent might run it without a word; the policy wants a person.
-		v.Word = hook.Ask
+		v.Effect = hook.Ask
 	}
 	return v
 }
@@ -166,15 +166,15 @@ func (h *hooking) fallback(c *hook.Call, p plan, why undecided, cause string) ho
 func (h *hooking) verdictOf(c *hook.Call, p plan, d agentclient.Decision) hook.Verdict {
 	switch {
 	case d.Approved():
-		v := hook.Verdict{Word: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Remember: d.Remember}
+		v := hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Remember: d.Remember}
 		if d.Edited {
 			v.Arguments = d.Arguments
 		}
 		return v
 	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
-		return hook.Verdict{Word: hook.Deny, Reason: hook.Refusal(cmp.Or(d.Reason, d.Comment), d.Guidance)}
+		return hook.Verdict{Effect: hook.Deny, Reason: hook.Refusal(cmp.Or(d.Reason, d.Comment), d.Guidance)}
 	case d.Answered() && d.Kind != schema.Permission:
-		return hook.Verdict{Word: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersOf(d)}
+		return hook.Verdict{Effect: hook.Allow, Reason: cmp.Or(d.Reason, d.Comment), Answers: answersOf(d)}
 	case d.Outcome == agentclient.Unreachable:
 		return h.fallback(c, p, noHub, h.absent())
 	case d.Outcome == agentclient.Malformed:

@@ -17,9 +17,9 @@ import (
 // every answer there is.
 const canAll = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
 
-func callAt(p hook.Point, can hook.Can) *hook.Call {
+func callAt(p hook.Point, can hook.Capability) *hook.Call {
 	return &hook.Call{
-		Point: p, Can: can, Fallback: hook.Pass,
+		Point: p, Capabilities: can, Fallback: hook.Pass,
 		Tool: &schema.ToolCall{Name: "Bash"}, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
 	}
 }
@@ -41,13 +41,13 @@ func TestPlanWithoutAPolicy(t *testing.T) {
 	for _, test := range []struct {
 		point hook.Point
 		asks  bool
-	}{{hook.Tells, false}, {hook.Gate, false}, {hook.Hands, false}, {hook.Prompt, true}} {
+	}{{hook.Observe, false}, {hook.Gate, false}, {hook.DeferToPrompt, false}, {hook.Prompt, true}} {
 		p := h.plan(callAt(test.point, canAll), false)
 		require.Equal(t, test.asks, p.ask, test.point)
 		require.Equal(t, hook.Verdict{}, p.verdict, "the agent's own flow")
 		p = h.plan(callAt(test.point, canAll), true)
 		require.False(t, p.ask, "nobody can read what was cut")
-		require.Equal(t, hook.Pass, p.verdict.Word, "and there is no rule that it could break")
+		require.Equal(t, hook.Pass, p.verdict.Effect, "and there is no rule that it could break")
 		h.observe = true
 		require.Equal(t, plan{}, h.plan(callAt(test.point, canAll), false))
 		h.observe = false
@@ -67,12 +67,12 @@ func TestPlanWithABrokenPolicy(t *testing.T) {
 	for _, test := range []struct {
 		point hook.Point
 		asks  bool
-		word  hook.Word
-	}{{hook.Tells, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.Hands, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
+		word  hook.Effect
+	}{{hook.Observe, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.DeferToPrompt, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
 		c := callAt(test.point, canAll)
 		p := h.plan(c, false)
 		require.Equal(t, test.asks, p.ask, test.point)
-		require.Equal(t, test.word, p.verdict.Word, test.point)
+		require.Equal(t, test.word, p.verdict.Effect, test.point)
 		if test.word == hook.Ask {
 			require.Contains(t, p.verdict.Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
 			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
@@ -89,10 +89,10 @@ func TestPlanWithABrokenPolicy(t *testing.T) {
 func TestPlanOfACallThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	h := hookingIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
-	for _, point := range []hook.Point{hook.Gate, hook.Hands, hook.Prompt} {
+	for _, point := range []hook.Point{hook.Gate, hook.DeferToPrompt, hook.Prompt} {
 		p := h.plan(callAt(point, canAll), true)
 		require.False(t, p.ask, "nobody can read what was cut")
-		require.Equal(t, hook.Ask, p.verdict.Word, point)
+		require.Equal(t, hook.Ask, p.verdict.Effect, point)
 	}
 }
 
@@ -109,21 +109,21 @@ func TestTheHubIsToldWhatThePolicyDid(t *testing.T) {
 
 func TestBecause(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "Denied by the Hookback policy", because("Denied", agentclient.Ruling{}))
-	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", because("Denied", agentclient.Ruling{Where: "hookback.json:3", Reason: "never"}))
+	require.Equal(t, "Denied by the Hookback policy", because("Denied", agentclient.PolicyResult{}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", because("Denied", agentclient.PolicyResult{Where: "hookback.json:3", Reason: "never"}))
 }
 
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	ask := plan{ask: true, ruling: agentclient.Ruling{Then: agentclient.ThenAsk}}
+	ask := plan{ask: true, ruling: agentclient.PolicyResult{Effect: agentclient.ThenAsk}}
 	for name, test := range map[string]struct {
 		option   string
 		point    hook.Point
-		can      hook.Can
-		fallback hook.Word
+		can      hook.Capability
+		fallback hook.Effect
 		plan     plan
 		why      undecided
-		want     hook.Word
+		want     hook.Effect
 	}{
 		"its own":                       {"", hook.Prompt, canAll, hook.Pass, plan{ask: true}, noHub, hook.Pass},
 		"its own ask":                   {"", hook.Gate, canAll, hook.Ask, ask, noHub, hook.Ask},
@@ -146,7 +146,7 @@ func TestFallback(t *testing.T) {
 			c := callAt(test.point, test.can)
 			c.Fallback = test.fallback
 			v := h.fallback(c, test.plan, test.why, "The cause.")
-			require.Equal(t, test.want, v.Word)
+			require.Equal(t, test.want, v.Effect)
 			require.True(t, strings.HasPrefix(v.Reason, "The cause."))
 		})
 	}
@@ -165,31 +165,31 @@ func TestVerdictOfADecision(t *testing.T) {
 	}{
 		"approved": {
 			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Comment: "fine", Remember: raw(`1`)}),
-			hook.Verdict{Word: hook.Allow, Reason: "fine", Remember: raw(`1`)},
+			hook.Verdict{Effect: hook.Allow, Reason: "fine", Remember: raw(`1`)},
 		},
 		"edited": {
 			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Edited: true}),
-			hook.Verdict{Word: hook.Allow, Arguments: args},
+			hook.Verdict{Effect: hook.Allow, Arguments: args},
 		},
-		"denied":                            {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "no\nStop."}},
-		"denied, and the guidance says why": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Word: hook.Deny, Reason: "Stop: no"}},
-		"denied without reason":             {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Word: hook.Deny, Reason: "Stop."}},
-		"denied, version 1":                 {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Word: hook.Deny, Reason: "no"}},
+		"denied":                            {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "no\nStop."}},
+		"denied, and the guidance says why": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Effect: hook.Deny, Reason: "Stop: no"}},
+		"denied without reason":             {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "Stop."}},
+		"denied, version 1":                 {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Effect: hook.Deny, Reason: "no"}},
 		"answers": {
 			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Answers: map[string][]string{"a": {"1"}}},
-			hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"a": {"1"}}},
+			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"a": {"1"}}},
 		},
 		"a choice": {
 			agentclient.Decision{Kind: schema.Choice, Outcome: "approve", Choice: "approve"},
-			hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"": {"approve"}}},
+			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"approve"}}},
 		},
-		"a text":           {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Word: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
+		"a text":           {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
 		"at the agent":     {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
 		"the agent ended":  {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
 		"the agent's gone": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
-		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Word: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved. why"}},
-		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Word: hook.Ask, Reason: "Nobody answered in time, so nothing was approved."}},
-		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Word: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved."}},
+		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved. why"}},
+		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "Nobody answered in time, so nothing was approved."}},
+		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

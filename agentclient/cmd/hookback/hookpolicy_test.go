@@ -138,6 +138,6 @@ func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
 		}
 		c := callAt(hook.Gate, canAll)
 		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
-		require.Equal(t, agentclient.Then(test.want), h.rule(c, false).Then, test)
+		require.Equal(t, agentclient.Effect(test.want), h.rule(c, false).Effect, test)
 	}
 }

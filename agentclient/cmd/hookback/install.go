@@ -102,7 +102,7 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
 		fmt.Fprintf(std.err, "  %s.\n", note)
 	}
-	if slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.Changes() }) && !i.dryRun {
+	if slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.HasChanges() }) && !i.dryRun {
 		fmt.Fprintln(std.err, "  hookback doctor shows whether it works; hookback uninstall takes it out again.")
 	}
 	return status
@@ -252,9 +252,9 @@ func (i *installing) carryOut(p *install.Plan, std streams) (status int) {
 // a file for each event has eight of them.
 func (i *installing) alike(all []install.Change) (n int) {
 	first := &all[0]
-	for n = 1; n < len(all) && len(first.Said) == 0; n++ {
+	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {
 		c := &all[n]
-		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.became(c) != i.became(first) || len(c.Said) > 0 {
+		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.became(c) != i.became(first) || len(c.Notes) > 0 {
 			break
 		}
 	}
@@ -269,14 +269,14 @@ func (i *installing) tellOf(all []install.Change, tell, diff io.Writer) {
 			fmt.Fprint(diff, all[k].Diff())
 		}
 	}
-	if c.Changes() || !i.quiet {
+	if c.HasChanges() || !i.quiet {
 		name, became := tilde(i.home, c.File), i.became(c)
 		if len(all) > 1 {
 			name, became = tilde(i.home, filepath.Dir(c.File)), fmt.Sprintf("%s (%d files)", became, len(all))
 		}
 		fmt.Fprintf(tell, "✓ %-18s %s: %s\n", c.Title, name, became)
 	}
-	for _, s := range c.Said {
+	for _, s := range c.Notes {
 		fmt.Fprintf(tell, "  ! %s\n", s)
 	}
 }
@@ -285,7 +285,7 @@ func (i *installing) tellOf(all []install.Change, tell, diff io.Writer) {
 func (i *installing) became(c *install.Change) string {
 	word := "changed"
 	switch {
-	case !c.Changes():
+	case !c.HasChanges():
 		return "as it should be"
 	case c.Delete:
 		word = "deleted"

@@ -320,7 +320,7 @@ func TestAnInterruptThatTheHubDoesNotHearOf(t *testing.T) {
 func TestStatusText(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := agentclient.Waiting{Page: "http://127.0.0.1:4000/inbox/12"}
+	w := agentclient.WaitStatus{Page: "http://127.0.0.1:4000/inbox/12"}
 	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", statusText(w, now))
 	for left, want := range map[time.Duration]string{
 		298 * time.Second: "4:58 left", 61*time.Minute + time.Second: "1:01:01 left", -time.Second: "0:00 left",
@@ -335,7 +335,7 @@ func TestTheStatusLineComesAndGoes(t *testing.T) {
 	shown := make(chan string, 1)
 	l := newStatusLine(io.Discard)
 	require.Nil(t, l.w, "a stream that is no terminal gets no line")
-	l.show(agentclient.Waiting{})
+	l.show(agentclient.WaitStatus{})
 	l.w = writerFunc(func(b []byte) (int, error) {
 		select {
 		case shown <- string(b):
@@ -343,7 +343,7 @@ func TestTheStatusLineComesAndGoes(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	l.show(agentclient.Waiting{Page: "http://h/inbox/1"})
+	l.show(agentclient.WaitStatus{Page: "http://h/inbox/1"})
 	require.Equal(t, "\r\x1b[KWaiting for an answer at http://h/inbox/1 …", <-shown)
 	l.clear()
 	require.Equal(t, "\r\x1b[K", <-shown)

@@ -135,7 +135,7 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 			fmt.Fprintln(std.err, err)
 			bad++
 		case len(f.words) == 0 && file != agentclient.UserPolicyFile(env):
-			describe(std, file, p.OfProject())
+			describe(std, file, p.ForProject())
 		default:
 			describe(std, file, p)
 		}
@@ -154,7 +154,7 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 func describe(std streams, file string, p *agentclient.PolicyFile) {
 	fmt.Fprintf(std.out, "%s\n", file)
 	for i, r := range p.Rules() {
-		fmt.Fprintf(std.out, "%4d. %s\n", i+1, printable(r.Words, 2000))
+		fmt.Fprintf(std.out, "%4d. %s\n", i+1, printable(r.Sentence, 2000))
 	}
 	if len(p.Rules()) == 0 {
 		fmt.Fprintln(std.out, "      no rules, so no opinion")

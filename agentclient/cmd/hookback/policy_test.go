@@ -240,7 +240,7 @@ func TestTheStarterKnowsHarmFromHarmlessness(t *testing.T) {
 	p, err := agentclient.ParsePolicy("starter.json", starter)
 	require.NoError(t, err)
 	require.Empty(t, p.Warnings())
-	say := func(tool, member, value string) agentclient.Ruling {
+	say := func(tool, member, value string) agentclient.PolicyResult {
 		arguments, err := json.Marshal(map[string]string{member: value})
 		require.NoError(t, err)
 		c := agentclient.ToolCall{Name: tool, Alias: tool, Arguments: arguments}
@@ -249,7 +249,7 @@ func TestTheStarterKnowsHarmFromHarmlessness(t *testing.T) {
 		}
 		return p.Rule(c)
 	}
-	for then, commands := range map[agentclient.Then][]string{
+	for then, commands := range map[agentclient.Effect][]string{
 		"": {
 			"ls -la", "git status", "git diff HEAD^", "git push", "git push origin main", "git push -u origin feat/force-field", "git commit -m 'rm the form'",
 			"go test ./... | head", "npm test && npm run build", "npm install", "rm a.txt", "rm -f a.txt b.txt", "rm ./x", "grep -rn rm .", "cat README.md > /dev/null",
@@ -273,29 +273,29 @@ func TestTheStarterKnowsHarmFromHarmlessness(t *testing.T) {
 		},
 	} {
 		for _, command := range commands {
-			require.Equal(t, then, say("Bash", "command", command).Then, "%s", command)
+			require.Equal(t, then, say("Bash", "command", command).Effect, "%s", command)
 		}
 	}
-	for path, want := range map[string]agentclient.Then{
+	for path, want := range map[string]agentclient.Effect{
 		"/home/a/.ssh/config": "ask", "/home/a/.SSH/id_rsa": "ask", "/p/.env": "ask", "/p/.env.local": "ask", "/p/.env.production": "ask", "/home/a/.netrc": "ask",
 		"/p/.env.example": "", "/p/src/environment.go": "", "/p/ssh/main.go": "", "/p/x.env.go": "",
 	} {
 		for _, tool := range []string{"Read", "Write", "Edit"} {
-			require.Equal(t, want, say(tool, "file_path", path).Then, "%s %s", tool, path)
+			require.Equal(t, want, say(tool, "file_path", path).Effect, "%s %s", tool, path)
 		}
 	}
-	for path, want := range map[string]agentclient.Then{
+	for path, want := range map[string]agentclient.Effect{
 		"/p/hookback.json": "ask", "/p/x/../hookback.json": "ask", "/p/.claude/settings.local.json": "ask", "/h/.codex/config.toml": "ask", "/p/.git/hooks/pre-commit": "ask",
 		"/p/.claude/commands/x.md": "", "/p/config.toml": "", "/p/myhookback.json": "",
 	} {
 		for _, tool := range []string{"Write", "Edit", "MultiEdit"} {
-			require.Equal(t, want, say(tool, "file_path", path).Then, "%s %s", tool, path)
+			require.Equal(t, want, say(tool, "file_path", path).Effect, "%s %s", tool, path)
 		}
-		require.Empty(t, say("Read", "file_path", path).Then)
+		require.Empty(t, say("Read", "file_path", path).Effect)
 	}
-	require.Equal(t, agentclient.ThenAsk, say("mcp__db__delete_row", "id", "1").Then)
-	require.Empty(t, say("mcp__db__select", "id", "1").Then)
+	require.Equal(t, agentclient.ThenAsk, say("mcp__db__delete_row", "id", "1").Effect)
+	require.Empty(t, say("mcp__db__select", "id", "1").Effect)
 	for _, r := range p.Rules() {
-		require.NotEqual(t, agentclient.ThenAllow, r.Then, "nobody who changes nothing allows anything")
+		require.NotEqual(t, agentclient.ThenAllow, r.Effect, "nobody who changes nothing allows anything")
 	}
 }

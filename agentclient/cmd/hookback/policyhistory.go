@@ -37,12 +37,12 @@ type trial struct {
 
 // tried is one rule of a trial.
 type tried struct {
-	Where    string           `json:"where"`
-	Rule     string           `json:"rule"`
-	Then     agentclient.Then `json:"then"`
-	Calls    int              `json:"calls"`
-	Unclear  int              `json:"unclear,omitempty"` // asked about, since the rule could not be tried
-	Examples []example        `json:"examples,omitempty"`
+	Where    string             `json:"where"`
+	Rule     string             `json:"rule"`
+	Then     agentclient.Effect `json:"then"`
+	Calls    int                `json:"calls"`
+	Unclear  int                `json:"unclear,omitempty"` // asked about, since the rule could not be tried
+	Examples []example          `json:"examples,omitempty"`
 }
 
 type example struct {
@@ -108,11 +108,11 @@ func (t *trial) load(words []string, env func(string) string) (agentclient.Polic
 			return nil, err
 		}
 		if len(words) == 0 && file != agentclient.UserPolicyFile(env) {
-			p = p.OfProject()
+			p = p.ForProject()
 		}
 		read = append(read, p)
 		for _, r := range p.Rules() {
-			t.Rules = append(t.Rules, &tried{Where: r.Where, Rule: r.Words, Then: r.Then})
+			t.Rules = append(t.Rules, &tried{Where: r.Where, Rule: r.Sentence, Then: r.Effect})
 		}
 	}
 	return agentclient.JoinPolicies(read...), nil
@@ -137,7 +137,7 @@ func (t *trial) run(ctx context.Context, client *agentclient.Client, p agentclie
 				continue
 			}
 			ruling := p.Rule(call)
-			t.count(ruling.Then)
+			t.count(ruling.Effect)
 			if r := rules[ruling.Where]; r != nil {
 				r.add(ruling, page[i].ID, call)
 			}
@@ -147,7 +147,7 @@ func (t *trial) run(ctx context.Context, client *agentclient.Client, p agentclie
 	}
 }
 
-func (t *trial) count(then agentclient.Then) {
+func (t *trial) count(then agentclient.Effect) {
 	t.Calls++
 	switch then {
 	case agentclient.ThenAsk:
@@ -161,9 +161,9 @@ func (t *trial) count(then agentclient.Then) {
 	}
 }
 
-func (r *tried) add(ruling agentclient.Ruling, id schema.EventID, call agentclient.ToolCall) {
+func (r *tried) add(ruling agentclient.PolicyResult, id schema.EventID, call agentclient.ToolCall) {
 	r.Calls++
-	if ruling.Then != r.Then {
+	if ruling.Effect != r.Then {
 		r.Unclear++
 	}
 	if len(r.Examples) < examplesKept {
@@ -176,7 +176,7 @@ func (r *tried) add(ruling agentclient.Ruling, id schema.EventID, call agentclie
 // else from the fields that most agents have.
 func pastCall(e *schema.Event) (agentclient.ToolCall, bool) {
 	if agent, ok := hook.Find(e.Agent); ok {
-		c, err := agent.Agent.Read(hook.Input{Stdin: e.Payload, Event: e.HookEventType, Env: func(string) string { return "" }})
+		c, err := agent.Agent.Parse(hook.Input{Stdin: e.Payload, Event: e.HookEventType, Env: func(string) string { return "" }})
 		if err == nil && c.Tool != nil {
 			return agentclient.ToolCall{ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments}, true
 		}

@@ -32,7 +32,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // show keeps the line up to date until clear.
-func (l *statusLine) show(w agentclient.Waiting) {
+func (l *statusLine) show(w agentclient.WaitStatus) {
 	if l.w == nil {
 		return
 	}
@@ -58,7 +58,7 @@ func (l *statusLine) clear() {
 }
 
 // statusText is the line at a moment.
-func statusText(w agentclient.Waiting, now time.Time) string {
+func statusText(w agentclient.WaitStatus, now time.Time) string {
 	text := "Waiting for an answer at " + w.Page + " …"
 	if w.Until.IsZero() {
 		return text

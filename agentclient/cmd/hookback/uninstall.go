@@ -46,7 +46,7 @@ func runUninstall(_ context.Context, args []string, env func(string) string, std
 	if err != nil {
 		return std.complain("%v", err)
 	}
-	found := slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.Changes() || len(c.Said) > 0 })
+	found := slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.HasChanges() || len(c.Notes) > 0 })
 	i.quiet, i.home = true, m.Home
 	status := i.carryOut(p, std)
 	if !found && status == exitYes {

@@ -353,5 +353,5 @@ func (h *Hub) Ingest(w http.ResponseWriter, r *http.Request) { h.ingest(w, r) }
 // Refuse answers a request with a problem, for Intercept.
 func Refuse(w http.ResponseWriter, err error) { refuse(w, err) }
 
-// IsPull reports whether a request pulls an answer.
-func IsPull(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/response") }
+// IsPullURL reports whether a request pulls an answer.
+func IsPullURL(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/response") }

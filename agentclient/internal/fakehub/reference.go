@@ -14,11 +14,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Reference behaves as the public server of protocol version 1 was seen to
+// ReferenceServer behaves as the public server of protocol version 1 was seen to
 // behave, with its faults: it checks next to nothing, answers unknown paths with
 // 200 and plain text, overwrites answers, sends back whatever hookEvent the
 // browser sent, and never learns whether an answer arrived.
-type Reference struct {
+type ReferenceServer struct {
 	server  *http.Server
 	done    chan struct{}
 	address string
@@ -28,13 +28,13 @@ type Reference struct {
 	asked  chan struct{} // replaced and closed when events grows
 }
 
-// StartReference starts one on a loopback port.
-func StartReference() (*Reference, error) {
+// StartReferenceServer starts one on a loopback port.
+func StartReferenceServer() (*ReferenceServer, error) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &Reference{address: socket.Addr().String(), done: make(chan struct{}), asked: make(chan struct{})}
+	r := &ReferenceServer{address: socket.Addr().String(), done: make(chan struct{}), asked: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		defer close(r.done)
@@ -44,16 +44,16 @@ func StartReference() (*Reference, error) {
 }
 
 // Stop ends the server.
-func (s *Reference) Stop() {
+func (s *ReferenceServer) Stop() {
 	_ = s.server.Close()
 	<-s.done
 }
 
 // URL is the server's address.
-func (s *Reference) URL() string { return "http://" + s.address }
+func (s *ReferenceServer) URL() string { return "http://" + s.address }
 
 // Event waits for the n-th event, counted from 1, as a dashboard would hold it.
-func (s *Reference) Event(ctx context.Context, n int) (map[string]any, error) {
+func (s *ReferenceServer) Event(ctx context.Context, n int) (map[string]any, error) {
 	for {
 		s.mu.Lock()
 		asked, events := s.asked, s.events
@@ -70,7 +70,7 @@ func (s *Reference) Event(ctx context.Context, n int) (map[string]any, error) {
 }
 
 // ServeHTTP answers every path there is.
-func (s *Reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *ReferenceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS")
@@ -88,7 +88,7 @@ func (s *Reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Reference) ingest(w http.ResponseWriter, r *http.Request) {
+func (s *ReferenceServer) ingest(w http.ResponseWriter, r *http.Request) {
 	var e map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
 		fail(w, http.StatusBadRequest, "Invalid request")
@@ -112,7 +112,7 @@ func (s *Reference) ingest(w http.ResponseWriter, r *http.Request) {
 	reply(w, e)
 }
 
-func (s *Reference) respond(w http.ResponseWriter, r *http.Request, id string) {
+func (s *ReferenceServer) respond(w http.ResponseWriter, r *http.Request, id string) {
 	n, _ := strconv.Atoi(id)
 	s.mu.Lock()
 	var e map[string]any

@@ -40,7 +40,7 @@ type App struct {
 	log       *slog.Logger
 	listeners []net.Listener
 	store     *store.Store
-	people    *people.People
+	people    *people.Service
 	hub       *hub.Hub
 	notices   *notify.Notifier
 	callback  *callback.Dispatcher
@@ -66,7 +66,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.listeners, err = listen(a.cfg.Addr); err != nil {
 		return err
 	}
-	targets, err := callback.NewTargets(callback.TargetConfig{
+	targets, err := callback.NewDialPolicy(callback.DialPolicyConfig{
 		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
 	})
 	if err != nil {
@@ -95,10 +95,10 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.callback = callback.New(callback.Config{
-		Store: a.store, Targets: targets, Clock: a.cfg.Clock, Log: a.log,
-		AwaitPosted: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitPosted(ctx, id) },
-		Orphan: func(ctx context.Context, id schema.EventID, url string) error {
-			return a.hub.Orphan(ctx, id, url, hub.AgentGone)
+		Store: a.store, DialPolicy: targets, Clock: a.cfg.Clock, Log: a.log,
+		AwaitResponseSent: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitResponseSent(ctx, id) },
+		Abandon: func(ctx context.Context, id schema.EventID, url string) error {
+			return a.hub.Abandon(ctx, id, url, hub.AgentGone)
 		},
 	})
 	var redactor *redact.Redactor
@@ -107,22 +107,22 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.notices = notify.New(notify.Config{
 		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
-		Show: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
-			return a.hub.ShowNotices(ctx, id, list, counts)
+		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
+			return a.hub.SetNotifications(ctx, id, list, counts)
 		},
-		People: func(ctx context.Context) ([]schema.Person, error) { return a.people.Persons(ctx), nil },
-		As:     func(name string) (people.Who, bool) { return a.people.As(name, "link") },
-		Since: func(name string) time.Time {
-			at, _ := a.people.Since(name)
+		People:     func(ctx context.Context) ([]schema.Person, error) { return a.people.Accounts(ctx), nil },
+		IdentityOf: func(name string) (people.Identity, bool) { return a.people.IdentityOf(name, "link") },
+		CreatedAt: func(name string) time.Time {
+			at, _ := a.people.CreatedAt(name)
 			return at
 		},
-		Resolve: a.people.Resolve, Watching: func(person string) bool { return a.server.Watching(person) },
+		ResolveRecipients: a.people.ResolveRecipients, Watching: func(person string) bool { return a.server.ViewerCount(person) },
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
-		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.Lookup,
-		Noted:   func() { a.notices.Grown() },
-		Control: a.callback.Control, NudgeAfter: a.cfg.NudgeAfter,
+		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.ProcessOf,
+		LogAppended: func() { a.notices.LogAppended() },
+		Control:     a.callback.Control, NudgeAfter: a.cfg.NudgeAfter,
 		People:  a.people,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
@@ -134,7 +134,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools.For,
 		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
-		Notices:      a.notices,
+		Notifier:     a.notices,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
 		TLS: a.cfg.TLSCert != "", TrustProxy: a.cfg.trusted(), ProxyHeader: a.cfg.ProxyHeader,
 	})
@@ -193,12 +193,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("people", func() error { return a.people.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	start("sums", func() error { return a.hub.Derive(workers) })
+	start("sums", func() error { return a.hub.RunProjector(workers) })
 	start("callbacks", func() error { return a.callback.Run(workers) })
 	start("watching agents", func() error { return a.callback.Watch(workers) })
-	start("lifelines", func() error { return a.callback.Lifelines(workers) })
+	start("lifelines", func() error { return a.callback.RunLiveness(workers) })
 	start("notices", func() error { return a.notices.Run(workers) })
-	start("metrics", func() error { return a.metrics.Tally(workers, a.hub) })
+	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.prune(workers) })
 	for _, ln := range a.listeners {

@@ -89,7 +89,7 @@ func holder(addr string) string {
 	// the answer, so there is time for it.
 	deadline := time.Now().Add(2 * time.Second)
 	for time.Now().Before(deadline) {
-		if p, ok := peer.Lookup(remote.AddrPort(), local.AddrPort()); ok {
+		if p, ok := peer.ProcessOf(remote.AddrPort(), local.AddrPort()); ok {
 			return fmt.Sprintf("%s (process %d)", p.Exe, p.PID)
 		}
 		<-time.After(5 * time.Millisecond)

@@ -87,10 +87,10 @@ func (k knob) apply(cfg *Config, from, text string) error {
 	return nil
 }
 
-// Load reads a Config from the command line and the environment, where a flag
+// ParseFlags reads a Config from the command line and the environment, where a flag
 // wins over its variable, and returns it with the arguments that are no flags. Its
 // errors are sentences for the user.
-func Load(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
+func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
 	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
 	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // no setting: a variable that stays set would keep the hub from running
 	flags.SetOutput(io.Discard)

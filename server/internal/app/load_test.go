@@ -27,7 +27,7 @@ func env(pairs ...string) func(string) string {
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	cfg, rest, err := Load(nil, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+	cfg, rest, err := ParseFlags(nil, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
 	require.NoError(t, err)
 	require.Empty(t, rest)
 	require.Equal(t, "127.0.0.1:4000", cfg.Addr)
@@ -80,10 +80,10 @@ func TestEveryKnob(t *testing.T) {
 		}[name]; other != "" {
 			with = []string{other}
 		}
-		cfg, _, err := Load(with, env(variable, c.text), io.Discard)
+		cfg, _, err := ParseFlags(with, env(variable, c.text), io.Discard)
 		require.NoError(t, err, variable)
 		require.Equal(t, c.want, c.get(cfg), variable)
-		cfg, rest, err := Load(append(with, "-"+name+"="+c.text, "more"), env(variable, c.other), io.Discard)
+		cfg, rest, err := ParseFlags(append(with, "-"+name+"="+c.text, "more"), env(variable, c.other), io.Discard)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
@@ -94,7 +94,7 @@ func TestEveryKnob(t *testing.T) {
 func TestHelpShowsEverything(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	_, _, err := Load([]string{"-help"}, env(), &out)
+	_, _, err := ParseFlags([]string{"-help"}, env(), &out)
 	require.ErrorIs(t, err, ErrHelp)
 	for _, k := range knobs {
 		require.Contains(t, out.String(), "-"+k.name)
@@ -140,13 +140,13 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-allow-host=http://a", "must be a host name"},
 		{"-colour=red", "-help lists"},
 	} {
-		_, _, err := Load(strings.Fields(c.arg), env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+		_, _, err := ParseFlags(strings.Fields(c.arg), env("XDG_DATA_HOME", t.TempDir()), io.Discard)
 		require.ErrorContains(t, err, c.want, c.arg)
 		require.NotContains(t, err.Error(), "\n")
 		name, _, _ := strings.Cut(c.arg, "=")
 		require.ErrorContains(t, err, name)
 	}
-	_, _, err := Load(nil, env("HOOKBACK_RETENTION", "soon"), io.Discard)
+	_, _, err := ParseFlags(nil, env("HOOKBACK_RETENTION", "soon"), io.Discard)
 	require.ErrorContains(t, err, "HOOKBACK_RETENTION")
 }
 

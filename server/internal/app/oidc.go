@@ -80,7 +80,7 @@ func (o *OIDC) provider(hub string) (*people.OIDC, error) {
 	}
 	p := &people.OIDC{
 		Issuer: o.Issuer, ClientID: "hookback", Groups: o.Groups, Roles: roles,
-		Back: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCCallback,
+		CallbackURL: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCCallback,
 	}
 	if o.Client != "" {
 		p.ClientID = o.Client

@@ -120,7 +120,7 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 		again := newBrowser(t)
 		again.get(a.URL() + schema.PathOIDC)
 		require.Equal(t, "test-user2", again.signIn(a, again.logIn("test-user2")).Name)
-		require.Len(t, a.people.Persons(t.Context()), 1)
+		require.Len(t, a.people.Accounts(t.Context()), 1)
 	})
 
 	t.Run("what the provider refuses, or nobody asked for", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
 		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCCallback + "?code=made-up&state=" + b.at.Query().Get("state"))
 		require.Contains(t, b.at.Fragment, "sign-in-failed=", "a code that the provider never gave")
-		require.Empty(t, a.people.Persons(t.Context()))
+		require.Empty(t, a.people.Accounts(t.Context()))
 	})
 
 	t.Run("a client with a secret", func(t *testing.T) {

@@ -42,5 +42,5 @@ func passkeys(from schema.Risk, hub string) (*people.Passkeys, error) {
 	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers don't say it
 		host = u.Hostname()
 	}
-	return &people.Passkeys{From: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
+	return &people.Passkeys{MinRisk: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
 }

@@ -21,7 +21,7 @@ func TestPasskeysBelongToAName(t *testing.T) {
 	} {
 		got, err := passkeys(schema.HighRisk, hub)
 		require.NoError(t, err, hub)
-		want.From = schema.HighRisk
+		want.MinRisk = schema.HighRisk
 		require.Equal(t, want, *got, hub)
 	}
 	for _, hub := range []string{"http://hub.example.com", "https://192.0.2.7:4000", "http://0.0.0.0:4000", "https://[2001:db8::1]"} {

@@ -29,7 +29,7 @@ func SignIn(ctx context.Context, cfg Config, name string) (link string, err erro
 	if a.people, err = people.Open(ctx, people.Config{Store: a.store, Clock: cfg.Clock, Log: a.log}); err != nil {
 		return "", err
 	}
-	code, err := a.people.Recover(ctx, name)
+	code, err := a.people.RecoverAccess(ctx, name)
 	if err != nil {
 		return "", err
 	}

@@ -37,7 +37,7 @@ func (d *Dispatcher) try(ctx context.Context, id schema.EventID, parked *bool) e
 	if o, over := d.beforehand(q); over {
 		return d.settle(ctx, q, q.Delivery.Attempts, o)
 	}
-	target, err := d.Targets.parse(q.URL)
+	target, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
 		return d.settle(ctx, q, q.Delivery.Attempts, outcome{state: schema.Blocked, problem: err.Error()})
 	}
@@ -46,7 +46,7 @@ func (d *Dispatcher) try(ctx context.Context, id schema.EventID, parked *bool) e
 		return nil
 	}
 	defer d.leave(target.hostPort())
-	if err := d.AwaitPosted(ctx, id); err != nil {
+	if err := d.AwaitResponseSent(ctx, id); err != nil {
 		return err
 	}
 	return d.attempt(ctx, q, target)

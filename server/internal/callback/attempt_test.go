@@ -270,7 +270,7 @@ func TestBlocked(t *testing.T) {
 	l := listen(t, closing(1000))
 	d := b.dispatcher()
 	var err error
-	d.Targets, err = NewTargets(TargetConfig{OwnPorts: []uint16{uint16(portOfURL(t, l))}})
+	d.DialPolicy, err = NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(portOfURL(t, l))}})
 	require.NoError(t, err)
 	b.start(d)
 	for _, url := range []string{l.url(), "ws://10.1.2.3:5000/" + secretPath, "http://localhost:5000/" + secretPath} {

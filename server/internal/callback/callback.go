@@ -28,19 +28,19 @@ import (
 
 // Config is what a Dispatcher is made of. Store and Targets are required.
 type Config struct {
-	Store   *store.Store
-	Targets *Targets
-	// AwaitPosted returns when the POST of the question has been answered; an
+	Store      *store.Store
+	DialPolicy *DialPolicy
+	// AwaitResponseSent returns when the POST of the question has been answered; an
 	// agent may not be dialled before. An error (only ctx's) puts the attempt off;
 	// with a ctx that has ended it says whether the wait is over.
-	AwaitPosted func(ctx context.Context, id schema.EventID) error
+	AwaitResponseSent func(ctx context.Context, id schema.EventID) error
 
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard
 	Workers int              // attempts at a time; default 64
-	// Orphan ends a question with a lifeline whose agent is gone from that address;
+	// Abandon ends a question with a lifeline whose agent is gone from that address;
 	// it is asked again when it fails. Lifelines needs it.
-	Orphan func(ctx context.Context, id schema.EventID, url string) error
+	Abandon func(ctx context.Context, id schema.EventID, url string) error
 	// WatchEvery is how often Watch looks for agents that are gone; default 5 s.
 	WatchEvery time.Duration
 }
@@ -120,8 +120,8 @@ func New(cfg Config) *Dispatcher {
 	if cfg.WatchEvery <= 0 {
 		cfg.WatchEvery = defaultWatchEvery
 	}
-	if cfg.AwaitPosted == nil {
-		cfg.AwaitPosted = func(context.Context, schema.EventID) error { return nil }
+	if cfg.AwaitResponseSent == nil {
+		cfg.AwaitResponseSent = func(context.Context, schema.EventID) error { return nil }
 	}
 	return &Dispatcher{
 		Config:   cfg,

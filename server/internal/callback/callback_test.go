@@ -184,7 +184,7 @@ func TestNothingBeforeThePostIsAnswered(t *testing.T) {
 	l := listen(t, closing(1000))
 	d := b.dispatcher()
 	asked, posted := make(chan struct{}), make(chan struct{})
-	d.AwaitPosted = func(ctx context.Context, _ schema.EventID) error {
+	d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error {
 		close(asked)
 		select {
 		case <-posted:

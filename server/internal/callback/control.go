@@ -105,11 +105,11 @@ func (d *Dispatcher) tellDeadline(ctx context.Context, id schema.EventID) error 
 
 // controlOnce dials and says it.
 func (d *Dispatcher) controlOnce(ctx context.Context, q *store.Question) outcome {
-	target, err := d.Targets.parse(q.URL)
+	target, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
 		return outcome{state: schema.Blocked, problem: err.Error()}
 	}
-	if err := d.AwaitPosted(ctx, q.ID); err != nil {
+	if err := d.AwaitResponseSent(ctx, q.ID); err != nil {
 		return outcome{state: schema.Unreachable}
 	}
 	l, o := d.dial(ctx, target, q)

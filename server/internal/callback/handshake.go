@@ -18,7 +18,7 @@ const maxHandshake = 16 << 10
 // nothing that a transport for many has: no proxy, no pool, no retry, no
 // compression, no goroutines. Deadlines are the connection's own.
 type handshaker struct {
-	targets *Targets
+	targets *DialPolicy
 	to      target
 	conn    net.Conn // below TLS; set once connected
 }

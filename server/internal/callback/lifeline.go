@@ -26,7 +26,7 @@ const (
 	refusedPause = 250 * time.Millisecond
 )
 
-// Lifelines ends the questions of agents that are gone and said that they can't come
+// RunLiveness ends the questions of agents that are gone and said that they can't come
 // back, until ctx ends. It keeps a connection to each one's listener, over which
 // nothing is ever sent: for a process that dies, however it does, the kernel hangs
 // up. So an agent that waits costs nothing, and one that is gone is noticed at once.
@@ -34,7 +34,7 @@ const (
 // A listener may hang up on a connection that says nothing. What counts is that it
 // refuses the next one twice: only a port that nobody listens on does. An agent that
 // is stopped, or too busy to accept, is not gone.
-func (d *Dispatcher) Lifelines(ctx context.Context) error {
+func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	var holding sync.WaitGroup
 	defer holding.Wait()
 	places := make(chan struct{}, d.held)
@@ -77,7 +77,7 @@ func (d *Dispatcher) Lifeline() {
 
 // hold stays with a question until it has its end.
 func (d *Dispatcher) hold(ctx context.Context, id schema.EventID, places chan struct{}) {
-	if d.AwaitPosted(ctx, id) != nil {
+	if d.AwaitResponseSent(ctx, id) != nil {
 		return
 	}
 	var line lifeline
@@ -107,7 +107,7 @@ type lifeline struct {
 
 // pull holds the line once and says how long to wait before it is done again.
 func (d *Dispatcher) pull(ctx context.Context, q *store.Question, line *lifeline, places chan struct{}) (pause time.Duration, err error) {
-	to, err := d.Targets.parse(q.URL)
+	to, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +122,7 @@ func (d *Dispatcher) pull(ctx context.Context, q *store.Question, line *lifeline
 	}
 	began := time.Now()
 	dialling, cancel := context.WithTimeout(ctx, probeWithin)
-	conn, err := d.Targets.connect(dialling, to)
+	conn, err := d.DialPolicy.connect(dialling, to)
 	cancel()
 	switch {
 	case err == nil:
@@ -136,7 +136,7 @@ func (d *Dispatcher) pull(ctx context.Context, q *store.Question, line *lifeline
 	if line.refusals++; line.refusals < 2 {
 		return refusedPause, nil
 	}
-	if err := d.Orphan(ctx, q.ID, q.URL); err != nil && ctx.Err() == nil {
+	if err := d.Abandon(ctx, q.ID, q.URL); err != nil && ctx.Err() == nil {
 		d.Log.Error("ending a question whose agent is gone; trying again", "event", q.ID, "err", err)
 		return holdEvery, nil
 	}

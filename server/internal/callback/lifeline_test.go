@@ -47,13 +47,13 @@ func (o *orphans) called() int {
 // lifelines runs Lifelines until the test ends.
 func (b *bench) lifelines(change ...func(*Dispatcher, *orphans)) (*Dispatcher, *orphans) {
 	d, o := b.dispatcher(), &orphans{b: b}
-	d.Orphan = o.end
+	d.Abandon = o.end
 	for _, c := range change {
 		c(d, o)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- d.Lifelines(ctx) }()
+	go func() { ended <- d.RunLiveness(ctx) }()
 	b.t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(b.t, <-ended, context.Canceled)
@@ -185,11 +185,11 @@ func TestASlowAgentIsNotGone(t *testing.T) {
 func TestWhatIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	allowed, err := NewTargets(TargetConfig{Allow: []string{"ws://agent.invalid"}}) // a name that nobody has
+	allowed, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that nobody has
 	require.NoError(t, err)
 	id := b.ask(at("ws://agent.invalid:50123/"+secretPath), "").ID
 	turns := make(chan struct{}, 1000)
-	_, o := b.lifelines(before(func() { turns <- struct{}{} }), func(d *Dispatcher, _ *orphans) { d.Targets = allowed })
+	_, o := b.lifelines(before(func() { turns <- struct{}{} }), func(d *Dispatcher, _ *orphans) { d.DialPolicy = allowed })
 	for range 4 {
 		<-turns
 	}
@@ -217,7 +217,7 @@ func TestWhoHasNoLifeline(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := openPort(t)
-	own, err := NewTargets(TargetConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
+	own, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
 	require.NoError(t, err)
 	var ids []schema.EventID
 	for _, ask := range []store.NewQuestion{
@@ -228,7 +228,7 @@ func TestWhoHasNoLifeline(t *testing.T) {
 		ids = append(ids, b.ask(ask, "").ID)
 	}
 	b.answer(b.ask(at(closedPort(t)), "")) // has its end
-	d, o := b.lifelines(quickly, func(d *Dispatcher, _ *orphans) { d.Targets = own })
+	d, o := b.lifelines(quickly, func(d *Dispatcher, _ *orphans) { d.DialPolicy = own })
 	gone := b.ask(at(closedPort(t)), "").ID
 	d.Lifeline()
 	b.ends(gone)
@@ -247,7 +247,7 @@ func TestNobodyIsHeldBeforeItsPostWasAnswered(t *testing.T) {
 	waits, posted := make(chan struct{}), make(chan struct{})
 	id := b.ask(at(closedPort(t)), "").ID
 	_, o := b.lifelines(quickly, func(d *Dispatcher, _ *orphans) {
-		d.AwaitPosted = func(context.Context, schema.EventID) error {
+		d.AwaitResponseSent = func(context.Context, schema.EventID) error {
 			close(waits)
 			<-posted
 			return nil

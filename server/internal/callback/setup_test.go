@@ -32,7 +32,7 @@ type bench struct {
 	store   *store.Store
 	now     atomic.Int64 // Unix ms
 	log     lockedBuffer
-	targets *Targets
+	targets *DialPolicy
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at every commit
@@ -57,10 +57,10 @@ func (l *lockedBuffer) String() string {
 
 func setup(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{t: t, file: storetest.File(t), changed: make(chan struct{})}
+	b := &bench{t: t, file: storetest.NewFile(t), changed: make(chan struct{})}
 	b.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
 	var err error
-	b.targets, err = NewTargets(TargetConfig{})
+	b.targets, err = NewDialPolicy(DialPolicyConfig{})
 	require.NoError(t, err)
 	b.open()
 	t.Cleanup(func() {
@@ -88,7 +88,7 @@ func (b *bench) open() {
 
 func (b *bench) dispatcher() *Dispatcher {
 	d := New(Config{
-		Store: b.store, Targets: b.targets, Clock: b.clock,
+		Store: b.store, DialPolicy: b.targets, Clock: b.clock,
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
 	d.timing = timing{dial: 2 * time.Second, write: 2 * time.Second, silence: 50 * time.Millisecond, ack: 2 * time.Second, goodbye: time.Second}

@@ -18,8 +18,8 @@ import (
 // ErrBlocked is wrapped by every refusal of an address.
 var ErrBlocked = errors.New("the hub may not dial this address")
 
-// TargetConfig says which addresses may be dialled beside this machine's own.
-type TargetConfig struct {
+// DialPolicyConfig says which addresses may be dialled beside this machine's own.
+type DialPolicyConfig struct {
 	// Allow lists what else may be dialled: a CIDR (10.1.0.0/16), an address, a
 	// host name, or host:port. Such listeners must use wss; ws:// before an entry
 	// (ws://172.17.0.0/16) allows them to talk in the clear.
@@ -28,17 +28,17 @@ type TargetConfig struct {
 	OwnPorts []uint16
 }
 
-// Targets decides which addresses an agent may have dialled. A dial-back makes the
+// DialPolicy decides which addresses an agent may have dialled. A dial-back makes the
 // hub connect where a stranger's event says, so by default that is this machine
 // and nothing else: loopback addresses and exactly localhost, neither of which
 // needs a name looked up. Whatever the URL, the address that is really connected
 // to is checked once more at that moment.
-type Targets struct {
+type DialPolicy struct {
 	allow    []allowed
 	ownPorts []uint16
 }
 
-// allowed is one entry of TargetConfig.Allow.
+// allowed is one entry of DialPolicyConfig.Allow.
 type allowed struct {
 	prefix netip.Prefix // invalid for a name
 	name   string
@@ -74,9 +74,9 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// NewTargets reads the configuration. Its errors name the entry at fault.
-func NewTargets(cfg TargetConfig) (*Targets, error) {
-	t := &Targets{ownPorts: slices.Clone(cfg.OwnPorts)}
+// NewDialPolicy reads the configuration. Its errors name the entry at fault.
+func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
+	t := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
 	for _, entry := range cfg.Allow {
 		a, err := parseAllowed(strings.TrimSpace(entry))
 		if err != nil {
@@ -132,7 +132,7 @@ func isHostName(name string) bool {
 
 // Check says why the hub may not dial rawURL: nil, or an error that wraps
 // ErrBlocked and can be shown to anyone. No name is looked up.
-func (t *Targets) Check(rawURL string) error {
+func (t *DialPolicy) Check(rawURL string) error {
 	_, err := t.parse(rawURL)
 	return err
 }
@@ -143,7 +143,7 @@ func blocked(format string, args ...any) error {
 
 // parse checks a URL. Nothing of it but host and port gets into an error: the path
 // is the agent's secret.
-func (t *Targets) parse(rawURL string) (target, error) {
+func (t *DialPolicy) parse(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	switch {
 	case len(rawURL) > schema.MaxURL || err != nil || u.Opaque != "" || u.Host == "":
@@ -189,7 +189,7 @@ func portOf(u *url.URL) (uint16, error) {
 func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(host), 80)]) }
 
 // named reports whether an entry allows the host by its name.
-func (t *Targets) named(to target) bool {
+func (t *DialPolicy) named(to target) bool {
 	return slices.ContainsFunc(t.allow, func(a allowed) bool {
 		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.clear)
 	})
@@ -197,7 +197,7 @@ func (t *Targets) named(to target) bool {
 
 // checkLoopback decides on a port of this machine. Below lowestPort, and with wss,
 // it must be allowed by name: -callback-allow localhost:443.
-func (t *Targets) checkLoopback(to target, addr netip.Addr) error {
+func (t *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
 	if slices.Contains(t.ownPorts, to.port) {
 		return blocked("port %d is the hub's own", to.port)
 	}
@@ -217,7 +217,7 @@ func (t *Targets) checkLoopback(to target, addr netip.Addr) error {
 }
 
 // checkAddr decides on an address: the URL's own, or one a name stands for.
-func (t *Targets) checkAddr(to target, addr netip.Addr) error {
+func (t *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 	plain := addr.Unmap()
 	if addr.Zone() != "" {
 		return blocked("%s has a zone", quoteHost(to.host))
@@ -266,11 +266,11 @@ func (to target) hostPort() string {
 
 // connect opens a TCP connection to a target. Every address is checked by the
 // kernel's word on it, just before the connection is made.
-func (t *Targets) connect(ctx context.Context, to target) (net.Conn, error) {
+func (t *DialPolicy) connect(ctx context.Context, to target) (net.Conn, error) {
 	return t.connectVia(ctx, to, net.Dialer{})
 }
 
-func (t *Targets) connectVia(ctx context.Context, to target, dialer net.Dialer) (net.Conn, error) {
+func (t *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Dialer) (net.Conn, error) {
 	last := dialer.ControlContext
 	dialer.ControlContext = func(ctx context.Context, network, address string, raw syscall.RawConn) error {
 		if err := t.checkConnect(to, address); err != nil {
@@ -295,7 +295,7 @@ func (t *Targets) connectVia(ctx context.Context, to target, dialer net.Dialer) 
 	return conn, err
 }
 
-func (t *Targets) checkConnect(to target, address string) error {
+func (t *DialPolicy) checkConnect(to target, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || at.Port() != to.port {
 		return blocked("%s leads somewhere else", quoteHost(to.host))

@@ -16,9 +16,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func newTargets(t testing.TB, allow ...string) *Targets {
+func newTargets(t testing.TB, allow ...string) *DialPolicy {
 	t.Helper()
-	targets, err := NewTargets(TargetConfig{Allow: allow, OwnPorts: []uint16{4000}})
+	targets, err := NewDialPolicy(DialPolicyConfig{Allow: allow, OwnPorts: []uint16{4000}})
 	require.NoError(t, err)
 	return targets
 }
@@ -81,7 +81,7 @@ func TestAllowed(t *testing.T) {
 func TestBadAllow(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{"", "127.1", "0x7f.1", "2130706433", "agent.example:0", "agent.example:99999", "a b", "fe80::1%lo", "http://x", "10.0.0.0/33", "*", "a..b", "agent.example."} {
-		_, err := NewTargets(TargetConfig{Allow: []string{entry}})
+		_, err := NewDialPolicy(DialPolicyConfig{Allow: []string{entry}})
 		require.ErrorContains(t, err, "callback-allow", entry)
 	}
 }
@@ -120,7 +120,7 @@ var errStop = errors.New("not really")
 
 // dialled returns the addresses that a connection to a target would have been
 // opened to: the kernel is stopped just before.
-func dialled(targets *Targets, to target) []netip.AddrPort {
+func dialled(targets *DialPolicy, to target) []netip.AddrPort {
 	var mu sync.Mutex
 	var out []netip.AddrPort
 	_, _ = targets.connectVia(context.Background(), to, net.Dialer{

@@ -98,11 +98,11 @@ func (w *watcher) round(ctx context.Context) error {
 // byTarget leaves out what may not be dialled: at all, or not yet.
 func (w *watcher) byTarget(ctx context.Context, questions []store.Listener) map[target][]store.Listener {
 	ended, end := context.WithCancel(ctx)
-	end() // AwaitPosted is asked, not waited for
+	end() // AwaitResponseSent is asked, not waited for
 	targets := map[target][]store.Listener{}
 	for _, q := range questions {
-		to, err := w.Targets.parse(q.URL)
-		if err == nil && w.AwaitPosted(ended, q.ID) == nil {
+		to, err := w.DialPolicy.parse(q.URL)
+		if err == nil && w.AwaitResponseSent(ended, q.ID) == nil {
 			targets[to] = append(targets[to], q)
 		}
 	}
@@ -142,7 +142,7 @@ func (w *watcher) again(id schema.EventID, to target) bool {
 func (w *watcher) probe(ctx context.Context, to target) schema.Waiter {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	conn, err := w.Targets.connect(ctx, to)
+	conn, err := w.DialPolicy.connect(ctx, to)
 	switch {
 	case err == nil:
 		_ = conn.Close()

@@ -157,7 +157,7 @@ func TestWhoIsNotProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := openPort(t)
-	own, err := NewTargets(TargetConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
+	own, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
 	require.NoError(t, err)
 	gone := closedPort(t)
 	for name, c := range map[string]struct {
@@ -166,12 +166,12 @@ func TestWhoIsNotProbed(t *testing.T) {
 	}{
 		"version 1 prints a traceback": {ask: store.NewQuestion{URL: p.url(), Protocol: 1}},
 		"the agent pulls":              {ask: store.NewQuestion{Protocol: 2}},
-		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.Targets = own }},
+		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.DialPolicy = own }},
 		"its POST has no response yet": {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) {
-			d.AwaitPosted = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
+			d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
 		}},
 		"gone and its POST has no response yet": {ask: store.NewQuestion{URL: gone, Protocol: 2}, adjust: func(d *Dispatcher) {
-			d.AwaitPosted = func(context.Context, schema.EventID) error { return context.Canceled }
+			d.AwaitResponseSent = func(context.Context, schema.EventID) error { return context.Canceled }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestWhatAProbeFoundTooLateIsNotSaid(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	to, err := w.Targets.parse(q.URL)
+	to, err := w.DialPolicy.parse(q.URL)
 	require.NoError(t, err)
 	require.Equal(t, schema.Unknown, w.probe(ctx, to), "a probe that was cut off proves nothing")
 }

@@ -40,7 +40,7 @@ type line struct {
 func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*line, outcome) {
 	ctx, cancel := context.WithTimeout(ctx, d.timing.dial)
 	defer cancel()
-	hands := &handshaker{targets: d.Targets, to: to}
+	hands := &handshaker{targets: d.DialPolicy, to: to}
 	client := &http.Client{
 		Transport:     hands,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

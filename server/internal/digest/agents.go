@@ -14,7 +14,7 @@ func (s *Session) node(id string) int {
 
 // agent takes the event into the figures of its agent and returns them. Those of an
 // agent that is one too many are not kept.
-func (s *Session) agent(f *Facts) *schema.AgentNode {
+func (s *Session) agent(f *EventFacts) *schema.AgentNode {
 	i := s.known(f.Agent, f)
 	if i < 0 {
 		if f.Kind == AgentStarts {
@@ -35,7 +35,7 @@ func (s *Session) agent(f *Facts) *schema.AgentNode {
 	n.Ended = f.Kind == AgentEnds || f.Kind == SessionEnds
 	n.AgentType = cmp.Or(n.AgentType, f.AgentType)
 	n.Model = cmp.Or(f.Model, n.Model)
-	if f.Asks {
+	if f.HasQuestion {
 		n.Questions++
 		n.Pending++
 	}
@@ -48,7 +48,7 @@ func (s *Session) agent(f *Facts) *schema.AgentNode {
 }
 
 // known is the place of an agent, which is made where it is new.
-func (s *Session) known(id string, f *Facts) int {
+func (s *Session) known(id string, f *EventFacts) int {
 	if i := s.node(id); i >= 0 {
 		return i
 	}
@@ -66,7 +66,7 @@ func (s *Session) known(id string, f *Facts) int {
 
 // starter is who started a new agent: who is said to, else who runs the oldest call
 // that asks for one of its type and has started none yet, else the main agent.
-func (s *Session) starter(id string, f *Facts) string {
+func (s *Session) starter(id string, f *EventFacts) string {
 	if f.ParentAgent != "" && f.ParentAgent != id {
 		return f.ParentAgent
 	}
@@ -82,7 +82,7 @@ func (s *Session) starter(id string, f *Facts) string {
 
 // adopt notes which agent a call has started, which its end says for sure. Nobody
 // becomes its own ancestor.
-func (s *Session) adopt(f *Facts) {
+func (s *Session) adopt(f *EventFacts) {
 	if f.Started == "" || f.Started == f.Agent {
 		return
 	}
@@ -95,14 +95,14 @@ func (s *Session) adopt(f *Facts) {
 			return
 		}
 	}
-	if i := s.known(f.Started, &Facts{ID: f.ID, At: f.At, AgentType: f.Starts, ParentAgent: f.Agent}); i >= 0 {
+	if i := s.known(f.Started, &EventFacts{ID: f.ID, At: f.At, AgentType: f.Starts, ParentAgent: f.Agent}); i >= 0 {
 		s.Tree[i].Parent = f.Agent
 		s.Tree[i].AgentType = cmp.Or(s.Tree[i].AgentType, f.Starts)
 	}
 }
 
 // charge adds a request to what its agent spent.
-func (s *Session) charge(agent string, spent Spent) {
+func (s *Session) charge(agent string, spent Usage) {
 	i := s.node(agent)
 	if i < 0 {
 		return
@@ -118,7 +118,7 @@ func (s *Session) charge(agent string, spent Spent) {
 
 // model is what an event says of the session's model. Subagents may use another one,
 // and so does what Claude Code asks models for beside the work.
-func (s *Session) model(f *Facts) string {
+func (s *Session) model(f *EventFacts) string {
 	if f.Agent != "" || f.Kind == Requested && s.Sum.Model != "" {
 		return ""
 	}
@@ -145,11 +145,11 @@ func (s *Session) Agents() []schema.AgentNode {
 	return list
 }
 
-// Only reports whether nothing is known of the session but telemetry.
-func (s *Session) Only() bool { return s.Heard == s.Sum.Events }
+// IsTelemetryOnly reports whether nothing is known of the session but telemetry.
+func (s *Session) IsTelemetryOnly() bool { return s.Heard == s.Sum.Events }
 
-// Move makes it a session of another application.
-func (s *Session) Move(app string) { s.Sum.SourceApp = app }
+// Rekey makes it a session of another application.
+func (s *Session) Rekey(app string) { s.Sum.SourceApp = app }
 
 func byCost(a, b schema.ModelUse) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Model, b.Model))

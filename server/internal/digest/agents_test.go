@@ -131,7 +131,7 @@ func TestWaitsAreTheirAgents(t *testing.T) {
 	y.ask(2, "Bash", `{}`, mayI)
 	agents := y.s.Agents()
 	require.Equal(t, []int64{1, 1, 1, 1}, []int64{agents[0].Questions, agents[0].Pending, agents[1].Questions, agents[1].Pending})
-	y.s.Settle(asked, 31_000)
+	y.s.ResolveQuestion(asked, 31_000)
 	agents = y.s.Agents()
 	require.Equal(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
 }
@@ -143,10 +143,10 @@ func TestManyAgents(t *testing.T) {
 	for i := range 3000 {
 		e := event("SubagentStart", fmt.Sprintf(`{"agent_id":"a%016d","agent_type":"general-purpose"}`, i))
 		e.ID = schema.EventID(i + 1)
-		s.Add(Read(e))
+		s.Add(Parse(e))
 	}
 	require.EqualValues(t, 3000, s.Sum.Agents)
-	s.Add(Read(event("Stop", `{}`)))
+	s.Add(Parse(event("Stop", `{}`)))
 	agents := s.Agents()
 	require.Len(t, agents, maxAgents+1)
 	require.Empty(t, agents[0].AgentID, "the main one has its place")
@@ -163,7 +163,7 @@ func TestArgumentsTellCallsApart(t *testing.T) {
 	y.tell(0, "PreToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
 	y.tell(1, "PreToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
 	asked := y.ask(2, "Bash", `{"tool_input":{"command":"sleep 9"}}`, mayI)
-	y.s.Settle(asked, 5000)
+	y.s.ResolveQuestion(asked, 5000)
 	y.tell(9, "PostToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
 	require.EqualValues(t, 6000, y.took(), "without the wait for a person")
 	y.tell(10, "PostToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)

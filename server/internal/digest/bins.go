@@ -10,27 +10,27 @@ const (
 	ratio = 1.08
 )
 
-// Bin is the bin of a duration in ms.
-func Bin(ms int64) int64 {
+// Bucket is the bin of a duration in ms.
+func Bucket(ms int64) int64 {
 	if ms < exact {
 		return max(0, ms)
 	}
 	return exact + int64(math.Log(float64(ms)/exact)/math.Log(ratio))
 }
 
-// Middle is the duration in ms that stands for a bin.
-func Middle(bin int64) int64 {
+// BucketMidpoint is the duration in ms that stands for a bin.
+func BucketMidpoint(bin int64) int64 {
 	if bin < exact {
 		return max(0, bin)
 	}
 	return int64(math.Round(exact * math.Pow(ratio, float64(bin-exact)+0.5)))
 }
 
-// Times is a distribution: bin → how many.
-type Times map[int64]int64
+// Histogram is a distribution: bin → how many.
+type Histogram map[int64]int64
 
 // Percentile is the duration that a share p of all does not exceed, 0 for none.
-func (t Times) Percentile(p float64) int64 {
+func (t Histogram) Percentile(p float64) int64 {
 	all := int64(0)
 	last := int64(0)
 	for bin, n := range t {
@@ -43,8 +43,8 @@ func (t Times) Percentile(p float64) int64 {
 	rank := max(1, int64(math.Ceil(p*float64(all))))
 	for bin := int64(0); bin < last; bin++ {
 		if rank -= t[bin]; rank <= 0 {
-			return Middle(bin)
+			return BucketMidpoint(bin)
 		}
 	}
-	return Middle(last)
+	return BucketMidpoint(last)
 }

@@ -5,7 +5,7 @@ import "github.com/hookback/hookback/schema"
 // fromChat adds up a transcript: lines as Claude Code writes them, in an array. A
 // model's message spans several lines, each with the usage of all of it, so every
 // message id counts once.
-func (f *Facts) fromChat(raw []byte) {
+func (f *EventFacts) fromChat(raw []byte) {
 	if raw == nil {
 		return
 	}
@@ -15,7 +15,7 @@ func (f *Facts) fromChat(raw []byte) {
 	var model, branch string
 	var cost float64
 	elements(raw, func(line []byte) {
-		var m Facts
+		var m EventFacts
 		members(line, func(name string, value []byte) {
 			switch name {
 			case "message":

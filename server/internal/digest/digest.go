@@ -38,8 +38,8 @@ type Event struct {
 	Payload, Chat, Question  []byte // nil: it has none
 }
 
-// Facts are what one event says.
-type Facts struct {
+// EventFacts are what one event says.
+type EventFacts struct {
 	ID           schema.EventID
 	At           int64
 	App, Session string
@@ -58,9 +58,9 @@ type Facts struct {
 	Failed      bool // a tool or the agent itself
 	Interrupted bool // by a person, which is no failure
 	Error       string
-	TookMS      int64 // as the agent measured it; 0: it did not say
+	DurationMS  int64 // as the agent measured it; 0: it did not say
 
-	Asks, AsksPermission bool
+	HasQuestion, AsksPermission bool
 
 	MessageID string         // Used is this message's, which several events may carry
 	Used      *schema.Tokens // by this event alone
@@ -70,18 +70,18 @@ type Facts struct {
 	CostUSD   float64 // of the session so far; 0: not told
 	Context   float64 // of its context window in use, percent; 0: not told
 
-	Request Spent    // of a Requested, but for its tokens, which are Used
-	Metered []Series // of a Metered
+	Request Usage          // of a Requested, but for its tokens, which are Used
+	Metered []MetricSeries // of a Metered
 
 	teammate string // whose event it is, in an agent team
 }
 
-// Series is what metrics say of one model: so much more since the last time, or in
+// MetricSeries is what metrics say of one model: so much more since the last time, or in
 // all since they began.
-type Series struct {
+type MetricSeries struct {
 	Model string
 	Key   string // a cumulative series, and when it began; empty: so much more
-	Spent
+	Usage
 }
 
 // Kind is what an event is about, whatever its agent calls it.

@@ -12,7 +12,7 @@ import (
 func TestHooksAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, c := range hooks {
-		got := Read(event(c.typ, c.payload))
+		got := Parse(event(c.typ, c.payload))
 		require.Equal(t, bytes.Contains([]byte(c.payload), []byte(`"tool_input"`)), got.Input != 0, "%s %s", c.agent, c.typ)
 		got.Input = 0 // a hash; TestArgumentsTellCallsApart looks at it
 		require.Equal(t, fact(c.want), got, "%s %s", c.agent, c.typ)
@@ -21,7 +21,7 @@ func TestHooksAsTheyAre(t *testing.T) {
 
 var hooks = []struct {
 	agent, typ, payload string
-	want                func(*Facts)
+	want                func(*EventFacts)
 }{
 	{
 		"claude", "SessionStart",
@@ -33,7 +33,7 @@ var hooks = []struct {
 				"source": "startup",
 				"model": "claude-sonnet-5"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Model, f.Cwd = "claude-sonnet-5", "/home/dev/shop-api"
 		},
 	},
@@ -48,7 +48,7 @@ var hooks = []struct {
 				"hook_event_name": "UserPromptSubmit",
 				"prompt": "Drop the old orders table and run the migration on staging\n"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd = Prompt, "/home/dev/shop-api"
 			f.Prompt = "Drop the old orders table and run the migration on staging"
 		},
@@ -75,7 +75,7 @@ var hooks = []struct {
 				},
 				"tool_use_id": "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd = ToolStarts, "/home/dev/shop-api"
 			f.Tool, f.UseID, f.Agent, f.AgentType = "Grep", "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG", "a4d2c8f1e0b3a297", "Explore"
 		},
@@ -116,7 +116,7 @@ var hooks = []struct {
 					}
 				]
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Tool, f.Cwd = "Bash", "/home/dev/shop-api"
 		},
 	},
@@ -147,9 +147,9 @@ var hooks = []struct {
 				"tool_use_id": "toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH",
 				"duration_ms": 2418
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd = ToolEnds, "/home/dev/shop-api"
-			f.Tool, f.UseID, f.TookMS = "Bash", "toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", 2418
+			f.Tool, f.UseID, f.DurationMS = "Bash", "toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", 2418
 		},
 	},
 	{
@@ -174,9 +174,9 @@ var hooks = []struct {
 				"is_interrupt": false,
 				"duration_ms": 4187
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd = ToolEnds, "/home/dev/shop-api"
-			f.Tool, f.UseID, f.TookMS = "Bash", "toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ", 4187
+			f.Tool, f.UseID, f.DurationMS = "Bash", "toolu_01Hn1Xr6sAu9Pw4zZh7LmNqJ", 4187
 			f.Failed, f.Error = true, "Exit code 1 Error: Cannot find module 'express'"
 		},
 	},
@@ -205,7 +205,7 @@ var hooks = []struct {
 				],
 				"session_crons": []
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Cwd = "/home/dev/shop-api"
 		},
 	},
@@ -229,7 +229,7 @@ var hooks = []struct {
 				"background_tasks": [],
 				"session_crons": []
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd, f.Agent, f.AgentType = AgentEnds, "/home/dev/shop-api", "a4d2c8f1e0b3a297", "Explore"
 		},
 	},
@@ -243,7 +243,7 @@ var hooks = []struct {
 				"hook_event_name": "SessionEnd",
 				"reason": "prompt_input_exit"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd = SessionEnds, "/home/dev/shop-api"
 		},
 	},
@@ -263,7 +263,7 @@ var hooks = []struct {
 				},
 				"tool_use_id": "call_8Qw2ErTy"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind = ToolStarts
 			f.Tool = "Bash"
 			f.UseID = "call_8Qw2ErTy"
@@ -284,7 +284,7 @@ var hooks = []struct {
 				"stop_hook_active": false,
 				"last_assistant_message": "Release commit pushed."
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Model, f.Cwd = "gpt-5.5", "/home/dev/shop-api"
 		},
 	},
@@ -322,7 +322,7 @@ var hooks = []struct {
 				"user_email": "dev@example.com",
 				"transcript_path": "/home/dev/.cursor/projects/home-dev-shop-api/agent-transcripts/5b0d6c1e-8a4f-4f1e-9d8e-2b7f1c3a9e10.jsonl"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Cwd, f.Model = ToolStarts, "/home/dev/shop-api", "claude-opus-5-thinking-high"
 			f.Tool, f.UseID = "Shell", "call_9QxAbCd\nctc_71bEf"
 		},
@@ -339,7 +339,7 @@ var hooks = []struct {
 					"description": "Apply infra"
 				}
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Tool, f.Cwd = ToolStarts, "bash", "/home/dev/shop-api"
 		},
 	},
@@ -357,7 +357,7 @@ var hooks = []struct {
 					"description": "Clean build output"
 				}
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind, f.Tool, f.Cwd = ToolStarts, "run_shell_command", "/home/dev/shop-api"
 		},
 	},
@@ -377,7 +377,7 @@ var hooks = []struct {
 				"tool_use_id": "toolu_q_0007",
 				"tool_call_id": "call_ab12cd34"
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind = ToolStarts
 			f.Tool = "run_shell_command"
 			f.UseID = "toolu_q_0007"
@@ -397,7 +397,7 @@ var hooks = []struct {
 					"command": "helm upgrade shop ./chart"
 				}
 			}`,
-		func(f *Facts) {
+		func(f *EventFacts) {
 			f.Kind = ToolStarts
 			f.Tool = "Execute"
 			f.Cwd = "/home/dev/shop-api"

@@ -15,10 +15,10 @@ const (
 	maxTook   = 30 * 24 * 3600 * 1000
 )
 
-// Read tells the facts of an event.
-func Read(e *Event) *Facts {
+// Parse tells the facts of an event.
+func Parse(e *Event) *EventFacts {
 	typ := normal(e.Type)
-	f := &Facts{
+	f := &EventFacts{
 		ID: e.ID, At: e.At, App: e.App, Session: e.Session, Tool: e.Tool,
 		Kind: kinds[typ], Failed: failures[typ],
 	}
@@ -57,7 +57,7 @@ func set(into *string, value []byte) {
 	}
 }
 
-func (f *Facts) fromEnvelope(name string, value []byte) {
+func (f *EventFacts) fromEnvelope(name string, value []byte) {
 	switch name {
 	case "tool_use_id":
 		set(&f.UseID, value)
@@ -77,7 +77,7 @@ func (f *Facts) fromEnvelope(name string, value []byte) {
 	}
 }
 
-func (f *Facts) fromPayload(name string, value []byte) {
+func (f *EventFacts) fromPayload(name string, value []byte) {
 	switch name {
 	case "prompt", "user_prompt", "userPrompt":
 		set(&f.Prompt, value)
@@ -93,7 +93,7 @@ func (f *Facts) fromPayload(name string, value []byte) {
 			set(&f.Tool, value)
 		}
 	case "duration_ms":
-		f.TookMS = int64(number(value, maxTook))
+		f.DurationMS = int64(number(value, maxTook))
 	case "message":
 		f.fromMessage(value)
 	case "tool_input":
@@ -110,7 +110,7 @@ func (f *Facts) fromPayload(name string, value []byte) {
 	}
 }
 
-func (f *Facts) fromToolInput(raw []byte) {
+func (f *EventFacts) fromToolInput(raw []byte) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return
 	}
@@ -124,7 +124,7 @@ func (f *Facts) fromToolInput(raw []byte) {
 	})
 }
 
-func (f *Facts) fromToolResponse(raw []byte) {
+func (f *EventFacts) fromToolResponse(raw []byte) {
 	if f.Kind != ToolEnds {
 		return
 	}
@@ -143,7 +143,7 @@ func (f *Facts) fromToolResponse(raw []byte) {
 }
 
 // fromUsage reads what a model read and wrote, where a payload has it.
-func (f *Facts) fromUsage(name string, value []byte) {
+func (f *EventFacts) fromUsage(name string, value []byte) {
 	switch name {
 	case "usage":
 		f.Used = tokens(value)
@@ -169,9 +169,9 @@ func (f *Facts) fromUsage(name string, value []byte) {
 }
 
 // fromSeries reads metrics as package otlp writes them down.
-func (f *Facts) fromSeries(raw []byte) {
+func (f *EventFacts) fromSeries(raw []byte) {
 	elements(raw, func(one []byte) {
-		s := Series{Spent: Spent{}}
+		s := MetricSeries{Usage: Usage{}}
 		members(one, func(name string, value []byte) {
 			switch name {
 			case "model":
@@ -187,14 +187,14 @@ func (f *Facts) fromSeries(raw []byte) {
 			}
 		})
 		s.Model = shorten(s.Model, textLength)
-		if s.Spent != (Spent{}) && len(f.Metered) < maxSeries {
+		if s.Usage != (Usage{}) && len(f.Metered) < maxSeries {
 			f.Metered = append(f.Metered, s)
 		}
 	})
 }
 
 // fromMessage reads a model's message, as SDKs and transcripts have it.
-func (f *Facts) fromMessage(raw []byte) {
+func (f *EventFacts) fromMessage(raw []byte) {
 	members(raw, func(name string, value []byte) {
 		switch name {
 		case "id":
@@ -234,11 +234,11 @@ func tokens(raw []byte) *schema.Tokens {
 	return &t
 }
 
-func (f *Facts) fromQuestion(raw []byte) {
+func (f *EventFacts) fromQuestion(raw []byte) {
 	if raw == nil {
 		return
 	}
-	f.Asks = true
+	f.HasQuestion = true
 	members(raw, func(name string, value []byte) {
 		switch name {
 		case "type":

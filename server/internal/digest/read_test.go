@@ -36,8 +36,8 @@ func (e *Event) asking(question string) *Event {
 }
 
 // fact is what Read says beside where the event is from.
-func fact(change func(*Facts)) *Facts {
-	f := &Facts{ID: 7, At: 1000, App: "demo", Session: "s1"}
+func fact(change func(*EventFacts)) *EventFacts {
+	f := &EventFacts{ID: 7, At: 1000, App: "demo", Session: "s1"}
 	change(f)
 	return f
 }
@@ -47,149 +47,151 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		event *Event
-		want  func(*Facts)
+		want  func(*EventFacts)
 	}{
-		"nothing": {event("Notification", `{}`), func(*Facts) {}},
+		"nothing": {event("Notification", `{}`), func(*EventFacts) {}},
 		"a prompt of Claude Code": {
 			event("UserPromptSubmit", `{"prompt":"  Drop the\told\norders table \n","cwd":"/home/dev/shop-api"}`),
-			func(f *Facts) { f.Kind, f.Prompt, f.Cwd = Prompt, "Drop the old orders table", "/home/dev/shop-api" },
+			func(f *EventFacts) {
+				f.Kind, f.Prompt, f.Cwd = Prompt, "Drop the old orders table", "/home/dev/shop-api"
+			},
 		},
 		"a prompt of Copilot": {
 			event("userPromptSubmitted", `{"prompt":"Go"}`),
-			func(f *Facts) { f.Kind, f.Prompt = Prompt, "Go" },
+			func(f *EventFacts) { f.Kind, f.Prompt = Prompt, "Go" },
 		},
 		"a background task that tells Claude Code of its end, which nobody typed": {
-			event("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*Facts) {},
+			event("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*EventFacts) {},
 		},
 		"a prompt that is none": {
-			event("Stop", `{"prompt":"Go"}`), func(*Facts) {},
+			event("Stop", `{"prompt":"Go"}`), func(*EventFacts) {},
 		},
 		"a call begins": {
 			event("PreToolUse", `{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}`),
-			func(f *Facts) { f.Kind, f.Tool, f.UseID = ToolStarts, "Bash", "toolu_1" },
+			func(f *EventFacts) { f.Kind, f.Tool, f.UseID = ToolStarts, "Bash", "toolu_1" },
 		},
 		"a call of Copilot": {
 			event("preToolUse", `{"toolName":"bash","toolArgs":{}}`),
-			func(f *Facts) { f.Kind, f.Tool = ToolStarts, "bash" },
+			func(f *EventFacts) { f.Kind, f.Tool = ToolStarts, "bash" },
 		},
 		"a call of Gemini": {
 			event("BeforeTool", `{"tool_name":"run_shell_command"}`),
-			func(f *Facts) { f.Kind, f.Tool = ToolStarts, "run_shell_command" },
+			func(f *EventFacts) { f.Kind, f.Tool = ToolStarts, "run_shell_command" },
 		},
 		"a call of a subagent": {
 			event("PreToolUse", `{"tool_name":"Grep","agent_id":"a4d2","agent_type":"Explore"}`),
-			func(f *Facts) { f.Kind, f.Tool, f.Agent, f.AgentType = ToolStarts, "Grep", "a4d2", "Explore" },
+			func(f *EventFacts) { f.Kind, f.Tool, f.Agent, f.AgentType = ToolStarts, "Grep", "a4d2", "Explore" },
 		},
 		"the envelope has the last word": {
 			event("PreToolUse", `{"tool_use_id":"inner","agent_id":"inner","model":"inner"}`).with(`"tool_use_id":"outer","agent_id":"outer","model_name":"outer"`),
-			func(f *Facts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStarts, "outer", "outer", "outer" },
+			func(f *EventFacts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStarts, "outer", "outer", "outer" },
 		},
 		"a call ends": {
 			event("PostToolUse", `{"tool_name":"Bash","duration_ms":2418.9,"tool_response":{"interrupted":false}}`),
-			func(f *Facts) { f.Kind, f.Tool, f.TookMS = ToolEnds, "Bash", 2418 },
+			func(f *EventFacts) { f.Kind, f.Tool, f.DurationMS = ToolEnds, "Bash", 2418 },
 		},
 		"a call fails": {
 			event("PostToolUseFailure", `{"tool_name":"Bash","error":"Exit code 1\nError: no express","is_interrupt":false}`),
-			func(f *Facts) {
+			func(f *EventFacts) {
 				f.Kind, f.Tool, f.Failed, f.Error = ToolEnds, "Bash", true, "Exit code 1 Error: no express"
 			},
 		},
 		"a person interrupts": {
 			event("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
-			func(f *Facts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
+			func(f *EventFacts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
 		},
 		"a person interrupts, as the envelope says": {
 			event("PostToolUseFailure", `{}`).with(`"is_interrupt":true`),
-			func(f *Facts) { f.Kind, f.Interrupted = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
 		"a person interrupts, as the response says": {
 			event("PostToolUse", `{"tool_response":{"interrupted":true}}`),
-			func(f *Facts) { f.Kind, f.Interrupted = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
 		"a tool of MCP fails": {
 			event("PostToolUse", `{"tool_response":{"isError":true}}`),
-			func(f *Facts) { f.Kind, f.Failed = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
 		"a tool has no success": {
 			event("PostToolUse", `{"tool_response":{"success":false}}`),
-			func(f *Facts) { f.Kind, f.Failed = ToolEnds, true },
+			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
 		"a response before the call ended": {
-			event("Notification", `{"tool_response":{"success":false}}`), func(*Facts) {},
+			event("Notification", `{"tool_response":{"success":false}}`), func(*EventFacts) {},
 		},
 		"the agent itself fails": {
 			event("StopFailure", `{"error":"rate_limit"}`),
-			func(f *Facts) { f.Failed, f.Error = true, "rate_limit" },
+			func(f *EventFacts) { f.Failed, f.Error = true, "rate_limit" },
 		},
 		"an error anywhere": {
 			event("Notification", `{}`).with(`"error":"out of memory"`),
-			func(f *Facts) { f.Failed, f.Error = true, "out of memory" },
+			func(f *EventFacts) { f.Failed, f.Error = true, "out of memory" },
 		},
 		"an error with parts": {
 			event("ErrorOccurred", `{"error":{"message":"no network","name":"E"}}`),
-			func(f *Facts) { f.Failed, f.Error = true, "no network" },
+			func(f *EventFacts) { f.Failed, f.Error = true, "no network" },
 		},
 		"no error": {
-			event("Notification", `{"error":""}`).with(`"error":""`), func(*Facts) {},
+			event("Notification", `{"error":""}`).with(`"error":""`), func(*EventFacts) {},
 		},
 		"a session ends": {
 			event("SessionEnd", `{"reason":"exit"}`),
-			func(f *Facts) { f.Kind = SessionEnds },
+			func(f *EventFacts) { f.Kind = SessionEnds },
 		},
 		"a subagent": {
 			event("SubagentStart", `{}`).with(`"agent_id":"a1","parent_session_id":"p1"`),
-			func(f *Facts) { f.Kind, f.Agent, f.Parent = AgentStarts, "a1", "p1" },
+			func(f *EventFacts) { f.Kind, f.Agent, f.Parent = AgentStarts, "a1", "p1" },
 		},
 		"a model with parts": {
 			event("Status", `{"model":{"id":"claude-opus-5","display_name":"Opus"}}`),
-			func(f *Facts) { f.Model = "claude-opus-5" },
+			func(f *EventFacts) { f.Model = "claude-opus-5" },
 		},
 		"a branch": {
 			event("SessionStart", `{"git_branch":"main","model":"gpt-5.5"}`),
-			func(f *Facts) { f.Branch, f.Model = "main", "gpt-5.5" },
+			func(f *EventFacts) { f.Branch, f.Model = "main", "gpt-5.5" },
 		},
 		"usage of one event": {
 			event("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
-			func(f *Facts) { f.Used = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
+			func(f *EventFacts) { f.Used = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
 		},
 		"usage in the words of another provider": {
 			event("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
-			func(f *Facts) { f.Used = &schema.Tokens{Input: 5, Output: 6} },
+			func(f *EventFacts) { f.Used = &schema.Tokens{Input: 5, Output: 6} },
 		},
 		"usage of a message": {
 			event("Message", `{"message":{"id":"m1","model":"opus","usage":{"input_tokens":1}}}`),
-			func(f *Facts) { f.MessageID, f.Model, f.Used = "m1", "opus", &schema.Tokens{Input: 1} },
+			func(f *EventFacts) { f.MessageID, f.Model, f.Used = "m1", "opus", &schema.Tokens{Input: 1} },
 		},
 		"a sum of Codex": {
 			event("token_count", `{"total_token_usage":{"input_tokens":10,"cached_input_tokens":8,"output_tokens":2},"last_token_usage":{"input_tokens":1}}`),
-			func(f *Facts) { f.Total = &schema.Tokens{Input: 2, Output: 2, CacheRead: 8} },
+			func(f *EventFacts) { f.Total = &schema.Tokens{Input: 2, Output: 2, CacheRead: 8} },
 		},
 		"the result of a run": {
 			event("Result", `{"total_cost_usd":0.42,"usage":{"input_tokens":9}}`),
-			func(f *Facts) { f.CostUSD, f.Used = 0.42, &schema.Tokens{Input: 9} },
+			func(f *EventFacts) { f.CostUSD, f.Used = 0.42, &schema.Tokens{Input: 9} },
 		},
 		"a status line": {
 			event("Status", `{"cost":{"total_cost_usd":1.5,"total_duration_ms":9}}`),
-			func(f *Facts) { f.CostUSD = 1.5 },
+			func(f *EventFacts) { f.CostUSD = 1.5 },
 		},
 		"a permission": {
 			event("PermissionRequest", `{"tool_name":"Bash"}`).asking(`{"type":"permission","question":"?","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x","branch":"b"}}`),
-			func(f *Facts) {
-				f.Asks, f.AsksPermission, f.Tool, f.UseID, f.Cwd, f.Branch = true, true, "Bash", "t1", "/x", "b"
+			func(f *EventFacts) {
+				f.HasQuestion, f.AsksPermission, f.Tool, f.UseID, f.Cwd, f.Branch = true, true, "Bash", "t1", "/x", "b"
 			},
 		},
 		"a permission whose event names the call": {
 			event("PermissionRequest", `{"cwd":"/y"}`).with(`"tool_use_id":"t2"`).asking(`{"type":"permission","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x"}}`),
-			func(f *Facts) {
-				f.Asks, f.AsksPermission, f.Tool, f.UseID, f.Cwd = true, true, "Bash", "t2", "/y"
+			func(f *EventFacts) {
+				f.HasQuestion, f.AsksPermission, f.Tool, f.UseID, f.Cwd = true, true, "Bash", "t2", "/y"
 			},
 		},
 		"a question": {
 			event("Ask", `{}`).asking(`{"type":"question","question":"?"}`),
-			func(f *Facts) { f.Asks = true },
+			func(f *EventFacts) { f.HasQuestion = true },
 		},
 	} {
-		got := Read(c.event)
+		got := Parse(c.event)
 		got.Input = 0 // a hash; TestArgumentsTellCallsApart looks at it
 		require.Equal(t, fact(c.want), got, name)
 	}
@@ -221,13 +223,13 @@ func TestReadChat(t *testing.T) {
 			&schema.Tokens{Input: 1, Output: 2},
 		},
 	} {
-		f := Read(event("Stop", `{}`).saying("[" + strings.Join(c.chat, ",") + "]"))
+		f := Parse(event("Stop", `{}`).saying("[" + strings.Join(c.chat, ",") + "]"))
 		require.Equal(t, c.want, f.InChat, name)
 		require.True(t, f.HasChat)
 	}
-	f := Read(event("Stop", `{}`).saying("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
+	f := Parse(event("Stop", `{}`).saying("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
 	require.Equal(t, []any{"opus", "main", 0.7}, []any{f.Model, f.Branch, f.CostUSD})
-	f = Read(event("Stop", `{"model":"own","total_cost_usd":2}`).saying("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
+	f = Parse(event("Stop", `{"model":"own","total_cost_usd":2}`).saying("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
 	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "what the event says counts more")
 }
 
@@ -248,10 +250,10 @@ func TestHostileEventsSayNothing(t *testing.T) {
 		}
 		object := "{" + strings.Join(all, ",") + "}"
 		e := event("UserPromptSubmit", object).asking(object).saying("[" + value + "," + object + "]")
-		f := Read(e)
-		f.HasChat, f.Asks = false, false
+		f := Parse(e)
+		f.HasChat, f.HasQuestion = false, false
 		f.Model = "" // 7 is none, and {"id":{}} neither
-		require.Equal(t, fact(func(f *Facts) { f.Kind = Prompt }), f, value)
+		require.Equal(t, fact(func(f *EventFacts) { f.Kind = Prompt }), f, value)
 	}
 }
 
@@ -263,7 +265,7 @@ func TestAnEventWithTenThousandMembers(t *testing.T) {
 		fmt.Fprintf(&b, `,"k%d":{"prompt":"inner","error":"inner"}`, i)
 	}
 	b.WriteString(`}`)
-	f := Read(event("UserPromptSubmit", b.String()))
+	f := Parse(event("UserPromptSubmit", b.String()))
 	require.Equal(t, "first", f.Prompt)
 	require.False(t, f.Failed, "what lies deeper is not the event's")
 }
@@ -277,7 +279,7 @@ func TestTextsAreShortened(t *testing.T) {
 		require.Equal(t, c.want, shorten(c.in, 10), "%q", c.in)
 	}
 	long := strings.Repeat("x", 5000)
-	f := Read(event("UserPromptSubmit", `{"prompt":"`+long+`","cwd":"`+long+`","model":"`+long+`","error":"`+long+`"}`))
+	f := Parse(event("UserPromptSubmit", `{"prompt":"`+long+`","cwd":"`+long+`","model":"`+long+`","error":"`+long+`"}`))
 	require.Len(t, []rune(f.Prompt), titleLength)
 	require.Len(t, []rune(f.Cwd), pathLength)
 	require.Len(t, []rune(f.Model), textLength)
@@ -296,9 +298,9 @@ func FuzzRead(f *testing.F) {
 		for i := range 3 {
 			e.ID++
 			e.At += int64(i)
-			facts := Read(e)
+			facts := Parse(e)
 			s.Add(facts)
-			s.Settle(facts, e.At+5)
+			s.ResolveQuestion(facts, e.At+5)
 		}
 		kept, err := json.Marshal(&s)
 		require.NoError(t, err)

@@ -19,26 +19,26 @@ const (
 // Session is the sum of a session's events so far, with what is needed to go on.
 // Its JSON is what the store keeps.
 type Session struct {
-	Parked
+	HumanWait
 
 	Open  []Call             `json:"open,omitempty"`  // calls that have not ended
-	Asked []Asked            `json:"asked,omitempty"` // permissions whose call has not been heard of
+	Asked []PermissionCall   `json:"asked,omitempty"` // permissions whose call has not been heard of
 	Tree  []schema.AgentNode `json:"tree,omitempty"`  // the agents that did something, in that order
 	Done  []string           `json:"done,omitempty"`  // the last calls that ended, which hooks may tell twice
 	Heard int64              `json:"heard,omitempty"` // how many of its events are telemetry
 
 	Own      float64                  `json:"own,omitempty"`   // the cost as the agent sums it up itself
 	Total    *schema.Tokens           `json:"total,omitempty"` // as the agent sums up itself
-	Logged   Spending                 `json:"logged,omitempty"`
-	Metered  Spending                 `json:"metered,omitempty"`
+	Logged   UsageByModel             `json:"logged,omitempty"`
+	Metered  UsageByModel             `json:"metered,omitempty"`
 	Series   []Counter                `json:"series,omitempty"` // cumulative ones that Metered has
 	Chats    map[string]schema.Tokens `json:"chats,omitempty"`  // :: agent → the sum of its newest transcript
 	Used     schema.Tokens            `json:"used,omitzero"`    // added up from events
 	Messages []Message                `json:"messages,omitempty"`
 }
 
-// Parked is a session's sum, and whether it waits for a person.
-type Parked struct {
+// HumanWait is a session's sum, and whether it waits for a person.
+type HumanWait struct {
 	Sum schema.Session `json:"sum"` // but for Pending, which only the questions know
 
 	// Waits are the questions that wait for a person, Since is when the first of them
@@ -63,8 +63,8 @@ type Call struct {
 	AskedAt int64            `json:"askedAt,omitempty"`
 }
 
-// Asked is a permission that was asked for a tool call.
-type Asked struct {
+// PermissionCall is a permission that was asked for a tool call.
+type PermissionCall struct {
 	ID    schema.EventID `json:"id"`
 	UseID string         `json:"use"`
 }
@@ -77,30 +77,30 @@ type Message struct {
 
 // Step is what an event adds to the figures beyond its session.
 type Step struct {
-	New    bool // the session's first event
-	Ended  *Use // a tool call that came to an end
-	Failed bool // counted as a failure
-	Ran    *Ran // a call that a person was asked about
-	Tokens schema.Tokens
-	Cost   float64
+	New       bool              // the session's first event
+	Ended     *ToolUse          // a tool call that came to an end
+	Failed    bool              // counted as a failure
+	Execution *ExecutionOutcome // a call that a person was asked about
+	Tokens    schema.Tokens
+	Cost      float64
 }
 
-// Use is one use of a tool.
-type Use struct {
+// ToolUse is one use of a tool.
+type ToolUse struct {
 	Tool   string
 	MS     int64 // how long it took without the time a person was waited for; -1: unknown
 	Failed bool
 }
 
-// Ran is what became of the call that a permission was asked for.
-type Ran struct {
+// ExecutionOutcome is what became of the call that a permission was asked for.
+type ExecutionOutcome struct {
 	Question  schema.EventID
 	At        int64
 	Execution schema.Execution // but for DurationMS, which counts from the answer
 }
 
 // Add takes an event of the session, in the order of the log.
-func (s *Session) Add(f *Facts) Step {
+func (s *Session) Add(f *EventFacts) Step {
 	step := Step{New: s.Sum.Events == 0}
 	s.place(f)
 	agent := s.agent(f)
@@ -112,18 +112,18 @@ func (s *Session) Add(f *Facts) Step {
 		again = f.UseID != "" && slices.Contains(s.Done, f.UseID)
 		if !again {
 			step.Ended = s.end(f)
-			step.Ran = s.ran(f)
+			step.Execution = s.ran(f)
 			agent.Tools++
 		}
 	case SessionEnds:
 		s.Open = nil
 	}
-	if f.Asks {
+	if f.HasQuestion {
 		s.Sum.Questions++
 		s.park(f)
 	}
 	if f.AsksPermission && f.UseID != "" {
-		s.Asked = append(last(s.Asked, maxOpen), Asked{f.ID, f.UseID})
+		s.Asked = append(last(s.Asked, maxOpen), PermissionCall{f.ID, f.UseID})
 	}
 	if f.Failed && !again {
 		step.Failed = true
@@ -138,7 +138,7 @@ func (s *Session) Add(f *Facts) Step {
 }
 
 // place keeps where, when and what the session is.
-func (s *Session) place(f *Facts) {
+func (s *Session) place(f *EventFacts) {
 	m := &s.Sum
 	if m.Events == 0 {
 		m.SourceApp, m.SessionID = f.App, f.Session
@@ -176,7 +176,7 @@ func (s *Session) place(f *Facts) {
 	}
 }
 
-func (s *Session) start(f *Facts) {
+func (s *Session) start(f *EventFacts) {
 	if f.UseID != "" && slices.ContainsFunc(s.Open, func(c Call) bool { return c.UseID == f.UseID }) {
 		return // told twice
 	}
@@ -193,7 +193,7 @@ func last[T any](list []T, n int) []T {
 // find is the open call that f is about, -1 for none: the one with its id, else of
 // those of its tool and agent that have no id to tell them by the last one with the
 // same arguments, or the last one.
-func (s *Session) find(f *Facts) int {
+func (s *Session) find(f *EventFacts) int {
 	for i := len(s.Open) - 1; i >= 0; i-- {
 		if f.UseID != "" && s.Open[i].UseID == f.UseID {
 			return i
@@ -215,9 +215,9 @@ func (s *Session) find(f *Facts) int {
 	return found
 }
 
-func (s *Session) end(f *Facts) *Use {
+func (s *Session) end(f *EventFacts) *ToolUse {
 	s.Sum.Tools++
-	use := &Use{Tool: f.Tool, MS: -1, Failed: f.Failed}
+	use := &ToolUse{Tool: f.Tool, MS: -1, Failed: f.Failed}
 	if f.UseID != "" {
 		s.Done = append(last(s.Done, maxDone), f.UseID)
 	}
@@ -230,14 +230,14 @@ func (s *Session) end(f *Facts) *Use {
 		}
 		// Somebody said yes elsewhere, and nobody knows when: the rest is not all the call's.
 	}
-	if f.TookMS > 0 {
-		use.MS = f.TookMS
+	if f.DurationMS > 0 {
+		use.MS = f.DurationMS
 	}
 	return use
 }
 
 // park notes that a person is waited for from now on.
-func (s *Session) park(f *Facts) {
+func (s *Session) park(f *EventFacts) {
 	if s.Waits++; s.Waits == 1 {
 		s.Since = f.At
 	}
@@ -251,7 +251,7 @@ func (s *Session) park(f *Facts) {
 }
 
 // unpark takes the end of a question: each moment of several at once counts once.
-func (s *Session) unpark(asked *Facts, at int64) {
+func (s *Session) unpark(asked *EventFacts, at int64) {
 	switch s.Waits {
 	case 0: // asked before this was kept
 		s.Sum.HumanWaitMS += max(0, at-asked.At)
@@ -277,7 +277,7 @@ func (s *Session) unpark(asked *Facts, at int64) {
 
 // HumanWaitMS is how long a person was waited for until the session's last event, also
 // by what still waits.
-func (s *Parked) HumanWaitMS() int64 {
+func (s *HumanWait) HumanWaitMS() int64 {
 	if s.Waits == 0 {
 		return s.Sum.HumanWaitMS
 	}
@@ -285,12 +285,12 @@ func (s *Parked) HumanWaitMS() int64 {
 }
 
 // ran tells what became of the call that a permission was asked for.
-func (s *Session) ran(f *Facts) *Ran {
-	i := slices.IndexFunc(s.Asked, func(a Asked) bool { return f.UseID != "" && a.UseID == f.UseID })
+func (s *Session) ran(f *EventFacts) *ExecutionOutcome {
+	i := slices.IndexFunc(s.Asked, func(a PermissionCall) bool { return f.UseID != "" && a.UseID == f.UseID })
 	if i < 0 {
 		return nil
 	}
-	ran := &Ran{Question: s.Asked[i].ID, At: f.At}
+	ran := &ExecutionOutcome{Question: s.Asked[i].ID, At: f.At}
 	ran.Execution = schema.Execution{State: schema.Succeeded, Error: f.Error, EventID: f.ID}
 	switch {
 	case f.Interrupted:
@@ -302,9 +302,9 @@ func (s *Session) ran(f *Facts) *Ran {
 	return ran
 }
 
-// Settle takes the end of one of the session's questions: asked is what its event
+// ResolveQuestion takes the end of one of the session's questions: asked is what its event
 // said, at when it ended. It returns how long a person was waited for, in ms.
-func (s *Session) Settle(asked *Facts, at int64) int64 {
+func (s *Session) ResolveQuestion(asked *EventFacts, at int64) int64 {
 	waited := max(0, at-asked.At)
 	s.Sum.WaitedMS += waited
 	if i := s.node(asked.Agent); i >= 0 {

@@ -20,14 +20,14 @@ type story struct {
 	ids  schema.EventID
 }
 
-func (y *story) tell(at int64, typ, tool, payload string) *Facts {
+func (y *story) tell(at int64, typ, tool, payload string) *EventFacts {
 	y.ids++
 	e := event(typ, payload)
 	e.ID, e.At, e.Tool = y.ids, at*1000, tool
 	return y.add(e)
 }
 
-func (y *story) ask(at int64, tool, payload, question string) *Facts {
+func (y *story) ask(at int64, tool, payload, question string) *EventFacts {
 	y.ids++
 	e := event("PermissionRequest", payload).asking(question)
 	e.ID, e.At, e.Tool = y.ids, at*1000, tool
@@ -35,8 +35,8 @@ func (y *story) ask(at int64, tool, payload, question string) *Facts {
 }
 
 // add takes an event as a follower does: what was kept before is read again.
-func (y *story) add(e *Event) *Facts {
-	f := Read(e)
+func (y *story) add(e *Event) *EventFacts {
+	f := Parse(e)
 	y.last = y.s.Add(f)
 	kept, err := json.Marshal(&y.s)
 	require.NoError(y.t, err)
@@ -85,7 +85,7 @@ func TestTimeAPersonTookIsNotTheTools(t *testing.T) {
 	y := &story{t: t}
 	y.tell(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
 	asked := y.ask(1, "Bash", `{}`, mayI)
-	require.EqualValues(t, 60_000, y.s.Settle(asked, 61_000))
+	require.EqualValues(t, 60_000, y.s.ResolveQuestion(asked, 61_000))
 	y.tell(63, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
 	require.EqualValues(t, 3000, y.took())
 	require.EqualValues(t, 60_000, y.s.Sum.WaitedMS)
@@ -95,18 +95,18 @@ func TestTimeAPersonTookIsNotTheTools(t *testing.T) {
 	e := event("PreToolUse", `{"tool_use_id":"b"}`).asking(mayI)
 	e.ID, e.At, e.Tool = y.ids, 100_000, "Bash"
 	asked = y.add(e)
-	y.s.Settle(asked, 110_000)
+	y.s.ResolveQuestion(asked, 110_000)
 	y.tell(112, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
 	require.EqualValues(t, 2000, y.took())
 
 	// Or come before it, which costs the call nothing.
 	asked = y.ask(200, "Edit", `{"tool_use_id":"c"}`, mayI)
 	y.tell(205, "PreToolUse", "Edit", `{"tool_use_id":"c"}`)
-	y.s.Settle(asked, 206_000)
+	y.s.ResolveQuestion(asked, 206_000)
 	y.tell(209, "PostToolUse", "Edit", `{"tool_use_id":"c"}`)
 	require.EqualValues(t, 3000, y.took(), "one second of the wait was the call's")
 
-	require.EqualValues(t, 0, y.s.Settle(asked, 1), "a clock that went back waited for nobody")
+	require.EqualValues(t, 0, y.s.ResolveQuestion(asked, 1), "a clock that went back waited for nobody")
 }
 
 func TestWhatIsToldTwiceCountsOnce(t *testing.T) {
@@ -160,13 +160,13 @@ func TestWhatBecameOfACall(t *testing.T) {
 		y.ask(2, "Bash", `{"tool_use_id":"b"}`, mayI)
 		y.ask(3, "Bash", `{"tool_use_id":"a"}`, `{"type":"question","question":"?"}`)
 		y.tell(4, "PostToolUse", "Bash", `{}`)
-		require.Nil(t, y.last.Ran, "nobody knows which")
+		require.Nil(t, y.last.Execution, "nobody knows which")
 		y.tell(5, c.typ, "Bash", c.payload)
 		c.want.EventID = y.ids
-		require.Equal(t, &Ran{Question: asked.ID, At: 5000, Execution: c.want}, y.last.Ran, name)
+		require.Equal(t, &ExecutionOutcome{Question: asked.ID, At: 5000, Execution: c.want}, y.last.Execution, name)
 		y.tell(6, c.typ, "Bash", c.payload)
-		require.Nil(t, y.last.Ran, "once")
-		require.Equal(t, []Asked{{2, "b"}}, y.s.Asked)
+		require.Nil(t, y.last.Execution, "once")
+		require.Equal(t, []PermissionCall{{2, "b"}}, y.s.Asked)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestASessionRemembersLittle(t *testing.T) {
 	for i := range 3000 {
 		e := event("PreToolUse", fmt.Sprintf(`{"agent_id":"agent%d","tool_use_id":"use%d","message":{"id":"m%d","usage":{"input_tokens":1}}}`, i, i, i)).asking(mayI)
 		e.ID = schema.EventID(i + 1)
-		s.Add(Read(e.saying(`[{"message":{"usage":{"input_tokens":1}}}]`)))
+		s.Add(Parse(e.saying(`[{"message":{"usage":{"input_tokens":1}}}]`)))
 	}
 	kept, err := json.Marshal(&s)
 	require.NoError(t, err)
@@ -254,21 +254,21 @@ func TestASessionRemembersLittle(t *testing.T) {
 // TestPercentiles: within 5 % of the true one, whatever the distribution.
 func TestPercentiles(t *testing.T) {
 	t.Parallel()
-	require.Zero(t, Times{}.Percentile(0.5))
+	require.Zero(t, Histogram{}.Percentile(0.5))
 	for ms := int64(0); ms < 40*24*3600*1000; ms += 1 + ms/500 {
-		middle := Middle(Bin(ms))
+		middle := BucketMidpoint(Bucket(ms))
 		require.LessOrEqual(t, math.Abs(float64(middle-ms)), 0.05*float64(ms), "%d ms stands as %d", ms, middle)
-		require.GreaterOrEqual(t, Bin(ms+1), Bin(ms))
+		require.GreaterOrEqual(t, Bucket(ms+1), Bucket(ms))
 	}
 	seed := uint64(42)
 	for range 50 {
 		var all []int64
-		times := Times{}
+		times := Histogram{}
 		for range 500 {
 			seed = seed*6364136223846793005 + 1442695040888963407
 			ms := int64(seed>>33) >> (seed >> 59)
 			all = append(all, ms)
-			times[Bin(ms)]++
+			times[Bucket(ms)]++
 		}
 		slices.Sort(all)
 		for _, p := range []float64{0, 0.01, 0.5, 0.9, 0.95, 1} {
@@ -276,9 +276,9 @@ func TestPercentiles(t *testing.T) {
 			require.InDelta(t, want, times.Percentile(p), 0.05*float64(want), "%v of %v", p, all)
 		}
 	}
-	require.EqualValues(t, 7, Times{7: 1}.Percentile(0.95))
-	require.EqualValues(t, 0, Times{0: 19, 60: 1}.Percentile(0.95))
-	require.EqualValues(t, 0, Middle(Bin(-5)))
+	require.EqualValues(t, 7, Histogram{7: 1}.Percentile(0.95))
+	require.EqualValues(t, 0, Histogram{0: 19, 60: 1}.Percentile(0.95))
+	require.EqualValues(t, 0, BucketMidpoint(Bucket(-5)))
 }
 
 // BenchmarkRead is what the follower spends on an event before it writes.
@@ -289,7 +289,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var s Session
-		s.Add(Read(e))
+		s.Add(Parse(e))
 	}
 }
 
@@ -299,6 +299,6 @@ func TestAnEventDoesNotAnswerItself(t *testing.T) {
 	y := &story{t: t}
 	e := event("PostToolUse", `{"tool_use_id":"a"}`).asking(mayI)
 	y.add(e)
-	require.Nil(t, y.last.Ran)
-	require.Equal(t, []Asked{{e.ID, "a"}}, y.s.Asked)
+	require.Nil(t, y.last.Execution)
+	require.Equal(t, []PermissionCall{{e.ID, "a"}}, y.s.Asked)
 }

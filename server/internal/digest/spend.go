@@ -6,27 +6,27 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Spent is what requests to a model took.
-type Spent struct {
+// Usage is what requests to a model took.
+type Usage struct {
 	Requests int64         `json:"n,omitempty"`
 	TookMS   int64         `json:"ms,omitempty"`
 	Tokens   schema.Tokens `json:"tokens,omitzero"`
 	CostUSD  float64       `json:"usd,omitempty"`
 }
 
-func (a Spent) plus(b Spent) Spent {
-	return Spent{
+func (a Usage) plus(b Usage) Usage {
+	return Usage{
 		Requests: a.Requests + b.Requests, TookMS: min(a.TookMS+b.TookMS, maxTook),
 		Tokens: *capped(plus(a.Tokens, b.Tokens, 1)), CostUSD: min(a.CostUSD+b.CostUSD, maxCost),
 	}
 }
 
-// Spending is by model. The model without a name is those that are too many.
-type Spending map[string]Spent
+// UsageByModel is by model. The model without a name is those that are too many.
+type UsageByModel map[string]Usage
 
-func (s *Spending) add(model string, spent Spent) {
+func (s *UsageByModel) add(model string, spent Usage) {
 	if *s == nil {
-		*s = Spending{}
+		*s = UsageByModel{}
 	}
 	if _, known := (*s)[model]; !known && len(*s) >= maxModels {
 		model = ""
@@ -34,7 +34,7 @@ func (s *Spending) add(model string, spent Spent) {
 	(*s)[model] = (*s)[model].plus(spent)
 }
 
-func (s Spending) sum() (all Spent) {
+func (s UsageByModel) sum() (all Usage) {
 	for _, spent := range s {
 		all = all.plus(spent)
 	}
@@ -44,14 +44,14 @@ func (s Spending) sum() (all Spent) {
 // Counter is a cumulative series as far as it was seen.
 type Counter struct {
 	Key string `json:"key"`
-	Spent
+	Usage
 }
 
 // meter adds what a series says. Cumulative ones may come late or twice: each counts
 // as far as it has ever been.
-func (s *Session) meter(one Series) {
+func (s *Session) meter(one MetricSeries) {
 	if one.Key == "" {
-		s.Metered.add(one.Model, one.Spent)
+		s.Metered.add(one.Model, one.Usage)
 		return
 	}
 	i := slices.IndexFunc(s.Series, func(c Counter) bool { return c.Key == one.Key })
@@ -59,19 +59,19 @@ func (s *Session) meter(one Series) {
 		s.Series = append(last(s.Series, maxSeries), Counter{Key: one.Key})
 		i = len(s.Series) - 1
 	}
-	seen, now := s.Series[i].Spent, one.Spent
+	seen, now := s.Series[i].Usage, one.Usage
 	now.Tokens = schema.Tokens{
 		Input: max(seen.Tokens.Input, now.Tokens.Input), Output: max(seen.Tokens.Output, now.Tokens.Output),
 		CacheRead: max(seen.Tokens.CacheRead, now.Tokens.CacheRead), CacheWrite: max(seen.Tokens.CacheWrite, now.Tokens.CacheWrite),
 	}
 	now.CostUSD = max(seen.CostUSD, now.CostUSD)
-	s.Series[i].Spent = now
-	s.Metered.add(one.Model, Spent{Tokens: plus(now.Tokens, seen.Tokens, -1), CostUSD: now.CostUSD - seen.CostUSD})
+	s.Series[i].Usage = now
+	s.Metered.add(one.Model, Usage{Tokens: plus(now.Tokens, seen.Tokens, -1), CostUSD: now.CostUSD - seen.CostUSD})
 }
 
 // spend keeps tokens and costs, and returns by how much they changed. The package's
 // comment says what counts.
-func (s *Session) spend(f *Facts) (schema.Tokens, float64) {
+func (s *Session) spend(f *EventFacts) (schema.Tokens, float64) {
 	s.add(f)
 	if f.Total != nil {
 		s.Total = f.Total
@@ -99,14 +99,14 @@ func (s *Session) spend(f *Facts) (schema.Tokens, float64) {
 }
 
 // add counts what one event used; of a message only the last word.
-func (s *Session) add(f *Facts) {
+func (s *Session) add(f *EventFacts) {
 	for _, one := range f.Metered {
 		s.meter(one)
 	}
 	used := f.Used
 	switch {
 	case f.Kind == Requested:
-		spent := Spent{Requests: 1, TookMS: f.TookMS, CostUSD: f.Request.CostUSD}
+		spent := Usage{Requests: 1, TookMS: f.DurationMS, CostUSD: f.Request.CostUSD}
 		if used != nil {
 			spent.Tokens = *used
 		}

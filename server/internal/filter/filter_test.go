@@ -80,14 +80,14 @@ func TestSharedCases(t *testing.T) {
 func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 	t.Helper()
 	indexed := string(IndexText(nil, e))
-	for _, l := range f.Literals() {
+	for _, l := range f.RequiredLiterals() {
 		require.Contains(t, indexed, l, "%q", filter)
 	}
-	require.True(t, !f.Asks() || e.Question != nil, "%q", filter)
+	require.True(t, !f.QuestionsOnly() || e.Question != nil, "%q", filter)
 	require.True(t, f.ID() == 0 || f.ID() == e.ID, "%q", filter)
 	for _, n := range f.Names() {
 		name := map[string]string{"app": e.App, "session": e.Session, "type": e.Type, "tool": e.Tool}[n.Key]
-		require.True(t, n.Key == "tool" && name == "" || n.Fits(name) != n.Not, "%q %s", filter, n.Key)
+		require.True(t, n.Key == "tool" && name == "" || n.Matches(name) != n.Not, "%q %s", filter, n.Key)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 // A search does not ask Match of every event. What follows says what an event that
 // matches must have, so that an index can name those worth a look.
 
-// Literals are folded texts that all occur in the IndexText of an event that
+// RequiredLiterals are folded texts that all occur in the IndexText of an event that
 // matches. None has a line break.
-func (f *Filter) Literals() (list []string) {
+func (f *Filter) RequiredLiterals() (list []string) {
 	for _, t := range f.terms {
 		if t.not || t.keyed && !indexed(t.key) {
 			continue
@@ -35,8 +35,8 @@ func indexed(key string) bool { return key != "id" && key != "risk" && !ofStatus
 // ofStatus reports whether a key's value changes while the event does not.
 func ofStatus(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
 
-// Asks reports whether only questions match.
-func (f *Filter) Asks() bool {
+// QuestionsOnly reports whether only questions match.
+func (f *Filter) QuestionsOnly() bool {
 	return slices.ContainsFunc(f.terms, func(t term) bool {
 		return !t.not && t.keyed && (ofStatus(t.key) || t.key == "kind" || t.key == "risk")
 	})
@@ -70,12 +70,12 @@ type Name struct {
 	t   *term
 }
 
-// Fits reports whether a name is one that the condition speaks of.
-func (n *Name) Fits(name string) bool { return n.t.test(Fold(name)) }
+// Matches reports whether a name is one that the condition speaks of.
+func (n *Name) Matches(name string) bool { return n.t.test(Fold(name)) }
 
-// Pieces are folded texts that a name that fits is made of, in their order, with
+// Fragments are folded texts that a name that fits is made of, in their order, with
 // anything between any two.
-func (n *Name) Pieces() []string {
+func (n *Name) Fragments() []string {
 	switch {
 	case n.t.regex != nil:
 		return []string{"", ""}

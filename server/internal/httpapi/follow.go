@@ -38,7 +38,7 @@ func (st *stream) follow() farewell {
 	for err == nil {
 		var frames []feed.Frame
 		var more <-chan struct{}
-		frames, more, err = st.Hub.After(st.ctx, seq)
+		frames, more, err = st.Hub.FramesAfter(st.ctx, seq)
 		switch {
 		case st.from.version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
 			seq, err = st.resync()

@@ -99,9 +99,9 @@ func (s *Server) whenPosted(c *fiber.Ctx, ids ...schema.EventID) {
 	cn, ok := c.Context().Conn().(*conn)
 	for _, id := range ids {
 		if ok {
-			cn.onFlushed(func() { s.Hub.Posted(id) })
+			cn.onFlushed(func() { s.Hub.ResponseSent(id) })
 		} else {
-			s.Hub.Posted(id)
+			s.Hub.ResponseSent(id)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (s *Server) find(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Find(c.UserContext(), f))
+	return reply(c)(s.Hub.FindEvents(c.UserContext(), f))
 }
 
 func (s *Server) search(c *fiber.Ctx) error {
@@ -155,7 +155,7 @@ func (s *Server) led(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Led(c.UserContext(), id))
+	return reply(c)(s.Hub.Context(c.UserContext(), id))
 }
 
 func (s *Server) respond(c *fiber.Ctx) error {
@@ -296,7 +296,7 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
-	by.Who, _ = c.Locals(whoLocal).(people.Who)
+	by.Who, _ = c.Locals(whoLocal).(people.Identity)
 	return by
 }
 

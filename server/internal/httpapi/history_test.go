@@ -19,7 +19,7 @@ import (
 func (r *rig) derives() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- r.Hub.Derive(ctx) }()
+	go func() { done <- r.Hub.RunProjector(ctx) }()
 	r.t.Cleanup(func() {
 		cancel()
 		require.NoError(r.t, <-done)

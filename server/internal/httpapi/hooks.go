@@ -40,7 +40,7 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 		return err
 	}
 	// The body is somebody else's once this has returned, and the answer is made later.
-	call, err := claude.Agent.Read(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: func(string) string { return "" }})
+	call, err := claude.Agent.Parse(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: func(string) string { return "" }})
 	if err != nil {
 		return &schema.FieldError{Detail: err.Error()}
 	}
@@ -64,10 +64,10 @@ func (s *Server) observeHook(c *fiber.Ctx, e *schema.Event) error {
 	return sendJSON(c, noDecision)
 }
 
-func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Saved, error) {
+func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.StoredEvent, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
-		return hub.Saved{}, err
+		return hub.StoredEvent{}, err
 	}
 	by := caller(c)
 	by.Waits = waits
@@ -78,7 +78,7 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Save
 // it does. Where Claude Code shows no dialog meanwhile, somebody must be there to see
 // the question.
 func (s *Server) mayWait(call *hook.Call) bool {
-	if call.Point != hook.Prompt || call.Ask == nil || !call.Prompts && s.Hub.Watching() == 0 {
+	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
 	}
 	select {
@@ -108,14 +108,14 @@ func (s *Server) askHook(c *fiber.Ctx, cn *conn, w *waitingHook) error {
 	if ask.Timeout == nil || *ask.Timeout > seconds || *ask.Timeout == 0 {
 		ask.Timeout = &seconds
 	}
-	ask.AlsoAsked = w.call.Prompts
+	ask.AlsoAsked = w.call.HasPrompt
 	e.HumanInTheLoop = &ask
 	saved, err := s.ingestHook(c, &e, true)
 	if err != nil {
 		leave()
 		return err
 	}
-	s.Hub.Posted(saved.ID) // nobody is dialled
+	s.Hub.ResponseSent(saved.ID) // nobody is dialled
 	var asked schema.Event
 	if err := json.Unmarshal(saved.JSON, &asked); err != nil {
 		leave()
@@ -157,7 +157,7 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *waitingHook) {
 	if s.stopping.Err() != nil {
 		why = hub.HubStopped
 	}
-	if err := s.Hub.Orphan(context.WithoutCancel(ctx), w.id, "", why); err != nil {
+	if err := s.Hub.Abandon(context.WithoutCancel(ctx), w.id, "", why); err != nil {
 		s.Log.Error("ending the question of a hook that is gone", "event", w.id, "err", err)
 	}
 }
@@ -168,7 +168,7 @@ func (w *waitingHook) reply(raw []byte) []byte {
 	if json.Unmarshal(raw, &a) != nil {
 		return noDecision
 	}
-	if b := w.agent.Answer(w.call, hook.VerdictOf(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+	if b := w.agent.Render(w.call, hook.VerdictOf(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
 		return b
 	}
 	return noDecision

@@ -310,7 +310,7 @@ func TestAHookThatBlocksItsAgentAsksOnlyIfSomebodySees(t *testing.T) {
 	require.Equal(t, "{}", h.body)
 	require.Nil(t, r.event(1).HumanInTheLoop)
 	page2(r)
-	require.Eventually(t, func() bool { return r.Hub.Watching() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Hub.ViewerCount() == 1 }, patience, time.Millisecond)
 	done := r.hook("", sample(t, "Elicitation"))
 	require.False(t, r.asked(2).HumanInTheLoop.AlsoAsked)
 	r.do("POST", schema.At(schema.PathCancel, 2), `{}`)

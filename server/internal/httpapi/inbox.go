@@ -112,7 +112,7 @@ func (s *Server) hitlCancel(c *fiber.Ctx) error {
 }
 
 func (s *Server) hitlStats(c *fiber.Ctx) error {
-	of := hub.HitlSpan{}
+	of := hub.StatsRange{}
 	days, err := number(c, "days", span{low: 1, high: schema.MaxDays, otherwise: 14})
 	if err != nil {
 		return err

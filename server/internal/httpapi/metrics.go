@@ -91,7 +91,7 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-func (m *Metrics) heard(signal string, h hub.Heard) {
+func (m *Metrics) heard(signal string, h hub.TelemetryResult) {
 	m.records.WithLabelValues(signal, "stored").Add(float64(h.Stored))
 	m.records.WithLabelValues(signal, "ignored").Add(float64(h.Ignored))
 	m.records.WithLabelValues(signal, "rejected").Add(float64(h.Rejected))

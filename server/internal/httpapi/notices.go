@@ -27,19 +27,19 @@ func (s *Server) noticeHandlers() map[string]fiber.Handler {
 }
 
 func (s *Server) channels(c *fiber.Ctx) error {
-	stored, err := s.Notices.Store.Channels(c.UserContext())
+	stored, err := s.Notifier.Store.Channels(c.UserContext())
 	if err != nil {
 		return err
 	}
 	list := make([]schema.Channel, len(stored))
 	for i := range stored {
-		list[i] = s.Notices.Shown(&stored[i])
+		list[i] = s.Notifier.PublicChannel(&stored[i])
 	}
 	return reply(c)(json.Marshal(list)) //nolint:gosec // Shown has left the secrets out
 }
 
 func (s *Server) makeChannel(c *fiber.Ctx) error {
-	if err := s.Hub.People.MayAdmin(caller(c).Who); err != nil {
+	if err := s.Hub.People.RequireAdmin(caller(c).Who); err != nil {
 		return err
 	}
 	var draft schema.ChannelDraft
@@ -50,10 +50,10 @@ func (s *Server) makeChannel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Notices.AddChannel(c.UserContext(), channel); err != nil {
+	if err := s.Notifier.AddChannel(c.UserContext(), channel); err != nil {
 		return err
 	}
-	made := s.Notices.Shown(channel)
+	made := s.Notifier.PublicChannel(channel)
 	made.Secret = channel.Secret        // this once
 	return reply(c)(json.Marshal(made)) //nolint:gosec // who made it sees it this once
 }
@@ -61,12 +61,12 @@ func (s *Server) makeChannel(c *fiber.Ctx) error {
 func (s *Server) removeChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err == nil {
-		err = s.Hub.People.MayAdmin(caller(c).Who)
+		err = s.Hub.People.RequireAdmin(caller(c).Who)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Notices.RemoveChannel(c.UserContext(), int64(id), s.actor(c)); err != nil {
+	if err := s.Notifier.RemoveChannel(c.UserContext(), int64(id), s.actor(c)); err != nil {
 		return noChannel(err)
 	}
 	return s.channels(c)
@@ -83,12 +83,12 @@ func (s *Server) actor(c *fiber.Ctx) string {
 func (s *Server) tryChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err == nil {
-		err = s.Hub.People.MayAdmin(caller(c).Who)
+		err = s.Hub.People.RequireAdmin(caller(c).Who)
 	}
 	if err != nil {
 		return err
 	}
-	tried, err := s.Notices.Try(c.UserContext(), int64(id), caller(c).Who.Name)
+	tried, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Who.Name)
 	if err != nil {
 		return noChannel(err)
 	}
@@ -110,7 +110,7 @@ func (s *Server) oneself(c *fiber.Ctx) (person string, err error) {
 	if who.Known() && !who.Agent {
 		return who.Name, nil
 	}
-	return "", s.Hub.People.MayAnswer(who)
+	return "", s.Hub.People.RequireOperator(who)
 }
 
 func (s *Server) myNotices(c *fiber.Ctx) error {
@@ -118,11 +118,11 @@ func (s *Server) myNotices(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	settings, err := s.Notices.Store.NotificationSettings(c.UserContext(), person)
+	settings, err := s.Notifier.Store.NotificationSettings(c.UserContext(), person)
 	if err != nil {
 		return err
 	}
-	browsers, err := s.Notices.Store.PushSubscriptions(c.UserContext(), person)
+	browsers, err := s.Notifier.Store.PushSubscriptions(c.UserContext(), person)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Server) myNotices(c *fiber.Ctx) error {
 }
 
 func (s *Server) email(c *fiber.Ctx, person string) string {
-	for _, p := range s.Hub.People.Persons(c.UserContext()) {
+	for _, p := range s.Hub.People.Accounts(c.UserContext()) {
 		if p.Name == person {
 			return p.Email
 		}
@@ -155,14 +155,14 @@ func (s *Server) setMyNotices(c *fiber.Ctx) error {
 		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
 	}
 	settings.Browsers, settings.Email = 0, "" // told, not set
-	if err := s.Notices.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {
+	if err := s.Notifier.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {
 		return err
 	}
 	return s.myNotices(c)
 }
 
 func (s *Server) pushKey(c *fiber.Ctx) error {
-	key, err := s.Notices.PushKey(c.UserContext())
+	key, err := s.Notifier.PushKey(c.UserContext())
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *Server) subscribe(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &browser); err != nil {
 		return err
 	}
-	if err := s.Notices.Subscribe(c.UserContext(), person, browser); err != nil {
+	if err := s.Notifier.Subscribe(c.UserContext(), person, browser); err != nil {
 		return err
 	}
 	return s.myNotices(c)
@@ -191,7 +191,7 @@ func (s *Server) unsubscribe(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &browser); err != nil {
 		return err
 	}
-	if err := s.Notices.Store.RemovePushSubscription(c.UserContext(), browser.Endpoint); err != nil {
+	if err := s.Notifier.Store.RemovePushSubscription(c.UserContext(), browser.Endpoint); err != nil {
 		return err
 	}
 	return s.myNotices(c)
@@ -203,7 +203,7 @@ func (s *Server) openLink(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	opened, err := s.Notices.Open(c.UserContext(), id, link.Token)
+	opened, err := s.Notifier.Open(c.UserContext(), id, link.Token)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Server) openLink(c *fiber.Ctx) error {
 		Person    string          `json:"person"`
 		ExpiresAt schema.Millis   `json:"expiresAt"`
 		Event     json.RawMessage `json:"event"`
-	}{opened.Who.Name, schema.Millis(opened.Expires.UnixMilli()), opened.Event}))
+	}{opened.Identity.Name, schema.Millis(opened.Expires.UnixMilli()), opened.Event}))
 }
 
 func (s *Server) voteByLink(c *fiber.Ctx) error {
@@ -221,9 +221,9 @@ func (s *Server) voteByLink(c *fiber.Ctx) error {
 		return err
 	}
 	var event []byte
-	err = s.Notices.Vote(c.UserContext(), id, vote.Token, func(o *notify.Opened) (err error) {
+	err = s.Notifier.Vote(c.UserContext(), id, vote.Token, func(o *notify.OpenedLink) (err error) {
 		by := caller(c)
-		by.Who = o.Who
+		by.Who = o.Identity
 		event, err = s.Hub.Respond(c.UserContext(), id, &schema.Response{
 			Permission: vote.Permission, Response: vote.Response, Choice: vote.Choice, Answers: vote.Answers,
 			Reason: vote.Reason, Comment: vote.Comment, Revision: max(vote.Revision, o.Revision),

@@ -31,18 +31,18 @@ func notices(t *testing.T, change ...func(*people.Config)) *rig {
 	r := setupPeople(t, all, func(cfg *Config) {
 		h := cfg.Hub
 		told = notify.New(notify.Config{
-			Store: h.Store, Show: h.ShowNotices, Base: "https://hub.example.com",
-			As:      func(name string) (people.Who, bool) { return h.People.As(name, "link") },
-			Resolve: h.People.Resolve,
+			Store: h.Store, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
+			IdentityOf:        func(name string) (people.Identity, bool) { return h.People.IdentityOf(name, "link") },
+			ResolveRecipients: h.People.ResolveRecipients,
 			People: func(ctx context.Context) ([]schema.Person, error) {
-				persons := h.People.Persons(ctx)
+				persons := h.People.Accounts(ctx)
 				for i := range persons {
 					persons[i].Email = persons[i].Name + "@example.com"
 				}
 				return persons, nil
 			},
 		})
-		h.Noted, cfg.Notices = told.Grown, told
+		h.LogAppended, cfg.Notifier = told.LogAppended, told
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup

@@ -23,14 +23,14 @@ func (s *Server) oidcCookie(c *fiber.Ctx, value string, until time.Time) {
 }
 
 func (s *Server) toProvider(c *fiber.Ctx) error {
-	if !s.Hub.People.WithProvider() {
+	if !s.Hub.People.HasProvider() {
 		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
 	}
 	// The cookie is one name's only, and the provider knows the hub by one name.
-	if back, err := url.Parse(s.Hub.People.OIDC.Back); err == nil && !strings.EqualFold(back.Host, c.Get(fiber.HeaderHost)) {
+	if back, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(back.Host, c.Get(fiber.HeaderHost)) {
 		return c.Redirect(back.Scheme+"://"+back.Host+schema.PathOIDC, fiber.StatusSeeOther)
 	}
-	way, err := s.Hub.People.ToProvider(c.UserContext())
+	way, err := s.Hub.People.StartProviderSignIn(c.UserContext())
 	if err != nil {
 		return s.unsigned(c, err)
 	}
@@ -39,7 +39,7 @@ func (s *Server) toProvider(c *fiber.Ctx) error {
 }
 
 func (s *Server) fromProvider(c *fiber.Ctx) error {
-	if !s.Hub.People.WithProvider() {
+	if !s.Hub.People.HasProvider() {
 		return schema.ErrNoRoute
 	}
 	cookie := c.Cookies(s.cookieName(c) + "-oidc")
@@ -47,7 +47,7 @@ func (s *Server) fromProvider(c *fiber.Ctx) error {
 	if c.Query("error") != "" {
 		return s.unsigned(c, people.ErrRefused)
 	}
-	code, err := s.Hub.People.FromProvider(c.UserContext(), people.Return{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
+	code, err := s.Hub.People.FinishProviderSignIn(c.UserContext(), people.AuthCallback{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
 	if err != nil {
 		return s.unsigned(c, err)
 	}
@@ -57,7 +57,7 @@ func (s *Server) fromProvider(c *fiber.Ctx) error {
 // unsigned sends a browser to the dashboard, which has words for each reason.
 func (s *Server) unsigned(c *fiber.Ctx, why error) error {
 	for err, name := range map[error]string{
-		people.ErrProviderDown: "provider-down", people.ErrRefused: "refused", people.ErrLost: "lost", people.ErrNameless: "nameless",
+		people.ErrProviderDown: "provider-down", people.ErrRefused: "refused", people.ErrFlowExpired: "lost", people.ErrNoUsableName: "nameless",
 	} {
 		if errors.Is(why, err) {
 			return c.Redirect("/#sign-in-failed="+name, fiber.StatusSeeOther)

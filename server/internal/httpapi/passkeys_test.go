@@ -15,7 +15,7 @@ import (
 
 // fromHigh wants passkeys for what is of high risk.
 func fromHigh(c *people.Config) {
-	c.Passkeys = &people.Passkeys{From: schema.HighRisk, RPID: "localhost", Origin: atHub}
+	c.Passkeys = &people.Passkeys{MinRisk: schema.HighRisk, RPID: "localhost", Origin: atHub}
 }
 
 func guarded(t *testing.T) *rig {
@@ -53,7 +53,7 @@ func proved(answer string, proof json.RawMessage) string {
 
 func (r *rig) invite(admin browser, name string) browser {
 	r.t.Helper()
-	_, code, err := r.people.AddPerson(r.t.Context(), schema.PersonDraft{Name: name}, people.Who{Name: "ada", Role: schema.Admin, Via: "session"})
+	_, code, err := r.people.AddPerson(r.t.Context(), schema.PersonDraft{Name: name}, people.Identity{Name: "ada", Role: schema.Admin, Via: "session"})
 	require.NoError(r.t, err)
 	return r.signIn(`{"code":"` + code + `"}`)
 }

@@ -106,7 +106,7 @@ func (s *Server) makeToken(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.MakeToken(c.UserContext(), d, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.CreateToken(c.UserContext(), d, caller(c).Who))
 }
 
 func (s *Server) revokeToken(c *fiber.Ctx) error {
@@ -118,7 +118,7 @@ func (s *Server) revokeToken(c *fiber.Ctx) error {
 
 func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }
 
-func (s *Server) sendMe(c *fiber.Ctx, who people.Who) error {
+func (s *Server) sendMe(c *fiber.Ctx, who people.Identity) error {
 	acts := who.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
 	return reply(c)(json.Marshal(s.Hub.People.Me(who, acts, s.here(c))))
 }
@@ -128,14 +128,14 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &entry); err != nil {
 		return err
 	}
-	session, err := s.Hub.People.SignIn(c.UserContext(), people.Attempt{
+	session, err := s.Hub.People.SignIn(c.UserContext(), people.SignInAttempt{
 		Code: entry.Code, Name: entry.Name, From: peerOf(c), UserAgent: c.Get(fiber.HeaderUserAgent),
 	})
 	if err != nil {
 		return err
 	}
 	s.setCookie(c, session.Cookie, session.Until)
-	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Who, true, s.here(c))}))
+	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Identity, true, s.here(c))}))
 }
 
 func (s *Server) signOut(c *fiber.Ctx) error {
@@ -143,7 +143,7 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 		return err
 	}
 	s.setCookie(c, "", longAgo)
-	return s.sendMe(c, people.Who{})
+	return s.sendMe(c, people.Identity{})
 }
 
 func (s *Server) lock(c *fiber.Ctx) error {

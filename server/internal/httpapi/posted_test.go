@@ -79,12 +79,12 @@ func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
 
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			require.ErrorIs(t, r.Hub.AwaitPosted(ctx, id), context.DeadlineExceeded, "the agent has not read its 200")
+			require.ErrorIs(t, r.Hub.AwaitResponseSent(ctx, id), context.DeadlineExceeded, "the agent has not read its 200")
 			end(t, agent)
 			ctx, cancel = context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			start := time.Now()
-			require.NoError(t, r.Hub.AwaitPosted(ctx, id))
+			require.NoError(t, r.Hub.AwaitResponseSent(ctx, id))
 			require.Less(t, time.Since(start), 5*time.Second)
 			_ = agent.Close()
 			r.shutdown()
@@ -109,7 +109,7 @@ func TestAPipelinedPostIsAnsweredFirst(t *testing.T) {
 	require.Eventually(t, func() bool { return r.store.Head() == 1 }, patience, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, r.Hub.AwaitPosted(ctx, 1), context.DeadlineExceeded, "its response waits for the next one")
+	require.ErrorIs(t, r.Hub.AwaitResponseSent(ctx, 1), context.DeadlineExceeded, "its response waits for the next one")
 	_, err = io.WriteString(c, next[10:])
 	require.NoError(t, err)
 	replies := bufio.NewReader(c)
@@ -119,7 +119,7 @@ func TestAPipelinedPostIsAnsweredFirst(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		require.Equal(t, 200, resp.StatusCode)
 	}
-	require.NoError(t, r.Hub.AwaitPosted(t.Context(), 1))
+	require.NoError(t, r.Hub.AwaitResponseSent(t.Context(), 1))
 }
 
 // TestAnAbandonedPullEnds: an agent that died while it waited for its answer must

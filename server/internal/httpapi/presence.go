@@ -57,8 +57,8 @@ func (p *presence) attend(st *stream, focused bool) {
 	p.focused[st] = time.Now()
 }
 
-// Watching reports whether a page that a person signed in to is being looked at.
-func (s *Server) Watching(person string) bool {
+// ViewerCount reports whether a page that a person signed in to is being looked at.
+func (s *Server) ViewerCount(person string) bool {
 	p := &s.presence
 	p.mu.Lock()
 	defer p.mu.Unlock()

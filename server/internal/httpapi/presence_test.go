@@ -245,18 +245,18 @@ func TestWhoLooksAtAPageIsKnownWhileTheyDo(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada, grace := &stream{person: "ada"}, &stream{person: "grace"}
-	require.False(t, r.Watching("ada"), "not known")
+	require.False(t, r.ViewerCount("ada"), "not known")
 	r.Server.presence.attend(ada, true)
 	r.Server.presence.attend(grace, false)
 	r.Server.presence.attend(&stream{}, true) // nobody's
-	require.True(t, r.Watching("ada"))
-	require.False(t, r.Watching("grace"))
-	require.False(t, r.Watching(""), "an open hub knows nobody, so nobody counts as looking")
+	require.True(t, r.ViewerCount("ada"))
+	require.False(t, r.ViewerCount("grace"))
+	require.False(t, r.ViewerCount(""), "an open hub knows nobody, so nobody counts as looking")
 	r.Server.presence.attend(ada, false)
-	require.False(t, r.Watching("ada"))
+	require.False(t, r.ViewerCount("ada"))
 	r.Server.presence.attend(ada, true)
 	r.Server.presence.leave(ada)
-	require.False(t, r.Watching("ada"), "the page is closed")
+	require.False(t, r.ViewerCount("ada"), "the page is closed")
 	r.Server.presence.focused = map[*stream]time.Time{ada: time.Now().Add(-schema.ViewingTimeout)}
-	require.False(t, r.Watching("ada"), "it has not said so for a while")
+	require.False(t, r.ViewerCount("ada"), "it has not said so for a while")
 }

@@ -47,7 +47,7 @@ type rig struct {
 	from       atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
 	dispatched chan schema.EventID
 	log        *syncBuffer
-	people     *people.People
+	people     *people.Service
 	clock      *clock // of the people: when what they sign in with ends
 	stopOnce   sync.Once
 }
@@ -62,7 +62,7 @@ func setup(t testing.TB, options ...func(*Config)) *rig {
 func setupPeople(t testing.TB, change func(*people.Config), options ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	known := people.Config{Store: db, Clock: r.clock.now}

@@ -112,7 +112,7 @@ func TestAnAgentsTokenIsNobodyWhoLooks(t *testing.T) {
 			require.NoError(t, err)
 			said = string(message)
 		}
-		require.Equal(t, one.looks, r.Watching("ada"))
+		require.Equal(t, one.looks, r.ViewerCount("ada"))
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	}
 }

@@ -171,7 +171,7 @@ func TestMetrics(t *testing.T) {
 	r := setup(t)
 	ctx, stop := context.WithCancel(context.Background())
 	tallied := make(chan error, 1)
-	go func() { tallied <- r.Metrics.Tally(ctx, r.Hub) }()
+	go func() { tallied <- r.Metrics.Run(ctx, r.Hub) }()
 	require.Eventually(t, func() bool {
 		r.post(event(1))
 		return !strings.Contains(r.metrics(), "hookback_events_total 0\n")

@@ -23,9 +23,9 @@ import (
 // Config is what a Server is made of. Hub is required; zero values of the rest
 // mean the documented defaults.
 type Config struct {
-	Hub     *hub.Hub
-	Notices *notify.Notifier // required where a channel is used
-	Metrics *Metrics         // nil: none are kept
+	Hub      *hub.Hub
+	Notifier *notify.Notifier // required where a channel is used
+	Metrics  *Metrics         // nil: none are kept
 	// Stats tells whether the store works, for /readyz and /metrics; nil: it does.
 	Stats   func(context.Context) (store.Stats, error)
 	Assets  fs.FS  // the dashboard, index.html at its root; nil: none

@@ -89,7 +89,7 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 		return
 	}
 	from, _ := ws.Locals("cursor").(cursor)
-	who, _ := ws.Locals(whoLocal).(people.Who)
+	who, _ := ws.Locals(whoLocal).(people.Identity)
 	early := cn.leftIn(hijacked)
 	st := &stream{Server: s, conn: cn, from: from, who: who, wake: make(chan struct{}, 1)}
 	if !who.Agent { // whose token may have a person's name
@@ -106,7 +106,7 @@ type stream struct {
 	*Server
 	conn   *conn
 	from   cursor
-	who    people.Who      // the sign-in or token that the stream came with
+	who    people.Identity // the sign-in or token that the stream came with
 	person string          // who is signed in to the page; empty: nobody
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc
@@ -140,7 +140,7 @@ func (st *stream) run() {
 		defer close(done)
 		defer func() { st.recovered(recover()) }()
 		defer st.hangUp(farewell{code: websocket.CloseInternalServerErr})
-		defer st.Hub.Watch()()
+		defer st.Hub.AddViewer()()
 		defer st.Hub.People.OnRevoked(st.who, st.signOut)()
 		st.hangUp(st.follow())
 	}()

@@ -8,12 +8,12 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// Tally counts what becomes of events and questions until ctx ends. It follows the
+// Run counts what becomes of events and questions until ctx ends. It follows the
 // log like a page does, so that counting is nobody else's business.
-func (m *Metrics) Tally(ctx context.Context, h *hub.Hub) error {
+func (m *Metrics) Run(ctx context.Context, h *hub.Hub) error {
 	seq := h.Hello().Seq
 	for ctx.Err() == nil {
-		frames, more, err := h.After(ctx, seq)
+		frames, more, err := h.FramesAfter(ctx, seq)
 		if err != nil { // too far behind: figures may have a gap, but go on
 			seq = h.Hello().Seq
 			continue

@@ -20,7 +20,7 @@ const noSession = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION
 func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
 
 func (s *Server) logs(c *fiber.Ctx) error {
-	heard, err := s.hear(c, "logs", s.Hub.Logs)
+	heard, err := s.hear(c, "logs", s.Hub.OTLPLogs)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *Server) logs(c *fiber.Ctx) error {
 }
 
 func (s *Server) measures(c *fiber.Ctx) error {
-	heard, err := s.hear(c, "metrics", s.Hub.Measures)
+	heard, err := s.hear(c, "metrics", s.Hub.OTLPMetrics)
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (s *Server) measures(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(t))
 }
 
-func (s *Server) hear(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.Heard, error)) (hub.Heard, error) {
+func (s *Server) hear(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
-		return hub.Heard{}, unsupported(c)
+		return hub.TelemetryResult{}, unsupported(c)
 	}
 	heard, err := verb(c.UserContext(), c.Request().Body(), caller(c))
 	s.Metrics.heard(signal, heard)

@@ -85,22 +85,22 @@ func (s *Server) admit(r schema.Route) fiber.Handler {
 }
 
 // identify says who is behind a request by what it shows.
-func (s *Server) identify(c *fiber.Ctx) (people.Who, error) {
+func (s *Server) identify(c *fiber.Ctx) (people.Identity, error) {
 	h := &c.Request().Header
-	var shown people.Shown
+	var shown people.Credentials
 	shown.Authorization = string(h.Peek(fiber.HeaderAuthorization))
 	shown.Key = string(h.Peek(schema.KeyHeader))
 	if len(h.Peek(fiber.HeaderCookie)) > 0 {
 		shown.Cookie = string(h.Cookie(s.cookieName(c)))
 	}
 	shown.Proxy = s.proxied(c)
-	if shown == (people.Shown{}) {
-		return people.Who{}, nil
+	if shown == (people.Credentials{}) {
+		return people.Identity{}, nil
 	}
 	shown.From = peerOf(c)
-	shown.Acts = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
-	who, err := s.Hub.People.Identify(shown)
-	if errors.Is(err, people.ErrStale) {
+	shown.ChangesState = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
+	who, err := s.Hub.People.Authenticate(shown)
+	if errors.Is(err, people.ErrSessionExpired) {
 		s.setCookie(c, "", longAgo) // the next request comes as nobody
 	}
 	return who, err
@@ -149,7 +149,7 @@ func (s *Server) here(c *fiber.Ctx) bool {
 	return true
 }
 
-func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Who) error {
+func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Identity) error {
 	switch wants := accessTo(r); {
 	case !who.Known():
 		if s.here(c) || wants == both && c.Path() == schema.PathMe { // so that a page can say what to do
@@ -157,11 +157,11 @@ func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Who) error {
 		}
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs on the hub's own machine may use it without. Sign in with a link, or send a token: Authorization: Bearer …"}
 	case who.Agent && wants == acts:
-		return s.Hub.People.MayAnswer(who)
+		return s.Hub.People.RequireOperator(who)
 	case who.Agent && wants == reads:
 		return s.mayRead(c, r, who)
 	case !who.Agent && wants == posts:
-		return s.Hub.People.MayAnswer(who)
+		return s.Hub.People.RequireOperator(who)
 	default:
 		return nil
 	}
@@ -172,7 +172,7 @@ func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Who) error {
 var ofOneApp = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport}
 
 // mayRead lets an agent's token see what is its own applications'.
-func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who people.Who) error {
+func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who people.Identity) error {
 	if len(who.Apps) == 0 {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who people.Who) error {
 			return err
 		}
 	}
-	if app != "" && who.MayPost(app) {
+	if app != "" && who.CanPost(app) {
 		return nil
 	}
 	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications: it reads their events by id, or with source_app."}

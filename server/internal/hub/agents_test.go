@@ -39,7 +39,7 @@ func TestEveryAgentsCallIsJudged(t *testing.T) {
 		require.True(t, ok, name)
 		stdin, err := os.ReadFile(filepath.Join("..", "..", "..", "agentclient", "hook", "testdata", sample+".json"))
 		require.NoError(t, err)
-		call, err := agent.Agent.Read(hook.Input{Stdin: stdin, Env: func(string) string { return "" }})
+		call, err := agent.Agent.Parse(hook.Input{Stdin: stdin, Env: func(string) string { return "" }})
 		require.NoError(t, err, sample)
 		require.NotNil(t, call.Ask, sample)
 		call.Event.HumanInTheLoop = call.Ask

@@ -25,7 +25,7 @@ func (a *asking) over() error {
 // returns the event as it is, another one is schema.ErrDecided with the status.
 // One with HoldMS does not count before that time is over (hold.go).
 func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	if r.HoldMS > 0 {
@@ -146,7 +146,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by
 		return nil, invalid("reason", "is longer than %d bytes", schema.MaxReason)
 	}
 	if c.RequestSecret == "" {
-		if err := h.People.MayAnswer(by.Who); err != nil {
+		if err := h.People.RequireOperator(by.Who); err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,7 @@ const usualHold = 5 * time.Second
 // an array with one schema.BatchResult each, in their order. One that is refused
 // does not stop the others.
 func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	if err := list.Validate(); err != nil {
@@ -29,7 +29,7 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([
 	}
 	h.noticeStep(context.WithoutCancel(ctx)) // before the ends of the holds are reckoned
 	process := h.process(by)
-	saved, failed := make([]Saved, len(list.Requests)), make([]error, len(list.Requests))
+	saved, failed := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
 	var each sync.WaitGroup // at once: they share a commit
 	for i, seen := range list.Requests {
 		each.Go(func() {
@@ -80,7 +80,7 @@ func (a *asking) risky() bool {
 }
 
 // appendResults appends an array with one schema.BatchResult each.
-func appendResults(dst []byte, saved []Saved, failed []error) ([]byte, error) {
+func appendResults(dst []byte, saved []StoredEvent, failed []error) ([]byte, error) {
 	dst = append(dst, '[')
 	for i := range saved {
 		if i > 0 {

@@ -28,7 +28,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, by Caller) (
 	}
 	rule, err := h.draftRule(ctx, d, by)
 	t := backtest{rule: rule}
-	if why := rules.RefusedError(""); errors.As(err, &why) {
+	if why := rules.IneligibleError(""); errors.As(err, &why) {
 		t.Refused, err = string(why), nil
 	} else if err == nil {
 		err = t.run(ctx, h.Store)
@@ -50,7 +50,7 @@ type backtest struct {
 
 func (t *backtest) run(ctx context.Context, from *store.Store) error {
 	var err error
-	if t.set, err = rules.NewSet([]rules.Entry{{Rule: *t.rule, Since: t.rule.CreatedAt}}); err != nil {
+	if t.set, err = rules.NewSet([]rules.StoredRule{{Rule: *t.rule, Since: t.rule.CreatedAt}}); err != nil {
 		return err
 	}
 	until := time.Now().Add(backtestTime)

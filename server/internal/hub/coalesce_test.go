@@ -111,7 +111,7 @@ func TestFiftyAtOnce(t *testing.T) {
 		each.Go(func() {
 			saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+fmt.Sprintf(sameCall, 50001+i, ""))), Caller{})
 			if err == nil {
-				b.Posted(saved.ID)
+				b.ResponseSent(saved.ID)
 			}
 		})
 	}

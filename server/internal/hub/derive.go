@@ -24,11 +24,11 @@ const (
 	deriveSkip = 4096
 )
 
-// Derive tells sessions, tools, decisions and executions from the log until ctx
+// RunProjector tells sessions, tools, decisions and executions from the log until ctx
 // ends. It reads behind the log like a page does, so no event waits for it, and
 // its cursor is written with what it told: after a restart it goes on exactly
 // where it was.
-func (h *Hub) Derive(ctx context.Context) error {
+func (h *Hub) RunProjector(ctx context.Context) error {
 	f := follower{hub: h, cursor: -1}
 	var p pace
 	for failed := ""; ctx.Err() == nil; {
@@ -103,7 +103,7 @@ type sums struct {
 	store.ProjectionBatch
 	hub      *Hub
 	sessions map[store.SessionKey]*digest.Session // :: as they are after what was taken
-	ran      []digest.Ran
+	ran      []digest.ExecutionOutcome
 }
 
 func (s *sums) take(ctx context.Context, e *store.LogEntry) error {
@@ -111,7 +111,7 @@ func (s *sums) take(ctx context.Context, e *store.LogEntry) error {
 	if err != nil {
 		return err
 	}
-	facts := digest.Read(&digest.Event{
+	facts := digest.Parse(&digest.Event{
 		ID: e.Event.ID, At: e.Event.ReceivedAt.UnixMilli(), App: e.Event.App, Session: e.Event.Session,
 		Type: e.Event.Type, Tool: e.Event.Tool,
 		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Chat: e.Chat,
@@ -167,11 +167,11 @@ func (s *sums) act(at int64, app string, a store.Activity) {
 	s.Activity[key] = a.Add(s.Activity[key])
 }
 
-func (s *sums) add(session *digest.Session, f *digest.Facts) {
+func (s *sums) add(session *digest.Session, f *digest.EventFacts) {
 	f.App = cmp.Or(session.Sum.SourceApp, f.App)
 	step := session.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
-	if f.Asks {
+	if f.HasQuestion {
 		a.Questions = 1
 	}
 	if step.Failed {
@@ -182,15 +182,15 @@ func (s *sums) add(session *digest.Session, f *digest.Facts) {
 		s.use(session.Sum.FirstID, f.At, use)
 	}
 	s.act(f.At, f.App, a)
-	if step.Ran != nil {
-		s.ran = append(s.ran, *step.Ran)
+	if step.Execution != nil {
+		s.ran = append(s.ran, *step.Execution)
 	}
 }
 
-func (s *sums) use(session schema.EventID, at int64, use *digest.Use) {
+func (s *sums) use(session schema.EventID, at int64, use *digest.ToolUse) {
 	key := store.ToolKey{Session: session, Quarter: quarter(at), Tool: use.Tool, Bin: -1}
 	if use.MS >= 0 {
-		key.Bin = digest.Bin(use.MS)
+		key.Bin = digest.Bucket(use.MS)
 	}
 	sum := s.Tools[key]
 	sum.Calls++
@@ -203,7 +203,7 @@ func (s *sums) use(session schema.EventID, at int64, use *digest.Use) {
 
 // end takes the end of a question. A session that retention removed meanwhile has
 // no more figures, but the decision counts.
-func (s *sums) end(session *digest.Session, asked *digest.Facts, status []byte) {
+func (s *sums) end(session *digest.Session, asked *digest.EventFacts, status []byte) {
 	var st schema.Status
 	if json.Unmarshal(status, &st) != nil {
 		return
@@ -211,10 +211,10 @@ func (s *sums) end(session *digest.Session, asked *digest.Facts, status []byte) 
 	at := int64(st.RespondedAt)
 	waited := max(0, at-asked.At)
 	if session.Sum.Events > 0 {
-		waited = session.Settle(asked, at)
+		waited = session.ResolveQuestion(asked, at)
 	}
 	s.Decisions[store.Decision{
-		Quarter: quarter(at), App: asked.App, Outcome: class(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bin(waited),
+		Quarter: quarter(at), App: asked.App, Outcome: class(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
 	}]++
 	s.act(at, asked.App, store.Activity{WaitedMS: waited})
 }
@@ -277,7 +277,7 @@ func (s *sums) write(ctx context.Context) error {
 
 // executed notes in the question's status what became of its call. A call may run
 // that was never approved: then this says so.
-func (h *Hub) executed(ctx context.Context, ran *digest.Ran) error {
+func (h *Hub) executed(ctx context.Context, ran *digest.ExecutionOutcome) error {
 	_, err := h.transition(ctx, ran.Question, func(a *asking) (*store.Change, error) {
 		if a.status.Execution != nil {
 			return nil, nil // told before a restart

@@ -68,7 +68,7 @@ func fillBusy(b *testing.B, h *Hub, n int) {
 	for i := 0; i < n; i += 1000 { // one in a thousand asks
 		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullOne+`}`), Caller{})
 		require.NoError(b, err)
-		h.Posted(asked.ID)
+		h.ResponseSent(asked.ID)
 		_, err = h.Respond(b.Context(), asked.ID, yes(), Caller{})
 		require.NoError(b, err)
 	}
@@ -139,7 +139,7 @@ func BenchmarkIngestBesideDerive(b *testing.B) {
 			alone, beside := benchHub(b, "FULL"), benchHub(b, "FULL")
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan error, 1)
-			go func() { done <- beside.Derive(ctx) }()
+			go func() { done <- beside.RunProjector(ctx) }()
 			var took, used [2]time.Duration
 			n := 0
 			const turn = 1000

@@ -117,17 +117,17 @@ func (b *bench) recomputed(quarters []int64) figures {
 				sessions[key] = &digest.Session{}
 				want.Tools[e.App+e.Session] = map[store.ToolKey]store.ToolTime{}
 			}
-			f := digest.Read(&digest.Event{
+			f := digest.Parse(&digest.Event{
 				ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
 				Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
 			})
 			if row.Change {
 				var st schema.Status
 				require.NoError(b.t, json.Unmarshal(e.Status, &st))
-				waited := sessions[key].Settle(f, int64(st.RespondedAt))
+				waited := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
 				want.Decisions[store.Decision{
 					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcomes[st.Outcome],
-					Person: st.Source == schema.ByHuman, Bin: digest.Bin(waited),
+					Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
 				}]++
 				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: waited})
 				continue
@@ -146,10 +146,10 @@ var outcomes = map[schema.Outcome]string{
 	schema.Timeout: "timeout", schema.Cancelled: "cancelled", schema.Withdrawn: "cancelled",
 }
 
-func (w *figures) event(s *digest.Session, f *digest.Facts, act func(int64, string, store.Activity)) {
+func (w *figures) event(s *digest.Session, f *digest.EventFacts, act func(int64, string, store.Activity)) {
 	step := s.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
-	if f.Asks {
+	if f.HasQuestion {
 		a.Questions = 1
 	}
 	if step.Failed {
@@ -163,7 +163,7 @@ func (w *figures) event(s *digest.Session, f *digest.Facts, act func(int64, stri
 		}
 		key := store.ToolKey{Tool: use.Tool, Bin: -1}
 		if use.MS >= 0 {
-			key.Bin = digest.Bin(use.MS)
+			key.Bin = digest.Bucket(use.MS)
 		}
 		addTime(w.Tools[f.App+f.Session], key, one)
 		for from := range w.Times {
@@ -223,7 +223,7 @@ func (c *chaos) event(question string) {
 		members = append(members, `"humanInTheLoop":`+question)
 	}
 	saved := c.post("{" + strings.Join(members, ",") + "}")
-	c.Posted(saved.ID)
+	c.ResponseSent(saved.ID)
 	if question != "" {
 		c.open = append(c.open, saved.ID)
 	}
@@ -376,7 +376,7 @@ func TestDeriveFollowsAndStops(t *testing.T) {
 	for round := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- b.Derive(ctx) }()
+		go func() { done <- b.RunProjector(ctx) }()
 		b.post(plain)
 		require.Eventually(t, func() bool {
 			page, err := b.Sessions(t.Context(), store.SessionFilter{Limit: 1})
@@ -405,13 +405,13 @@ func TestExecutionSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u1","humanInTheLoop":` + pullOne + `}`)
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	_, err := b.Respond(t.Context(), saved.ID, yes(), Caller{})
 	require.NoError(t, err)
 	b.catchUp(b.follower())
 	ended := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUseFailure","payload":{"error":"exit 1"},"tool_use_id":"u1"}`)
 	b.post(`{"source_app":"a","session_id":"other","hook_event_type":"PostToolUse","payload":{},"tool_use_id":"u1"}`)
-	ran := digest.Ran{Question: saved.ID, At: time.Now().UnixMilli() + 5000, Execution: schema.Execution{State: schema.ToolFailed, Error: "exit 1", EventID: ended.ID}}
+	ran := digest.ExecutionOutcome{Question: saved.ID, At: time.Now().UnixMilli() + 5000, Execution: schema.Execution{State: schema.ToolFailed, Error: "exit 1", EventID: ended.ID}}
 	require.NoError(t, b.executed(t.Context(), &ran))
 	head, before := b.Store.Head(), b.status(saved.ID)
 	b.catchUp(b.follower())
@@ -434,11 +434,11 @@ func TestExecutionOnTheStreams(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_use_id":"u1"},"humanInTheLoop":` + pullOne + `}`)
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_use_id":"u1"}}`)
 	seq := b.Store.Head()
 	b.catchUp(b.follower())
-	frames, _, err := b.After(t.Context(), seq)
+	frames, _, err := b.FramesAfter(t.Context(), seq)
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
@@ -462,13 +462,13 @@ func crashed() bool {
 		return true
 	}
 	h := New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
-	go func() { fmt.Println("error", h.Derive(context.Background())) }()
+	go func() { fmt.Println("error", h.RunProjector(context.Background())) }()
 	rnd := rand.New(rand.NewPCG(uint64(db.Head()), 7))
 	for {
 		use := rnd.IntN(1000)
 		asked, err := h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u%d","humanInTheLoop":%s}`, use%5, use, pullOne), Caller{})
 		if err == nil {
-			h.Posted(asked.ID)
+			h.ResponseSent(asked.ID)
 			_, err = h.Respond(context.Background(), asked.ID, yes(), Caller{})
 		}
 		if err == nil {

@@ -45,7 +45,7 @@ func (b *bench) send(e schema.Event) schema.EventID {
 	raw, err := json.Marshal(e)
 	require.NoError(b.t, err)
 	saved := b.post(string(raw))
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	return saved.ID
 }
 

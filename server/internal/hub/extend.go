@@ -12,7 +12,7 @@ import (
 // Extend gives people more time for a question, or all the time there is. Its agent is
 // told; one that can't be is refused, since it would be gone before the answer.
 func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {

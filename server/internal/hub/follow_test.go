@@ -27,9 +27,9 @@ func TestAStreamMayOpenBetweenCommitAndPublication(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Store.Head() == 2 }, 10*time.Second, time.Millisecond)
 	seq, raw, err := b.Initial(t.Context())
 	require.NoError(t, err)
-	frames, more, err := b.After(t.Context(), seq)
+	frames, more, err := b.FramesAfter(t.Context(), seq)
 	hello := b.Hello()
-	fromHello, _, errHello := b.After(t.Context(), hello.Seq)
+	fromHello, _, errHello := b.FramesAfter(t.Context(), hello.Seq)
 	b.Hub.mu.Unlock()
 	require.NoError(t, <-stored)
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestAStreamMayOpenBetweenCommitAndPublication(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &events))
 	if len(frames) == 0 && len(events) == 1 {
 		<-more
-		frames, _, err = b.After(t.Context(), seq)
+		frames, _, err = b.FramesAfter(t.Context(), seq)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 2, len(events)+len(frames))

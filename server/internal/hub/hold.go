@@ -56,7 +56,7 @@ func (a *asking) released() *ending {
 // Undo takes back an answer that is held: schema.ErrNotHeld when there is none any
 // more.
 func (h *Hub) Undo(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) {

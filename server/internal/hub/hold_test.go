@@ -69,7 +69,7 @@ func TestAHeldAnswerCountsWhenItsTimeIsUp(t *testing.T) {
 	answer, err := b.Pull(t.Context(), id, Pull{Secret: secret})
 	require.NoError(t, err)
 	require.Nil(t, answer, "the agent hears nothing")
-	frames, _, err := b.After(t.Context(), int64(id))
+	frames, _, err := b.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.Nil(t, frames[0].End, "version 1 streams see nothing")

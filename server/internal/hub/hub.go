@@ -40,9 +40,9 @@ type Config struct {
 	Dispatch func(schema.EventID)
 	// Lifeline is told when a question came in that ends with its agent's listener.
 	Lifeline func()
-	// Noted is told when a question was asked or changed. It runs on the store's writer
+	// LogAppended is told when a question was asked or changed. It runs on the store's writer
 	// and must not block.
-	Noted func()
+	LogAppended func()
 	// Control tells the agent of a question that waits at a version 2 listener how long
 	// it has now.
 	Control func(schema.EventID)
@@ -52,7 +52,7 @@ type Config struct {
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
 	// People says who may do what; nil: nobody is known, and whoever gets here may.
-	People *people.People
+	People *people.Service
 
 	Version string           // of the program, for Hello
 	Clock   func() time.Time // default time.Now
@@ -110,8 +110,8 @@ func New(cfg Config) *Hub {
 	if cfg.Lifeline == nil {
 		cfg.Lifeline = func() {}
 	}
-	if cfg.Noted == nil {
-		cfg.Noted = func() {}
+	if cfg.LogAppended == nil {
+		cfg.LogAppended = func() {}
 	}
 	h := &Hub{
 		Config:   cfg,
@@ -140,7 +140,7 @@ func New(cfg Config) *Hub {
 // Caller is the connection a request came by; the zero value is not known.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Who           people.Who // by the credentials that came with it
+	Who           people.Identity // by the credentials that came with it
 	// Waits is set when the request itself waits for the answer to its question. When
 	// its connection is over, somebody must call Orphan.
 	Waits bool
@@ -162,15 +162,15 @@ func (h *Hub) Hello() schema.Hello {
 	}
 }
 
-// Watch counts who follows the log to show it to people, until leave is called,
+// AddViewer counts who follows the log to show it to people, until leave is called,
 // once.
-func (h *Hub) Watch() (leave func()) {
+func (h *Hub) AddViewer() (leave func()) {
 	h.watching.Add(1)
 	return func() { h.watching.Add(-1) }
 }
 
-// Watching is how many follow the log to show it to people.
-func (h *Hub) Watching() int { return int(h.watching.Load()) }
+// ViewerCount is how many follow the log to show it to people.
+func (h *Hub) ViewerCount() int { return int(h.watching.Load()) }
 
 // requestSecret lets the poster of an event, and nobody else, withdraw its
 // question. It is derived, so that a repeated POST is given the same one.
@@ -184,9 +184,9 @@ func (h *Hub) isSecret(uid, secret string) bool {
 	return hmac.Equal([]byte(h.requestSecret(uid)), []byte(secret))
 }
 
-// Posted says that the POST of a question has been answered, or that its
+// ResponseSent says that the POST of a question has been answered, or that its
 // connection is gone: from now on the agent may be dialled.
-func (h *Hub) Posted(id schema.EventID) {
+func (h *Hub) ResponseSent(id schema.EventID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if done, ok := h.posting[id]; ok {
@@ -198,9 +198,9 @@ func (h *Hub) Posted(id schema.EventID) {
 // postedWithin bounds the wait for a POST whose end nobody reported.
 const postedWithin = 10 * time.Second
 
-// AwaitPosted waits until the POST of the question has been answered. An agent
+// AwaitResponseSent waits until the POST of the question has been answered. An agent
 // that blocks in its POST can't accept a connection before.
-func (h *Hub) AwaitPosted(ctx context.Context, id schema.EventID) error {
+func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 	h.mu.Lock()
 	done, ok := h.posting[id]
 	h.mu.Unlock()
@@ -213,7 +213,7 @@ func (h *Hub) AwaitPosted(ctx context.Context, id schema.EventID) error {
 	case <-done:
 		return nil
 	case <-timer.C:
-		h.Posted(id)
+		h.ResponseSent(id)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -247,7 +247,7 @@ func (h *Hub) noteRows(rows []store.LogRow) {
 		id := row.Event.ID
 		switch {
 		case row.Change:
-			h.Noted()
+			h.LogAppended()
 			for ch := range h.changed[id] {
 				tell(ch)
 			}
@@ -257,7 +257,7 @@ func (h *Hub) noteRows(rows []store.LogRow) {
 		case row.Event.Question != nil:
 			h.posting[id] = make(chan struct{})
 			h.open.add(row.Event)
-			h.Noted()
+			h.LogAppended()
 			tell(h.deadline)
 		}
 	}

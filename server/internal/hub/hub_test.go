@@ -38,7 +38,7 @@ type bench struct {
 
 func setup(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
-	return open(t, storetest.File(t), change...)
+	return open(t, storetest.NewFile(t), change...)
 }
 
 func open(t *testing.T, path string, change ...func(*Config)) *bench {
@@ -70,7 +70,7 @@ func (b *bench) ends() {
 	b.t.Cleanup(func() { cancel(); <-done })
 }
 
-func (b *bench) post(body string) Saved {
+func (b *bench) post(body string) StoredEvent {
 	b.t.Helper()
 	saved, err := b.Ingest(b.t.Context(), []byte(body), Caller{})
 	require.NoError(b.t, err)
@@ -81,7 +81,7 @@ func (b *bench) post(body string) Saved {
 func (b *bench) ask(question string) (schema.EventID, string) {
 	b.t.Helper()
 	saved := b.post(with(`"humanInTheLoop":` + question))
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	return saved.ID, decode(b.t, saved.JSON).RequestSecret
 }
 
@@ -141,8 +141,8 @@ func TestEventIsKeptAndForgeriesAreNot(t *testing.T) {
 	for name, read := range map[string]func() ([]byte, error){
 		"one":    func() ([]byte, error) { return b.Event(t.Context(), 1) },
 		"recent": func() ([]byte, error) { return b.Recent(t.Context(), 10) },
-		"found":  func() ([]byte, error) { return b.Find(t.Context(), store.Filter{Status: "pending", Limit: 10}) },
-		"stream": func() ([]byte, error) { f, _, err := b.After(t.Context(), 0); return f[0].Data, err },
+		"found":  func() ([]byte, error) { return b.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}) },
+		"stream": func() ([]byte, error) { f, _, err := b.FramesAfter(t.Context(), 0); return f[0].Data, err },
 	} {
 		raw, err := read()
 		require.NoError(t, err, name)
@@ -170,7 +170,7 @@ func TestAnswerIsStoredPublishedAndDispatched(t *testing.T) {
 	require.False(t, st.RespondedBy.Verified, "in local mode nobody is verified")
 	require.Equal(t, []schema.EventID{id}, b.dispatched)
 
-	frames, _, err := b.After(t.Context(), int64(id))
+	frames, _, err := b.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
@@ -257,7 +257,7 @@ func TestAnswerCancelAndDeadlineRace(t *testing.T) {
 			}
 		}
 	}
-	frames, _, err := b.After(t.Context(), 0)
+	frames, _, err := b.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	endsSeen := 0
 	for _, f := range frames {
@@ -406,7 +406,7 @@ func TestRepeatedPostHasTheAnswerDialledAgain(t *testing.T) {
 	b := setup(t)
 	body := with(`"idempotency_key":"k","humanInTheLoop":` + mayI)
 	id := b.post(body).ID
-	b.Posted(id)
+	b.ResponseSent(id)
 	b.post(body)
 	require.Empty(t, b.dispatched, "there is no answer yet")
 	_, err := b.Respond(t.Context(), id, yes(), Caller{})
@@ -419,9 +419,9 @@ func TestRepeatedPostHasTheAnswerDialledAgain(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, b.AwaitPosted(ctx, id), context.Canceled, "the repeat has no response yet")
-	b.Posted(id)
-	require.NoError(t, b.AwaitPosted(ctx, id))
+	require.ErrorIs(t, b.AwaitResponseSent(ctx, id), context.Canceled, "the repeat has no response yet")
+	b.ResponseSent(id)
+	require.NoError(t, b.AwaitResponseSent(ctx, id))
 }
 
 func TestListGivesWayAtTheEndAwayFromItsCursor(t *testing.T) {
@@ -432,14 +432,14 @@ func TestListGivesWayAtTheEndAwayFromItsCursor(t *testing.T) {
 		b.post(filler)
 	}
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
-		raw, err := b.Find(t.Context(), f)
+		raw, err := b.FindEvents(t.Context(), f)
 		require.NoError(t, err)
 		var events []schema.Event
 		require.NoError(t, json.Unmarshal(raw, &events))
 		require.Less(t, len(events), 79)
 		require.Equal(t, want, events[0].ID)
 	}
-	raw, err := b.Find(t.Context(), store.Filter{Limit: 80})
+	raw, err := b.FindEvents(t.Context(), store.Filter{Limit: 80})
 	require.NoError(t, err)
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(raw, &events))
@@ -497,12 +497,12 @@ func TestNothingIsDialledBeforeThePostWasAnswered(t *testing.T) {
 	saved := b.post(with(`"humanInTheLoop":` + mayI))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, b.AwaitPosted(ctx, saved.ID), context.Canceled)
+	require.ErrorIs(t, b.AwaitResponseSent(ctx, saved.ID), context.Canceled)
 	waited := make(chan error, 1)
-	go func() { waited <- b.AwaitPosted(t.Context(), saved.ID) }()
-	b.Posted(saved.ID)
+	go func() { waited <- b.AwaitResponseSent(t.Context(), saved.ID) }()
+	b.ResponseSent(saved.ID)
 	require.NoError(t, <-waited)
-	require.NoError(t, b.AwaitPosted(t.Context(), saved.ID))
+	require.NoError(t, b.AwaitResponseSent(t.Context(), saved.ID))
 }
 
 func TestBatchStoresTheGoodOnes(t *testing.T) {

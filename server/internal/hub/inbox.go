@@ -18,7 +18,7 @@ import (
 
 // mayVote reports whether the caller can vote at all. What they may vote on is the
 // question's to say.
-func (h *Hub) mayVote(who people.Who) bool { return h.People.MayAnswer(who) == nil }
+func (h *Hub) mayVote(who people.Identity) bool { return h.People.RequireOperator(who) == nil }
 
 // waitsFor is whom a question in this status waits for, as store.Change.Awaiting has it.
 func waitsFor(st *schema.Status) []string {
@@ -69,7 +69,7 @@ func (h *Hub) Request(ctx context.Context, id schema.EventID, by Caller) (schema
 	return h.hitlRequest(&a.Event, by.Who)
 }
 
-func (h *Hub) hitlRequest(e *store.Event, me people.Who) (r schema.HitlRequest, err error) {
+func (h *Hub) hitlRequest(e *store.Event, me people.Identity) (r schema.HitlRequest, err error) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if err = q.UnmarshalJSON(e.Question); err == nil {
@@ -171,10 +171,10 @@ func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.Hit
 	return h.Request(ctx, id, by)
 }
 
-// HitlSpan is what HitlStats counts: the requests that were asked from one time on and
+// StatsRange is what HitlStats counts: the requests that were asked from one time on and
 // before another, day by day as days are in a time zone. Without From it is the last
 // Days.
-type HitlSpan struct {
+type StatsRange struct {
 	From, To time.Time
 	Days     int
 	Zone     *time.Location
@@ -182,7 +182,7 @@ type HitlSpan struct {
 }
 
 // HitlStats are figures of the inbox.
-func (h *Hub) HitlStats(ctx context.Context, span HitlSpan, by Caller) (schema.HitlStats, error) {
+func (h *Hub) HitlStats(ctx context.Context, span StatsRange, by Caller) (schema.HitlStats, error) {
 	st, err := h.Store.InboxCounts(ctx, by.Who.Name)
 	if err != nil {
 		return st, err
@@ -211,7 +211,7 @@ func (h *Hub) HitlStats(ctx context.Context, span HitlSpan, by Caller) (schema.H
 
 // edges are where the days of the span begin, and where the last one ends. Those of a
 // span that begins or ends within a day are cut.
-func (s *HitlSpan) edges(now time.Time) ([]time.Time, error) {
+func (s *StatsRange) edges(now time.Time) ([]time.Time, error) {
 	if s.From.IsZero() {
 		return calendar(now.In(s.Zone), s.Days), nil
 	}

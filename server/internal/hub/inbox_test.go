@@ -39,14 +39,14 @@ func TestWaitingOnMe(t *testing.T) {
 	b.recipients(one, "ada", "grace")
 	b.recipients(one, "grace")
 	for name, c := range map[string]struct {
-		who  people.Who
+		who  people.Identity
 		want []schema.EventID
 	}{
-		"nobody known": {people.Who{}, []schema.EventID{open}},
-		"ada":          {people.Who{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
-		"grace":        {people.Who{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
-		"a viewer":     {people.Who{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
-		"an agent":     {people.Who{Name: "grace", Agent: true, Via: "token"}, nil},
+		"nobody known": {people.Identity{}, []schema.EventID{open}},
+		"ada":          {people.Identity{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
+		"grace":        {people.Identity{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
+		"a viewer":     {people.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
+		"an agent":     {people.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
 		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
 		require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestWaitingOnMe(t *testing.T) {
 			got = append(got, r.RequestID)
 		}
 		require.Equal(t, c.want, got, name)
-		st, err := b.HitlStats(t.Context(), HitlSpan{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
+		st, err := b.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
 		require.NoError(t, err)
 		require.EqualValues(t, len(c.want), st.WaitingOnMe, name)
 		all, err := b.Requests(t.Context(), Inbox{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
@@ -105,7 +105,7 @@ func crowded(b *testing.B) *Hub {
 // BenchmarkInbox reads what an inbox shows first when 10,000 requests are pending.
 func BenchmarkInbox(b *testing.B) {
 	h := crowded(b)
-	ada := Caller{Who: people.Who{Name: "ada", Role: schema.Operator, Via: "session"}}
+	ada := Caller{Who: people.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
 	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
 	some := first
 	some.Agents = []string{"agent-1", "agent-7", "agent-11"}
@@ -121,7 +121,7 @@ func BenchmarkInbox(b *testing.B) {
 			return err
 		},
 		"stats": func(ctx context.Context) error {
-			_, err := h.HitlStats(ctx, HitlSpan{Days: 14, Zone: time.UTC}, ada)
+			_, err := h.HitlStats(ctx, StatsRange{Days: 14, Zone: time.UTC}, ada)
 			return err
 		},
 	} {
@@ -153,7 +153,7 @@ func TestQuorumInTheInbox(t *testing.T) {
 	waits := func(name string) bool {
 		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, b.as(name))
 		require.NoError(t, err)
-		st, err := b.HitlStats(t.Context(), HitlSpan{Days: 1, Zone: time.UTC}, b.as(name))
+		st, err := b.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, b.as(name))
 		require.NoError(t, err)
 		require.EqualValues(t, len(page.Requests), st.WaitingOnMe)
 		return len(page.Requests) == 1

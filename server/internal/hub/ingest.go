@@ -21,8 +21,8 @@ import (
 // sessionEnd is the hook event after which nobody waits for an answer any more.
 const sessionEnd = "SessionEnd"
 
-// Saved is an event that was stored.
-type Saved struct {
+// StoredEvent is an event that was stored.
+type StoredEvent struct {
 	ID   schema.EventID
 	JSON []byte // the event, for its poster only
 	Asks bool   // it holds a question: call Posted when its 200 has left
@@ -30,19 +30,19 @@ type Saved struct {
 
 // Ingest stores one event and returns when it is on disk. body may be reused
 // afterwards. Errors are the schema's.
-func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (Saved, error) {
+func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (StoredEvent, error) {
 	d, hitl, err := h.draft(ctx, body, by)
 	if err != nil {
-		return Saved{}, err
+		return StoredEvent{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
 	return h.finish(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
 }
 
 // finish does what is left to do for an event that was appended.
-func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (Saved, error) {
+func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
 	if r.Err != nil {
-		return Saved{}, shed(r.Err)
+		return StoredEvent{}, shed(r.Err)
 	}
 	if !r.Receipt.Replayed {
 		if d.Type == sessionEnd {
@@ -58,7 +58,7 @@ func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.Huma
 	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
 		var err error
 		if e, hitl, err = h.repeated(ctx, e.ID, hitl); err != nil {
-			return Saved{}, err
+			return StoredEvent{}, err
 		}
 	}
 	if hitl != nil && e.Question != nil {
@@ -89,7 +89,7 @@ func (h *Hub) repeated(ctx context.Context, id schema.EventID, repeat *schema.Hu
 		a, err = h.read(ctx, id)
 	}
 	if err != nil {
-		h.Posted(id)
+		h.ResponseSent(id)
 		return nil, nil, err
 	}
 	if a.status.Settled() {
@@ -125,7 +125,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDr
 	if err != nil {
 		return nil, nil, err
 	}
-	if !by.Who.MayPost(s.app) {
+	if !by.Who.CanPost(s.app) {
 		return nil, nil, notItsApp(s.app)
 	}
 	uid, err := uuid.NewV7()
@@ -213,7 +213,7 @@ func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.Hum
 	}
 	if p := h.process(by); p != nil {
 		// A hook is a child of the agent that asks, and lives no longer than it waits.
-		if agent, ok := peer.Starter(p); ok && !by.Waits && factsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.ParentCommand(p); ok && !by.Waits && factsOf(&d.Event).Agent != "" {
 			p = agent
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
@@ -260,20 +260,20 @@ func within(outer string, err error) error {
 // saved is the event as its poster gets it back: with its own callback address,
 // the secret of its question, and how many may see it. hitl is nil for an event
 // that asks nothing.
-func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (Saved, error) {
+func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
 	own := *e
 	if hitl == nil || e.Question == nil {
-		return Saved{ID: e.ID, JSON: own.AppendJSON(nil, -1)}, nil
+		return StoredEvent{ID: e.ID, JSON: own.AppendJSON(nil, -1)}, nil
 	}
 	var err error
 	if own.Question, err = json.Marshal(hitl); err != nil {
-		return Saved{}, fmt.Errorf("encoding the question: %w", err)
+		return StoredEvent{}, fmt.Errorf("encoding the question: %w", err)
 	}
 	b := own.AppendJSON(nil, -1)
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
 	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
 	b = append(strconv.AppendInt(b, h.watching.Load(), 10), '}')
-	return Saved{ID: e.ID, JSON: b, Asks: true}, nil
+	return StoredEvent{ID: e.ID, JSON: b, Asks: true}, nil
 }
 
 // IngestBatch stores the events of a JSON array in their order and returns an
@@ -299,7 +299,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 		if i > 0 {
 			result = append(result, ',')
 		}
-		var saved Saved
+		var saved StoredEvent
 		if err = bad[i]; err == nil {
 			saved, err = h.finish(ctx, drafts[0], questions[i], stored[0])
 			drafts, stored = drafts[1:], stored[1:]
@@ -314,7 +314,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 	return append(result, ']'), ids, nil
 }
 
-func appendResult(dst []byte, saved Saved, failed error) ([]byte, error) {
+func appendResult(dst []byte, saved StoredEvent, failed error) ([]byte, error) {
 	if failed == nil {
 		dst = append(dst, `{"event":`...)
 		return append(append(dst, saved.JSON...), '}'), nil

@@ -46,7 +46,7 @@ func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) 
 // judge says in the status what a person should know of the call. It looks at the
 // arguments as they are stored, so that no excerpt shows what redaction took out.
 func judge(st *schema.Status, q *schema.HumanInTheLoop, c toolCall) {
-	st.Findings = risk.Of(c.name, c.arguments, c.cwd)
+	st.Findings = risk.Assess(c.name, c.arguments, c.cwd)
 	st.Risk = risk.Highest(q.Risk, st.Findings)
 }
 
@@ -84,7 +84,7 @@ func concealed(st *schema.Status, sent []byte) {
 	}
 	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
 	shown := risk.Highest("", st.Findings)
-	if worse := risk.Highest(shown, risk.Of(c.name, c.arguments, c.cwd)); worse != shown {
+	if worse := risk.Highest(shown, risk.Assess(c.name, c.arguments, c.cwd)); worse != shown {
 		f := hiddenCommand
 		f.Risk = worse
 		st.Findings = append([]schema.Finding{f}, st.Findings...)

@@ -70,7 +70,7 @@ func TestFindingsStayWithTheQuestion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.post(questionIn(may, `{"tool_name":"Bash","tool_input":{"command":"git push -f"}}`))
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	asked := b.status(saved.ID)
 	_, err := b.Respond(t.Context(), saved.ID, no(), Caller{})
 	require.NoError(t, err)

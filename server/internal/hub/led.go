@@ -17,9 +17,9 @@ const (
 	ledAmong  = 40
 )
 
-// Led is what led to a question, as schema.Led: the session's last events before
+// Context is what led to a question, as schema.Led: the session's last events before
 // it, and how the same call ended before.
-func (h *Hub) Led(ctx context.Context, id schema.EventID) ([]byte, error) {
+func (h *Hub) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	q, err := h.Store.Question(ctx, id)
 	if err != nil {
 		return nil, err

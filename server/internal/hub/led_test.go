@@ -13,7 +13,7 @@ import (
 
 func (b *bench) led(id schema.EventID) schema.QuestionContext {
 	b.t.Helper()
-	raw, err := b.Led(b.t.Context(), id)
+	raw, err := b.Context(b.t.Context(), id)
 	require.NoError(b.t, err)
 	var led schema.QuestionContext
 	require.NoError(b.t, json.Unmarshal(raw, &led), string(raw))
@@ -22,7 +22,7 @@ func (b *bench) led(id schema.EventID) schema.QuestionContext {
 
 func (b *bench) decide(id schema.EventID, answer *schema.Response) {
 	b.t.Helper()
-	b.Posted(id)
+	b.ResponseSent(id)
 	_, err := b.Respond(b.t.Context(), id, answer, Caller{})
 	require.NoError(b.t, err)
 }
@@ -53,7 +53,7 @@ func TestLedShowsTheSessionsLastEvents(t *testing.T) {
 	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
 
 	first := b.post(strings.Replace(questionIn(may, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
-	raw, err := b.Led(t.Context(), first)
+	raw, err := b.Context(t.Context(), first)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"before":[],"earlier":{"approved":0,"denied":0,"other":0}}`, string(raw))
 }
@@ -81,7 +81,7 @@ func TestLedCountsHowTheSameCallEnded(t *testing.T) {
 		b.decide(ask(`{"command":"make","n":1}`), answer)
 	}
 	cancelled := ask(`{"command":"make","n":1}`)
-	b.Posted(cancelled)
+	b.ResponseSent(cancelled)
 	_, err := b.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
 	ask(`{"command":"make","n":1}`) // still pending
@@ -120,9 +120,9 @@ func TestCallsAreToldApartExactly(t *testing.T) {
 func TestLedOfWhatIsNoQuestion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Led(t.Context(), 404)
+	_, err := b.Context(t.Context(), 404)
 	require.ErrorIs(t, err, schema.ErrNotFound)
-	_, err = b.Led(t.Context(), b.post(inSession("s", "")).ID)
+	_, err = b.Context(t.Context(), b.post(inSession("s", "")).ID)
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
 

@@ -150,7 +150,7 @@ func (m *machine) status(t *rapid.T, id schema.EventID) schema.Status {
 }
 
 func (m *machine) as(t *rapid.T, name, via string) Caller {
-	who, ok := m.People.As(name, via)
+	who, ok := m.People.IdentityOf(name, via)
 	require.True(t, ok, name)
 	return Caller{Who: who}
 }
@@ -202,7 +202,7 @@ func (m *machine) post(t *rapid.T, q schema.HumanInTheLoop) {
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		return
 	}
-	m.Posted(saved.ID)
+	m.ResponseSent(saved.ID)
 	var e schema.Event
 	require.NoError(t, json.Unmarshal(saved.JSON, &e))
 	k.secret, k.recipients = e.RequestSecret, e.HumanInTheLoopStatus.Recipients
@@ -363,7 +363,7 @@ func (m *machine) orphan(t *rapid.T) {
 		return // or nothing would be left to vote on
 	}
 	id := m.pick(t)
-	require.NoError(t, m.Orphan(t.Context(), id, m.known[id].asked.ResponseWebSocketURL, AgentGone))
+	require.NoError(t, m.Abandon(t.Context(), id, m.known[id].asked.ResponseWebSocketURL, AgentGone))
 }
 
 // restart stops the hub and starts it again; crash goes on with what is on the disk

@@ -8,9 +8,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// ShowNotices puts on the card of a question who was told of it, settled or not. What
+// SetNotifications puts on the card of a question who was told of it, settled or not. What
 // is there already changes nothing.
-func (h *Hub) ShowNotices(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
+func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		st := a.status
 		if reflect.DeepEqual(st.Notifications, notices) && reflect.DeepEqual(st.NotificationCounts, counts) {

@@ -20,11 +20,11 @@ func TestAnOrphanedQuestion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, secret := b.ask(lifelined)
-	require.NoError(t, b.Orphan(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "of a listener it had before")
+	require.NoError(t, b.Abandon(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "of a listener it had before")
 	require.Equal(t, schema.Pending, b.status(id).Status)
 	b.respond(id, held(yes(), 20*time.Second)) // nobody is there to be told any more
 
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, b.Abandon(t.Context(), id, listenerURL, AgentGone))
 	st := b.status(id)
 	require.Equal(t, schema.Failed, st.Status)
 	require.Equal(t, schema.Cancelled, st.Outcome)
@@ -36,10 +36,10 @@ func TestAnOrphanedQuestion(t *testing.T) {
 	require.Contains(t, st.Response.Guidance, "Nothing was approved")
 	require.Equal(t, schema.NoDelivery, st.Delivery.State)
 	require.Empty(t, b.dispatched, "there is nobody to dial")
-	undelivered, err := b.Find(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
+	undelivered, err := b.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, b.Abandon(t.Context(), id, listenerURL, AgentGone))
 	require.Equal(t, st, b.status(id), "it ended once")
 	_, err = b.Respond(t.Context(), id, yes(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
@@ -65,7 +65,7 @@ func TestWhoGetsALifeline(t *testing.T) {
 	ids, err := b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, ids)
-	require.NoError(t, b.Orphan(t.Context(), id, listenerURL, AgentGone))
+	require.NoError(t, b.Abandon(t.Context(), id, listenerURL, AgentGone))
 	ids, err = b.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ids)
@@ -92,7 +92,7 @@ func TestARestartLeavesNoGhosts(t *testing.T) {
 	require.NoError(t, b.orphanLeft(t.Context())) // to its end, as Run did it
 	require.Equal(t, schema.Pending, b.status(pulls).Status)
 	require.Equal(t, schema.Pending, b.status(fresh.ID).Status)
-	require.NoError(t, b.Orphan(t.Context(), fresh.ID, "", AgentGone))
+	require.NoError(t, b.Abandon(t.Context(), fresh.ID, "", AgentGone))
 	require.Equal(t, schema.ByOrphaned, b.status(fresh.ID).Source)
 }
 
@@ -106,7 +106,7 @@ func TestAnAnswerAndTheAgentsEnd(t *testing.T) {
 		var both sync.WaitGroup
 		both.Go(func() { _, answered = b.Respond(t.Context(), id, yes(), Caller{}) })
 		both.Go(func() {
-			if err := b.Orphan(t.Context(), id, listenerURL, AgentGone); err != nil {
+			if err := b.Abandon(t.Context(), id, listenerURL, AgentGone); err != nil {
 				t.Error(err)
 			}
 		})

@@ -73,7 +73,7 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 	if err != nil {
 		return err
 	}
-	waits, counts := digest.Times{}, make([]int64, len(waitBins))
+	waits, counts := digest.Histogram{}, make([]int64, len(waitBins))
 	for d, n := range decisions {
 		day, _ := slices.BinarySearch(edges, d.Quarter+1)
 		count(&o.Days[day-1], d.Outcome, n)
@@ -82,7 +82,7 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 		}
 		o.Answered += n
 		waits[d.Bin] += n
-		i, _ := slices.BinarySearch(waitBins, digest.Middle(d.Bin)+1)
+		i, _ := slices.BinarySearch(waitBins, digest.BucketMidpoint(d.Bin)+1)
 		counts[min(i, len(counts)-1)] += n
 	}
 	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)

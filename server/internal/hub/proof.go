@@ -23,13 +23,13 @@ import (
 // proof is what is known of the one that an answer came with.
 type proof struct {
 	given bool
-	of    people.Bound
+	of    people.AnswerDigest
 	err   error // why it proves nothing
 }
 
 // Challenge is what the caller's passkey is to sign for an answer.
 func (h *Hub) Challenge(ctx context.Context, wanted *schema.ChallengeRequest, by Caller) (schema.PasskeyOptions, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
 	a, err := h.read(ctx, wanted.ID)
@@ -51,7 +51,7 @@ func (h *Hub) Challenge(ctx context.Context, wanted *schema.ChallengeRequest, by
 
 // bound is an answer and what it answers, in all that counts: the question, the call as
 // voters may have changed it, and every word of the answer but its proof.
-func (h *Hub) bound(a *asking, r *schema.Response) (people.Bound, error) {
+func (h *Hub) bound(a *asking, r *schema.Response) (people.AnswerDigest, error) {
 	var edited int64
 	if a.status.Edited != nil {
 		edited = a.status.Edited.Revision
@@ -63,13 +63,13 @@ func (h *Hub) bound(a *asking, r *schema.Response) (people.Bound, error) {
 	// some reader could take for different answers are different.
 	text, err := json.Marshal([]any{h.Store.HubID(), a.UID, edited, hex.EncodeToString(arguments[:]), answer})
 	if err != nil {
-		return people.Bound{}, fmt.Errorf("encoding the answer: %w", err)
+		return people.AnswerDigest{}, fmt.Errorf("encoding the answer: %w", err)
 	}
 	return sha256.Sum256(text), nil
 }
 
 // proofOf looks at the proof that an answer comes with.
-func (h *Hub) proofOf(ctx context.Context, id schema.EventID, r *schema.Response, by people.Who) (p proof) {
+func (h *Hub) proofOf(ctx context.Context, id schema.EventID, r *schema.Response, by people.Identity) (p proof) {
 	if len(r.Proof) == 0 {
 		return p
 	}
@@ -79,7 +79,7 @@ func (h *Hub) proofOf(ctx context.Context, id schema.EventID, r *schema.Response
 		p.of, err = h.bound(a, r)
 	}
 	if err == nil {
-		err = h.People.Prove(ctx, by, r.Proof, p.of)
+		err = h.People.VerifyAssertion(ctx, by, r.Proof, p.of)
 	}
 	p.err = err
 	return p
@@ -110,7 +110,7 @@ func (h *Hub) proven(a *asking, r *schema.Response, by *schema.Responder, p proo
 // needsPasskey reports whether an answer allows something so risky. What it makes of the
 // call counts, too: an edit may be worse than what was asked.
 func (h *Hub) needsPasskey(a *asking, r *schema.Response) bool {
-	from := h.People.PasskeyFor()
+	from := h.People.PasskeyMinRisk()
 	if from == "" || strings.EqualFold(string(a.hitl.Outcome(r)), string(schema.Deny)) {
 		return false
 	}

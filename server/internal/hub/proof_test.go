@@ -37,7 +37,7 @@ func TestEveryWordOfAnAnswerIsSignedFor(t *testing.T) {
 	b := setup(t)
 	first, _ := b.ask(pullOne)
 	second, _ := b.ask(pullOne)
-	seen := map[people.Bound]bool{}
+	seen := map[people.AnswerDigest]bool{}
 	text, choice := "go", "go"
 	for _, r := range []*schema.Response{
 		yes(), no(), {Response: &text}, {Choice: &choice}, {Answers: map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}},

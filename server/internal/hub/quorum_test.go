@@ -193,7 +193,7 @@ func TestVotesAreNoNewsToVersionOne(t *testing.T) {
 		b.mustVote(id, "ada", r)
 	}
 	b.mustVote(id, "grace", yes())
-	frames, _, err := b.After(t.Context(), 0)
+	frames, _, err := b.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	whole := 0
 	for _, f := range frames {

@@ -37,9 +37,9 @@ func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
 	return list(events, nil, true), nil
 }
 
-// Find is a JSON array of the events that match f, oldest first. A page that
+// FindEvents is a JSON array of the events that match f, oldest first. A page that
 // would weigh too much is cut at the end away from its cursor.
-func (h *Hub) Find(ctx context.Context, f store.Filter) ([]byte, error) {
+func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
 	events, err := h.Store.Find(ctx, f)
 	if err != nil {
 		return nil, err
@@ -238,10 +238,10 @@ func (a *asking) pull(now time.Time) (*store.Change, error) {
 	return c, nil
 }
 
-// After returns the frames behind seq, from the ring or, where it no longer
+// FramesAfter returns the frames behind seq, from the ring or, where it no longer
 // reaches back, from the store. more is closed when there is news. store.ErrLogRewound
 // and store.ErrPruned mean that the reader's history is not this hub's any more.
-func (h *Hub) After(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
+func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
 	// The store's head, not the feed's: a stream may have begun with rows that are
 	// committed and about to be published.
 	if seq > h.Store.Head() {

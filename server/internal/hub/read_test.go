@@ -77,7 +77,7 @@ func TestReaderBehindTheRingCatchesUp(t *testing.T) {
 	}
 	var seq int64
 	for seq < n {
-		frames, _, err := b.After(t.Context(), seq)
+		frames, _, err := b.FramesAfter(t.Context(), seq)
 		require.NoError(t, err)
 		require.NotEmpty(t, frames)
 		for _, f := range frames {
@@ -85,6 +85,6 @@ func TestReaderBehindTheRingCatchesUp(t *testing.T) {
 			seq = f.Seq
 		}
 	}
-	_, _, err := b.After(t.Context(), n+5)
+	_, _, err := b.FramesAfter(t.Context(), n+5)
 	require.ErrorIs(t, err, store.ErrLogRewound)
 }

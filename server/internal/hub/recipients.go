@@ -26,7 +26,7 @@ func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) 
 			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a fresh one), invite the others under Settings, People, then ask again.",
 		}
 	}
-	names, err := h.People.Resolve(to)
+	names, err := h.People.ResolveRecipients(to)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func persons(n int) string {
 
 // operators are the names of all who may answer.
 func (h *Hub) operators() (names []string) {
-	for _, p := range h.People.Persons(context.Background()) {
+	for _, p := range h.People.Accounts(context.Background()) {
 		if p.Role == schema.Operator || p.Role == schema.Admin {
 			names = append(names, p.Name)
 		}

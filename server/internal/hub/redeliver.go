@@ -11,7 +11,7 @@ import (
 // Redeliver tries an answer now that did not get to its agent. What must not be
 // sent again is schema.ErrNoRetry, with the reason as its hint.
 func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.redeliver(h.Clock()) }))
@@ -50,7 +50,7 @@ func (a *asking) redeliver(now time.Time) (*store.Change, error) {
 // Handled notes that a person took care of an answer that did not get to its
 // agent: nothing is tried by itself any more.
 func (h *Hub) Handled(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
-	if err := h.People.MayAnswer(by.Who); err != nil {
+	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
 	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.handled(h.Clock()) }))

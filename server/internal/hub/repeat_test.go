@@ -74,15 +74,15 @@ func TestRepeatedPostIsAnsweredBeforeItsAgentIsDialled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.post(with(keyed + mayI)).ID
-	b.Posted(id)
+	b.ResponseSent(id)
 	b.post(with(keyed + mayI)) // its response has not left
 	_, err := b.Respond(t.Context(), id, yes(), Caller{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, b.AwaitPosted(ctx, id), context.Canceled)
-	b.Posted(id)
-	require.NoError(t, b.AwaitPosted(ctx, id))
+	require.ErrorIs(t, b.AwaitResponseSent(ctx, id), context.Canceled)
+	b.ResponseSent(id)
+	require.NoError(t, b.AwaitResponseSent(ctx, id))
 }
 
 func TestSessionEndSparesWhatIsAskedAfterIt(t *testing.T) {

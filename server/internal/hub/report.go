@@ -121,7 +121,7 @@ func appendReport(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
 
 // appendEntry appends one event of a session.
 func appendEntry(dst []byte, e *store.Event) []byte {
-	f := digest.Read(&digest.Event{
+	f := digest.Parse(&digest.Event{
 		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
 		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
 	})

@@ -103,8 +103,8 @@ func (h *Hub) upheld(rule *schema.Rule) error {
 	if rule.CreatedBy == localName {
 		return h.mayRule(Caller{}, false)
 	}
-	who, known := h.People.As(rule.CreatedBy, "rule")
-	since, _ := h.People.Since(rule.CreatedBy)
+	who, known := h.People.IdentityOf(rule.CreatedBy, "rule")
+	since, _ := h.People.CreatedAt(rule.CreatedBy)
 	if !known || who.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(since.UnixMilli()) {
 		return errors.New("whoever made it is none of this hub's people any more")
 	}
@@ -197,9 +197,9 @@ func (h *Hub) loadRules(ctx context.Context) error {
 		h.rules.Store(nil) // rather no rule than one that was revoked
 		return err
 	}
-	entries := make([]rules.Entry, len(live))
+	entries := make([]rules.StoredRule, len(live))
 	for i, r := range live {
-		entries[i] = rules.Entry{Rule: r.Rule, After: r.After, Since: r.Since}
+		entries[i] = rules.StoredRule{Rule: r.Rule, After: r.After, Since: r.Since}
 	}
 	set, err := rules.NewSet(entries)
 	if err != nil {
@@ -260,12 +260,12 @@ func (h *Hub) moveRules(ctx context.Context, now time.Time, step time.Duration) 
 // session takes an admin, as do people and channels.
 func (h *Hub) mayRule(by Caller, wide bool) error {
 	if wide {
-		return h.People.MayAdmin(by.Who)
+		return h.People.RequireAdmin(by.Who)
 	}
-	return h.People.MayAnswer(by.Who)
+	return h.People.RequireOperator(by.Who)
 }
 
-// draftRule makes a rule of a draft. A rules.RefusedError comes with the rule.
+// draftRule makes a rule of a draft. A rules.IneligibleError comes with the rule.
 func (h *Hub) draftRule(ctx context.Context, d *schema.RuleDraft, by Caller) (*schema.Rule, error) {
 	var call *rules.Call
 	if d.From > 0 {
@@ -293,7 +293,7 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]b
 	}
 	h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
 	rule, err := h.draftRule(ctx, d, by)
-	if why := rules.RefusedError(""); errors.As(err, &why) {
+	if why := rules.IneligibleError(""); errors.As(err, &why) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(why)}
 	}
 	if err != nil {

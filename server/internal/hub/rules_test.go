@@ -226,7 +226,7 @@ func TestNoAgentMakesRules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.always(schema.ThenAllow)
-	agent := Caller{Who: people.Who{Name: "ci", Agent: true, Via: "token"}}
+	agent := Caller{Who: people.Identity{Name: "ci", Agent: true, Via: "token"}}
 	_, err := b.MakeRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
 	_, err = b.PreviewRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
@@ -275,10 +275,10 @@ func TestManyRulesAtOnce(t *testing.T) {
 // never the program that asks, on no hub.
 func TestWhoMakesRules(t *testing.T) {
 	t.Parallel()
-	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.Link{{PID: 4711, Start: 1}}}
+	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	b := setup(t, withPeople(t), func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
 	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
-	operator := Caller{Who: people.Who{Name: "bob", Role: schema.Operator, Via: "session"}}
+	operator := Caller{Who: people.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
 	asked, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), agent)
 	require.NoError(t, err)
 	try := func(reach string, by Caller) error {
@@ -323,7 +323,7 @@ func TestNobodyAnswersTheirOwnQuestionsByARule(t *testing.T) {
 func TestAnAnswerIsNotForWhoSentIt(t *testing.T) {
 	t.Parallel()
 	process := func(pid int) *peer.Process {
-		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.Link{{PID: pid, Start: 1}}}
+		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.ProcessRef{{PID: pid, Start: 1}}}
 	}
 	b := setup(t, func(c *Config) {
 		c.Lookup = func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true }

@@ -45,7 +45,7 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 
 // known is a session of what is kept of it, and its pending questions.
 func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
-	var s digest.Parked
+	var s digest.HumanWait
 	if err := json.Unmarshal(facts, &s); err != nil {
 		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
 	}
@@ -83,7 +83,7 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 
 // toolStats are the tools, the most used first.
 func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
-	byTool, bins := map[string]schema.ToolStat{}, map[string]digest.Times{}
+	byTool, bins := map[string]schema.ToolStat{}, map[string]digest.Histogram{}
 	for key, u := range times {
 		sum := byTool[key.Tool]
 		sum.Tool = key.Tool
@@ -93,7 +93,7 @@ func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
 			continue
 		}
 		if bins[key.Tool] == nil {
-			bins[key.Tool] = digest.Times{}
+			bins[key.Tool] = digest.Histogram{}
 		}
 		bins[key.Tool][key.Bin] += u.Calls
 	}

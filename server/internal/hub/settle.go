@@ -256,17 +256,17 @@ func (h *Hub) orphanLeft(ctx context.Context) error {
 			if last = id; int64(id) > h.born {
 				return nil
 			}
-			if err := h.Orphan(ctx, id, "", HubStopped); err != nil {
+			if err := h.Abandon(ctx, id, "", HubStopped); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// Orphan ends a question that nobody waits for any more at url, the listener it named
+// Abandon ends a question that nobody waits for any more at url, the listener it named
 // last, or by the request that asked it, when that is empty. The agent is told
 // nothing: it is not there.
-func (h *Hub) Orphan(ctx context.Context, id schema.EventID, url, why string) error {
+func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, why string) error {
 	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
 		if a.status.Settled() || a.URL != url {
 			return nil, nil

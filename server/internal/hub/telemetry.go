@@ -12,30 +12,30 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Heard is what became of the records of a request.
-type Heard struct{ Stored, Ignored, Rejected int }
+// TelemetryResult is what became of the records of a request.
+type TelemetryResult struct{ Stored, Ignored, Rejected int }
 
-// Logs stores what a body of OTLP log records says that hooks can't know, as events
+// OTLPLogs stores what a body of OTLP log records says that hooks can't know, as events
 // of the sessions it names. It fails when an event can't be stored now: the exporter
 // sends all of it again, which stores the rest once.
-func (h *Hub) Logs(ctx context.Context, body []byte, by Caller) (Heard, error) {
+func (h *Hub) OTLPLogs(ctx context.Context, body []byte, by Caller) (TelemetryResult, error) {
 	return h.hear(ctx, body, otlp.Logs, by)
 }
 
-// Measures is Logs for metrics.
-func (h *Hub) Measures(ctx context.Context, body []byte, by Caller) (Heard, error) {
+// OTLPMetrics is Logs for metrics.
+func (h *Hub) OTLPMetrics(ctx context.Context, body []byte, by Caller) (TelemetryResult, error) {
 	return h.hear(ctx, body, otlp.Metrics, by)
 }
 
-func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Batch, error), by Caller) (Heard, error) {
+func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Batch, error), by Caller) (TelemetryResult, error) {
 	batch, err := read(body)
-	if errors.Is(err, otlp.ErrShape) {
-		return Heard{}, invalid("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
+	if errors.Is(err, otlp.ErrMalformed) {
+		return TelemetryResult{}, invalid("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
 	}
 	if err != nil {
-		return Heard{}, err
+		return TelemetryResult{}, err
 	}
-	heard := Heard{Ignored: batch.Ignored, Rejected: batch.Rejected}
+	heard := TelemetryResult{Ignored: batch.Ignored, Rejected: batch.Rejected}
 	apps := map[string]string{}
 	var drafts []*store.EventDraft
 	for i := range batch.Events {
@@ -84,7 +84,7 @@ func (h *Hub) appOf(ctx context.Context, e *schema.Event, known map[string]strin
 // use: it was there before they were, or faster. nil: it belongs where it stands.
 func (s *sums) home(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
 	for other, session := range s.sessions {
-		if other.Session == key.Session && other != key && (telemetry || session.Only()) && session.Sum.Events > 0 {
+		if other.Session == key.Session && other != key && (telemetry || session.IsTelemetryOnly()) && session.Sum.Events > 0 {
 			return s.settled(key, other, telemetry), nil
 		}
 	}
@@ -100,7 +100,7 @@ func (s *sums) home(ctx context.Context, key store.SessionKey, telemetry bool) (
 		if err != nil {
 			return nil, err
 		}
-		if telemetry || session.Only() {
+		if telemetry || session.IsTelemetryOnly() {
 			s.sessions[other] = session
 			return s.settled(key, other, telemetry), nil
 		}
@@ -117,7 +117,7 @@ func (s *sums) settled(key, other store.SessionKey, telemetry bool) *digest.Sess
 	}
 	delete(s.sessions, other)
 	s.Left = append(s.Left, other)
-	session.Move(key.App)
+	session.Rekey(key.App)
 	m := &session.Sum
 	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}
 	if m.Tokens != nil {

@@ -32,9 +32,9 @@ func apiRequest(session, agent, model string, n int) string {
 
 const claudeCode = `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]}`
 
-func (b *bench) logs(records ...string) Heard {
+func (b *bench) logs(records ...string) TelemetryResult {
 	b.t.Helper()
-	heard, err := b.Logs(b.t.Context(), []byte(`{"resourceLogs":[{`+claudeCode+`,"scopeLogs":[{"logRecords":[`+strings.Join(records, ",")+`]}]}]}`), Caller{})
+	heard, err := b.OTLPLogs(b.t.Context(), []byte(`{"resourceLogs":[{`+claudeCode+`,"scopeLogs":[{"logRecords":[`+strings.Join(records, ",")+`]}]}]}`), Caller{})
 	require.NoError(b.t, err)
 	return heard
 }
@@ -42,7 +42,7 @@ func (b *bench) logs(records ...string) Heard {
 // measures is a metric of so many tokens since the last time.
 func (b *bench) measures(session string, at, tokens int) {
 	b.t.Helper()
-	_, err := b.Measures(b.t.Context(), fmt.Appendf(nil, `{"resourceMetrics":[{%s,"scopeMetrics":[{"metrics":[{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,`+
+	_, err := b.OTLPMetrics(b.t.Context(), fmt.Appendf(nil, `{"resourceMetrics":[{%s,"scopeMetrics":[{"metrics":[{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,`+
 		`"dataPoints":[{"attributes":[{"key":"session.id","value":{"stringValue":%q}},{"key":"type","value":{"stringValue":"input"}}],"timeUnixNano":"%d000000000","asDouble":%d}]}}]}]}]}`,
 		claudeCode, session, at, tokens), Caller{})
 	require.NoError(b.t, err)
@@ -74,7 +74,7 @@ func TestTelemetryJoinsItsSession(t *testing.T) {
 		b.hook("api", "s1", "UserPromptSubmit", `{"prompt":"go"}`)
 	}
 	telemetry := func(b *bench) {
-		require.Equal(b.t, Heard{Stored: 2}, b.logs(apiRequest("s1", "", "opus", 1), apiRequest("s1", "a", "haiku", 2)))
+		require.Equal(b.t, TelemetryResult{Stored: 2}, b.logs(apiRequest("s1", "", "opus", 1), apiRequest("s1", "a", "haiku", 2)))
 	}
 	for name, steps := range map[string][]func(*bench){
 		"hooks first":     {hooks, telemetry},
@@ -197,9 +197,9 @@ func TestRecordsInAnyOrder(t *testing.T) {
 func TestTelemetryThatIsNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Logs(t.Context(), []byte(`[1]`), Caller{})
+	_, err := b.OTLPLogs(t.Context(), []byte(`[1]`), Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
-	require.Equal(t, Heard{Ignored: 1}, b.logs(`{"body":{"stringValue":"claude_code.tool_result"}}`))
-	require.Equal(t, Heard{Rejected: 1}, b.logs(strings.Replace(apiRequest("x", "", "opus", 1), `"stringValue":"x"`, `"stringValue":""`, 1)))
+	require.Equal(t, TelemetryResult{Ignored: 1}, b.logs(`{"body":{"stringValue":"claude_code.tool_result"}}`))
+	require.Equal(t, TelemetryResult{Rejected: 1}, b.logs(strings.Replace(apiRequest("x", "", "opus", 1), `"stringValue":"x"`, `"stringValue":""`, 1)))
 	require.Zero(t, b.Store.Head())
 }

@@ -118,7 +118,7 @@ func (a *asking) defers(now time.Time, h *Hub) (*store.Change, error) {
 
 // checkEscalation refuses an escalation to people whom the hub does not know.
 func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
-	_, err := h.People.Resolve(q.EscalateTo)
+	_, err := h.People.ResolveRecipients(q.EscalateTo)
 	var field *schema.FieldError
 	if errors.As(err, &field) {
 		named := *field
@@ -136,7 +136,7 @@ func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.Ledger
 	if st.Recipients == nil {
 		return act
 	}
-	added, err := h.People.Resolve(a.hitl.EscalateTo)
+	added, err := h.People.ResolveRecipients(a.hitl.EscalateTo)
 	if err != nil { // somebody is gone since
 		h.Log.Error("whom a question is to be put to as well can't be found; it stays with those who have it", "event", a.ID, "err", err)
 	}

@@ -25,7 +25,7 @@ var dayOne = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func setupClocked(t *testing.T, change ...func(*Config)) *clocked {
 	t.Helper()
-	return openClocked(t, storetest.File(t), new(atomic.Int64), change...)
+	return openClocked(t, storetest.NewFile(t), new(atomic.Int64), change...)
 }
 
 func openClocked(t *testing.T, path string, passed *atomic.Int64, change ...func(*Config)) *clocked {
@@ -95,7 +95,7 @@ func TestReminders(t *testing.T) {
 // TestRemindersThatWereMissed: a hub that was down reminds once, and counts from now.
 func TestRemindersThatWereMissed(t *testing.T) {
 	t.Parallel()
-	path := storetest.File(t)
+	path := storetest.NewFile(t)
 	b := openClocked(t, path, new(atomic.Int64), withPeople(t))
 	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":86400,"reminderIntervalSeconds":60,"reminderMaxCount":20,
 		"escalateAfterSeconds":300,"escalateTo":{"mode":"owner"}}`)
@@ -232,7 +232,7 @@ func TestTimersMoveWithTheClock(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		var set, last atomic.Int64
 		passed := new(atomic.Int64)
-		b := openClocked(t, storetest.File(t), passed, func(c *Config) {
+		b := openClocked(t, storetest.NewFile(t), passed, func(c *Config) {
 			c.Clock = func() time.Time { return dayOne.Add(time.Duration(set.Load() + passed.Load())) }
 			c.NudgeAfter = time.Minute
 		}, withPeople(t))

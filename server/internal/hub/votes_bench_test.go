@@ -50,7 +50,7 @@ func benchmarkQuorum(b *testing.B, admins int) {
 			saved, err := h.Ingest(b.Context(), event, Caller{})
 			took[i] = append(took[i], time.Since(begun))
 			require.NoError(b, err)
-			h.Posted(saved.ID)
+			h.ResponseSent(saved.ID)
 		}
 	}
 	for i := range took {

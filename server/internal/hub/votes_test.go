@@ -39,7 +39,7 @@ func (b *bench) knows() {
 
 // as is somebody who has signed in.
 func (b *bench) as(name string) Caller {
-	who, ok := b.People.As(name, "session")
+	who, ok := b.People.IdentityOf(name, "session")
 	require.True(b.t, ok, name)
 	return Caller{Who: who}
 }
@@ -240,7 +240,7 @@ func TestWhoMayVote(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
 		require.Contains(t, schema.ProblemOf(err).Hint, "ada, grace")
 	}
-	_, err = b.Respond(t.Context(), id, yes(), Caller{Who: people.Who{Name: "ada", Agent: true, Via: "token"}})
+	_, err = b.Respond(t.Context(), id, yes(), Caller{Who: people.Identity{Name: "ada", Agent: true, Via: "token"}})
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "an agent's token never answers")
 	require.Empty(t, b.status(id).Votes)
 
@@ -317,17 +317,17 @@ func TestWhoAskedHasNoVote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.team("ada", "grace", "linus")
-	token, ok := b.People.As("ada", "token")
+	token, ok := b.People.IdentityOf("ada", "token")
 	require.True(t, ok)
-	ask := func(question string) (Saved, error) {
+	ask := func(question string) (StoredEvent, error) {
 		return b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+question)), Caller{Who: token})
 	}
 	saved, err := ask(ofThree)
 	require.NoError(t, err)
-	b.Posted(saved.ID)
+	b.ResponseSent(saved.ID)
 	require.Equal(t, []string{"grace", "linus"}, b.status(saved.ID).Recipients)
 	for _, via := range []string{"session", "token", "link"} {
-		who, _ := b.People.As("ada", via)
+		who, _ := b.People.IdentityOf("ada", via)
 		_, err = b.Respond(t.Context(), saved.ID, yes(), Caller{Who: who})
 		require.ErrorIs(t, err, schema.ErrSelfApproval, via)
 	}

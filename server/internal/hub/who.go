@@ -18,7 +18,7 @@ const localName = people.LocalName
 // answerer is who is about to answer, by their credentials and by what the operating
 // system knows of the program on the other end.
 type answerer struct {
-	who     people.Who
+	who     people.Identity
 	process *peer.Process
 }
 
@@ -35,7 +35,7 @@ func (b answerer) responder(asker []byte) *schema.Responder {
 	by.Process = &b.process.Process
 	var asked peer.Process
 	if len(asker) > 0 && json.Unmarshal(asker, &asked) == nil {
-		by.SelfApproval = peer.Descends(b.process, &asked)
+		by.SelfApproval = peer.IsDescendant(b.process, &asked)
 	}
 	return by
 }
@@ -67,7 +67,7 @@ func (h *Hub) responder(a *asking, b answerer) (*schema.Responder, error) {
 // another reports whether the person of that name has been known only since the question
 // was put to whom it is put to: whoever it names was somebody else.
 func (h *Hub) another(a *asking, name string) bool {
-	since, known := h.People.Since(name)
+	since, known := h.People.CreatedAt(name)
 	return known && since.UnixMilli() > max(a.Event.ReceivedAt.UnixMilli(), int64(a.status.EscalatedAt))
 }
 
@@ -80,9 +80,9 @@ func (h *Hub) lapsed(a *asking) {
 // stands reports whether what name decided at that time is still theirs to decide: they
 // are the same person, and may answer.
 func (h *Hub) stands(name string, at schema.Millis) bool {
-	since, known := h.People.Since(name)
-	who, _ := h.People.As(name, "vote")
-	return h.People == nil || known && h.People.MayAnswer(who) == nil && since.UnixMilli() <= int64(at)
+	since, known := h.People.CreatedAt(name)
+	who, _ := h.People.IdentityOf(name, "vote")
+	return h.People == nil || known && h.People.RequireOperator(who) == nil && since.UnixMilli() <= int64(at)
 }
 
 // App is the application that an event is of.

@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	ada   = people.Who{Name: "ada", Role: schema.Admin, Owner: true, Via: "session", ID: "s_1"}
-	guest = people.Who{Name: "guest", Role: schema.Viewer, Via: "session", ID: "s_2"}
-	bot   = people.Who{Name: "build", Agent: true, Apps: []string{"a*"}, Via: "token", ID: "t_1"}
+	ada   = people.Identity{Name: "ada", Role: schema.Admin, Owner: true, Via: "session", ID: "s_1"}
+	guest = people.Identity{Name: "guest", Role: schema.Viewer, Via: "session", ID: "s_2"}
+	bot   = people.Identity{Name: "build", Agent: true, Apps: []string{"a*"}, Via: "token", ID: "t_1"}
 )
 
 // withPeople gives the hub its people, of whom ada owns it.
@@ -24,7 +24,7 @@ func withPeople(t *testing.T) func(*Config) {
 		require.NoError(t, err)
 		code, err := p.OwnerCode(t.Context())
 		require.NoError(t, err)
-		_, err = p.SignIn(t.Context(), people.Attempt{Code: code, Name: "ada"})
+		_, err = p.SignIn(t.Context(), people.SignInAttempt{Code: code, Name: "ada"})
 		require.NoError(t, err)
 		c.People = p
 	}
@@ -36,7 +36,7 @@ func TestWhoMayNotAnswerMayNothingOfAPerson(t *testing.T) {
 	b := setup(t, withPeople(t))
 	id, secret := b.ask(`{"question":"q","type":"permission"}`)
 	ctx, yes := t.Context(), true
-	for _, who := range []people.Who{guest, bot} {
+	for _, who := range []people.Identity{guest, bot} {
 		by := Caller{Who: who}
 		for name, verb := range map[string]func() ([]byte, error){
 			"respond":   func() ([]byte, error) { return b.Respond(ctx, id, &schema.Response{Permission: &yes}, by) },
@@ -75,7 +75,7 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 	b := setup(t, withPeople(t))
 	own := ada
 	own.Via, own.ID = "token", "t_2"
-	ask := func(by people.Who, more string) schema.EventID {
+	ask := func(by people.Identity, more string) schema.EventID {
 		saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Who: by})
 		require.NoError(t, err)
 		return saved.ID
@@ -87,7 +87,7 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 	}
 	require.ErrorIs(t, answer(ask(own, "")), schema.ErrSelfApproval)
 	require.NoError(t, answer(ask(own, `,"excludeRequester":false`)))
-	require.NoError(t, answer(ask(people.Who{}, "")))
+	require.NoError(t, answer(ask(people.Identity{}, "")))
 	same := bot
 	same.Name, same.Apps = "ada", nil
 	require.NoError(t, answer(ask(same, "")), "an agent's token that happens to have her name")
@@ -96,7 +96,7 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 // TestAnAnswerFromTheAskingProgramIsMarkedOrRefused: this test process asks and answers.
 func TestAnAnswerFromTheAskingProgramIsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
-	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.Link{{PID: 4711, Start: 1}}}
+	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	lookup := func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } }
 	b := setup(t, withPeople(t), lookup)
 	from := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}

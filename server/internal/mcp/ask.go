@@ -141,7 +141,7 @@ func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*sche
 	if err != nil {
 		return nil, err
 	}
-	s.Hub.Posted(saved.ID) // nobody is dialled
+	s.Hub.ResponseSent(saved.ID) // nobody is dialled
 	asked := new(schema.Event)
 	return asked, json.Unmarshal(saved.JSON, asked)
 }
@@ -197,7 +197,7 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (str
 	if err != nil {
 		return "", err
 	}
-	run, err := claude.Agent.Read(hook.Input{Stdin: stdin, Env: headless})
+	run, err := claude.Agent.Parse(hook.Input{Stdin: stdin, Env: headless})
 	if err != nil || run.Ask == nil {
 		return deny("This call could not be read, so nobody could be asked about it.")
 	}
@@ -221,10 +221,10 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (str
 		return "", err
 	}
 	v := hook.VerdictOf(ask.Type, &a)
-	if v.Word != hook.Allow {
+	if v.Effect != hook.Allow {
 		return deny(cmp.Or(v.Reason, a.Guidance, "Nobody approved this. Nothing was run."))
 	}
-	return allow(claude.Agent.Answer(&run, v), in.Input)
+	return allow(claude.Agent.Render(&run, v), in.Input)
 }
 
 // headless is the environment of a Claude Code at which nobody sits.
@@ -241,7 +241,7 @@ func (s *Server) unasked(ctx context.Context, c *call, id schema.EventID, failed
 	if c.until.Err() != nil {
 		why = hub.HubStopped
 	}
-	if err := s.Hub.Orphan(context.WithoutCancel(ctx), id, "", why); err != nil {
+	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", why); err != nil {
 		s.Log.Error("ending a request for approval that nobody waits for", "event", id, "err", err)
 	}
 	if failed != nil {

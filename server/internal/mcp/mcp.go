@@ -99,7 +99,7 @@ type call struct {
 
 func callOf(query url.Values, by hub.Caller) (*call, error) {
 	c := &call{by: by, app: query.Get("app"), session: cmp.Or(query.Get("session"), "mcp"), seconds: schema.DefaultTimeout.Seconds()}
-	if c.app == "" && by.Who.Agent && by.Who.MayPost(by.Who.Name) {
+	if c.app == "" && by.Who.Agent && by.Who.CanPost(by.Who.Name) {
 		c.app = by.Who.Name
 	}
 	if text := query.Get("timeout"); text != "" {
@@ -114,7 +114,7 @@ func callOf(query url.Values, by hub.Caller) (*call, error) {
 
 // sees reports whether the caller may look at what an application asked and did: a token
 // that is bound to others may not.
-func (c *call) sees(app string) bool { return c.by.Who.MayPost(app) }
+func (c *call) sees(app string) bool { return c.by.Who.CanPost(app) }
 
 // maySee refuses a question that the caller may not look at.
 func (s *Server) maySee(ctx context.Context, c *call, id schema.EventID) error {
@@ -130,7 +130,7 @@ func (s *Server) mayAsk(by hub.Caller) error {
 	if !by.Who.Known() || by.Who.Agent {
 		return nil
 	}
-	return s.Hub.People.MayAnswer(by.Who)
+	return s.Hub.People.RequireOperator(by.Who)
 }
 
 // person refuses whoever is not known as a person that may answer.

@@ -102,8 +102,8 @@ func address(c *store.Channel) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Shown is a channel without its secrets.
-func (n *Notifier) Shown(c *store.Channel) schema.Channel {
+// PublicChannel is a channel without its secrets.
+func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	shown := schema.Channel{
 		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: address(c), Person: c.Person,
 		CreatedAt: schema.Millis(c.CreatedAt.UnixMilli()), CreatedBy: c.CreatedBy,

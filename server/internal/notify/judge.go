@@ -24,8 +24,8 @@ func (n *Notifier) judge(ctx context.Context, notice *store.Notification, q *que
 		return verdict{why: schema.SuppressedAnswered}, nil
 	}
 	if notice.Person != "" {
-		who, known := n.As(notice.Person)
-		if !known || !who.Is(schema.Operator) || q.older(n.Since(notice.Person)) {
+		who, known := n.IdentityOf(notice.Person)
+		if !known || !who.Is(schema.Operator) || q.older(n.CreatedAt(notice.Person)) {
 			return verdict{why: schema.SuppressedRemoved}, nil
 		}
 	}

@@ -61,7 +61,7 @@ func (q *question) older(since time.Time) bool {
 
 // link makes a signed link for a person who may answer; empty for anybody else.
 func (n *Notifier) link(q *question, person string) (address string, ends time.Time, err error) {
-	who, known := n.As(person)
+	who, known := n.IdentityOf(person)
 	if !known || !who.Is(schema.Operator) {
 		return "", ends, nil
 	}
@@ -80,11 +80,11 @@ func (n *Notifier) link(q *question, person string) (address string, ends time.T
 	return n.Base + schema.At(schema.PathLinkVote, q.ID) + "#" + token, ends, nil
 }
 
-// Opened is a signed link that holds.
-type Opened struct {
-	Who     people.Who
-	Expires time.Time
-	Event   []byte // as it is now, JSON
+// OpenedLink is a signed link that holds.
+type OpenedLink struct {
+	Identity people.Identity
+	Expires  time.Time
+	Event    []byte // as it is now, JSON
 	// Revision of the status with what the link was sent for, 0: as it was asked. What
 	// has changed since, such as who else asks the same, its person has not seen by it.
 	Revision int64
@@ -100,7 +100,7 @@ func refused(why string) error {
 }
 
 // Open looks at a signed link of a question. It changes nothing.
-func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*Opened, error) {
+func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*OpenedLink, error) {
 	q, err := n.read(ctx, id)
 	if err != nil {
 		return nil, err
@@ -120,15 +120,15 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	if err != nil || !hmac.Equal(mac, n.seal(q.UID, text)) {
 		return nil, refused("is not this request's, or is not whole: take the link from the mail again, as it is")
 	}
-	o := &Opened{Expires: time.Unix(t.Expires, 0), Revision: t.Asked, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
+	o := &OpenedLink{Expires: time.Unix(t.Expires, 0), Revision: t.Asked, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
 	used, err := n.Store.IsLinkUsed(ctx, id, mac)
 	if err != nil {
 		return nil, err
 	}
 	var known bool
-	o.Who, known = n.As(t.Person)
+	o.Identity, known = n.IdentityOf(t.Person)
 	switch {
-	case !known || !o.Who.Is(schema.Operator) || q.older(n.Since(t.Person)):
+	case !known || !o.Identity.Is(schema.Operator) || q.older(n.CreatedAt(t.Person)):
 		return nil, refused("was sent to somebody who may not answer any more")
 	case used:
 		return nil, refused("has been used: it works once, and that answer is stored")
@@ -149,7 +149,7 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 
 // Vote lets a signed link be used: vote is called at most once at a time, and the link
 // is spent when it succeeds, not before.
-func (n *Notifier) Vote(ctx context.Context, id schema.EventID, token string, vote func(*Opened) error) error {
+func (n *Notifier) Vote(ctx context.Context, id schema.EventID, token string, vote func(*OpenedLink) error) error {
 	n.linking.Lock()
 	defer n.linking.Unlock()
 	o, err := n.Open(ctx, id, token)

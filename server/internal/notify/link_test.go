@@ -27,9 +27,9 @@ func tokenOf(t *testing.T, office *post, address string) string {
 }
 
 func (r *rig) vote(id schema.EventID, token string) error {
-	return r.Vote(r.t.Context(), id, token, func(o *Opened) error {
+	return r.Vote(r.t.Context(), id, token, func(o *OpenedLink) error {
 		yes := true
-		_, err := r.hub.Respond(r.t.Context(), id, &schema.Response{Permission: &yes, Revision: o.Revision}, hub.Caller{Who: o.Who})
+		_, err := r.hub.Respond(r.t.Context(), id, &schema.Response{Permission: &yes, Revision: o.Revision}, hub.Caller{Who: o.Identity})
 		return err
 	})
 }
@@ -51,8 +51,8 @@ func TestASignedLinkIsInMailToOnePersonAndNowhereElse(t *testing.T) {
 	}
 	opened, err := r.Open(t.Context(), id, tokenOf(t, office, grace.Email))
 	require.NoError(t, err)
-	require.Equal(t, "grace", opened.Who.Name)
-	require.Equal(t, "link", opened.Who.Via)
+	require.Equal(t, "grace", opened.Identity.Name)
+	require.Equal(t, "link", opened.Identity.Via)
 	require.Contains(t, string(opened.Event), "May I?")
 	require.Equal(t, schema.Pending, r.status(id).Status, "looking decides nothing")
 }
@@ -66,7 +66,7 @@ func TestASignedLinkWorksOnce(t *testing.T) {
 	r.card(id, "asked ada sent")
 	token := tokenOf(t, office, ada.Email)
 	failed := errors.New("the disk is full")
-	require.ErrorIs(t, r.Vote(t.Context(), id, token, func(*Opened) error { return failed }), failed)
+	require.ErrorIs(t, r.Vote(t.Context(), id, token, func(*OpenedLink) error { return failed }), failed)
 	var won, refusals atomic.Int64
 	var group sync.WaitGroup
 	for range 20 {
@@ -217,7 +217,7 @@ func TestAnotherOfTheSameNameIsSomebodyElse(t *testing.T) {
 	r.channel("smtp://" + office.addr + "/?from=hub@example.com")
 	r.channelOf("grace", far.ntfy("grace"))
 	r.owner("ada")
-	admin, _ := r.known.As("ada", "session")
+	admin, _ := r.known.IdentityOf("ada", "session")
 	made := func() {
 		_, _, err := r.known.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
 		require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestWhoIsRemovedIsToldNoMore(t *testing.T) {
 	t.Parallel()
 	r := setup(t, grace)
 	r.owner("ada")
-	admin, _ := r.known.As("ada", "session")
+	admin, _ := r.known.IdentityOf("ada", "session")
 	_, _, err := r.known.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
 	require.NoError(t, err)
 	require.NoError(t, r.Store.AddPushSubscription(t.Context(), "grace", schema.PushSubscription{Endpoint: "https://push.example.com/1"}, 1))

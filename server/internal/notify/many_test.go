@@ -48,9 +48,9 @@ func TestAThousandRecipientsDelayNoAnswer(t *testing.T) {
 		_ = c.CloseNow()
 	}))
 	t.Cleanup(agent.Close)
-	targets, err := callback.NewTargets(callback.TargetConfig{})
+	targets, err := callback.NewDialPolicy(callback.DialPolicyConfig{})
 	require.NoError(t, err)
-	dispatcher := callback.New(callback.Config{Store: r.Store, Targets: targets, AwaitPosted: r.hub.AwaitPosted})
+	dispatcher := callback.New(callback.Config{Store: r.Store, DialPolicy: targets, AwaitResponseSent: r.hub.AwaitResponseSent})
 	r.hub.Dispatch = dispatcher.Dispatch
 	var group sync.WaitGroup
 	group.Go(func() { _ = dispatcher.Run(t.Context()) })

@@ -70,7 +70,7 @@ func TestAChannelsSecretsAreNeverShown(t *testing.T) {
 	} {
 		c, err := Draft(&schema.ChannelDraft{Name: "it", URL: address}, "ada")
 		require.NoError(t, err, address)
-		shown := New(Config{}).Shown(c)
+		shown := New(Config{}).PublicChannel(c)
 		require.Equal(t, want, shown.Address)
 		require.Empty(t, shown.Secret)
 		s := newScrubber(c.URL, c.Secret)
@@ -130,16 +130,16 @@ func TestTryingAChannelSaysWhatBecameOfIt(t *testing.T) {
 	t.Parallel()
 	r, far := setup(t, ada), listen(t)
 	c := r.channel(far.URL)
-	tried, err := r.Try(t.Context(), c.ID, "ada")
+	tried, err := r.SendTest(t.Context(), c.ID, "ada")
 	require.NoError(t, err)
 	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, tried)
 	require.Contains(t, far.got()[0], `"type":"test"`)
 	far.status.Store(500)
-	tried, err = r.Try(t.Context(), c.ID, "ada")
+	tried, err = r.SendTest(t.Context(), c.ID, "ada")
 	require.NoError(t, err)
 	require.Equal(t, schema.NotificationFailed, tried.State)
 	require.Contains(t, tried.Error, "500")
-	_, err = r.Try(t.Context(), c.ID+1, "ada")
+	_, err = r.SendTest(t.Context(), c.ID+1, "ada")
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 

@@ -28,19 +28,19 @@ import (
 // Config is what a Notifier is made of. Store and Show are required.
 type Config struct {
 	Store *store.Store
-	// Show puts notices on the card of a question.
-	Show func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
+	// SetNotifications puts notices on the card of a question.
+	SetNotifications func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
 
 	// Base is where people reach the hub, for links.
 	Base string
 	// People are those the hub knows; nil: nobody.
 	People func(context.Context) ([]schema.Person, error)
-	// Resolve names the people that recipients stand for; nil: nobody.
-	Resolve func(*schema.Recipients) ([]string, error)
-	// As is who a person is, by a signed link; nil: nobody.
-	As func(name string) (people.Who, bool)
-	// Since is when a person was made known to the hub; nil: always.
-	Since func(name string) time.Time
+	// ResolveRecipients names the people that recipients stand for; nil: nobody.
+	ResolveRecipients func(*schema.Recipients) ([]string, error)
+	// IdentityOf is who a person is, by a signed link; nil: nobody.
+	IdentityOf func(name string) (people.Identity, bool)
+	// CreatedAt is when a person was made known to the hub; nil: always.
+	CreatedAt func(name string) time.Time
 	// Watching reports whether a page of that person is being looked at; nil: not known.
 	Watching func(person string) bool
 	// PushAnywhere permits push services on this machine and in private networks.
@@ -103,14 +103,14 @@ func New(cfg Config) *Notifier {
 	if cfg.People == nil {
 		cfg.People = func(context.Context) ([]schema.Person, error) { return nil, nil }
 	}
-	if cfg.Resolve == nil {
-		cfg.Resolve = func(*schema.Recipients) ([]string, error) { return nil, nil }
+	if cfg.ResolveRecipients == nil {
+		cfg.ResolveRecipients = func(*schema.Recipients) ([]string, error) { return nil, nil }
 	}
-	if cfg.As == nil {
-		cfg.As = func(string) (people.Who, bool) { return people.Who{}, false }
+	if cfg.IdentityOf == nil {
+		cfg.IdentityOf = func(string) (people.Identity, bool) { return people.Identity{}, false }
 	}
-	if cfg.Since == nil {
-		cfg.Since = func(string) time.Time { return time.Time{} }
+	if cfg.CreatedAt == nil {
+		cfg.CreatedAt = func(string) time.Time { return time.Time{} }
 	}
 	if cfg.Watching == nil {
 		cfg.Watching = func(string) bool { return false }
@@ -128,8 +128,8 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// Grown is told that a question was asked or changed. It never blocks.
-func (n *Notifier) Grown() {
+// LogAppended is told that a question was asked or changed. It never blocks.
+func (n *Notifier) LogAppended() {
 	select {
 	case n.grown <- struct{}{}:
 	default:

@@ -133,7 +133,7 @@ func TestADeadChannelIsLeftAloneAndDelaysNoOther(t *testing.T) {
 	stored, err := r.Store.Channels(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, c.ID, stored[0].ID)
-	require.Positive(t, r.Shown(&stored[0]).Paused)
+	require.Positive(t, r.PublicChannel(&stored[0]).Paused)
 }
 
 func TestAnAnswerMeanwhileKeepsMessagesBack(t *testing.T) {

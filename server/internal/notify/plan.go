@@ -152,7 +152,7 @@ func (n *Notifier) plan(ctx context.Context, a *audience, q *question, isNew boo
 	}
 	if q.status.EscalatedAt > 0 && !had.Escalated {
 		done.Escalated = true
-		to, err := n.Resolve(q.hitl.EscalateTo)
+		to, err := n.ResolveRecipients(q.hitl.EscalateTo)
 		if err != nil {
 			n.Log.Warn("an escalation names people that are not there", "question", q.ID, "err", err)
 		}

@@ -28,7 +28,7 @@ type rig struct {
 	*Notifier
 	t      *testing.T
 	hub    *hub.Hub
-	known  *people.People // to the hub; the notifier is told of people below
+	known  *people.Service // to the hub; the notifier is told of people below
 	db     string
 	closed func() // stops everything, once
 	people []schema.Person
@@ -45,7 +45,7 @@ var swift = pace{
 }
 
 func setup(t *testing.T, people ...schema.Person) *rig {
-	r := &rig{t: t, db: storetest.File(t), people: people, pace: swift}
+	r := &rig{t: t, db: storetest.NewFile(t), people: people, pace: swift}
 	r.start()
 	t.Cleanup(func() { r.closed() })
 	return r
@@ -65,26 +65,26 @@ func (r *rig) start() {
 	r.known, err = people.Open(context.Background(), people.Config{Store: db, Clock: r.clock})
 	require.NoError(r.t, err)
 	var told *Notifier // not r's: another start gives it another one
-	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, Noted: func() { told.Grown() }})
+	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, LogAppended: func() { told.LogAppended() }})
 	told = New(Config{
-		Store: db, Show: r.hub.ShowNotices, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
+		Store: db, SetNotifications: r.hub.SetNotifications, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
 		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
-		As: func(name string) (people.Who, bool) {
+		IdentityOf: func(name string) (people.Identity, bool) {
 			for _, p := range r.people {
 				if p.Name == name {
-					return people.Who{Name: name, Role: p.Role, Via: "link"}, true
+					return people.Identity{Name: name, Role: p.Role, Via: "link"}, true
 				}
 			}
-			return people.Who{}, false
+			return people.Identity{}, false
 		},
-		Since: func(name string) time.Time {
+		CreatedAt: func(name string) time.Time {
 			at, _ := r.since.Load(name)
 			since, _ := at.(time.Time)
 			return since
 		},
-		Resolve:  func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
-		Watching: func(person string) bool { _, looks := r.look.Load(person); return looks },
-		pace:     r.pace,
+		ResolveRecipients: func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
+		Watching:          func(person string) bool { _, looks := r.look.Load(person); return looks },
+		pace:              r.pace,
 	})
 	r.Notifier = told
 	ctx, cancel := context.WithCancel(context.Background())
@@ -106,7 +106,7 @@ func (r *rig) start() {
 func (r *rig) owner(name string) {
 	code, err := r.known.OwnerCode(r.t.Context())
 	require.NoError(r.t, err)
-	_, err = r.known.SignIn(r.t.Context(), people.Attempt{Code: code, Name: name})
+	_, err = r.known.SignIn(r.t.Context(), people.SignInAttempt{Code: code, Name: name})
 	require.NoError(r.t, err)
 }
 
@@ -122,7 +122,7 @@ func (r *rig) channelOf(person, url string) schema.Channel {
 	c, err := Draft(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, "ada")
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.AddChannel(r.t.Context(), c))
-	shown := r.Shown(c)
+	shown := r.PublicChannel(c)
 	shown.Secret = c.Secret
 	return shown
 }
@@ -135,7 +135,7 @@ func (r *rig) ask(question string, more ...string) schema.EventID {
 		"humanInTheLoop":{"type":"permission","question":%s%s}}`, text, strings.Join(append([]string{""}, more...), ","))
 	saved, err := r.hub.Ingest(r.t.Context(), []byte(body), hub.Caller{})
 	require.NoError(r.t, err)
-	r.hub.Posted(saved.ID)
+	r.hub.ResponseSent(saved.ID)
 	return saved.ID
 }
 

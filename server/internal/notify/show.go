@@ -98,7 +98,7 @@ func (s *shower) show(ctx context.Context, id schema.EventID) error {
 		return err
 	}
 	list, counts := shown(notices)
-	return s.notifier.Show(ctx, id, list, counts)
+	return s.notifier.SetNotifications(ctx, id, list, counts)
 }
 
 // shown is what a card says of its notices: the newest, and how many there are of each

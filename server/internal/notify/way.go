@@ -72,8 +72,8 @@ func answered(resp *http.Response) error {
 	}
 }
 
-// Try sends a message by a channel to see what becomes of it.
-func (n *Notifier) Try(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
+// SendTest sends a message by a channel to see what becomes of it.
+func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
 		return schema.ChannelTestResult{}, err

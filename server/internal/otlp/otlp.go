@@ -39,8 +39,8 @@ const (
 	maxMS         = 30 * 24 * 3600 * 1000
 )
 
-// ErrShape is returned for a body that is not JSON, or too much of it.
-var ErrShape = errors.New("not an OTLP request in JSON")
+// ErrMalformed is returned for a body that is not JSON, or too much of it.
+var ErrMalformed = errors.New("not an OTLP request in JSON")
 
 // Batch is what a request says.
 type Batch struct {

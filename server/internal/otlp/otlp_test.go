@@ -157,10 +157,10 @@ func TestTooManyRecords(t *testing.T) {
 	t.Parallel()
 	items := "[" + strings.TrimSuffix(strings.Repeat(`{},`, otlp.MaxRecords+1), ",") + "]"
 	_, err := otlp.Logs([]byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":` + items + `}]}]}`))
-	require.ErrorIs(t, err, otlp.ErrShape)
+	require.ErrorIs(t, err, otlp.ErrMalformed)
 	points := `{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,"dataPoints":` + items + `}}`
 	_, err = otlp.Metrics([]byte(`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[` + points + `]}]}]}`))
-	require.ErrorIs(t, err, otlp.ErrShape)
+	require.ErrorIs(t, err, otlp.ErrMalformed)
 }
 
 // TestHostileBodies: nothing panics, nothing grows, and what can't be read says so.
@@ -174,7 +174,7 @@ func TestHostileBodies(t *testing.T) {
 	} {
 		for _, read := range []func([]byte) (otlp.Batch, error){otlp.Logs, otlp.Metrics} {
 			b, err := read([]byte(body))
-			require.ErrorIs(t, err, otlp.ErrShape, name)
+			require.ErrorIs(t, err, otlp.ErrMalformed, name)
 			require.Empty(t, b.Events, name)
 		}
 	}
@@ -231,7 +231,7 @@ func TestBrokenBodies(t *testing.T) {
 		}
 		b, err := otlp.Metrics(body)
 		if err != nil {
-			require.ErrorIs(t, err, otlp.ErrShape)
+			require.ErrorIs(t, err, otlp.ErrMalformed)
 		}
 		for _, e := range b.Events {
 			require.NoError(t, e.Validate())
@@ -246,7 +246,7 @@ func FuzzLogs(f *testing.F) {
 		for _, read := range []func([]byte) (otlp.Batch, error){otlp.Logs, otlp.Metrics} {
 			b, err := read(body)
 			if err != nil {
-				require.ErrorIs(t, err, otlp.ErrShape)
+				require.ErrorIs(t, err, otlp.ErrMalformed)
 			}
 			for _, e := range b.Events {
 				require.True(t, json.Valid(e.Payload))

@@ -21,13 +21,13 @@ type walk struct {
 func start(body []byte, fn func(w *walk, name string) error) error {
 	w := &walk{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	if w.PeekKind() != '{' {
-		return ErrShape
+		return ErrMalformed
 	}
 	if err := w.object(func(name string) error { return fn(w, name) }); err != nil {
-		return ErrShape
+		return ErrMalformed
 	}
 	if _, err := w.ReadToken(); !errors.Is(err, io.EOF) {
-		return ErrShape
+		return ErrMalformed
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (w *walk) object(fn func(name string) error) error {
 		return w.SkipValue()
 	}
 	if w.StackDepth() > schema.MaxDepth {
-		return ErrShape
+		return ErrMalformed
 	}
 	if _, err := w.ReadToken(); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (w *walk) array(fn func() error) error {
 // record counts a log record or data point.
 func (w *walk) record() error {
 	if w.records++; w.records > MaxRecords {
-		return ErrShape
+		return ErrMalformed
 	}
 	return nil
 }

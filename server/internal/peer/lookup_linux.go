@@ -30,7 +30,7 @@ const (
 // finder knows which process has which socket.
 type finder struct {
 	mu      sync.Mutex
-	recent  []Link              // the last one first
+	recent  []ProcessRef        // the last one first
 	sockets map[uint64]*Process // :: inode → who has it; not changed once in
 }
 
@@ -81,7 +81,7 @@ func (f *finder) remember(s socket, p *Process) {
 	}
 	f.sockets[s.inode] = p
 	link := p.Chain[0]
-	f.recent = slices.DeleteFunc(f.recent, func(l Link) bool { return l.PID == link.PID })
+	f.recent = slices.DeleteFunc(f.recent, func(l ProcessRef) bool { return l.PID == link.PID })
 	f.recent = slices.Insert(f.recent, 0, link)
 	f.recent = f.recent[:min(len(f.recent), recentProcesses)]
 }
@@ -182,7 +182,7 @@ func readStat(pid int) (stat, bool) {
 	return st, errors.Join(err1, err2, err3, err4) == nil
 }
 
-func alive(l Link) bool {
+func alive(l ProcessRef) bool {
 	st, ok := readStat(l.PID)
 	return ok && st.start == l.Start
 }
@@ -204,7 +204,7 @@ func describe(of int) (*Process, bool) {
 		} else {
 			p.Ancestors = append(p.Ancestors, fmt.Sprintf("%s (%d)", exe, pid))
 		}
-		p.Chain = append(p.Chain, Link{PID: pid, Start: st.start})
+		p.Chain = append(p.Chain, ProcessRef{PID: pid, Start: st.start})
 		pid = st.parent
 	}
 	return p, len(p.Chain) > 0

@@ -20,42 +20,42 @@ type Process struct {
 	schema.Process
 
 	// Chain is the process itself and then its ancestors, the nearest first.
-	Chain []Link `json:"chain"`
+	Chain []ProcessRef `json:"chain"`
 	// Boot names the run of the machine that the chain belongs to.
 	Boot string `json:"boot,omitempty"`
 }
 
-// Link names one process of a chain for good: process ids are used again, but not
+// ProcessRef names one process of a chain for good: process ids are used again, but not
 // at the same start time.
-type Link struct {
+type ProcessRef struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks after boot
 }
 
-// Descends reports whether the answering process is the asking one or was started
+// IsDescendant reports whether the answering process is the asking one or was started
 // by it, directly or not. To share an ancestor is not enough: what a person types
 // into the shell that also runs the agent is the person's own. A program that cuts
 // itself loose from its parent is not recognised.
-func Descends(answerer, asker *Process) bool {
+func IsDescendant(answerer, asker *Process) bool {
 	if answerer == nil || asker == nil || len(asker.Chain) == 0 || answerer.Boot != asker.Boot {
 		return false
 	}
 	return slices.Contains(answerer.Chain, asker.Chain[0])
 }
 
-// Starter is the program that had p run: its parent, or the nearest ancestor behind
+// ParentCommand is the program that had p run: its parent, or the nearest ancestor behind
 // shells that only run a command line or a script for it. There is none when a
 // person runs p: behind the shell that somebody types into there is no program whose
 // doing it is.
-func Starter(p *Process) (*Process, bool) { return starter(p) }
+func ParentCommand(p *Process) (*Process, bool) { return starter(p) }
 
-// Lookup names the process that holds the remote end of a TCP connection of ours,
+// ProcessOf names the process that holds the remote end of a TCP connection of ours,
 // where remote and local are as the accepting side sees them. It finds nothing for
 // connections from other machines, from processes of other users that may not be
 // looked at, and when the other end is closed already. A connection seen before
 // costs two questions to the kernel; the first one of a process may cost a look at
 // every process there is. The result is shared: don't change it.
-func Lookup(remote, local netip.AddrPort) (*Process, bool) {
+func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
 	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
 	local = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())
 	if !remote.IsValid() || !local.IsValid() {

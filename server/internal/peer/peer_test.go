@@ -76,7 +76,7 @@ func start(t *testing.T, network string, generations int) []*Process {
 		t.Cleanup(func() { _ = conn.Close() })
 		said, err := bufio.NewReader(conn).ReadString('\n')
 		require.NoError(t, err)
-		p, ok := Lookup(ends(conn))
+		p, ok := ProcessOf(ends(conn))
 		require.True(t, ok, "not found")
 		require.Equal(t, strings.TrimSpace(said), fmt.Sprint(p.PID))
 		line = append(line, p)
@@ -106,26 +106,26 @@ func TestDescends(t *testing.T) {
 	sibling := start(t, "tcp4", 1)[0]
 	asker, child, grandchild := family[0], family[1], family[2]
 
-	require.True(t, Descends(asker, asker), "the same process")
-	require.True(t, Descends(child, asker))
-	require.True(t, Descends(grandchild, asker))
-	require.False(t, Descends(asker, child), "the parent answers for its child")
-	require.False(t, Descends(sibling, asker), "they only share an ancestor")
-	require.False(t, Descends(nil, asker))
-	require.False(t, Descends(asker, &Process{}))
+	require.True(t, IsDescendant(asker, asker), "the same process")
+	require.True(t, IsDescendant(child, asker))
+	require.True(t, IsDescendant(grandchild, asker))
+	require.False(t, IsDescendant(asker, child), "the parent answers for its child")
+	require.False(t, IsDescendant(sibling, asker), "they only share an ancestor")
+	require.False(t, IsDescendant(nil, asker))
+	require.False(t, IsDescendant(asker, &Process{}))
 
 	b, err := json.Marshal(asker)
 	require.NoError(t, err)
 	var stored Process
 	require.NoError(t, json.Unmarshal(b, &stored))
 	require.Equal(t, *asker, stored)
-	require.True(t, Descends(grandchild, &stored))
+	require.True(t, IsDescendant(grandchild, &stored))
 
 	stored.Chain[0].Start++
-	require.False(t, Descends(grandchild, &stored), "the id was used again by another process")
+	require.False(t, IsDescendant(grandchild, &stored), "the id was used again by another process")
 	stored.Chain[0].Start--
 	stored.Boot = "another"
-	require.False(t, Descends(grandchild, &stored), "the machine was started anew")
+	require.False(t, IsDescendant(grandchild, &stored), "the machine was started anew")
 }
 
 // TestAnInheritedSocketIsTheParents: a child has its parent's sockets, for a moment
@@ -142,7 +142,7 @@ func TestAnInheritedSocketIsTheParents(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait(); _ = file.Close() })
 
-	p, ok := Lookup(ends(conn))
+	p, ok := ProcessOf(ends(conn))
 	require.True(t, ok)
 	require.Equal(t, os.Getpid(), p.PID)
 }
@@ -157,7 +157,7 @@ func TestNotFound(t *testing.T) {
 		{at("192.0.2.1:1"), at("127.0.0.1:2")},
 		{at("[::1]:1"), at("[::1]:2")},
 	} {
-		_, ok := Lookup(c[0], c[1])
+		_, ok := ProcessOf(c[0], c[1])
 		require.False(t, ok)
 	}
 }
@@ -169,7 +169,7 @@ func TestClosedByTheClient(t *testing.T) {
 	require.NoError(t, client.Close())
 	_, err := conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	_, ok := Lookup(ends(conn))
+	_, ok := ProcessOf(ends(conn))
 	require.False(t, ok)
 }
 
@@ -204,7 +204,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.Run("same connection", func(b *testing.B) {
 		conn, _ := pair(b)
 		for b.Loop() {
-			_, ok := Lookup(ends(conn))
+			_, ok := ProcessOf(ends(conn))
 			require.True(b, ok)
 		}
 	})
@@ -214,7 +214,7 @@ func BenchmarkLookup(b *testing.B) {
 			processes.mu.Lock()
 			clear(processes.sockets)
 			processes.mu.Unlock()
-			_, ok := Lookup(ends(conn))
+			_, ok := ProcessOf(ends(conn))
 			require.True(b, ok)
 		}
 	})
@@ -225,7 +225,7 @@ func BenchmarkLookup(b *testing.B) {
 			clear(processes.sockets)
 			processes.recent = nil
 			processes.mu.Unlock()
-			_, ok := Lookup(ends(conn))
+			_, ok := ProcessOf(ends(conn))
 			require.True(b, ok)
 		}
 	})

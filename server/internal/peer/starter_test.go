@@ -35,7 +35,7 @@ func run(t *testing.T, cmd *exec.Cmd) *Process {
 	conn, err := ln.Accept()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	p, ok := Lookup(ends(conn))
+	p, ok := ProcessOf(ends(conn))
 	require.True(t, ok)
 	return p
 }
@@ -64,7 +64,7 @@ func TestStarterIsTheProgramBehindTheShells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := run(t, ended(t, cmd))
-			agent, ok := Starter(p)
+			agent, ok := ParentCommand(p)
 			require.True(t, ok, "%v", p)
 			require.Equal(t, os.Getpid(), agent.PID)
 			require.Equal(t, os.Getpid(), agent.Chain[0].PID)
@@ -72,7 +72,7 @@ func TestStarterIsTheProgramBehindTheShells(t *testing.T) {
 			exe, err := os.Executable()
 			require.NoError(t, err)
 			require.Equal(t, exe, agent.Exe)
-			require.True(t, Descends(p, agent))
+			require.True(t, IsDescendant(p, agent))
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestNobodyStartsWhatAPersonRuns(t *testing.T) {
 	terminal.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	for name, cmd := range map[string]*exec.Cmd{"a shell that is typed into": typed, "the shell of a terminal": terminal} {
 		p := run(t, cmd)
-		agent, ok := Starter(p)
+		agent, ok := ParentCommand(p)
 		require.False(t, ok, "%s: %v", name, agent)
 	}
 	require.NoError(t, shell.Close())
@@ -126,19 +126,19 @@ func TestNobodyStartsAnOrphan(t *testing.T) {
 	require.True(t, ok)
 	first, ok := readStat(1)
 	require.True(t, ok)
-	up := &Process{Chain: []Link{own.Chain[0], {PID: 1, Start: first.start}}}
+	up := &Process{Chain: []ProcessRef{own.Chain[0], {PID: 1, Start: first.start}}}
 	up.Ancestors = []string{"/lib/init (1)"}
-	_, ok = Starter(up)
+	_, ok = ParentCommand(up)
 	require.False(t, ok, "the first process takes in everyone")
 	user := &Process{Chain: own.Chain}
 	user.Ancestors = append([]string{"/usr/lib/systemd/systemd (9)"}, own.Ancestors[1:]...)
-	_, ok = Starter(user)
+	_, ok = ParentCommand(user)
 	require.False(t, ok)
-	gone := &Process{Chain: []Link{own.Chain[0], {PID: own.Chain[1].PID, Start: 1}}}
+	gone := &Process{Chain: []ProcessRef{own.Chain[0], {PID: own.Chain[1].PID, Start: 1}}}
 	gone.Ancestors = own.Ancestors
-	_, ok = Starter(gone)
+	_, ok = ParentCommand(gone)
 	require.False(t, ok, "another process has its id by now")
-	_, ok = Starter(&Process{})
+	_, ok = ParentCommand(&Process{})
 	require.False(t, ok)
 	require.True(t, strings.HasSuffix(own.Ancestors[0], ")"))
 }

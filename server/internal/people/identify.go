@@ -19,19 +19,19 @@ const (
 	lasts = 90 * 24 * time.Hour
 )
 
-// Shown is what a request shows of who is behind it.
-type Shown struct {
+// Credentials is what a request shows of who is behind it.
+type Credentials struct {
 	Authorization string // the header
 	Cookie, Key   string // of a browser that signed in
 	From          netip.Addr
 	Proxy         string // the name that a trusted proxy gives; never anybody else's word
-	// Acts is set when the request is to change something. A cookie alone is not enough
+	// ChangesState is set when the request is to change something. A cookie alone is not enough
 	// then: browsers send it along from every port of a host.
-	Acts bool
+	ChangesState bool
 }
 
-// ErrStale is a cookie of a sign-in that is over; it is a schema.ErrSignIn too.
-var ErrStale = errors.New("this sign-in is over")
+// ErrSessionExpired is a cookie of a sign-in that is over; it is a schema.ErrSignIn too.
+var ErrSessionExpired = errors.New("this sign-in is over")
 
 // refusal is a schema.ErrSignIn with what to do about it.
 func refusal(because error, hint string) error {
@@ -45,11 +45,11 @@ var (
 	errWrongKey   = &schema.HintError{Err: schema.ErrSignIn, Hint: "This page's key does not belong to this browser's sign-in. Sign in again."}
 )
 
-// Identify says who is behind a request, the zero Who when it shows nothing. What is
+// Authenticate says who is behind a request, the zero Who when it shows nothing. What is
 // wrong, expired or revoked is schema.ErrSignIn, never nobody.
-func (p *People) Identify(s Shown) (Who, error) {
+func (p *Service) Authenticate(s Credentials) (Identity, error) {
 	if p == nil {
-		return Who{}, nil
+		return Identity{}, nil
 	}
 	if scheme, token, ok := strings.Cut(s.Authorization, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		token = strings.TrimSpace(token)
@@ -57,88 +57,88 @@ func (p *People) Identify(s Shown) (Who, error) {
 		case strings.HasPrefix(token, OperatorPrefix), strings.HasPrefix(token, AgentPrefix):
 			w, err := p.byToken(token)
 			if err != nil && p.tries.first(s.From, p.Clock()) {
-				p.note(context.Background(), act("token.refused", Who{}, map[string]any{"from": s.From.String()}))
+				p.note(context.Background(), act("token.refused", Identity{}, map[string]any{"from": s.From.String()}))
 			}
 			return w, err
 		case s.Proxy == "":
-			return Who{}, errNotOurs
+			return Identity{}, errNotOurs
 		}
 	}
 	switch {
 	case s.Cookie != "":
 		return p.byCookie(&s)
 	case s.Key != "":
-		return Who{}, errNoCookie
+		return Identity{}, errNoCookie
 	case s.Proxy != "":
 		return p.byProxy(s.Proxy), nil
 	default:
-		return Who{}, nil
+		return Identity{}, nil
 	}
 }
 
-func (p *People) byToken(token string) (Who, error) {
+func (p *Service) byToken(token string) (Identity, error) {
 	if !isToken(token) {
-		return Who{}, errWrongToken
+		return Identity{}, errWrongToken
 	}
 	now := p.now.Load()
 	t := now.tokens[digestOf(token)]
 	if t == nil || p.over(t.ExpiresAt) {
-		return Who{}, errWrongToken
+		return Identity{}, errWrongToken
 	}
-	w := Who{Name: t.Name, Agent: true, Apps: t.Apps}
+	w := Identity{Name: t.Name, Agent: true, Apps: t.Apps}
 	if t.Person != "" {
 		o := now.person(t.Person)
 		if o == nil {
-			return Who{}, errWrongToken
+			return Identity{}, errWrongToken
 		}
-		w = Who{Name: o.Name, Role: o.Role, Owner: o.Owner}
+		w = Identity{Name: o.Name, Role: o.Role, Owner: o.Owner}
 	}
 	w.Via, w.ID = "token", t.ID
 	p.touch(t.ID)
 	return w, nil
 }
 
-func (p *People) byCookie(s *Shown) (Who, error) {
+func (p *Service) byCookie(s *Credentials) (Identity, error) {
 	now := p.now.Load()
 	in := now.signIns[digestOf(s.Cookie)]
 	if in == nil || p.over(p.end(in)) {
-		return Who{}, refusal(ErrStale, "This browser's sign-in is over. Sign in again.")
+		return Identity{}, refusal(ErrSessionExpired, "This browser's sign-in is over. Sign in again.")
 	}
 	o := now.person(in.Person)
 	if o == nil {
-		return Who{}, refusal(ErrStale, "This browser's sign-in is over. Sign in again.")
+		return Identity{}, refusal(ErrSessionExpired, "This browser's sign-in is over. Sign in again.")
 	}
-	if s.Key == "" && s.Acts {
-		return Who{}, nil
+	if s.Key == "" && s.ChangesState {
+		return Identity{}, nil
 	}
 	key := digestOf(s.Key)
 	if s.Key != "" && subtle.ConstantTimeCompare(key[:], in.Key) != 1 {
-		return Who{}, errWrongKey
+		return Identity{}, errWrongKey
 	}
 	p.touch(in.ID)
-	return Who{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "session", ID: in.ID}, nil
+	return Identity{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "session", ID: in.ID}, nil
 }
 
 // byProxy is whom the proxy names, by name or by the e-mail address that the hub has
 // of them. Whom it lets through and nobody has given a role may look.
-func (p *People) byProxy(name string) Who {
+func (p *Service) byProxy(name string) Identity {
 	now := p.now.Load()
 	if o := now.person(name); o != nil {
-		return Who{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "proxy"}
+		return Identity{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "proxy"}
 	}
 	for i := range now.Persons {
 		if o := &now.Persons[i]; o.Email != "" && strings.EqualFold(o.Email, name) {
-			return Who{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "proxy"}
+			return Identity{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: "proxy"}
 		}
 	}
-	return Who{Name: name, Role: schema.Viewer, Via: "proxy"}
+	return Identity{Name: name, Role: schema.Viewer, Via: "proxy"}
 }
 
 // over reports whether the time has come; the zero time never does.
-func (p *People) over(t time.Time) bool { return !t.IsZero() && !p.Clock().Before(t) }
+func (p *Service) over(t time.Time) bool { return !t.IsZero() && !p.Clock().Before(t) }
 
 // end is when a sign-in ends unless it is used meanwhile.
-func (p *People) end(in *store.SignIn) time.Time {
+func (p *Service) end(in *store.SignIn) time.Time {
 	end, last := p.lastUsed(in.ID, in.LastSeenAt).Add(idle), in.CreatedAt.Add(lasts)
 	if last.Before(end) {
 		return last
@@ -147,7 +147,7 @@ func (p *People) end(in *store.SignIn) time.Time {
 }
 
 // touch notes that a sign-in or a token was used.
-func (p *People) touch(id string) {
+func (p *Service) touch(id string) {
 	at, ok := p.used.Load(id)
 	if !ok {
 		at, _ = p.used.LoadOrStore(id, new(atomic.Int64))
@@ -155,7 +155,7 @@ func (p *People) touch(id string) {
 	at.(*atomic.Int64).Store(p.Clock().UnixMilli())
 }
 
-func (p *People) lastUsed(id string, stored time.Time) time.Time {
+func (p *Service) lastUsed(id string, stored time.Time) time.Time {
 	if at, ok := p.used.Load(id); ok {
 		return later(stored, time.UnixMilli(at.(*atomic.Int64).Load()))
 	}

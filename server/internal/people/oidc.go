@@ -23,9 +23,9 @@ import (
 // way only.
 type OIDC struct {
 	Issuer, ClientID, ClientSecret string
-	// Back is where the provider sends people back to: schema.PathOIDCCallback at the
+	// CallbackURL is where the provider sends people back to: schema.PathOIDCCallback at the
 	// address that browsers know the hub by.
-	Back string
+	CallbackURL string
 	// Groups is the claim that names somebody's groups, Roles what they may: the
 	// highest counts, anew at each sign-in. Without Roles a new person is a viewer.
 	Groups string                 // default groups
@@ -50,8 +50,8 @@ const (
 	reachWithin = 10 * time.Second
 )
 
-// Passage is the way of one browser to the provider.
-type Passage struct {
+// AuthRedirect is the way of one browser to the provider.
+type AuthRedirect struct {
 	URL    string // of the provider's page
 	Cookie string // the browser shows it when it comes back
 	Until  time.Time
@@ -61,19 +61,19 @@ type Passage struct {
 var (
 	ErrProviderDown = errors.New("the provider can't be reached")
 	ErrRefused      = errors.New("the provider did not let you in")
-	ErrLost         = errors.New("this sign-in was not begun in this browser, or took too long")
-	ErrNameless     = errors.New("the provider does not say what to call you")
+	ErrFlowExpired  = errors.New("this sign-in was not begun in this browser, or took too long")
+	ErrNoUsableName = errors.New("the provider does not say what to call you")
 )
 
-// ToProvider begins a sign-in with the provider.
-func (p *People) ToProvider(ctx context.Context) (*Passage, error) {
+// StartProviderSignIn begins a sign-in with the provider.
+func (p *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error) {
 	o := p.OIDC
 	client, _, err := o.reach(ctx)
 	if err != nil {
 		p.Log.Warn("the OpenID provider can't be reached", "issuer", o.Issuer, "err", err)
 		return nil, ErrProviderDown
 	}
-	way := &Passage{Cookie: newSecret(codeBytes, codeChars), Until: p.Clock().Add(flowFor)}
+	way := &AuthRedirect{Cookie: newSecret(codeBytes, codeChars), Until: p.Clock().Add(flowFor)}
 	state := newSecret(codeBytes, codeChars)
 	f := flow{browser: digestOf(way.Cookie), nonce: newSecret(codeBytes, codeChars), verifier: oauth2.GenerateVerifier(), until: way.Until}
 	o.remember(state, f, p.Clock())
@@ -95,7 +95,7 @@ func (o *OIDC) reach(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier
 		o.provider = provider
 	}
 	client := &oauth2.Config{
-		ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: o.Back,
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: o.CallbackURL,
 		Endpoint: o.provider.Endpoint(), Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}
 	return client, o.provider.VerifierContext(context.Background(), &oidc.Config{ClientID: o.ClientID}), nil
@@ -134,15 +134,15 @@ func (o *OIDC) take(state, cookie string, now time.Time) (flow, bool) {
 	return f, true
 }
 
-// Return is what a browser brings back from the provider.
-type Return struct{ State, Code, Cookie string }
+// AuthCallback is what a browser brings back from the provider.
+type AuthCallback struct{ State, Code, Cookie string }
 
-// FromProvider ends a sign-in with the provider: it returns a one-time code to sign in
+// FinishProviderSignIn ends a sign-in with the provider: it returns a one-time code to sign in
 // with. Errors are the four above; what is behind them is logged.
-func (p *People) FromProvider(ctx context.Context, r Return) (code string, err error) {
+func (p *Service) FinishProviderSignIn(ctx context.Context, r AuthCallback) (code string, err error) {
 	f, ok := p.OIDC.take(r.State, r.Cookie, p.Clock())
 	if !ok {
-		return "", ErrLost
+		return "", ErrFlowExpired
 	}
 	client, verifier, err := p.OIDC.reach(ctx)
 	if err != nil {
@@ -252,7 +252,7 @@ func texts(claim any) (all []string) {
 
 // codeFor is a one-time code for the person whom the provider names: the one it named
 // before, else the one whom an admin gave that e-mail address, else a new one.
-func (p *People) codeFor(ctx context.Context, c *claimed) (string, error) {
+func (p *Service) codeFor(ctx context.Context, c *claimed) (string, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	one, err := p.claimant(c)
@@ -272,7 +272,7 @@ func (p *People) codeFor(ctx context.Context, c *claimed) (string, error) {
 
 // becomes is what the ledger calls it when somebody is known as this from now on; empty:
 // they were.
-func (p *People) becomes(one *store.Person) string {
+func (p *Service) becomes(one *store.Person) string {
 	switch old := p.now.Load().person(one.Name); {
 	case old == nil:
 		return "person.made"
@@ -283,7 +283,7 @@ func (p *People) becomes(one *store.Person) string {
 	}
 }
 
-func (p *People) claimant(c *claimed) (store.Person, error) {
+func (p *Service) claimant(c *claimed) (store.Person, error) {
 	persons := p.now.Load().Persons
 	for _, is := range []func(store.Person) bool{
 		func(o store.Person) bool { return o.Subject == c.subject },
@@ -300,8 +300,8 @@ func (p *People) claimant(c *claimed) (store.Person, error) {
 			return store.Person{Name: name, Role: c.role, Email: c.email, CreatedAt: p.Clock()}, nil
 		}
 	}
-	return store.Person{}, fmt.Errorf("%w: %q are taken, or no names", ErrNameless, c.names)
+	return store.Person{}, fmt.Errorf("%w: %q are taken, or no names", ErrNoUsableName, c.names)
 }
 
-// WithProvider reports whether people can sign in with an OpenID provider.
-func (p *People) WithProvider() bool { return p != nil && p.OIDC != nil }
+// HasProvider reports whether people can sign in with an OpenID provider.
+func (p *Service) HasProvider() bool { return p != nil && p.OIDC != nil }

@@ -47,7 +47,7 @@ func TestAnAddressThatIsNotVerifiedIsNobodys(t *testing.T) {
 
 func TestWhoAProviderMeans(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator}}
@@ -80,7 +80,7 @@ func TestWhoAProviderMeans(t *testing.T) {
 	require.Equal(t, "ada@example.com", p.now.Load().Persons[1].Name, "neither the name nor the address makes another subject the same person")
 
 	_, err = code(claims("3", "grace", address{}, nil))
-	require.ErrorIs(t, err, ErrNameless, "a name that is taken is not given twice")
+	require.ErrorIs(t, err, ErrNoUsableName, "a name that is taken is not given twice")
 
 	c, err = code(claims("4", "linus", address{}, "devs"))
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestOnlySoManyAreOnTheirWayToTheProvider(t *testing.T) {
 // any admin's doing, is told there, once.
 func TestWhomAProviderMakesIsInTheLedger(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{Path: storetest.File(t), ReserveFileBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	o := &OIDC{Roles: map[string]schema.Role{"devs": schema.Operator, "ops": schema.Admin}}

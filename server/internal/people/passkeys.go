@@ -18,9 +18,9 @@ import (
 
 // Passkeys say which answers need one, and where people have theirs.
 type Passkeys struct {
-	From   schema.Risk // and what is above it
-	RPID   string      // the name that passkeys belong to: the hub's
-	Origin string      // of the page that may use them, scheme://host:port
+	MinRisk schema.Risk // and what is above it
+	RPID    string      // the name that passkeys belong to: the hub's
+	Origin  string      // of the page that may use them, scheme://host:port
 }
 
 const (
@@ -60,13 +60,13 @@ func (k *Passkeys) web() (*webauthn.WebAuthn, error) {
 	})
 }
 
-// PasskeyFor is the risk from which an answer that allows something needs a passkey;
+// PasskeyMinRisk is the risk from which an answer that allows something needs a passkey;
 // empty: none does.
-func (p *People) PasskeyFor() schema.Risk {
+func (p *Service) PasskeyMinRisk() schema.Risk {
 	if p == nil || p.Passkeys == nil {
 		return ""
 	}
-	return p.Passkeys.From
+	return p.Passkeys.MinRisk
 }
 
 func (s *state) passkeysOf(person string) (list []store.Passkey) {
@@ -105,17 +105,17 @@ func (d *device) WebAuthnCredentials() []webauthn.Credential {
 }
 
 // deviceOf is somebody with their passkeys. The handle is no name: devices may show it.
-func (p *People) deviceOf(person string) *device {
+func (p *Service) deviceOf(person string) *device {
 	id := sha256.Sum256([]byte(p.Store.HubID() + "\npasskeys of\n" + person))
 	return &device{id[:], person, p.now.Load().passkeysOf(person)}
 }
 
 // atPage is nil for a person at a page who may answer: a program has no device to touch.
-func (p *People) atPage(w Who) error {
+func (p *Service) atPage(w Identity) error {
 	if err := isPerson(w); err != nil {
 		return err
 	}
-	if err := p.MayAnswer(w); err != nil {
+	if err := p.RequireOperator(w); err != nil {
 		return err
 	}
 	if w.Via != "session" && w.Via != "proxy" || p.now.Load().person(w.Name) == nil {
@@ -125,7 +125,7 @@ func (p *People) atPage(w Who) error {
 }
 
 // usesPasskeys is nil for a person at a page of a hub that wants passkeys.
-func (p *People) usesPasskeys(w Who) error {
+func (p *Service) usesPasskeys(w Identity) error {
 	if err := p.atPage(w); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (p *People) usesPasskeys(w Who) error {
 }
 
 // MyPasskeys are the caller's own, the oldest first.
-func (p *People) MyPasskeys(by Who) ([]schema.Passkey, error) {
+func (p *Service) MyPasskeys(by Identity) ([]schema.Passkey, error) {
 	if err := p.atPage(by); err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func shownPasskey(k *store.Passkey) schema.Passkey {
 }
 
 // NewPasskey begins to make a passkey of the caller's; an earlier beginning is void.
-func (p *People) NewPasskey(by Who) (options schema.PasskeyOptions, err error) {
+func (p *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err error) {
 	if err := p.usesPasskeys(by); err != nil {
 		return options, err
 	}
@@ -176,7 +176,7 @@ func (p *People) NewPasskey(by Who) (options schema.PasskeyOptions, err error) {
 }
 
 // AddPasskey registers what the caller's browser made.
-func (p *People) AddPasskey(ctx context.Context, made schema.PasskeyDraft, by Who) (schema.Passkey, error) {
+func (p *Service) AddPasskey(ctx context.Context, made schema.PasskeyDraft, by Identity) (schema.Passkey, error) {
 	if err := p.usesPasskeys(by); err != nil {
 		return schema.Passkey{}, err
 	}
@@ -207,7 +207,7 @@ func (p *People) AddPasskey(ctx context.Context, made schema.PasskeyDraft, by Wh
 }
 
 // made checks a new credential against what its device was asked for.
-func (p *People) made(d *device, raw json.RawMessage) (*webauthn.Credential, error) {
+func (p *Service) made(d *device, raw json.RawMessage) (*webauthn.Credential, error) {
 	p.proving.mu.Lock()
 	begun := p.proving.making[d.name]
 	delete(p.proving.making, d.name)
@@ -233,7 +233,7 @@ func (p *People) made(d *device, raw json.RawMessage) (*webauthn.Credential, err
 }
 
 // RemovePasskey forgets one of the caller's own.
-func (p *People) RemovePasskey(ctx context.Context, id string, by Who) error {
+func (p *Service) RemovePasskey(ctx context.Context, id string, by Identity) error {
 	if err := p.atPage(by); err != nil {
 		return err
 	}

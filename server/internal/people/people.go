@@ -25,9 +25,9 @@ type Config struct {
 	Log      *slog.Logger     // default: discard
 }
 
-// People are those who may use a hub. What a request needs is in memory, so that it
+// Service are those who may use a hub. What a request needs is in memory, so that it
 // costs no query. A nil People knows nobody and is not locked.
-type People struct {
+type Service struct {
 	Config
 	changing sync.Mutex            // one change at a time
 	now      atomic.Pointer[state] // as of the last change
@@ -46,7 +46,7 @@ type state struct {
 }
 
 // Open reads the people of a hub.
-func Open(ctx context.Context, cfg Config) (*People, error) {
+func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -57,7 +57,7 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading who may use the hub: %w", err)
 	}
-	p := &People{Config: cfg}
+	p := &Service{Config: cfg}
 	if cfg.Passkeys != nil {
 		if p.proving.web, err = cfg.Passkeys.web(); err != nil {
 			return nil, fmt.Errorf("setting up passkeys: %w", err)
@@ -83,7 +83,7 @@ func index(stored *store.People) *state {
 
 // change writes what changes and makes it true. The caller holds p.changing and has
 // computed it from p.now.
-func (p *People) change(ctx context.Context, c *store.PeopleChange) error {
+func (p *Service) change(ctx context.Context, c *store.PeopleChange) error {
 	if err := p.Store.ChangePeople(ctx, c); err != nil {
 		return err
 	}
@@ -120,22 +120,22 @@ func merge[T any](old, written []T, removed []string, key func(T) string) []T {
 }
 
 // Locked reports whether the hub takes answers of signed-in operators only.
-func (p *People) Locked() bool { return p != nil && p.now.Load().Locked }
+func (p *Service) Locked() bool { return p != nil && p.now.Load().Locked }
 
 // Owned reports whether somebody has signed in as the hub's owner.
-func (p *People) Owned() bool {
+func (p *Service) Owned() bool {
 	return p != nil && slices.ContainsFunc(p.now.Load().Persons, func(o store.Person) bool { return o.Owner })
 }
 
-// MayAnswer is nil when w may answer questions, and do what else decides something
+// RequireOperator is nil when w may answer questions, and do what else decides something
 // for the agents. Whoever is not known may on a hub that is not locked; that the
 // request came from this machine is the door's to know.
-func (p *People) MayAnswer(w Who) error { return p.may(w, schema.Operator) }
+func (p *Service) RequireOperator(w Identity) error { return p.may(w, schema.Operator) }
 
-// MayAdmin is nil when w may change what goes for everybody: rules, channels.
-func (p *People) MayAdmin(w Who) error { return p.may(w, schema.Admin) }
+// RequireAdmin is nil when w may change what goes for everybody: rules, channels.
+func (p *Service) RequireAdmin(w Identity) error { return p.may(w, schema.Admin) }
 
-func (p *People) may(w Who, role schema.Role) error {
+func (p *Service) may(w Identity, role schema.Role) error {
 	switch {
 	case w.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token asks; it never answers."}
@@ -153,7 +153,7 @@ func (p *People) may(w Who, role schema.Role) error {
 // manages is nil when w may change who may do what. That takes a person whom the hub
 // knows even while it is not locked: a credential that an agent made itself would
 // outlive the lock.
-func (p *People) manages(w Who) error {
+func (p *Service) manages(w Identity) error {
 	if !w.Known() {
 		hint := "Sign in as an admin first."
 		if !p.Owned() {
@@ -171,9 +171,9 @@ func aRole(r schema.Role) string {
 	return "an " + string(r)
 }
 
-// Resolve says who the recipients of a question are by name, as things stand; nil for
+// ResolveRecipients says who the recipients of a question are by name, as things stand; nil for
 // anyone. Its errors name the member of humanInTheLoop.recipients that is wrong.
-func (p *People) Resolve(r *schema.Recipients) ([]string, error) {
+func (p *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if r == nil || r.Mode == "" || r.Mode == "anyone" {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (p *People) Resolve(r *schema.Recipients) ([]string, error) {
 	return names, nil
 }
 
-func (p *People) members(named []string) ([]string, error) {
+func (p *Service) members(named []string) ([]string, error) {
 	const field = "humanInTheLoop.recipients.members"
 	var names []string
 	for _, name := range named {
@@ -224,8 +224,8 @@ func (s *state) person(name string) *store.Person {
 	return &s.Persons[i]
 }
 
-// Persons lists everybody, by name.
-func (p *People) Persons(context.Context) []schema.Person {
+// Accounts lists everybody, by name.
+func (p *Service) Accounts(context.Context) []schema.Person {
 	if p == nil {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (p *People) Persons(context.Context) []schema.Person {
 	return all
 }
 
-func (p *People) shown(o *store.Person) schema.Person {
+func (p *Service) shown(o *store.Person) schema.Person {
 	one := schema.Person{Name: o.Name, Role: o.Role, Owner: o.Owner, Email: o.Email, CreatedAt: millis(o.CreatedAt)}
 	seen := o.LastSeenAt
 	s := p.now.Load()
@@ -256,22 +256,22 @@ func (p *People) shown(o *store.Person) schema.Person {
 	return one
 }
 
-// As is somebody by name, for whoever knows by other means that it is them; ok is
+// IdentityOf is somebody by name, for whoever knows by other means that it is them; ok is
 // false when there is no such person.
-func (p *People) As(name, via string) (w Who, ok bool) {
+func (p *Service) IdentityOf(name, via string) (w Identity, ok bool) {
 	if p == nil {
-		return Who{}, false
+		return Identity{}, false
 	}
 	o := p.now.Load().person(name)
 	if o == nil {
-		return Who{}, false
+		return Identity{}, false
 	}
-	return Who{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: via}, true
+	return Identity{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: via}, true
 }
 
-// Since is when the person of that name was made known; false: there is none. What was
+// CreatedAt is when the person of that name was made known; false: there is none. What was
 // put to, or done by, somebody of that name before is another's.
-func (p *People) Since(name string) (at time.Time, ok bool) {
+func (p *Service) CreatedAt(name string) (at time.Time, ok bool) {
 	if p == nil {
 		return at, false
 	}

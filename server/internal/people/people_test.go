@@ -16,14 +16,14 @@ import (
 
 // bench is the people of a hub, over a real store.
 type bench struct {
-	*People
+	*Service
 	t   *testing.T
 	now time.Time
 }
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	return open(t, storetest.File(t))
+	return open(t, storetest.NewFile(t))
 }
 
 func open(t *testing.T, path string) *bench {
@@ -32,7 +32,7 @@ func open(t *testing.T, path string) *bench {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	b := &bench{t: t, now: time.UnixMilli(1795262400000)}
-	b.People, err = Open(t.Context(), Config{Store: s, Clock: func() time.Time { return b.now }})
+	b.Service, err = Open(t.Context(), Config{Store: s, Clock: func() time.Time { return b.now }})
 	require.NoError(t, err)
 	return b
 }
@@ -42,7 +42,7 @@ func (b *bench) owner(name string) *Session {
 	b.t.Helper()
 	code, err := b.OwnerCode(b.t.Context())
 	require.NoError(b.t, err)
-	s, err := b.SignIn(b.t.Context(), Attempt{Code: code, Name: name, From: netip.IPv6Loopback(), UserAgent: "Firefox\x1b[31m\u202e on Linux"})
+	s, err := b.SignIn(b.t.Context(), SignInAttempt{Code: code, Name: name, From: netip.IPv6Loopback(), UserAgent: "Firefox\x1b[31m\u202e on Linux"})
 	require.NoError(b.t, err)
 	return s
 }
@@ -72,21 +72,21 @@ func TestWhatPeopleAreOutlivesTheHub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hub.db")
 	b := open(t, path)
 	s := b.owner("ada")
-	require.NoError(t, b.Lock(t.Context(), true, s.Who))
+	require.NoError(t, b.Lock(t.Context(), true, s.Identity))
 	require.NoError(t, b.Store.Close())
 
 	b = open(t, path)
 	require.True(t, b.Locked() && b.Owned())
-	w, err := b.Identify(Shown{Cookie: s.Cookie, Key: s.Key, Acts: true})
+	w, err := b.Authenticate(Credentials{Cookie: s.Cookie, Key: s.Key, ChangesState: true})
 	require.NoError(t, err)
-	require.Equal(t, s.Who, w)
-	require.NotContains(t, b.People.now.Load().SignIns[0].UserAgent, "\x1b", "what a browser calls itself is anybody's text")
+	require.Equal(t, s.Identity, w)
+	require.NotContains(t, b.Service.now.Load().SignIns[0].UserAgent, "\x1b", "what a browser calls itself is anybody's text")
 }
 
 func TestTheRecipientsOfAQuestionArePeopleHere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Resolve(&schema.Recipients{Mode: "owner"})
+	_, err := b.ResolveRecipients(&schema.Recipients{Mode: "owner"})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 	require.ErrorContains(t, err, "sign-in link", "nobody is known yet, and the error says what to do")
 	b.owner("Ada")
@@ -106,17 +106,17 @@ func TestTheRecipientsOfAQuestionArePeopleHere(t *testing.T) {
 		{"owner_admins", nil, []string{"Ada", "grace"}},
 		{"selected_members", []string{"linus", "ada", "Linus"}, []string{"linus", "Ada"}},
 	} {
-		got, err := b.Resolve(&schema.Recipients{Mode: c.mode, Members: c.members})
+		got, err := b.ResolveRecipients(&schema.Recipients{Mode: c.mode, Members: c.members})
 		require.NoError(t, err, c.mode)
 		require.Equal(t, c.want, got, c.mode)
 	}
 	for _, members := range [][]string{{"ada", "eve"}, {"guest"}, nil} {
-		_, err := b.Resolve(&schema.Recipients{Mode: "selected_members", Members: members})
+		_, err := b.ResolveRecipients(&schema.Recipients{Mode: "selected_members", Members: members})
 		var field *schema.FieldError
 		require.ErrorAs(t, err, &field)
 		require.Equal(t, "humanInTheLoop.recipients.members", field.Field)
 	}
-	got, err := (*People)(nil).Resolve(nil)
+	got, err := (*Service)(nil).ResolveRecipients(nil)
 	require.NoError(t, err)
 	require.Nil(t, got)
 }
@@ -127,14 +127,14 @@ func TestNobodyTakesANameThatMeansSomethingElse(t *testing.T) {
 	code, err := b.OwnerCode(t.Context())
 	require.NoError(t, err)
 	for _, name := range []string{"", "  ", "hub", "Local  User", "rule 3", "agent:build", "a/b", "a\x00b", "a\u202eb", strings.Repeat("a", 65), "<b>", "__no_quorum__"} {
-		_, err := b.SignIn(t.Context(), Attempt{Code: code, Name: name})
+		_, err := b.SignIn(t.Context(), SignInAttempt{Code: code, Name: name})
 		var field *schema.FieldError
 		require.ErrorAs(t, err, &field, "%q", name)
 		require.Equal(t, "name", field.Field)
 	}
-	s, err := b.SignIn(t.Context(), Attempt{Code: code, Name: " Ada  Lovelace "})
+	s, err := b.SignIn(t.Context(), SignInAttempt{Code: code, Name: " Ada  Lovelace "})
 	require.NoError(t, err, "a refused name doesn't use the code up")
-	require.Equal(t, "Ada Lovelace", s.Who.Name)
+	require.Equal(t, "Ada Lovelace", s.Identity.Name)
 }
 
 func TestAnAddressIsForgottenAfterAMinuteAndTheListIsBounded(t *testing.T) {
@@ -159,26 +159,26 @@ func TestAnAddressIsForgottenAfterAMinuteAndTheListIsBounded(t *testing.T) {
 
 func TestANilPeopleKnowsNobodyAndIsNotLocked(t *testing.T) {
 	t.Parallel()
-	var p *People
+	var p *Service
 	require.False(t, p.Locked() || p.Owned())
-	require.NoError(t, p.MayAnswer(Who{}))
-	require.NoError(t, p.MayAdmin(Who{}))
-	require.ErrorIs(t, p.MayAnswer(Who{Agent: true, Via: "token"}), schema.ErrNotAllowed)
-	require.Empty(t, p.Persons(t.Context()))
-	w, err := p.Identify(Shown{Authorization: "Bearer anything"})
+	require.NoError(t, p.RequireOperator(Identity{}))
+	require.NoError(t, p.RequireAdmin(Identity{}))
+	require.ErrorIs(t, p.RequireOperator(Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
+	require.Empty(t, p.Accounts(t.Context()))
+	w, err := p.Authenticate(Credentials{Authorization: "Bearer anything"})
 	require.NoError(t, err)
 	require.False(t, w.Known())
-	p.OnRevoked(Who{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
+	p.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
 }
 
 // TestWhatIsOpenEndsWithItsToken: nobody asks for it, the time has just come.
 func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ada := b.owner("ada").Who
-	made, err := b.MakeToken(t.Context(), schema.TokenDraft{Name: "short", ExpiresAt: millis(b.now.Add(time.Hour))}, ada)
+	ada := b.owner("ada").Identity
+	made, err := b.CreateToken(t.Context(), schema.TokenDraft{Name: "short", ExpiresAt: millis(b.now.Add(time.Hour))}, ada)
 	require.NoError(t, err)
-	w, err := b.Identify(Shown{Authorization: "Bearer " + made.Secret})
+	w, err := b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
 	require.NoError(t, err)
 	ended := 0
 	defer b.OnRevoked(w, func() { ended++ })()
@@ -197,11 +197,11 @@ func TestWhenATokenWasUsedIsKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hub.db")
 	b := open(t, path)
-	ada := b.owner("ada").Who
-	made, err := b.MakeToken(t.Context(), schema.TokenDraft{Name: "build"}, ada)
+	ada := b.owner("ada").Identity
+	made, err := b.CreateToken(t.Context(), schema.TokenDraft{Name: "build"}, ada)
 	require.NoError(t, err)
 	b.now = b.now.Add(time.Hour)
-	_, err = b.Identify(Shown{Authorization: "Bearer " + made.Secret})
+	_, err = b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
 	require.NoError(t, err)
 	require.NoError(t, b.noteUse(t.Context()))
 	require.NoError(t, b.Store.Close())
@@ -215,13 +215,13 @@ func TestWhoLostTheirBrowserGetsALinkOnTheHubsMachine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range 2 { // the second time she is known
-		code, err := b.Recover(t.Context(), "ada")
+		code, err := b.RecoverAccess(t.Context(), "ada")
 		require.NoError(t, err)
-		s, err := b.SignIn(t.Context(), Attempt{Code: code})
+		s, err := b.SignIn(t.Context(), SignInAttempt{Code: code})
 		require.NoError(t, err)
-		require.True(t, s.Who.Owner && s.Who.Role == schema.Admin)
+		require.True(t, s.Identity.Owner && s.Identity.Role == schema.Admin)
 	}
-	_, err := b.Recover(t.Context(), "eve")
+	_, err := b.RecoverAccess(t.Context(), "eve")
 	require.ErrorContains(t, err, "ada", "whom it knows")
-	require.Len(t, b.Persons(t.Context()), 1)
+	require.Len(t, b.Accounts(t.Context()), 1)
 }

@@ -16,12 +16,12 @@ import (
 const maxPersons = 1000
 
 // act is an entry of the ledger about somebody. No secret belongs in more.
-func act(kind string, by Who, more map[string]any) store.LedgerRecord {
+func act(kind string, by Identity, more map[string]any) store.LedgerRecord {
 	return store.LedgerRecord{Action: kind, Actor: cmp.Or(by.Name, LocalName), Data: more}
 }
 
 // AddPerson makes a person known, and a link that signs them in.
-func (p *People) AddPerson(ctx context.Context, d schema.PersonDraft, by Who) (person schema.Person, code string, err error) {
+func (p *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identity) (person schema.Person, code string, err error) {
 	if err := p.manages(by); err != nil {
 		return person, "", err
 	}
@@ -49,7 +49,7 @@ func (p *People) AddPerson(ctx context.Context, d schema.PersonDraft, by Who) (p
 }
 
 // amend gives a person what d says of role and address.
-func (p *People) amend(o *store.Person, d schema.PersonDraft) error {
+func (p *Service) amend(o *store.Person, d schema.PersonDraft) error {
 	if d.Role != "" {
 		if !slices.Contains(order, d.Role) {
 			return &schema.FieldError{Field: "role", Detail: "must be one of viewer, operator, admin"}
@@ -76,7 +76,7 @@ func (p *People) amend(o *store.Person, d schema.PersonDraft) error {
 }
 
 // found is the person of that name, as a copy.
-func (p *People) found(name string) (store.Person, error) {
+func (p *Service) found(name string) (store.Person, error) {
 	o := p.now.Load().person(name)
 	if o == nil {
 		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "Nobody here goes by this name."}
@@ -86,7 +86,7 @@ func (p *People) found(name string) (store.Person, error) {
 
 // ChangePerson gives a person another role or address. What is open in their name goes
 // on with the new role: it is looked up with each request.
-func (p *People) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, by Who) (schema.Person, error) {
+func (p *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, by Identity) (schema.Person, error) {
 	if err := p.manages(by); err != nil {
 		return schema.Person{}, err
 	}
@@ -111,7 +111,7 @@ func (p *People) ChangePerson(ctx context.Context, name string, d schema.PersonD
 
 // Link makes a code that signs a person in, once; earlier ones are void. Everybody may
 // make one for themselves: it lets nobody do more than they can.
-func (p *People) Link(ctx context.Context, name string, by Who) (person schema.Person, code string, err error) {
+func (p *Service) Link(ctx context.Context, name string, by Identity) (person schema.Person, code string, err error) {
 	own := by.Known() && !by.Agent && strings.EqualFold(by.Name, name)
 	if err := p.manages(by); err != nil && !own {
 		return person, "", err
@@ -127,7 +127,7 @@ func (p *People) Link(ctx context.Context, name string, by Who) (person schema.P
 }
 
 // RemovePerson forgets a person, and ends their sign-ins and tokens.
-func (p *People) RemovePerson(ctx context.Context, name string, by Who) error {
+func (p *Service) RemovePerson(ctx context.Context, name string, by Identity) error {
 	if err := p.manages(by); err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (p *People) RemovePerson(ctx context.Context, name string, by Who) error {
 }
 
 // List is everybody; the addresses are for admins and for oneself.
-func (p *People) List(ctx context.Context, by Who) []schema.Person {
-	all := p.Persons(ctx)
+func (p *Service) List(ctx context.Context, by Identity) []schema.Person {
+	all := p.Accounts(ctx)
 	for i := range all {
 		if by.Is(schema.Admin) && by.Known() || by.Known() && !by.Agent && by.Name == all[i].Name {
 			continue
@@ -179,7 +179,7 @@ func (p *People) List(ctx context.Context, by Who) []schema.Person {
 }
 
 // SignIns are the caller's own, and everybody's for an admin.
-func (p *People) SignIns(by Who) ([]schema.SignIn, error) {
+func (p *Service) SignIns(by Identity) ([]schema.SignIn, error) {
 	if err := isPerson(by); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (p *People) SignIns(by Who) ([]schema.SignIn, error) {
 }
 
 // isPerson is nil for somebody whom the hub knows.
-func isPerson(by Who) error {
+func isPerson(by Identity) error {
 	switch {
 	case by.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "That is for people."}
@@ -212,7 +212,7 @@ func isPerson(by Who) error {
 }
 
 // EndSignIn revokes one's own sign-in, or for an admin anybody's.
-func (p *People) EndSignIn(ctx context.Context, id string, by Who) error {
+func (p *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
 	if err := isPerson(by); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (p *People) EndSignIn(ctx context.Context, id string, by Who) error {
 
 // Run notes now and then when people and tokens were seen last, and ends what stays
 // open for a sign-in or token that has expired, until ctx ends.
-func (p *People) Run(ctx context.Context) error {
+func (p *Service) Run(ctx context.Context) error {
 	expiring, noting := time.NewTicker(time.Second/2), time.NewTicker(time.Minute)
 	defer expiring.Stop()
 	defer noting.Stop()
@@ -251,7 +251,7 @@ func (p *People) Run(ctx context.Context) error {
 }
 
 // noteUse stores when sign-ins and tokens were used last.
-func (p *People) noteUse(ctx context.Context) error {
+func (p *Service) noteUse(ctx context.Context) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	now := p.now.Load()

@@ -15,11 +15,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Bound is the SHA-256 of an answer and of what it answers, in all that counts.
-type Bound [sha256.Size]byte
+// AnswerDigest is the SHA-256 of an answer and of what it answers, in all that counts.
+type AnswerDigest [sha256.Size]byte
 
 // challengeOf is what a device signs: only this person's answer fits it.
-func challengeOf(of Bound, person string, nonce []byte) []byte {
+func challengeOf(of AnswerDigest, person string, nonce []byte) []byte {
 	h := sha256.New()
 	h.Write(of[:])
 	h.Write(nonce) // always as long
@@ -28,7 +28,7 @@ func challengeOf(of Bound, person string, nonce []byte) []byte {
 }
 
 // Challenge is what the caller's device is to sign for exactly one answer.
-func (p *People) Challenge(by Who, of Bound) (options schema.PasskeyOptions, err error) {
+func (p *Service) Challenge(by Identity, of AnswerDigest) (options schema.PasskeyOptions, err error) {
 	if err := p.usesPasskeys(by); err != nil {
 		return options, err
 	}
@@ -49,7 +49,7 @@ func (p *People) Challenge(by Who, of Bound) (options schema.PasskeyOptions, err
 }
 
 // ask keeps a challenge until it is answered, and no more of one person than a few.
-func (o *proving) ask(challenge string, c *ceremony, p *People) {
+func (o *proving) ask(challenge string, c *ceremony, p *Service) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.asked == nil {
@@ -89,9 +89,9 @@ func noProof(why string) error {
 	}
 }
 
-// Prove is nil when proof is by's own passkey's signature for exactly this answer. It
+// VerifyAssertion is nil when proof is by's own passkey's signature for exactly this answer. It
 // counts once, whatever becomes of the answer.
-func (p *People) Prove(ctx context.Context, by Who, proof json.RawMessage, of Bound) error {
+func (p *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.RawMessage, of AnswerDigest) error {
 	if p == nil || p.proving.web == nil {
 		return &schema.FieldError{Field: "proof", Detail: "can't be checked: this hub asks for no passkeys", Cause: schema.ErrWrongAnswer}
 	}

@@ -23,8 +23,8 @@ const (
 	maxAgent  = 256 // of a browser's own description
 )
 
-// Attempt is somebody who wants to sign in.
-type Attempt struct {
+// SignInAttempt is somebody who wants to sign in.
+type SignInAttempt struct {
 	Code string
 	Name string // of the hub's first person, who names themselves
 	From netip.Addr
@@ -36,12 +36,12 @@ type Attempt struct {
 type Session struct {
 	Cookie, Key string
 	Until       time.Time // of the cookie
-	Who         Who
+	Identity    Identity
 }
 
 // OwnerCode makes a code by which whoever takes it first owns the hub; earlier ones
 // are void. It is empty when somebody owns it already.
-func (p *People) OwnerCode(ctx context.Context) (string, error) {
+func (p *Service) OwnerCode(ctx context.Context) (string, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	if p.Owned() {
@@ -52,7 +52,7 @@ func (p *People) OwnerCode(ctx context.Context) (string, error) {
 
 // newCode makes a one-time code as one says, for a person and a way; the caller holds
 // p.changing.
-func (p *People) newCode(ctx context.Context, one store.Code, c *store.PeopleChange) (string, error) {
+func (p *Service) newCode(ctx context.Context, one store.Code, c *store.PeopleChange) (string, error) {
 	now := p.Clock()
 	for _, old := range p.now.Load().Codes {
 		if old.Person == one.Person || p.spent(&old) {
@@ -68,12 +68,12 @@ func (p *People) newCode(ctx context.Context, one store.Code, c *store.PeopleCha
 
 // spent reports whether a code counts no more. One from the future was made by a clock
 // that has been set back: how old it is, nobody knows.
-func (p *People) spent(c *store.Code) bool {
+func (p *Service) spent(c *store.Code) bool {
 	return p.over(c.ExpiresAt) || p.Clock().Before(c.CreatedAt.Add(-time.Minute))
 }
 
 // SignIn lets in whoever has a code, once.
-func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
+func (p *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error) {
 	if err := p.tries.allowed(a.From, p.Clock()); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
 	code := p.now.Load().codes[hash]
 	if code == nil || p.spent(code) || code.Person == "" && p.Owned() || code.Person != "" && p.now.Load().person(code.Person) == nil {
 		p.tries.failed(a.From, p.Clock())
-		p.note(ctx, act("person.sign_in_failed", Who{}, map[string]any{"from": a.From.String(), "userAgent": printable(a.UserAgent, maxAgent)}))
+		p.note(ctx, act("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": printable(a.UserAgent, maxAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was used already, or is older than 15 minutes. " + p.anotherLink()}
 	}
 	c := store.PeopleChange{WithoutCode: [][]byte{hash[:]}}
@@ -99,7 +99,7 @@ func (p *People) SignIn(ctx context.Context, a Attempt) (*Session, error) {
 	return p.enter(ctx, &c, entry{person: person, way: code.Way, userAgent: a.UserAgent, from: a.From})
 }
 
-func (p *People) anotherLink() string {
+func (p *Service) anotherLink() string {
 	if p.Owned() {
 		return "Ask an admin for another one, or run the hub's program with -sign-in NAME where it is stopped."
 	}
@@ -114,14 +114,14 @@ type entry struct {
 }
 
 // enter makes a sign-in along with change c; the caller holds p.changing.
-func (p *People) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Session, error) {
+func (p *Service) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Session, error) {
 	now := p.Clock()
 	for i := range p.now.Load().SignIns { // the place to clear away: there are few
 		if old := &p.now.Load().SignIns[i]; p.over(p.end(old)) {
 			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
 		}
 	}
-	c.Acts = append(c.Acts, act("person.signed_in", Who{Name: e.person.Name}, map[string]any{"way": e.way, "from": e.from.String(), "owner": e.person.Owner}))
+	c.Acts = append(c.Acts, act("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.way, "from": e.from.String(), "owner": e.person.Owner}))
 	s := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(lasts)}
 	cookie, key := digestOf(s.Cookie), digestOf(s.Key)
 	in := store.SignIn{
@@ -132,12 +132,12 @@ func (p *People) enter(ctx context.Context, c *store.PeopleChange, e entry) (*Se
 	if err := p.change(ctx, c); err != nil {
 		return nil, err
 	}
-	s.Who = Who{Name: e.person.Name, Role: e.person.Role, Owner: e.person.Owner, Via: "session", ID: in.ID}
+	s.Identity = Identity{Name: e.person.Name, Role: e.person.Role, Owner: e.person.Owner, Via: "session", ID: in.ID}
 	return s, nil
 }
 
 // SignOut ends the sign-in of who asks for it.
-func (p *People) SignOut(ctx context.Context, w Who) error {
+func (p *Service) SignOut(ctx context.Context, w Identity) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	if w.Via != "session" {
@@ -147,7 +147,7 @@ func (p *People) SignOut(ctx context.Context, w Who) error {
 }
 
 // Lock takes answers of signed-in operators only, from now on, or of anyone again.
-func (p *People) Lock(ctx context.Context, locked bool, w Who) error {
+func (p *Service) Lock(ctx context.Context, locked bool, w Identity) error {
 	if err := p.manages(w); err != nil {
 		return err
 	}
@@ -164,15 +164,15 @@ func (p *People) Lock(ctx context.Context, locked bool, w Who) error {
 }
 
 // note keeps an act that changes nothing.
-func (p *People) note(ctx context.Context, a store.LedgerRecord) {
+func (p *Service) note(ctx context.Context, a store.LedgerRecord) {
 	if err := p.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
 		p.Log.Error("an act is missing in the ledger", "act", a.Action, "err", err)
 	}
 }
 
-// Recover makes a code that signs in name on a hub that nobody can sign in to any
+// RecoverAccess makes a code that signs in name on a hub that nobody can sign in to any
 // more: the person of that name, or its first one, who becomes the owner.
-func (p *People) Recover(ctx context.Context, name string) (string, error) {
+func (p *Service) RecoverAccess(ctx context.Context, name string) (string, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	c := store.PeopleChange{}
@@ -192,7 +192,7 @@ func (p *People) Recover(ctx context.Context, name string) (string, error) {
 	return p.newCode(ctx, store.Code{Person: o.Name, Way: "link"}, &c)
 }
 
-func (p *People) names() []string {
+func (p *Service) names() []string {
 	var names []string
 	for _, o := range p.now.Load().Persons {
 		names = append(names, o.Name)
@@ -202,7 +202,7 @@ func (p *People) names() []string {
 
 // Me is who the caller is to the hub. here says that they need no credential: they are
 // on this machine.
-func (p *People) Me(w Who, acts, here bool) schema.Me {
+func (p *Service) Me(w Identity, acts, here bool) schema.Me {
 	me := schema.Me{Name: w.Name, Role: w.Role, Verified: w.Known(), Owner: w.Owner, Locked: p.Locked()}
 	if me.Name == "" {
 		me.Name = LocalName
@@ -210,21 +210,21 @@ func (p *People) Me(w Who, acts, here bool) schema.Me {
 	if w.Via == "session" {
 		me.SignIn = w.ID
 	}
-	me.PasskeyFor = p.PasskeyFor()
+	me.PasskeyFor = p.PasskeyMinRisk()
 	if me.PasskeyFor != "" {
 		me.PasskeyAt = p.Passkeys.Origin
 	}
 	if w.Known() && !w.Agent {
 		me.Passkeys = len(p.now.Load().passkeysOf(w.Name))
 	}
-	if p.WithProvider() {
+	if p.HasProvider() {
 		me.Ways = []string{"oidc"}
 	}
 	if !acts {
-		w = Who{}
+		w = Identity{}
 	}
 	if w.Known() || here {
-		me.CanAnswer, me.CanAdmin = p.MayAnswer(w) == nil, p.MayAdmin(w) == nil
+		me.CanAnswer, me.CanAdmin = p.RequireOperator(w) == nil, p.RequireAdmin(w) == nil
 	}
 	return me
 }
@@ -236,7 +236,7 @@ const LocalName = "local user"
 var reserved = []string{LocalName, "hub", "the hub", "anyone", "owner", "owner_admins", "nobody"}
 
 // newName is the name of a new person, unless somebody or something has it.
-func (p *People) newName(name string) (string, error) {
+func (p *Service) newName(name string) (string, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	lower := strings.ToLower(name)
 	switch {

@@ -17,7 +17,7 @@ const (
 )
 
 // Tokens are the caller's own, and all for an admin.
-func (p *People) Tokens(by Who) ([]schema.Token, error) {
+func (p *Service) Tokens(by Identity) ([]schema.Token, error) {
 	if err := isPerson(by); err != nil {
 		return nil, err
 	}
@@ -31,16 +31,16 @@ func (p *People) Tokens(by Who) ([]schema.Token, error) {
 	return list, nil
 }
 
-func (p *People) shownToken(t *store.Token) schema.Token {
+func (p *Service) shownToken(t *store.Token) schema.Token {
 	return schema.Token{
 		ID: t.ID, Name: t.Name, Prefix: t.Prefix, Person: t.Person, Apps: t.Apps, CreatedAt: millis(t.CreatedAt),
 		LastUsedAt: millis(p.lastUsed(t.ID, t.LastUsedAt)), ExpiresAt: millis(t.ExpiresAt),
 	}
 }
 
-// MakeToken makes a credential for programs, and shows it this once. For oneself every
+// CreateToken makes a credential for programs, and shows it this once. For oneself every
 // operator may; for others, and for agents, it takes an admin.
-func (p *People) MakeToken(ctx context.Context, d schema.TokenDraft, by Who) (schema.Token, error) {
+func (p *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Identity) (schema.Token, error) {
 	if err := isPerson(by); err != nil {
 		return schema.Token{}, err
 	}
@@ -78,7 +78,7 @@ func (p *People) MakeToken(ctx context.Context, d schema.TokenDraft, by Who) (sc
 }
 
 // draftToken checks what a token is to be.
-func (p *People) draftToken(d *schema.TokenDraft) (store.Token, error) {
+func (p *Service) draftToken(d *schema.TokenDraft) (store.Token, error) {
 	now := p.Clock()
 	t := store.Token{Name: strings.Join(strings.Fields(d.Name), " "), Apps: d.Apps, CreatedAt: now}
 	wrong := func(field, detail string) (store.Token, error) {
@@ -115,7 +115,7 @@ func (p *People) draftToken(d *schema.TokenDraft) (store.Token, error) {
 }
 
 // RevokeToken ends one's own token, or for an admin any.
-func (p *People) RevokeToken(ctx context.Context, id string, by Who) error {
+func (p *Service) RevokeToken(ctx context.Context, id string, by Identity) error {
 	if err := isPerson(by); err != nil {
 		return err
 	}

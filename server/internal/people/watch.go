@@ -15,7 +15,7 @@ type watched struct {
 
 // OnRevoked calls f once, when w's sign-in or token is revoked or has expired, unless
 // stop is called before. f must be quick.
-func (p *People) OnRevoked(w Who, f func()) (stop func()) {
+func (p *Service) OnRevoked(w Identity, f func()) (stop func()) {
 	if p == nil || w.ID == "" {
 		return func() {}
 	}
@@ -53,7 +53,7 @@ func (o *watched) revoke(id string) {
 }
 
 // valid reports whether the sign-in or token still counts.
-func (p *People) valid(id string) bool {
+func (p *Service) valid(id string) bool {
 	now := p.now.Load()
 	for i := range now.SignIns {
 		if now.SignIns[i].ID == id {
@@ -69,7 +69,7 @@ func (p *People) valid(id string) bool {
 }
 
 // expire ends what is open for whoever is over by now.
-func (p *People) expire() {
+func (p *Service) expire() {
 	p.watched.mu.Lock()
 	ids := slices.Collect(maps.Keys(p.watched.open))
 	p.watched.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Who is behind a request. The zero value has shown nothing: anyone who reaches the
+// Identity is behind a request. The zero value has shown nothing: anyone who reaches the
 // hub.
-type Who struct {
+type Identity struct {
 	Name  string      // of the person, or of the agent's token
 	Role  schema.Role // of a person; empty for agents
 	Owner bool        // the person whose hub it is
@@ -23,12 +23,12 @@ type Who struct {
 }
 
 // Known reports whether the hub has checked who it is.
-func (w Who) Known() bool { return w.Via != "" }
+func (w Identity) Known() bool { return w.Via != "" }
 
 // Requester is what is kept of who asked a question, to tell whether somebody answers
 // their own. What a signed-in page posts, a person wrote there and then. An agent has a
 // name of its own kind: it is nobody's of people.
-func (w Who) Requester() string {
+func (w Identity) Requester() string {
 	switch {
 	case !w.Known(), w.Via == "session":
 		return ""
@@ -43,12 +43,12 @@ func (w Who) Requester() string {
 var order = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
 
 // Is reports whether the person has the role, or one that may more.
-func (w Who) Is(role schema.Role) bool {
+func (w Identity) Is(role schema.Role) bool {
 	return !w.Agent && slices.Index(order, w.Role) >= slices.Index(order, role)
 }
 
-// MayPost reports whether events of app may come from here.
-func (w Who) MayPost(app string) bool {
+// CanPost reports whether events of app may come from here.
+func (w Identity) CanPost(app string) bool {
 	if !w.Agent || len(w.Apps) == 0 {
 		return true
 	}

@@ -11,22 +11,22 @@ import (
 
 func TestARoleMayWhatTheLesserOnesMay(t *testing.T) {
 	t.Parallel()
-	admin, viewer := people.Who{Role: schema.Admin, Via: "session"}, people.Who{Role: schema.Viewer, Via: "session"}
+	admin, viewer := people.Identity{Role: schema.Admin, Via: "session"}, people.Identity{Role: schema.Viewer, Via: "session"}
 	require.True(t, admin.Is(schema.Viewer) && admin.Is(schema.Operator) && admin.Is(schema.Admin))
 	require.True(t, viewer.Is(schema.Viewer))
 	require.False(t, viewer.Is(schema.Operator))
-	require.False(t, people.Who{}.Is(schema.Viewer), "who has shown nothing has no role")
-	require.False(t, people.Who{Role: "king", Via: "token"}.Is(schema.Viewer), "a role that nobody knows")
-	require.False(t, people.Who{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent never answers")
+	require.False(t, people.Identity{}.Is(schema.Viewer), "who has shown nothing has no role")
+	require.False(t, people.Identity{Role: "king", Via: "token"}.Is(schema.Viewer), "a role that nobody knows")
+	require.False(t, people.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent never answers")
 }
 
 func TestAnAgentsTokenIsBoundToItsApplications(t *testing.T) {
 	t.Parallel()
-	bound := people.Who{Agent: true, Apps: []string{"shop-*", "api"}, Via: "token"}
-	require.True(t, bound.MayPost("shop-web"))
-	require.True(t, bound.MayPost("api"))
-	require.False(t, bound.MayPost("api-2"))
-	require.False(t, bound.MayPost("bank"))
-	require.True(t, people.Who{Agent: true, Via: "token"}.MayPost("bank"), "without a list, every name")
-	require.True(t, people.Who{}.MayPost("bank"))
+	bound := people.Identity{Agent: true, Apps: []string{"shop-*", "api"}, Via: "token"}
+	require.True(t, bound.CanPost("shop-web"))
+	require.True(t, bound.CanPost("api"))
+	require.False(t, bound.CanPost("api-2"))
+	require.False(t, bound.CanPost("bank"))
+	require.True(t, people.Identity{Agent: true, Via: "token"}.CanPost("bank"), "without a list, every name")
+	require.True(t, people.Identity{}.CanPost("bank"))
 }

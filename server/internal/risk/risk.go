@@ -20,11 +20,11 @@ const (
 	maxPerCode  = 4 // so that one kind does not push out the others
 )
 
-// Of returns what stands out in a tool call, the worst first, at most 16: none is
+// Assess returns what stands out in a tool call, the worst first, at most 16: none is
 // a good sign but no promise. cwd is the folder the call runs in, or empty when
 // that is not known. Excerpts are parts of the arguments as they are given, so
 // give those that may be shown.
-func Of(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
+func Assess(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
 	j := &judge{place: newPlace(cwd), words: maxWords, bytes: 8*len(arguments) + 1<<10, looks: maxWords, assigned: map[string]bool{}}
 	j.call(tool, arguments)
 	return j.worst()

@@ -30,7 +30,7 @@ func told(findings []schema.Finding) (list []string) {
 }
 
 func bash(command string) []schema.Finding {
-	return Of("Bash", object(map[string]any{"command": command, "description": "What it is for"}), project)
+	return Assess("Bash", object(map[string]any{"command": command, "description": "What it is for"}), project)
 }
 
 func object(v any) json.RawMessage {
@@ -148,7 +148,7 @@ func TestToolsAreJudgedByWhatTheyDo(t *testing.T) {
 		{"Bash", ``, nil, ""},
 		{"Bash", `{"command":"rm -rf out"`, []string{"medium recursive_delete: rm -rf out"}, "/command"},
 	} {
-		findings := Of(c.tool, json.RawMessage(c.arguments), project)
+		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
 		require.Equal(t, c.want, told(findings), "%s %s", c.tool, c.arguments)
 		if len(findings) > 0 {
 			require.Equal(t, c.at, findings[0].At, "%s %s", c.tool, c.arguments)
@@ -188,7 +188,7 @@ func TestWhatTakesThePersonsSayAway(t *testing.T) {
 		{"Bash", `{"command":"grep -rn /events/:id/respond schema"}`, ""},
 		{"Bash", `{"command":"curl https://shop.example/events/approved-list"}`, ""},
 	} {
-		findings := Of(c.tool, json.RawMessage(c.arguments), project)
+		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
 		worst := ""
 		if len(findings) > 0 {
 			worst = told(findings)[0]
@@ -198,16 +198,16 @@ func TestWhatTakesThePersonsSayAway(t *testing.T) {
 			require.True(t, strings.HasSuffix(f.Text, ".") && len(f.Text) < 140, f.Text)
 		}
 	}
-	away := Of("Bash", json.RawMessage(`{"command":"echo x > settings.json"}`), project+"/.claude")
+	away := Assess("Bash", json.RawMessage(`{"command":"echo x > settings.json"}`), project+"/.claude")
 	require.Equal(t, []string{"high oversight: echo x > settings.json"}, told(away))
 }
 
 // TestTheFolderOfACall is where its commands run; without any other it is the project.
 func TestTheFolderOfACall(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, Of("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
-	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, told(Of("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
-	require.Empty(t, Of("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "a file's path is not a command's")
+	require.Empty(t, Assess("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
+	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, told(Assess("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
+	require.Empty(t, Assess("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "a file's path is not a command's")
 }
 
 // Where it runs decides what is outside.
@@ -242,7 +242,7 @@ func TestFolders(t *testing.T) {
 		if strings.Contains(c.cwd, `\`) {
 			tool = "PowerShell"
 		}
-		got := strings.Join(told(Of(tool, object(map[string]string{"command": c.command}), c.cwd)), "; ")
+		got := strings.Join(told(Assess(tool, object(map[string]string{"command": c.command}), c.cwd)), "; ")
 		require.Equal(t, c.want, got, "%s in %q", c.command, c.cwd)
 	}
 }
@@ -278,7 +278,7 @@ func TestLongExcerptsAreCutAtARune(t *testing.T) {
 		require.LessOrEqual(t, len(f.Excerpt), maxExcerpt)
 		require.Contains(t, command, f.Excerpt)
 	}
-	lone := Of("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
+	lone := Assess("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
 	require.Equal(t, "rm -rf a", lone[0].Excerpt, "what a browser reads differently is left out")
 }
 
@@ -315,7 +315,7 @@ func TestTimeGrowsWithTheLength(t *testing.T) {
 		require.LessOrEqual(t, len(findings), maxFindings, name)
 	}
 	long := `{"` + strings.Repeat("k", 500_000) + `":{` + strings.Repeat(`"a":"b","c":"git push -f",`, 10_000) + `"z":1}}`
-	findings := Of("unheard_of", json.RawMessage(long), project)
+	findings := Assess("unheard_of", json.RawMessage(long), project)
 	require.NotEmpty(t, findings)
 	size, err := json.Marshal(findings)
 	require.NoError(t, err)
@@ -329,7 +329,7 @@ func TestWhatIsTooMuchToReadIsSaid(t *testing.T) {
 		"nesting":   map[string]any{"command": strings.Repeat("$(", maxNesting+2) + "rm" + strings.Repeat(")", maxNesting+2)},
 		"arguments": map[string]any{"list": make([]int, maxTokens)},
 	} {
-		findings := Of("Bash", object(arguments), project)
+		findings := Assess("Bash", object(arguments), project)
 		require.True(t, slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Code == "unreadable" }), name)
 	}
 }
@@ -342,7 +342,7 @@ func FuzzOf(f *testing.F) {
 	}
 	f.Add("shell", `{"command":["bash","-lc","x"],"a":{"b~/":["rm -rf x"]}}`)
 	f.Fuzz(func(t *testing.T, tool, arguments string) {
-		findings := Of(tool, json.RawMessage(arguments), project)
+		findings := Assess(tool, json.RawMessage(arguments), project)
 		if len(findings) > maxFindings {
 			t.Fatalf("%d findings", len(findings))
 		}
@@ -385,7 +385,7 @@ func BenchmarkOf(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(arguments)))
 			for b.Loop() {
-				Of("Bash", arguments, project)
+				Assess("Bash", arguments, project)
 			}
 		})
 	}

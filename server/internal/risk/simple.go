@@ -19,15 +19,15 @@ const (
 // maxSimple is how many words a simple command has at most.
 const maxSimple = 256
 
-// Simple returns the words of a command line of a tool, quotes taken away, when it is
+// ParseSimpleCommand returns the words of a command line of a tool, quotes taken away, when it is
 // one simple command and nothing else: no separator, pipe, redirect, substitution,
 // variable, comment or line end, nothing before it and nothing that isn't seen. It is
 // strict on purpose: a quoted semicolon is no simple command either, which costs a
 // question; the other mistake would cost more. cwd tells commands of Windows.
-func Simple(tool, text, cwd string) (words []string, ok bool) {
+func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	d := kindOf(tool).dialect()
 	windows := d != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
-	if len(text) > longestPath || strings.ContainsAny(text, shellSigns) || windows && strings.ContainsAny(text, windowsSigns) || !Plain(text) {
+	if len(text) > longestPath || strings.ContainsAny(text, shellSigns) || windows && strings.ContainsAny(text, windowsSigns) || !IsPlainText(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // it goes on where nobody looked
@@ -55,9 +55,9 @@ func Simple(tool, text, cwd string) (words []string, ok bool) {
 	return words, true
 }
 
-// Plain reports whether a text is what a person sees: without control characters and
+// IsPlainText reports whether a text is what a person sees: without control characters and
 // line ends, formatting, and the wide forms that Windows takes for others.
-func Plain(text string) bool {
+func IsPlainText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
 			r == utf8.RuneError || r >= 0xFF01 && r <= 0xFF5E
@@ -81,9 +81,9 @@ func IsCommand(tool, argument string) bool {
 	}
 }
 
-// Folder is where a call runs: cwd, or the folder that the call itself names for its
+// WorkingDir is where a call runs: cwd, or the folder that the call itself names for its
 // command; empty when nobody knows.
-func Folder(tool string, arguments json.RawMessage, cwd string) string {
+func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
 	at := newPlace(cwd).cwd
 	if !RunsCommands(tool) {
 		return at

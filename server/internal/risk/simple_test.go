@@ -39,7 +39,7 @@ func TestSimple(t *testing.T) {
 		{"Bash", strings.Repeat("a ", 400), "", nil},
 		{"Bash", "ls " + strings.Repeat("a", 5000), "", nil},
 	} {
-		words, ok := Simple(c.tool, c.text, c.cwd)
+		words, ok := ParseSimpleCommand(c.tool, c.text, c.cwd)
 		require.Equal(t, c.words != nil, ok, "%s in %q", c.text, c.cwd)
 		if ok {
 			require.Equal(t, c.words, words)
@@ -61,7 +61,7 @@ func TestSimpleIsWhatAShellReads(t *testing.T) {
 		for range 1 + rnd.IntN(9) {
 			text += pieces[rnd.IntN(len(pieces))]
 		}
-		words, ok := Simple("Bash", text, "")
+		words, ok := ParseSimpleCommand("Bash", text, "")
 		if !ok || strings.Contains(text, "~") { // a home is put there later
 			continue
 		}
@@ -97,6 +97,6 @@ func TestFolder(t *testing.T) {
 		{"Bash", `{"command":"ls"}`, "shop", ""},
 		{"Write", `{"file_path":"x","cwd":"/etc"}`, "/home/dev/shop", "/home/dev/shop"},
 	} {
-		require.Equal(t, c.want, Folder(c.tool, []byte(c.arguments), c.cwd), c)
+		require.Equal(t, c.want, WorkingDir(c.tool, []byte(c.arguments), c.cwd), c)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/hookback/hookback/server/internal/risk"
 )
 
-// RefusedError says in words why a rule can't be made.
-type RefusedError string
+// IneligibleError says in words why a rule can't be made.
+type IneligibleError string
 
-func (r RefusedError) Error() string { return string(r) }
+func (r IneligibleError) Error() string { return string(r) }
 
 // Compile makes the rule of a draft, at the call it was made at. The rule comes back
-// with a RefusedError, too, as far as it goes. A draft that means nothing is a
+// with a IneligibleError, too, as far as it goes. A draft that means nothing is a
 // schema.FieldError.
 func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*schema.Rule, error) {
 	if err := check(at.Tool, d); err != nil {
@@ -48,7 +48,7 @@ func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*sche
 	}
 	r.Text = Words(r, at)
 	if why := refuse(d, r, at); why != "" {
-		return r, RefusedError(why)
+		return r, IneligibleError(why)
 	}
 	return r, nil
 }

@@ -98,7 +98,7 @@ func compile(tool string, s schema.Condition, at string) (c condition, err error
 	c.cmd = risk.IsCommand(tool, c.path[len(c.path)-1])
 	if c.cmd && c.is != "glob" && c.is != "under" {
 		var simple bool
-		if c.words, simple = risk.Simple(tool, c.text, ""); !simple {
+		if c.words, simple = risk.ParseSimpleCommand(tool, c.text, ""); !simple {
 			return wrong("must be a single simple command, or its first words: a rule knows no separators, pipes, redirects, variables and the like")
 		}
 		return c, nil
@@ -115,7 +115,7 @@ func (c *condition) checkText(at string) error {
 	switch _, bad := path.Match(c.text, ""); {
 	case c.is == "glob" && bad != nil:
 		detail = "is no pattern: * stands for any characters, ? for one, [a-z] for one of them"
-	case c.is == "under" && (!absolute(slashes(c.text)) || !risk.Plain(c.text)):
+	case c.is == "under" && (!absolute(slashes(c.text)) || !risk.IsPlainText(c.text)):
 		detail = "must be the whole path of a folder"
 	case detours(c.text):
 		detail = "must not lead elsewhere by ..: write the path it leads to"

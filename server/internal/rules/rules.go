@@ -57,7 +57,7 @@ func (c *Call) decode() {
 		return
 	}
 	c.read = true
-	c.folder = risk.Folder(c.Tool, c.Arguments, c.Cwd)
+	c.folder = risk.WorkingDir(c.Tool, c.Arguments, c.Cwd)
 	if !jsontext.Value(c.Arguments).IsValid() {
 		return
 	}
@@ -71,7 +71,7 @@ func (c *Call) decode() {
 // words are the words of a command line, where it is a simple command.
 func (c *Call) words(line string) ([]string, bool) {
 	if c.last.words == nil || c.last.line != line {
-		words, simple := risk.Simple(c.Tool, line, c.Cwd)
+		words, simple := risk.ParseSimpleCommand(c.Tool, line, c.Cwd)
 		c.last = command{line, append([]string{}, words...), simple}
 	}
 	return c.last.words, c.last.simple
@@ -118,7 +118,7 @@ func below(file, folder string) bool {
 // links; false: it can't be told where it leads.
 func resolve(file, cwd string) (string, bool) {
 	file = slashes(file)
-	if file == "" || strings.HasPrefix(file, "~") || !risk.Plain(file) {
+	if file == "" || strings.HasPrefix(file, "~") || !risk.IsPlainText(file) {
 		return "", false
 	}
 	if !absolute(file) {

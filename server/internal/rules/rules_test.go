@@ -204,7 +204,7 @@ func TestWhatNoRuleAnswers(t *testing.T) {
 	} {
 		for _, then := range []string{"allow", "deny"} {
 			_, err := rules.Compile(draft(then, "call", "session"), c, "ada", now)
-			refused := rules.RefusedError("")
+			refused := rules.IneligibleError("")
 			require.ErrorAs(t, err, &refused)
 			require.Contains(t, string(refused), why)
 			for _, r := range []*schema.Rule{{Then: then, Tool: "Bash"}, {Then: then, Tool: "Bash", When: []schema.Condition{starts}}} {
@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 		{draft("allow", "when", "session", is("timeout", "at_most", `5`)), bash("npm test"), "timeout is something else there"},
 	} {
 		r, err := rules.Compile(c.draft, c.at, "ada", now)
-		refused := rules.RefusedError("")
+		refused := rules.IneligibleError("")
 		require.ErrorAs(t, err, &refused, c.why)
 		require.Contains(t, string(refused), c.why)
 		require.NotEmpty(t, r.Text, "a preview shows the words all the same")

@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Entry is a rule as it is kept.
-type Entry struct {
+// StoredRule is a rule as it is kept.
+type StoredRule struct {
 	schema.Rule
 	After schema.EventID // it answers what was asked later than this
 	Since schema.Millis  // when it was made, by the clock as it is now
@@ -27,7 +27,7 @@ type Set struct {
 type session struct{ app, id string }
 
 type compiled struct {
-	Entry
+	StoredRule
 	when   []condition
 	broken bool
 	narrow int // the smaller, the narrower
@@ -36,13 +36,13 @@ type compiled struct {
 // NewSet compiles the rules that hold. One that can't be compiled any more is named in
 // err and kept as one that may hold or not: it allows nothing, and as a deny it leaves
 // what it may cover to a person.
-func NewSet(list []Entry) (s *Set, err error) {
+func NewSet(list []StoredRule) (s *Set, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	s = &Set{byCall: map[string][]*compiled{}, byTool: map[string][]*compiled{}, sessions: map[session]bool{}}
 	for _, e := range list {
-		c := &compiled{Entry: e, narrow: breadth(&e.Rule)}
+		c := &compiled{StoredRule: e, narrow: breadth(&e.Rule)}
 		for i, condition := range e.When {
 			one, bad := compile(e.Tool, condition, fmt.Sprintf("when.%d", i))
 			if bad != nil {
@@ -143,7 +143,7 @@ func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 
 // Match reports whether a rule that holds would answer the question.
 func Match(r *schema.Rule, c *Call) bool {
-	s, err := NewSet([]Entry{{Rule: *r, Since: r.CreatedAt}})
+	s, err := NewSet([]StoredRule{{Rule: *r, Since: r.CreatedAt}})
 	return err == nil && s.Decide(c, r.CreatedAt) != nil
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/hookback/hookback/server/internal/rules"
 )
 
-func compiled(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.Entry {
+func compiled(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.StoredRule {
 	r, err := rules.Compile(d, at, "ada", now)
 	require.NoError(t, err)
 	r.ID = id
-	return rules.Entry{Rule: *r, Since: r.CreatedAt}
+	return rules.StoredRule{Rule: *r, Since: r.CreatedAt}
 }
 
 func TestDenyBeatsAllowAndTheNarrowestGivesItsName(t *testing.T) {
@@ -30,18 +30,18 @@ func TestDenyBeatsAllowAndTheNarrowestGivesItsName(t *testing.T) {
 	anyDirectory := compiled(t, 7, draft("allow", "arguments", "session"), at)
 	for _, c := range []struct {
 		name string
-		set  []rules.Entry
+		set  []rules.StoredRule
 		want int64
 	}{
 		{"nothing", nil, 0},
-		{"wide and narrow", []rules.Entry{wideAllow, narrowAllow}, 2},
-		{"the other way round", []rules.Entry{narrowAllow, wideAllow}, 2},
-		{"a wide deny and a narrow allow", []rules.Entry{narrowAllow, wideDeny}, 3},
-		{"two denies", []rules.Entry{wideDeny, narrowAllow, narrowDeny, wideAllow}, 4},
-		{"more conditions", []rules.Entry{wideAllow, twoConditions}, 5},
-		{"the older of the same", []rules.Entry{sameAgain, narrowAllow}, 2},
-		{"this call before these arguments", []rules.Entry{anyDirectory, sameAgain}, 6},
-		{"these arguments before conditions", []rules.Entry{twoConditions, anyDirectory}, 7},
+		{"wide and narrow", []rules.StoredRule{wideAllow, narrowAllow}, 2},
+		{"the other way round", []rules.StoredRule{narrowAllow, wideAllow}, 2},
+		{"a wide deny and a narrow allow", []rules.StoredRule{narrowAllow, wideDeny}, 3},
+		{"two denies", []rules.StoredRule{wideDeny, narrowAllow, narrowDeny, wideAllow}, 4},
+		{"more conditions", []rules.StoredRule{wideAllow, twoConditions}, 5},
+		{"the older of the same", []rules.StoredRule{sameAgain, narrowAllow}, 2},
+		{"this call before these arguments", []rules.StoredRule{anyDirectory, sameAgain}, 6},
+		{"these arguments before conditions", []rules.StoredRule{twoConditions, anyDirectory}, 7},
 	} {
 		set, err := rules.NewSet(c.set)
 		require.NoError(t, err)
@@ -60,20 +60,20 @@ func TestADenyThatMayHoldLeavesItToAPerson(t *testing.T) {
 	t.Parallel()
 	deny := compiled(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
 	allow := compiled(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
-	set, err := rules.NewSet([]rules.Entry{deny, allow})
+	set, err := rules.NewSet([]rules.StoredRule{deny, allow})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/y"}`), now).ID)
 	require.Equal(t, int64(1), set.Decide(call("Write", `{"path":"/etc/y"}`), now).ID)
 	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "who knows where that is")
 	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y","path":"/etc/y"}`), now))
 	exact := compiled(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
-	set, err = rules.NewSet([]rules.Entry{deny, allow, exact})
+	set, err = rules.NewSet([]rules.StoredRule{deny, allow, exact})
 	require.NoError(t, err)
 	require.Equal(t, int64(3), set.Decide(call("Write", `{"path":"~/y"}`), now).ID, "somebody looked at exactly this")
 
 	broken := deny
 	broken.When = []schema.Condition{is("path", "beside", `"/etc"`)}
-	set, err = rules.NewSet([]rules.Entry{broken, allow})
+	set, err = rules.NewSet([]rules.StoredRule{broken, allow})
 	require.Error(t, err)
 	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "a deny that nobody can read any more may have meant this")
 }
@@ -95,15 +95,15 @@ func TestARuleHoldsForItsTime(t *testing.T) {
 		{-1000, true, true},    // two clocks' difference
 		{-60_000, false, true}, // the clock was set back: how long it has held nobody knows
 	} {
-		for want, e := range map[*bool]rules.Entry{&c.short: short, &c.alway: always} {
-			set, err := rules.NewSet([]rules.Entry{e})
+		for want, e := range map[*bool]rules.StoredRule{&c.short: short, &c.alway: always} {
+			set, err := rules.NewSet([]rules.StoredRule{e})
 			require.NoError(t, err)
 			require.Equal(t, *want, set.Decide(bash("npm test"), now+c.after) != nil, "%s after %v", e.Text, c.after)
 		}
 	}
 	early := bash("npm test")
 	early.ID, always.After = 7, 7
-	set, err := rules.NewSet([]rules.Entry{always})
+	set, err := rules.NewSet([]rules.StoredRule{always})
 	require.NoError(t, err)
 	require.Nil(t, set.Decide(early, now), "asked before the rule was made")
 	early.ID = 8
@@ -113,7 +113,7 @@ func TestARuleHoldsForItsTime(t *testing.T) {
 // thousand rules, all of them for the same tool in everybody's reach, none of which
 // covers the call: the worst case.
 func thousand(b testing.TB) *rules.Set {
-	var all []rules.Entry
+	var all []rules.StoredRule
 	for i := range 1000 {
 		word := fmt.Sprintf("word%d", i)
 		at := bash(word + " x")

@@ -181,7 +181,7 @@ func plannedSearches(t *testing.T, b *bench) (list []plannedQuery) {
 	} {
 		for _, up := range []bool{false, true} {
 			w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}, up: up}
-			w.asks, w.status = w.Filter.Asks(), w.Filter.Status()
+			w.asks, w.status = w.Filter.QuestionsOnly(), w.Filter.Status()
 			require.NoError(t, w.bounds(context.Background()))
 			list = append(list, plannedQuery{fmt.Sprintf("Search %s up=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
 			for _, n := range w.names {

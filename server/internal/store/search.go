@@ -40,7 +40,7 @@ type SearchPage struct {
 func (s *Store) Search(ctx context.Context, q Search) (SearchPage, error) {
 	w := &walk{
 		Search: q, store: s, up: q.Oldest || q.After > 0,
-		grams: gramsOf(q.Filter.Literals()), asks: q.Filter.Asks(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
+		grams: gramsOf(q.Filter.RequiredLiterals()), asks: q.Filter.QuestionsOnly(), status: q.Filter.Status(), deadline: time.Now().Add(q.Within),
 	}
 	if w.Limit <= 0 {
 		w.Limit = schema.RecentLimit

@@ -95,7 +95,7 @@ func TestIndexNamesTheStretches(t *testing.T) {
 		"risk:nowhere":            {{1, 3072}}, // walks the questions, of which there are none
 	} {
 		w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}}
-		w.asks, w.grams = w.Filter.Asks(), gramsOf(w.Filter.Literals())
+		w.asks, w.grams = w.Filter.QuestionsOnly(), gramsOf(w.Filter.RequiredLiterals())
 		require.NoError(t, w.bounds(t.Context()))
 		candidates, err := w.candidates(t.Context(), w.from, w.to)
 		require.NoError(t, err)

@@ -54,7 +54,7 @@ func (s *Store) fitting(ctx context.Context, k kind, n *filter.Name) (ids []int6
 	if err := s.reads.get(ctx, []any{&count}, queryNamesMore, k, maxNames+1); err != nil || count > maxNames {
 		return nil, false, err
 	}
-	rows, err := s.reads.query(ctx, queryNames, k, maxNames, likePieces(n.Pieces()), maxNames)
+	rows, err := s.reads.query(ctx, queryNames, k, maxNames, likePieces(n.Fragments()), maxNames)
 	if err != nil {
 		return nil, false, err
 	}
@@ -65,7 +65,7 @@ func (s *Store) fitting(ctx context.Context, k kind, n *filter.Name) (ids []int6
 		if err := rows.Scan(&id, &text); err != nil {
 			return nil, false, err
 		}
-		if n.Fits(text) {
+		if n.Matches(text) {
 			ids = append(ids, id)
 		}
 	}

@@ -72,7 +72,7 @@ func TestSearchSkipsZonesWithoutTheName(t *testing.T) {
 		"session:s type:stop agent:*": {{1536, 2047}, {512, 1023}},
 	} {
 		w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}}
-		w.asks = w.Filter.Asks()
+		w.asks = w.Filter.QuestionsOnly()
 		require.NoError(t, w.bounds(t.Context()))
 		var got []run
 		if w.from <= w.to {

@@ -27,9 +27,9 @@ var blank = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(file)
 })
 
-// File is the path of a database that store.Open makes a new hub of. It is gone with
+// NewFile is the path of a database that store.Open makes a new hub of. It is gone with
 // the test.
-func File(t testing.TB) string {
+func NewFile(t testing.TB) string {
 	t.Helper()
 	schema, err := blank()
 	if err != nil {

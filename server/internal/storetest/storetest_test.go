@@ -13,7 +13,7 @@ import (
 func TestEachIsAnotherHub(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
-	for _, file := range []string{storetest.File(t), storetest.File(t), filepath.Join(t.TempDir(), "new.db")} {
+	for _, file := range []string{storetest.NewFile(t), storetest.NewFile(t), filepath.Join(t.TempDir(), "new.db")} {
 		s, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
 		require.NoError(t, err)
 		require.Zero(t, s.Head())
