@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -30,7 +30,7 @@ func crew(t *testing.T, file string, names ...string) map[string]string {
 	var c store.PeopleChange
 	tokens := map[string]string{}
 	for i, name := range names {
-		body := people.OperatorPrefix + strings.Repeat("0", 43-len(name)) + name
+		body := auth.OperatorPrefix + strings.Repeat("0", 43-len(name)) + name
 		sum := new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
 		tokens[name] = body + strings.Repeat("0", 6-len(sum)) + sum
 		hash := sha256.Sum256([]byte(tokens[name]))

@@ -15,14 +15,14 @@ import (
 
 	"github.com/hookback/hookback/dashboard"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/callback"
+	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/peer"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -40,10 +40,10 @@ type App struct {
 	log       *slog.Logger
 	listeners []net.Listener
 	store     *store.Store
-	people    *people.Service
+	people    *auth.Service
 	hub       *hub.Hub
 	notices   *notify.Notifier
-	callback  *callback.Dispatcher
+	callback  *delivery.Dispatcher
 	metrics   *httpapi.Metrics
 	server    *httpapi.Server
 }
@@ -66,7 +66,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.listeners, err = listen(a.cfg.Addr); err != nil {
 		return err
 	}
-	targets, err := callback.NewDialPolicy(callback.DialPolicyConfig{
+	targets, err := delivery.NewDialPolicy(delivery.DialPolicyConfig{
 		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
 	})
 	if err != nil {
@@ -88,13 +88,13 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.people, err = people.Open(ctx, people.Config{Store: a.store, OIDC: provider, Passkeys: keys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+	if a.people, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: keys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
 		return err
 	}
 	if err := a.mayListen(); err != nil {
 		return err
 	}
-	a.callback = callback.New(callback.Config{
+	a.callback = delivery.New(delivery.Config{
 		Store: a.store, DialPolicy: targets, Clock: a.cfg.Clock, Log: a.log,
 		AwaitResponseSent: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitResponseSent(ctx, id) },
 		Abandon: func(ctx context.Context, id schema.EventID, url string) error {
@@ -111,7 +111,7 @@ func (a *App) open(ctx context.Context) (err error) {
 			return a.hub.SetNotifications(ctx, id, list, counts)
 		},
 		People:     func(ctx context.Context) ([]schema.Person, error) { return a.people.Accounts(ctx), nil },
-		IdentityOf: func(name string) (people.Identity, bool) { return a.people.IdentityOf(name, "link") },
+		IdentityOf: func(name string) (auth.Identity, bool) { return a.people.IdentityOf(name, "link") },
 		CreatedAt: func(name string) time.Time {
 			at, _ := a.people.CreatedAt(name)
 			return at

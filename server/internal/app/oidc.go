@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // OIDC names an OpenID provider that people sign in with. The zero value names none.
@@ -70,7 +70,7 @@ func (o *OIDC) roles() (map[string]schema.Role, error) {
 
 // provider is what people makes of it; nil when none is named. hub is the address that
 // browsers know the hub by.
-func (o *OIDC) provider(hub string) (*people.OIDC, error) {
+func (o *OIDC) provider(hub string) (*auth.OIDC, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (o *OIDC) provider(hub string) (*people.OIDC, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &people.OIDC{
+	p := &auth.OIDC{
 		Issuer: o.Issuer, ClientID: "hookback", Groups: o.Groups, Roles: roles,
 		CallbackURL: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCCallback,
 	}

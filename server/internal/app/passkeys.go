@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 var passkeyKnobs = []knob{
@@ -26,7 +26,7 @@ func checkPasskeys(from schema.Risk) error {
 // passkeys is what people makes of the risk; nil when none is named. hub is the address
 // that browsers know the hub by: they have passkeys for a name only, and nowhere that
 // somebody in between could change the page.
-func passkeys(from schema.Risk, hub string) (*people.Passkeys, error) {
+func passkeys(from schema.Risk, hub string) (*auth.Passkeys, error) {
 	if from == "" {
 		return nil, nil
 	}
@@ -42,5 +42,5 @@ func passkeys(from schema.Risk, hub string) (*people.Passkeys, error) {
 	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers don't say it
 		host = u.Hostname()
 	}
-	return &people.Passkeys{MinRisk: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
+	return &auth.Passkeys{MinRisk: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil
 }

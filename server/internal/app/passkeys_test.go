@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // TestPasskeysBelongToAName: to that of the hub's address, where browsers have them.
 func TestPasskeysBelongToAName(t *testing.T) {
 	t.Parallel()
-	for hub, want := range map[string]people.Passkeys{
+	for hub, want := range map[string]auth.Passkeys{
 		"http://127.0.0.1:4000":           {RPID: "localhost", Origin: "http://localhost:4000"},
 		"http://[::1]:4000":               {RPID: "localhost", Origin: "http://localhost:4000"},
 		"https://hub.example.com":         {RPID: "hub.example.com", Origin: "https://hub.example.com"},

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -26,7 +26,7 @@ func SignIn(ctx context.Context, cfg Config, name string) (link string, err erro
 		}
 		return "", err
 	}
-	if a.people, err = people.Open(ctx, people.Config{Store: a.store, Clock: cfg.Clock, Log: a.log}); err != nil {
+	if a.people, err = auth.Open(ctx, auth.Config{Store: a.store, Clock: cfg.Clock, Log: a.log}); err != nil {
 		return "", err
 	}
 	code, err := a.people.RecoverAccess(ctx, name)

@@ -12,9 +12,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/hub"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -296,7 +296,7 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
-	by.Who, _ = c.Locals(whoLocal).(people.Identity)
+	by.Who, _ = c.Locals(whoLocal).(auth.Identity)
 	return by
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/notify"
-	"github.com/hookback/hookback/server/internal/people"
 )
 
 func (s *Server) noticeHandlers() map[string]fiber.Handler {
@@ -77,7 +77,7 @@ func (s *Server) actor(c *fiber.Ctx) string {
 	if name := caller(c).Who.Name; name != "" {
 		return name
 	}
-	return people.LocalName
+	return auth.LocalName
 }
 
 func (s *Server) tryChannel(c *fiber.Ctx) error {

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/notify"
-	"github.com/hookback/hookback/server/internal/people"
 )
 
 // notices is a rig with a notifier, whose people have addresses.
-func notices(t *testing.T, change ...func(*people.Config)) *rig {
+func notices(t *testing.T, change ...func(*auth.Config)) *rig {
 	var told *notify.Notifier
-	all := func(c *people.Config) {
+	all := func(c *auth.Config) {
 		for _, fn := range change {
 			fn(c)
 		}
@@ -32,7 +32,7 @@ func notices(t *testing.T, change ...func(*people.Config)) *rig {
 		h := cfg.Hub
 		told = notify.New(notify.Config{
 			Store: h.Store, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
-			IdentityOf:        func(name string) (people.Identity, bool) { return h.People.IdentityOf(name, "link") },
+			IdentityOf:        func(name string) (auth.Identity, bool) { return h.People.IdentityOf(name, "link") },
 			ResolveRecipients: h.People.ResolveRecipients,
 			People: func(ctx context.Context) ([]schema.Person, error) {
 				persons := h.People.Accounts(ctx)

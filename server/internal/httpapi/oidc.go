@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // oidcCookie ties a sign-in with the provider to the browser that began it. The
@@ -45,9 +45,9 @@ func (s *Server) fromProvider(c *fiber.Ctx) error {
 	cookie := c.Cookies(s.cookieName(c) + "-oidc")
 	s.oidcCookie(c, "", longAgo)
 	if c.Query("error") != "" {
-		return s.unsigned(c, people.ErrRefused)
+		return s.unsigned(c, auth.ErrRefused)
 	}
-	code, err := s.Hub.People.FinishProviderSignIn(c.UserContext(), people.AuthCallback{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
+	code, err := s.Hub.People.FinishProviderSignIn(c.UserContext(), auth.AuthCallback{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
 	if err != nil {
 		return s.unsigned(c, err)
 	}
@@ -57,7 +57,7 @@ func (s *Server) fromProvider(c *fiber.Ctx) error {
 // unsigned sends a browser to the dashboard, which has words for each reason.
 func (s *Server) unsigned(c *fiber.Ctx, why error) error {
 	for err, name := range map[error]string{
-		people.ErrProviderDown: "provider-down", people.ErrRefused: "refused", people.ErrFlowExpired: "lost", people.ErrNoUsableName: "nameless",
+		auth.ErrProviderDown: "provider-down", auth.ErrRefused: "refused", auth.ErrFlowExpired: "lost", auth.ErrNoUsableName: "nameless",
 	} {
 		if errors.Is(why, err) {
 			return c.Redirect("/#sign-in-failed="+name, fiber.StatusSeeOther)

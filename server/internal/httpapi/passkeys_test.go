@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // fromHigh wants passkeys for what is of high risk.
-func fromHigh(c *people.Config) {
-	c.Passkeys = &people.Passkeys{MinRisk: schema.HighRisk, RPID: "localhost", Origin: atHub}
+func fromHigh(c *auth.Config) {
+	c.Passkeys = &auth.Passkeys{MinRisk: schema.HighRisk, RPID: "localhost", Origin: atHub}
 }
 
 func guarded(t *testing.T) *rig {
@@ -53,7 +53,7 @@ func proved(answer string, proof json.RawMessage) string {
 
 func (r *rig) invite(admin browser, name string) browser {
 	r.t.Helper()
-	_, code, err := r.people.AddPerson(r.t.Context(), schema.PersonDraft{Name: name}, people.Identity{Name: "ada", Role: schema.Admin, Via: "session"})
+	_, code, err := r.people.AddPerson(r.t.Context(), schema.PersonDraft{Name: name}, auth.Identity{Name: "ada", Role: schema.Admin, Via: "session"})
 	require.NoError(r.t, err)
 	return r.signIn(`{"code":"` + code + `"}`)
 }

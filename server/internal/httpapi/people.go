@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 func (s *Server) peopleHandlers() map[string]fiber.Handler {
@@ -118,7 +118,7 @@ func (s *Server) revokeToken(c *fiber.Ctx) error {
 
 func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }
 
-func (s *Server) sendMe(c *fiber.Ctx, who people.Identity) error {
+func (s *Server) sendMe(c *fiber.Ctx, who auth.Identity) error {
 	acts := who.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
 	return reply(c)(json.Marshal(s.Hub.People.Me(who, acts, s.here(c))))
 }
@@ -128,7 +128,7 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &entry); err != nil {
 		return err
 	}
-	session, err := s.Hub.People.SignIn(c.UserContext(), people.SignInAttempt{
+	session, err := s.Hub.People.SignIn(c.UserContext(), auth.SignInAttempt{
 		Code: entry.Code, Name: entry.Name, From: peerOf(c), UserAgent: c.Get(fiber.HeaderUserAgent),
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 		return err
 	}
 	s.setCookie(c, "", longAgo)
-	return s.sendMe(c, people.Identity{})
+	return s.sendMe(c, auth.Identity{})
 }
 
 func (s *Server) lock(c *fiber.Ctx) error {

@@ -21,9 +21,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -47,7 +47,7 @@ type rig struct {
 	from       atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
 	dispatched chan schema.EventID
 	log        *syncBuffer
-	people     *people.Service
+	people     *auth.Service
 	clock      *clock // of the people: when what they sign in with ends
 	stopOnce   sync.Once
 }
@@ -56,18 +56,18 @@ const page = "<!doctype html><title>Hookback</title>"
 
 func setup(t testing.TB, options ...func(*Config)) *rig {
 	t.Helper()
-	return setupPeople(t, func(*people.Config) {}, options...)
+	return setupPeople(t, func(*auth.Config) {}, options...)
 }
 
-func setupPeople(t testing.TB, change func(*people.Config), options ...func(*Config)) *rig {
+func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
-	known := people.Config{Store: db, Clock: r.clock.now}
+	known := auth.Config{Store: db, Clock: r.clock.now}
 	change(&known)
-	r.people, err = people.Open(t.Context(), known)
+	r.people, err = auth.Open(t.Context(), known)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
 		Store: db, People: r.people, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",

@@ -16,7 +16,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 const (
@@ -89,7 +89,7 @@ func (s *Server) takeOver(ws *websocket.Conn) {
 		return
 	}
 	from, _ := ws.Locals("cursor").(cursor)
-	who, _ := ws.Locals(whoLocal).(people.Identity)
+	who, _ := ws.Locals(whoLocal).(auth.Identity)
 	early := cn.leftIn(hijacked)
 	st := &stream{Server: s, conn: cn, from: from, who: who, wake: make(chan struct{}, 1)}
 	if !who.Agent { // whose token may have a person's name
@@ -106,7 +106,7 @@ type stream struct {
 	*Server
 	conn   *conn
 	from   cursor
-	who    people.Identity // the sign-in or token that the stream came with
+	who    auth.Identity   // the sign-in or token that the stream came with
 	person string          // who is signed in to the page; empty: nobody
 	ctx    context.Context // ends when the peer has gone or the server stops
 	cancel context.CancelFunc

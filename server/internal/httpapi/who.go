@@ -11,7 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // access is what a route asks of whoever wants it. Whoever shows no credential at all
@@ -85,22 +85,22 @@ func (s *Server) admit(r schema.Route) fiber.Handler {
 }
 
 // identify says who is behind a request by what it shows.
-func (s *Server) identify(c *fiber.Ctx) (people.Identity, error) {
+func (s *Server) identify(c *fiber.Ctx) (auth.Identity, error) {
 	h := &c.Request().Header
-	var shown people.Credentials
+	var shown auth.Credentials
 	shown.Authorization = string(h.Peek(fiber.HeaderAuthorization))
 	shown.Key = string(h.Peek(schema.KeyHeader))
 	if len(h.Peek(fiber.HeaderCookie)) > 0 {
 		shown.Cookie = string(h.Cookie(s.cookieName(c)))
 	}
 	shown.Proxy = s.proxied(c)
-	if shown == (people.Credentials{}) {
-		return people.Identity{}, nil
+	if shown == (auth.Credentials{}) {
+		return auth.Identity{}, nil
 	}
 	shown.From = peerOf(c)
 	shown.ChangesState = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
 	who, err := s.Hub.People.Authenticate(shown)
-	if errors.Is(err, people.ErrSessionExpired) {
+	if errors.Is(err, auth.ErrSessionExpired) {
 		s.setCookie(c, "", longAgo) // the next request comes as nobody
 	}
 	return who, err
@@ -149,7 +149,7 @@ func (s *Server) here(c *fiber.Ctx) bool {
 	return true
 }
 
-func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Identity) error {
+func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who auth.Identity) error {
 	switch wants := accessTo(r); {
 	case !who.Known():
 		if s.here(c) || wants == both && c.Path() == schema.PathMe { // so that a page can say what to do
@@ -172,7 +172,7 @@ func (s *Server) mayHave(c *fiber.Ctx, r schema.Route, who people.Identity) erro
 var ofOneApp = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport}
 
 // mayRead lets an agent's token see what is its own applications'.
-func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who people.Identity) error {
+func (s *Server) mayRead(c *fiber.Ctx, r schema.Route, who auth.Identity) error {
 	if len(who.Apps) == 0 {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // clock is a hub's clock in a test's hands; what passes on it passes for the hub.
@@ -62,7 +62,7 @@ func TestAHeldAnswerCountsWhenItsTimeIsUp(t *testing.T) {
 	require.Equal(t, int64(2), st.Revision)
 	require.Equal(t, schema.Millis(clock.now().Add(5*time.Second).UnixMilli()), st.Held.Until)
 	require.Equal(t, schema.Approve, st.Held.Outcome)
-	require.Equal(t, people.LocalName, st.Held.By.Name)
+	require.Equal(t, auth.LocalName, st.Held.By.Name)
 	require.Nil(t, st.Response, "nothing is decided")
 	require.Zero(t, st.RespondedAt)
 	require.Empty(t, b.dispatched)
@@ -85,7 +85,7 @@ func TestAHeldAnswerCountsWhenItsTimeIsUp(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByHuman, st.Source)
 	require.Equal(t, "looks right", st.Reason)
-	require.Equal(t, people.LocalName, st.RespondedBy.Name)
+	require.Equal(t, auth.LocalName, st.RespondedBy.Name)
 	require.Equal(t, schema.Millis(clock.now().UnixMilli()), st.RespondedAt)
 	require.True(t, *st.Response.Permission)
 	require.Contains(t, st.Response.Guidance, "looks right")

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/peer"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -52,7 +52,7 @@ type Config struct {
 	// Lookup names the program behind a connection; nil: nobody is looked up.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
 	// People says who may do what; nil: nobody is known, and whoever gets here may.
-	People *people.Service
+	People *auth.Service
 
 	Version string           // of the program, for Hello
 	Clock   func() time.Time // default time.Now
@@ -140,7 +140,7 @@ func New(cfg Config) *Hub {
 // Caller is the connection a request came by; the zero value is not known.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Who           people.Identity // by the credentials that came with it
+	Who           auth.Identity // by the credentials that came with it
 	// Waits is set when the request itself waits for the answer to its question. When
 	// its connection is over, somebody must call Orphan.
 	Waits bool

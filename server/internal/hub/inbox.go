@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -18,7 +18,7 @@ import (
 
 // mayVote reports whether the caller can vote at all. What they may vote on is the
 // question's to say.
-func (h *Hub) mayVote(who people.Identity) bool { return h.People.RequireOperator(who) == nil }
+func (h *Hub) mayVote(who auth.Identity) bool { return h.People.RequireOperator(who) == nil }
 
 // waitsFor is whom a question in this status waits for, as store.Change.Awaiting has it.
 func waitsFor(st *schema.Status) []string {
@@ -69,7 +69,7 @@ func (h *Hub) Request(ctx context.Context, id schema.EventID, by Caller) (schema
 	return h.hitlRequest(&a.Event, by.Who)
 }
 
-func (h *Hub) hitlRequest(e *store.Event, me people.Identity) (r schema.HitlRequest, err error) {
+func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if err = q.UnmarshalJSON(e.Question); err == nil {

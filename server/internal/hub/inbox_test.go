@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -39,14 +39,14 @@ func TestWaitingOnMe(t *testing.T) {
 	b.recipients(one, "ada", "grace")
 	b.recipients(one, "grace")
 	for name, c := range map[string]struct {
-		who  people.Identity
+		who  auth.Identity
 		want []schema.EventID
 	}{
-		"nobody known": {people.Identity{}, []schema.EventID{open}},
-		"ada":          {people.Identity{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
-		"grace":        {people.Identity{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
-		"a viewer":     {people.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
-		"an agent":     {people.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
+		"nobody known": {auth.Identity{}, []schema.EventID{open}},
+		"ada":          {auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
+		"grace":        {auth.Identity{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
+		"a viewer":     {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
+		"an agent":     {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
 		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
 		require.NoError(t, err)
@@ -105,7 +105,7 @@ func crowded(b *testing.B) *Hub {
 // BenchmarkInbox reads what an inbox shows first when 10,000 requests are pending.
 func BenchmarkInbox(b *testing.B) {
 	h := crowded(b)
-	ada := Caller{Who: people.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
+	ada := Caller{Who: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
 	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
 	some := first
 	some.Agents = []string{"agent-1", "agent-7", "agent-11"}

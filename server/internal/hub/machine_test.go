@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -111,7 +111,7 @@ func copyFile(to, from string) error {
 func (m *machine) start(t *rapid.T, path string) {
 	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1, Synchronous: "NORMAL", Clock: m.now})
 	require.NoError(t, err)
-	p, err := people.Open(t.Context(), people.Config{Store: s, Clock: m.now})
+	p, err := auth.Open(t.Context(), auth.Config{Store: s, Clock: m.now})
 	require.NoError(t, err)
 	m.Hub = New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20), People: p, Clock: m.now})
 	var last time.Duration
@@ -227,7 +227,7 @@ func (m *machine) respond(t *rapid.T) {
 	who := append(slices.Clone(k.recipients), k.recipients...)
 	name := rapid.SampledFrom(append(who, crew...)).Draw(t, "who")
 	if anonymous := rarely(t, "anonymous"); anonymous {
-		name = people.LocalName
+		name = auth.LocalName
 	} else {
 		by = m.as(t, name, rapid.SampledFrom([]string{"session", "link", "token"}).Draw(t, "via"))
 	}
@@ -236,7 +236,7 @@ func (m *machine) respond(t *rapid.T) {
 	}
 	require.False(t, k.requester != "" && name == k.requester, "who asked has answered")
 	if polled(&before) {
-		require.NotEqual(t, people.LocalName, name)
+		require.NotEqual(t, auth.LocalName, name)
 		require.True(t, k.recipients == nil || slices.Contains(k.recipients, name), "%s has no vote", name)
 	}
 	said = name + " " + said

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -23,7 +23,7 @@ import (
 // proof is what is known of the one that an answer came with.
 type proof struct {
 	given bool
-	of    people.AnswerDigest
+	of    auth.AnswerDigest
 	err   error // why it proves nothing
 }
 
@@ -51,7 +51,7 @@ func (h *Hub) Challenge(ctx context.Context, wanted *schema.ChallengeRequest, by
 
 // bound is an answer and what it answers, in all that counts: the question, the call as
 // voters may have changed it, and every word of the answer but its proof.
-func (h *Hub) bound(a *asking, r *schema.Response) (people.AnswerDigest, error) {
+func (h *Hub) bound(a *asking, r *schema.Response) (auth.AnswerDigest, error) {
 	var edited int64
 	if a.status.Edited != nil {
 		edited = a.status.Edited.Revision
@@ -63,13 +63,13 @@ func (h *Hub) bound(a *asking, r *schema.Response) (people.AnswerDigest, error) 
 	// some reader could take for different answers are different.
 	text, err := json.Marshal([]any{h.Store.HubID(), a.UID, edited, hex.EncodeToString(arguments[:]), answer})
 	if err != nil {
-		return people.AnswerDigest{}, fmt.Errorf("encoding the answer: %w", err)
+		return auth.AnswerDigest{}, fmt.Errorf("encoding the answer: %w", err)
 	}
 	return sha256.Sum256(text), nil
 }
 
 // proofOf looks at the proof that an answer comes with.
-func (h *Hub) proofOf(ctx context.Context, id schema.EventID, r *schema.Response, by people.Identity) (p proof) {
+func (h *Hub) proofOf(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (p proof) {
 	if len(r.Proof) == 0 {
 		return p
 	}

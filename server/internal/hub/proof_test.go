@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // TestWhatIsAskedChangesAfterTheProof: the proof was good when it was looked at, and the
@@ -37,7 +37,7 @@ func TestEveryWordOfAnAnswerIsSignedFor(t *testing.T) {
 	b := setup(t)
 	first, _ := b.ask(pullOne)
 	second, _ := b.ask(pullOne)
-	seen := map[people.AnswerDigest]bool{}
+	seen := map[auth.AnswerDigest]bool{}
 	text, choice := "go", "go"
 	for _, r := range []*schema.Response{
 		yes(), no(), {Response: &text}, {Choice: &choice}, {Answers: map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}},

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
@@ -226,7 +226,7 @@ func TestNoAgentMakesRules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.always(schema.ThenAllow)
-	agent := Caller{Who: people.Identity{Name: "ci", Agent: true, Via: "token"}}
+	agent := Caller{Who: auth.Identity{Name: "ci", Agent: true, Via: "token"}}
 	_, err := b.MakeRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
 	_, err = b.PreviewRule(t.Context(), &schema.RuleDraft{From: 1, Then: "allow", Scope: "call", Reach: "session"}, agent)
@@ -278,7 +278,7 @@ func TestWhoMakesRules(t *testing.T) {
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	b := setup(t, withPeople(t), func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } })
 	agent := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
-	operator := Caller{Who: people.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
+	operator := Caller{Who: auth.Identity{Name: "bob", Role: schema.Operator, Via: "session"}}
 	asked, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), agent)
 	require.NoError(t, err)
 	try := func(reach string, by Caller) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // TestARuleHoldsNoLongerThanItsMakersRight: a credential ends with its person, and what
@@ -52,7 +52,7 @@ func TestARuleHoldsNoLongerThanItsMakersRight(t *testing.T) {
 			require.NoError(t, err)
 			by := Caller{}
 			if c.by != "" {
-				by.Who = people.Identity{Name: c.by, Role: schema.Admin, Via: "session", ID: "s_3"}
+				by.Who = auth.Identity{Name: c.by, Role: schema.Admin, Via: "session", ID: "s_3"}
 			}
 			d := like(b.post(runs("s", "npm test")).ID, schema.ThenAllow)
 			d.Reach = c.reach
@@ -154,7 +154,7 @@ func TestWhoAskedIsNoOtherInOtherLetters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.team("ada", "Grace")
-	saved, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), Caller{Who: people.Identity{Name: "grace", Role: schema.Operator, Via: "token", ID: "t_1"}})
+	saved, err := b.Ingest(t.Context(), []byte(runs("s", "npm test")), Caller{Who: auth.Identity{Name: "grace", Role: schema.Operator, Via: "token", ID: "t_1"}})
 	require.NoError(t, err)
 	_, err = b.votes(saved.ID, "Grace", yes())
 	require.ErrorIs(t, err, schema.ErrSelfApproval)

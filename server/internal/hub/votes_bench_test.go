@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -33,7 +33,7 @@ func benchmarkQuorum(b *testing.B, admins int) {
 		c.Persons = append(c.Persons, store.Person{Name: fmt.Sprint("person ", i), Role: schema.Admin, Owner: i == 0})
 	}
 	require.NoError(b, s.ChangePeople(b.Context(), &c))
-	p, err := people.Open(b.Context(), people.Config{Store: s})
+	p, err := auth.Open(b.Context(), auth.Config{Store: s})
 	require.NoError(b, err)
 	h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20), People: p})
 	asked := 0

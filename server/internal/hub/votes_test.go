@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -32,7 +32,7 @@ func (b *bench) team(names ...string) {
 // knows reads who the hub's people are.
 func (b *bench) knows() {
 	b.t.Helper()
-	p, err := people.Open(b.t.Context(), people.Config{Store: b.Store, Clock: b.Clock})
+	p, err := auth.Open(b.t.Context(), auth.Config{Store: b.Store, Clock: b.Clock})
 	require.NoError(b.t, err)
 	b.People = p
 }
@@ -240,7 +240,7 @@ func TestWhoMayVote(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
 		require.Contains(t, schema.ProblemOf(err).Hint, "ada, grace")
 	}
-	_, err = b.Respond(t.Context(), id, yes(), Caller{Who: people.Identity{Name: "ada", Agent: true, Via: "token"}})
+	_, err = b.Respond(t.Context(), id, yes(), Caller{Who: auth.Identity{Name: "ada", Agent: true, Via: "token"}})
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "an agent's token never answers")
 	require.Empty(t, b.status(id).Votes)
 

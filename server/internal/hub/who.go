@@ -8,17 +8,17 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
-	"github.com/hookback/hookback/server/internal/people"
 )
 
 // localName is who acts on a hub that does not know them.
-const localName = people.LocalName
+const localName = auth.LocalName
 
 // answerer is who is about to answer, by their credentials and by what the operating
 // system knows of the program on the other end.
 type answerer struct {
-	who     people.Identity
+	who     auth.Identity
 	process *peer.Process
 }
 

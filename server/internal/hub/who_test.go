@@ -7,24 +7,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/peer"
-	"github.com/hookback/hookback/server/internal/people"
 )
 
 var (
-	ada   = people.Identity{Name: "ada", Role: schema.Admin, Owner: true, Via: "session", ID: "s_1"}
-	guest = people.Identity{Name: "guest", Role: schema.Viewer, Via: "session", ID: "s_2"}
-	bot   = people.Identity{Name: "build", Agent: true, Apps: []string{"a*"}, Via: "token", ID: "t_1"}
+	ada   = auth.Identity{Name: "ada", Role: schema.Admin, Owner: true, Via: "session", ID: "s_1"}
+	guest = auth.Identity{Name: "guest", Role: schema.Viewer, Via: "session", ID: "s_2"}
+	bot   = auth.Identity{Name: "build", Agent: true, Apps: []string{"a*"}, Via: "token", ID: "t_1"}
 )
 
 // withPeople gives the hub its people, of whom ada owns it.
 func withPeople(t *testing.T) func(*Config) {
 	return func(c *Config) {
-		p, err := people.Open(t.Context(), people.Config{Store: c.Store, Clock: c.Clock})
+		p, err := auth.Open(t.Context(), auth.Config{Store: c.Store, Clock: c.Clock})
 		require.NoError(t, err)
 		code, err := p.OwnerCode(t.Context())
 		require.NoError(t, err)
-		_, err = p.SignIn(t.Context(), people.SignInAttempt{Code: code, Name: "ada"})
+		_, err = p.SignIn(t.Context(), auth.SignInAttempt{Code: code, Name: "ada"})
 		require.NoError(t, err)
 		c.People = p
 	}
@@ -36,7 +36,7 @@ func TestWhoMayNotAnswerMayNothingOfAPerson(t *testing.T) {
 	b := setup(t, withPeople(t))
 	id, secret := b.ask(`{"question":"q","type":"permission"}`)
 	ctx, yes := t.Context(), true
-	for _, who := range []people.Identity{guest, bot} {
+	for _, who := range []auth.Identity{guest, bot} {
 		by := Caller{Who: who}
 		for name, verb := range map[string]func() ([]byte, error){
 			"respond":   func() ([]byte, error) { return b.Respond(ctx, id, &schema.Response{Permission: &yes}, by) },
@@ -75,7 +75,7 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 	b := setup(t, withPeople(t))
 	own := ada
 	own.Via, own.ID = "token", "t_2"
-	ask := func(by people.Identity, more string) schema.EventID {
+	ask := func(by auth.Identity, more string) schema.EventID {
 		saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Who: by})
 		require.NoError(t, err)
 		return saved.ID
@@ -87,7 +87,7 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 	}
 	require.ErrorIs(t, answer(ask(own, "")), schema.ErrSelfApproval)
 	require.NoError(t, answer(ask(own, `,"excludeRequester":false`)))
-	require.NoError(t, answer(ask(people.Identity{}, "")))
+	require.NoError(t, answer(ask(auth.Identity{}, "")))
 	same := bot
 	same.Name, same.Apps = "ada", nil
 	require.NoError(t, answer(ask(same, "")), "an agent's token that happens to have her name")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 )
 
 // A signed link lets the one person a mail was sent to answer without signing in. Its
@@ -82,7 +82,7 @@ func (n *Notifier) link(q *question, person string) (address string, ends time.T
 
 // OpenedLink is a signed link that holds.
 type OpenedLink struct {
-	Identity people.Identity
+	Identity auth.Identity
 	Expires  time.Time
 	Event    []byte // as it is now, JSON
 	// Revision of the status with what the link was sent for, 0: as it was asked. What

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/callback"
+	"github.com/hookback/hookback/server/internal/delivery"
 )
 
 func crowd(n int) []schema.Person {
@@ -48,9 +48,9 @@ func TestAThousandRecipientsDelayNoAnswer(t *testing.T) {
 		_ = c.CloseNow()
 	}))
 	t.Cleanup(agent.Close)
-	targets, err := callback.NewDialPolicy(callback.DialPolicyConfig{})
+	targets, err := delivery.NewDialPolicy(delivery.DialPolicyConfig{})
 	require.NoError(t, err)
-	dispatcher := callback.New(callback.Config{Store: r.Store, DialPolicy: targets, AwaitResponseSent: r.hub.AwaitResponseSent})
+	dispatcher := delivery.New(delivery.Config{Store: r.Store, DialPolicy: targets, AwaitResponseSent: r.hub.AwaitResponseSent})
 	r.hub.Dispatch = dispatcher.Dispatch
 	var group sync.WaitGroup
 	group.Go(func() { _ = dispatcher.Run(t.Context()) })

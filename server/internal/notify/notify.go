@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/people"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -38,7 +38,7 @@ type Config struct {
 	// ResolveRecipients names the people that recipients stand for; nil: nobody.
 	ResolveRecipients func(*schema.Recipients) ([]string, error)
 	// IdentityOf is who a person is, by a signed link; nil: nobody.
-	IdentityOf func(name string) (people.Identity, bool)
+	IdentityOf func(name string) (auth.Identity, bool)
 	// CreatedAt is when a person was made known to the hub; nil: always.
 	CreatedAt func(name string) time.Time
 	// Watching reports whether a page of that person is being looked at; nil: not known.
@@ -107,7 +107,7 @@ func New(cfg Config) *Notifier {
 		cfg.ResolveRecipients = func(*schema.Recipients) ([]string, error) { return nil, nil }
 	}
 	if cfg.IdentityOf == nil {
-		cfg.IdentityOf = func(string) (people.Identity, bool) { return people.Identity{}, false }
+		cfg.IdentityOf = func(string) (auth.Identity, bool) { return auth.Identity{}, false }
 	}
 	if cfg.CreatedAt == nil {
 		cfg.CreatedAt = func(string) time.Time { return time.Time{} }

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
-	"github.com/hookback/hookback/server/internal/people"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -28,7 +28,7 @@ type rig struct {
 	*Notifier
 	t      *testing.T
 	hub    *hub.Hub
-	known  *people.Service // to the hub; the notifier is told of people below
+	known  *auth.Service // to the hub; the notifier is told of people below
 	db     string
 	closed func() // stops everything, once
 	people []schema.Person
@@ -62,20 +62,20 @@ func (r *rig) clock() time.Time {
 func (r *rig) start() {
 	db, err := store.Open(context.Background(), store.Config{Path: r.db, ReserveFileBytes: -1, Clock: r.clock})
 	require.NoError(r.t, err)
-	r.known, err = people.Open(context.Background(), people.Config{Store: db, Clock: r.clock})
+	r.known, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: r.clock})
 	require.NoError(r.t, err)
 	var told *Notifier // not r's: another start gives it another one
 	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, LogAppended: func() { told.LogAppended() }})
 	told = New(Config{
 		Store: db, SetNotifications: r.hub.SetNotifications, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
 		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
-		IdentityOf: func(name string) (people.Identity, bool) {
+		IdentityOf: func(name string) (auth.Identity, bool) {
 			for _, p := range r.people {
 				if p.Name == name {
-					return people.Identity{Name: name, Role: p.Role, Via: "link"}, true
+					return auth.Identity{Name: name, Role: p.Role, Via: "link"}, true
 				}
 			}
-			return people.Identity{}, false
+			return auth.Identity{}, false
 		},
 		CreatedAt: func(name string) time.Time {
 			at, _ := r.since.Load(name)
@@ -106,7 +106,7 @@ func (r *rig) start() {
 func (r *rig) owner(name string) {
 	code, err := r.known.OwnerCode(r.t.Context())
 	require.NoError(r.t, err)
-	_, err = r.known.SignIn(r.t.Context(), people.SignInAttempt{Code: code, Name: name})
+	_, err = r.known.SignIn(r.t.Context(), auth.SignInAttempt{Code: code, Name: name})
 	require.NoError(r.t, err)
 }
 

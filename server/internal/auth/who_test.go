@@ -1,0 +1,32 @@
+package auth_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+)
+
+func TestARoleMayWhatTheLesserOnesMay(t *testing.T) {
+	t.Parallel()
+	admin, viewer := auth.Identity{Role: schema.Admin, Via: "session"}, auth.Identity{Role: schema.Viewer, Via: "session"}
+	require.True(t, admin.Is(schema.Viewer) && admin.Is(schema.Operator) && admin.Is(schema.Admin))
+	require.True(t, viewer.Is(schema.Viewer))
+	require.False(t, viewer.Is(schema.Operator))
+	require.False(t, auth.Identity{}.Is(schema.Viewer), "who has shown nothing has no role")
+	require.False(t, auth.Identity{Role: "king", Via: "token"}.Is(schema.Viewer), "a role that nobody knows")
+	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent never answers")
+}
+
+func TestAnAgentsTokenIsBoundToItsApplications(t *testing.T) {
+	t.Parallel()
+	bound := auth.Identity{Agent: true, Apps: []string{"shop-*", "api"}, Via: "token"}
+	require.True(t, bound.CanPost("shop-web"))
+	require.True(t, bound.CanPost("api"))
+	require.False(t, bound.CanPost("api-2"))
+	require.False(t, bound.CanPost("bank"))
+	require.True(t, auth.Identity{Agent: true, Via: "token"}.CanPost("bank"), "without a list, every name")
+	require.True(t, auth.Identity{}.CanPost("bank"))
+}

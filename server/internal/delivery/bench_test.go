@@ -1,0 +1,125 @@
+//go:build unix
+
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// agent is a listener that behaves, as agentclient and Python's websockets do.
+func agent(b *testing.B, protocol int, got func()) *httptest.Server {
+	b.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		ws.SetReadLimit(1 << 20)
+		_, frame, err := ws.Read(r.Context())
+		if err != nil {
+			return
+		}
+		got()
+		if protocol == 2 {
+			i := bytes.Index(frame, []byte(`"answerId":"`)) + len(`"answerId":"`)
+			ack, _ := json.Marshal(schema.Ack{Type: schema.AckType, AnswerID: string(frame[i : i+36])})
+			_ = ws.Write(r.Context(), websocket.MessageText, ack)
+		}
+		_ = ws.Close(websocket.StatusNormalClosure, "")
+	}))
+	b.Cleanup(srv.Close)
+	return srv
+}
+
+// BenchmarkLatency is the time from Dispatch, right behind the commit of the
+// verdict, until the agent has the answer, one at a time. The time in which the
+// answers are stored does not count.
+func BenchmarkLatency(b *testing.B) {
+	for _, protocol := range []int{1, 2} {
+		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
+			bb := setup(b)
+			got := make(chan time.Time, 1)
+			srv := agent(b, protocol, func() { got <- time.Now() })
+			d := bb.dispatcher()
+			d.timing = usual
+			stop := bb.start(d)
+			ask := store.NewQuestion{URL: "ws" + srv.URL[len("http"):], Protocol: protocol}
+			var total time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				id := bb.answered(ask, "")
+				b.StartTimer()
+				start := time.Now()
+				d.Dispatch(id)
+				total += (<-got).Sub(start)
+			}
+			stop()
+			b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs/answer")
+		})
+	}
+}
+
+// cpuTime is what this process has used, the listeners included.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkThroughput delivers a backlog with 64 attempts in flight, to one
+// listener each. Both sides run on the same processors.
+func BenchmarkThroughput(b *testing.B) {
+	for _, protocol := range []int{1, 2} {
+		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
+			bb := setup(b)
+			var left sync.WaitGroup
+			agents := make([]*httptest.Server, defaultWorkers)
+			for i := range agents {
+				agents[i] = agent(b, protocol, left.Done)
+			}
+			d := bb.dispatcher()
+			d.timing = usual
+			ids := make([]schema.EventID, b.N)
+			left.Add(b.N)
+			var asking sync.WaitGroup
+			for worker := range 16 { // in parallel: the store commits in groups
+				asking.Go(func() {
+					for i := worker; i < b.N; i += 16 {
+						ids[i] = bb.answered(store.NewQuestion{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")
+					}
+				})
+			}
+			asking.Wait()
+			for _, id := range ids {
+				d.Dispatch(id)
+			}
+			b.ResetTimer()
+			before := cpuTime(b)
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan struct{})
+			go func() { defer close(ended); _ = d.Run(ctx) }()
+			left.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "answers/s")
+			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/answer")
+			cancel()
+			<-ended
+			require.NoError(b, b.Context().Err())
+		})
+	}
+}

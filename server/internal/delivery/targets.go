@@ -1,0 +1,304 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// ErrBlocked is wrapped by every refusal of an address.
+var ErrBlocked = errors.New("the hub may not dial this address")
+
+// DialPolicyConfig says which addresses may be dialled beside this machine's own.
+type DialPolicyConfig struct {
+	// Allow lists what else may be dialled: a CIDR (10.1.0.0/16), an address, a
+	// host name, or host:port. Such listeners must use wss; ws:// before an entry
+	// (ws://172.17.0.0/16) allows them to talk in the clear.
+	Allow []string
+	// OwnPorts are the hub's own, which are never dialled.
+	OwnPorts []uint16
+}
+
+// DialPolicy decides which addresses an agent may have dialled. A dial-back makes the
+// hub connect where a stranger's event says, so by default that is this machine
+// and nothing else: loopback addresses and exactly localhost, neither of which
+// needs a name looked up. Whatever the URL, the address that is really connected
+// to is checked once more at that moment.
+type DialPolicy struct {
+	allow    []allowed
+	ownPorts []uint16
+}
+
+// allowed is one entry of DialPolicyConfig.Allow.
+type allowed struct {
+	prefix netip.Prefix // invalid for a name
+	name   string
+	port   uint16 // 0: any
+	clear  bool   // without TLS
+}
+
+// target is a URL that passed.
+type target struct {
+	host string     // as in the URL
+	addr netip.Addr // invalid for a name
+	port uint16
+	tls  bool
+}
+
+const (
+	localhost = "localhost"
+	// lowestPort keeps dial-backs away from a machine's system services.
+	lowestPort = 1024
+)
+
+// never holds what is not dialled whoever allows it: this network, link-local,
+// multicast, metadata services of clouds, and IPv6 forms of IPv4 addresses, which
+// would be a way around the rest.
+var never = prefixes("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
+	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fe80::/10", "fec0::/10", "ff00::/8", "fd00:ec2::254/128", "fd20:ce::254/128")
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// NewDialPolicy reads the configuration. Its errors name the entry at fault.
+func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
+	t := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
+	for _, entry := range cfg.Allow {
+		a, err := parseAllowed(strings.TrimSpace(entry))
+		if err != nil {
+			return nil, fmt.Errorf("callback-allow %q: %w", entry, err)
+		}
+		t.allow = append(t.allow, a)
+	}
+	return t, nil
+}
+
+func parseAllowed(entry string) (a allowed, err error) {
+	entry, a.clear = strings.CutPrefix(entry, "ws://")
+	if prefix, err := netip.ParsePrefix(entry); err == nil {
+		a.prefix = prefix.Masked()
+		return a, nil
+	}
+	host := entry
+	if h, port, err := net.SplitHostPort(entry); err == nil {
+		p, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || p == 0 {
+			return a, errors.New("the port must be a number from 1 to 65535")
+		}
+		host, a.port = h, uint16(p)
+	}
+	host = strings.Trim(host, "[]")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Zone() != "" {
+			return a, errors.New("an address with a zone can't be allowed")
+		}
+		addr = addr.Unmap()
+		a.prefix = netip.PrefixFrom(addr, addr.BitLen())
+		return a, nil
+	}
+	a.name = strings.ToLower(host)
+	if !isHostName(a.name) {
+		return a, errors.New("this is no network, address or host name; try 10.1.0.0/16, agent.example or agent.example:8443")
+	}
+	return a, nil
+}
+
+// isHostName tells names from addresses in odd spellings, such as 127.1, 0x7f.1 and
+// 2130706433, which some resolvers take for this machine.
+func isHostName(name string) bool {
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	return last[0] < '0' || last[0] > '9'
+}
+
+// Check says why the hub may not dial rawURL: nil, or an error that wraps
+// ErrBlocked and can be shown to anyone. No name is looked up.
+func (t *DialPolicy) Check(rawURL string) error {
+	_, err := t.parse(rawURL)
+	return err
+}
+
+func blocked(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrBlocked, fmt.Sprintf(format, args...))
+}
+
+// parse checks a URL. Nothing of it but host and port gets into an error: the path
+// is the agent's secret.
+func (t *DialPolicy) parse(rawURL string) (target, error) {
+	u, err := url.Parse(rawURL)
+	switch {
+	case len(rawURL) > schema.MaxURL || err != nil || u.Opaque != "" || u.Host == "":
+		return target{}, blocked("it is not a ws:// or wss:// URL")
+	case u.Scheme != "ws" && u.Scheme != "wss":
+		return target{}, blocked("its scheme is neither ws nor wss")
+	case u.User != nil:
+		return target{}, blocked("it holds a user name")
+	case strings.Contains(rawURL, "#"):
+		return target{}, blocked("it holds a fragment")
+	}
+	out := target{host: u.Hostname(), tls: u.Scheme == "wss"}
+	if out.port, err = portOf(u); err != nil {
+		return target{}, err
+	}
+	if addr, err := netip.ParseAddr(out.host); err == nil {
+		out.addr = addr
+		return out, t.checkAddr(out, addr)
+	}
+	switch named := t.named(out); {
+	case out.host == localhost || named:
+		if out.host != localhost {
+			return out, nil // its addresses are checked when they are known
+		}
+		return out, t.checkLoopback(out, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	default:
+		return target{}, blocked("%s is not this machine (127.0.0.1 or localhost) and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", quoteHost(out.host))
+	}
+}
+
+func portOf(u *url.URL) (uint16, error) {
+	if u.Port() == "" {
+		return map[string]uint16{"ws": 80, "wss": 443}[u.Scheme], nil
+	}
+	p, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || p == 0 {
+		return 0, blocked("its port is not a number from 1 to 65535")
+	}
+	return uint16(p), nil
+}
+
+// quoteHost shows a host that may be anything.
+func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(host), 80)]) }
+
+// named reports whether an entry allows the host by its name.
+func (t *DialPolicy) named(to target) bool {
+	return slices.ContainsFunc(t.allow, func(a allowed) bool {
+		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.clear)
+	})
+}
+
+// checkLoopback decides on a port of this machine. Below lowestPort, and with wss,
+// it must be allowed by name: -callback-allow localhost:443.
+func (t *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
+	if slices.Contains(t.ownPorts, to.port) {
+		return blocked("port %d is the hub's own", to.port)
+	}
+	if slices.ContainsFunc(t.allow, func(a allowed) bool {
+		return a.port == to.port && (a.name == to.host || a.prefix.IsValid() && a.prefix.Contains(addr))
+	}) {
+		return nil
+	}
+	switch {
+	case to.port < lowestPort:
+		return blocked("port %d is below %d, where system services listen", to.port, lowestPort)
+	case to.tls:
+		return blocked("a listener on this machine is dialled with ws, not wss")
+	default:
+		return nil
+	}
+}
+
+// checkAddr decides on an address: the URL's own, or one a name stands for.
+func (t *DialPolicy) checkAddr(to target, addr netip.Addr) error {
+	plain := addr.Unmap()
+	if addr.Zone() != "" {
+		return blocked("%s has a zone", quoteHost(to.host))
+	}
+	if plain.IsLoopback() {
+		return t.checkLoopback(to, plain)
+	}
+	for _, p := range never {
+		if p.Contains(plain) {
+			return blocked("%s is never dialled: it is a link-local, multicast, metadata or unspecified address", plain)
+		}
+	}
+	if slices.Contains(t.ownPorts, to.port) && isOurs(plain) {
+		return blocked("port %d is the hub's own", to.port)
+	}
+	if t.named(to) {
+		return nil
+	}
+	for _, a := range t.allow {
+		if a.prefix.IsValid() && a.prefix.Contains(plain) && (a.port == 0 || a.port == to.port) {
+			if to.tls || a.clear {
+				return nil
+			}
+			return blocked("%s must be dialled with wss; -callback-allow ws://%s allows ws", plain, a.prefix)
+		}
+	}
+	return blocked("%s is not this machine and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", plain)
+}
+
+// isOurs reports whether one of this machine's interfaces has the address.
+func isOurs(addr netip.Addr) bool {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // better not
+	}
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Addr().Unmap() == addr
+	})
+}
+
+// hostPort names the listener for people and for limits.
+func (to target) hostPort() string {
+	return net.JoinHostPort(to.host, strconv.Itoa(int(to.port)))
+}
+
+// connect opens a TCP connection to a target. Every address is checked by the
+// kernel's word on it, just before the connection is made.
+func (t *DialPolicy) connect(ctx context.Context, to target) (net.Conn, error) {
+	return t.connectVia(ctx, to, net.Dialer{})
+}
+
+func (t *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Dialer) (net.Conn, error) {
+	last := dialer.ControlContext
+	dialer.ControlContext = func(ctx context.Context, network, address string, raw syscall.RawConn) error {
+		if err := t.checkConnect(to, address); err != nil {
+			return err
+		}
+		if last != nil {
+			return last(ctx, network, address, raw)
+		}
+		return nil
+	}
+	port := strconv.Itoa(int(to.port))
+	if to.host != localhost {
+		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, port))
+	}
+	// localhost means these two, whatever a resolver would say.
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		if conn, err6 := dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port)); err6 == nil {
+			return conn, nil
+		}
+	}
+	return conn, err
+}
+
+func (t *DialPolicy) checkConnect(to target, address string) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || at.Port() != to.port {
+		return blocked("%s leads somewhere else", quoteHost(to.host))
+	}
+	return t.checkAddr(to, at.Addr())
+}
