@@ -33,6 +33,20 @@ shell_reads() {
   bash -n scripts/*.sh .ci/run
 }
 
+# The first commit whose subject is checked is the one after this.
+last_unchecked=195c5f20
+
+commit_subjects() {
+  local range=HEAD
+  git rev-parse --git-dir >/dev/null 2>&1 || return $skipped
+  if git rev-parse -q --verify "$last_unchecked^{commit}" >/dev/null; then
+    range=$last_unchecked..HEAD # else the clone is shallow
+  fi
+  git log --no-merges --format='%h %s' "$range" | awk '
+    length($0) - length($1) - 1 > 72 { print "subject is longer than 72 characters: " $0; found = 1 }
+    END { exit found }'
+}
+
 # The page as its sources make it now, against the one that is committed.
 dist_is_what_the_sources_make() {
   local out same=0
@@ -69,11 +83,13 @@ vulnerabilities() {
 
 check gofmt formatted
 check shell shell_reads
-check vet go vet ./...
+check commits commit_subjects
 check go.mod go mod tidy -diff
+# golangci-lint runs go vet's analyzers too.
 check golangci-lint go run "$golangci_lint" run ./...
 # Layering, style, pins, and whether the generated files are fresh.
 check rules go test ./scripts ./schema/...
+check licenses go run ./scripts/licenses -check
 check dashboard npm --prefix dashboard run --silent check
 check dist dist_is_what_the_sources_make
 check govulncheck vulnerabilities
