@@ -34,7 +34,7 @@ shell_reads() {
 }
 
 # The first commit whose subject is checked is the one after this.
-last_unchecked=195c5f20
+last_unchecked=195c5f2a05b3
 
 commit_subjects() {
   local range=HEAD
