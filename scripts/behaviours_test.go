@@ -16,9 +16,9 @@ var (
 	tsProof = regexp.MustCompile("^`([^`]+\\.ts)`: (.+)$")
 )
 
-// TestBehavioursAreProved reads the table of what the five seeds do: each behaviour names
-// tests, and each of them is in the tree.
-func TestBehavioursAreProved(t *testing.T) {
+// TestBehaviors_NameExistingTests checks that each behavior of the five seed systems
+// names tests, and that these tests exist.
+func TestBehaviors_NameExistingTests(t *testing.T) {
 	t.Parallel()
 	const table = "schema/BEHAVIOURS.md"
 	seeds, rows := 0, 0
@@ -31,10 +31,10 @@ func TestBehavioursAreProved(t *testing.T) {
 			continue
 		}
 		cells := strings.Split(strings.Trim(line, "|"), " | ")
-		require.Len(t, cells, 4, "a behaviour is: letters, behaviour, where, proof: %s", line)
+		require.Len(t, cells, 4, "a row has four cells (letters, behavior, where, proof): %s", line)
 		rows++
 		for proof := range strings.SplitSeq(strings.TrimSpace(cells[3]), "<br>") {
-			require.True(t, isProof(t, proof), "%s: %q is no test of the tree", table, proof)
+			require.True(t, isProof(t, proof), "%s: %q is not a test in this repository", table, proof)
 		}
 	}
 	require.Equal(t, 5, seeds)
@@ -61,11 +61,11 @@ func isProof(t *testing.T, proof string) bool {
 	return false
 }
 
-// TestAProofThatIsNoneIsFound: the table above can fail.
-func TestAProofThatIsNoneIsFound(t *testing.T) {
+// TestIsProof_RejectsUnknownTests shows that the check above can fail.
+func TestIsProof_RejectsUnknownTests(t *testing.T) {
 	t.Parallel()
-	for _, proof := range []string{"", "-", "`TestNothing` in `scripts`", "TestBehavioursAreProved", "`dashboard/e2e/mcp.spec.ts`: what no test is called"} {
+	for _, proof := range []string{"", "-", "`TestNothing` in `scripts`", "TestBehaviors_NameExistingTests", "`dashboard/e2e/mcp.spec.ts`: not the name of a test"} {
 		require.False(t, isProof(t, proof), proof)
 	}
-	require.True(t, isProof(t, "`TestBehavioursAreProved` in `scripts`"))
+	require.True(t, isProof(t, "`TestBehaviors_NameExistingTests` in `scripts`"))
 }

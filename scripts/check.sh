@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that can be said about the tree without running the product. It
-# changes nothing, goes on after a finding, and names all of them at the end.
-# Tools run at the versions pinned here; a fresh machine builds them once.
+# Runs all static checks: make check. It changes no file, continues after a failed check
+# and lists all failed checks at the end. Tool versions are pinned here; go run builds
+# each tool once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ golangci_lint=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 found=()
-skipped=77 # what a check returns that can't be made here
+skipped=77 # exit status of a check that cannot run on this machine
 check() { # name, command…
   local name=$1 start=$SECONDS status=0 result=ok
   shift
@@ -47,33 +47,33 @@ commit_subjects() {
     END { exit found }'
 }
 
-# The page as its sources make it now, against the one that is committed.
-dist_is_what_the_sources_make() {
+# Builds the dashboard and compares it with the committed build.
+dist_is_current() {
   local out same=0
   mkdir -p bin && out=$(mktemp -d bin/dist.XXXXXX) || return 1
   npm --prefix dashboard run --silent build -- --outDir "../$out" --emptyOutDir --logLevel warn &&
     diff -r dashboard/dist "$out" || same=1
   rm -rf "$out"
-  [ $same -eq 0 ] || echo "dashboard/dist is not what its sources make: make build-dashboard"
+  [ $same -eq 0 ] || echo "dashboard/dist is not current: run make build-dashboard"
   return $same
 }
 
-# Without the database of vulnerabilities nothing can be said. GOVULNDB may name
-# a copy (file:///path); where neither is in reach that is no finding, but on
-# GitHub, where it is always in reach, it is one.
+# The check needs the vulnerability database; GOVULNDB can point to a copy
+# (file:///path). If the database is unreachable, the check is skipped, except on GitHub,
+# where it is always reachable.
 vulnerabilities() {
   local log status=0
   log=$(mktemp) || return 1
   go run "$govulncheck" ${GOVULNDB:+-db "$GOVULNDB"} -show verbose ./... >"$log" 2>&1 || status=$?
   if [ $status -ne 0 ] && grep -q 'fetching vulnerabilities' "$log"; then
-    echo "NOTICE: govulncheck was not run: the vulnerability database (${GOVULNDB:-vuln.go.dev}) can't be reached from here."
-    echo "        TestPins still holds the modules above the known ones. Set GOVULNDB=file:///… to check against a copy."
+    echo "NOTICE: govulncheck was skipped: cannot reach the vulnerability database (${GOVULNDB:-vuln.go.dev})."
+    echo "        TestPins still checks minimum module versions. Set GOVULNDB=file:///… to use a copy of the database."
     status=$skipped
     [ -z "${GITHUB_ACTIONS:-}" ] || status=1
   elif [ $status -ne 0 ]; then
     cat "$log"
   elif ! grep -q "^No vulnerabilities found" "$log" || grep -q "^Vulnerability #" "$log"; then
-    # Not called, but listed: a module that is required at a version to leave.
+    # A vulnerable version is required even if the vulnerable code is not called.
     cat "$log"
     status=1
   fi
@@ -87,11 +87,11 @@ check commits commit_subjects
 check go.mod go mod tidy -diff
 # golangci-lint runs go vet's analyzers too.
 check golangci-lint go run "$golangci_lint" run ./...
-# Layering, style, pins, and whether the generated files are fresh.
+# Layering, style, pinned versions, and whether generated files are current.
 check rules go test ./scripts ./schema/...
 check licenses go run ./scripts/licenses -check
 check dashboard npm --prefix dashboard run --silent check
-check dist dist_is_what_the_sources_make
+check dist dist_is_current
 check govulncheck vulnerabilities
 
 if [ ${#found[@]} -gt 0 ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a Chromium for the browser tests. Installs Debian's when
-# there is none and it may; says what to do when it may not.
+# Prints the path of Chromium for the browser tests. If it is missing, installs
+# Debian's package, or explains how to install it.
 set -euo pipefail
 
 find_one() {
@@ -20,13 +20,13 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 if ! command -v apt-get >/dev/null || [ "${as_root[*]}" = none ]; then
   cat >&2 <<'TEXT'
-The browser tests need Chromium or Chrome, and there is none on this machine.
-Install one (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM
-to the path of one, and run make again. The other tests don't need it.
+The browser tests need Chromium or Chrome, which is not installed. Install it (Debian
+and Ubuntu: sudo apt-get install chromium) or set CHROMIUM to its path, and run make
+again. The other tests don't need it.
 TEXT
   exit 1
 fi
-echo "No Chromium here: installing Debian's." >&2
+echo "Chromium is missing: installing Debian's package." >&2
 export DEBIAN_FRONTEND=noninteractive
 {
   "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -q -y --no-install-recommends chromium

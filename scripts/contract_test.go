@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, kept...)
 }
 
-// contract validates what a real hub says against the generated schema, which is
-// all that a client in another language has.
+// contract validates the messages of a real hub against the generated schema, the only
+// definition that clients in other languages have.
 type contract struct {
 	t          *testing.T
 	hub        *hubtest.Hub
@@ -50,8 +50,8 @@ func newContract(t *testing.T) *contract {
 	return c
 }
 
-// valid asserts that text is a message of the type, or an array of them for Type[].
-func (c *contract) valid(typeName string, text []byte) {
+// requireValid asserts that text is a message of the type, or an array for Type[].
+func (c *contract) requireValid(typeName string, text []byte) {
 	c.t.Helper()
 	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(c.t, err, string(text))
@@ -65,8 +65,8 @@ func (c *contract) valid(typeName string, text []byte) {
 	}
 }
 
-// says sends a request and asserts the status and the type of the answer.
-func (c *contract) says(request, body string, status int, typeName string) []byte {
+// checkResponse sends a request and asserts status and type of the response.
+func (c *contract) checkResponse(request, body string, status int, typeName string) []byte {
 	c.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.hub.URL()+path, strings.NewReader(body))
@@ -83,64 +83,64 @@ func (c *contract) says(request, body string, status int, typeName string) []byt
 	if typeName == "Problem" {
 		require.Equal(c.t, schema.ProblemMediaType, res.Header.Get("Content-Type"))
 	}
-	c.valid(typeName, text)
+	c.requireValid(typeName, text)
 	return text
 }
 
-// TestTheHubKeepsTheContract asks a real hub for one of everything.
-func TestTheHubKeepsTheContract(t *testing.T) {
+// TestContract_Messages validates one message of each type from a real hub.
+func TestContract_Messages(t *testing.T) {
 	t.Parallel()
 	c := newContract(t)
 	const plain = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"x":1},"else":{"kept":[1]}}`
 	const question = `{"source_app":"a","session_id":"s","hook_event_type":"DecisionPoint","payload":{},"humanInTheLoop":{"question":"Go on?","type":"choice","choices":["a","b"]}}`
-	c.says("POST /events", plain, 200, "Event")
-	c.says("POST /events", question, 200, "Event")
-	c.says("POST /events/batch", "["+plain+","+question+`,{"source_app":"a"}]`, 200, "BatchResult[]")
-	c.says("POST /events/2/respond", `{"choice":"c"}`, 422, "Problem")
-	c.says("POST /events/2/respond", `{"choice":"a","comment":"so be it"}`, 200, "Event")
-	c.says("POST /events/2/respond", `{"choice":"b"}`, 409, "Problem")
-	c.says("GET /events/2/response", "", 200, "Answer")
-	c.says("POST /events/4/cancel", `{"reason":"superseded"}`, 200, "Event")
-	c.says("POST /events/4/respond", `{"choice":"b"}`, 410, "Problem")
-	c.says("POST /events/1/respond", `{"choice":"b"}`, 422, "Problem")
-	c.says("POST /events/99/respond", `{"choice":"b"}`, 404, "Problem")
+	c.checkResponse("POST /events", plain, 200, "Event")
+	c.checkResponse("POST /events", question, 200, "Event")
+	c.checkResponse("POST /events/batch", "["+plain+","+question+`,{"source_app":"a"}]`, 200, "BatchResult[]")
+	c.checkResponse("POST /events/2/respond", `{"choice":"c"}`, 422, "Problem")
+	c.checkResponse("POST /events/2/respond", `{"choice":"a","comment":"so be it"}`, 200, "Event")
+	c.checkResponse("POST /events/2/respond", `{"choice":"b"}`, 409, "Problem")
+	c.checkResponse("GET /events/2/response", "", 200, "Answer")
+	c.checkResponse("POST /events/4/cancel", `{"reason":"superseded"}`, 200, "Event")
+	c.checkResponse("POST /events/4/respond", `{"choice":"b"}`, 410, "Problem")
+	c.checkResponse("POST /events/1/respond", `{"choice":"b"}`, 422, "Problem")
+	c.checkResponse("POST /events/99/respond", `{"choice":"b"}`, 404, "Problem")
 	const permission = `{"source_app":"a","session_id":"s","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":{"question":"Go on?","type":"permission"}}`
-	c.says("POST /events", permission, 200, "Event")
-	c.says("POST /events/7/handled", "", 409, "Problem")
-	c.says("POST /events/7/respond", `{"permission":true,"holdMs":30000}`, 200, "Event")
-	c.says("POST /events/7/respond", `{"permission":false}`, 409, "Problem")
-	c.says("POST /events/7/undo", "", 200, "Event")
-	c.says("POST /events/7/undo", "{}", 409, "Problem")
-	c.says("POST /events/approve", `{"requests":[{"id":7,"revision":3},{"id":1,"revision":1}]}`, 200, "BatchResult[]")
-	c.says("POST /events/approve", `{"requests":[]}`, 400, "Problem")
-	c.says("POST /events/7/redeliver", "", 409, "Problem")
-	c.says("POST /events/2/redeliver", "", 409, "Problem")
-	c.says("POST /events/2/handled", "", 200, "Event")
-	c.says("POST /events", `{"source_app":7}`, 400, "Problem")
-	c.says("POST /events", `[]`, 400, "Problem")
-	c.says("GET /nowhere.json", "", 404, "Problem")
-	c.says("PUT /events", "{}", 405, "Problem")
-	c.says("GET /events/2", "", 200, "Event")
-	c.says("GET /events/2/context", "", 200, "QuestionContext")
-	c.says("GET /events/1/context", "", 422, "Problem")
-	c.says("GET /events/99/context", "", 404, "Problem")
-	c.says("GET /events/recent", "", 200, "Event[]")
-	c.says("GET /events?status=responded", "", 200, "Event[]")
-	c.says("GET /events/filter-options", "", 200, "FilterOptions")
-	c.says("GET /events/search?filter=status:responded+-nothing", "", 200, "SearchResult")
-	c.says("GET /events/search?filter=/(/", "", 400, "Problem")
-	c.says("GET /api/sessions?q=s", "", 200, "SessionPage")
-	c.says("GET /api/session?source_app=a&session_id=none", "", 404, "Problem")
-	c.says("GET /api/overview?days=2&tz=Europe/Berlin", "", 200, "Overview")
-	c.says("GET /hitl/requests?status=decided&agent=a", "", 200, "HitlPage")
-	c.says("GET /authenticated/hitl/requests/2", "", 200, "HitlRequest")
-	c.says("GET /hitl/requests/1", "", 422, "Problem")
-	c.says("GET /hitl/stats?days=3", "", 200, "HitlStats")
-	c.says("GET /api/approvals", "", 200, "Approval[]")
-	c.says("POST /events/2/extend", `{"seconds":60}`, 409, "Problem")
-	c.says("POST /events/2/execution", `{"state":"succeeded","requestSecret":"guessed"}`, 403, "Problem")
-	c.says("GET /healthz", "", 200, "Health")
-	c.says("GET /readyz", "", 200, "Health")
+	c.checkResponse("POST /events", permission, 200, "Event")
+	c.checkResponse("POST /events/7/handled", "", 409, "Problem")
+	c.checkResponse("POST /events/7/respond", `{"permission":true,"holdMs":30000}`, 200, "Event")
+	c.checkResponse("POST /events/7/respond", `{"permission":false}`, 409, "Problem")
+	c.checkResponse("POST /events/7/undo", "", 200, "Event")
+	c.checkResponse("POST /events/7/undo", "{}", 409, "Problem")
+	c.checkResponse("POST /events/approve", `{"requests":[{"id":7,"revision":3},{"id":1,"revision":1}]}`, 200, "BatchResult[]")
+	c.checkResponse("POST /events/approve", `{"requests":[]}`, 400, "Problem")
+	c.checkResponse("POST /events/7/redeliver", "", 409, "Problem")
+	c.checkResponse("POST /events/2/redeliver", "", 409, "Problem")
+	c.checkResponse("POST /events/2/handled", "", 200, "Event")
+	c.checkResponse("POST /events", `{"source_app":7}`, 400, "Problem")
+	c.checkResponse("POST /events", `[]`, 400, "Problem")
+	c.checkResponse("GET /nowhere.json", "", 404, "Problem")
+	c.checkResponse("PUT /events", "{}", 405, "Problem")
+	c.checkResponse("GET /events/2", "", 200, "Event")
+	c.checkResponse("GET /events/2/context", "", 200, "QuestionContext")
+	c.checkResponse("GET /events/1/context", "", 422, "Problem")
+	c.checkResponse("GET /events/99/context", "", 404, "Problem")
+	c.checkResponse("GET /events/recent", "", 200, "Event[]")
+	c.checkResponse("GET /events?status=responded", "", 200, "Event[]")
+	c.checkResponse("GET /events/filter-options", "", 200, "FilterOptions")
+	c.checkResponse("GET /events/search?filter=status:responded+-nothing", "", 200, "SearchResult")
+	c.checkResponse("GET /events/search?filter=/(/", "", 400, "Problem")
+	c.checkResponse("GET /api/sessions?q=s", "", 200, "SessionPage")
+	c.checkResponse("GET /api/session?source_app=a&session_id=none", "", 404, "Problem")
+	c.checkResponse("GET /api/overview?days=2&tz=Europe/Berlin", "", 200, "Overview")
+	c.checkResponse("GET /hitl/requests?status=decided&agent=a", "", 200, "HitlPage")
+	c.checkResponse("GET /authenticated/hitl/requests/2", "", 200, "HitlRequest")
+	c.checkResponse("GET /hitl/requests/1", "", 422, "Problem")
+	c.checkResponse("GET /hitl/stats?days=3", "", 200, "HitlStats")
+	c.checkResponse("GET /api/approvals", "", 200, "Approval[]")
+	c.checkResponse("POST /events/2/extend", `{"seconds":60}`, 409, "Problem")
+	c.checkResponse("POST /events/2/execution", `{"state":"succeeded","requestSecret":"guessed"}`, 403, "Problem")
+	c.checkResponse("GET /healthz", "", 200, "Health")
+	c.checkResponse("GET /readyz", "", 200, "Health")
 	require.JSONEq(t, string(schema.OpenAPI), string(c.fetch("/openapi.json")))
 }
 
@@ -153,9 +153,9 @@ func (c *contract) fetch(path string) []byte {
 	return text
 }
 
-// TestTheStreamsKeepTheContract follows both versions of the stream through the
+// TestContract_Streams follows both versions of the stream through the
 // life of a question with an acknowledging listener.
-func TestTheStreamsKeepTheContract(t *testing.T) {
+func TestContract_Streams(t *testing.T) {
 	t.Parallel()
 	c := newContract(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -172,7 +172,7 @@ func TestTheStreamsKeepTheContract(t *testing.T) {
 		approved <- err == nil && d.Approved()
 	}()
 	require.Equal(t, schema.EventFrame, first()[0].Type)
-	c.says("POST /events/1/respond", `{"permission":true}`, 200, "Event")
+	c.checkResponse("POST /events/1/respond", `{"permission":true}`, 200, "Event")
 	require.True(t, <-approved)
 	require.Equal(t, schema.EventFrame, first()[0].Type, "version 1 gets the end of a question as an event")
 
@@ -202,9 +202,9 @@ func (c *contract) follow(ctx context.Context, query string) func() []schema.Fra
 		_, text, err := conn.Read(ctx)
 		require.NoError(c.t, err)
 		if text[0] == '[' {
-			c.valid("Frame[]", text)
+			c.requireValid("Frame[]", text)
 		} else {
-			c.valid("Frame", text)
+			c.requireValid("Frame", text)
 			text = []byte("[" + string(text) + "]")
 		}
 		var frames []schema.Frame

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayImport says which of our packages each of our packages may import. A new
-// package gets its row here, with a thought.
+// mayImport lists the packages of this module that each package may import. A new
+// package needs a row.
 var mayImport = map[string][]string{
 	"schema":     nil,
 	"schema/gen": {"schema"},
@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"agentclient/cmd/hookback":     {"schema", "agentclient", "agentclient/hook", "agentclient/install"},
 
 	"server/internal/filter":    {"schema"},
-	"server/internal/store":     {"schema", "server/internal/filter"}, // what matches is decided where the rows are read
+	"server/internal/store":     {"schema", "server/internal/filter"}, // filters are evaluated while rows are read
 	"server/internal/storetest": {"server/internal/store"},
 	"server/internal/feed":      nil,
 	"server/internal/redact":    {"schema"},
@@ -61,16 +61,16 @@ var mayImport = map[string][]string{
 	"scripts/fault": {"schema", "agentclient"},
 }
 
-func TestWhoMayImportWhom(t *testing.T) {
+func TestImports_AreAllowed(t *testing.T) {
 	t.Parallel()
-	packages, err := ours()
+	packages, err := modulePackages()
 	require.NoError(t, err)
 	for _, p := range packages {
 		if len(p.GoFiles) == 0 {
 			continue // tests only
 		}
 		allowed, known := mayImport[p.short()]
-		require.True(t, known, "%s: say in mayImport what it may import", p.short())
+		require.True(t, known, "%s: list its imports in mayImport", p.short())
 		for _, i := range p.Imports {
 			if short, own := strings.CutPrefix(i, module+"/"); own {
 				require.Contains(t, allowed, short, "%s must not import %s", p.short(), short)
@@ -79,8 +79,9 @@ func TestWhoMayImportWhom(t *testing.T) {
 	}
 }
 
-// TestReach bounds everything a package pulls in, however indirectly.
-func TestReach(t *testing.T) {
+// TestDependencies_AreBounded limits the direct and indirect dependencies of packages
+// that other programs import.
+func TestDependencies_AreBounded(t *testing.T) {
 	t.Parallel()
 	for pattern, allowed := range map[string][]string{
 		"./schema":               nil,
@@ -100,10 +101,10 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestOnePlaceFor keeps the big libraries behind one package each.
-func TestOnePlaceFor(t *testing.T) {
+// TestLibraries_HaveOneImporter keeps each large library behind one package.
+func TestLibraries_HaveOneImporter(t *testing.T) {
 	t.Parallel()
-	packages, err := ours()
+	packages, err := modulePackages()
 	require.NoError(t, err)
 	for library, place := range map[string]string{
 		"database/sql":                        "server/internal/store",
@@ -140,8 +141,8 @@ func TestOnePlaceFor(t *testing.T) {
 	}
 }
 
-// storeMethods says who may call a method of store.Store: the verbs' packages
-// those that write, app those that keep house, everybody (nil) those that read.
+// storeMethods lists the packages that may call each method of store.Store. Methods
+// that only read are open to all (nil).
 var storeMethods = map[string][]string{
 	"Append":          {"server/internal/hub"},
 	"AppendAll":       {"server/internal/hub"},
@@ -185,7 +186,7 @@ var storeMethods = map[string][]string{
 	"LiveRules": nil, "GroupMembers": nil, "Questions": nil, "Rules": nil,
 }
 
-func TestWhoMayWriteToTheStore(t *testing.T) {
+func TestStore_WritersAreAllowed(t *testing.T) {
 	t.Parallel()
 	store := module + "/server/internal/store"
 	packages, err := list("-export", "-deps", "./server/...")

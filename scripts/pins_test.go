@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPins holds modules at versions without a known vulnerability. Fiber alone
-// would resolve to older ones.
+// TestPins keeps modules at versions without a known vulnerability. Fiber alone would
+// select older ones.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	for module, least := range map[string]string{
@@ -30,9 +30,9 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestLibcIsTheOneOfSQLite: modernc.org/sqlite is generated code that fits exactly
-// one version of modernc.org/libc, the one its own go.mod names.
-func TestLibcIsTheOneOfSQLite(t *testing.T) {
+// TestPins_LibcMatchesSQLite: the generated code of modernc.org/sqlite works with
+// exactly one version of modernc.org/libc, which its go.mod requires.
+func TestPins_LibcMatchesSQLite(t *testing.T) {
 	t.Parallel()
 	sqlite := moduleOf(t, "modernc.org/sqlite")
 	require.Regexp(t, `^v1\.60\.`, sqlite.Version, "v1.61.1 does not pass go mod tidy")
@@ -69,9 +69,9 @@ func numbers(t *testing.T, version string) (n [3]int) {
 	return n
 }
 
-// TestEveryDependencyHasItsReason keeps direct dependencies few: each one is named
+// TestDependencies_AreExplained keeps direct dependencies few: each one is named
 // in DESIGN.md with the sentence that says what it is for.
-func TestEveryDependencyHasItsReason(t *testing.T) {
+func TestDependencies_AreExplained(t *testing.T) {
 	t.Parallel()
 	design := string(read(t, "server/DESIGN.md"))
 	out, err := goCommand("list", "-m", "-f", "{{if not (or .Indirect .Main)}}{{.Path}}{{end}}", "all")
@@ -83,8 +83,8 @@ func TestEveryDependencyHasItsReason(t *testing.T) {
 	}
 }
 
-// TestHookIsSmall: the command starts once per tool call of every agent.
-func TestHookIsSmall(t *testing.T) {
+// TestHookBinary_IsSmall: every agent starts the command once per tool call.
+func TestHookBinary_IsSmall(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
 	binary := filepath.Join(t.TempDir(), "hookback")

@@ -11,12 +11,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The budgets of the house style. They are examples to follow, not room to fill.
+// The limits of the house style.
 const (
 	maxFileLines     = 600
 	p95FileLines     = 400
@@ -43,8 +44,19 @@ func (f goFile) lines(n ast.Node) int {
 	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
 }
 
+var (
+	parseOnce sync.Once
+	parsed    []goFile
+)
+
+// goFiles returns all Go files. The tests share the result and must not change it.
 func goFiles(t *testing.T) []goFile {
-	var files []goFile
+	parseOnce.Do(func() { parsed = parseGoFiles(t) })
+	require.NotEmpty(t, parsed)
+	return parsed
+}
+
+func parseGoFiles(t *testing.T) (files []goFile) {
 	for _, name := range sources(t, ".go") {
 		f := goFile{name: name, fset: token.NewFileSet(), text: read(t, name)}
 		var err error
@@ -60,7 +72,7 @@ func percentile95(lengths []int) int {
 	return lengths[(len(lengths)-1)*95/100]
 }
 
-func TestFilesAreShort(t *testing.T) {
+func TestStyle_FilesAreShort(t *testing.T) {
 	t.Parallel()
 	var lengths []int
 	var long []string
@@ -71,11 +83,11 @@ func TestFilesAreShort(t *testing.T) {
 		}
 		lengths = append(lengths, n)
 	}
-	require.Empty(t, long, "split them where the noun changes")
+	require.Empty(t, long, "split them by noun")
 	require.LessOrEqual(t, percentile95(lengths), p95FileLines, "files grow long")
 }
 
-func TestFunctionsAreShort(t *testing.T) {
+func TestStyle_FunctionsAreShort(t *testing.T) {
 	t.Parallel()
 	var lengths []int
 	var long []string
@@ -99,7 +111,7 @@ func TestFunctionsAreShort(t *testing.T) {
 	require.LessOrEqual(t, percentile95(lengths), p95FunctionLines, "functions grow long")
 }
 
-// parameters counts what a caller has to know. A leading ctx or t is known anyway.
+// parameters counts parameters except a leading context or testing.TB.
 func parameters(function *ast.FuncDecl) int {
 	n := function.Type.Params.NumFields()
 	if n > 0 && slices.Contains([]string{"context.Context", "*testing.T", "*testing.B", "testing.TB"}, types.ExprString(function.Type.Params.List[0].Type)) {
@@ -121,7 +133,7 @@ func (f goFile) tableLines(function *ast.FuncDecl) (n int) {
 	return n
 }
 
-func TestInterfacesAreRare(t *testing.T) {
+func TestStyle_InterfacesAreRare(t *testing.T) {
 	t.Parallel()
 	lines, interfaces := 0, []string{}
 	for _, f := range goFiles(t) {
@@ -144,9 +156,9 @@ func TestInterfacesAreRare(t *testing.T) {
 	require.LessOrEqual(t, len(interfaces)*linesByInterface, max(lines, linesByInterface), "%v", interfaces)
 }
 
-func TestExportedNamesAreDocumented(t *testing.T) {
+func TestStyle_ExportedNamesAreDocumented(t *testing.T) {
 	t.Parallel()
-	documented := map[string]bool{} // :: folder → has a package comment
+	documented := map[string]bool{} // folder → has a package comment
 	var bare []string
 	for _, f := range goFiles(t) {
 		dir := path.Dir(f.name)
@@ -169,7 +181,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 func undocumented(decl ast.Decl) (names []string) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		// What only serves an interface (Error, Unwrap, String …) says it by its name.
+		// The names Error, String and Unwrap state the interface that the method implements.
 		plain := d.Recv != nil && d.Type.Params.NumFields() == 0 && slices.Contains([]string{"Error", "String", "Unwrap"}, d.Name.Name)
 		if d.Name.IsExported() && exportedReceiver(d) && d.Doc.Text() == "" && !plain {
 			names = append(names, d.Name.Name)
@@ -205,7 +217,7 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	return exported
 }
 
-func TestTestsDoNotSleep(t *testing.T) {
+func TestStyle_TestsDoNotSleep(t *testing.T) {
 	t.Parallel()
 	for _, f := range goFiles(t) {
 		if !f.test() {
@@ -226,9 +238,9 @@ func TestTestsDoNotSleep(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreWatched: whoever starts goroutines has tests that end with a
-// look at what is still running.
-func TestGoroutinesAreWatched(t *testing.T) {
+// TestStyle_GoroutinesAreChecked requires a goroutine leak check in the tests of every
+// package that starts goroutines.
+func TestStyle_GoroutinesAreChecked(t *testing.T) {
 	t.Parallel()
 	starts, watched := map[string]string{}, map[string]bool{}
 	for _, f := range goFiles(t) {
@@ -245,8 +257,8 @@ func TestGoroutinesAreWatched(t *testing.T) {
 		})
 	}
 	for dir, where := range starts {
-		command := dir == "server" || strings.HasPrefix(dir, "scripts")                // ends by exiting
-		testServer := dir == "server/hubtest" || dir == "agentclient/internal/fakehub" // watched by the tests that start it
+		command := dir == "server" || strings.HasPrefix(dir, "scripts")                // its goroutines end with the process
+		testServer := dir == "server/hubtest" || dir == "agentclient/internal/fakehub" // checked by the tests that start it
 		if command || testServer {
 			continue
 		}
@@ -254,7 +266,7 @@ func TestGoroutinesAreWatched(t *testing.T) {
 	}
 }
 
-func TestPackagesAreNouns(t *testing.T) {
+func TestStyle_PackageNamesAreSpecific(t *testing.T) {
 	t.Parallel()
 	vague := []string{
 		"util", "utils", "common", "helper", "helpers", "model", "models", "types", "core", "base", "manager", "misc", "shared", "lib",
@@ -264,22 +276,21 @@ func TestPackagesAreNouns(t *testing.T) {
 	}
 }
 
-func TestCommentsAreNoDecoration(t *testing.T) {
+func TestStyle_NoCommentBanners(t *testing.T) {
 	t.Parallel()
 	banner := regexp.MustCompile(`(?m)^\s*(//|/\*|\*|#|<!--)\s*([-=*#~_/+]\s?){4,}`)
 	step := regexp.MustCompile(`(?mi)^\s*(//|#)\s*step \d`)
 	for _, name := range sources(t, ".go", ".ts", ".svelte", ".css", ".sh", ".js") {
 		text := read(t, name)
 		require.Empty(t, string(banner.Find(text)), "%s: a banner", name)
-		require.Empty(t, string(step.Find(text)), "%s: say why, not which step", name)
+		require.Empty(t, string(step.Find(text)), "%s: give the reason instead of a step number", name)
 	}
 }
 
-// TestThereAreEnoughTests holds the lines of Go that test the product against the
-// lines of the product. Servers and kills made for tests count as tests, and so do
-// golden scripts. The page is left out: most of it is markup and style, and a
-// browser tests it.
-func TestThereAreEnoughTests(t *testing.T) {
+// TestStyle_TestRatio compares the lines of Go tests with the lines of the Go code they
+// test. Test servers, fault runs and golden scripts count as tests. The dashboard is not
+// included: it is mostly markup and style, and browser tests cover it.
+func TestStyle_TestRatio(t *testing.T) {
 	t.Parallel()
 	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/fakehub/|^scripts/fault/`)
 	isTool := regexp.MustCompile(`^scripts/|^schema/gen/`)

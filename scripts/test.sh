@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything CI runs, part by part, and at the end one line for each: make test.
+# Runs everything CI runs (make test) and prints one line per part at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

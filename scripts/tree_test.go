@@ -1,5 +1,5 @@
-// Package scripts_test holds the rules of the tree that a compiler doesn't: who
-// may import whom, how long a function may be, which files are fresh.
+// Package scripts_test checks the rules of the repository that a compiler does not:
+// allowed imports, length of functions, generated files that are current, plain English.
 package scripts_test
 
 import (
@@ -25,8 +25,8 @@ const (
 	module = "github.com/hookback/hookback"
 )
 
-// TestTopLevel keeps the root of the repository a table of contents.
-func TestTopLevel(t *testing.T) {
+// TestTree_TopLevel limits the files and folders at the root of the repository.
+func TestTree_TopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"README.md", "LICENSE", "Makefile", "go.mod", "go.sum", "schema", "agentclient", "server", "dashboard", "scripts",
@@ -37,7 +37,7 @@ func TestTopLevel(t *testing.T) {
 	ignored := ignoredNames(t)
 	for _, e := range entries {
 		if !slices.ContainsFunc(ignored, func(pattern string) bool { ok, _ := path.Match(pattern, e.Name()); return ok }) {
-			require.Contains(t, allowed, e.Name(), "nothing new at the top: which of schema, agentclient, server, dashboard, scripts is it?")
+			require.Contains(t, allowed, e.Name(), "move it into schema, agentclient, server, dashboard or scripts")
 		}
 	}
 }
@@ -53,7 +53,8 @@ func ignoredNames(t *testing.T) []string {
 	return patterns
 }
 
-// sources lists the files below the root that people write, slash-separated.
+// sources returns the slash-separated names of all files with one of the extensions,
+// without generated files.
 func sources(t *testing.T, extensions ...string) []string {
 	var files []string
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
@@ -62,7 +63,7 @@ func sources(t *testing.T, extensions ...string) []string {
 			return err
 		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "dist", "bin", "test-results", "playwright-report"}, d.Name()):
 			return fs.SkipDir
-		case strings.Contains(name, "testdata/") && path.Ext(name) != ".txtar": // what tests read is no source, but golden scripts are
+		case strings.Contains(name, "testdata/") && path.Ext(name) != ".txtar": // test data, but golden scripts are sources
 		case !d.IsDir() && slices.Contains(extensions, path.Ext(name)) && !isGenerated(t, name):
 			files = append(files, name)
 		}
@@ -85,7 +86,7 @@ func read(t *testing.T, name string) []byte {
 	return content
 }
 
-// goPackage is what go list tells of a package.
+// goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath   string
 	Dir          string
@@ -98,11 +99,11 @@ type goPackage struct {
 	Deps         []string
 }
 
-// short is the package's path below the module: server/internal/hub.
+// short returns the path of the package in the module, such as server/internal/hub.
 func (p goPackage) short() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// ours lists the packages of this module, without their tests.
-var ours = sync.OnceValues(func() ([]goPackage, error) { return list("./...") })
+// modulePackages returns the packages of this module without their tests.
+var modulePackages = sync.OnceValues(func() ([]goPackage, error) { return list("./...") })
 
 func list(args ...string) ([]goPackage, error) {
 	out, err := goCommand(append([]string{"list", "-json=ImportPath,Dir,Export,Standard,GoFiles,TestGoFiles,XTestGoFiles,Imports,Deps"}, args...)...)
@@ -133,25 +134,25 @@ func goCommand(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// TestNothingBuiltIsCommitted keeps programs out of the repository: a go build in
-// the wrong place leaves one, and history keeps it for ever.
-func TestNothingBuiltIsCommitted(t *testing.T) {
+// TestTree_HasNoBinaries keeps executables out of the repository, where go build in
+// the wrong folder leaves them and history keeps them.
+func TestTree_HasNoBinaries(t *testing.T) {
 	t.Parallel()
 	magic := [][]byte{[]byte("\x7fELF"), []byte("MZ\x90"), []byte("\xcf\xfa\xed\xfe"), []byte("!<arch>\n")}
 	cmd := exec.Command("git", "ls-files", "-z")
 	cmd.Dir = root
 	tracked, err := cmd.Output()
 	if err != nil {
-		t.Skip("this is no clone")
+		t.Skip("not a Git clone")
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(tracked), "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed, and not committed yet
+			continue // removed but not committed
 		}
 		require.NoError(t, err)
 		for _, m := range magic {
-			require.False(t, bytes.HasPrefix(content, m), "%s is a program: git rm it", name)
+			require.False(t, bytes.HasPrefix(content, m), "%s is an executable: run git rm", name)
 		}
 	}
 }

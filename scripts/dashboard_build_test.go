@@ -13,21 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// builtFrom are the files beside src and public that the page is made of. The
-// algorithm is that of dashboard/sources.ts, which writes dist/.sources.
-var builtFrom = []string{
+// dashboardInputs are the inputs of the dashboard build besides src and public. The
+// hash is computed as in dashboard/sources.ts, which writes dist/.sources.
+var dashboardInputs = []string{
 	"docs.ts", "index.html", "package.json", "package-lock.json", "sources.ts", "svelte.config.js", "tsconfig.json", "vite.config.ts",
 }
 
-// TestDistIsFresh finds a page that was not built again after its sources
-// changed, on a machine without Node. make check builds it again and compares.
-func TestDistIsFresh(t *testing.T) {
+// TestDist_IsCurrent fails if the sources of the dashboard changed after its last
+// build. It needs no Node; make check rebuilds and compares.
+func TestDist_IsCurrent(t *testing.T) {
 	t.Parallel()
 	dashboard := os.DirFS(filepath.Join(root, "dashboard"))
-	files := slices.Clone(builtFrom)
+	files := slices.Clone(dashboardInputs)
 	for _, dir := range []string{"src", "public"} {
 		err := fs.WalkDir(dashboard, dir, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && endsUpInDist(name) {
+			if err == nil && d.Type().IsRegular() && isDashboardInput(name) {
 				files = append(files, name)
 			}
 			return err
@@ -43,11 +43,12 @@ func TestDistIsFresh(t *testing.T) {
 	}
 	want := fmt.Sprintf("%x\n", sha256.Sum256([]byte(text.String())))
 	got, err := fs.ReadFile(dashboard, "dist/.sources")
-	require.NoError(t, err, "the page was never built: make build-dashboard")
-	require.Equal(t, want, string(got), "dashboard/dist is older than its sources: make build-dashboard")
+	require.NoError(t, err, "no build: run make build-dashboard")
+	require.Equal(t, want, string(got), "dashboard/dist is not current: run make build-dashboard")
 }
 
-// endsUpInDist leaves out what only tests read.
-func endsUpInDist(name string) bool {
+// isDashboardInput reports whether a file of src or public is part of the build; files
+// that only tests read are not.
+func isDashboardInput(name string) bool {
 	return !strings.HasSuffix(name, ".test.ts") && !strings.HasSuffix(name, ".golden.ts") && !strings.HasPrefix(name, "src/testing/")
 }
