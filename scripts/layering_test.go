@@ -57,8 +57,9 @@ var mayImport = map[string][]string{
 
 	"dashboard": nil,
 
-	"scripts/demo":  {"schema", "agentclient"},
-	"scripts/fault": {"schema", "agentclient"},
+	"scripts/architecture": nil,
+	"scripts/demo":         {"schema", "agentclient"},
+	"scripts/fault":        {"schema", "agentclient"},
 }
 
 func TestImports_AreAllowed(t *testing.T) {
