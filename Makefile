@@ -42,7 +42,7 @@ licenses: $(installed) ## write the license notices that the hub serves at /lice
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
 	go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # cgo adds a millisecond to each start, and the hub needs no HTTP/2
+	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/0060-hook-start-cost.md
 
 .PHONY: build-dashboard
 build-dashboard: $(installed) ## build dashboard/dist, which is committed
@@ -87,7 +87,7 @@ fuzz: ## run every fuzz target for 20 seconds
 	go test ./server/internal/hub -run '^TestTheStateMachineKeepsItsPromises$$' -rapid.checks=500
 
 .PHONY: bench
-bench: ## run the Go benchmarks
+bench: ## run the Go benchmarks of server/docs/benchmarks.md
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench-dashboard

@@ -69,17 +69,18 @@ func numbers(t *testing.T, version string) (n [3]int) {
 	return n
 }
 
-// TestDependencies_AreExplained keeps direct dependencies few: each one is named
-// in DESIGN.md with the sentence that says what it is for.
+// TestDependencies_AreExplained keeps direct dependencies few: each one is listed in
+// dependencies.md with its purpose.
 func TestDependencies_AreExplained(t *testing.T) {
 	t.Parallel()
-	design := string(read(t, "server/DESIGN.md"))
+	const list = "server/docs/dependencies.md"
+	purposes := string(read(t, list))
 	out, err := goCommand("list", "-m", "-f", "{{if not (or .Indirect .Main)}}{{.Path}}{{end}}", "all")
 	require.NoError(t, err)
 	paths := strings.Fields(string(out))
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
-		require.True(t, strings.Contains(design, path), "server/DESIGN.md does not say what %s is for", path)
+		require.True(t, strings.Contains(purposes, path), "%s does not list %s", list, path)
 	}
 }
 

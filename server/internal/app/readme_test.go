@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheREADMEListsEveryFlag, as -help does and in its order. When it fails, put
-// the table it wants into the README.
+// the table it prints into server/docs/operations.md.
 func TestTheREADMEListsEveryFlag(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
@@ -18,9 +18,9 @@ func TestTheREADMEListsEveryFlag(t *testing.T) {
 	for _, k := range knobs {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.TrimSpace("-"+k.name+" "+k.value), k.initially, k.usage)
 	}
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../docs/operations.md")
 	require.NoError(t, err)
 	if !strings.Contains(string(readme), table.String()) {
-		t.Fatalf("the table of flags in README.md is not that of -help; it should be:\n\n%s", table.String())
+		t.Fatalf("the table of flags in server/docs/operations.md differs from -help; it must be:\n\n%s", table.String())
 	}
 }
