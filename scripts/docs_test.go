@@ -57,7 +57,7 @@ func TestReadme_IsShort(t *testing.T) {
 
 func TestPackageMap_ListsEveryPackage(t *testing.T) {
 	t.Parallel()
-	packages, err := ours()
+	packages, err := modulePackages()
 	require.NoError(t, err)
 	require.NotEmpty(t, packages)
 	list := string(read(t, "server/docs/package-map.md"))
