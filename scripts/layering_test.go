@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"dashboard": nil,
 
 	"scripts/architecture": nil,
+	"scripts/licenses":     nil,
 	"scripts/demo":         {"schema", "agentclient"},
 	"scripts/fault":        {"schema", "agentclient"},
 }
