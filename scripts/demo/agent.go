@@ -17,41 +17,41 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// doomed is the argument with which the demo starts itself as the agent that dies.
+// doomed is the argument with which the demo starts itself as the agent that crashes.
 const doomed = "doomed"
 
-// part is a role: an agent in a project, and what it does there.
-type part struct {
-	app, model string
-	coder      string // the coding agent it is, as in agentclient/hook; "": none of these
-	steps      []step
+// role is an agent in a project and its steps.
+type role struct {
+	app, model  string
+	codingAgent string // name in agentclient/hook; empty: a program
+	steps       []step
 }
 
-// step is one thing an agent does. Its error ends the session.
+// step is one action of an agent. An error ends the session.
 type step func(ctx context.Context, a *agent) error
 
-// agent is one session of a part.
+// agent runs one session of a role.
 type agent struct {
-	*stage
-	part    part
-	client  *agentclient.Client
-	session string
-	cwd     string
-	sub     *subagent // nil for the root agent
-	said    *transcript
+	*simulation
+	role       role
+	client     *agentclient.Client
+	session    string
+	cwd        string
+	sub        *subagent // nil for the root agent
+	transcript *transcript
 }
 
 type subagent struct{ id, kind string }
 
-func newAgent(s *stage, p part) *agent {
+func newAgent(s *simulation, p role) *agent {
 	session := uuid()
 	return &agent{
-		stage: s, part: p, session: session, cwd: "/home/dev/" + p.app, said: &transcript{model: p.model},
+		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.app, transcript: &transcript{model: p.model},
 		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.app, SessionID: session}),
 	}
 }
 
-// uuid is a random UUID, as coding agents name their sessions.
+// uuid returns a random UUID, the usual form of session ids.
 func uuid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -59,27 +59,27 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (a *agent) say(format string, args ...any) {
-	a.print(a.part.app, fmt.Sprintf(format, args...))
+func (a *agent) log(format string, args ...any) {
+	a.print(a.role.app, fmt.Sprintf(format, args...))
 }
 
-// think takes the time that a model or a command would, more or less.
-func (a *agent) think(ctx context.Context, d time.Duration) error {
+// simulateWork waits for d ±40 %, like a model or a command at work.
+func (a *agent) simulateWork(ctx context.Context, d time.Duration) error {
 	return a.pause(ctx, time.Duration((0.6+0.8*mathrand.Float64())*float64(d)))
 }
 
-// hook makes the event that the agent's hook of that name would send: what the
-// agent says of itself, with members on top.
-func (a *agent) hook(name string, members map[string]any) (schema.Event, error) {
+// hookEvent returns the event that the agent's hook of that name would send. members are
+// added to the payload.
+func (a *agent) hookEvent(name string, members map[string]any) (schema.Event, error) {
 	payload := map[string]any{
 		"session_id":      a.session,
-		"transcript_path": "/home/dev/.claude/projects/-home-dev-" + a.part.app + "/" + a.session + ".jsonl",
+		"transcript_path": "/home/dev/.claude/projects/-home-dev-" + a.role.app + "/" + a.session + ".jsonl",
 		"cwd":             a.cwd,
 		"permission_mode": "default",
 		"hook_event_name": name,
 	}
 	maps.Copy(payload, members)
-	e := schema.Event{HookEventType: name, Agent: a.part.coder, ModelName: a.part.model, Timestamp: schema.Millis(time.Now().UnixMilli())}
+	e := schema.Event{HookEventType: name, Agent: a.role.codingAgent, ModelName: a.role.model, Timestamp: schema.Millis(time.Now().UnixMilli())}
 	e.ToolName, _ = members["tool_name"].(string)
 	e.ToolUseID, _ = members["tool_use_id"].(string)
 	e.NotificationType, _ = members["notification_type"].(string)
@@ -95,9 +95,9 @@ func (a *agent) hook(name string, members map[string]any) (schema.Event, error) 
 	return e, err
 }
 
-// tell sends the event of a hook.
-func (a *agent) tell(ctx context.Context, name, summary string, members map[string]any) error {
-	e, err := a.hook(name, members)
+// sendHook sends a hook event without a question.
+func (a *agent) sendHook(ctx context.Context, name, summary string, members map[string]any) error {
+	e, err := a.hookEvent(name, members)
 	if err != nil {
 		return err
 	}
@@ -109,38 +109,38 @@ func (a *agent) send(ctx context.Context, e schema.Event) error {
 	if _, err := a.client.Send(ctx, e); err != nil {
 		return err
 	}
-	a.note(func(t *tally) { t.events++ })
-	a.say("%s  %s", e.HookEventType, e.Summary)
+	a.updateTally(func(t *tally) { t.events++ })
+	a.log("%s  %s", e.HookEventType, e.Summary)
 	return nil
 }
 
-// ask puts a question to whoever is at the dashboard.
-func (a *agent) ask(ctx context.Context, r agentclient.Request) (agentclient.Decision, error) {
-	r.Timeout = max(a.scaled(r.Timeout), 2*time.Second)
+// askPerson asks the people at the dashboard and waits for the answer.
+func (a *agent) askPerson(ctx context.Context, r agentclient.Request) (agentclient.Decision, error) {
+	r.Timeout = max(a.scale(r.Timeout), 2*time.Second)
 	r.OnWaiting = func(w agentclient.WaitStatus) {
-		a.note(func(t *tally) { t.asked++ })
+		a.updateTally(func(t *tally) { t.questions++ })
 		question, _, _ := strings.Cut(r.Question, "\n")
-		a.say("asks: %s (%s)", question, w.Page)
+		a.log("asks: %s (%s)", question, w.Page)
 	}
 	d, err := a.client.Ask(ctx, r)
 	if err != nil {
 		return d, err
 	}
 	if d.Answered() {
-		a.note(func(t *tally) { t.answered++ })
+		a.updateTally(func(t *tally) { t.answered++ })
 	} else {
-		a.note(func(t *tally) { t.unanswered++ })
+		a.updateTally(func(t *tally) { t.unanswered++ })
 	}
-	a.say("was told: %s", told(d))
+	a.log("received: %s", decisionLabel(d))
 	return d, nil
 }
 
-// told is a decision in a few words.
-func told(d agentclient.Decision) string {
+// decisionLabel describes a decision briefly.
+func decisionLabel(d agentclient.Decision) string {
 	text := string(d.Outcome)
 	switch {
 	case d.Outcome == schema.Timeout:
-		text = "nothing, nobody answered in time"
+		text = "no answer in time"
 	case d.Answers != nil:
 		text = fmt.Sprint(d.Answers)
 	case d.Text != "":
@@ -156,11 +156,11 @@ func told(d agentclient.Decision) string {
 	return text
 }
 
-// playDoomed is the agent that dies: it asks, and is killed while it waits.
-func (s *stage) playDoomed(ctx context.Context) int {
-	a := newAgent(s, part{app: "night-build", model: "claude-sonnet-5"})
+// runDoomed asks and waits. crashStep kills it while it waits.
+func (s *simulation) runDoomed(ctx context.Context) int {
+	a := newAgent(s, role{app: "night-build", model: "claude-sonnet-5"})
 	defer a.client.Close()
-	_, err := a.ask(ctx, agentclient.Request{
+	_, err := a.askPerson(ctx, agentclient.Request{
 		Question: "The build server has been up for 400 days. May I restart it?",
 		Risk:     schema.HighRisk,
 		Timeout:  3 * time.Minute,
@@ -172,29 +172,29 @@ func (s *stage) playDoomed(ctx context.Context) int {
 	return 0
 }
 
-// dies plays an agent in a process of its own and kills it: its question stays,
-// its listener is gone, and an answer can't be delivered.
-func dies(after time.Duration) step {
+// crashStep runs an agent in a separate process and kills it. Its question remains, its
+// listener is gone, and an answer cannot be delivered.
+func crashStep(after time.Duration) step {
 	return func(ctx context.Context, a *agent) error {
 		self, err := os.Executable()
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, a.scaled(after)+2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, a.scale(after)+2*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, "-hub", a.hub, "-speed", fmt.Sprint(a.speed), doomed)
 		cmd.Stdout = a
 		err = cmd.Run()
 		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
-			return err // answered before its end, or never started
+			return err // it was answered first, or did not start
 		}
-		a.note(func(t *tally) { t.asked, t.unanswered = t.asked+1, t.unanswered+1 })
-		a.say("was killed while it waited: in ten seconds the page says so; answer its question and see what becomes of it")
+		a.updateTally(func(t *tally) { t.questions, t.unanswered = t.questions+1, t.unanswered+1 })
+		a.log("was killed while it waited; the dashboard shows it within ten seconds. Answer its request and see the failed delivery")
 		return nil
 	}
 }
 
-// Write prints what the doomed agent says.
+// Write prints the output of the doomed agent.
 func (a *agent) Write(text []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,10 +1,10 @@
-// Command demo plays several coding agents for a while: they tell the hub what
-// they do, and ask. Answer them in the dashboard.
+// Command demo simulates several coding agents that report to a hub and ask questions.
+// Answer them in the dashboard.
 //
 //	go run ./server          # in one terminal
 //	go run ./scripts/demo    # in another
 //
-// Nothing is run and no file is touched: the tool calls are theatre.
+// The tool calls are simulated: no command runs and no file changes.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	hub := os.Getenv("HOOKBACK_URL")
 	if hub == "" {
 		hub = agentclient.DefaultHub
@@ -34,13 +34,13 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], hub, os.Stdout))
 }
 
-// run is main without the process: it returns the exit code.
+// run returns the exit status.
 func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&hub, "hub", hub, "`address` of the hub; HOOKBACK_URL says it too")
-	duration := flags.Duration("duration", 2*time.Minute, "how long to play, a `duration`")
-	speed := flags.Float64("speed", 1, "how `many` times as fast as people work")
+	flags.StringVar(&hub, "hub", hub, "`address` of the hub; default HOOKBACK_URL")
+	duration := flags.Duration("duration", 2*time.Minute, "`duration` of the demo")
+	speed := flags.Float64("speed", 1, "`factor` by which the demo is faster than real agents")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -48,31 +48,31 @@ func run(ctx context.Context, args []string, hub string, out io.Writer) int {
 		return 2
 	}
 	if *speed <= 0 || *duration <= 0 {
-		fmt.Fprintln(out, "demo: -speed and -duration must be more than nothing")
+		fmt.Fprintln(out, "demo: -speed and -duration must be greater than zero")
 		return 2
 	}
 	hub = strings.TrimRight(hub, "/")
-	s := &stage{hub: hub, speed: *speed, out: out}
+	s := &simulation{hub: hub, speed: *speed, out: out}
 	switch rest := flags.Args(); {
 	case len(rest) == 1 && rest[0] == doomed:
-		return s.playDoomed(ctx)
+		return s.runDoomed(ctx)
 	case len(rest) > 0:
-		fmt.Fprintf(out, "demo: %q means nothing here; -help lists the flags\n", rest[0])
+		fmt.Fprintf(out, "demo: unexpected argument %q; -help lists the flags\n", rest[0])
 		return 2
 	}
-	if err := reachable(ctx, hub); err != nil {
-		fmt.Fprintf(out, "demo: no hub answers at %s (%v).\nStart one in another terminal with: go run ./server\n", hub, err)
+	if err := checkHub(ctx, hub); err != nil {
+		fmt.Fprintf(out, "demo: no hub responds at %s (%v).\nStart one in another terminal: go run ./server\n", hub, err)
 		return 1
 	}
 	ctx, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
-	fmt.Fprintf(out, "%d agents work for %v. Answer them at %s (Ctrl-C stops).\n\n", len(cast), *duration, hub)
-	s.play(ctx)
-	fmt.Fprintf(out, "\nThe demo is over: %s.\n", s.count())
+	fmt.Fprintf(out, "Running %d agents for %v. Answer them at %s (Ctrl-C stops).\n\n", len(script), *duration, hub)
+	s.run(ctx)
+	fmt.Fprintf(out, "\nDemo finished: %s.\n", s.summary())
 	return 0
 }
 
-func reachable(ctx context.Context, hub string) error {
+func checkHub(ctx context.Context, hub string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, hub+"/events/recent?limit=1", nil)
@@ -85,13 +85,13 @@ func reachable(ctx context.Context, hub string) error {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("it says %s", res.Status)
+		return fmt.Errorf("status %s", res.Status)
 	}
 	return nil
 }
 
-// stage is what all agents share.
-type stage struct {
+// simulation holds the state that all agents share.
+type simulation struct {
 	hub   string
 	speed float64
 
@@ -100,35 +100,35 @@ type stage struct {
 	tally tally
 }
 
-// tally counts what was played.
-type tally struct{ sessions, events, asked, answered, unanswered int }
+// tally counts sessions, events and questions.
+type tally struct{ sessions, events, questions, answered, unanswered int }
 
-// play runs every agent of the cast, one session after the other, until ctx ends.
-func (s *stage) play(ctx context.Context) {
+// run runs every agent of the script, each one session after another, until ctx ends.
+func (s *simulation) run(ctx context.Context) {
 	var agents sync.WaitGroup
-	for i, part := range cast {
+	for i, part := range script {
 		agents.Go(func() {
-			// Not everybody starts to work in the same second.
+			// Agents start one after another.
 			for err := s.pause(ctx, time.Duration(i)*700*time.Millisecond); err == nil; {
-				err = s.session(ctx, part)
+				err = s.runSession(ctx, part)
 			}
 		})
 	}
 	agents.Wait()
 }
 
-// session plays one session of one agent. Its error is what ended the demo.
-func (s *stage) session(ctx context.Context, p part) error {
+// runSession runs one session of an agent. It returns an error only if ctx ended.
+func (s *simulation) runSession(ctx context.Context, p role) error {
 	a := newAgent(s, p)
 	defer a.client.Close()
-	s.note(func(t *tally) { t.sessions++ })
+	s.updateTally(func(t *tally) { t.sessions++ })
 	for _, step := range p.steps {
 		err := step(ctx, a)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.say("stops: %v", err)
+			a.log("stopped: %v", err)
 			return s.pause(ctx, 5*time.Second)
 		}
 	}
@@ -136,8 +136,8 @@ func (s *stage) session(ctx context.Context, p part) error {
 }
 
 // pause waits for d at the demo's speed.
-func (s *stage) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(s.scaled(d))
+func (s *simulation) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(s.scale(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -147,25 +147,25 @@ func (s *stage) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *stage) scaled(d time.Duration) time.Duration {
+func (s *simulation) scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / s.speed)
 }
 
-func (s *stage) note(count func(*tally)) {
+func (s *simulation) updateTally(count func(*tally)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	count(&s.tally)
 }
 
-func (s *stage) print(who, text string) {
+func (s *simulation) print(who, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, "%s  %-15s %s\n", time.Now().Format("15:04:05"), who, text)
 }
 
-func (s *stage) count() string {
+func (s *simulation) summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tally
-	return fmt.Sprintf("%d sessions, %d events, %d questions, %d answered, %d not", t.sessions, t.events, t.asked, t.answered, t.unanswered)
+	return fmt.Sprintf("%d sessions, %d events, %d questions, %d answered, %d not", t.sessions, t.events, t.questions, t.answered, t.unanswered)
 }

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// transcript is the conversation of a session as Claude Code keeps it: a line for
-// each thing that was said or done, with the model's usage. An agent and its
-// subagents write it together.
+// transcript is the conversation of a session in Claude Code's format: one line per
+// message, with the model's usage. An agent and its subagents share it.
 type transcript struct {
 	model string
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	lines []map[string]any
 	read  int // tokens so far
 	cost  float64
@@ -25,14 +24,14 @@ func (t *transcript) add(kind string, message map[string]any) {
 	})
 }
 
-// user says what the person wants.
+// user appends a message of the person.
 func (t *transcript) user(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add("user", map[string]any{"role": "user", "content": text})
 }
 
-// model says something, or calls a tool.
+// assistant appends a message of the model.
 func (t *transcript) assistant(blocks ...map[string]any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +47,7 @@ func (t *transcript) assistant(blocks ...map[string]any) {
 	})
 }
 
-// call is a tool call of the model, with what it thought before.
+// call appends a tool call with the reasoning before it.
 func (t *transcript) call(id string, c call) {
 	description, _ := c.input["description"].(string)
 	t.assistant(
@@ -57,21 +56,21 @@ func (t *transcript) call(id string, c call) {
 	)
 }
 
-// result is what the tool said.
+// result appends the result of a tool call.
 func (t *transcript) result(id string, c call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	content := c.fails
+	content := c.failure
 	if content == "" {
-		text, _ := json.MarshalIndent(c.output, "", "  ") // the cast's outputs are plain
+		text, _ := json.MarshalIndent(c.output, "", "  ") // outputs in the script can always be encoded
 		content = string(text)
 	}
 	t.add("user", map[string]any{"role": "user", "content": []any{map[string]any{
-		"type": "tool_result", "tool_use_id": id, "content": content, "is_error": c.fails != "",
+		"type": "tool_result", "tool_use_id": id, "content": content, "is_error": c.failure != "",
 	}}})
 }
 
-// chat is all of it so far, with what it cost.
+// chat returns all lines so far, followed by the total cost.
 func (t *transcript) chat() (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
