@@ -13,12 +13,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// errNoRoot is why a run that mounts something was left out.
-var errNoRoot = errors.New("left out: it mounts a file system, which takes root")
+// errNoRoot reports that a run was skipped because it cannot mount a file system.
+var errNoRoot = errors.New("skipped: mounting a file system requires root")
 
-// diskRun fills the hub's disk. Questions and answers must still be stored, plain
-// events refused with 507, and all be well again when there is room.
-func diskRun(ctx context.Context, at site) (err error) {
+// diskRun fills the hub's disk. The hub must still store questions and answers, refuse
+// other events with 507, and recover when space is available.
+func diskRun(ctx context.Context, at workspace) (err error) {
 	if os.Geteuid() != 0 {
 		return errNoRoot
 	}
@@ -29,49 +29,49 @@ func diskRun(ctx context.Context, at site) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, command(context.WithoutCancel(ctx), "umount", at.dir)) }()
-	hub, err := newProcess(at.bin, filepath.Join(at.dir, "hub.db"))
+	hub, err := newHubProcess(at.bin, filepath.Join(at.dir, "hub.db"))
 	if err != nil {
 		return err
 	}
 	if err := hub.start(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hub.stop(), hub.check(ctx)) }()
+	defer func() { err = errors.Join(err, hub.stop(), hub.checkDatabase(ctx)) }()
 
-	d := &fullDisk{hub: hub, filler: filepath.Join(at.dir, "filler")}
+	d := &diskScenario{hub: hub, filler: filepath.Join(at.dir, "filler")}
 	if err := d.askMany(ctx, 50); err != nil {
-		return fmt.Errorf("before the disk was full: %w", err)
+		return fmt.Errorf("with free space: %w", err)
 	}
 	if err := d.fill(ctx); err != nil {
 		return err
 	}
 	if err := d.askMany(ctx, 50); err != nil {
-		return fmt.Errorf("asking on a full disk: %w", err)
+		return fmt.Errorf("ask with a full disk: %w", err)
 	}
 	if err := d.answerAll(ctx); err != nil {
-		return fmt.Errorf("answering on a full disk: %w", err)
+		return fmt.Errorf("answer with a full disk: %w", err)
 	}
 	if err := d.event(ctx); !errors.Is(err, schema.ErrFull) {
-		return fmt.Errorf("a plain event on a full disk: want %w, got: %w", schema.ErrFull, err)
+		return fmt.Errorf("plain event with a full disk: got %[2]w, expected %[1]w", schema.ErrFull, err)
 	}
 	recovered, err := d.recover(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(at.out, "disk: %d events stored before it was full, %d questions asked and answered, plain events again after %d ms\n",
+	fmt.Fprintf(at.out, "disk: %d events stored until it was full, then %d questions asked and answered, plain events accepted again after %d ms\n",
 		d.events, len(d.ids), recovered.Milliseconds())
 	return d.readBack(ctx)
 }
 
-// fullDisk is a hub whose disk is being filled.
-type fullDisk struct {
-	hub    *process
+// diskScenario is a hub with a small disk.
+type diskScenario struct {
+	hub    *hubProcess
 	filler string
 	events int
-	ids    []schema.EventID // of the questions
+	ids    []schema.EventID // ids of the questions
 }
 
-func (d *fullDisk) event(ctx context.Context) error {
+func (d *diskScenario) event(ctx context.Context) error {
 	e := schema.Event{
 		SourceApp: "filler", SessionID: "s", HookEventType: "PostToolUse",
 		Payload: []byte(`{"output":"` + strings.Repeat("x", 60<<10) + `"}`),
@@ -79,7 +79,7 @@ func (d *fullDisk) event(ctx context.Context) error {
 	return post(ctx, d.hub.url()+schema.PathEvents, e, nil)
 }
 
-func (d *fullDisk) askMany(ctx context.Context, n int) error {
+func (d *diskScenario) askMany(ctx context.Context, n int) error {
 	for range n {
 		e := schema.Event{
 			SourceApp: "asker", SessionID: "s", HookEventType: "DecisionPoint", Payload: []byte(`{}`),
@@ -94,13 +94,13 @@ func (d *fullDisk) askMany(ctx context.Context, n int) error {
 	return nil
 }
 
-// fill posts events until they are refused, then takes the last free byte away.
-func (d *fullDisk) fill(ctx context.Context) error {
+// fill sends events until they are refused, then fills the last free bytes.
+func (d *diskScenario) fill(ctx context.Context) error {
 	for d.events < 10_000 {
 		if err := d.event(ctx); errors.Is(err, schema.ErrFull) {
 			break
 		} else if err != nil {
-			return fmt.Errorf("filling the disk: %w", err)
+			return fmt.Errorf("fill disk: %w", err)
 		}
 		d.events++
 	}
@@ -112,13 +112,13 @@ func (d *fullDisk) fill(ctx context.Context) error {
 	block := make([]byte, 4096)
 	for range 100_000 {
 		if _, err := f.Write(block); err != nil {
-			return nil //nolint:nilerr // no space left is what it is for
+			return nil //nolint:nilerr // the disk is meant to be full
 		}
 	}
-	return errors.New("the disk does not get full")
+	return errors.New("the disk did not fill up")
 }
 
-func (d *fullDisk) answerAll(ctx context.Context) error {
+func (d *diskScenario) answerAll(ctx context.Context) error {
 	yes := true
 	for _, id := range d.ids {
 		if err := post(ctx, d.hub.url()+schema.At(schema.PathRespond, id), schema.Response{Permission: &yes}, nil); err != nil {
@@ -128,12 +128,12 @@ func (d *fullDisk) answerAll(ctx context.Context) error {
 	return nil
 }
 
-// recover makes room and waits for plain events to be taken again.
-func (d *fullDisk) recover(ctx context.Context) (time.Duration, error) {
+// recover enlarges the disk and waits until plain events are accepted.
+func (d *diskScenario) recover(ctx context.Context) (time.Duration, error) {
 	if err := os.Remove(d.filler); err != nil {
 		return 0, err
 	}
-	// What the events took is still taken: room comes from a larger disk.
+	// Stored events keep their space, so the disk grows.
 	if err := command(ctx, "mount", "-o", "remount,size=256m", filepath.Dir(d.filler)); err != nil {
 		return 0, err
 	}
@@ -142,25 +142,25 @@ func (d *fullDisk) recover(ctx context.Context) (time.Duration, error) {
 		if err := d.event(ctx); err == nil {
 			return time.Since(began), nil
 		}
-		wait(ctx, 20*time.Millisecond)
+		sleep(ctx, 20*time.Millisecond)
 	}
-	return 0, errors.New("2 s after there was room, plain events are still refused")
+	return 0, errors.New("plain events are still refused 2 s after space was freed")
 }
 
-func (d *fullDisk) readBack(ctx context.Context) error {
+func (d *diskScenario) readBack(ctx context.Context) error {
 	for _, id := range d.ids {
 		var a schema.Answer
 		if err := get(ctx, d.hub.url()+schema.At(schema.PathResponse, id), &a); err != nil {
-			return fmt.Errorf("the answer to %d: %w", id, err)
+			return fmt.Errorf("read answer %d: %w", id, err)
 		}
 		if a.Permission == nil || !*a.Permission {
-			return fmt.Errorf("the answer to %d is not the one that was given", id)
+			return fmt.Errorf("answer %d differs from the one given", id)
 		}
 	}
 	return nil
 }
 
-// command runs a program of the system.
+// command runs a system program.
 func command(ctx context.Context, name string, args ...string) error {
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)

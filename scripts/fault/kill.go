@@ -19,54 +19,54 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// load is how much happens while the hub is being killed.
+// load is the amount of work while the hub is killed repeatedly.
 type load struct{ Kills, Questions, Agents int }
 
 var defaultLoad = load{Kills: 200, Questions: 16_000, Agents: 64}
 
 const (
-	people  = 4 // who answer
-	posters = 2 // agents that only report
-	options = 3 // labels of a choice
+	people  = 4 // answer questions
+	posters = 2 // agents that send events without questions
+	options = 3 // options of a choice
 )
 
-// scene is one run: a hub, agents that ask, people that answer, and what each of
-// them was promised.
-type scene struct {
+// killScenario is one run: a hub, agents that ask, people that answer, and everything that
+// the hub has acknowledged to them.
+type killScenario struct {
 	load
-	hub *process
+	hub *hubProcess
 
-	asked, answered, wrong, held atomic.Int64
+	questions, answered, wrong, inUndoWindow atomic.Int64
 
-	mu     sync.Mutex
-	events map[schema.EventID]string // :: id → uid of an event the hub said it has
-	agreed map[schema.EventID]bool   // questions whose answer the hub said it has
-	slips  map[schema.EventID]slip   // what became of the wrong answers to be undone
+	mu         sync.Mutex
+	events     map[schema.EventID]string    // id → uid of each acknowledged event
+	confirmed  map[schema.EventID]bool      // questions whose answer was acknowledged
+	undoChecks map[schema.EventID]undoCheck // wrong answers that are undone
 }
 
-// killRun asks, answers and kills, and then looks whether anything is missing.
-func killRun(ctx context.Context, at site, l load) error {
+// killRun asks, answers and kills, and then verifies that nothing acknowledged is missing.
+func killRun(ctx context.Context, at workspace, l load) error {
 	if err := os.MkdirAll(at.dir, 0o700); err != nil {
 		return err
 	}
-	hub, err := newProcess(at.bin, filepath.Join(at.dir, "hub.db"))
+	hub, err := newHubProcess(at.bin, filepath.Join(at.dir, "hub.db"))
 	if err != nil {
 		return err
 	}
-	s := &scene{load: l, hub: hub, events: map[schema.EventID]string{}, agreed: map[schema.EventID]bool{}, slips: map[schema.EventID]slip{}}
+	s := &killScenario{load: l, hub: hub, events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}}
 	if err := hub.start(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
-	kills, err := s.play(ctx, at.out)
-	err = errors.Join(err, s.verify(ctx), s.verifySlips(), hub.stop(), hub.check(ctx))
-	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d answers right, %d wrong, %d held, %d undone, %d other events, in %.1f s\n",
-		kills, s.asked.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.held.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
+	kills, err := s.run(ctx, at.out)
+	err = errors.Join(err, s.verify(ctx), s.verifyUndoChecks(), hub.stop(), hub.checkDatabase(ctx))
+	fmt.Fprintf(at.out, "kill: %d × kill -9, %d questions of %d agents, %d correct answers, %d wrong, %d with an undo window, %d undone, %d other events, in %.1f s\n",
+		kills, s.questions.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.inUndoWindow.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
 	return err
 }
 
-// play runs everyone until every agent has its answers.
-func (s *scene) play(ctx context.Context, out io.Writer) (kills int, err error) {
+// run runs agents, people and kills until every agent has its answers.
+func (s *killScenario) run(ctx context.Context, out io.Writer) (kills int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	asking, done := context.WithCancel(ctx)
@@ -74,18 +74,18 @@ func (s *scene) play(ctx context.Context, out io.Writer) (kills int, err error) 
 
 	var helpers sync.WaitGroup
 	for i := range people {
-		helpers.Go(func() { s.person(asking, i) })
+		helpers.Go(func() { s.runPerson(asking, i) })
 	}
 	for i := range posters {
-		helpers.Go(func() { s.poster(asking, i) })
+		helpers.Go(func() { s.runPoster(asking, i) })
 	}
 	var killErr error
-	helpers.Go(func() { kills, killErr = s.killer(asking, out) })
+	helpers.Go(func() { kills, killErr = s.runKiller(asking, out) })
 
 	errs := make([]error, s.Agents)
 	var agents sync.WaitGroup
 	for i := range s.Agents {
-		agents.Go(func() { errs[i] = s.agent(ctx, i) })
+		agents.Go(func() { errs[i] = s.runAgent(ctx, i) })
 	}
 	agents.Wait()
 	done()
@@ -93,12 +93,12 @@ func (s *scene) play(ctx context.Context, out io.Writer) (kills int, err error) 
 	return kills, errors.Join(append(errs, killErr)...)
 }
 
-// killer kills the hub and starts it again, spread over the run.
-func (s *scene) killer(ctx context.Context, out io.Writer) (kills int, err error) {
+// runKiller kills and restarts the hub, evenly over the run.
+func (s *killScenario) runKiller(ctx context.Context, out io.Writer) (kills int, err error) {
 	for kills < s.Kills && ctx.Err() == nil {
-		// Not faster than the questions, so that the last kill still meets some.
+		// Kills keep pace with the answers, so that questions remain for the last kill.
 		due := s.answered.Load()*int64(s.Kills) >= int64(kills)*int64(s.Questions)*9/10
-		wait(ctx, time.Duration(20+rand.IntN(100))*time.Millisecond)
+		sleep(ctx, time.Duration(20+rand.IntN(100))*time.Millisecond)
 		if !due || ctx.Err() != nil {
 			continue
 		}
@@ -115,8 +115,8 @@ func (s *scene) killer(ctx context.Context, out io.Writer) (kills int, err error
 	return kills, nil
 }
 
-// wait passes the time, or returns when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -125,31 +125,31 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// agent asks its share of the questions, one after the other, and holds every
-// answer against the one that its question calls for.
-func (s *scene) agent(ctx context.Context, n int) error {
+// runAgent asks its share of the questions in sequence and compares each answer with
+// the expected one.
+func (s *killScenario) runAgent(ctx context.Context, n int) error {
 	client := agentclient.New(agentclient.Options{
 		Hubs: []string{s.hub.url()}, SourceApp: "agent-" + strconv.Itoa(n), SessionID: "fault",
 		OnUnreachable: agentclient.Fail, UnreachableAfter: 2 * time.Minute,
 	})
 	defer func() { _ = client.Close() }()
 	for i := n; i < s.Questions; i += s.Agents {
-		s.asked.Add(1)
+		s.questions.Add(1)
 		got, err := client.Ask(ctx, question(i))
 		if err != nil {
 			return fmt.Errorf("agent %d, question %d: %w", n, i, err)
 		}
-		if !right(i, got) {
+		if !isExpected(i, got) {
 			s.wrong.Add(1)
-			return fmt.Errorf("agent %d, question %d: got the answer to something else: %+v", n, i, got)
+			return fmt.Errorf("agent %d, question %d: got the answer to another question: %+v", n, i, got)
 		}
 		s.answered.Add(1)
 	}
 	return nil
 }
 
-// question is the i-th question. All agents share one permission type, as agents
-// of one version 1 listener do.
+// question returns question i. All agents use one permission type, like agents that share
+// a version 1 listener.
 func question(i int) agentclient.Request {
 	r := agentclient.Request{Question: "question " + strconv.Itoa(i), Timeout: 10 * time.Minute}
 	switch i % 3 {
@@ -168,7 +168,7 @@ func question(i int) agentclient.Request {
 
 func label(i, o int) string { return fmt.Sprintf("option %d of %d", o, i) }
 
-// response is the one right answer to the i-th question.
+// response returns the expected answer to question i.
 func response(i int) schema.Response {
 	switch i % 3 {
 	case 0:
@@ -183,7 +183,7 @@ func response(i int) schema.Response {
 	}
 }
 
-func right(i int, got agentclient.Decision) bool {
+func isExpected(i int, got agentclient.Decision) bool {
 	want := response(i)
 	switch i % 3 {
 	case 0:
@@ -195,51 +195,51 @@ func right(i int, got agentclient.Decision) bool {
 	}
 }
 
-// person answers every pending question whose id is theirs, as fast as they can.
-func (s *scene) person(ctx context.Context, n int) {
+// runPerson answers pending questions n, n+people, n+2*people … without delay.
+func (s *killScenario) runPerson(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		var pending []schema.Event
 		if get(ctx, s.hub.url()+schema.PathEvents+"?status=pending&limit=500", &pending) != nil || len(pending) == 0 {
-			wait(ctx, 5*time.Millisecond)
+			sleep(ctx, 5*time.Millisecond)
 			continue
 		}
 		for _, e := range pending {
 			if int(e.ID)%people == n {
-				s.decide(ctx, e)
+				s.respondTo(ctx, e)
 			}
 		}
 	}
 }
 
-// decide does what the question at hand calls for.
-func (s *scene) decide(ctx context.Context, e schema.Event) {
+// respondTo answers a pending question, or continues its undo check.
+func (s *killScenario) respondTo(ctx context.Context, e schema.Event) {
 	i, err := strconv.Atoi(strings.TrimPrefix(e.HumanInTheLoop.Question, "question "))
 	held := e.HumanInTheLoopStatus.Held != nil
 	switch {
 	case err != nil:
-	case slippery(i) && s.slip(ctx, e.ID, i, held):
-	case held: // it will count in time
+	case hasUndoCheck(i) && s.checkUndo(ctx, e.ID, i, held):
+	case held: // its undo window is running
 	default:
 		s.answer(ctx, e.ID, i)
 	}
 }
 
-func (s *scene) answer(ctx context.Context, id schema.EventID, i int) {
+func (s *killScenario) answer(ctx context.Context, id schema.EventID, i int) {
 	r := response(i)
-	if hesitant(i) {
-		r.HoldMS = hesitation.Milliseconds()
-		s.held.Add(1)
+	if usesUndoWindow(i) {
+		r.HoldMS = undoWindow.Milliseconds()
+		s.inUndoWindow.Add(1)
 	}
 	if post(ctx, s.hub.url()+schema.At(schema.PathRespond, id), r, nil) != nil {
-		return // the hub is down, or was when it had stored the answer: the next look tells
+		return // the hub was killed before or after it stored the answer; a later list shows which
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agreed[id] = true
+	s.confirmed[id] = true
 }
 
-// poster reports events and notes which of them the hub said it has.
-func (s *scene) poster(ctx context.Context, n int) {
+// runPoster sends events and records the acknowledged ones.
+func (s *killScenario) runPoster(ctx context.Context, n int) {
 	client := agentclient.New(agentclient.Options{
 		Hubs: []string{s.hub.url()}, SourceApp: "poster-" + strconv.Itoa(n), SessionID: "fault", UnreachableAfter: 2 * time.Minute,
 	})
@@ -252,12 +252,12 @@ func (s *scene) poster(ctx context.Context, n int) {
 		s.mu.Lock()
 		s.events[saved.ID] = saved.UID
 		s.mu.Unlock()
-		wait(ctx, time.Millisecond)
+		sleep(ctx, time.Millisecond)
 	}
 }
 
-// verify looks for everything the hub said it has.
-func (s *scene) verify(ctx context.Context) error {
+// verify checks that everything acknowledged is stored.
+func (s *killScenario) verify(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[schema.EventID]schema.Event{}
@@ -265,7 +265,7 @@ func (s *scene) verify(ctx context.Context) error {
 		var page []schema.Event
 		url := fmt.Sprintf("%s%s?after=%d&limit=1000", s.hub.url(), schema.PathEvents, after)
 		if err := get(ctx, url, &page); err != nil {
-			return fmt.Errorf("reading back: %w", err)
+			return fmt.Errorf("read events: %w", err)
 		}
 		if len(page) == 0 {
 			break
@@ -284,7 +284,7 @@ func (s *scene) verify(ctx context.Context) error {
 			altered++
 		}
 	}
-	for id := range maps.Keys(s.agreed) {
+	for id := range maps.Keys(s.confirmed) {
 		switch e, ok := found[id]; {
 		case !ok:
 			lost++
@@ -294,7 +294,7 @@ func (s *scene) verify(ctx context.Context) error {
 	}
 	if lost+altered+unsettled > 0 {
 		return fmt.Errorf("of %d acknowledged events and %d acknowledged answers: %d lost, %d altered, %d answers gone",
-			len(s.events), len(s.agreed), lost, altered, unsettled)
+			len(s.events), len(s.confirmed), lost, altered, unsettled)
 	}
 	return nil
 }

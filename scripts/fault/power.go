@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// ext4Shutdown is EXT4_IOC_SHUTDOWN: the file system stops as it is, like a
-	// disk that loses power.
+	// ext4Shutdown is EXT4_IOC_SHUTDOWN, which stops the file system like a disk that
+	// loses power.
 	ext4Shutdown = 0x8004587d
-	// noLogFlush drops what was written but not yet synced.
+	// noLogFlush drops writes that are not synced.
 	noLogFlush = 2
-	// writers report events at the same time while the power is cut.
-	writers = 32
+	// concurrentWriters is the number of goroutines that send events during a power cut.
+	concurrentWriters = 32
 )
 
-// powerRun cuts the power under load and counts what was acknowledged and is gone.
-func powerRun(ctx context.Context, at site, cuts int) error {
+// powerRun cuts the power under load and fails if an acknowledged event is lost.
+func powerRun(ctx context.Context, at workspace, cuts int) error {
 	if os.Geteuid() != 0 {
 		return errNoRoot
 	}
-	p := &power{image: filepath.Join(at.dir, "disk.img"), mount: filepath.Join(at.dir, "mnt"), acked: map[schema.EventID]string{}}
+	p := &powerScenario{image: filepath.Join(at.dir, "disk.img"), mount: filepath.Join(at.dir, "mnt"), acknowledged: map[schema.EventID]string{}}
 	if err := os.MkdirAll(p.mount, 0o700); err != nil {
 		return err
 	}
@@ -42,31 +42,31 @@ func powerRun(ctx context.Context, at site, cuts int) error {
 		return err
 	}
 	var err error
-	if p.hub, err = newProcess(at.bin, filepath.Join(p.mount, "hub.db")); err != nil {
+	if p.hub, err = newHubProcess(at.bin, filepath.Join(p.mount, "hub.db")); err != nil {
 		return err
 	}
 	for cut := range cuts {
-		if err := p.cycle(ctx); err != nil {
+		if err := p.runCycle(ctx); err != nil {
 			return fmt.Errorf("cut %d: %w", cut+1, err)
 		}
 		if (cut+1)%10 == 0 {
-			fmt.Fprintf(at.out, "power: %d cuts, %d acknowledged events, none lost\n", cut+1, len(p.acked))
+			fmt.Fprintf(at.out, "power: %d cuts, %d acknowledged events, none lost\n", cut+1, len(p.acknowledged))
 		}
 	}
 	return nil
 }
 
-// power is a hub on a disk of its own that can be cut off.
-type power struct {
+// powerScenario is a hub on a loop-mounted disk whose power can be cut.
+type powerScenario struct {
 	image, mount string
-	hub          *process
+	hub          *hubProcess
 
-	mu    sync.Mutex
-	acked map[schema.EventID]string // :: id → uid
+	mu           sync.Mutex
+	acknowledged map[schema.EventID]string // id → uid
 }
 
-// cycle starts the hub, writes, cuts the power and looks for what was acknowledged.
-func (p *power) cycle(ctx context.Context) (err error) {
+// runCycle starts the hub, writes, cuts the power and verifies all acknowledged events.
+func (p *powerScenario) runCycle(ctx context.Context) (err error) {
 	if err := command(ctx, "mount", "-o", "loop", p.image, p.mount); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p *power) cycle(ctx context.Context) (err error) {
 	if err := p.hub.start(ctx); err != nil {
 		return err
 	}
-	if err := p.write(ctx, time.Duration(100+rand.IntN(300))*time.Millisecond); err != nil {
+	if err := p.writeUntilCut(ctx, time.Duration(100+rand.IntN(300))*time.Millisecond); err != nil {
 		return err
 	}
 	mounted = false
@@ -99,26 +99,26 @@ func (p *power) cycle(ctx context.Context) (err error) {
 	if err := p.hub.stop(); err != nil {
 		return err
 	}
-	return p.hub.check(ctx)
+	return p.hub.checkDatabase(ctx)
 }
 
-// write reports events until the power is cut. The hub is stopped first: it could
-// otherwise acknowledge, from memory, what comes after the cut.
-func (p *power) write(ctx context.Context, d time.Duration) error {
+// writeUntilCut sends events until the power is cut. It stops the hub first, which could
+// otherwise acknowledge events from memory after the cut.
+func (p *powerScenario) writeUntilCut(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
-	for range writers {
+	for range concurrentWriters {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				p.report(ctx)
 			}
 		})
 	}
-	wait(ctx, d)
+	sleep(ctx, d)
 	err := p.hub.cmd.Process.Signal(syscall.SIGSTOP)
 	if err == nil {
-		err = cutOff(p.mount)
+		err = cutPower(p.mount)
 	}
 	cancel()
 	err = errors.Join(err, p.hub.kill())
@@ -126,7 +126,7 @@ func (p *power) write(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-func (p *power) report(ctx context.Context) {
+func (p *powerScenario) report(ctx context.Context) {
 	e := schema.Event{SourceApp: "power", SessionID: "s", HookEventType: "PostToolUse", Payload: []byte(`{"n":1}`)}
 	var saved schema.Event
 	if post(ctx, p.hub.url()+schema.PathEvents, e, &saved) != nil {
@@ -134,10 +134,10 @@ func (p *power) report(ctx context.Context) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.acked[saved.ID] = saved.UID
+	p.acknowledged[saved.ID] = saved.UID
 }
 
-func (p *power) verify(ctx context.Context) error {
+func (p *powerScenario) verify(ctx context.Context) error {
 	found := map[schema.EventID]string{}
 	for after := schema.EventID(0); ; {
 		var page []schema.Event
@@ -153,19 +153,19 @@ func (p *power) verify(ctx context.Context) error {
 		}
 	}
 	lost := 0
-	for id, uid := range p.acked {
+	for id, uid := range p.acknowledged {
 		if found[id] != uid {
 			lost++
 		}
 	}
 	if lost > 0 {
-		return fmt.Errorf("%d of %d acknowledged events are gone", lost, len(p.acked))
+		return fmt.Errorf("%d of %d acknowledged events are lost", lost, len(p.acknowledged))
 	}
 	return nil
 }
 
-// cutOff cuts the file system at dir off from its disk.
-func cutOff(dir string) error {
+// cutPower disconnects the file system at dir from its disk.
+func cutPower(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -15,45 +15,45 @@ import (
 	"time"
 )
 
-// site is where a run takes place.
-type site struct {
+// workspace holds the resources of a run.
+type workspace struct {
 	bin string    // the hub's binary
-	dir string    // the run's own
+	dir string    // folder of the run
 	out io.Writer // for progress and figures
 }
 
-// build makes the hub's binary in dir.
+// build compiles the hub into dir.
 func build(ctx context.Context, dir string) (bin string, err error) {
 	bin = filepath.Join(dir, "hookback-server")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/hookback/hookback/server")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the hub: %w\n%s", err, out)
+		return "", fmt.Errorf("build hub: %w\n%s", err, out)
 	}
 	return bin, nil
 }
 
-// process is a hub that can be killed and started again, on the same address and
-// the same database.
-type process struct {
+// hubProcess is a hub that can be killed and restarted with the same address and
+// database.
+type hubProcess struct {
 	bin, db, addr string
 	cmd           *exec.Cmd
 	stderr        bytes.Buffer
 }
 
-// newProcess picks a free loopback port for a hub over the database db.
-func newProcess(bin, db string) (*process, error) {
+// newHubProcess returns a stopped hub with database db on a free loopback port.
+func newHubProcess(bin, db string) (*hubProcess, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	return &process{bin: bin, db: db, addr: l.Addr().String()}, nil
+	return &hubProcess{bin: bin, db: db, addr: l.Addr().String()}, nil
 }
 
-func (p *process) url() string { return "http://" + p.addr }
+func (p *hubProcess) url() string { return "http://" + p.addr }
 
 // start starts the hub and waits until it is ready.
-func (p *process) start(ctx context.Context) error {
+func (p *hubProcess) start(ctx context.Context) error {
 	p.stderr.Reset()
 	p.cmd = exec.Command(p.bin, "-addr", p.addr, "-db", p.db, "-log-level", "error")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stderr, &p.stderr
@@ -72,18 +72,18 @@ func (p *process) start(ctx context.Context) error {
 		case <-tick.C:
 		case <-ready.Done():
 			tick.Stop()
-			return errors.Join(fmt.Errorf("the hub does not get ready: %s", p.stderr.String()), p.kill())
+			return errors.Join(fmt.Errorf("the hub did not become ready: %s", p.stderr.String()), p.kill())
 		}
 	}
 }
 
-// kill ends the hub as kill -9 does.
-func (p *process) kill() error { return p.end(syscall.SIGKILL) }
+// kill ends the hub with SIGKILL.
+func (p *hubProcess) kill() error { return p.signal(syscall.SIGKILL) }
 
-// stop asks the hub to end and waits for it.
-func (p *process) stop() error { return p.end(syscall.SIGTERM) }
+// stop ends the hub with SIGTERM and waits.
+func (p *hubProcess) stop() error { return p.signal(syscall.SIGTERM) }
 
-func (p *process) end(sig syscall.Signal) error {
+func (p *hubProcess) signal(sig syscall.Signal) error {
 	if p.cmd == nil {
 		return nil
 	}
@@ -97,14 +97,14 @@ func (p *process) end(sig syscall.Signal) error {
 	return err
 }
 
-// check verifies the database of a hub that is not running.
-func (p *process) check(ctx context.Context) error {
+// checkDatabase verifies the database of a hub that is not running.
+func (p *hubProcess) checkDatabase(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, p.bin, "-db", p.db, "check").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("the database does not pass its check: %w: %s", err, out)
+		return fmt.Errorf("database check: %w: %s", err, out)
 	}
 	return nil
 }
 
-// web is patient with a hub that is just being killed, and with nothing else.
-var web = &http.Client{Timeout: 10 * time.Second}
+// The timeout ends requests to a hub that was killed.
+var httpClient = &http.Client{Timeout: 10 * time.Second}

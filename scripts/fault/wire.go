@@ -11,13 +11,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// get fetches url into v, unless that is nil.
+// get decodes the response of url into v, which may be nil.
 func get(ctx context.Context, url string, v any) error { return call(ctx, "GET", url, nil, v) }
 
-// post sends body to url and reads the answer into v, unless that is nil.
+// post sends body to url and decodes the response into v, which may be nil.
 func post(ctx context.Context, url string, body, v any) error { return call(ctx, "POST", url, body, v) }
 
-// call makes one request. A refusal is the schema's error.
+// call makes one request. A problem response becomes its error of package schema.
 func call(ctx context.Context, method, url string, body, v any) error {
 	var sent io.Reader
 	if body != nil {
@@ -34,7 +34,7 @@ func call(ctx context.Context, method, url string, body, v any) error {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := web.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return err
 	}
