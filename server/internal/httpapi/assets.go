@@ -26,9 +26,9 @@ const (
 	docsFile = "/docs/index.html"
 )
 
-// docsPolicy is the policy of that page: the dashboard's without Trusted Types, since
+// docsCSP is the policy of that page: the dashboard's without Trusted Types, since
 // Swagger UI sets markup as text.
-var docsPolicy = strings.Join([]string{
+var docsCSP = strings.Join([]string{
 	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
 	"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 }, "; ")
@@ -41,15 +41,15 @@ type assets struct {
 }
 
 type asset struct {
-	mediaType string
-	caching   string
-	policy    string // of a page that needs another than the dashboard's; empty: none
-	etag      string // of the plain bytes, without quotes
-	plain     []byte
-	packed    atomic.Pointer[packed] // nil while it is being made, or for good when it does not pay
+	mediaType    string
+	cacheControl string
+	csp          string // of a page that needs another than the dashboard's; empty: none
+	etag         string // of the plain bytes, without quotes
+	content      []byte
+	compressed   atomic.Pointer[compressedAsset] // nil while it is being made, or for good when it does not pay
 }
 
-type packed struct{ gzip, brotli []byte }
+type compressedAsset struct{ gzip, brotli []byte }
 
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
@@ -75,7 +75,7 @@ func loadAssets(ctx context.Context, root fs.FS) *assets {
 	}
 	go func() {
 		defer close(a.ready)
-		a.packAll(ctx)
+		a.compressAll(ctx)
 		// Give back what the start took: this and the migrations need more memory
 		// than the hub does for hours afterwards.
 		debug.FreeOSMemory()
@@ -83,65 +83,65 @@ func loadAssets(ctx context.Context, root fs.FS) *assets {
 	return a
 }
 
-func (a *assets) packAll(ctx context.Context) {
-	p := newPacker()
+func (a *assets) compressAll(ctx context.Context) {
+	p := newCompressor()
 	for _, f := range a.files {
 		if ctx.Err() != nil { // who stops a hub that has just begun does not wait for it
 			return
 		}
-		p.pack(f)
+		p.compress(f)
 	}
 }
 
 func newAsset(name string, b []byte) *asset {
 	sum := sha256.Sum256(b)
-	f := &asset{plain: b, etag: hex.EncodeToString(sum[:12]), mediaType: mediaTypes[path.Ext(name)], caching: "no-cache"}
+	f := &asset{content: b, etag: hex.EncodeToString(sum[:12]), mediaType: mediaTypes[path.Ext(name)], cacheControl: "no-cache"}
 	if f.mediaType == "" {
 		f.mediaType = "application/octet-stream"
 	}
 	if name == docsFile {
-		f.policy = docsPolicy
+		f.csp = docsCSP
 	}
 	if strings.HasPrefix(name, "/assets/") { // named by its content
-		f.caching = "public, max-age=31536000, immutable"
+		f.cacheControl = "public, max-age=31536000, immutable"
 	}
 	return f
 }
 
-// packer compresses one file after the other in the same memory: brotli alone
+// compressor compresses one file after the other in the same memory: brotli alone
 // takes some 20 MiB for its work, which would be the most of an idle hub.
-type packer struct {
-	gz, br bytes.Buffer
-	gzip   *gzip.Writer
-	brotli *brotli.Writer
+type compressor struct {
+	gzipBuf, brotliBuf bytes.Buffer
+	gzip               *gzip.Writer
+	brotli             *brotli.Writer
 }
 
-func newPacker() *packer {
-	p := &packer{}
-	p.gzip, _ = gzip.NewWriterLevel(&p.gz, gzip.BestCompression) // the level is a valid one
-	p.brotli = brotli.NewWriterOptions(&p.br, brotli.WriterOptions{Quality: 9, LGWin: 18})
+func newCompressor() *compressor {
+	p := &compressor{}
+	p.gzip, _ = gzip.NewWriterLevel(&p.gzipBuf, gzip.BestCompression) // the level is a valid one
+	p.brotli = brotli.NewWriterOptions(&p.brotliBuf, brotli.WriterOptions{Quality: 9, LGWin: 18})
 	return p
 }
 
-// pack compresses the file where that makes it smaller.
-func (p *packer) pack(f *asset) {
-	p.gz.Reset()
-	p.br.Reset()
-	p.gzip.Reset(&p.gz)
-	p.brotli.Reset(&p.br)
+// compress compresses the file where that makes it smaller.
+func (p *compressor) compress(f *asset) {
+	p.gzipBuf.Reset()
+	p.brotliBuf.Reset()
+	p.gzip.Reset(&p.gzipBuf)
+	p.brotli.Reset(&p.brotliBuf)
 	for _, w := range []io.WriteCloser{p.gzip, p.brotli} {
-		_, _ = w.Write(f.plain) // into memory
+		_, _ = w.Write(f.content) // into memory
 		_ = w.Close()
 	}
-	if p.gz.Len() < len(f.plain) && p.br.Len() < len(f.plain) {
-		f.packed.Store(&packed{gzip: bytes.Clone(p.gz.Bytes()), brotli: bytes.Clone(p.br.Bytes())})
+	if p.gzipBuf.Len() < len(f.content) && p.brotliBuf.Len() < len(f.content) {
+		f.compressed.Store(&compressedAsset{gzip: bytes.Clone(p.gzipBuf.Bytes()), brotli: bytes.Clone(p.brotliBuf.Bytes())})
 	}
 }
 
-// page answers whatever is not one of the protocol's routes: a file of the
+// servePage answers whatever is not one of the protocol's routes: a file of the
 // dashboard, or the dashboard itself for an address that is one of its screens.
-func (s *Server) page(c *fiber.Ctx) error {
-	if methods := isAPI(c.Path()); methods != nil && !wantsPage(c) {
+func (s *Server) servePage(c *fiber.Ctx) error {
+	if methods := apiMethods(c.Path()); methods != nil && !isPageRequest(c) {
 		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
 		return schema.ErrMethod
 	}
@@ -150,7 +150,7 @@ func (s *Server) page(c *fiber.Ctx) error {
 	if c.Path() == docsPath {
 		file = s.assets.files[docsFile]
 	}
-	if file == nil && wantsPage(c) {
+	if file == nil && isPageRequest(c) {
 		file = s.assets.files[indexFile]
 	}
 	switch {
@@ -164,38 +164,38 @@ func (s *Server) page(c *fiber.Ctx) error {
 	}
 }
 
-// wantsPage reports whether a browser wants a page to show: at one of the
+// isPageRequest reports whether a browser wants a page to show: at one of the
 // dashboard's addresses, which the protocol does not use, or at /stream, where the
 // two share a name.
-func wantsPage(c *fiber.Ctx) bool {
+func isPageRequest(c *fiber.Ctx) bool {
 	// The names in a session's address may well end like a file's.
 	file := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
 	if c.Path() != "/" && (file || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
 		return false // before the routes are looked through: agents' requests end here
 	}
 	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
-	signedLink := reading && matches(schema.PathLinkVote, c.Path())
-	return isAPI(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !upgrading(c)
+	signedLink := reading && matchesPath(schema.PathLinkVote, c.Path())
+	return apiMethods(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !isUpgrade(c)
 }
 
 func (f *asset) send(c *fiber.Ctx) error {
-	body, etag := f.plain, f.etag
-	if p := f.packed.Load(); p != nil {
+	body, etag := f.content, f.etag
+	if p := f.compressed.Load(); p != nil {
 		accept := c.Get(fiber.HeaderAcceptEncoding)
 		switch {
-		case accepts(accept, "br"):
+		case acceptsEncoding(accept, "br"):
 			body, etag = p.brotli, etag+"-br"
 			c.Set(fiber.HeaderContentEncoding, "br")
-		case accepts(accept, "gzip"):
+		case acceptsEncoding(accept, "gzip"):
 			body, etag = p.gzip, etag+"-gz"
 			c.Set(fiber.HeaderContentEncoding, "gzip")
 		}
 	}
-	if f.policy != "" {
-		c.Set(fiber.HeaderContentSecurityPolicy, f.policy)
+	if f.csp != "" {
+		c.Set(fiber.HeaderContentSecurityPolicy, f.csp)
 	}
 	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	c.Set(fiber.HeaderCacheControl, f.caching)
+	c.Set(fiber.HeaderCacheControl, f.cacheControl)
 	c.Set(fiber.HeaderETag, `"`+etag+`"`)
 	if strings.Contains(c.Get(fiber.HeaderIfNoneMatch), `"`+etag+`"`) {
 		c.Response().Header.Del(fiber.HeaderContentEncoding)
@@ -206,8 +206,8 @@ func (f *asset) send(c *fiber.Ctx) error {
 	return nil
 }
 
-// accepts reports whether an Accept-Encoding header lists the encoding.
-func accepts(header, encoding string) bool {
+// acceptsEncoding reports whether an Accept-Encoding header lists the encoding.
+func acceptsEncoding(header, encoding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if strings.EqualFold(strings.TrimSpace(name), encoding) {

@@ -26,18 +26,18 @@ func BenchmarkStreamMemory(b *testing.B) {
 			require.NoError(b, err)
 			conns[i] = c
 			_, err = fmt.Fprintf(c, "GET /stream?v=2 HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nUser-Agent: Mozilla/5.0\r\n%s\r\n\r\n",
-				r.addr, r.addr, strings.Join(upgrade, "\r\n"))
+				r.addr, r.addr, strings.Join(upgradeHeaders, "\r\n"))
 			require.NoError(b, err)
 			_, err = io.ReadFull(c, make([]byte, 200)) // the 101 and the beginning of hello
 			require.NoError(b, err)
 		}
 		r.post(event(1)) // every page has run once more
-		require.Eventually(b, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1000\n") }, patience, time.Millisecond)
+		require.Eventually(b, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1000\n") }, waitLimit, time.Millisecond)
 		kib = float64(inUse()-before) / 1024 / pages
 		for _, c := range conns {
 			_ = c.Close()
 		}
-		require.Eventually(b, func() bool { return strings.Contains(r.metrics(), "hookback_streams 0\n") }, patience, time.Millisecond)
+		require.Eventually(b, func() bool { return strings.Contains(r.metrics(), "hookback_streams 0\n") }, waitLimit, time.Millisecond)
 	}
 	b.ReportMetric(kib, "KiB/page")
 	if kib > 32 {
@@ -53,8 +53,8 @@ func inUse() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkDoor is the price of the checks that every request pays.
-func BenchmarkDoor(b *testing.B) {
+// BenchmarkOriginGuard is the price of the checks that every request pays.
+func BenchmarkOriginGuard(b *testing.B) {
 	r := setup(b)
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(b, err)

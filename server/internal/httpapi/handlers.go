@@ -18,8 +18,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxWait is how long a pull may wait for an answer.
-const maxWait = 60
+// maxPullWait is how long a pull may wait for an answer.
+const maxPullWait = 60
 
 // handlers are the verbs by "METHOD path", one for each of schema.Routes. A part with
 // a file of its own adds its map here.
@@ -31,7 +31,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
 		s.ruleHandlers(),
-		s.noticeHandlers(),
+		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 	} {
 		maps.Copy(all, part)
@@ -44,27 +44,27 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathEvents:       s.ingest,
 		"POST " + schema.PathBatch:        s.ingestBatch,
 		"GET " + schema.PathRecent:        s.recent,
-		"GET " + schema.PathEvents:        s.find,
+		"GET " + schema.PathEvents:        s.findEvents,
 		"GET " + schema.PathFilterOptions: s.filterOptions,
 		"GET " + schema.PathSearch:        s.search,
 		"GET " + schema.PathEvent:         s.event,
-		"GET " + schema.PathContext:       s.led,
+		"GET " + schema.PathContext:       s.questionContext,
 		"POST " + schema.PathRespond:      s.respond,
 		"POST " + schema.PathCancel:       s.cancel,
 		"POST " + schema.PathExtend:       s.extend,
-		"POST " + schema.PathExecution:    s.executed,
-		"POST " + schema.PathUndo:         s.verb(s.Hub.Undo),
+		"POST " + schema.PathExecution:    s.reportExecution,
+		"POST " + schema.PathUndo:         s.eventOperation(s.Hub.Undo),
 		"POST " + schema.PathApprove:      s.approve,
-		"POST " + schema.PathRedeliver:    s.verb(s.Hub.Redeliver),
-		"POST " + schema.PathHandled:      s.verb(s.Hub.Handled),
+		"POST " + schema.PathRedeliver:    s.eventOperation(s.Hub.Redeliver),
+		"POST " + schema.PathHandled:      s.eventOperation(s.Hub.Handled),
 		"GET " + schema.PathResponse:      s.pull,
 		"GET " + schema.PathStream:        s.stream(),
 		"GET " + schema.PathSessions:      s.sessions,
 		"GET " + schema.PathSession:       s.session,
 		"GET " + schema.PathExport:        s.export,
 		"GET " + schema.PathOverview:      s.overview,
-		"POST " + schema.PathOTLPLogs:     s.logs,
-		"POST " + schema.PathOTLPMetrics:  s.measures,
+		"POST " + schema.PathOTLPLogs:     s.otlpLogs,
+		"POST " + schema.PathOTLPMetrics:  s.otlpMetrics,
 		"POST " + schema.PathClaudeCode:   s.claudeHook,
 		"GET " + schema.PathHealth:        s.health,
 		"GET " + schema.PathReady:         s.ready,
@@ -79,7 +79,7 @@ func (s *Server) ingest(c *fiber.Ctx) error {
 		return err
 	}
 	if saved.Asks {
-		s.whenPosted(c, saved.ID)
+		s.afterResponse(c, saved.ID)
 	}
 	return sendJSON(c, saved.JSON)
 }
@@ -89,17 +89,17 @@ func (s *Server) ingestBatch(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s.whenPosted(c, ids...)
+	s.afterResponse(c, ids...)
 	return sendJSON(c, result)
 }
 
-// whenPosted lets the hub dial the agent once the response to its POST has left:
+// afterResponse lets the hub dial the agent once the response to its POST has left:
 // an agent that blocks in its POST can't take a call before.
-func (s *Server) whenPosted(c *fiber.Ctx, ids ...schema.EventID) {
+func (s *Server) afterResponse(c *fiber.Ctx, ids ...schema.EventID) {
 	cn, ok := c.Context().Conn().(*conn)
 	for _, id := range ids {
 		if ok {
-			cn.onFlushed(func() { s.Hub.ResponseSent(id) })
+			cn.onResponseSent(func() { s.Hub.ResponseSent(id) })
 		} else {
 			s.Hub.ResponseSent(id)
 		}
@@ -107,15 +107,15 @@ func (s *Server) whenPosted(c *fiber.Ctx, ids ...schema.EventID) {
 }
 
 func (s *Server) recent(c *fiber.Ctx) error {
-	limit, err := number(c, "limit", span{otherwise: schema.RecentLimit, low: 1, high: schema.MaxPageLimit})
+	limit, err := queryInt(c, "limit", bounds{fallback: schema.RecentLimit, min: 1, max: schema.MaxPageLimit})
 	if err != nil {
 		return err
 	}
 	return reply(c)(s.Hub.Recent(c.UserContext(), int(limit)))
 }
 
-func (s *Server) find(c *fiber.Ctx) error {
-	f, err := exact(c)
+func (s *Server) findEvents(c *fiber.Ctx) error {
+	f, err := queryFilter(c)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Server) find(c *fiber.Ctx) error {
 }
 
 func (s *Server) search(c *fiber.Ctx) error {
-	f, err := stretch(c)
+	f, err := queryRange(c)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Server) event(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Event(c.UserContext(), id))
 }
 
-func (s *Server) led(c *fiber.Ctx) error {
+func (s *Server) questionContext(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func (s *Server) respond(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Respond(c.UserContext(), id, &r, caller(c)))
 }
 
-// verb is a verb that needs no more than the event's id and who wants it.
-func (s *Server) verb(do func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
+// eventOperation is a verb that needs no more than the event's id and who wants it.
+func (s *Server) eventOperation(do func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := eventID(c)
 		if err != nil {
@@ -207,7 +207,7 @@ func (s *Server) extend(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Extend(c.UserContext(), id, &more, caller(c)))
 }
 
-func (s *Server) executed(c *fiber.Ctx) error {
+func (s *Server) reportExecution(c *fiber.Ctx) error {
 	var report schema.CallReport
 	id, err := decode(c, &report)
 	if err != nil {
@@ -221,14 +221,14 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	wait, err := number(c, "wait", span{high: maxWait})
+	wait, err := queryInt(c, "wait", bounds{max: maxPullWait})
 	if err != nil {
 		return err
 	}
 	// An agent that died while it waited must not count as having its answer.
 	ctx := s.stopping
 	if cn, ok := c.Context().Conn().(*conn); ok && wait > 0 {
-		watched, stop := cn.watch(ctx)
+		watched, stop := cn.watchDisconnect(ctx)
 		defer stop()
 		ctx = watched
 	}
@@ -295,8 +295,8 @@ func sendJSON(c *fiber.Ctx, b []byte) error {
 }
 
 func caller(c *fiber.Ctx) hub.Caller {
-	by := hub.Caller{Remote: addrPort(c.Context().RemoteAddr()), Local: addrPort(c.Context().LocalAddr())}
-	by.Who, _ = c.Locals(whoLocal).(auth.Identity)
+	by := hub.Caller{Remote: addrPortOf(c.Context().RemoteAddr()), Local: addrPortOf(c.Context().LocalAddr())}
+	by.Who, _ = c.Locals(identityLocal).(auth.Identity)
 	return by
 }
 
@@ -322,33 +322,33 @@ func eventID(c *fiber.Ctx) (schema.EventID, error) {
 	return schema.EventID(id), nil
 }
 
-// span is what a number may be, and what it is when it is not given.
-type span struct{ low, high, otherwise int64 }
+// bounds is what a number may be, and what it is when it is not given.
+type bounds struct{ min, max, fallback int64 }
 
-func number(c *fiber.Ctx, name string, may span) (int64, error) {
+func queryInt(c *fiber.Ctx, name string, may bounds) (int64, error) {
 	text := c.Query(name)
 	if text == "" {
-		return may.otherwise, nil
+		return may.fallback, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < may.low || n > may.high {
-		detail := "must be a whole number from " + strconv.FormatInt(may.low, 10)
-		if may.high < farAway {
-			detail += " to " + strconv.FormatInt(may.high, 10)
+	if err != nil || n < may.min || n > may.max {
+		detail := "must be a whole number from " + strconv.FormatInt(may.min, 10)
+		if may.max < unbounded {
+			detail += " to " + strconv.FormatInt(may.max, 10)
 		}
 		return 0, &schema.FieldError{Field: name, Detail: detail}
 	}
 	return n, nil
 }
 
-// farAway is more than any id and any time.
-const farAway = 1 << 53
+// unbounded is more than any id and any time.
+const unbounded = 1 << 53
 
 var statuses = []string{"pending", "responded", "timeout", "error", "undelivered"}
 
-// exact reads the filters that compare names as they are.
-func exact(c *fiber.Ctx) (store.Filter, error) {
-	f, err := stretch(c)
+// queryFilter reads the filters that compare names as they are.
+func queryFilter(c *fiber.Ctx) (store.Filter, error) {
+	f, err := queryRange(c)
 	if err != nil {
 		return f, err
 	}
@@ -360,25 +360,25 @@ func exact(c *fiber.Ctx) (store.Filter, error) {
 	return f, nil
 }
 
-// stretch reads which part of the log a list is of.
-func stretch(c *fiber.Ctx) (f store.Filter, err error) {
-	whole := span{high: farAway}
+// queryRange reads which part of the log a list is of.
+func queryRange(c *fiber.Ctx) (f store.Filter, err error) {
+	whole := bounds{max: unbounded}
 	var n [5]int64
 	for i, q := range []struct {
 		name string
-		may  span
-	}{{"from", whole}, {"to", whole}, {"before", whole}, {"after", whole}, {"limit", span{low: 1, high: schema.MaxPageLimit, otherwise: 100}}} {
-		if n[i], err = number(c, q.name, q.may); err != nil {
+		may  bounds
+	}{{"from", whole}, {"to", whole}, {"before", whole}, {"after", whole}, {"limit", bounds{min: 1, max: schema.MaxPageLimit, fallback: 100}}} {
+		if n[i], err = queryInt(c, q.name, q.may); err != nil {
 			return f, err
 		}
 	}
-	f.From, f.To = moment(n[0]), moment(n[1])
+	f.From, f.To = timeFromMillis(n[0]), timeFromMillis(n[1])
 	f.Before, f.After, f.Limit = schema.EventID(n[2]), schema.EventID(n[3]), int(n[4])
 	f.Oldest = c.Query("after") != "" // after=0 begins at the beginning
 	return f, nil
 }
 
-func moment(ms int64) time.Time {
+func timeFromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}

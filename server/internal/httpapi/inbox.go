@@ -44,17 +44,17 @@ func inboxQuery(c *fiber.Ctx) (q hub.Inbox, err error) {
 	var n [4]int64
 	for i, p := range []struct {
 		name string
-		may  span
+		may  bounds
 	}{
-		{"from", span{high: farAway}}, {"to", span{high: farAway}}, {"cursor", span{low: 1, high: farAway}},
-		{"limit", span{low: 1, high: schema.MaxHitlPage, otherwise: 50}},
+		{"from", bounds{max: unbounded}}, {"to", bounds{max: unbounded}}, {"cursor", bounds{min: 1, max: unbounded}},
+		{"limit", bounds{min: 1, max: schema.MaxHitlPage, fallback: 50}},
 	} {
-		if n[i], err = number(c, p.name, p.may); err != nil {
+		if n[i], err = queryInt(c, p.name, p.may); err != nil {
 			return q, err
 		}
 	}
-	q.From, q.To, q.Before, q.Limit = moment(n[0]), moment(n[1]), schema.EventID(n[2]), int(n[3])
-	if q.Agents, err = agents(c); err != nil {
+	q.From, q.To, q.Before, q.Limit = timeFromMillis(n[0]), timeFromMillis(n[1]), schema.EventID(n[2]), int(n[3])
+	if q.Agents, err = queryAgents(c); err != nil {
 		return q, err
 	}
 	q.Status = schema.HitlStatus(c.Query("status"))
@@ -71,8 +71,8 @@ func inboxQuery(c *fiber.Ctx) (q hub.Inbox, err error) {
 	return q, nil
 }
 
-// agents are the values of agent, which may be given several times.
-func agents(c *fiber.Ctx) ([]string, error) {
+// queryAgents are the values of agent, which may be given several times.
+func queryAgents(c *fiber.Ctx) ([]string, error) {
 	var names []string
 	for _, value := range c.Context().QueryArgs().PeekMulti("agent") {
 		if len(value) > 0 {
@@ -113,25 +113,25 @@ func (s *Server) hitlCancel(c *fiber.Ctx) error {
 
 func (s *Server) hitlStats(c *fiber.Ctx) error {
 	of := hub.StatsRange{}
-	days, err := number(c, "days", span{low: 1, high: schema.MaxDays, otherwise: 14})
+	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
 	if err != nil {
 		return err
 	}
-	from, err := number(c, "from", span{high: farAway})
+	from, err := queryInt(c, "from", bounds{max: unbounded})
 	if err != nil {
 		return err
 	}
-	to, err := number(c, "to", span{high: farAway})
+	to, err := queryInt(c, "to", bounds{max: unbounded})
 	if err != nil {
 		return err
 	}
-	if of.Zone, err = timeZone(c.Query("tz")); err != nil {
+	if of.Zone, err = parseTimeZone(c.Query("tz")); err != nil {
 		return err
 	}
-	if of.Agents, err = agents(c); err != nil {
+	if of.Agents, err = queryAgents(c); err != nil {
 		return err
 	}
-	of.Days, of.From, of.To = int(days), moment(from), moment(to)
+	of.Days, of.From, of.To = int(days), timeFromMillis(from), timeFromMillis(to)
 	return replyJSON(c)(s.Hub.HitlStats(c.UserContext(), of, caller(c)))
 }
 

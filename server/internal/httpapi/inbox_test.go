@@ -11,16 +11,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// send posts a body of JSON and returns what comes back.
-func (r *rig) send(path, body string, into any) {
+// postJSON posts a body of JSON and returns what comes back.
+func (r *harness) postJSON(path, body string, into any) {
 	r.t.Helper()
 	resp, b := r.do("POST", path, body, "Content-Type", "application/json")
 	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", path, b)
 	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
 }
 
-// askOf posts a question of an agent.
-func (r *rig) askOf(app, question string) schema.EventID {
+// postQuestion posts a question of an agent.
+func (r *harness) postQuestion(app, question string) schema.EventID {
 	r.t.Helper()
 	return r.post(fmt.Sprintf(`{"source_app":%q,"session_id":"s1","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, question)).ID
 }
@@ -32,61 +32,61 @@ const (
 	which = `{"question":"Which bucket?","type":"question"}`
 )
 
-// TestInbox goes through the life of requests under the names of the multi-approver
+// TestInbox_RequestLifecycle goes through the life of requests under the names of the multi-approver
 // inbox, once more under /authenticated.
-func TestInbox(t *testing.T) {
+func TestInbox_RequestLifecycle(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"", schema.PathAuthenticated} {
 		t.Run("prefix="+prefix, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
-			permission, choice, text, gone := r.askOf("bot", refund), r.askOf("release", ship), r.askOf("triage", which), r.askOf("bot", which)
+			permission, choice, text, gone := r.postQuestion("bot", refund), r.postQuestion("release", ship), r.postQuestion("triage", which), r.postQuestion("bot", which)
 			at := func(path string, id schema.EventID) string { return prefix + schema.At(path, id) }
 
 			var one schema.HitlRequest
-			r.get(at(schema.PathHitlRequest, permission), &one)
+			r.getJSON(at(schema.PathHitlRequest, permission), &one)
 			require.Equal(t, schema.HitlPending, one.Status)
 			require.Equal(t, []string{"approve", "deny"}, one.Choices)
 			require.Equal(t, "process_refund", one.ToolCall.Name)
 			require.Equal(t, 1, one.RequiredApprovals)
 			require.True(t, one.WaitingOnMe)
 
-			r.send(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &one)
+			r.postJSON(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &one)
 			require.Equal(t, schema.HitlDecided, one.Status)
 			require.Equal(t, schema.Approve, one.Outcome)
 			require.Equal(t, "Half of it.", one.Comment)
 			require.Equal(t, "local user", one.DecidedBy)
 			require.False(t, one.WaitingOnMe)
 			var e schema.Event
-			r.get(schema.At(schema.PathEvent, permission), &e)
+			r.getJSON(schema.At(schema.PathEvent, permission), &e)
 			require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
 
-			r.send(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &one)
+			r.postJSON(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &one)
 			require.Equal(t, schema.Outcome("ship_it"), one.Outcome)
-			r.send(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &one)
+			r.postJSON(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &one)
 			require.Equal(t, "Billing", one.Response)
-			r.send(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &one)
+			r.postJSON(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &one)
 			require.Equal(t, schema.HitlCancelled, one.Status)
 			require.Equal(t, schema.Cancelled, one.Outcome)
 			require.Equal(t, "handled by phone", one.CancellationReason)
 
 			var page schema.HitlPage
-			r.get(prefix+schema.PathHitlRequests+"?status=decided", &page)
+			r.getJSON(prefix+schema.PathHitlRequests+"?status=decided", &page)
 			require.Len(t, page.Requests, 3)
 			require.Equal(t, text, page.Requests[0].RequestID, "the newest first")
 			var stats schema.HitlStats
-			r.get(prefix+schema.PathHitlStats, &stats)
+			r.getJSON(prefix+schema.PathHitlStats, &stats)
 			require.EqualValues(t, 3, stats.ResponsesCount)
 			require.Equal(t, schema.HitlCounts{Decided: 3, Cancelled: 1}, stats.Counts)
 		})
 	}
 }
 
-// TestInboxRefuses: what a vote can't be, and where a query is wrong.
-func TestInboxRefuses(t *testing.T) {
+// TestInbox_RejectsInvalidRequests: what a vote can't be, and where a query is wrong.
+func TestInbox_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	id, plain := r.askOf("bot", refund), r.post(event(1))
+	id, plain := r.postQuestion("bot", refund), r.post(event(1))
 	vote, cancel := schema.At(schema.PathHitlVote, id), schema.At(schema.PathHitlCancel, id)
 	for _, c := range []struct {
 		path, body  string
@@ -123,24 +123,24 @@ func TestInboxRefuses(t *testing.T) {
 		require.Equal(t, field, r.problem(resp, b).Field, query)
 	}
 	var one schema.HitlRequest
-	r.send(cancel, `{}`, &one)
+	r.postJSON(cancel, `{}`, &one)
 	resp, b := r.do("POST", vote, `{"choice":"approve"}`, "Content-Type", "application/json")
 	require.Equal(t, 410, resp.StatusCode, string(b))
 	require.Equal(t, schema.Cancelled, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
 }
 
-// TestInboxPages: filters, cursors and the time window.
-func TestInboxPages(t *testing.T) {
+// TestInbox_FiltersAndPaginates: filters, cursors and the time window.
+func TestInbox_FiltersAndPaginates(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var ids []schema.EventID
 	for i := range 7 {
-		ids = append(ids, r.askOf([]string{"a", "b", "c"}[i%3], which))
+		ids = append(ids, r.postQuestion([]string{"a", "b", "c"}[i%3], which))
 	}
-	r.respondText(ids[0]) // agent a
+	r.respondWithText(ids[0]) // agent a
 	list := func(query string) (got []schema.EventID, next string) {
 		var page schema.HitlPage
-		r.get(schema.PathHitlRequests+query, &page)
+		r.getJSON(schema.PathHitlRequests+query, &page)
 		for _, one := range page.Requests {
 			got = append(got, one.RequestID)
 		}
@@ -181,7 +181,7 @@ func TestInboxPages(t *testing.T) {
 	require.Len(t, all, 6, "each once")
 
 	var stats schema.HitlStats
-	r.get(schema.PathHitlStats+"?days=2&agent=a&agent=b", &stats)
+	r.getJSON(schema.PathHitlStats+"?days=2&agent=a&agent=b", &stats)
 	require.EqualValues(t, 6, stats.PendingCount)
 	require.EqualValues(t, 6, stats.WaitingOnMe)
 	require.Zero(t, stats.ResolversCount, "nobody listens: they all pull")
@@ -193,33 +193,33 @@ func TestInboxPages(t *testing.T) {
 		sum.Pending, sum.Decided = sum.Pending+day.Pending, sum.Decided+day.Decided
 	}
 	require.Equal(t, stats.Counts, sum)
-	r.get(fmt.Sprintf("%s?from=%d&to=%d", schema.PathHitlStats, millis(-25*time.Hour), millis(time.Hour)), &stats)
+	r.getJSON(fmt.Sprintf("%s?from=%d&to=%d", schema.PathHitlStats, millis(-25*time.Hour), millis(time.Hour)), &stats)
 	require.GreaterOrEqual(t, len(stats.Days), 2)
 	require.Equal(t, schema.HitlCounts{Pending: 6, Decided: 1}, stats.Counts)
 }
 
 func millis(from time.Duration) int64 { return time.Now().Add(from).UnixMilli() }
 
-func (r *rig) respondText(id schema.EventID) {
+func (r *harness) respondWithText(id schema.EventID) {
 	r.t.Helper()
 	var one schema.HitlRequest
-	r.send(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &one)
+	r.postJSON(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &one)
 	require.Equal(r.t, schema.HitlDecided, one.Status)
 }
 
-// TestApprovals is the tool approval queue: list, approve with other arguments, reject
+// TestApprovals_Lifecycle is the tool approval queue: list, approve with other arguments, reject
 // with a reason in the body or the query, and by the id of the approval.
-func TestApprovals(t *testing.T) {
+func TestApprovals_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var list []schema.Approval
-	r.get(schema.PathApprovals, &list)
+	r.getJSON(schema.PathApprovals, &list)
 	require.Empty(t, list)
-	first := r.askOf("bot", refund)
-	r.askOf("bot", which) // no tool call
+	first := r.postQuestion("bot", refund)
+	r.postQuestion("bot", which) // no tool call
 	hook := r.post(event(1, `"tool_name":"Bash"`, `"humanInTheLoop":{"question":"May I?","type":"permission"}`)).ID
-	last, other := r.askOf("bot", refund), r.askOf("bot", refund)
-	r.get(schema.PathApprovals, &list)
+	last, other := r.postQuestion("bot", refund), r.postQuestion("bot", refund)
+	r.getJSON(schema.PathApprovals, &list)
 	require.Len(t, list, 4)
 	require.Equal(t, first.String(), list[0].ID, "the oldest first")
 	require.Equal(t, "process_refund", list[0].ToolName)
@@ -233,25 +233,25 @@ func TestApprovals(t *testing.T) {
 	require.JSONEq(t, `{}`, string(list[1].Arguments))
 
 	var e schema.Event
-	r.send(schema.At(schema.PathApproveCall, first), `{"modifiedArguments":{"orderId":"1234","amount":25000}}`, &e)
+	r.postJSON(schema.At(schema.PathApproveCall, first), `{"modifiedArguments":{"orderId":"1234","amount":25000}}`, &e)
 	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
 	require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
-	r.send(schema.At(schema.PathRejectCall, hook)+"?reason=Duplicate%20refund", ``, &e)
+	r.postJSON(schema.At(schema.PathRejectCall, hook)+"?reason=Duplicate%20refund", ``, &e)
 	require.Equal(t, schema.Deny, e.HumanInTheLoopStatus.Outcome)
 	require.Equal(t, "Duplicate refund", e.HumanInTheLoopStatus.Reason)
-	r.send(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false}`, last), &e)
+	r.postJSON(schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":false}`, last), &e)
 	require.Equal(t, "User denied approval", e.HumanInTheLoopStatus.Reason)
-	r.send(schema.At(schema.PathRejectCall, other), `{"reason":"This order was already refunded"}`, &e)
+	r.postJSON(schema.At(schema.PathRejectCall, other), `{"reason":"This order was already refunded"}`, &e)
 	require.Equal(t, "This order was already refunded", e.HumanInTheLoopStatus.Reason)
-	r.get(schema.PathApprovals, &list)
+	r.getJSON(schema.PathApprovals, &list)
 	require.Empty(t, list)
 	resp, b := r.do("POST", schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, last), "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
 }
 
-// TestExtendAndReport: more time over HTTP, what a pull says of it, and what became of
+// TestQuestion_ExtendAndReportExecution: more time over HTTP, what a pull says of it, and what became of
 // the call, by the agent's own word.
-func TestExtendAndReport(t *testing.T) {
+func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	asked := r.post(event(1, permission))
@@ -267,10 +267,10 @@ func TestExtendAndReport(t *testing.T) {
 	}
 	require.Regexp(t, `^(299\.\d+|300\.000)$`, left())
 	var e schema.Event
-	r.send(extend, `{"seconds":900}`, &e)
+	r.postJSON(extend, `{"seconds":900}`, &e)
 	require.Equal(t, "local user", e.HumanInTheLoopStatus.Extended.By)
 	require.Regexp(t, `^1(199\.\d+|200\.000)$`, left())
-	r.send(extend, `{"seconds":0}`, &e)
+	r.postJSON(extend, `{"seconds":0}`, &e)
 	require.Equal(t, schema.Never, left())
 
 	report := schema.At(schema.PathExecution, asked.ID)
@@ -279,7 +279,7 @@ func TestExtendAndReport(t *testing.T) {
 	r.respond(asked.ID)
 	resp, b = r.do("POST", report, `{"state":"succeeded","requestSecret":"guessed"}`, "Content-Type", "application/json")
 	require.Equal(t, 403, resp.StatusCode, string(b))
-	r.send(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, asked.RequestSecret), &e)
+	r.postJSON(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, asked.RequestSecret), &e)
 	require.Equal(t, &schema.Execution{State: "failed", DurationMS: 1200, Error: "exit status 1"}, e.HumanInTheLoopStatus.Execution)
 	resp, b = r.do("POST", extend, `{"seconds":60}`, "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))

@@ -19,15 +19,15 @@ func (s *Server) ledger(c *fiber.Ctx) error {
 	var n [4]int64
 	for i, q := range []struct {
 		name string
-		may  span
+		may  bounds
 	}{
-		{"after", span{high: farAway}},
-		{"before", span{high: farAway}},
-		{"of", span{high: farAway}},
-		{"limit", span{low: 1, high: schema.MaxPageLimit, otherwise: 100}},
+		{"after", bounds{max: unbounded}},
+		{"before", bounds{max: unbounded}},
+		{"of", bounds{max: unbounded}},
+		{"limit", bounds{min: 1, max: schema.MaxPageLimit, fallback: 100}},
 	} {
 		var err error
-		if n[i], err = number(c, q.name, q.may); err != nil {
+		if n[i], err = queryInt(c, q.name, q.may); err != nil {
 			return err
 		}
 	}
@@ -51,6 +51,6 @@ func (s *Server) exportLedger(c *fiber.Ctx, page store.LedgerPage) error {
 	if c.Method() == fiber.MethodHead {
 		return nil // as in export
 	}
-	c.Context().SetBodyStream(&paced{s.Hub.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
+	c.Context().SetBodyStream(&deadlineReader{s.Hub.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
 	return nil
 }

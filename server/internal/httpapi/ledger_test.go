@@ -11,7 +11,7 @@ import (
 
 // What people decided is in the ledger, which is one chain; its export is what the
 // hashes are of.
-func TestTheLedgerTellsEveryEnd(t *testing.T) {
+func TestLedger_RecordsEveryResolution(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for n := range 3 {
@@ -21,15 +21,15 @@ func TestTheLedgerTellsEveryEnd(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 
 	var entries []schema.LedgerEntry
-	r.get(schema.PathLedger, &entries)
+	r.getJSON(schema.PathLedger, &entries)
 	require.Len(t, entries, 4)
 	require.Equal(t, "question.ended", entries[3].Action)
 	require.Equal(t, "local user", entries[3].Actor)
 	require.Contains(t, string(entries[3].Data), `"outcome":"__cancelled__"`)
 
-	r.get(schema.PathLedger+"?after=1&limit=2", &entries)
+	r.getJSON(schema.PathLedger+"?after=1&limit=2", &entries)
 	require.EqualValues(t, 2, entries[0].N)
-	r.get(schema.PathLedger+"?of=1", &entries)
+	r.getJSON(schema.PathLedger+"?of=1", &entries)
 	require.Len(t, entries, 1)
 
 	resp, b := r.do("GET", schema.PathLedger+"?format=ndjson", "")

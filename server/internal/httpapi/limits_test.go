@@ -25,8 +25,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestTooLargeIsReadable: the client sees why, though it is not done sending.
-func TestTooLargeIsReadable(t *testing.T) {
+// TestBodyLimiter_TooLargeResponseIsReadable: the client sees why, though it is not done sending.
+func TestBodyLimiter_TooLargeResponseIsReadable(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	piece := strings.Repeat("x", 64<<10)
@@ -69,7 +69,7 @@ func TestTooLargeIsReadable(t *testing.T) {
 	require.NotEqual(t, 413, resp.StatusCode, "just below the limit: %s", body[:min(len(body), 200)])
 }
 
-func TestMalformedRequestsAreProblems(t *testing.T) {
+func TestServer_MalformedRequestsGetProblems(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for name, c := range map[string]struct {
@@ -90,9 +90,9 @@ func TestMalformedRequestsAreProblems(t *testing.T) {
 	require.NotContains(t, r.log.String(), "secret")
 }
 
-// TestDribblingRequestsAreCut is the slowloris: without a read timeout each of
+// TestServer_ClosesSlowlorisConnections is the slowloris: without a read timeout each of
 // these would hold a connection for ever.
-func TestDribblingRequestsAreCut(t *testing.T) {
+func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
 	idle, err := net.Dial("tcp", r.addr)
@@ -126,9 +126,9 @@ func TestDribblingRequestsAreCut(t *testing.T) {
 	require.Equal(t, schema.EventFrame, stream.next().Type, "a stream outlives the timeouts of requests")
 }
 
-// TestAPeerThatDoesNotReadIsCut: without a write timeout its response would hold a
+// TestServer_ClosesNonReadingPeers: without a write timeout its response would hold a
 // worker and its memory for ever.
-func TestAPeerThatDoesNotReadIsCut(t *testing.T) {
+func TestServer_ClosesNonReadingPeers(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.WriteTimeout = 200 * time.Millisecond })
 	e := r.post(event(1, `"chat":["`+strings.Repeat("z", 7<<20)+`"]`))
@@ -143,18 +143,18 @@ func TestAPeerThatDoesNotReadIsCut(t *testing.T) {
 		stuck[i] = c
 	}
 	r.client.CloseIdleConnections()
-	require.Eventually(t, func() bool { return r.conns.count() == 0 }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return r.conns.count() == 0 }, waitLimit, 5*time.Millisecond)
 }
 
-// TestAnIdleConnectionIsClosed, though longer headers than usual are welcome: pages
+// TestServer_ClosesIdleConnections, though longer headers than usual are welcome: pages
 // of other programs on this machine leave their cookies for every port.
-func TestAnIdleConnectionIsClosed(t *testing.T) {
+func TestServer_ClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Minute, 200*time.Millisecond })
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitLimit)))
 	_, err = fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", r.addr, strings.Repeat("c", 15<<10))
 	require.NoError(t, err)
 	answer, err := io.ReadAll(c)
@@ -163,8 +163,8 @@ func TestAnIdleConnectionIsClosed(t *testing.T) {
 	require.Equal(t, 4096, r.app.Config().Concurrency)
 }
 
-// TestHostileBodiesCostNoMemory: each is refused, and none of them is unpacked.
-func TestHostileBodiesCostNoMemory(t *testing.T) {
+// TestServer_HostileBodiesUseBoundedMemory: each is refused, and none of them is unpacked.
+func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 	r := setup(t)
 	asked := r.post(event(1, permission))
 	respond := schema.At(schema.PathRespond, asked.ID)
@@ -253,9 +253,9 @@ func peakHeap(f func()) int64 {
 	}
 }
 
-// TestRequestsKeepTheirStrings fails without fiber.Config.Immutable: then what a
+// TestServer_RequestStringsAreImmutable fails without fiber.Config.Immutable: then what a
 // handler kept of one request turns into a later one's.
-func TestRequestsKeepTheirStrings(t *testing.T) {
+func TestServer_RequestStringsAreImmutable(t *testing.T) {
 	t.Parallel()
 	type kept struct{ want, param, query, header, body string }
 	var mu sync.Mutex
@@ -304,7 +304,7 @@ func newRequest(method, url, body string) (*http.Request, error) {
 	return http.NewRequest(method, url, strings.NewReader(body)) //nolint:noctx // the client has a timeout
 }
 
-func TestAPanicCostsOneRequest(t *testing.T) {
+func TestServer_PanicFailsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.Hub = nil })
 	resp, body := r.do("POST", "/events", event(1)+"secret")
@@ -316,7 +316,7 @@ func TestAPanicCostsOneRequest(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-func TestInternalErrorsKeepTheirText(t *testing.T) {
+func TestServer_InternalErrorsHideDetails(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	require.NoError(t, r.store.Close())
@@ -331,17 +331,17 @@ func TestInternalErrorsKeepTheirText(t *testing.T) {
 	require.Equal(t, "degraded", h.Status)
 }
 
-// TestAHubThatStopsCompressesNoMore: with the files of a big page that takes
+// TestAssets_ShutdownStopsCompression: with the files of a big page that takes
 // seconds.
-func TestAHubThatStopsCompressesNoMore(t *testing.T) {
+func TestAssets_ShutdownStopsCompression(t *testing.T) {
 	t.Parallel()
 	root := fstest.MapFS{"assets/app-1.js": {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)}}
 	ctx, stop := context.WithCancel(t.Context())
 	a := loadAssets(ctx, root)
 	<-a.ready
-	require.NotNil(t, a.files["/assets/app-1.js"].packed.Load())
+	require.NotNil(t, a.files["/assets/app-1.js"].compressed.Load())
 	stop()
 	a = loadAssets(ctx, root)
 	<-a.ready
-	require.Nil(t, a.files["/assets/app-1.js"].packed.Load())
+	require.Nil(t, a.files["/assets/app-1.js"].compressed.Load())
 }

@@ -19,20 +19,20 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	requests *prometheus.CounterVec   // by method, route, status
-	seconds  *prometheus.HistogramVec // by route
-	streams  prometheus.Gauge
-	slow     prometheus.Counter
+	requests    *prometheus.CounterVec   // by method, route, status
+	seconds     *prometheus.HistogramVec // by route
+	streams     prometheus.Gauge
+	slowStreams prometheus.Counter
 
 	commits       prometheus.Counter
 	commitFailed  prometheus.Counter
 	commitOps     prometheus.Histogram
 	commitSeconds prometheus.Histogram
 
-	events     prometheus.Counter
-	questions  *prometheus.CounterVec // by outcome
-	deliveries *prometheus.CounterVec // by state
-	records    *prometheus.CounterVec // of telemetry, by signal and what became of them
+	events           prometheus.Counter
+	questions        *prometheus.CounterVec // by outcome
+	deliveries       *prometheus.CounterVec // by state
+	telemetryRecords *prometheus.CounterVec // of telemetry, by signal and what became of them
 }
 
 // NewMetrics makes a registry with everything in it at zero.
@@ -54,7 +54,7 @@ func NewMetrics() *Metrics {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "streams", Help: "Open /stream connections.",
 		}),
-		slow:         counter("streams_cut_total", "Streams cut off because they did not take their frames in time."),
+		slowStreams:  counter("streams_cut_total", "Streams cut off because they did not take their frames in time."),
 		commits:      counter("commits_total", "Group commits."),
 		commitFailed: counter("commits_failed_total", "Group commits that failed."),
 		commitOps: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -65,14 +65,14 @@ func NewMetrics() *Metrics {
 			Namespace: "hookback", Name: "commit_seconds", Help: "Duration of a group commit, fsync included.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
 		}),
-		events:     counter("events_total", "Events stored since the start."),
-		questions:  counters("questions_total", "Questions that ended since the start.", "outcome"),
-		deliveries: counters("deliveries_total", "Changes of a delivery's state since the start.", "state"),
-		records:    counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
+		events:           counter("events_total", "Events stored since the start."),
+		questions:        counters("questions_total", "Questions that ended since the start.", "outcome"),
+		deliveries:       counters("deliveries_total", "Changes of a delivery's state since the start.", "state"),
+		telemetryRecords: counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.seconds, m.streams, m.slow, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
-		m.events, m.questions, m.deliveries, m.records)
+		m.requests, m.seconds, m.streams, m.slowStreams, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
+		m.events, m.questions, m.deliveries, m.telemetryRecords)
 	return m
 }
 
@@ -86,30 +86,30 @@ func (m *Metrics) Committed(c store.Commit) {
 	m.commitSeconds.Observe(c.Took.Seconds())
 }
 
-func (m *Metrics) request(method, route string, status int, took time.Duration) {
+func (m *Metrics) recordRequest(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-func (m *Metrics) heard(signal string, h hub.TelemetryResult) {
-	m.records.WithLabelValues(signal, "stored").Add(float64(h.Stored))
-	m.records.WithLabelValues(signal, "ignored").Add(float64(h.Ignored))
-	m.records.WithLabelValues(signal, "rejected").Add(float64(h.Rejected))
+func (m *Metrics) recordTelemetry(signal string, h hub.TelemetryResult) {
+	m.telemetryRecords.WithLabelValues(signal, "stored").Add(float64(h.Stored))
+	m.telemetryRecords.WithLabelValues(signal, "ignored").Add(float64(h.Ignored))
+	m.telemetryRecords.WithLabelValues(signal, "rejected").Add(float64(h.Rejected))
 }
 
 func (m *Metrics) handler() fiber.Handler {
 	return adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 }
 
-// watch adds the figures that are asked for at each scrape.
-func (m *Metrics) watch(s *Server) {
+// registerGauges adds the figures that are asked for at each scrape.
+func (m *Metrics) registerGauges(s *Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
-	}, func() float64 { return float64(s.conns.count()) }), &storeFigures{stats: s.Stats})
+	}, func() float64 { return float64(s.conns.count()) }), &storeCollector{stats: s.Stats})
 }
 
-// storeFigures collects store.Stats.
-type storeFigures struct {
+// storeCollector collects store.Stats.
+type storeCollector struct {
 	stats func(context.Context) (store.Stats, error)
 }
 
@@ -131,14 +131,14 @@ func gauge(name, help string) *prometheus.Desc {
 }
 
 // Describe implements prometheus.Collector.
-func (*storeFigures) Describe(ch chan<- *prometheus.Desc) {
+func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, g := range storeGauges {
 		ch <- g.desc
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (f *storeFigures) Collect(ch chan<- prometheus.Metric) {
+func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.stats(context.Background())
 	if err != nil {
 		return // /readyz says so; the other figures are still worth having

@@ -12,17 +12,17 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// oidcCookie ties a sign-in with the provider to the browser that began it. The
+// setOIDCCookie ties a sign-in with the provider to the browser that began it. The
 // provider sends that browser back from another site, which SameSite=Strict would hide
 // the cookie from.
-func (s *Server) oidcCookie(c *fiber.Ctx, value string, until time.Time) {
+func (s *Server) setOIDCCookie(c *fiber.Ctx, value string, until time.Time) {
 	c.Cookie(&fiber.Cookie{
 		Name: s.cookieName(c) + "-oidc", Value: value, Path: "/", Expires: until,
 		HTTPOnly: true, Secure: s.TLS, SameSite: fiber.CookieSameSiteLaxMode,
 	})
 }
 
-func (s *Server) toProvider(c *fiber.Ctx) error {
+func (s *Server) startOIDC(c *fiber.Ctx) error {
 	if !s.Hub.People.HasProvider() {
 		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
 	}
@@ -32,30 +32,30 @@ func (s *Server) toProvider(c *fiber.Ctx) error {
 	}
 	way, err := s.Hub.People.StartProviderSignIn(c.UserContext())
 	if err != nil {
-		return s.unsigned(c, err)
+		return s.redirectSignInError(c, err)
 	}
-	s.oidcCookie(c, way.Cookie, way.Until)
+	s.setOIDCCookie(c, way.Cookie, way.Until)
 	return c.Redirect(way.URL, fiber.StatusSeeOther)
 }
 
-func (s *Server) fromProvider(c *fiber.Ctx) error {
+func (s *Server) finishOIDC(c *fiber.Ctx) error {
 	if !s.Hub.People.HasProvider() {
 		return schema.ErrNoRoute
 	}
 	cookie := c.Cookies(s.cookieName(c) + "-oidc")
-	s.oidcCookie(c, "", longAgo)
+	s.setOIDCCookie(c, "", pastExpiry)
 	if c.Query("error") != "" {
-		return s.unsigned(c, auth.ErrRefused)
+		return s.redirectSignInError(c, auth.ErrRefused)
 	}
 	code, err := s.Hub.People.FinishProviderSignIn(c.UserContext(), auth.AuthCallback{State: c.Query("state"), Code: c.Query("code"), Cookie: cookie})
 	if err != nil {
-		return s.unsigned(c, err)
+		return s.redirectSignInError(c, err)
 	}
 	return c.Redirect("/#sign-in="+code, fiber.StatusSeeOther)
 }
 
-// unsigned sends a browser to the dashboard, which has words for each reason.
-func (s *Server) unsigned(c *fiber.Ctx, why error) error {
+// redirectSignInError sends a browser to the dashboard, which has words for each reason.
+func (s *Server) redirectSignInError(c *fiber.Ctx, why error) error {
 	for err, name := range map[error]string{
 		auth.ErrProviderDown: "provider-down", auth.ErrRefused: "refused", auth.ErrFlowExpired: "lost", auth.ErrNoUsableName: "nameless",
 	} {

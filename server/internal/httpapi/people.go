@@ -16,7 +16,7 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathMe:       s.me,
 		"POST " + schema.PathSignIn:  s.signIn,
 		"POST " + schema.PathSignOut: s.signOut,
-		"POST " + schema.PathLock:    s.lock,
+		"POST " + schema.PathLock:    s.setLock,
 
 		"GET " + schema.PathPeople:        s.listPeople,
 		"POST " + schema.PathPeople:       s.addPerson,
@@ -26,10 +26,10 @@ func (s *Server) peopleHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathSignIns:       s.listSignIns,
 		"DELETE " + schema.PathSignInByID: s.endSignIn,
 		"GET " + schema.PathTokens:        s.listTokens,
-		"POST " + schema.PathTokens:       s.makeToken,
+		"POST " + schema.PathTokens:       s.createToken,
 		"DELETE " + schema.PathToken:      s.revokeToken,
-		"GET " + schema.PathOIDC:          s.toProvider,
-		"GET " + schema.PathOIDCCallback:  s.fromProvider,
+		"GET " + schema.PathOIDC:          s.startOIDC,
+		"GET " + schema.PathOIDCCallback:  s.finishOIDC,
 	}
 }
 
@@ -56,8 +56,8 @@ func (s *Server) signInURL(c *fiber.Ctx, code string) string {
 	return scheme + c.Get(fiber.HeaderHost) + "/#sign-in=" + code
 }
 
-// named is the person in the path, as people write names.
-func named(c *fiber.Ctx) string {
+// personName is the person in the path, as people write names.
+func personName(c *fiber.Ctx) string {
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {
 		return ""
@@ -70,17 +70,17 @@ func (s *Server) changePerson(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), named(c), d, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.ChangePerson(c.UserContext(), personName(c), d, caller(c).Who))
 }
 
 func (s *Server) linkPerson(c *fiber.Ctx) error {
-	person, code, err := s.Hub.People.Link(c.UserContext(), named(c), caller(c).Who)
+	person, code, err := s.Hub.People.Link(c.UserContext(), personName(c), caller(c).Who)
 	person.SignInURL = s.signInURL(c, code)
 	return replyJSON(c)(person, err)
 }
 
 func (s *Server) removePerson(c *fiber.Ctx) error {
-	if err := s.Hub.People.RemovePerson(c.UserContext(), named(c), caller(c).Who); err != nil {
+	if err := s.Hub.People.RemovePerson(c.UserContext(), personName(c), caller(c).Who); err != nil {
 		return err
 	}
 	return s.listPeople(c)
@@ -101,7 +101,7 @@ func (s *Server) listTokens(c *fiber.Ctx) error {
 	return replyJSON(c)(s.Hub.People.Tokens(caller(c).Who))
 }
 
-func (s *Server) makeToken(c *fiber.Ctx) error {
+func (s *Server) createToken(c *fiber.Ctx) error {
 	var d schema.TokenDraft
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }
 
 func (s *Server) sendMe(c *fiber.Ctx, who auth.Identity) error {
 	acts := who.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
-	return reply(c)(json.Marshal(s.Hub.People.Me(who, acts, s.here(c))))
+	return reply(c)(json.Marshal(s.Hub.People.Me(who, acts, s.isLocal(c))))
 }
 
 func (s *Server) signIn(c *fiber.Ctx) error {
@@ -129,24 +129,24 @@ func (s *Server) signIn(c *fiber.Ctx) error {
 		return err
 	}
 	session, err := s.Hub.People.SignIn(c.UserContext(), auth.SignInAttempt{
-		Code: entry.Code, Name: entry.Name, From: peerOf(c), UserAgent: c.Get(fiber.HeaderUserAgent),
+		Code: entry.Code, Name: entry.Name, From: peerAddr(c), UserAgent: c.Get(fiber.HeaderUserAgent),
 	})
 	if err != nil {
 		return err
 	}
 	s.setCookie(c, session.Cookie, session.Until)
-	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Identity, true, s.here(c))}))
+	return reply(c)(json.Marshal(schema.SignInResult{Key: session.Key, Me: s.Hub.People.Me(session.Identity, true, s.isLocal(c))}))
 }
 
 func (s *Server) signOut(c *fiber.Ctx) error {
 	if err := s.Hub.People.SignOut(c.UserContext(), caller(c).Who); err != nil {
 		return err
 	}
-	s.setCookie(c, "", longAgo)
+	s.setCookie(c, "", pastExpiry)
 	return s.sendMe(c, auth.Identity{})
 }
 
-func (s *Server) lock(c *fiber.Ctx) error {
+func (s *Server) setLock(c *fiber.Ctx) error {
 	var wanted schema.LockState
 	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
 		return err

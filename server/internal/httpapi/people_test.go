@@ -23,7 +23,7 @@ func (b browser) headers() []string {
 }
 
 // owner signs in as the hub's first person.
-func (r *rig) owner(name string) browser {
+func (r *harness) owner(name string) browser {
 	r.t.Helper()
 	code, err := r.people.OwnerCode(r.t.Context())
 	require.NoError(r.t, err)
@@ -31,7 +31,7 @@ func (r *rig) owner(name string) browser {
 	return r.signIn(`{"code":"` + code + `","name":"` + name + `"}`)
 }
 
-func (r *rig) signIn(body string) browser {
+func (r *harness) signIn(body string) browser {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.PathSignIn, body)
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
@@ -46,8 +46,8 @@ func (r *rig) signIn(body string) browser {
 	return browser{c.Name + "=" + c.Value, in.Key}
 }
 
-// refused makes a request, "METHOD /path", that must be refused with code.
-func (r *rig) refused(code, route, body string, headers ...string) schema.Problem {
+// expectProblem makes a request, "METHOD /path", that must be refused with code.
+func (r *harness) expectProblem(code, route, body string, headers ...string) schema.Problem {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	resp, b := r.do(method, path, body, headers...)
@@ -56,8 +56,8 @@ func (r *rig) refused(code, route, body string, headers ...string) schema.Proble
 	return p
 }
 
-// ok makes a request that must succeed and reads its response into v.
-func (r *rig) ok(v any, route, body string, headers ...string) {
+// expectOK makes a request that must succeed and reads its response into v.
+func (r *harness) expectOK(v any, route, body string, headers ...string) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	resp, b := r.do(method, path, body, headers...)
@@ -67,23 +67,23 @@ func (r *rig) ok(v any, route, body string, headers ...string) {
 	}
 }
 
-// fromAfar makes later requests come from another machine.
-func (r *rig) fromAfar(ip string) {
-	r.from.Store(&net.TCPAddr{IP: net.ParseIP(ip), Port: 4711})
+// setRemoteIP makes later requests come from another machine.
+func (r *harness) setRemoteIP(ip string) {
+	r.remoteAddr.Store(&net.TCPAddr{IP: net.ParseIP(ip), Port: 4711})
 	r.client.CloseIdleConnections()
 }
 
-const yes = `{"permission":true}`
+const approveBody = `{"permission":true}`
 
-func TestTheFirstToSignInOwnsTheHubAndAnswersAsThemselves(t *testing.T) {
+func TestSignIn_FirstPersonBecomesOwner(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var me schema.Me
-	r.ok(&me, "GET "+schema.PathMe, "")
+	r.expectOK(&me, "GET "+schema.PathMe, "")
 	require.Equal(t, schema.Me{Name: "local user", CanAnswer: true, CanAdmin: true}, me)
 
 	ada := r.owner("ada")
-	r.ok(&me, "GET "+schema.PathMe, "", ada.headers()...)
+	r.expectOK(&me, "GET "+schema.PathMe, "", ada.headers()...)
 	require.Equal(t, "ada", me.Name)
 	require.True(t, me.Verified && me.Owner && me.CanAnswer && me.CanAdmin)
 	require.Equal(t, schema.Admin, me.Role)
@@ -91,7 +91,7 @@ func TestTheFirstToSignInOwnsTheHubAndAnswersAsThemselves(t *testing.T) {
 
 	asked := r.post(event(1, permission))
 	var e schema.Event
-	r.ok(&e, "POST "+schema.At(schema.PathRespond, asked.ID), yes, ada.headers()...)
+	r.expectOK(&e, "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, ada.headers()...)
 	by := e.HumanInTheLoopStatus.RespondedBy
 	require.Equal(t, "ada", by.Name)
 	require.Equal(t, "session", by.Via)
@@ -102,54 +102,54 @@ func TestTheFirstToSignInOwnsTheHubAndAnswersAsThemselves(t *testing.T) {
 	require.Empty(t, code, "the hub has its owner")
 }
 
-func TestASignInLinkWorksOnceAndNotForLong(t *testing.T) {
+func TestSignIn_LinkIsSingleUseAndExpires(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	code, err := r.people.OwnerCode(t.Context())
 	require.NoError(t, err)
-	p := r.refused("invalid", "POST "+schema.PathSignIn, `{"code":"`+code+`"}`)
+	p := r.expectProblem("invalid", "POST "+schema.PathSignIn, `{"code":"`+code+`"}`)
 	require.Equal(t, "name", p.Field, "the first one gives a name, and the code still counts")
-	r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code[1:]+`","name":"ada"}`)
+	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code[1:]+`","name":"ada"}`)
 	r.signIn(`{"code":"` + code + `","name":"ada"}`)
-	r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
+	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
 
 	for _, late := range []time.Duration{16 * time.Minute, -2 * time.Minute} {
 		r := setup(t)
 		code, err := r.people.OwnerCode(t.Context())
 		require.NoError(t, err)
-		r.clock.jump(late)
-		r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"ada"}`)
+		r.clock.advance(late)
+		r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"ada"}`)
 		again, err := r.people.OwnerCode(t.Context())
 		require.NoError(t, err)
 		r.signIn(`{"code":"` + again + `","name":"ada"}`)
 	}
 }
 
-func TestACookieWithoutItsKeyReadsAndAKeyWithoutItsCookieIsNothing(t *testing.T) {
+func TestSession_ChangesRequireCookieAndKey(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	asked := r.post(event(1, permission))
 	respond := schema.At(schema.PathRespond, asked.ID)
 
 	var me schema.Me
-	r.ok(&me, "GET "+schema.PathMe, "", "Cookie", ada.cookie)
+	r.expectOK(&me, "GET "+schema.PathMe, "", "Cookie", ada.cookie)
 	require.Equal(t, "ada", me.Name)
 	require.False(t, me.CanAnswer, "the page has no key")
-	r.refused("sign_in", "POST "+respond, yes, "Cookie", ada.cookie)
-	r.refused("sign_in", "POST "+schema.PathLock, `{"locked":false}`, "Cookie", ada.cookie)
-	r.refused("sign_in", "POST "+respond, yes, schema.KeyHeader, ada.key)
-	r.refused("sign_in", "GET "+schema.PathMe, "", schema.KeyHeader, ada.key)
-	r.refused("sign_in", "POST "+respond, yes, "Cookie", ada.cookie, schema.KeyHeader, ada.key+"x")
-	r.ok(nil, "POST "+respond, yes, ada.headers()...)
+	r.expectProblem("sign_in", "POST "+respond, approveBody, "Cookie", ada.cookie)
+	r.expectProblem("sign_in", "POST "+schema.PathLock, `{"locked":false}`, "Cookie", ada.cookie)
+	r.expectProblem("sign_in", "POST "+respond, approveBody, schema.KeyHeader, ada.key)
+	r.expectProblem("sign_in", "GET "+schema.PathMe, "", schema.KeyHeader, ada.key)
+	r.expectProblem("sign_in", "POST "+respond, approveBody, "Cookie", ada.cookie, schema.KeyHeader, ada.key+"x")
+	r.expectOK(nil, "POST "+respond, approveBody, ada.headers()...)
 }
 
-func TestASignInThatIsOverIsToldAndForgotten(t *testing.T) {
+func TestSession_ExpiredCookieIsCleared(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	r.ok(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
 	resp, b := r.do("GET", schema.PathMe, "", ada.headers()...)
 	require.Equal(t, "sign_in", r.problem(resp, b).Code)
 	require.Len(t, resp.Cookies(), 1)
@@ -165,41 +165,41 @@ func TestASignInThatIsOverIsToldAndForgotten(t *testing.T) {
 		r := setup(t)
 		ada := r.owner("ada")
 		for _, away := range absences {
-			r.ok(nil, "GET "+schema.PathMe, "", ada.headers()...)
-			r.clock.jump(away)
+			r.expectOK(nil, "GET "+schema.PathMe, "", ada.headers()...)
+			r.clock.advance(away)
 		}
-		r.refused("sign_in", "GET "+schema.PathMe, "", ada.headers()...)
+		r.expectProblem("sign_in", "GET "+schema.PathMe, "", ada.headers()...)
 	}
 }
 
-// TestALockedHubTakesNoAnswerFromNobody tries every verb of a person.
-func TestALockedHubTakesNoAnswerFromNobody(t *testing.T) {
+// TestLockedHub_RejectsUnauthenticatedAnswers tries every verb of a person.
+func TestLockedHub_RejectsUnauthenticatedAnswers(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.refused("sign_in", "POST "+schema.PathLock, `{"locked":true}`)
+	r.expectProblem("sign_in", "POST "+schema.PathLock, `{"locked":true}`)
 	ada := r.owner("ada")
 	asked := r.post(event(1, permission))
-	r.ok(nil, "POST "+schema.At(schema.PathRespond, r.post(event(2, permission)).ID), yes)
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, r.post(event(2, permission)).ID), approveBody)
 	var me schema.Me
-	r.ok(&me, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	r.expectOK(&me, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	require.True(t, me.Locked && me.CanAnswer)
-	r.ok(&me, "GET "+schema.PathMe, "")
+	r.expectOK(&me, "GET "+schema.PathMe, "")
 	require.True(t, me.Locked)
 	require.False(t, me.CanAnswer || me.CanAdmin)
 	for path, body := range map[string]string{
-		schema.PathRespond: yes, schema.PathCancel: `{}`, schema.PathUndo: ``, schema.PathRedeliver: ``, schema.PathHandled: ``,
+		schema.PathRespond: approveBody, schema.PathCancel: `{}`, schema.PathUndo: ``, schema.PathRedeliver: ``, schema.PathHandled: ``,
 		schema.PathApprove: `{"requests":[{"id":` + asked.ID.String() + `,"revision":1}]}`,
 	} {
-		r.refused("sign_in", "POST "+schema.At(path, asked.ID), body)
+		r.expectProblem("sign_in", "POST "+schema.At(path, asked.ID), body)
 	}
-	r.ok(nil, "GET "+schema.At(schema.PathEvent, asked.ID), "")
+	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, asked.ID), "")
 	r.post(event(3))
-	r.ok(nil, "POST "+schema.At(schema.PathCancel, asked.ID), `{"requestSecret":"`+asked.RequestSecret+`"}`)
-	r.ok(nil, "POST "+schema.PathLock, `{"locked":false}`, ada.headers()...)
-	r.ok(nil, "POST "+schema.At(schema.PathRespond, r.post(event(4, permission)).ID), yes)
+	r.expectOK(nil, "POST "+schema.At(schema.PathCancel, asked.ID), `{"requestSecret":"`+asked.RequestSecret+`"}`)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":false}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, r.post(event(4, permission)).ID), approveBody)
 }
 
-func TestFromAnotherMachineNothingGoesWithoutACredential(t *testing.T) {
+func TestRemoteAccess_RequiresCredentials(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
@@ -211,83 +211,83 @@ func TestFromAnotherMachineNothingGoesWithoutACredential(t *testing.T) {
 	}()
 	try := func(headers ...string) {
 		for _, route := range schema.Routes {
-			switch accessTo(route) {
-			case anyone:
+			switch accessOf(route) {
+			case accessPublic:
 				continue
-			case both:
+			case accessAny:
 				if route.Path == schema.PathMe {
 					continue
 				}
 			}
 			path := strings.NewReplacer(":id", asked.ID.String(), ":name", "ada").Replace(route.Path)
-			r.refused("sign_in", route.Method+" "+path, ``, headers...)
+			r.expectProblem("sign_in", route.Method+" "+path, ``, headers...)
 		}
 	}
-	r.fromAfar("203.0.113.7")
+	r.setRemoteIP("203.0.113.7")
 	try()
 	try("Cookie", "hookback-"+r.port+"=nonsense")
 	var me schema.Me
-	r.ok(&me, "GET "+schema.PathMe, "")
+	r.expectOK(&me, "GET "+schema.PathMe, "")
 	require.False(t, me.CanAnswer || me.CanAdmin || me.Verified)
-	r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
-	r.ok(nil, "GET "+schema.PathHealth, "")
-	r.ok(nil, "POST "+schema.At(schema.PathRespond, asked.ID), yes, ada.headers()...)
+	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
+	r.expectOK(nil, "GET "+schema.PathHealth, "")
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, ada.headers()...)
 
-	r.from.Store(nil)
+	r.remoteAddr.Store(nil)
 	r.client.CloseIdleConnections()
-	for _, name := range forwarded {
+	for _, name := range forwardingHeaders {
 		try(name, "203.0.113.7")
 	}
 }
 
-func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
+func TestProxyIdentity_RequiresTrustedProxy(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
 		c.ProxyHeader, c.TrustProxy = "X-Auth-Request-Email", []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	})
 	r.owner("ada")
 	var me schema.Me
-	r.ok(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
+	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.False(t, me.Verified, "from this machine, which is no proxy")
-	r.fromAfar("203.0.113.7")
-	r.ok(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
+	r.setRemoteIP("203.0.113.7")
+	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.False(t, me.Verified)
-	r.refused("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "ada")
+	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "ada")
 
-	r.fromAfar("198.51.100.9")
-	r.ok(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
+	r.setRemoteIP("198.51.100.9")
+	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.True(t, me.Verified && me.Owner && me.CanAdmin)
-	r.refused("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "eve", "X-Auth-Request-Email", "ada")
-	r.refused("sign_in", "GET "+schema.PathRecent, "", "X-Forwarded-User", "ada")
-	r.ok(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "guest@example.com")
+	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "eve", "X-Auth-Request-Email", "ada")
+	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Forwarded-User", "ada")
+	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "guest@example.com")
 	require.Equal(t, schema.Viewer, me.Role, "whom nobody gave a role may look")
 	require.False(t, me.CanAnswer)
-	r.ok(nil, "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "guest@example.com")
-	r.refused("not_allowed", "POST "+schema.PathEvents, event(1), "X-Auth-Request-Email", "guest@example.com")
+	r.expectOK(nil, "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "guest@example.com")
+	r.expectProblem("not_allowed", "POST "+schema.PathEvents, event(1), "X-Auth-Request-Email", "guest@example.com")
 }
 
-func TestFailedSignInsAreLimited(t *testing.T) {
+func TestSignIn_RateLimitsFailures(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	code, err := r.people.OwnerCode(t.Context())
 	require.NoError(t, err)
 	for range 10 {
-		r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"guess","name":"eve"}`)
+		r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"guess","name":"eve"}`)
 	}
-	r.refused("too_many", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"ada"}`)
-	r.fromAfar("203.0.113.7")
-	r.refused("sign_in", "POST "+schema.PathSignIn, `{"code":"guess","name":"eve"}`)
-	r.from.Store(nil)
+	r.expectProblem("too_many", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"ada"}`)
+	r.setRemoteIP("203.0.113.7")
+	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"guess","name":"eve"}`)
+	r.remoteAddr.Store(nil)
 	r.client.CloseIdleConnections()
-	r.clock.jump(61 * time.Second)
+	r.clock.advance(61 * time.Second)
 	r.signIn(`{"code":"` + code + `","name":"ada"}`)
 }
 
-func TestAPageOfAnotherOriginIsRefusedWhateverItShows(t *testing.T) {
+func TestOriginGuard_RejectsForeignOriginWithCredentials(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
 	asked := r.post(event(1, permission))
-	r.refused("forbidden", "POST "+schema.At(schema.PathRespond, asked.ID), yes, append(ada.headers(), "Origin", "http://localhost:5173")...)
-	r.refused("forbidden", "POST "+schema.PathSignIn, `{"code":"x"}`, "Origin", "https://evil.example", "Content-Type", "application/json")
+	r.expectProblem("forbidden", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, append(ada.headers(), "Origin", "http://localhost:5173")...)
+	r.expectProblem("forbidden", "POST "+schema.PathSignIn, `{"code":"x"}`, "Origin", "https://evil.example", "Content-Type", "application/json")
 }

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// maxSaid is the most a page may say at a time; what is longer is not heard.
-	maxSaid = 1 << 10
-	// A page may say this many things at once, and then one in each sayEvery.
-	maxAtOnce = 8
-	sayEvery  = 50 * time.Millisecond
-	// maxLooked bounds the requests that a presence names, those that most look at
+	// maxClientMessage is the most a page may say at a time; what is longer is not heard.
+	maxClientMessage = 1 << 10
+	// A page may say this many things at once, and then one in each messageInterval.
+	messageBurst    = 8
+	messageInterval = 50 * time.Millisecond
+	// maxViewedRequests bounds the requests that a presence names, those that most look at
 	// first: it goes to every page.
-	maxLooked = 100
+	maxViewedRequests = 100
 	// Changes come together for quick after the last time the pages were told, for
 	// steady when they had to wait then already.
-	quick  = 100 * time.Millisecond
-	steady = 200 * time.Millisecond
+	broadcastDelay     = 100 * time.Millisecond
+	busyBroadcastDelay = 200 * time.Millisecond
 )
 
 // presence knows what the pages show. It is made into one message for all of them,
@@ -34,17 +34,17 @@ const (
 type presence struct {
 	message atomic.Pointer[[]byte] // a WebSocket message, as it goes out; nil at first
 
-	mu      sync.Mutex
-	looking map[*stream]schema.EventID // :: page → the request it shows, or 0
-	told    time.Time
-	pause   time.Duration // until they are told again
-	due     bool          // they are going to be
+	mu            sync.Mutex
+	viewing       map[*stream]schema.EventID // :: page → the request it shows, or 0
+	lastBroadcast time.Time
+	nextDelay     time.Duration // until they are told again
+	scheduled     bool          // they are going to be
 
 	focused map[*stream]time.Time // :: page of a person → when it last said that it is looked at
 }
 
-// attend notes whether a page is being looked at.
-func (p *presence) attend(st *stream, focused bool) {
+// setFocus notes whether a page is being looked at.
+func (p *presence) setFocus(st *stream, focused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !focused || st.person == "" {
@@ -70,60 +70,60 @@ func (s *Server) ViewerCount(person string) bool {
 	return false
 }
 
-// look notes what a page shows.
-func (p *presence) look(st *stream, id schema.EventID) {
+// setViewing notes what a page shows.
+func (p *presence) setViewing(st *stream, id schema.EventID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now, ok := p.looking[st]; ok && now == id {
+	if now, ok := p.viewing[st]; ok && now == id {
 		return
 	}
-	if p.looking == nil {
-		p.looking = map[*stream]schema.EventID{}
+	if p.viewing == nil {
+		p.viewing = map[*stream]schema.EventID{}
 	}
-	p.looking[st] = id
+	p.viewing[st] = id
 	p.changedLocked()
 }
 
-// leave forgets a page.
-func (p *presence) leave(st *stream) {
+// remove forgets a page.
+func (p *presence) remove(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.focused, st)
-	if _, ok := p.looking[st]; ok {
-		delete(p.looking, st)
+	if _, ok := p.viewing[st]; ok {
+		delete(p.viewing, st)
 		p.changedLocked()
 	}
 }
 
 func (p *presence) changedLocked() {
-	if p.due {
+	if p.scheduled {
 		return
 	}
-	p.due = true
-	wait := p.pause - time.Since(p.told)
-	if p.pause = quick; wait > 0 {
-		p.pause = steady
+	p.scheduled = true
+	wait := p.nextDelay - time.Since(p.lastBroadcast)
+	if p.nextDelay = broadcastDelay; wait > 0 {
+		p.nextDelay = busyBroadcastDelay
 	}
-	time.AfterFunc(wait, p.tell)
+	time.AfterFunc(wait, p.broadcast)
 }
 
-// tell wakes the pages to take the new message.
-func (p *presence) tell() {
+// broadcast wakes the pages to take the new message.
+func (p *presence) broadcast() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.due, p.told = false, time.Now()
-	data, err := json.Marshal(seen(p.looking))
+	p.scheduled, p.lastBroadcast = false, time.Now()
+	data, err := json.Marshal(presenceOf(p.viewing))
 	if err != nil {
 		return // numbers can't fail
 	}
 	message := appendMessage(nil, schema.PresenceFrame, data)
 	p.message.Store(&message)
-	for st := range p.looking {
-		st.poke()
+	for st := range p.viewing {
+		st.wakeWriter()
 	}
 }
 
-func seen(looking map[*stream]schema.EventID) schema.Presence {
+func presenceOf(looking map[*stream]schema.EventID) schema.Presence {
 	screens := map[schema.EventID]int{}
 	for _, id := range looking {
 		if id != 0 {
@@ -137,39 +137,39 @@ func seen(looking map[*stream]schema.EventID) schema.Presence {
 	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
 		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
 	})
-	return schema.Presence{Screens: len(looking), Looking: list[:min(len(list), maxLooked)]}
+	return schema.Presence{Screens: len(looking), Looking: list[:min(len(list), maxViewedRequests)]}
 }
 
-// hear takes in a piece of a message, whose size so far is given with it. false:
+// readMessage takes in a piece of a message, whose size so far is given with it. false:
 // the page is gone.
-func (st *stream) hear(in incoming, size int) bool {
+func (st *stream) readMessage(in clientFrame, size int) bool {
 	if in.op != opContinuation {
-		st.said = st.said[:0]
+		st.message = st.message[:0]
 	}
-	if st.from.version == 1 || size > maxSaid {
-		_, err := st.in.Discard(in.size)
+	if st.start.version == 1 || size > maxClientMessage {
+		_, err := st.reader.Discard(in.size)
 		return err == nil
 	}
 	for range in.size {
-		b, err := st.in.ReadByte()
+		b, err := st.reader.ReadByte()
 		if err != nil {
 			return false
 		}
-		st.said = append(st.said, b)
+		st.message = append(st.message, b)
 	}
-	in.unmask(st.said[len(st.said)-in.size:])
-	return !in.final || st.heard(bytes.TrimSpace(st.said))
+	in.unmask(st.message[len(st.message)-in.size:])
+	return !in.final || st.handleMessage(bytes.TrimSpace(st.message))
 }
 
-// heard is told what a page shows. Anything else it says is of no interest. One
+// handleMessage is told what a page shows. Anything else it says is of no interest. One
 // that says too much is listened to slowly: so its last word counts.
-func (st *stream) heard(said []byte) bool {
+func (st *stream) handleMessage(said []byte) bool {
 	now := time.Now()
-	if st.sayNext.Before(now) {
-		st.sayNext = now
+	if st.nextMessageAt.Before(now) {
+		st.nextMessageAt = now
 	}
-	st.sayNext = st.sayNext.Add(sayEvery)
-	if early := st.sayNext.Sub(now) - maxAtOnce*sayEvery; early > 0 && !st.pass(early) {
+	st.nextMessageAt = st.nextMessageAt.Add(messageInterval)
+	if early := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; early > 0 && !st.wait(early) {
 		return false
 	}
 	var l schema.ViewingMessage
@@ -177,17 +177,17 @@ func (st *stream) heard(said []byte) bool {
 		return true
 	}
 	st.mu.Lock()
-	if !st.looks { // what was told before does not know of this page
-		st.looks, st.shown = true, st.presence.message.Load()
+	if !st.wantsPresence { // what was told before does not know of this page
+		st.wantsPresence, st.lastPresence = true, st.presence.message.Load()
 	}
 	st.mu.Unlock()
-	st.presence.look(st, l.ID)
-	st.presence.attend(st, l.Focused)
+	st.presence.setViewing(st, l.ID)
+	st.presence.setFocus(st, l.Focused)
 	return true
 }
 
-// pass lets time pass; false: the stream is over.
-func (st *stream) pass(d time.Duration) bool {
+// wait lets time pass; false: the stream is over.
+func (st *stream) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

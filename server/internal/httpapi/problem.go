@@ -12,13 +12,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fail turns any error into a problem document. It is the only place that does,
+// writeError turns any error into a problem document. It is the only place that does,
 // and it never shows the text of an error that is not the protocol's: one of the
 // HTTP server's may hold a request's headers, cookies and all.
-func (s *Server) fail(c *fiber.Ctx, err error) error {
+func (s *Server) writeError(c *fiber.Ctx, err error) error {
 	var server *fiber.Error
 	if errors.As(err, &server) {
-		s.failServer(c.Context(), server.Code)
+		s.writeStatusError(c.Context(), server.Code)
 		return nil
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -35,38 +35,38 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	return nil
 }
 
-// failServer answers for a request that was refused before any handler saw it.
-func (s *Server) failServer(ctx *fasthttp.RequestCtx, status int) {
+// writeStatusError answers for a request that was refused before any handler saw it.
+func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 	var p schema.Problem
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrTooLarge, Hint: "A request may have 8 MiB. Nothing was stored; leave the transcript or big tool output out of the event."})
 	case http.StatusRequestHeaderFieldsTooLarge:
-		p = described(status, "the request's headers are too large", "They may have 16 KiB in all.")
+		p = httpProblem(status, "the request's headers are too large", "They may have 16 KiB in all.")
 	case http.StatusRequestTimeout:
-		p = described(status, "the request did not arrive in time", "Nothing was stored. Send it again.")
+		p = httpProblem(status, "the request did not arrive in time", "Nothing was stored. Send it again.")
 	case http.StatusServiceUnavailable:
 		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrBusy, Hint: "Too many big requests arrive at once. Nothing was stored. Send it again in a moment."})
 		ctx.Response.Header.Set(fiber.HeaderRetryAfter, "1")
 	case http.StatusUpgradeRequired:
-		p = described(status, "this path is a WebSocket", "Open it as ws://…/stream.")
+		p = httpProblem(status, "this path is a WebSocket", "Open it as ws://…/stream.")
 	case http.StatusMethodNotAllowed:
 		p = schema.ProblemOf(schema.ErrMethod)
 	case http.StatusNotFound:
 		p = schema.ProblemOf(schema.ErrNoRoute)
 	default:
-		p = described(http.StatusBadRequest, "this is not a valid HTTP request", "")
+		p = httpProblem(http.StatusBadRequest, "this is not a valid HTTP request", "")
 	}
 	// The peer may still be sending: let it read this first.
 	if cn, ok := ctx.Conn().(*conn); ok {
-		cn.letRead()
+		cn.lingerOnClose()
 	}
-	setHeaders(ctx)
+	writeSecurityHeaders(ctx)
 	writeProblem(ctx, p)
 }
 
-// described is an invalid request in the words of HTTP.
-func described(status int, detail, hint string) schema.Problem {
+// httpProblem is an invalid request in the words of HTTP.
+func httpProblem(status int, detail, hint string) schema.Problem {
 	p := schema.ProblemOf(schema.ErrInvalid)
 	p.Status, p.Title = status, http.StatusText(status)
 	p.Detail, p.Error, p.Hint = detail, detail, hint

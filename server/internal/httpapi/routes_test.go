@@ -16,8 +16,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestRoutesAreTheContracts holds Fiber's routes against schema.Routes.
-func TestRoutesAreTheContracts(t *testing.T) {
+// TestRoutes_MatchContract holds Fiber's routes against schema.Routes.
+func TestRoutes_MatchContract(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var have, want []string
@@ -33,7 +33,7 @@ func TestRoutesAreTheContracts(t *testing.T) {
 	require.Len(t, r.handlers(), len(schema.Routes))
 }
 
-func TestWhatDoesNotExist(t *testing.T) {
+func TestRoutes_UnknownPathsGetProblems(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestWhatDoesNotExist(t *testing.T) {
 	}
 }
 
-func TestQueriesAreChecked(t *testing.T) {
+func TestRoutes_RejectInvalidQueries(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for query, field := range map[string]string{
@@ -87,8 +87,8 @@ func TestQueriesAreChecked(t *testing.T) {
 	}
 }
 
-// TestVerbs is the way of a question through every route, as version 1 clients see it.
-func TestVerbs(t *testing.T) {
+// TestRoutes_QuestionLifecycle is the way of a question through every route, as version 1 clients see it.
+func TestRoutes_QuestionLifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	plain := r.post(event(1, `"tool_name":"Bash"`))
@@ -150,7 +150,7 @@ func TestVerbs(t *testing.T) {
 	require.NotNil(t, results[2].Problem)
 }
 
-func TestOperations(t *testing.T) {
+func TestRoutes_HealthAndOpenAPI(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for _, path := range []string{schema.PathHealth, schema.PathReady} {
@@ -166,7 +166,7 @@ func TestOperations(t *testing.T) {
 	require.Empty(t, b)
 }
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -175,7 +175,7 @@ func TestMetrics(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r.post(event(1))
 		return !strings.Contains(r.metrics(), "hookback_events_total 0\n")
-	}, patience, time.Millisecond)
+	}, waitLimit, time.Millisecond)
 	asked := r.post(event(2, permission))
 	r.respond(asked.ID)
 	r.do("GET", "/events/12345678", "")
@@ -192,13 +192,13 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		return true
-	}, patience, 5*time.Millisecond)
+	}, waitLimit, 5*time.Millisecond)
 	stop()
 	require.NoError(t, <-tallied)
 }
 
-// TestTheLogIsDiscreet: what an event, a query or an address holds is not logged.
-func TestTheLogIsDiscreet(t *testing.T) {
+// TestAccessLog_OmitsUserContent: what an event, a query or an address holds is not logged.
+func TestAccessLog_OmitsUserContent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	asked := r.post(event(1, `"summary":"hush"`, `"humanInTheLoop":{"question":"hush?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:1/hush"}`))
@@ -209,13 +209,13 @@ func TestTheLogIsDiscreet(t *testing.T) {
 	require.NotContains(t, r.log.String(), "hush")
 }
 
-func TestDashboardFiles(t *testing.T) {
+func TestAssets_ServeDashboard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	<-r.assets.ready
 	resp, b := r.do("GET", "/", "", "Accept-Encoding", "identity")
 	require.Equal(t, 200, resp.StatusCode)
-	require.Equal(t, page, string(b))
+	require.Equal(t, indexHTML, string(b))
 	require.Equal(t, "no-cache", resp.Header.Get("Cache-Control"))
 	require.Equal(t, "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
@@ -230,7 +230,7 @@ func TestDashboardFiles(t *testing.T) {
 	} {
 		resp, b = r.do("GET", path, "", "Accept", "text/html,application/xhtml+xml", "Accept-Encoding", "identity")
 		require.Equal(t, 200, resp.StatusCode, path)
-		require.Equal(t, page, string(b), path)
+		require.Equal(t, indexHTML, string(b), path)
 	}
 	const js = "/assets/app-1.js"
 	_, plain := r.do("GET", js, "", "Accept-Encoding", "identity")
@@ -258,7 +258,7 @@ func TestDashboardFiles(t *testing.T) {
 	require.Empty(t, b)
 }
 
-func TestProblemsComeBackAsTheErrorsTheyWere(t *testing.T) {
+func TestProblems_MapBackToErrors(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	asked := r.post(event(1, permission))

@@ -11,7 +11,7 @@ import (
 func (s *Server) ruleHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
 		"GET " + schema.PathRules:        s.rules,
-		"POST " + schema.PathRules:       s.makeRule,
+		"POST " + schema.PathRules:       s.createRule,
 		"POST " + schema.PathRulePreview: s.previewRule,
 		"DELETE " + schema.PathRule:      s.revokeRule,
 	}
@@ -19,7 +19,7 @@ func (s *Server) ruleHandlers() map[string]fiber.Handler {
 
 func (s *Server) rules(c *fiber.Ctx) error { return reply(c)(s.Hub.Rules(c.UserContext())) }
 
-func (s *Server) makeRule(c *fiber.Ctx) error {
+func (s *Server) createRule(c *fiber.Ctx) error {
 	var d schema.RuleDraft
 	if err := unmarshal(c.Request().Body(), &d); err != nil {
 		return err

@@ -11,15 +11,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// mayRun asks whether a command may run.
-func mayRun(command string) string {
+// commandQuestion asks whether a command may run.
+func commandQuestion(command string) string {
 	call, _ := json.Marshal(map[string]any{"command": command})
 	return fmt.Sprintf(`{"source_app":"shop","session_id":"s1","hook_event_type":"PreToolUse","payload":{"cwd":"/home/dev/shop"},
 		"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","arguments":%s}}}`, call)
 }
 
-// call sends a request, such as GET /x, and reads what comes back.
-func (r *rig) call(request, body string, into any) {
+// requestJSON sends a request, such as GET /x, and reads what comes back.
+func (r *harness) requestJSON(request, body string, into any) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	resp, b := r.do(method, path, body)
@@ -27,66 +27,66 @@ func (r *rig) call(request, body string, into any) {
 	require.NoError(r.t, json.Unmarshal(b, into), string(b))
 }
 
-// TestARuleFromItsPreviewToItsEnd is the way of a rule through every route.
-func TestARuleFromItsPreviewToItsEnd(t *testing.T) {
+// TestRules_Lifecycle is the way of a rule through every route.
+func TestRules_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	answer := func(id schema.EventID, permission string) {
 		var e schema.Event
-		r.call("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e)
+		r.requestJSON("POST "+schema.At(schema.PathRespond, id), `{"permission":`+permission+`}`, &e)
 	}
-	answer(r.post(mayRun("npm test")).ID, "true")
-	answer(r.post(mayRun("npm test -- --bail")).ID, "true")
-	no := r.post(mayRun("npm test -- --watch"))
+	answer(r.post(commandQuestion("npm test")).ID, "true")
+	answer(r.post(commandQuestion("npm test -- --bail")).ID, "true")
+	no := r.post(commandQuestion("npm test -- --watch"))
 	answer(no.ID, "false")
-	answer(r.post(mayRun("npm testevil")).ID, "false")
-	from := r.post(mayRun("npm test"))
+	answer(r.post(commandQuestion("npm testevil")).ID, "false")
+	from := r.post(commandQuestion("npm test"))
 
 	draft := func(more string) string {
 		return fmt.Sprintf(`{"from":%d,"then":"allow","scope":"when","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"reach":"project"%s}`, from.ID, more)
 	}
 	var p schema.RulePreview
-	r.call("POST "+schema.PathRulePreview, draft(""), &p)
+	r.requestJSON("POST "+schema.PathRulePreview, draft(""), &p)
 	require.Equal(t, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
 	require.Equal(t, []int64{5, 4, 2, 1, 1}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
 	require.Equal(t, no.ID, p.Examples[0].ID, "the opposed one first")
 	require.Len(t, p.Examples, 4)
 	var list []schema.Rule
-	r.call("GET "+schema.PathRules, "", &list)
+	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Empty(t, list, "a preview makes no rule")
 
 	var rule schema.Rule
-	r.call("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule)
+	r.requestJSON("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule)
 	require.Equal(t, int64(1), rule.ID)
 	require.Equal(t, "local user", rule.CreatedBy)
 	var e schema.Event
-	r.call("GET "+schema.At(schema.PathEvent, from.ID), "", &e)
+	r.requestJSON("GET "+schema.At(schema.PathEvent, from.ID), "", &e)
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status, "the question it was made at is a person's, still")
 
-	st := r.post(mayRun("npm test -- --bail")).HumanInTheLoopStatus
+	st := r.post(commandQuestion("npm test -- --bail")).HumanInTheLoopStatus
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByRule, st.Source)
 	require.Equal(t, &schema.RuleRef{ID: 1, Text: rule.Text}, st.Rule)
 	require.Equal(t, &schema.Responder{Name: "rule 1", Via: "rule"}, st.RespondedBy, "nobody knows who made it")
 	require.Equal(t, "A rule of local user approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
-	require.Equal(t, schema.Pending, r.post(mayRun("npm testevil")).HumanInTheLoopStatus.Status)
+	require.Equal(t, schema.Pending, r.post(commandQuestion("npm testevil")).HumanInTheLoopStatus.Status)
 
-	r.call("GET "+schema.PathRules, "", &list)
+	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1)
 	require.Equal(t, int64(1), list[0].Uses)
 	require.NotZero(t, list[0].LastUseAt)
-	r.call("DELETE /api/rules/1", "", &rule)
+	r.requestJSON("DELETE /api/rules/1", "", &rule)
 	require.NotZero(t, rule.RevokedAt)
 	require.Equal(t, "local user", rule.RevokedBy)
-	require.Equal(t, schema.Pending, r.post(mayRun("npm test")).HumanInTheLoopStatus.Status)
+	require.Equal(t, schema.Pending, r.post(commandQuestion("npm test")).HumanInTheLoopStatus.Status)
 	first := rule.RevokedAt
-	r.call("DELETE /api/rules/1", "", &rule)
+	r.requestJSON("DELETE /api/rules/1", "", &rule)
 	require.Equal(t, first, rule.RevokedAt, "once")
-	r.call("GET "+schema.PathRules, "", &list)
+	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1, "it stays in the list")
 
 	var acts []schema.LedgerEntry
-	r.call("GET /api/ledger", "", &acts)
+	r.requestJSON("GET /api/ledger", "", &acts)
 	var said []string
 	for _, a := range acts {
 		said = append(said, a.Action+" by "+a.Actor)
@@ -94,11 +94,11 @@ func TestARuleFromItsPreviewToItsEnd(t *testing.T) {
 	require.Subset(t, said, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
 }
 
-func TestRulesThatCannotBe(t *testing.T) {
+func TestRules_RejectInvalidDrafts(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	from := r.post(mayRun("npm test"))
-	risky := r.post(mayRun("rm -rf /"))
+	from := r.post(commandQuestion("npm test"))
+	risky := r.post(commandQuestion("rm -rf /"))
 	text := r.post(event(1, `"humanInTheLoop":{"question":"Which?","type":"question"}`))
 	plain := r.post(event(2))
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestRulesThatCannotBe(t *testing.T) {
 		if c.code == "no_rule" {
 			require.NotEmpty(t, p.Hint)
 			var preview schema.RulePreview
-			r.call("POST "+schema.PathRulePreview, c.draft, &preview)
+			r.requestJSON("POST "+schema.PathRulePreview, c.draft, &preview)
 			require.Equal(t, p.Hint, preview.Refused)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (r *rig) search(filter, more string) schema.SearchResult {
+func (r *harness) search(filter, more string) schema.SearchResult {
 	r.t.Helper()
 	resp, b := r.do("GET", schema.PathSearch+"?filter="+url.QueryEscape(filter)+more, "")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
@@ -29,7 +29,7 @@ func idsOf(events []schema.Event) []schema.EventID {
 	return ids
 }
 
-func TestSearchPagesBothWays(t *testing.T) {
+func TestSearch_PaginatesBothWays(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for n := range 10 {
@@ -58,7 +58,7 @@ func TestSearchPagesBothWays(t *testing.T) {
 	require.True(t, nothing.Complete)
 }
 
-func TestSearchRefusesWhatItCannotRead(t *testing.T) {
+func TestSearch_RejectsInvalidQueries(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for query, want := range map[string][2]string{
@@ -86,7 +86,7 @@ func TestSearchRefusesWhatItCannotRead(t *testing.T) {
 
 // A page of big events ends where it would weigh too much, and the next one goes
 // on there.
-func TestSearchPagesAreBounded(t *testing.T) {
+func TestSearch_BoundsPageSize(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	body := event(1, `"summary":"`+strings.Repeat("x", 200<<10)+`"`)

@@ -51,13 +51,13 @@ type Config struct {
 	StreamWriteTimeout time.Duration // for a write to a stream, 5 s; who is slower is cut off and resumes
 	PingInterval       time.Duration // between pings on a stream, 20 s; two unanswered ones end it
 
-	HookBeat     time.Duration // between the spaces that a hook gets while it waits, 3 s
-	WaitingHooks int           // hooks that wait at a time, 512; others get no decision
+	HookHeartbeat time.Duration // between the spaces that a hook gets while it waits, 3 s
+	MaxHeldHooks  int           // hooks that wait at a time, 512; others get no decision
 
 	Log *slog.Logger // discards
 }
 
-func (cfg *Config) defaults() {
+func (cfg *Config) setDefaults() {
 	for _, d := range []struct {
 		knob  *time.Duration
 		value time.Duration
@@ -67,14 +67,14 @@ func (cfg *Config) defaults() {
 		{&cfg.IdleTimeout, 75 * time.Second},
 		{&cfg.StreamWriteTimeout, 5 * time.Second},
 		{&cfg.PingInterval, 20 * time.Second},
-		{&cfg.HookBeat, 3 * time.Second},
+		{&cfg.HookHeartbeat, 3 * time.Second},
 	} {
 		if *d.knob == 0 {
 			*d.knob = d.value
 		}
 	}
-	if cfg.WaitingHooks == 0 {
-		cfg.WaitingHooks = 512
+	if cfg.MaxHeldHooks == 0 {
+		cfg.MaxHeldHooks = 512
 	}
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
@@ -94,14 +94,14 @@ func (cfg *Config) defaults() {
 type Server struct {
 	Config
 	app    *fiber.App
-	door   *door
+	guard  *originGuard
 	assets *assets
-	conns  conns
+	conns  connSet
 
-	presence presence
-	hooks    chan struct{} // full when no more may wait
-	bodies   bodies
-	buffers  sync.Pool // :: *[]byte, for writes to streams
+	presence  presence
+	hookSlots chan struct{} // full when no more may wait
+	bodies    bodyLimiter
+	buffers   sync.Pool // :: *[]byte, for writes to streams
 
 	// stopping ends with Shutdown: streams say goodbye, waiting pulls return.
 	stopping context.Context
@@ -110,11 +110,11 @@ type Server struct {
 
 // New makes a server. Shutdown it even when it never served.
 func New(cfg Config) *Server {
-	cfg.defaults()
-	s := &Server{Config: cfg, door: newDoor(cfg.AllowHosts, cfg.AllowOrigins)}
-	s.door.tls = cfg.TLS
+	cfg.setDefaults()
+	s := &Server{Config: cfg, guard: newOriginGuard(cfg.AllowHosts, cfg.AllowOrigins)}
+	s.guard.tls = cfg.TLS
 	s.bodies.limit = cfg.BodyBudget
-	s.hooks = make(chan struct{}, cfg.WaitingHooks)
+	s.hookSlots = make(chan struct{}, cfg.MaxHeldHooks)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{
@@ -122,10 +122,10 @@ func New(cfg Config) *Server {
 		Immutable:     true,
 		CaseSensitive: true,
 		StrictRouting: true,
-		ErrorHandler:  s.fail,
+		ErrorHandler:  s.writeError,
 
 		BodyLimit:                    schema.MaxBody,
-		StreamRequestBody:            true, // withBody reads them
+		StreamRequestBody:            true, // limitBody reads them
 		DisablePreParseMultipartForm: true, // keep the bytes as they came
 		ReadBufferSize:               16 << 10,
 		Concurrency:                  4096,
@@ -136,37 +136,37 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own
-	s.app.Server().Handler = s.withBody(s.knownMethods(s.app.Server().Handler))
-	s.app.Use(s.observe, s.headers, s.enter)
+	s.app.Server().Handler = s.limitBody(s.rejectUnknownMethods(s.app.Server().Handler))
+	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
-		admit, handler := s.admit(r), handlers[r.Method+" "+r.Path]
+		admit, handler := s.requireAccess(r), handlers[r.Method+" "+r.Path]
 		s.app.Add(r.Method, r.Path, admit, handler)
 		if r.Method == fiber.MethodGet {
 			s.app.Add(fiber.MethodHead, r.Path, admit, handler)
 		}
 	}
-	s.app.Use(s.page)
-	cfg.Metrics.watch(s)
+	s.app.Use(s.servePage)
+	cfg.Metrics.registerGauges(s)
 	return s
 }
 
-// knownMethods answers a method that no HTTP server knows; Fiber would do it with
+// rejectUnknownMethods answers a method that no HTTP server knows; Fiber would do it with
 // plain text.
-func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
 			next(ctx)
 			return
 		}
-		setHeaders(ctx)
+		writeSecurityHeaders(ctx)
 		writeProblem(ctx, schema.ProblemOf(schema.ErrMethod))
 	}
 }
 
 // Serve answers connections of ln until Shutdown, which closes it.
 func (s *Server) Serve(ln net.Listener) error {
-	own := s.listener(ln)
+	own := s.newListener(ln)
 	// fasthttp forgets a Shutdown that came before Serve.
 	context.AfterFunc(s.stopping, func() { _ = own.Close() })
 	return s.app.Listener(own)

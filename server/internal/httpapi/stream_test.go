@@ -18,57 +18,57 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// socket is a page on /stream.
-type socket struct {
-	t       testing.TB
-	ws      *websocket.Conn
-	waiting []schema.Frame // of a joined message
+// streamClient is a page on /stream.
+type streamClient struct {
+	t        testing.TB
+	ws       *websocket.Conn
+	buffered []schema.Frame // of a joined message
 }
 
-func dial(r *rig, path string) *socket {
+func dial(r *harness, path string) *streamClient {
 	r.t.Helper()
 	ws, resp, err := websocket.Dial(r.t.Context(), "ws://"+r.addr+path, nil)
 	require.NoError(r.t, err)
 	require.Empty(r.t, resp.Header.Get("Sec-WebSocket-Extensions"), "compression costs memory and is a bomb's way in")
 	ws.SetReadLimit(16 << 20)
 	r.t.Cleanup(func() { _ = ws.CloseNow() })
-	return &socket{t: r.t, ws: ws}
+	return &streamClient{t: r.t, ws: ws}
 }
 
-const patience = 20 * time.Second
+const waitLimit = 20 * time.Second
 
 // read returns the next frame, out of its message when several came joined.
-func (s *socket) read() (schema.Frame, error) {
-	if len(s.waiting) == 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s *streamClient) read() (schema.Frame, error) {
+	if len(s.buffered) == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		_, b, err := s.ws.Read(ctx)
 		if err != nil {
 			return schema.Frame{}, err
 		}
 		if b[0] == '[' {
-			err = json.Unmarshal(b, &s.waiting)
+			err = json.Unmarshal(b, &s.buffered)
 		} else {
-			s.waiting = make([]schema.Frame, 1)
-			err = json.Unmarshal(b, &s.waiting[0])
+			s.buffered = make([]schema.Frame, 1)
+			err = json.Unmarshal(b, &s.buffered[0])
 		}
 		if err != nil {
 			return schema.Frame{}, fmt.Errorf("%w: %s", err, b)
 		}
 	}
-	f := s.waiting[0]
-	s.waiting = s.waiting[1:]
+	f := s.buffered[0]
+	s.buffered = s.buffered[1:]
 	return f, nil
 }
 
-func (s *socket) next() schema.Frame {
+func (s *streamClient) next() schema.Frame {
 	s.t.Helper()
 	f, err := s.read()
 	require.NoError(s.t, err)
 	return f
 }
 
-func (s *socket) event() schema.Event {
+func (s *streamClient) event() schema.Event {
 	s.t.Helper()
 	f := s.next()
 	require.Equal(s.t, schema.EventFrame, f.Type)
@@ -77,7 +77,7 @@ func (s *socket) event() schema.Event {
 	return e
 }
 
-func (s *socket) hello() schema.Hello {
+func (s *streamClient) hello() schema.Hello {
 	s.t.Helper()
 	f := s.next()
 	require.Equal(s.t, schema.HelloFrame, f.Type)
@@ -87,7 +87,7 @@ func (s *socket) hello() schema.Hello {
 }
 
 // closed is the code the server closed with.
-func (s *socket) closed() websocket.StatusCode {
+func (s *streamClient) closed() websocket.StatusCode {
 	s.t.Helper()
 	for {
 		if _, err := s.read(); err != nil {
@@ -96,15 +96,15 @@ func (s *socket) closed() websocket.StatusCode {
 	}
 }
 
-func (r *rig) respond(id schema.EventID) {
+func (r *harness) respond(id schema.EventID) {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.At(schema.PathRespond, id), `{"permission":true}`, "Content-Type", "application/json")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
 }
 
-// TestVersion1Stream: a first message with all that waits, and then exactly two
+// TestStream_Version1Protocol: a first message with all that waits, and then exactly two
 // frames for each question, at its beginning and at its end.
-func TestVersion1Stream(t *testing.T) {
+func TestStream_Version1Protocol(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	old := r.post(event(1, permission))
@@ -134,7 +134,7 @@ func TestVersion1Stream(t *testing.T) {
 	require.Equal(t, last.ID, s.event().ID, "nothing in between")
 }
 
-func TestVersion2Stream(t *testing.T) {
+func TestStream_Version2Protocol(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.post(event(1))
@@ -166,7 +166,7 @@ func TestVersion2Stream(t *testing.T) {
 	require.Equal(t, int64(4), back.next().Seq)
 }
 
-func TestACursorOfAnotherHistoryResyncs(t *testing.T) {
+func TestStream_UnknownCursorResyncs(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.post(event(1))
@@ -182,7 +182,7 @@ func TestACursorOfAnotherHistoryResyncs(t *testing.T) {
 		require.Equal(t, int64(e.ID)-1, h.Seq)
 	}
 	for _, query := range []string{"v=3", "v=2&after=-1", "v=2&after=x"} {
-		resp, body := r.raw("GET /stream?" + query + " HTTP/1.1\r\nHost: " + r.addr + "\r\n" + strings.Join(upgrade, "\r\n") + "\r\n\r\n")
+		resp, body := r.raw("GET /stream?" + query + " HTTP/1.1\r\nHost: " + r.addr + "\r\n" + strings.Join(upgradeHeaders, "\r\n") + "\r\n\r\n")
 		require.Equal(t, 400, resp.StatusCode)
 		require.NotEmpty(t, r.problem(resp, body).Field)
 	}
@@ -191,9 +191,9 @@ func TestACursorOfAnotherHistoryResyncs(t *testing.T) {
 	r.problem(resp, body)
 }
 
-// TestResumingUnderLoad: pages that drop and come back all the time while events
+// TestStream_ResumesUnderLoad: pages that drop and come back all the time while events
 // pour in see each one once, in order, and nobody else's frames.
-func TestResumingUnderLoad(t *testing.T) {
+func TestStream_ResumesUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	const events, posters, pages = 2000, 4, 10
@@ -221,7 +221,7 @@ func TestResumingUnderLoad(t *testing.T) {
 					return
 				}
 				ws.SetReadLimit(16 << 20)
-				s := &socket{t: t, ws: ws}
+				s := &streamClient{t: t, ws: ws}
 				for frames := 0; cursor < events && frames < 50+13*p; frames++ {
 					f, err := s.read()
 					if err != nil || f.Type == schema.HelloFrame {
@@ -244,9 +244,9 @@ func TestResumingUnderLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// TestASlowPageHurtsNobody: it is cut off after the write deadline, and meanwhile
+// TestStream_SlowReaderDelaysNoOne: it is cut off after the write deadline, and meanwhile
 // and afterwards the others get their events as ever.
-func TestASlowPageHurtsNobody(t *testing.T) {
+func TestStream_SlowReaderDelaysNoOne(t *testing.T) {
 	t.Parallel()
 	const deadline = 1500 * time.Millisecond
 	r := setup(t, func(c *Config) { c.StreamWriteTimeout = deadline })
@@ -256,7 +256,7 @@ func TestASlowPageHurtsNobody(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { _ = c.Close() }()
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
-		_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n")
+		_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n")
 		require.NoError(t, err)
 		stuck[i] = c
 	}
@@ -275,18 +275,18 @@ func TestASlowPageHurtsNobody(t *testing.T) {
 			posted++
 		}
 		return strings.Contains(r.metrics(), "hookback_streams_cut_total 5")
-	}, patience, 20*time.Millisecond)
+	}, waitLimit, 20*time.Millisecond)
 	require.Less(t, slowest, deadline, "who waits for one of them waits as long")
-	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1\n") }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1\n") }, waitLimit, 10*time.Millisecond)
 }
 
-func (r *rig) metrics() string {
+func (r *harness) metrics() string {
 	resp, b := r.do("GET", "/metrics", "")
 	require.Equal(r.t, 200, resp.StatusCode)
 	return string(b)
 }
 
-func TestAStoppingHubTellsItsPages(t *testing.T) {
+func TestStream_ShutdownSendsCloseFrame(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	v1, v2 := dial(r, "/stream"), dial(r, "/stream?v=2")
@@ -304,8 +304,8 @@ func TestAStoppingHubTellsItsPages(t *testing.T) {
 	require.Less(t, time.Since(start), 4*time.Second)
 }
 
-// TestAPageSaysLittle: without a read limit 64 MiB would be taken.
-func TestAPageSaysLittle(t *testing.T) {
+// TestStream_LimitsClientMessageSize: without a read limit 64 MiB would be taken.
+func TestStream_LimitsClientMessageSize(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s := dial(r, "/stream?v=2")
@@ -319,12 +319,12 @@ func TestAPageSaysLittle(t *testing.T) {
 	}
 }
 
-func TestControlFramesAndDataDoNotMix(t *testing.T) {
+func TestStream_InterleavesPongsAndData(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s := dial(r, "/stream?v=2")
 	s.hello()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	const events = 500
 	var wg sync.WaitGroup
@@ -358,8 +358,8 @@ func TestControlFramesAndDataDoNotMix(t *testing.T) {
 	}
 }
 
-// TestASilentPeerIsGone: pings go out, and a peer that answers none is closed.
-func TestASilentPeerIsGone(t *testing.T) {
+// TestStream_ClosesSilentPeer: pings go out, and a peer that answers none is closed.
+func TestStream_ClosesSilentPeer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
 		c.PingInterval, c.StreamWriteTimeout = 200*time.Millisecond, 2*time.Second
@@ -371,9 +371,9 @@ func TestASilentPeerIsGone(t *testing.T) {
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
-	_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n")
+	_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n")
 	require.NoError(t, err)
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(waitLimit)))
 	heard, err := io.ReadAll(c)
 	require.NoError(t, err, "the server hangs up")
 	require.Contains(t, string(heard), "\x89\x00", "after pings")
@@ -381,7 +381,7 @@ func TestASilentPeerIsGone(t *testing.T) {
 	require.NoError(t, <-got, "a peer that answers stays")
 }
 
-func TestAStreamThatPanicsEndsAlone(t *testing.T) {
+func TestStream_PanicEndsOnlyItsStream(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.Hub = nil })
 	for _, path := range []string{"/stream", "/stream?v=2"} {
@@ -392,9 +392,9 @@ func TestAStreamThatPanicsEndsAlone(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-// TestForeignMessages is a storm of pages that come and go: each must only ever get
+// TestStream_NeverCrossesConnections is a storm of pages that come and go: each must only ever get
 // what it asked for. The WebSocket library uses its connections again.
-func TestForeignMessages(t *testing.T) {
+func TestStream_NeverCrossesConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	const pages, rounds, events = 8, 30, 40
@@ -411,7 +411,7 @@ func TestForeignMessages(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				s := &socket{t: t, ws: ws}
+				s := &streamClient{t: t, ws: ws}
 				hello, err1 := s.read()
 				first, err2 := s.read()
 				if errors.Join(err1, err2) != nil || hello.Type != schema.HelloFrame || first.Seq != after+1 {

@@ -11,44 +11,44 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// plainOTLP is how an exporter is told to send what the hub reads.
-const plainOTLP = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none where it was set."
+// otlpHint is how an exporter is told to send what the hub reads.
+const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none where it was set."
 
-const noSession = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
+const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
 
 // isOTLP reports whether the request is one of an OpenTelemetry exporter.
 func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
 
-func (s *Server) logs(c *fiber.Ctx) error {
-	heard, err := s.hear(c, "logs", s.Hub.OTLPLogs)
+func (s *Server) otlpLogs(c *fiber.Ctx) error {
+	heard, err := s.ingestTelemetry(c, "logs", s.Hub.OTLPLogs)
 	if err != nil {
 		return err
 	}
 	var t schema.OTLPResponse
 	if heard.Rejected > 0 {
-		t.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: heard.Rejected, ErrorMessage: noSession}
+		t.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: heard.Rejected, ErrorMessage: noSessionMessage}
 	}
 	return reply(c)(json.Marshal(t))
 }
 
-func (s *Server) measures(c *fiber.Ctx) error {
-	heard, err := s.hear(c, "metrics", s.Hub.OTLPMetrics)
+func (s *Server) otlpMetrics(c *fiber.Ctx) error {
+	heard, err := s.ingestTelemetry(c, "metrics", s.Hub.OTLPMetrics)
 	if err != nil {
 		return err
 	}
 	var t schema.OTLPResponse
 	if heard.Rejected > 0 {
-		t.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: heard.Rejected, ErrorMessage: noSession}
+		t.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: heard.Rejected, ErrorMessage: noSessionMessage}
 	}
 	return reply(c)(json.Marshal(t))
 }
 
-func (s *Server) hear(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
+func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
-		return hub.TelemetryResult{}, unsupported(c)
+		return hub.TelemetryResult{}, unsupportedType(c)
 	}
 	heard, err := verb(c.UserContext(), c.Request().Body(), caller(c))
-	s.Metrics.heard(signal, heard)
+	s.Metrics.recordTelemetry(signal, heard)
 	return heard, err
 }

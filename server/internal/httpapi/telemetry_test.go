@@ -20,7 +20,7 @@ func logRecords(records ...[2]string) string {
 	return `{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"claude-code"}}]},"scopeLogs":[{"logRecords":[` + strings.Join(list, ",") + `]}]}]}`
 }
 
-func TestTelemetryIsAnsweredAsOpenTelemetrySays(t *testing.T) {
+func TestTelemetry_FollowsOTLPResponses(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	send := func(path, body string) string {
@@ -45,9 +45,9 @@ func TestTelemetryIsAnsweredAsOpenTelemetrySays(t *testing.T) {
 	}
 }
 
-// TestTelemetryMeetsTheSameDoor: pages are kept out, and an exporter that sends what
+// TestTelemetry_IsBehindOriginGuard: pages are kept out, and an exporter that sends what
 // the hub does not read is told how to be set.
-func TestTelemetryMeetsTheSameDoor(t *testing.T) {
+func TestTelemetry_IsBehindOriginGuard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	body := logRecords([2]string{"api_request", "s1"})

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// approval asks as Claude Code does, and answers what asks with body, unless empty.
-func (r *rig) approval(arguments map[string]any, body string) (verdict map[string]any, asked schema.Event) {
+// requestApproval asks as Claude Code does, and answers what asks with body, unless empty.
+func (r *harness) requestApproval(arguments map[string]any, body string) (verdict map[string]any, asked schema.Event) {
 	r.t.Helper()
 	answered := make(chan struct{})
 	go func() {
@@ -27,7 +27,7 @@ func (r *rig) approval(arguments map[string]any, body string) (verdict map[strin
 			r.respond(asked.ID, body)
 		}
 	}()
-	result := r.tool("request_approval", arguments)
+	result := r.callTool("request_approval", arguments)
 	<-answered
 	require.False(r.t, result.IsError, text(result))
 	require.Nil(r.t, result.StructuredContent, "Claude Code reads the text")
@@ -35,7 +35,7 @@ func (r *rig) approval(arguments map[string]any, body string) (verdict map[strin
 	return verdict, asked
 }
 
-func TestAPermissionPromptToolOfClaudeCode(t *testing.T) {
+func TestRequestApproval_ReturnsApproval(t *testing.T) {
 	t.Parallel()
 	bash := map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "rm -rf /srv/data"}, "tool_use_id": "toolu_1"}
 	for name, c := range map[string]struct {
@@ -56,7 +56,7 @@ func TestAPermissionPromptToolOfClaudeCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t, "?session=s1&timeout=20")
-			verdict, asked := r.approval(c.arguments, c.answer)
+			verdict, asked := r.requestApproval(c.arguments, c.answer)
 			require.Equal(t, "claude-code", asked.SourceApp)
 			require.Equal(t, "s1", asked.SessionID)
 			require.Equal(t, "allow", verdict["behavior"])
@@ -74,23 +74,23 @@ func TestAPermissionPromptToolOfClaudeCode(t *testing.T) {
 	}
 }
 
-func TestAPermissionPromptToolDenies(t *testing.T) {
+func TestRequestApproval_Denies(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "?timeout=1")
 	call := map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "make deploy"}}
-	verdict, _ := r.approval(call, `{"permission":false,"reason":"not on a Friday"}`)
+	verdict, _ := r.requestApproval(call, `{"permission":false,"reason":"not on a Friday"}`)
 	require.Equal(t, "deny", verdict["behavior"])
 	require.Contains(t, verdict["message"], "not on a Friday")
 	require.NotContains(t, verdict, "updatedInput")
 
-	verdict, _ = r.approval(call, "") // nobody answers
+	verdict, _ = r.requestApproval(call, "") // nobody answers
 	require.Equal(t, "deny", verdict["behavior"])
 	require.Contains(t, verdict["message"], "Nobody answered in time", "a timeout is told as one")
 }
 
-// TestAClientThatIsGoneIsNotWaitedFor: its question ends, so nobody approves what will
+// TestRequestApproval_DisconnectAbandonsQuestion: its question ends, so nobody approves what will
 // never run.
-func TestAClientThatIsGoneIsNotWaitedFor(t *testing.T) {
+func TestRequestApproval_DisconnectAbandonsQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	ctx, hangUp := context.WithCancel(t.Context())
@@ -106,5 +106,5 @@ func TestAClientThatIsGoneIsNotWaitedFor(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st := r.event(asked.ID).HumanInTheLoopStatus
 		return st.Source == schema.ByOrphaned && st.Outcome == schema.Cancelled
-	}, patience, 10*time.Millisecond)
+	}, waitLimit, 10*time.Millisecond)
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// maxAwait is how long one await_hitl_request may wait: less than the minute after which
+// maxAwaitSeconds is how long one await_hitl_request may wait: less than the minute after which
 // clients of this protocol give up.
-const maxAwait = 50
+const maxAwaitSeconds = 50
 
 // Ticket is a question that was put to people, as it is now.
 type Ticket struct {
@@ -28,8 +28,8 @@ type Ticket struct {
 	Guidance string `json:"guidance,omitempty"` // for the model, once there is an answer
 }
 
-// asking is the input of ask_human.
-type asking struct {
+// askHumanInput is the input of ask_human.
+type askHumanInput struct {
 	Question string   `json:"question"`
 	Choices  []string `json:"choices"`
 	Context  string   `json:"context"`
@@ -37,26 +37,26 @@ type asking struct {
 	Timeout  *float64 `json:"timeout_seconds"`
 }
 
-type awaiting struct {
+type awaitAnswerInput struct {
 	RequestID requestID `json:"request_id"`
 	Secret    string    `json:"secret"`
 	Wait      float64   `json:"max_wait_seconds"`
 }
 
-// approval is the input of request_approval, in the words of Claude Code.
-type approval struct {
+// approvalInput is the input of request_approval, in the words of Claude Code.
+type approvalInput struct {
 	Tool  string          `json:"tool_name"`
 	Input json.RawMessage `json:"input"`
 	Use   string          `json:"tool_use_id"`
 }
 
-func (s *Server) addAsking(server *sdk.Server) {
+func (s *Server) addAskTools(server *sdk.Server) {
 	add(server, sdk.Tool{
 		Name: "ask_human", Title: "Ask a person",
 		Description: `Put a question to a person, who answers in the Hookback inbox. Returns at once with a ticket (request_id, secret, status "pending"), or with the answer when it comes within two seconds. Then call await_hitl_request with both until its status is no longer "pending"; you can work on something else meanwhile.
 Without choices the person writes a text. With choices they pick one; choices ["approve","deny"] ask for permission. One question at a time; put what the person needs to know into context. Never ask for passwords, keys or tokens: such questions are refused.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
-		InputSchema: object([]string{"question"}, `
+		InputSchema: objectSchema([]string{"question"}, `
 			"question":{"type":"string","minLength":1,"description":"What you want to know, in full sentences."},
 			"choices":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"The labels to pick from. Leave it out for an answer in words."},
 			"context":{"type":"string","description":"Why you ask, and what depends on it."},
@@ -68,8 +68,8 @@ Without choices the person writes a text. With choices they pick one; choices ["
 		Name: "await_hitl_request", Title: "Wait for a person's answer",
 		Description: `Wait for the answer to a question, at most 50 seconds. A result with status "pending" is no error: nobody has answered yet, so call it again, or go on with something else. Give the secret of your ticket: it proves that the answer reached you.`,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(true)},
-		InputSchema: object([]string{"request_id"}, `
-			`+requestIDDoc+`,
+		InputSchema: objectSchema([]string{"request_id"}, `
+			`+requestIDSchema+`,
 			"secret":{"type":"string","description":"The ticket's secret."},
 			"max_wait_seconds":{"type":"number","minimum":0,"maximum":50,"description":"How long to wait, 30 unless told."}`),
 		OutputSchema: json.RawMessage(requestSchema),
@@ -85,7 +85,7 @@ Without choices the person writes a text. With choices they pick one; choices ["
 	}, s.requestApproval)
 }
 
-func (s *Server) askHuman(ctx context.Context, c *call, in asking) (Ticket, error) {
+func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticket, error) {
 	q := &schema.HumanInTheLoop{Question: in.Question, Type: schema.FreeText, Choices: in.Choices, Timeout: &c.seconds}
 	if in.Timeout != nil {
 		q.Timeout = in.Timeout
@@ -95,7 +95,7 @@ func (s *Server) askHuman(ctx context.Context, c *call, in asking) (Ticket, erro
 		q.Type, q.Choices = schema.Permission, nil
 	case len(in.Choices) > 0:
 		q.Type = schema.Choice
-	case asksForASecret(in.Question):
+	case asksForSecret(in.Question):
 		return Ticket{}, &schema.HintError{
 			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, and answers are stored and shown"},
 			Hint: "Ask the person to put it where the program that needs it reads it, such as a secret store or a page of that service, and to tell you when that is done.",
@@ -115,18 +115,18 @@ func (s *Server) askHuman(ctx context.Context, c *call, in asking) (Ticket, erro
 	if in.Urgency == "high" {
 		e.Summary = "Urgent: " + e.Summary
 	}
-	asked, err := s.ask(ctx, &e, c.by)
+	asked, err := s.postQuestion(ctx, &e, c.by)
 	if err != nil {
 		return Ticket{}, err
 	}
-	t, err := s.ticket(ctx, c, asked.ID, hub.Pull{Wait: s.Grace, Secret: asked.RequestSecret})
+	t, err := s.readTicket(ctx, c, asked.ID, hub.Pull{Wait: s.QuickAnswerWait, Secret: asked.RequestSecret})
 	t.Secret = asked.RequestSecret
 	return t, err
 }
 
-// ask stores an event that asks. The answer is pulled.
-func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*schema.Event, error) {
-	if err := s.mayAsk(by); err != nil {
+// postQuestion stores an event that asks. The answer is pulled.
+func (s *Server) postQuestion(ctx context.Context, e *schema.Event, by hub.Caller) (*schema.Event, error) {
+	if err := s.requireMayAsk(by); err != nil {
 		return nil, err
 	}
 	if len(e.Summary) > 200 {
@@ -146,19 +146,19 @@ func (s *Server) ask(ctx context.Context, e *schema.Event, by hub.Caller) (*sche
 	return asked, json.Unmarshal(saved.JSON, asked)
 }
 
-func (s *Server) await(ctx context.Context, c *call, in awaiting) (Ticket, error) {
+func (s *Server) await(ctx context.Context, c *call, in awaitAnswerInput) (Ticket, error) {
 	if in.Wait == 0 {
 		in.Wait = 30
 	}
-	if err := s.maySee(ctx, c, schema.EventID(in.RequestID)); err != nil {
+	if err := s.requireReadable(ctx, c, schema.EventID(in.RequestID)); err != nil {
 		return Ticket{}, err
 	}
-	wait := time.Duration(min(in.Wait, maxAwait) * float64(time.Second))
-	return s.ticket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})
+	wait := time.Duration(min(in.Wait, maxAwaitSeconds) * float64(time.Second))
+	return s.readTicket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})
 }
 
-// ticket is a question, once its answer is there or the pull's time is over.
-func (s *Server) ticket(ctx context.Context, c *call, id schema.EventID, p hub.Pull) (t Ticket, err error) {
+// readTicket is a question, once its answer is there or the pull's time is over.
+func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p hub.Pull) (t Ticket, err error) {
 	answer, err := s.wait(ctx, id, p)
 	if err != nil && !errors.Is(err, schema.ErrExpired) { // it was taken back
 		return t, err
@@ -174,21 +174,21 @@ func (s *Server) ticket(ctx context.Context, c *call, id schema.EventID, p hub.P
 	return t, err
 }
 
-// permit is the answer that claude --permission-prompt-tool takes.
-type permit struct {
+// permissionResult is the answer that claude --permission-prompt-tool takes.
+type permissionResult struct {
 	Behavior     string          `json:"behavior"`
 	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
 	Message      string          `json:"message,omitempty"`
 }
 
-func deny(why string) (string, error) {
-	b, err := json.Marshal(permit{Behavior: "deny", Message: why})
+func denyResult(why string) (string, error) {
+	b, err := json.Marshal(permissionResult{Behavior: "deny", Message: why})
 	return string(b), err
 }
 
 // requestApproval asks as the hook of Claude Code's own prompt would, so that a person
 // sees the same card: questions with their options, a plan, a command with its risk.
-func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (string, error) {
+func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput) (string, error) {
 	claude, _ := hook.Find("claude-code")
 	stdin, err := json.Marshal(map[string]any{
 		"hook_event_name": "PermissionRequest", "session_id": c.session,
@@ -197,24 +197,24 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (str
 	if err != nil {
 		return "", err
 	}
-	run, err := claude.Agent.Parse(hook.Input{Stdin: stdin, Env: headless})
+	run, err := claude.Agent.Parse(hook.Input{Stdin: stdin, Env: headlessEnv})
 	if err != nil || run.Ask == nil {
-		return deny("This call could not be read, so nobody could be asked about it.")
+		return denyResult("This call could not be read, so nobody could be asked about it.")
 	}
 	e, ask := run.Event, *run.Ask
 	e.SourceApp, e.SessionID = cmp.Or(c.app, "claude-code"), c.session
 	ask.Timeout, e.HumanInTheLoop = &c.seconds, &ask
 	by := c.by
 	by.Waits = true
-	asked, err := s.ask(ctx, &e, by)
+	asked, err := s.postQuestion(ctx, &e, by)
 	if err != nil {
-		return deny("Nobody could be asked: " + told(err).Error())
+		return denyResult("Nobody could be asked: " + errorText(err).Error())
 	}
 	// A little longer than the question's own deadline, for what ends it.
 	limit := time.Duration(c.seconds*float64(time.Second)) + 2*time.Second
 	raw, err := s.wait(ctx, asked.ID, hub.Pull{Wait: limit, Secret: asked.RequestSecret})
 	if raw == nil {
-		return s.unasked(ctx, c, asked.ID, err)
+		return s.withdraw(ctx, c, asked.ID, err)
 	}
 	var a schema.Answer
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -222,45 +222,45 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approval) (str
 	}
 	v := hook.VerdictOf(ask.Type, &a)
 	if v.Effect != hook.Allow {
-		return deny(cmp.Or(v.Reason, a.Guidance, "Nobody approved this. Nothing was run."))
+		return denyResult(cmp.Or(v.Reason, a.Guidance, "Nobody approved this. Nothing was run."))
 	}
-	return allow(claude.Agent.Render(&run, v), in.Input)
+	return allowResult(claude.Agent.Render(&run, v), in.Input)
 }
 
-// headless is the environment of a Claude Code at which nobody sits.
-func headless(name string) string {
+// headlessEnv is the environment of a Claude Code at which nobody sits.
+func headlessEnv(name string) string {
 	if name == "CLAUDE_CODE_ENTRYPOINT" {
 		return "sdk-cli"
 	}
 	return ""
 }
 
-// unasked ends a question whose asker does not wait any more, or can't be let wait.
-func (s *Server) unasked(ctx context.Context, c *call, id schema.EventID, failed error) (string, error) {
+// withdraw ends a question whose asker does not wait any more, or can't be let wait.
+func (s *Server) withdraw(ctx context.Context, c *call, id schema.EventID, failed error) (string, error) {
 	why := hub.AgentGone
-	if c.until.Err() != nil {
+	if c.waitCtx.Err() != nil {
 		why = hub.HubStopped
 	}
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", why); err != nil {
 		s.Log.Error("ending a request for approval that nobody waits for", "event", id, "err", err)
 	}
 	if failed != nil {
-		return deny("The answer could not be read: " + told(failed).Error())
+		return denyResult("The answer could not be read: " + errorText(failed).Error())
 	}
-	return deny("Nobody could answer: the hub stops, or has too many requests that wait. Nothing was approved.")
+	return denyResult("Nobody could answer: the hub stops, or has too many requests that wait. Nothing was approved.")
 }
 
-// allow is a hook's decision in the words of the permission prompt tool.
-func allow(decided hook.Reply, input json.RawMessage) (string, error) {
+// allowResult is a hook's decision in the words of the permission prompt tool.
+func allowResult(decided hook.Reply, input json.RawMessage) (string, error) {
 	var out struct {
 		Specific struct {
-			Decision permit `json:"decision"`
+			Decision permissionResult `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
 	if len(decided.Stdout) == 0 || json.Unmarshal(decided.Stdout, &out) != nil || out.Specific.Decision.Behavior != "allow" {
-		return deny("A person's answer came that this call does not take. Nothing was approved.")
+		return denyResult("A person's answer came that this call does not take. Nothing was approved.")
 	}
-	yes := permit{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
+	yes := permissionResult{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
 	if len(bytes.TrimSpace(yes.UpdatedInput)) == 0 {
 		yes.UpdatedInput = input
 	}

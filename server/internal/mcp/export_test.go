@@ -1,4 +1,4 @@
 package mcp
 
-// AsksForASecret is asksForASecret.
-var AsksForASecret = asksForASecret
+// AsksForSecret is asksForSecret.
+var AsksForSecret = asksForSecret

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-func TestTheToolsAreThoseOfTheSeeds(t *testing.T) {
+func TestTools_DeclareExpectedSet(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	listed, err := r.ListTools(t.Context(), nil)
@@ -45,7 +45,7 @@ func TestTheToolsAreThoseOfTheSeeds(t *testing.T) {
 	require.Contains(t, r.InitializeResult().Instructions, "data")
 }
 
-func TestRequestsAreListedByStatusAndAgent(t *testing.T) {
+func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "?app=planner")
 	first := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "First?", "choices": []string{"approve", "deny"}})
@@ -64,32 +64,32 @@ func TestRequestsAreListedByStatusAndAgent(t *testing.T) {
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, schema.Deny, page.Requests[0].Outcome)
 	require.Len(t, call[schema.HitlPage](r, "list_pending_hitl_requests", map[string]any{"status": "all"}).Requests, 2)
-	require.Contains(t, r.fails("list_pending_hitl_requests", map[string]any{"status": "open"}), "status")
+	require.Contains(t, r.callError("list_pending_hitl_requests", map[string]any{"status": "open"}), "status")
 
 	for _, id := range []any{first.RequestID, first.RequestID.String()} { // models write both
 		got := call[schema.HitlRequest](r, "get_hitl_request", map[string]any{"request_id": id})
 		require.Equal(t, "not now", got.Reason)
 	}
-	require.Contains(t, r.fails("get_hitl_request", map[string]any{"request_id": 4711}), "not_found")
+	require.Contains(t, r.callError("get_hitl_request", map[string]any{"request_id": 4711}), "not_found")
 }
 
-// TestNobodyVotesWithoutAPersonsToken: over HTTP anybody may answer this hub, which
+// TestVote_RequiresPersonToken: over HTTP anybody may answer this hub, which
 // knows no people. A model that could do it here would approve what it asked itself.
-func TestNobodyVotesWithoutAPersonsToken(t *testing.T) {
+func TestVote_RequiresPersonToken(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
-	require.Contains(t, r.fails("vote_on_hitl_request", map[string]any{"request_id": asked.RequestID, "choice": "approve"}), "sign_in")
-	require.Contains(t, r.fails("cancel_hitl_request", map[string]any{"request_id": asked.RequestID}), "sign_in")
+	require.Contains(t, r.callError("vote_on_hitl_request", map[string]any{"request_id": asked.RequestID, "choice": "approve"}), "sign_in")
+	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": asked.RequestID}), "sign_in")
 	require.Equal(t, schema.Pending, r.event(asked.RequestID).HumanInTheLoopStatus.Status)
 }
 
-func TestAnAgentTakesItsOwnQuestionBack(t *testing.T) {
+func TestCancel_AgentWithdrawsOwnQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
 	other := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which other?"})
-	require.Contains(t, r.fails("cancel_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": other.Secret}), "forbidden")
+	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": other.Secret}), "forbidden")
 	got := call[schema.HitlRequest](r, "cancel_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": asked.Secret, "reason": "found it"})
 	require.Equal(t, schema.Withdrawn, got.Outcome)
 	require.Equal(t, "found it", got.Reason)
@@ -97,8 +97,8 @@ func TestAnAgentTakesItsOwnQuestionBack(t *testing.T) {
 	require.Equal(t, schema.HitlCancelled, again.Status)
 }
 
-// TestSecretsAreNoPartOfRequests: what proves who asked is told to nobody else.
-func TestSecretsAreNoPartOfRequests(t *testing.T) {
+// TestRequests_OmitSecrets: what proves who asked is told to nobody else.
+func TestRequests_OmitSecrets(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
@@ -106,7 +106,7 @@ func TestSecretsAreNoPartOfRequests(t *testing.T) {
 		"list_pending_hitl_requests": {}, "get_hitl_request": {"request_id": asked.RequestID}, "search_events": {},
 		"await_hitl_request": {"request_id": asked.RequestID, "max_wait_seconds": 0.01},
 	} {
-		all, err := json.Marshal(r.tool(tool, arguments))
+		all, err := json.Marshal(r.callTool(tool, arguments))
 		require.NoError(t, err)
 		require.NotContains(t, string(all), asked.Secret, tool)
 	}

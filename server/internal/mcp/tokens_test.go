@@ -13,26 +13,26 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// as is a client with a token that ada makes.
-func (r *rig) as(ada http.Header, query, draft string) *rig {
+// asToken is a client with a token that ada makes.
+func (r *harness) asToken(ada http.Header, query, draft string) *harness {
 	r.t.Helper()
-	return r.with(query, r.token(ada, draft).Secret)
+	return r.withSecret(query, r.createToken(ada, draft).Secret)
 }
 
-func (r *rig) with(query, secret string) *rig {
-	one := &rig{t: r.t, hub: r.hub, progress: r.progress, http: r.http}
+func (r *harness) withSecret(query, secret string) *harness {
+	one := &harness{t: r.t, hub: r.hub, progress: r.progress, http: r.http}
 	one.ClientSession = one.connect(query, http.Header{"Authorization": {"Bearer " + secret}})
 	return one
 }
 
-func (r *rig) token(ada http.Header, draft string) (made schema.Token) {
+func (r *harness) createToken(ada http.Header, draft string) (made schema.Token) {
 	r.t.Helper()
-	r.signed(ada, "POST "+schema.PathTokens, draft, &made)
+	r.signedRequest(ada, "POST "+schema.PathTokens, draft, &made)
 	return made
 }
 
-// signed makes a request of somebody who has signed in.
-func (r *rig) signed(who http.Header, route, body string, v any) {
+// signedRequest makes a request of somebody who has signed in.
+func (r *harness) signedRequest(who http.Header, route, body string, v any) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.hub.URL()+path, bytes.NewBufferString(body))
@@ -46,68 +46,68 @@ func (r *rig) signed(who http.Header, route, body string, v any) {
 	require.NoError(r.t, json.NewDecoder(res.Body).Decode(v))
 }
 
-// TestAnAgentsTokenAsksAndNeverVotes over this protocol either, on an open hub and a
+// TestTokens_AgentCannotVote over this protocol either, on an open hub and a
 // locked one; and a token that was revoked does nothing.
-func TestAnAgentsTokenAsksAndNeverVotes(t *testing.T) {
+func TestTokens_AgentCannotVote(t *testing.T) {
 	t.Parallel()
-	var g greeting
-	r := setup(t, "", heard(&g))
+	var g capturedOutput
+	r := setup(t, "", captureOutput(&g))
 	ada := r.signIn(&g, "Ada")
-	token := r.token(ada, `{"name":"planner"}`)
-	agent := r.with("", token.Secret)
+	token := r.createToken(ada, `{"name":"planner"}`)
+	agent := r.withSecret("", token.Secret)
 	ticket := call[mcp.Ticket](agent, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
 	require.Equal(t, "planner", r.event(ticket.RequestID).SourceApp)
 	vote := map[string]any{"request_id": ticket.RequestID, "choice": "approve"}
 	for _, locked := range []string{"false", "true"} {
 		var me schema.Me
-		r.signed(ada, "POST "+schema.PathLock, `{"locked":`+locked+`}`, &me)
-		require.Contains(t, agent.fails("vote_on_hitl_request", vote), "not_allowed")
-		require.Contains(t, agent.fails("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "not_allowed")
-		require.Contains(t, r.fails("vote_on_hitl_request", vote), "sign_in", "nor does whoever shows nothing")
-		require.Contains(t, r.fails("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "sign_in")
+		r.signedRequest(ada, "POST "+schema.PathLock, `{"locked":`+locked+`}`, &me)
+		require.Contains(t, agent.callError("vote_on_hitl_request", vote), "not_allowed")
+		require.Contains(t, agent.callError("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "not_allowed")
+		require.Contains(t, r.callError("vote_on_hitl_request", vote), "sign_in", "nor does whoever shows nothing")
+		require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "sign_in")
 	}
 	require.Equal(t, schema.Pending, r.event(ticket.RequestID).HumanInTheLoopStatus.Status)
 	var left []schema.Token
-	r.signed(ada, "DELETE "+schema.PathTokens+"/"+token.ID, "", &left)
+	r.signedRequest(ada, "DELETE "+schema.PathTokens+"/"+token.ID, "", &left)
 	_, err := agent.ListTools(t.Context(), nil)
 	require.Error(t, err, "revoked, it is nobody's")
 	require.Equal(t, schema.Pending, r.event(ticket.RequestID).HumanInTheLoopStatus.Status)
 }
 
-// TestAPersonsTokenVotesAsThem, but not on what was asked with it, and not any more once
+// TestTokens_PersonVotesAsThemselves, but not on what was asked with it, and not any more once
 // its person may only look.
-func TestAPersonsTokenVotesAsThem(t *testing.T) {
+func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	t.Parallel()
-	var g greeting
-	r := setup(t, "", heard(&g))
+	var g capturedOutput
+	r := setup(t, "", captureOutput(&g))
 	ada := r.signIn(&g, "Ada")
 	var grace schema.Person
-	r.signed(ada, "POST "+schema.PathPeople, `{"name":"Grace","role":"admin"}`, &grace)
-	hers := r.as(ada, "", `{"name":"laptop","person":"Grace"}`)
+	r.signedRequest(ada, "POST "+schema.PathPeople, `{"name":"Grace","role":"admin"}`, &grace)
+	hers := r.asToken(ada, "", `{"name":"laptop","person":"Grace"}`)
 	ask := map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}}
 	own := call[mcp.Ticket](hers, "ask_human", ask)
-	require.Contains(t, hers.fails("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")
+	require.Contains(t, hers.callError("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")
 	others := call[mcp.Ticket](r, "ask_human", ask)
 	voted := call[schema.HitlRequest](hers, "vote_on_hitl_request", map[string]any{"request_id": others.RequestID, "choice": "approve"})
 	require.Equal(t, "Grace", voted.DecidedBy)
 	require.Equal(t, "token", r.event(others.RequestID).HumanInTheLoopStatus.RespondedBy.Via)
 
-	r.signed(ada, "POST "+schema.PathPeople+"/Grace", `{"role":"viewer"}`, &grace)
+	r.signedRequest(ada, "POST "+schema.PathPeople+"/Grace", `{"role":"viewer"}`, &grace)
 	third := call[mcp.Ticket](r, "ask_human", ask)
-	require.Contains(t, hers.fails("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
-	require.Contains(t, hers.fails("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
-	require.Contains(t, hers.fails("ask_human", ask), "not_allowed", "who may only look asks nothing, as over HTTP")
-	denied, _ := hers.approval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
+	require.Contains(t, hers.callError("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
+	require.Contains(t, hers.callError("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
+	require.Contains(t, hers.callError("ask_human", ask), "not_allowed", "who may only look asks nothing, as over HTTP")
+	denied, _ := hers.requestApproval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
 	require.Equal(t, "deny", denied["behavior"])
 }
 
-// TestABoundTokenSeesNothingOfOthers: not by an id, not in a list, not by searching.
-func TestABoundTokenSeesNothingOfOthers(t *testing.T) {
+// TestTokens_BoundTokenReadsOnlyItsApps: not by an id, not in a list, not by searching.
+func TestTokens_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	t.Parallel()
-	var g greeting
-	r := setup(t, "?app=bank", heard(&g))
+	var g capturedOutput
+	r := setup(t, "?app=bank", captureOutput(&g))
 	ada := r.signIn(&g, "Ada")
-	agent := r.as(ada, "", `{"name":"planner","apps":["planner"]}`)
+	agent := r.asToken(ada, "", `{"name":"planner","apps":["planner"]}`)
 	foreign := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which account?"})
 	own := call[mcp.Ticket](agent, "ask_human", map[string]any{"question": "Which day?"})
 	for _, tool := range []string{"get_hitl_request", "await_hitl_request", "cancel_hitl_request"} {
@@ -115,13 +115,13 @@ func TestABoundTokenSeesNothingOfOthers(t *testing.T) {
 		if tool == "cancel_hitl_request" {
 			arguments["secret"] = own.Secret
 		}
-		require.Contains(t, agent.fails(tool, arguments), "not_allowed", tool)
+		require.Contains(t, agent.callError(tool, arguments), "not_allowed", tool)
 	}
 	page := call[schema.HitlPage](agent, "list_pending_hitl_requests", map[string]any{})
 	require.Len(t, page.Requests, 1)
 	require.Equal(t, own.RequestID, page.Requests[0].RequestID)
-	require.Len(t, call[mcp.Found](agent, "search_events", map[string]any{}).Events, 1)
-	require.Len(t, call[mcp.Found](r, "search_events", map[string]any{}).Events, 2)
+	require.Len(t, call[mcp.SearchPage](agent, "search_events", map[string]any{}).Events, 1)
+	require.Len(t, call[mcp.SearchPage](r, "search_events", map[string]any{}).Events, 2)
 	call[schema.HitlRequest](agent, "get_hitl_request", map[string]any{"request_id": own.RequestID})
 	call[schema.HitlRequest](agent, "cancel_hitl_request", map[string]any{"request_id": own.RequestID, "secret": own.Secret})
 }

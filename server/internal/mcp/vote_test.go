@@ -17,32 +17,32 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// greeting is what a hub says at its start.
-type greeting struct {
+// capturedOutput is what a hub says at its start.
+type capturedOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (g *greeting) Write(p []byte) (int, error) {
+func (g *capturedOutput) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.b.Write(p)
 }
 
-func (g *greeting) said() string {
+func (g *capturedOutput) String() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.b.String()
 }
 
-func heard(g *greeting) hubtest.Option { return func(c *app.Config) { c.Stdout = g } }
+func captureOutput(g *capturedOutput) hubtest.Option { return func(c *app.Config) { c.Stdout = g } }
 
 // signIn makes the caller the owner of the hub, by the link that it prints.
-func (r *rig) signIn(g *greeting, name string) http.Header {
+func (r *harness) signIn(g *capturedOutput, name string) http.Header {
 	r.t.Helper()
 	link := regexp.MustCompile(`#sign-in=(\S+)`)
-	require.Eventually(r.t, func() bool { return link.MatchString(g.said()) }, patience, tick)
-	body := `{"code":"` + link.FindStringSubmatch(g.said())[1] + `","name":"` + name + `"}`
+	require.Eventually(r.t, func() bool { return link.MatchString(g.String()) }, waitLimit, pollInterval)
+	body := `{"code":"` + link.FindStringSubmatch(g.String())[1] + `","name":"` + name + `"}`
 	res, err := r.http.Post(r.hub.URL()+schema.PathSignIn, "application/json", strings.NewReader(body))
 	require.NoError(r.t, err)
 	defer func() { _ = res.Body.Close() }()
@@ -56,26 +56,26 @@ func (r *rig) signIn(g *greeting, name string) http.Header {
 	return header
 }
 
-// TestAPersonVotesAndCancels: their client shows the hub who they are, and the hub says
+// TestVote_PersonVotesAndCancels: their client shows the hub who they are, and the hub says
 // that it was them.
-func TestAPersonVotesAndCancels(t *testing.T) {
+func TestVote_PersonVotesAndCancels(t *testing.T) {
 	t.Parallel()
-	var g greeting
-	r := setup(t, "", heard(&g))
+	var g capturedOutput
+	r := setup(t, "", captureOutput(&g))
 	first := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
 	second := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which one?", "choices": []string{"blue", "green"}})
 
-	ada := &rig{t: t, hub: r.hub, progress: r.progress, http: r.http}
+	ada := &harness{t: t, hub: r.hub, progress: r.progress, http: r.http}
 	ada.ClientSession = ada.connect("", r.signIn(&g, "Ada"))
 	mine := call[schema.HitlPage](ada, "list_pending_hitl_requests", map[string]any{"waiting_on_me": true})
 	require.Len(t, mine.Requests, 2)
 	require.True(t, mine.Requests[0].WaitingOnMe)
-	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "perhaps"}), "wrong_answer")
-	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "revision": 99}), "stale")
+	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "perhaps"}), "wrong_answer")
+	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "revision": 99}), "stale")
 	voted := call[schema.HitlRequest](ada, "vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "approve", "comment": "go on"})
 	require.Equal(t, schema.Approve, voted.Outcome)
 	require.Equal(t, "Ada", voted.DecidedBy)
-	require.Contains(t, ada.fails("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "deny"}), "decided")
+	require.Contains(t, ada.callError("vote_on_hitl_request", map[string]any{"request_id": first.RequestID, "choice": "deny"}), "decided")
 	by := r.event(first.RequestID).HumanInTheLoopStatus.RespondedBy
 	require.True(t, by.Verified)
 	require.Equal(t, "session", by.Via)
@@ -87,11 +87,11 @@ func TestAPersonVotesAndCancels(t *testing.T) {
 	require.Equal(t, schema.Cancelled, told.Outcome)
 }
 
-// TestAModelsClientShowsNoPasskey: where one is wanted, its person answers on the page.
-func TestAModelsClientShowsNoPasskey(t *testing.T) {
+// TestVote_CannotReplacePasskey: where one is wanted, its person answers on the page.
+func TestVote_CannotReplacePasskey(t *testing.T) {
 	t.Parallel()
-	var g greeting
-	r := setup(t, "", heard(&g), func(c *app.Config) { c.Passkeys = schema.HighRisk })
+	var g capturedOutput
+	r := setup(t, "", captureOutput(&g), func(c *app.Config) { c.Passkeys = schema.HighRisk })
 	body := `{"source_app":"a","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"Drop it?","type":"permission","risk":"high"}}`
 	res, err := r.http.Post(r.hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
 	require.NoError(t, err)
@@ -99,10 +99,10 @@ func TestAModelsClientShowsNoPasskey(t *testing.T) {
 	var asked schema.Event
 	require.NoError(t, json.NewDecoder(res.Body).Decode(&asked))
 
-	ada := &rig{t: t, hub: r.hub, progress: r.progress, http: r.http}
+	ada := &harness{t: t, hub: r.hub, progress: r.progress, http: r.http}
 	ada.ClientSession = ada.connect("", r.signIn(&g, "Ada"))
 	vote := func(choice string) map[string]any { return map[string]any{"request_id": asked.ID, "choice": choice} }
-	require.Contains(t, ada.fails("vote_on_hitl_request", vote("approve")), "proof_required")
+	require.Contains(t, ada.callError("vote_on_hitl_request", vote("approve")), "proof_required")
 	denied := call[schema.HitlRequest](ada, "vote_on_hitl_request", vote("deny"))
 	require.Equal(t, schema.Deny, denied.Outcome)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// maxTokens bounds the names and values at the top of a body that is decoded into
+// maxTopLevelTokens bounds the names and values at the top of a body that is decoded into
 // a struct: each costs a map entry meanwhile. A version 1 page sends a few dozen.
-const maxTokens = 4 * schema.MaxExtra
+const maxTopLevelTokens = 4 * schema.MaxExtra
 
 // unmarshal decodes a body into v. It looks at the body's shape first, without
 // building anything, so that a hostile one costs no memory.
@@ -48,7 +48,7 @@ func checkShape(body []byte) error {
 		case dec.StackDepth() > schema.MaxDepth:
 			return &schema.FieldError{Detail: "is nested too deeply"}
 		case dec.StackDepth() == 1:
-			if top++; top > maxTokens {
+			if top++; top > maxTopLevelTokens {
 				return &schema.FieldError{Detail: "has too many members"}
 			}
 		}

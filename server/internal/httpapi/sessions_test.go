@@ -15,8 +15,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// derives runs the follower of the log until the test ends.
-func (r *rig) derives() {
+// runProjector runs the follower of the log until the test ends.
+func (r *harness) runProjector() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Hub.RunProjector(ctx) }()
@@ -26,14 +26,14 @@ func (r *rig) derives() {
 	})
 }
 
-// caughtUp waits until the derived tables have all of the log that says something.
-func (r *rig) caughtUp(app, session string, events int64) schema.SessionDetail {
+// waitForSession waits until the derived tables have all of the log that says something.
+func (r *harness) waitForSession(app, session string, events int64) schema.SessionDetail {
 	r.t.Helper()
 	var d schema.SessionDetail
 	require.Eventually(r.t, func() bool {
 		resp, b := r.do("GET", sessionPath(schema.PathSession, app, session), "")
 		return resp.StatusCode == 200 && json.Unmarshal(b, &d) == nil && d.Session.Events == events
-	}, patience, 5*time.Millisecond)
+	}, waitLimit, 5*time.Millisecond)
 	return d
 }
 
@@ -41,41 +41,41 @@ func sessionPath(path, app, session string) string {
 	return path + "?" + url.Values{"source_app": {app}, "session_id": {session}}.Encode()
 }
 
-func (r *rig) get(path string, into any) {
+func (r *harness) getJSON(path string, into any) {
 	r.t.Helper()
 	resp, b := r.do("GET", path, "")
 	require.Equal(r.t, 200, resp.StatusCode, "%s: %s", path, b)
 	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
 }
 
-// told posts an event of session s1 of demo.
-func (r *rig) told(typ, payload string, members ...string) schema.Event {
+// postSessionEvent posts an event of session s1 of demo.
+func (r *harness) postSessionEvent(typ, payload string, members ...string) schema.Event {
 	r.t.Helper()
 	return r.post(fmt.Sprintf(`{"source_app":"demo","session_id":"s1","hook_event_type":%q,"payload":%s%s}`,
 		typ, payload, strings.Join(append([]string{""}, members...), ",")))
 }
 
-// aSession posts a life of a session: a prompt, a call that a person approves, one
+// postSession posts a life of a session: a prompt, a call that a person approves, one
 // that fails, its end.
-func (r *rig) aSession() {
-	r.told("SessionStart", `{"cwd":"/home/mara/payments","model":"claude-opus-4-1"}`)
-	r.told("UserPromptSubmit", `{"prompt":"Upgrade the\n  hub"}`)
-	r.told("PreToolUse", `{"tool_input":{"command":"make"}}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
-	asked := r.told("PermissionRequest", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`, permission)
+func (r *harness) postSession() {
+	r.postSessionEvent("SessionStart", `{"cwd":"/home/mara/payments","model":"claude-opus-4-1"}`)
+	r.postSessionEvent("UserPromptSubmit", `{"prompt":"Upgrade the\n  hub"}`)
+	r.postSessionEvent("PreToolUse", `{"tool_input":{"command":"make"}}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
+	asked := r.postSessionEvent("PermissionRequest", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`, permission)
 	r.respond(asked.ID)
-	r.told("PostToolUse", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
-	r.told("PreToolUse", `{}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
-	r.told("PostToolUseFailure", `{"error":"no such file"}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
-	r.told("Stop", `{}`, `"chat":[{"message":{"id":"m1","model":"claude-sonnet-5","usage":{"input_tokens":3,"output_tokens":4}}}]`)
-	r.told("SessionEnd", `{"total_cost_usd":0.25}`)
+	r.postSessionEvent("PostToolUse", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
+	r.postSessionEvent("PreToolUse", `{}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
+	r.postSessionEvent("PostToolUseFailure", `{"error":"no such file"}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
+	r.postSessionEvent("Stop", `{}`, `"chat":[{"message":{"id":"m1","model":"claude-sonnet-5","usage":{"input_tokens":3,"output_tokens":4}}}]`)
+	r.postSessionEvent("SessionEnd", `{"total_cost_usd":0.25}`)
 }
 
-func TestASessionIsToldFromItsEvents(t *testing.T) {
+func TestSessions_SummarizeEvents(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
-	r.aSession()
-	d := r.caughtUp("demo", "s1", 9)
+	r.runProjector()
+	r.postSession()
+	d := r.waitForSession("demo", "s1", 9)
 	s := d.Session
 	require.Equal(t, "Upgrade the hub", s.Title)
 	require.Equal(t, "/home/mara/payments", s.Cwd)
@@ -91,24 +91,24 @@ func TestASessionIsToldFromItsEvents(t *testing.T) {
 	require.EqualValues(t, 1, d.Tools[1].Failures)
 
 	var page schema.SessionPage
-	r.get("/api/sessions", &page)
+	r.getJSON("/api/sessions", &page)
 	require.Equal(t, []schema.Session{s}, page.Sessions)
 }
 
-func TestSessionsAreFoundAndPaged(t *testing.T) {
+func TestSessions_FilterAndPaginate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
+	r.runProjector()
 	const sessions = 7
 	for i := range sessions {
 		r.post(fmt.Sprintf(`{"source_app":"app%d","session_id":"s%d","hook_event_type":"UserPromptSubmit","payload":{"prompt":"Prüfe Nº %d"}}`, i%2, i, i))
 	}
-	r.caughtUp("app0", "s6", 1)
+	r.waitForSession("app0", "s6", 1)
 	var all []string
 	for cursor, turn := "", 0; turn == 0 || cursor != ""; turn++ {
 		require.Less(t, turn, sessions)
 		var page schema.SessionPage
-		r.get("/api/sessions?limit=3&cursor="+cursor, &page)
+		r.getJSON("/api/sessions?limit=3&cursor="+cursor, &page)
 		for _, s := range page.Sessions {
 			all = append(all, s.SessionID)
 		}
@@ -127,7 +127,7 @@ func TestSessionsAreFoundAndPaged(t *testing.T) {
 		"q=prüfe&limit=1&cursor=3": {"s1"},
 	} {
 		var page schema.SessionPage
-		r.get("/api/sessions?"+query, &page)
+		r.getJSON("/api/sessions?"+query, &page)
 		var ids []string
 		for _, s := range page.Sessions {
 			ids = append(ids, s.SessionID)
@@ -136,7 +136,7 @@ func TestSessionsAreFoundAndPaged(t *testing.T) {
 	}
 }
 
-func TestQueriesOfHistoryAreChecked(t *testing.T) {
+func TestSessions_RejectInvalidQueries(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for path, field := range map[string]string{
@@ -160,13 +160,13 @@ func TestQueriesOfHistoryAreChecked(t *testing.T) {
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
-	r.aSession()
-	r.told("PermissionRequest", `{}`, permission)
-	r.caughtUp("demo", "s1", 10)
+	r.runProjector()
+	r.postSession()
+	r.postSessionEvent("PermissionRequest", `{}`, permission)
+	r.waitForSession("demo", "s1", 10)
 	for _, zone := range []string{"", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia"} {
 		var o schema.Overview
-		r.get("/api/overview?days=3&tz="+url.QueryEscape(zone), &o)
+		r.getJSON("/api/overview?days=3&tz="+url.QueryEscape(zone), &o)
 		at, err := time.LoadLocation(zone)
 		require.NoError(t, err)
 		require.Len(t, o.Days, 3)
@@ -184,23 +184,23 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-func TestExecutionFollowsAnApproval(t *testing.T) {
+func TestExecution_IsMatchedToQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
-	r.aSession()
-	denied := r.told("PermissionRequest", `{}`, `"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","id":"t7"}}`)
+	r.runProjector()
+	r.postSession()
+	denied := r.postSessionEvent("PermissionRequest", `{}`, `"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","id":"t7"}}`)
 	resp, b := r.do("POST", schema.At(schema.PathRespond, denied.ID), `{"permission":false}`)
 	require.Equal(t, 200, resp.StatusCode, string(b))
-	ran := r.told("PostToolUse", `{"tool_response":{"interrupted":true}}`, `"tool_name":"Bash"`, `"tool_use_id":"t7"`)
+	ran := r.postSessionEvent("PostToolUse", `{"tool_response":{"interrupted":true}}`, `"tool_name":"Bash"`, `"tool_use_id":"t7"`)
 	var asked schema.Event
 	require.Eventually(t, func() bool {
-		r.get(schema.At(schema.PathEvent, denied.ID), &asked)
+		r.getJSON(schema.At(schema.PathEvent, denied.ID), &asked)
 		return asked.HumanInTheLoopStatus.Execution != nil
-	}, patience, 5*time.Millisecond)
+	}, waitLimit, 5*time.Millisecond)
 	require.Equal(t, &schema.Execution{State: schema.Interrupted, EventID: ran.ID}, asked.HumanInTheLoopStatus.Execution)
 	require.Equal(t, schema.Deny, asked.HumanInTheLoopStatus.Outcome)
-	r.get(schema.At(schema.PathEvent, 4), &asked)
+	r.getJSON(schema.At(schema.PathEvent, 4), &asked)
 	x := asked.HumanInTheLoopStatus.Execution
 	require.NotNil(t, x)
 	require.Equal(t, schema.Succeeded, x.State)
@@ -210,9 +210,9 @@ func TestExecutionFollowsAnApproval(t *testing.T) {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
-	r.aSession()
-	r.caughtUp("demo", "s1", 9)
+	r.runProjector()
+	r.postSession()
+	r.waitForSession("demo", "s1", 9)
 	path := sessionPath(schema.PathExport, "demo", "s1")
 	resp, b := r.do("GET", path, "")
 	require.Equal(t, 200, resp.StatusCode)
@@ -238,9 +238,9 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestADownloadHasAPlainName: whatever agents call themselves, the header has one
+// TestExport_SanitizesFileName: whatever agents call themselves, the header has one
 // line and the file a name.
-func TestADownloadHasAPlainName(t *testing.T) {
+func TestExport_SanitizesFileName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"demo": "demo", "a b/c\\d": "a-b-c-d", "..": "--", "x\"; filename=\"evil.exe": "x---filename--evil-exe",
@@ -249,25 +249,25 @@ func TestADownloadHasAPlainName(t *testing.T) {
 		require.Equal(t, want, fileName(name), "%q", name)
 	}
 	r := setup(t)
-	r.derives()
+	r.runProjector()
 	e := r.post(`{"source_app":"x\"; filename=\"evil.exe","session_id":"../s","hook_event_type":"Stop","payload":{}}`)
-	r.caughtUp(e.SourceApp, e.SessionID, 1)
+	r.waitForSession(e.SourceApp, e.SessionID, 1)
 	resp, b := r.do("GET", sessionPath(schema.PathExport, e.SourceApp, e.SessionID)+"&format=markdown", "")
 	require.Equal(t, 200, resp.StatusCode, string(b))
 	require.Equal(t, `attachment; filename="hookback-x---filename--evil-exe----s.md"`, resp.Header.Get("Content-Disposition"))
 }
 
-// TestADownloadThatIsCutOffDoesNotLookWhole: the hub stops in the middle of one.
-func TestADownloadThatIsCutOffDoesNotLookWhole(t *testing.T) {
+// TestExport_ShutdownTruncatesVisibly: the hub stops in the middle of one.
+func TestExport_ShutdownTruncatesVisibly(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.derives()
+	r.runProjector()
 	const events = 250
 	big := strings.Repeat("x", 60_000)
 	for range events {
-		r.told("Stop", `{"big":"`+big+`"}`)
+		r.postSessionEvent("Stop", `{"big":"`+big+`"}`)
 	}
-	r.caughtUp("demo", "s1", events)
+	r.waitForSession("demo", "s1", events)
 	resp, err := r.client.Get("http://" + r.addr + sessionPath(schema.PathExport, "demo", "s1"))
 	require.NoError(t, err)
 	defer func() { _ = resp.Body.Close() }()
@@ -280,8 +280,8 @@ func TestADownloadThatIsCutOffDoesNotLookWhole(t *testing.T) {
 	require.Less(t, len(rest), events*len(big))
 }
 
-// TestOtherOriginsReadNoHistory: the door stands before these routes too.
-func TestOtherOriginsReadNoHistory(t *testing.T) {
+// TestSessions_RejectForeignOrigins: the door stands before these routes too.
+func TestSessions_RejectForeignOrigins(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for _, path := range []string{schema.PathSessions, schema.PathSession, schema.PathExport, schema.PathOverview} {

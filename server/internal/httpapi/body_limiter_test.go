@@ -16,19 +16,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// open sends bytes on a connection of its own.
-func (r *rig) open(text string) *net.TCPConn {
+// openConn sends bytes on a connection of its own.
+func (r *harness) openConn(text string) *net.TCPConn {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(r.t, err)
-	require.NoError(r.t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(r.t, c.SetDeadline(time.Now().Add(waitLimit)))
 	r.t.Cleanup(func() { _ = c.Close() })
 	_, _ = io.WriteString(c, text) // the server may hang up in the middle
 	return c.(*net.TCPConn)
 }
 
-// answer is the status of the next response on a connection.
-func answer(t *testing.T, from *bufio.Reader) *http.Response {
+// readResponse is the status of the next response on a connection.
+func readResponse(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
 	resp, err := http.ReadResponse(from, nil)
 	require.NoError(t, err)
@@ -37,61 +37,61 @@ func answer(t *testing.T, from *bufio.Reader) *http.Response {
 	return resp
 }
 
-func (r *rig) stalled(announced, sent int) string {
+func (r *harness) stalledRequest(announced, sent int) string {
 	return fmt.Sprintf("POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", r.addr, announced, strings.Repeat(" ", sent))
 }
 
-// TestAnAnnouncedBodyTakesNoRoom: 300 connections that announce as much as is
+// TestBodyLimiter_ContentLengthReservesNothing: 300 connections that announce as much as is
 // allowed and then stall would have 2.4 GB set aside for them.
 //
 //nolint:paralleltest // it counts all that is allocated
-func TestAnAnnouncedBodyTakesNoRoom(t *testing.T) {
+func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 	r := setup(t)
 	r.post(event(1))
-	stalled := r.stalled(schema.MaxBody, 20<<10)
+	stalled := r.stalledRequest(schema.MaxBody, 20<<10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	conns := make([]*net.TCPConn, 300)
 	for i := range conns {
-		conns[i] = r.open(stalled)
+		conns[i] = r.openConn(stalled)
 	}
 	require.Eventually(t, func() bool {
-		return r.bodies.taken.Load() >= int64(len(conns))*firstBody
-	}, patience, time.Millisecond, "all of them wait for the rest")
+		return r.bodies.reserved.Load() >= int64(len(conns))*initialBodyBuffer
+	}, waitLimit, time.Millisecond, "all of them wait for the rest")
 	r.post(event(2))
 	for _, c := range conns {
 		require.NoError(t, c.CloseWrite())
-		require.Equal(t, http.StatusBadRequest, answer(t, bufio.NewReader(c)).StatusCode, "what was cut off is no event")
+		require.Equal(t, http.StatusBadRequest, readResponse(t, bufio.NewReader(c)).StatusCode, "what was cut off is no event")
 	}
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(conns)*schema.MaxBody/32))
 	require.Equal(t, int64(2), r.store.Head())
-	require.Eventually(t, func() bool { return r.bodies.taken.Load() == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.bodies.reserved.Load() == 0 }, waitLimit, time.Millisecond)
 }
 
-// TestBigBodiesShareABudget: those that really send much are told to come back,
+// TestBodyLimiter_SharesBudget: those that really send much are told to come back,
 // and nobody else feels it.
-func TestBigBodiesShareABudget(t *testing.T) {
+func TestBodyLimiter_SharesBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 1 << 20
 	r := setup(t, func(c *Config) { c.BodyBudget = budget })
-	first := r.open(r.stalled(schema.MaxBody, 512<<10))
-	require.Eventually(t, func() bool { return r.bodies.taken.Load() > budget/3 }, patience, time.Millisecond)
-	second := r.open(r.stalled(schema.MaxBody, 700<<10))
-	resp := answer(t, bufio.NewReader(second))
+	first := r.openConn(r.stalledRequest(schema.MaxBody, 512<<10))
+	require.Eventually(t, func() bool { return r.bodies.reserved.Load() > budget/3 }, waitLimit, time.Millisecond)
+	second := r.openConn(r.stalledRequest(schema.MaxBody, 700<<10))
+	resp := readResponse(t, bufio.NewReader(second))
 	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
 	require.Equal(t, "1", resp.Header.Get("Retry-After"))
 	require.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))
-	require.LessOrEqual(t, r.bodies.taken.Load(), int64(budget))
+	require.LessOrEqual(t, r.bodies.reserved.Load(), int64(budget))
 	r.post(event(1))
 	require.NoError(t, first.Close())
-	require.Eventually(t, func() bool { return r.bodies.taken.Load() == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.bodies.reserved.Load() == 0 }, waitLimit, time.Millisecond)
 	r.post(event(2, `"summary":"`+strings.Repeat("y", 500<<10)+`"`))
 }
 
-// TestOneBodyEndsWhereTheNextRequestBegins: a body that is not read, or only in
+// TestBodyLimiter_PreventsRequestSmuggling: a body that is not read, or only in
 // part, would be taken for a request, and the sender of it for somebody else.
-func TestOneBodyEndsWhereTheNextRequestBegins(t *testing.T) {
+func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	smuggled := "POST /events HTTP/1.1\r\nHost: " + r.addr + "\r\nContent-Length: " + fmt.Sprint(len(event(666))) + "\r\n\r\n" + event(666)
@@ -119,15 +119,15 @@ func TestOneBodyEndsWhereTheNextRequestBegins(t *testing.T) {
 	for _, q := range requests {
 		all.WriteString(q.text)
 	}
-	answers := bufio.NewReader(r.open(all.String()))
+	answers := bufio.NewReader(r.openConn(all.String()))
 	for i, q := range requests {
-		require.Equal(t, q.status, answer(t, answers).StatusCode, "%d", i)
+		require.Equal(t, q.status, readResponse(t, answers).StatusCode, "%d", i)
 	}
 	require.Equal(t, int64(4), r.store.Head())
 
-	over := r.open(r.stalled(schema.MaxBody+1, 30<<10) + smuggled)
+	over := r.openConn(r.stalledRequest(schema.MaxBody+1, 30<<10) + smuggled)
 	from := bufio.NewReader(over)
-	require.Equal(t, http.StatusRequestEntityTooLarge, answer(t, from).StatusCode)
+	require.Equal(t, http.StatusRequestEntityTooLarge, readResponse(t, from).StatusCode)
 	_, err := from.ReadByte()
 	require.Error(t, err, "behind a body that was not read there is no request")
 	require.Equal(t, int64(4), r.store.Head())

@@ -14,73 +14,73 @@ import (
 )
 
 const (
-	// writeTarget is when a write has enough in it, though more may wait.
-	writeTarget = 512 << 10
-	// keepBuffer is the biggest buffer worth keeping for another write.
-	keepBuffer = 1 << 20
+	// writeBatchBytes is when a write has enough in it, though more may wait.
+	writeBatchBytes = 512 << 10
+	// maxPooledBuffer is the biggest buffer worth keeping for another write.
+	maxPooledBuffer = 1 << 20
 
-	// burst is how many frames at once show that events come faster than they are
+	// burstFrames is how many frames at once show that events come faster than they are
 	// written. Then it pays to let more come together: for version 1, which gets
 	// them one by one, a moment; for version 2, which gets them in one message,
 	// as long as a screen may take. A reader that still has a whole batch to
 	// catch up with is not kept.
-	burst      = 8
-	wholeBatch = 500
-	pause1     = 2 * time.Millisecond
-	pause2     = 50 * time.Millisecond
+	burstFrames     = 8
+	fullBatch       = 500
+	coalesceDelayV1 = 2 * time.Millisecond
+	coalesceDelayV2 = 50 * time.Millisecond
 )
 
-// follow writes the log to the peer until the stream ends, and says how it ended.
-func (st *stream) follow() farewell {
+// writeLoop writes the log to the peer until the stream ends, and says how it ended.
+func (st *stream) writeLoop() closeReason {
 	ping := time.NewTicker(st.PingInterval)
 	defer ping.Stop()
-	seq, err := st.begin()
+	seq, err := st.sendFirst()
 	for err == nil {
 		var frames []feed.Frame
 		var more <-chan struct{}
 		frames, more, err = st.Hub.FramesAfter(st.ctx, seq)
 		switch {
-		case st.from.version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
+		case st.start.version == 2 && (errors.Is(err, store.ErrLogRewound) || errors.Is(err, store.ErrPruned)):
 			seq, err = st.resync()
 		case err != nil:
 		case len(frames) == 0:
-			err = st.idle(more, ping.C)
+			err = st.waitForMore(more, ping.C)
 		default:
 			seq = frames[len(frames)-1].Seq
-			if err = st.send(frames, ping.C); err == nil {
-				st.gather(len(frames))
+			if err = st.sendFrames(frames, ping.C); err == nil {
+				st.coalesceFrames(len(frames))
 			}
 		}
 		if err == nil {
 			err = st.ctx.Err()
 		}
 	}
-	return st.ended(err)
+	return st.closeReasonFor(err)
 }
 
-// ended says goodbye in words that fit the error which ended follow.
-func (st *stream) ended(err error) farewell {
+// closeReasonFor says goodbye in words that fit the error which ended follow.
+func (st *stream) closeReasonFor(err error) closeReason {
 	switch {
 	case st.broken:
-		return farewell{}
+		return closeReason{}
 	case st.stopping.Err() != nil:
-		return farewell{websocket.CloseServiceRestart, "restarting"}
+		return closeReason{websocket.CloseServiceRestart, "restarting"}
 	case st.signedOut.Load():
-		return farewell{schema.StreamSignedOut, "signed out"}
+		return closeReason{schema.StreamSignedOut, "signed out"}
 	case st.ctx.Err() != nil:
-		return farewell{}
+		return closeReason{}
 	case errors.Is(err, store.ErrLogRewound), errors.Is(err, store.ErrPruned):
 		// Version 1 has no way to say it. Connected anew it gets a new first message.
-		return farewell{websocket.CloseTryAgainLater, "too far behind, connect again"}
+		return closeReason{websocket.CloseTryAgainLater, "too far behind, connect again"}
 	default:
 		st.Log.Error("a stream ended", "err", err)
-		return farewell{websocket.CloseInternalServerErr, "something went wrong in the hub"}
+		return closeReason{websocket.CloseInternalServerErr, "something went wrong in the hub"}
 	}
 }
 
-// begin writes what opens the stream and returns where it goes on.
-func (st *stream) begin() (seq int64, err error) {
-	if st.from.version == 1 {
+// sendFirst writes what opens the stream and returns where it goes on.
+func (st *stream) sendFirst() (seq int64, err error) {
+	if st.start.version == 1 {
 		seq, data, err := st.Hub.Initial(st.ctx)
 		if err != nil {
 			return 0, err
@@ -95,7 +95,7 @@ func (st *stream) begin() (seq int64, err error) {
 	if err := st.writeMessage(schema.HelloFrame, data); err != nil {
 		return 0, err
 	}
-	from := st.from
+	from := st.start
 	switch {
 	case from.hub != "" && from.hub != hello.HubID, from.after > hello.Seq:
 		return st.resync() // another history than the page's
@@ -126,28 +126,28 @@ func (st *stream) resync() (seq int64, err error) {
 	return hello.Seq, st.writeMessage(schema.Resync, data)
 }
 
-// idle waits for news, of whatever kind.
-func (st *stream) idle(more <-chan struct{}, ping <-chan time.Time) error {
+// waitForMore waits for news, of whatever kind.
+func (st *stream) waitForMore(more <-chan struct{}, ping <-chan time.Time) error {
 	select {
 	case <-more:
 		return nil
 	case <-st.ctx.Done():
 		return nil
 	case <-st.wake:
-		return st.write(st.takeAside(nil))
+		return st.write(st.takePending(nil))
 	case <-ping:
 		return st.write(appendHeader(nil, opPing, 0))
 	}
 }
 
-// gather lets frames come together when they come in bursts.
-func (st *stream) gather(n int) {
-	if n < burst || n >= wholeBatch {
+// coalesceFrames lets frames come together when they come in bursts.
+func (st *stream) coalesceFrames(n int) {
+	if n < burstFrames || n >= fullBatch {
 		return
 	}
-	d := pause1
-	if st.from.version == 2 {
-		d = pause2
+	d := coalesceDelayV1
+	if st.start.version == 2 {
+		d = coalesceDelayV2
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -157,12 +157,12 @@ func (st *stream) gather(n int) {
 	}
 }
 
-// send writes frames in as few writes as is reasonable, and in version 2 in as few
+// sendFrames writes frames in as few writes as is reasonable, and in version 2 in as few
 // messages.
-func (st *stream) send(frames []feed.Frame, ping <-chan time.Time) error {
-	buf := st.buffer()
-	defer st.release(buf)
-	b := st.takeAside((*buf)[:0])
+func (st *stream) sendFrames(frames []feed.Frame, ping <-chan time.Time) error {
+	buf := st.getBuffer()
+	defer st.putBuffer(buf)
+	b := st.takePending((*buf)[:0])
 	select {
 	case <-ping:
 		b = appendHeader(b, opPing, 0)
@@ -170,7 +170,7 @@ func (st *stream) send(frames []feed.Frame, ping <-chan time.Time) error {
 	}
 	for len(frames) > 0 {
 		n, size := 0, 0
-		for n < len(frames) && size < writeTarget {
+		for n < len(frames) && size < writeBatchBytes {
 			size += len(frames[n].Data) + len(frames[n].End)
 			n++
 		}
@@ -186,8 +186,8 @@ func (st *stream) send(frames []feed.Frame, ping <-chan time.Time) error {
 }
 
 func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
-	if st.from.version == 2 {
-		return appendJoined(b, frames)
+	if st.start.version == 2 {
+		return appendFrames(b, frames)
 	}
 	for _, f := range frames {
 		switch {
@@ -205,46 +205,46 @@ func (st *stream) writeMessage(kind schema.FrameType, data []byte) error {
 	whole := appendMessage(nil, kind, nil)
 	payload := whole[2 : len(whole)-1]
 	head := append(appendHeader(nil, opText, len(payload)+len(data)+1), payload...)
-	st.deadline()
+	st.setWriteDeadline()
 	pieces := net.Buffers{head, data, []byte("}")}
 	_, err := pieces.WriteTo(st.conn.Conn)
-	return st.wrote(err)
+	return st.checkWrite(err)
 }
 
 func (st *stream) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	st.deadline()
+	st.setWriteDeadline()
 	_, err := st.conn.Conn.Write(b)
-	return st.wrote(err)
+	return st.checkWrite(err)
 }
 
-// deadline gives the peer its time to take the next write. It is the only thing
+// setWriteDeadline gives the peer its time to take the next write. It is the only thing
 // that is ever done about a slow one: it is cut off and resumes.
-func (st *stream) deadline() {
+func (st *stream) setWriteDeadline() {
 	_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(st.StreamWriteTimeout))
 }
 
-func (st *stream) wrote(err error) error {
+func (st *stream) checkWrite(err error) error {
 	if err != nil {
 		st.broken = true
 		if ne, ok := err.(net.Error); ok && ne.Timeout() { //nolint:errorlint // as net returns it
-			st.Metrics.slow.Inc()
+			st.Metrics.slowStreams.Inc()
 		}
 	}
 	return err
 }
 
-func (s *Server) buffer() *[]byte {
+func (s *Server) getBuffer() *[]byte {
 	if b, ok := s.buffers.Get().(*[]byte); ok {
 		return b
 	}
 	return new([]byte)
 }
 
-func (s *Server) release(b *[]byte) {
-	if cap(*b) <= keepBuffer {
+func (s *Server) putBuffer(b *[]byte) {
+	if cap(*b) <= maxPooledBuffer {
 		s.buffers.Put(b)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheDocsHaveAPolicyOfTheirOwn: it is looser than the dashboard's, and nothing but
+// TestAPIDocs_HaveSeparateCSP: it is looser than the dashboard's, and nothing but
 // that page has it.
-func TestTheDocsHaveAPolicyOfTheirOwn(t *testing.T) {
+func TestAPIDocs_HaveSeparateCSP(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
 		c.Assets = fstest.MapFS{
-			"index.html": {Data: []byte(page)}, "docs/index.html": {Data: []byte("<title>API</title>")}, "docs/docs.js": {Data: []byte("1")},
+			"index.html": {Data: []byte(indexHTML)}, "docs/index.html": {Data: []byte("<title>API</title>")}, "docs/docs.js": {Data: []byte("1")},
 		}
 	})
 	for _, path := range []string{"/docs", "/docs/index.html"} {
@@ -21,7 +21,7 @@ func TestTheDocsHaveAPolicyOfTheirOwn(t *testing.T) {
 		require.Equal(t, "<title>API</title>", string(b), path)
 		require.Equal(t, "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
 		policy := resp.Header.Values("Content-Security-Policy")
-		require.Equal(t, []string{docsPolicy}, policy)
+		require.Equal(t, []string{docsCSP}, policy)
 		require.NotContains(t, policy[0], "unsafe")
 		require.Contains(t, policy[0], "frame-ancestors 'none'")
 	}

@@ -12,36 +12,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crowded is a listener of a process that has no file to spare for a while.
-type crowded struct {
+// fullListener is a listener of a process that has no file to spare for a while.
+type fullListener struct {
 	net.Listener
-	refusals atomic.Int32 // that are left
+	failures atomic.Int32 // that are left
 	err      error
 }
 
-func (l *crowded) Accept() (net.Conn, error) {
-	if l.refusals.Add(-1) >= 0 {
+func (l *fullListener) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
 		return nil, l.err
 	}
 	return l.Listener.Accept()
 }
 
-func crowd(t *testing.T, refusals int32, errno syscall.Errno) *crowded {
+func newFullListener(t *testing.T, refusals int32, errno syscall.Errno) *fullListener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	l := &crowded{Listener: ln, err: &net.OpError{Op: "accept", Net: "tcp", Addr: ln.Addr(), Err: os.NewSyscallError("accept4", errno)}}
-	l.refusals.Store(refusals)
+	l := &fullListener{Listener: ln, err: &net.OpError{Op: "accept", Net: "tcp", Addr: ln.Addr(), Err: os.NewSyscallError("accept4", errno)}}
+	l.failures.Store(refusals)
 	return l
 }
 
-// TestTooManyOpenFilesEndNothing: the HTTP server takes EMFILE for the end of its
+// TestListener_RetriesWhenOutOfFileDescriptors: the HTTP server takes EMFILE for the end of its
 // listener, and a hub whose listener ends stops.
-func TestTooManyOpenFilesEndNothing(t *testing.T) {
+func TestListener_RetriesWhenOutOfFileDescriptors(t *testing.T) {
 	t.Parallel()
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
 		r := setup(t)
-		ln := crowd(t, 2, errno)
+		ln := newFullListener(t, 2, errno)
 		served := make(chan error, 1)
 		go func() { served <- r.Serve(ln) }()
 
@@ -57,13 +57,13 @@ func TestTooManyOpenFilesEndNothing(t *testing.T) {
 	}
 }
 
-func TestAHubWithoutFilesStops(t *testing.T) {
+func TestListener_StopsWhileOutOfFileDescriptors(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	served := make(chan error, 1)
-	ln := crowd(t, 1<<30, syscall.EMFILE)
+	ln := newFullListener(t, 1<<30, syscall.EMFILE)
 	go func() { served <- r.Serve(ln) }()
-	require.Eventually(t, func() bool { return ln.refusals.Load() < 1<<30 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return ln.failures.Load() < 1<<30 }, 10*time.Second, time.Millisecond)
 	r.shutdown()
 	require.NoError(t, <-served)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// handled is a rig whose /mcp is one handler.
-func handled(t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config)) *rig {
+// setupMCP is a rig whose /mcp is one handler.
+func setupMCP(t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config)) *harness {
 	t.Helper()
 	return setup(t, append(options, func(c *Config) {
 		c.MCP = func(until context.Context, _ hub.Caller) http.Handler {
@@ -26,8 +26,8 @@ func handled(t *testing.T, handler func(until context.Context, w http.ResponseWr
 	})...)
 }
 
-// begin sends a request and returns its response as soon as that begins.
-func (r *rig) begin(ctx context.Context) *http.Response {
+// startMCPRequest sends a request and returns its response as soon as that begins.
+func (r *harness) startMCPRequest(ctx context.Context) *http.Response {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+r.addr+schema.PathMCP+"?app=x", strings.NewReader(`{"a":1}`))
 	require.NoError(r.t, err)
@@ -38,9 +38,9 @@ func (r *rig) begin(ctx context.Context) *http.Response {
 	return res
 }
 
-func TestABridgedResponse(t *testing.T) {
+func TestAdapter_CopiesRequestAndResponse(t *testing.T) {
 	t.Parallel()
-	r := handled(t, func(_ context.Context, w http.ResponseWriter, req *http.Request) {
+	r := setupMCP(t, func(_ context.Context, w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Connection", "close")
@@ -65,20 +65,20 @@ func TestABridgedResponse(t *testing.T) {
 	require.Equal(t, "misdirected", r.problem(resp, b).Code)
 }
 
-// TestABridgedStreamArrivesPieceByPiece: the handler goes on only when the client has
+// TestAdapter_StreamsEachFlush: the handler goes on only when the client has
 // read what was flushed, and the whole takes longer than a response may.
-func TestABridgedStreamArrivesPieceByPiece(t *testing.T) {
+func TestAdapter_StreamsEachFlush(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
-	r := handled(t, func(_ context.Context, w http.ResponseWriter, _ *http.Request) {
+	r := setupMCP(t, func(_ context.Context, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for n := range 3 {
 			fmt.Fprintf(w, "data: %d\n\n", n)
 			w.(http.Flusher).Flush()
 			<-next
 		}
-	}, func(c *Config) { c.WriteTimeout, c.HookBeat = 60*time.Millisecond, 25*time.Millisecond })
-	res := r.begin(t.Context())
+	}, func(c *Config) { c.WriteTimeout, c.HookHeartbeat = 60*time.Millisecond, 25*time.Millisecond })
+	res := r.startMCPRequest(t.Context())
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	lines := bufio.NewReader(res.Body)
 	for n := range 3 {
@@ -100,16 +100,16 @@ func TestABridgedStreamArrivesPieceByPiece(t *testing.T) {
 	require.NotContains(t, string(rest), "data")
 }
 
-// TestASlowHandlerIsHeardOf: before it says anything the stream has begun.
-func TestASlowHandlerIsHeardOf(t *testing.T) {
+// TestAdapter_StartsStreamForSlowHandler: before it says anything the stream has begun.
+func TestAdapter_StartsStreamForSlowHandler(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
-	r := handled(t, func(_ context.Context, w http.ResponseWriter, _ *http.Request) {
+	r := setupMCP(t, func(_ context.Context, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		<-begun
 		fmt.Fprint(w, "data: late\n\n")
-	}, func(c *Config) { c.HookBeat = 10 * time.Millisecond })
-	res := r.begin(t.Context())
+	}, func(c *Config) { c.HookHeartbeat = 10 * time.Millisecond })
+	res := r.startMCPRequest(t.Context())
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	close(begun)
 	all, err := io.ReadAll(res.Body)
@@ -117,30 +117,30 @@ func TestASlowHandlerIsHeardOf(t *testing.T) {
 	require.True(t, strings.HasSuffix(string(all), "data: late\n\n"), string(all))
 }
 
-func TestABridgedHandlerHearsThatItsClientIsGone(t *testing.T) {
+func TestAdapter_CancelsWhenClientDisconnects(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
-	r := handled(t, func(until context.Context, w http.ResponseWriter, req *http.Request) {
+	r := setupMCP(t, func(until context.Context, w http.ResponseWriter, req *http.Request) {
 		<-until.Done()
 		<-req.Context().Done()
 		ended <- req.Context().Err()
-	}, func(c *Config) { c.HookBeat = 10 * time.Millisecond })
+	}, func(c *Config) { c.HookHeartbeat = 10 * time.Millisecond })
 	ctx, hangUp := context.WithCancel(t.Context())
-	r.begin(ctx)
+	r.startMCPRequest(ctx)
 	hangUp()
 	select {
 	case err := <-ended:
 		require.Error(t, err)
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the handler still waits")
 	}
 }
 
-// TestABridgedHandlerSaysWhatItHasWhenTheHubStops: its client is still there.
-func TestABridgedHandlerSaysWhatItHasWhenTheHubStops(t *testing.T) {
+// TestAdapter_HandlerFinishesOnShutdown: its client is still there.
+func TestAdapter_HandlerFinishesOnShutdown(t *testing.T) {
 	t.Parallel()
 	inside := make(chan struct{})
-	r := handled(t, func(until context.Context, w http.ResponseWriter, req *http.Request) {
+	r := setupMCP(t, func(until context.Context, w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		close(inside)
 		<-until.Done()
@@ -152,14 +152,14 @@ func TestABridgedHandlerSaysWhatItHasWhenTheHubStops(t *testing.T) {
 		<-inside
 		r.shutdown()
 	}()
-	all, err := io.ReadAll(r.begin(t.Context()).Body)
+	all, err := io.ReadAll(r.startMCPRequest(t.Context()).Body)
 	require.NoError(t, err)
 	require.Equal(t, "data: stopping\n\n", string(all))
 }
 
-func TestAHandlerThatPanicsCostsItsOwnRequest(t *testing.T) {
+func TestAdapter_PanicFailsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
-	r := handled(t, func(context.Context, http.ResponseWriter, *http.Request) { panic("a secret") })
+	r := setupMCP(t, func(context.Context, http.ResponseWriter, *http.Request) { panic("a secret") })
 	resp, b := r.do("POST", schema.PathMCP, "{}")
 	require.Equal(t, http.StatusInternalServerError, resp.StatusCode, string(b))
 	require.NotContains(t, string(b)+r.log.String(), "a secret")

@@ -53,11 +53,11 @@ func (a attacker) request(kind, line, media string, more ...string) string {
 	return b + "\r\n" + body
 }
 
-var upgrade = []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
+var upgradeHeaders = []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 
-// TestAttacksAreRefused sends what a hostile page can make a browser send: 7 kinds
+// TestOriginGuard_RejectsAttacks sends what a hostile page can make a browser send: 7 kinds
 // of request from 5 places, and one more.
-func TestAttacksAreRefused(t *testing.T) {
+func TestOriginGuard_RejectsAttacks(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	attacks := map[string]string{}
@@ -67,7 +67,7 @@ func TestAttacksAreRefused(t *testing.T) {
 		attacks[a.name+": blob without a type"] = a.request("", "POST /events", "")
 		attacks[a.name+": answer by beacon"] = a.request("", "POST /events/1/respond", "text/plain;charset=UTF-8")
 		attacks[a.name+": image"] = a.request("image", "GET /events/recent", "")
-		attacks[a.name+": websocket"] = a.request("websocket", "GET /stream", "", upgrade...)
+		attacks[a.name+": websocket"] = a.request("websocket", "GET /stream", "", upgradeHeaders...)
 		if a.preflights {
 			attacks[a.name+": preflight"] = a.request("", "OPTIONS /events", "",
 				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
@@ -91,8 +91,8 @@ func TestAttacksAreRefused(t *testing.T) {
 	require.Zero(t, r.store.Head(), "nothing was stored")
 }
 
-// TestClientsPass sends what real clients send.
-func TestClientsPass(t *testing.T) {
+// TestOriginGuard_AcceptsRealClients sends what real clients send.
+func TestOriginGuard_AcceptsRealClients(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	post := func(host string, headers ...string) string {
@@ -115,8 +115,8 @@ func TestClientsPass(t *testing.T) {
 		"a client in a container": {post("host.docker.internal:"+r.port, "Content-Type: application/json"), 200},
 		"the dashboard's fetch":   {post(name, "Origin: http://"+name, "Sec-Fetch-Site: same-origin", "Content-Type: application/json; charset=utf-8"), 200},
 		"the dashboard's read":    {get("/events/recent", "[::1]:"+r.port, "Sec-Fetch-Site: same-origin"), 200},
-		"the dashboard's socket":  {get("/stream?v=2", name, append([]string{"Origin: http://" + name}, upgrade...)...), 101},
-		"python websockets":       {get("/stream", local, upgrade...), 101},
+		"the dashboard's socket":  {get("/stream?v=2", name, append([]string{"Origin: http://" + name}, upgradeHeaders...)...), 101},
+		"python websockets":       {get("/stream", local, upgradeHeaders...), 101},
 		"a typed address":         {get("/", name, "Accept: text/html", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 200},
 		"a link in a chat":        {get("/inbox/12", name, "Accept: text/html", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 200},
 	} {
@@ -130,7 +130,7 @@ func TestClientsPass(t *testing.T) {
 	}
 }
 
-func TestLinksOpenPagesOnly(t *testing.T) {
+func TestOriginGuard_CrossSiteLinksOpenPagesOnly(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for path, want := range map[string]int{"/": 200, "/stream": 200, "/events/recent": 403, "/metrics": 403} {
@@ -142,7 +142,7 @@ func TestLinksOpenPagesOnly(t *testing.T) {
 	require.Equal(t, 403, resp.StatusCode)
 }
 
-func TestAllowedOrigin(t *testing.T) {
+func TestOriginGuard_AllowsConfiguredOrigin(t *testing.T) {
 	t.Parallel()
 	const vue = "http://localhost:5173"
 	r := setup(t, func(c *Config) { c.AllowOrigins = []string{vue} })
@@ -160,7 +160,7 @@ func TestAllowedOrigin(t *testing.T) {
 	require.Equal(t, 404, resp.StatusCode)
 	require.Equal(t, vue, resp.Header.Get("Access-Control-Allow-Origin"), "the page must be able to read the problem")
 
-	resp, _ = r.raw("GET /stream HTTP/1.1\r\nHost: localhost:" + r.port + "\r\nOrigin: " + vue + "\r\n" + strings.Join(upgrade, "\r\n") + "\r\n\r\n")
+	resp, _ = r.raw("GET /stream HTTP/1.1\r\nHost: localhost:" + r.port + "\r\nOrigin: " + vue + "\r\n" + strings.Join(upgradeHeaders, "\r\n") + "\r\n\r\n")
 	require.Equal(t, 101, resp.StatusCode)
 	for _, other := range []string{"http://localhost:5174", "https://localhost:5173", "http://localhost:5173.evil.example", "null"} {
 		resp, body := r.do("POST", "/events", event(1), "Origin", other, "Content-Type", "application/json")
@@ -170,7 +170,7 @@ func TestAllowedOrigin(t *testing.T) {
 	}
 }
 
-func TestHostNames(t *testing.T) {
+func TestOriginGuard_ChecksHostName(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.AllowHosts = []string{"hub.example.com", "proxy.example.com:443"} })
 	for host, ok := range map[string]bool{
@@ -202,7 +202,7 @@ func TestHostNames(t *testing.T) {
 	require.Contains(t, []int{400, 421}, resp.StatusCode, "a target that names another host")
 }
 
-func TestDoubledHeadersAreRefused(t *testing.T) {
+func TestOriginGuard_RejectsDuplicateHeaders(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ours := "127.0.0.1:" + r.port
@@ -217,7 +217,7 @@ func TestDoubledHeadersAreRefused(t *testing.T) {
 	}
 }
 
-func TestBodiesMustBePlainJSON(t *testing.T) {
+func TestOriginGuard_RequiresPlainJSON(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	resp, body := r.do("POST", "/events", "x", "Content-Encoding", "gzip", "Content-Type", "application/json")

@@ -20,8 +20,8 @@ import (
 	"github.com/hookback/hookback/server/internal/notify"
 )
 
-// notices is a rig with a notifier, whose people have addresses.
-func notices(t *testing.T, change ...func(*auth.Config)) *rig {
+// setupNotifications is a rig with a notifier, whose people have addresses.
+func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	var told *notify.Notifier
 	all := func(c *auth.Config) {
 		for _, fn := range change {
@@ -52,15 +52,15 @@ func notices(t *testing.T, change ...func(*auth.Config)) *rig {
 	return r
 }
 
-// postbox is a mail server that hands on what it is given.
-type postbox chan string
+// mailbox is a mail server that hands on what it is given.
+type mailbox chan string
 
-func (p postbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
-func (p postbox) Reset()                                      {}
-func (p postbox) Logout() error                               { return nil }
-func (p postbox) Mail(string, *smtp.MailOptions) error        { return nil }
-func (p postbox) Rcpt(string, *smtp.RcptOptions) error        { return nil }
-func (p postbox) Data(r io.Reader) error {
+func (p mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
+func (p mailbox) Reset()                                      {}
+func (p mailbox) Logout() error                               { return nil }
+func (p mailbox) Mail(string, *smtp.MailOptions) error        { return nil }
+func (p mailbox) Rcpt(string, *smtp.RcptOptions) error        { return nil }
+func (p mailbox) Data(r io.Reader) error {
 	m, err := mail.ReadMessage(r)
 	if err != nil {
 		return err
@@ -70,8 +70,8 @@ func (p postbox) Data(r io.Reader) error {
 	return err
 }
 
-func openPost(t *testing.T) (box postbox, addr string) {
-	box = make(postbox, 10)
+func startMailServer(t *testing.T) (box mailbox, addr string) {
+	box = make(mailbox, 10)
 	server := smtp.NewServer(box)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -81,69 +81,69 @@ func openPost(t *testing.T) (box postbox, addr string) {
 	return box, ln.Addr().String()
 }
 
-// TestAPersonAnswersByTheLinkInTheirMail: from another machine, at a locked hub, without
+// TestSignedLink_AnswersFromMail: from another machine, at a locked hub, without
 // signing in.
-func TestAPersonAnswersByTheLinkInTheirMail(t *testing.T) {
+func TestSignedLink_AnswersFromMail(t *testing.T) {
 	t.Parallel()
-	r := notices(t)
-	box, addr := openPost(t)
+	r := setupNotifications(t)
+	box, addr := startMailServer(t)
 	ada := r.owner("ada")
-	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
-	r.ok(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+addr+`/?from=hub@example.com"}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+addr+`/?from=hub@example.com"}`, ada.headers()...)
 	asked := r.post(event(1, permission))
 	found := regexp.MustCompile(`https://hub\.example\.com(/hitl/\d+/vote)#(\S+)`).FindStringSubmatch(<-box)
 	require.NotNil(t, found)
 	require.Equal(t, schema.At(schema.PathLinkVote, asked.ID), found[1])
 	token := found[2]
 
-	r.fromAfar("192.0.2.7")
+	r.setRemoteIP("192.0.2.7")
 	look, vote := "POST "+schema.At(schema.PathLink, asked.ID), "POST "+found[1]
 	var linked schema.LinkPreview
-	r.ok(&linked, look, `{"token":"`+token+`"}`)
+	r.expectOK(&linked, look, `{"token":"`+token+`"}`)
 	require.Equal(t, "ada", linked.Person)
 	require.Equal(t, asked.ID, linked.Event.ID)
 	require.Equal(t, schema.Pending, linked.Event.HumanInTheLoopStatus.Status)
 	for range 3 { // a scanner of mail
 		resp, b := r.do("GET", found[1], "", "Accept", "text/html")
 		require.Equal(t, 200, resp.StatusCode)
-		require.Equal(t, page, string(b))
+		require.Equal(t, indexHTML, string(b))
 	}
-	r.refused("wrong_answer", vote, `{"token":"`+token+`","choice":"what?"}`)
-	r.refused("not_allowed", vote, `{"token":"`+token[:len(token)-2]+`","permission":true}`)
-	r.refused("sign_in", "POST "+schema.At(schema.PathRespond, asked.ID), yes)
+	r.expectProblem("wrong_answer", vote, `{"token":"`+token+`","choice":"what?"}`)
+	r.expectProblem("not_allowed", vote, `{"token":"`+token[:len(token)-2]+`","permission":true}`)
+	r.expectProblem("sign_in", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody)
 	var e schema.Event
-	r.ok(&e, vote, `{"token":"`+token+`","permission":true,"comment":"from my phone"}`)
+	r.expectOK(&e, vote, `{"token":"`+token+`","permission":true,"comment":"from my phone"}`)
 	by := e.HumanInTheLoopStatus.RespondedBy
 	require.Equal(t, "ada", by.Name)
 	require.Equal(t, "link", by.Via)
 	require.True(t, by.Verified)
 	require.Equal(t, "from my phone", e.HumanInTheLoopStatus.Response.Comment)
-	p := r.refused("not_allowed", vote, `{"token":"`+token+`","permission":true}`)
+	p := r.expectProblem("not_allowed", vote, `{"token":"`+token+`","permission":true}`)
 	require.Contains(t, p.Detail, "has been used")
 	require.NotContains(t, r.log.String(), token)
 }
 
-func TestChannelsOfALockedHubAreAnAdmins(t *testing.T) {
+func TestChannels_LockedHubRequiresAdmin(t *testing.T) {
 	t.Parallel()
-	r := notices(t)
+	r := setupNotifications(t)
 	ada := r.owner("ada")
 	channel := `{"name":"ops","url":"ntfy://ntfy.example.com/hidden"}`
 	var made schema.Channel
-	r.ok(&made, "POST "+schema.PathChannels, channel, ada.headers()...)
+	r.expectOK(&made, "POST "+schema.PathChannels, channel, ada.headers()...)
 	require.Equal(t, "ada", made.CreatedBy)
-	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	for _, route := range []string{
 		"POST " + schema.PathChannels, fmt.Sprintf("DELETE /api/channels/%d", made.ID), fmt.Sprintf("POST /api/channels/%d/test", made.ID),
 		"POST " + schema.PathMyNotifications, "POST " + schema.PathPush,
 	} {
-		r.refused("sign_in", route, channel)
+		r.expectProblem("sign_in", route, channel)
 	}
 	var mine schema.NotificationSettings
-	r.ok(&mine, "POST "+schema.PathMyNotifications, `{"cooldownMinutes":5}`, ada.headers()...)
+	r.expectOK(&mine, "POST "+schema.PathMyNotifications, `{"cooldownMinutes":5}`, ada.headers()...)
 	require.Equal(t, 5, mine.CooldownMinutes)
-	p := r.refused("invalid", "POST "+schema.PathMyNotifications, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
+	p := r.expectProblem("invalid", "POST "+schema.PathMyNotifications, `{"email":"ada@elsewhere.example"}`, ada.headers()...)
 	require.Equal(t, "email", p.Field)
 	var list []json.RawMessage
-	r.ok(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)
+	r.expectOK(&list, fmt.Sprintf("DELETE /api/channels/%d", made.ID), "", ada.headers()...)
 	require.Empty(t, list)
 }

@@ -24,7 +24,7 @@ func (m *Metrics) Run(ctx context.Context, h *hub.Hub) error {
 				m.events.Inc()
 				continue
 			}
-			m.changed(f.Data, f.End != nil)
+			m.recordStatusChange(f.Data, f.End != nil)
 		}
 		if len(frames) > 0 {
 			continue
@@ -37,7 +37,7 @@ func (m *Metrics) Run(ctx context.Context, h *hub.Hub) error {
 	return nil
 }
 
-func (m *Metrics) changed(data []byte, ended bool) {
+func (m *Metrics) recordStatusChange(data []byte, ended bool) {
 	var change schema.StatusChange
 	if json.Unmarshal(data, &change) != nil {
 		return

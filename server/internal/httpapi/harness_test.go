@@ -36,32 +36,32 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// rig is a server on a free port, over a real hub and a real database.
-type rig struct {
+// harness is a server on a free port, over a real hub and a real database.
+type harness struct {
 	*Server
 	t          testing.TB
 	store      *store.Store
 	addr       string // 127.0.0.1:port
 	port       string
 	client     *http.Client
-	from       atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
+	remoteAddr atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
 	dispatched chan schema.EventID
 	log        *syncBuffer
 	people     *auth.Service
-	clock      *clock // of the people: when what they sign in with ends
+	clock      *fakeClock // of the people: when what they sign in with ends
 	stopOnce   sync.Once
 }
 
-const page = "<!doctype html><title>Hookback</title>"
+const indexHTML = "<!doctype html><title>Hookback</title>"
 
-func setup(t testing.TB, options ...func(*Config)) *rig {
+func setup(t testing.TB, options ...func(*Config)) *harness {
 	t.Helper()
 	return setupPeople(t, func(*auth.Config) {}, options...)
 }
 
-func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Config)) *rig {
+func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
-	r := &rig{t: t, clock: &clock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
+	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
@@ -77,7 +77,7 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 		Hub: h, Stats: db.Stats, Version: "test", OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
-			"index.html":       {Data: []byte(page)},
+			"index.html":       {Data: []byte(indexHTML)},
 			"assets/app-1.js":  {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)},
 			"assets/dot-2.png": {Data: []byte("not really a picture")},
 			".sources":         {Data: []byte("abc")},
@@ -92,7 +92,7 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 	r.addr = ln.Addr().String()
 	_, r.port, _ = net.SplitHostPort(r.addr)
 	served := make(chan error, 1)
-	go func() { served <- r.Serve(&elsewhere{Listener: ln, from: &r.from}) }()
+	go func() { served <- r.Serve(&remoteListener{Listener: ln, addr: &r.remoteAddr}) }()
 	transport := &http.Transport{}
 	r.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	t.Cleanup(func() {
@@ -104,7 +104,7 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 	return r
 }
 
-func (r *rig) shutdown() {
+func (r *harness) shutdown() {
 	r.stopOnce.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -112,34 +112,34 @@ func (r *rig) shutdown() {
 	})
 }
 
-// clock is the time of day and what a test adds to it.
-type clock struct{ ahead atomic.Int64 }
+// fakeClock is the time of day and what a test adds to it.
+type fakeClock struct{ ahead atomic.Int64 }
 
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *fakeClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-func (c *clock) jump(d time.Duration) { c.ahead.Add(int64(d)) }
+func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// elsewhere is a listener whose connections come from another machine, as far as the
+// remoteListener is a listener whose connections come from another machine, as far as the
 // server can tell.
-type elsewhere struct {
+type remoteListener struct {
 	net.Listener
-	from *atomic.Pointer[net.TCPAddr]
+	addr *atomic.Pointer[net.TCPAddr]
 }
 
-func (l *elsewhere) Accept() (net.Conn, error) {
+func (l *remoteListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if from := l.from.Load(); err == nil && from != nil {
-		return foreign{c, from}, nil
+	if from := l.addr.Load(); err == nil && from != nil {
+		return remoteConn{c, from}, nil
 	}
 	return c, err
 }
 
-type foreign struct {
+type remoteConn struct {
 	net.Conn
-	from *net.TCPAddr
+	addr *net.TCPAddr
 }
 
-func (f foreign) RemoteAddr() net.Addr { return f.from }
+func (f remoteConn) RemoteAddr() net.Addr { return f.addr }
 
 // syncBuffer is a log that tests read while it is written.
 type syncBuffer struct {
@@ -166,7 +166,7 @@ func event(n int, members ...string) string {
 
 const permission = `"humanInTheLoop":{"question":"May I?","type":"permission"}`
 
-func (r *rig) do(method, path, body string, headers ...string) (*http.Response, []byte) {
+func (r *harness) do(method, path, body string, headers ...string) (*http.Response, []byte) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://"+r.addr+path, strings.NewReader(body))
 	require.NoError(r.t, err)
@@ -186,7 +186,7 @@ func (r *rig) do(method, path, body string, headers ...string) (*http.Response, 
 }
 
 // post stores an event and returns it.
-func (r *rig) post(body string) schema.Event {
+func (r *harness) post(body string) schema.Event {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.PathEvents, body, "Content-Type", "application/json")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
@@ -196,7 +196,7 @@ func (r *rig) post(body string) schema.Event {
 }
 
 // problem is the problem document of a response, which must be one.
-func (r *rig) problem(resp *http.Response, body []byte) schema.Problem {
+func (r *harness) problem(resp *http.Response, body []byte) schema.Problem {
 	r.t.Helper()
 	require.Equal(r.t, schema.ProblemMediaType, resp.Header.Get("Content-Type"), string(body))
 	var p schema.Problem
@@ -208,7 +208,7 @@ func (r *rig) problem(resp *http.Response, body []byte) schema.Problem {
 }
 
 // raw sends bytes as they are and reads one response.
-func (r *rig) raw(request string) (*http.Response, []byte) {
+func (r *harness) raw(request string) (*http.Response, []byte) {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(r.t, err)

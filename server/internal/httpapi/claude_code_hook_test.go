@@ -21,30 +21,32 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// sample is what Claude Code writes to a hook.
-func sample(t testing.TB, name string) string {
+// hookSample is what Claude Code writes to a hook.
+func hookSample(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "agentclient", "hook", "testdata", "claude-code-"+name+".json"))
 	require.NoError(t, err)
 	return string(b)
 }
 
-// quickly makes hooks notice things soon, and a whole response late: what is sent in
+// fastHooks makes hooks notice things soon, and a whole response late: what is sent in
 // pieces has more time than that.
-func quickly(c *Config) { c.HookBeat, c.WriteTimeout = 10*time.Millisecond, 100*time.Millisecond }
+func fastHooks(c *Config) {
+	c.HookHeartbeat, c.WriteTimeout = 10*time.Millisecond, 100*time.Millisecond
+}
 
-// hooked is the response to a hook.
-type hooked struct {
+// hookResult is the response to a hook.
+type hookResult struct {
 	status int
 	body   string
 	reused bool // it came by a connection that was used before
 }
 
-// hook runs an http hook, as Claude Code does, and returns its response in time.
-func (r *rig) hook(query, body string) <-chan hooked {
-	done := make(chan hooked, 1)
+// runHook runs an http hook, as Claude Code does, and returns its response in time.
+func (r *harness) runHook(query, body string) <-chan hookResult {
+	done := make(chan hookResult, 1)
 	go func() {
-		var h hooked
+		var h hookResult
 		defer func() { done <- h }()
 		ctx := httptrace.WithClientTrace(r.t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { h.reused = i.Reused }})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.addr+schema.PathClaudeCode+query, strings.NewReader(body))
@@ -69,14 +71,14 @@ func (r *rig) hook(query, body string) <-chan hooked {
 	return done
 }
 
-// asked waits for a question that the hub has.
-func (r *rig) asked(id schema.EventID) schema.Event {
+// waitForQuestion waits for a question that the hub has.
+func (r *harness) waitForQuestion(id schema.EventID) schema.Event {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.store.Head() >= int64(id) }, patience, time.Millisecond)
+	require.Eventually(r.t, func() bool { return r.store.Head() >= int64(id) }, waitLimit, time.Millisecond)
 	return r.event(id)
 }
 
-func (r *rig) event(id schema.EventID) (e schema.Event) {
+func (r *harness) event(id schema.EventID) (e schema.Event) {
 	r.t.Helper()
 	resp, b := r.do("GET", schema.At(schema.PathEvent, id), "")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
@@ -84,50 +86,50 @@ func (r *rig) event(id schema.EventID) (e schema.Event) {
 	return e
 }
 
-// ended waits for the question's end.
-func (r *rig) ended(id schema.EventID) (st schema.Status) {
+// waitUntilSettled waits for the question's end.
+func (r *harness) waitUntilSettled(id schema.EventID) (st schema.Status) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { st = *r.event(id).HumanInTheLoopStatus; return st.Settled() }, patience, time.Millisecond)
+	require.Eventually(r.t, func() bool { st = *r.event(id).HumanInTheLoopStatus; return st.Settled() }, waitLimit, time.Millisecond)
 	return st
 }
 
-func (r *rig) answer(id schema.EventID, body string) {
+func (r *harness) answer(id schema.EventID, body string) {
 	r.t.Helper()
 	resp, b := r.do("POST", schema.At(schema.PathRespond, id), body, "Content-Type", "application/json")
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
 }
 
-func TestAHooksEventsAreStored(t *testing.T) {
+func TestClaudeCodeHook_StoresEvents(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for i, name := range []string{
 		"PreToolUse-Bash", "PreToolUse-AskUserQuestion", "PreToolUse-subagent", "PostToolUse-Bash", "PostToolUseFailure-Bash",
 		"UserPromptSubmit", "Notification", "SubagentStop", "TaskCompleted", "SessionStart", "Stop", "SessionEnd",
 	} {
-		h := <-r.hook("", sample(t, name))
+		h := <-r.runHook("", hookSample(t, name))
 		require.Equal(t, 200, h.status, name)
 		require.Equal(t, "{}", h.body, name)
 		e := r.event(schema.EventID(i + 1))
 		require.Equal(t, strings.Split(name, "-")[0], e.HookEventType)
 		require.Equal(t, "claude-code", e.Agent)
 		require.Equal(t, "shop-api", e.SourceApp)
-		require.JSONEq(t, sample(t, name), string(e.Payload))
+		require.JSONEq(t, hookSample(t, name), string(e.Payload))
 		require.Nil(t, e.HumanInTheLoop, "%s only watches", name)
 		require.NotZero(t, e.Timestamp)
 	}
 	require.Equal(t, "Bash: go test ./...", r.event(4).Summary)
 
-	h := <-r.hook("?app=shop", `{"session_id":"s","hook_event_name":"SomethingNew","cwd":"/x"}`)
+	h := <-r.runHook("?app=shop", `{"session_id":"s","hook_event_name":"SomethingNew","cwd":"/x"}`)
 	require.Equal(t, "{}", h.body)
 	e := r.event(13)
 	require.Equal(t, "SomethingNew", e.HookEventType)
 	require.Equal(t, "shop", e.SourceApp)
-	h = <-r.hook("", sample(t, "PostToolUse-Bash"))
+	h = <-r.runHook("", hookSample(t, "PostToolUse-Bash"))
 	require.Equal(t, "{}", h.body)
 	require.EqualValues(t, 13, r.store.Head(), "two hooks at one call are one event")
 }
 
-func TestWhatIsNoHook(t *testing.T) {
+func TestClaudeCodeHook_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for _, body := range []string{`{bad`, `[]`, `null`, ``, `{"session_id":"s"}`, "\xff"} {
@@ -136,7 +138,7 @@ func TestWhatIsNoHook(t *testing.T) {
 		require.Equal(t, "invalid", r.problem(resp, b).Code)
 	}
 	for _, query := range []string{"?limit=0", "?limit=x"} {
-		resp, b := r.do("POST", schema.PathClaudeCode+query, sample(t, "Stop"))
+		resp, b := r.do("POST", schema.PathClaudeCode+query, hookSample(t, "Stop"))
 		require.Equal(t, 400, resp.StatusCode, query)
 		require.Equal(t, "limit", r.problem(resp, b).Field)
 	}
@@ -146,13 +148,13 @@ func TestWhatIsNoHook(t *testing.T) {
 		{"Host", "evil.example"},
 		{"Sec-Fetch-Site", "same-origin", "Content-Type", "text/plain"}, // a form can send that
 	} {
-		resp, _ := r.do("POST", schema.PathClaudeCode, sample(t, "PermissionRequest-Bash"), headers...)
+		resp, _ := r.do("POST", schema.PathClaudeCode, hookSample(t, "PermissionRequest-Bash"), headers...)
 		require.Contains(t, []int{403, 415, 421}, resp.StatusCode, headers)
 	}
 	require.Zero(t, r.store.Head())
 }
 
-func TestAHookWaitsForAPerson(t *testing.T) {
+func TestClaudeCodeHook_WaitsForAnswer(t *testing.T) {
 	t.Parallel()
 	const hso = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":%s}}`
 	for name, c := range map[string]struct{ sample, answer, want string }{
@@ -169,11 +171,11 @@ func TestAHookWaitsForAPerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := setup(t, quickly)
-			first := <-r.hook("", sample(t, "Stop"))
+			r := setup(t, fastHooks)
+			first := <-r.runHook("", hookSample(t, "Stop"))
 			require.Equal(t, "{}", first.body)
-			done := r.hook("?limit=3600", sample(t, c.sample))
-			asked := r.asked(2)
+			done := r.runHook("?limit=3600", hookSample(t, c.sample))
+			asked := r.waitForQuestion(2)
 			require.Equal(t, schema.Listening, asked.HumanInTheLoopStatus.Waiter)
 			require.InDelta(t, 3595, *asked.HumanInTheLoop.Timeout, 0)
 			require.True(t, asked.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
@@ -183,19 +185,19 @@ func TestAHookWaitsForAPerson(t *testing.T) {
 			require.Equal(t, 200, h.status)
 			require.Greater(t, strings.Count(h.body, " "), 5, "it was kept alive")
 			require.JSONEq(t, c.want, h.body)
-			require.Equal(t, schema.Pulled, r.ended(2).Delivery.State)
-			last := <-r.hook("", sample(t, "PreToolUse-Bash"))
+			require.Equal(t, schema.Pulled, r.waitUntilSettled(2).Delivery.State)
+			last := <-r.runHook("", hookSample(t, "PreToolUse-Bash"))
 			require.Equal(t, "{}", last.body)
 			require.True(t, last.reused, "the connection goes on")
 		})
 	}
 }
 
-func TestAHooksQuestionsAreAnswered(t *testing.T) {
+func TestClaudeCodeHook_AnswersFormQuestions(t *testing.T) {
 	t.Parallel()
-	r := setup(t, quickly)
-	done := r.hook("", sample(t, "PermissionRequest-AskUserQuestion"))
-	asked := r.asked(1)
+	r := setup(t, fastHooks)
+	done := r.runHook("", hookSample(t, "PermissionRequest-AskUserQuestion"))
+	asked := r.waitForQuestion(1)
 	require.InDelta(t, 595, *asked.HumanInTheLoop.Timeout, 0, "the default of Claude Code, and a little before")
 	require.Len(t, asked.HumanInTheLoop.Questions, 2)
 	one, two := asked.HumanInTheLoop.Questions[0], asked.HumanInTheLoop.Questions[1]
@@ -216,63 +218,63 @@ func TestAHooksQuestionsAreAnswered(t *testing.T) {
 	require.Equal(t, "Postgres", out.HookSpecificOutput.Decision.UpdatedInput.Answers[one.Question])
 }
 
-// TestNoDecision: whatever else ends a question leaves it to the dialog.
-func TestNoDecision(t *testing.T) {
+// TestClaudeCodeHook_EndsWithoutDecision: whatever else ends a question leaves it to the dialog.
+func TestClaudeCodeHook_EndsWithoutDecision(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*rig){
-		"a person cancels it":      func(r *rig) { r.do("POST", schema.At(schema.PathCancel, 1), `{}`) },
-		"answered in the terminal": func(r *rig) { <-r.hook("", sample(r.t, "Stop")) },
-		"the session ends":         func(r *rig) { <-r.hook("", sample(r.t, "SessionEnd")) },
-		"nobody answers": func(r *rig) {
+	for name, end := range map[string]func(*harness){
+		"a person cancels it":      func(r *harness) { r.do("POST", schema.At(schema.PathCancel, 1), `{}`) },
+		"answered in the terminal": func(r *harness) { <-r.runHook("", hookSample(r.t, "Stop")) },
+		"the session ends":         func(r *harness) { <-r.runHook("", hookSample(r.t, "SessionEnd")) },
+		"nobody answers": func(r *harness) {
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan struct{})
 			go func() { defer close(ended); _ = r.Hub.Run(ctx) }()
 			defer func() { cancel(); <-ended }()
-			r.ended(1)
+			r.waitUntilSettled(1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := setup(t, quickly)
+			r := setup(t, fastHooks)
 			query := ""
 			if name == "nobody answers" {
 				query = "?limit=1"
 			}
-			done := r.hook(query, sample(t, "PermissionRequest-Bash"))
-			r.asked(1)
+			done := r.runHook(query, hookSample(t, "PermissionRequest-Bash"))
+			r.waitForQuestion(1)
 			end(r)
 			h := <-done
 			require.Equal(t, 200, h.status)
 			require.JSONEq(t, "{}", h.body)
-			require.NotEqual(t, schema.ByOrphaned, r.ended(1).Source)
+			require.NotEqual(t, schema.ByOrphaned, r.waitUntilSettled(1).Source)
 		})
 	}
 }
 
-func TestAVanishedAgentLeavesNoCard(t *testing.T) {
+func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.HookBeat = time.Minute }) // it is noticed without a beat
+	r := setup(t, func(c *Config) { c.HookHeartbeat = time.Minute }) // it is noticed without a beat
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
-	body := sample(t, "PermissionRequest-Bash")
+	body := hookSample(t, "PermissionRequest-Bash")
 	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", schema.PathClaudeCode, r.addr, len(body), body)
 	require.NoError(t, err)
 	begun, err := bufio.NewReader(c).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "HTTP/1.1 200 OK\r\n", begun, "it hears at once that the hub has it")
-	require.Equal(t, schema.Pending, r.asked(1).HumanInTheLoopStatus.Status)
+	require.Equal(t, schema.Pending, r.waitForQuestion(1).HumanInTheLoopStatus.Status)
 	require.NoError(t, c.Close())
-	st := r.ended(1)
+	st := r.waitUntilSettled(1)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, hub.AgentGone, st.Reason)
-	require.Eventually(t, func() bool { return len(r.hooks) == 0 }, patience, time.Millisecond, "its place is free")
+	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond, "its place is free")
 }
 
-func TestAStoppingHubLetsItsHooksGo(t *testing.T) {
+func TestClaudeCodeHook_ShutdownReleasesHooks(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	done := r.hook("", sample(t, "PermissionRequest-Bash"))
-	r.asked(1)
+	done := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
+	r.waitForQuestion(1)
 	start := time.Now()
 	r.shutdown()
 	require.Less(t, time.Since(start), 4*time.Second)
@@ -284,35 +286,35 @@ func TestAStoppingHubLetsItsHooksGo(t *testing.T) {
 	require.Contains(t, string(q.Status), hub.HubStopped)
 }
 
-func TestTooManyHooksWait(t *testing.T) {
+func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	t.Parallel()
-	r := setup(t, quickly, func(c *Config) { c.WaitingHooks = 1 })
-	first := r.hook("", sample(t, "PermissionRequest-Bash"))
-	r.asked(1)
-	second := <-r.hook("", sample(t, "PermissionRequest-Bash"))
+	r := setup(t, fastHooks, func(c *Config) { c.MaxHeldHooks = 1 })
+	first := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
+	r.waitForQuestion(1)
+	second := <-r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	require.Equal(t, "{}", second.body)
 	require.Nil(t, r.event(2).HumanInTheLoop, "it is told, and not asked")
 	require.Contains(t, r.log.String(), "too many hooks wait")
 	r.answer(1, `{"permission":true}`)
 	<-first
-	require.Eventually(t, func() bool { return len(r.hooks) == 0 }, patience, time.Millisecond)
-	third := r.hook("", sample(t, "PermissionRequest-Bash"))
-	require.NotNil(t, r.asked(5).HumanInTheLoop) // behind the answer and its way
+	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond)
+	third := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
+	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // behind the answer and its way
 	r.answer(5, `{"permission":true}`)
 	<-third
 }
 
-// TestAHookThatBlocksItsAgentAsksOnlyIfSomebodySees: no dialog is open meanwhile.
-func TestAHookThatBlocksItsAgentAsksOnlyIfSomebodySees(t *testing.T) {
+// TestClaudeCodeHook_BlockingHookRequiresViewer: no dialog is open meanwhile.
+func TestClaudeCodeHook_BlockingHookRequiresViewer(t *testing.T) {
 	t.Parallel()
-	r := setup(t, quickly)
-	h := <-r.hook("", sample(t, "Elicitation"))
+	r := setup(t, fastHooks)
+	h := <-r.runHook("", hookSample(t, "Elicitation"))
 	require.Equal(t, "{}", h.body)
 	require.Nil(t, r.event(1).HumanInTheLoop)
-	page2(r)
-	require.Eventually(t, func() bool { return r.Hub.ViewerCount() == 1 }, patience, time.Millisecond)
-	done := r.hook("", sample(t, "Elicitation"))
-	require.False(t, r.asked(2).HumanInTheLoop.AlsoAsked)
+	dialV2(r)
+	require.Eventually(t, func() bool { return r.Hub.ViewerCount() == 1 }, waitLimit, time.Millisecond)
+	done := r.runHook("", hookSample(t, "Elicitation"))
+	require.False(t, r.waitForQuestion(2).HumanInTheLoop.AlsoAsked)
 	r.do("POST", schema.At(schema.PathCancel, 2), `{}`)
 	require.JSONEq(t, "{}", (<-done).body)
 }

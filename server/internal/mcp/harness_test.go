@@ -17,10 +17,10 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// patience is longer than anything here takes on a busy machine.
-const patience = 30 * time.Second
+// waitLimit is longer than anything here takes on a busy machine.
+const waitLimit = 30 * time.Second
 
-const tick = 5 * time.Millisecond
+const pollInterval = 5 * time.Millisecond
 
 func TestMain(m *testing.M) {
 	var ignore []goleak.Option
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, ignore...)
 }
 
-// rig is a real hub, and a client of the SDK's own beside it.
-type rig struct {
+// harness is a real hub, and a client of the SDK's own beside it.
+type harness struct {
 	t   testing.TB
 	hub *hubtest.Hub
 	*sdk.ClientSession
@@ -39,10 +39,10 @@ type rig struct {
 	http     *http.Client
 }
 
-func setup(t testing.TB, query string, options ...hubtest.Option) *rig {
+func setup(t testing.TB, query string, options ...hubtest.Option) *harness {
 	t.Helper()
 	hub := hubtest.Start(t, options...)
-	r := &rig{t: t, hub: hub, progress: make(chan *sdk.ProgressNotificationParams, 100)}
+	r := &harness{t: t, hub: hub, progress: make(chan *sdk.ProgressNotificationParams, 100)}
 	transport := &http.Transport{}
 	r.http = &http.Client{Transport: transport}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -51,13 +51,13 @@ func setup(t testing.TB, query string, options ...hubtest.Option) *rig {
 }
 
 // connect makes another client; with a token it shows it.
-func (r *rig) connect(query string, header http.Header) *sdk.ClientSession {
+func (r *harness) connect(query string, header http.Header) *sdk.ClientSession {
 	r.t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) { r.progress <- req.Params },
 	})
 	session, err := client.Connect(r.t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: r.hub.URL() + "/mcp" + query, HTTPClient: &http.Client{Transport: &with{header, r.http.Transport}},
+		Endpoint: r.hub.URL() + "/mcp" + query, HTTPClient: &http.Client{Transport: &headerTransport{header, r.http.Transport}},
 		DisableStandaloneSSE: true, MaxRetries: -1,
 	}, nil)
 	require.NoError(r.t, err)
@@ -65,13 +65,13 @@ func (r *rig) connect(query string, header http.Header) *sdk.ClientSession {
 	return session
 }
 
-// with adds headers to every request.
-type with struct {
+// headerTransport adds headers to every request.
+type headerTransport struct {
 	header http.Header
 	next   http.RoundTripper
 }
 
-func (w *with) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, values := range w.header {
 		req.Header[name] = values
@@ -80,23 +80,23 @@ func (w *with) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // call calls a tool that must work, and decodes what it returns.
-func call[T any](r *rig, tool string, arguments any) (out T) {
+func call[T any](r *harness, tool string, arguments any) (out T) {
 	r.t.Helper()
-	result := r.tool(tool, arguments)
+	result := r.callTool(tool, arguments)
 	require.False(r.t, result.IsError, text(result))
 	require.NoError(r.t, json.Unmarshal([]byte(text(result)), &out))
 	return out
 }
 
-// fails calls a tool that must refuse, and returns why.
-func (r *rig) fails(tool string, arguments any) string {
+// callError calls a tool that must refuse, and returns why.
+func (r *harness) callError(tool string, arguments any) string {
 	r.t.Helper()
-	result := r.tool(tool, arguments)
+	result := r.callTool(tool, arguments)
 	require.True(r.t, result.IsError, text(result))
 	return text(result)
 }
 
-func (r *rig) tool(tool string, arguments any) *sdk.CallToolResult {
+func (r *harness) callTool(tool string, arguments any) *sdk.CallToolResult {
 	r.t.Helper()
 	result, err := r.CallTool(r.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	require.NoError(r.t, err)
@@ -112,7 +112,7 @@ func text(result *sdk.CallToolResult) string {
 }
 
 // do makes a request of the hub's own interface.
-func (r *rig) do(method, path, body string) []byte {
+func (r *harness) do(method, path, body string) []byte {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.hub.URL()+path, bytes.NewBufferString(body))
 	require.NoError(r.t, err)
@@ -127,7 +127,7 @@ func (r *rig) do(method, path, body string) []byte {
 }
 
 // pending waits for the only pending question, and returns it.
-func (r *rig) pending() (e schema.Event) {
+func (r *harness) pending() (e schema.Event) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
 		var list []schema.Event
@@ -137,15 +137,15 @@ func (r *rig) pending() (e schema.Event) {
 		}
 		e = list[0]
 		return true
-	}, patience, 5*time.Millisecond)
+	}, waitLimit, 5*time.Millisecond)
 	return e
 }
 
-func (r *rig) respond(id schema.EventID, body string) {
+func (r *harness) respond(id schema.EventID, body string) {
 	r.do("POST", schema.At(schema.PathRespond, id), body)
 }
 
-func (r *rig) event(id schema.EventID) (e schema.Event) {
+func (r *harness) event(id schema.EventID) (e schema.Event) {
 	r.t.Helper()
 	require.NoError(r.t, json.Unmarshal(r.do("GET", schema.At(schema.PathEvent, id), ""), &e))
 	return e

@@ -15,9 +15,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// device is an authenticator with one passkey, and the browser around it: what both
+// fakeAuthenticator is an authenticator with one passkey, and the browser around it: what both
 // would do, and what they should not.
-type device struct {
+type fakeAuthenticator struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
 	id     []byte
@@ -27,12 +27,12 @@ type device struct {
 	flags  byte // of its authenticator data: who touched it was seen (1), was checked (4)
 }
 
-const atHub = "http://localhost:4000"
+const hubOrigin = "http://localhost:4000"
 
-func newDevice(t *testing.T) *device {
+func newFakeAuthenticator(t *testing.T) *fakeAuthenticator {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	d := &device{t: t, key: key, id: make([]byte, 16), origin: atHub, rpID: "localhost", flags: 1 | 4}
+	d := &fakeAuthenticator{t: t, key: key, id: make([]byte, 16), origin: hubOrigin, rpID: "localhost", flags: 1 | 4}
 	_, _ = rand.Read(d.id)
 	return d
 }
@@ -40,7 +40,7 @@ func newDevice(t *testing.T) *device {
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 // clientData is what the browser says of the page that asked.
-func (d *device) clientData(kind string, o schema.PasskeyOptions) []byte {
+func (d *fakeAuthenticator) clientData(kind string, o schema.PasskeyOptions) []byte {
 	var options struct {
 		Challenge string `json:"challenge"`
 	}
@@ -50,13 +50,13 @@ func (d *device) clientData(kind string, o schema.PasskeyOptions) []byte {
 	return raw
 }
 
-func (d *device) authData(flags byte) []byte {
+func (d *fakeAuthenticator) authData(flags byte) []byte {
 	rp := sha256.Sum256([]byte(d.rpID))
 	return binary.BigEndian.AppendUint32(append(rp[:], d.flags|flags), d.count)
 }
 
 // create is navigator.credentials.create.
-func (d *device) create(o schema.PasskeyOptions) json.RawMessage {
+func (d *fakeAuthenticator) create(o schema.PasskeyOptions) json.RawMessage {
 	point, err := d.key.PublicKey.Bytes()
 	require.NoError(d.t, err)
 	cose := append([]byte{0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32}, point[1:33]...)
@@ -75,7 +75,7 @@ func (d *device) create(o schema.PasskeyOptions) json.RawMessage {
 }
 
 // get is navigator.credentials.get.
-func (d *device) get(o schema.PasskeyOptions) json.RawMessage {
+func (d *fakeAuthenticator) get(o schema.PasskeyOptions) json.RawMessage {
 	d.count++
 	client, auth := d.clientData("webauthn.get", o), d.authData(0)
 	hash := sha256.Sum256(client)
@@ -87,7 +87,7 @@ func (d *device) get(o schema.PasskeyOptions) json.RawMessage {
 	})
 }
 
-func (d *device) credential(response map[string]any) json.RawMessage {
+func (d *fakeAuthenticator) credential(response map[string]any) json.RawMessage {
 	raw, err := json.Marshal(map[string]any{
 		"id": b64(d.id), "rawId": b64(d.id), "type": "public-key", "response": response, "clientExtensionResults": map[string]any{},
 	})

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// hookLimit is how long Claude Code lets a hook run unless told.
-	hookLimit = 600
-	// hookSpare is what is left of that when the hub gives up: a late answer is
+	// defaultHookTimeout is how long Claude Code lets a hook run unless told.
+	defaultHookTimeout = 600
+	// hookTimeoutMargin is what is left of that when the hub gives up: a late answer is
 	// thrown away.
-	hookSpare = 5
-	// lateFor is how long after the question's deadline its timeout is waited for.
-	lateFor = 2 * time.Second
+	hookTimeoutMargin = 5
+	// expiryGrace is how long after the question's deadline its timeout is waited for.
+	expiryGrace = 2 * time.Second
 )
 
 // noDecision lets Claude Code do what it would do without a hook.
@@ -35,7 +35,7 @@ var noDecision = []byte("{}")
 // that hangs up is noticed, and one that waits isn't cut off.
 func (s *Server) claudeHook(c *fiber.Ctx) error {
 	claude, _ := hook.Find("claude-code")
-	limit, err := number(c, "limit", span{low: 1, high: int64(schema.MaxTimeout / time.Second), otherwise: hookLimit})
+	limit, err := queryInt(c, "limit", bounds{min: 1, max: int64(schema.MaxTimeout / time.Second), fallback: defaultHookTimeout})
 	if err != nil {
 		return err
 	}
@@ -50,14 +50,14 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 		call.Event.IdempotencyKey = strings.Join([]string{"hook", call.Event.Agent, call.Event.SessionID, call.Event.HookEventType, id}, "/")
 	}
 	cn, ok := c.Context().Conn().(*conn)
-	if !ok || !s.mayWait(&call) {
-		return s.observeHook(c, &call.Event)
+	if !ok || !s.acquireHookSlot(&call) {
+		return s.storeHook(c, &call.Event)
 	}
-	return s.askHook(c, cn, &waitingHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookSpare, limit/2, 1)) * time.Second})
+	return s.holdHook(c, cn, &heldHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second})
 }
 
-// observeHook stores an event that asks nothing.
-func (s *Server) observeHook(c *fiber.Ctx, e *schema.Event) error {
+// storeHook stores an event that asks nothing.
+func (s *Server) storeHook(c *fiber.Ctx, e *schema.Event) error {
 	if _, err := s.ingestHook(c, e, false); err != nil {
 		return err
 	}
@@ -74,24 +74,24 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 	return s.Hub.Ingest(c.UserContext(), body, by)
 }
 
-// mayWait reports whether the call waits for a person, and takes a place for it when
+// acquireHookSlot reports whether the call waits for a person, and takes a place for it when
 // it does. Where Claude Code shows no dialog meanwhile, somebody must be there to see
 // the question.
-func (s *Server) mayWait(call *hook.Call) bool {
+func (s *Server) acquireHookSlot(call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
 	}
 	select {
-	case s.hooks <- struct{}{}:
+	case s.hookSlots <- struct{}{}:
 		return true
 	default:
-		s.Log.Warn("too many hooks wait for a person; this one is left to the agent's own prompt", "waiting", s.WaitingHooks)
+		s.Log.Warn("too many hooks wait for a person; this one is left to the agent's own prompt", "waiting", s.MaxHeldHooks)
 		return false
 	}
 }
 
-// waitingHook is a hook whose agent waits for its response.
-type waitingHook struct {
+// heldHook is a hook whose agent waits for its response.
+type heldHook struct {
 	call   *hook.Call
 	agent  hook.Agent
 	limit  time.Duration
@@ -99,9 +99,9 @@ type waitingHook struct {
 	secret string
 }
 
-// askHook puts the question, in a place that mayWait took.
-func (s *Server) askHook(c *fiber.Ctx, cn *conn, w *waitingHook) error {
-	leave := func() { <-s.hooks }
+// holdHook puts the question, in a place that acquireHookSlot took.
+func (s *Server) holdHook(c *fiber.Ctx, cn *conn, w *heldHook) error {
+	leave := func() { <-s.hookSlots }
 	e := w.call.Event
 	ask := *w.call.Ask
 	seconds := w.limit.Seconds()
@@ -125,26 +125,26 @@ func (s *Server) askHook(c *fiber.Ctx, cn *conn, w *waitingHook) error {
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
 		defer leave()
-		defer func() { s.recovered(recover()) }()
+		defer func() { s.logPanic(recover()) }()
 		s.answerHook(out, cn, w)
 	})
 	return nil
 }
 
 // answerHook writes the response: spaces, and then the answer.
-func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *waitingHook) {
-	ctx, stop := cn.watch(s.stopping)
+func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *heldHook) {
+	ctx, stop := cn.watchDisconnect(s.stopping)
 	defer stop()
-	for until := time.Now().Add(w.limit + lateFor); time.Now().Before(until); {
+	for until := time.Now().Add(w.limit + expiryGrace); time.Now().Before(until); {
 		// The server gave the whole response WriteTimeout; what counts is each piece.
-		_ = cn.SetWriteDeadline(time.Now().Add(s.HookBeat + s.StreamWriteTimeout))
+		_ = cn.SetWriteDeadline(time.Now().Add(s.HookHeartbeat + s.StreamWriteTimeout))
 		_ = out.WriteByte(' ')
 		if out.Flush() != nil || ctx.Err() != nil {
 			break
 		}
-		answer, err := s.Hub.Pull(ctx, w.id, hub.Pull{Wait: s.HookBeat, Secret: w.secret})
+		answer, err := s.Hub.Pull(ctx, w.id, hub.Pull{Wait: s.HookHeartbeat, Secret: w.secret})
 		if answer != nil {
-			_, _ = out.Write(w.reply(answer))
+			_, _ = out.Write(w.render(answer))
 			return
 		}
 		if err != nil {
@@ -162,8 +162,8 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *waitingHook) {
 	}
 }
 
-// reply is the hook's answer as Claude Code takes it.
-func (w *waitingHook) reply(raw []byte) []byte {
+// render is the hook's answer as Claude Code takes it.
+func (w *heldHook) render(raw []byte) []byte {
 	var a schema.Answer
 	if json.Unmarshal(raw, &a) != nil {
 		return noDecision

@@ -19,11 +19,11 @@ func (s *Server) sessions(c *fiber.Ctx) error {
 	if len(f.Text) > schema.MaxName {
 		return &schema.FieldError{Field: "q", Detail: "is longer than 1024 bytes"}
 	}
-	limit, err := number(c, "limit", span{low: 1, high: schema.MaxSessions, otherwise: 50})
+	limit, err := queryInt(c, "limit", bounds{min: 1, max: schema.MaxSessions, fallback: 50})
 	if err != nil {
 		return err
 	}
-	cursor, err := number(c, "cursor", span{low: 1, high: farAway})
+	cursor, err := queryInt(c, "cursor", bounds{min: 1, max: unbounded})
 	if err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func sessionKey(c *fiber.Ctx) store.SessionKey {
 }
 
 func (s *Server) overview(c *fiber.Ctx) error {
-	days, err := number(c, "days", span{low: 1, high: schema.MaxDays, otherwise: 14})
+	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
 	if err != nil {
 		return err
 	}
-	zone, err := timeZone(c.Query("tz"))
+	zone, err := parseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(o))
 }
 
-// timeZone is an IANA time zone, UTC for no name. The hub's own is none that its
+// parseTimeZone is an IANA time zone, UTC for no name. The hub's own is none that its
 // reader knows.
-func timeZone(name string) (*time.Location, error) {
+func parseTimeZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
 		return nil, &schema.FieldError{Field: "tz", Detail: "must be an IANA time zone, such as Europe/Berlin"}
@@ -94,7 +94,7 @@ func (s *Server) export(c *fiber.Ctx) error {
 	if c.Method() == fiber.MethodHead {
 		return nil // fasthttp ends a stream that it does not send, which is one byte too many
 	}
-	c.Context().SetBodyStream(&paced{events, c.Context().Conn(), s.WriteTimeout}, -1)
+	c.Context().SetBodyStream(&deadlineReader{events, c.Context().Conn(), s.WriteTimeout}, -1)
 	return nil
 }
 
@@ -111,15 +111,15 @@ func fileName(name string) string {
 	return plain[:min(len(plain), 60)]
 }
 
-// paced gives every piece of a long response a deadline of its own.
-type paced struct {
+// deadlineReader gives every piece of a long response a deadline of its own.
+type deadlineReader struct {
 	io.Reader
-	conn   net.Conn
-	within time.Duration
+	conn    net.Conn
+	timeout time.Duration
 }
 
-func (p *paced) Read(b []byte) (int, error) {
+func (p *deadlineReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
-	_ = p.conn.SetWriteDeadline(time.Now().Add(p.within)) // a broken one tells when it is written to
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout)) // a broken one tells when it is written to
 	return n, err
 }

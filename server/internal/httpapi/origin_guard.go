@@ -12,17 +12,17 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// door decides who may talk to the hub at all. A hub on a developer's machine has
+// originGuard decides who may talk to the hub at all. A hub on a developer's machine has
 // no password, and every page in the developer's browser can send it requests: what
 // keeps them out is that a browser says honestly where a request comes from.
-type door struct {
+type originGuard struct {
 	hosts   map[string]bool // :: host or host:port → configured
 	origins map[string]bool // :: scheme://host:port → configured
 	tls     bool            // it is https that leads here
 }
 
-func newDoor(hosts, origins []string) *door {
-	d := &door{hosts: map[string]bool{}, origins: map[string]bool{}}
+func newOriginGuard(hosts, origins []string) *originGuard {
+	d := &originGuard{hosts: map[string]bool{}, origins: map[string]bool{}}
 	for _, h := range hosts {
 		d.hosts[strings.ToLower(h)] = true
 	}
@@ -32,29 +32,29 @@ func newDoor(hosts, origins []string) *door {
 	return d
 }
 
-// enter is the first thing every request meets, whatever its path.
-func (s *Server) enter(c *fiber.Ctx) error {
-	if err := s.door.checkHost(c); err != nil {
+// guardOrigin is the first thing every request meets, whatever its path.
+func (s *Server) guardOrigin(c *fiber.Ctx) error {
+	if err := s.guard.checkHost(c); err != nil {
 		return err
 	}
-	origin, err := s.door.checkOrigin(c)
+	origin, err := s.guard.checkOrigin(c)
 	if err != nil {
 		return err
 	}
-	if origin != "" && s.door.origins[origin] {
-		allowOrigin(c, origin)
+	if origin != "" && s.guard.origins[origin] {
+		setCORSHeaders(c, origin)
 		if c.Method() == fiber.MethodOptions {
 			return c.SendStatus(fiber.StatusNoContent)
 		}
 	}
-	if err := checkBody(c); err != nil {
+	if err := checkMediaType(c); err != nil {
 		return err
 	}
 	return c.Next()
 }
 
-// one returns a header's only value; ok is false when there are several.
-func one(c *fiber.Ctx, header string) (value string, ok bool) {
+// singleHeader returns a header's only value; ok is false when there are several.
+func singleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
 	all := c.Request().Header.PeekAll(header)
 	switch len(all) {
 	case 0:
@@ -68,11 +68,11 @@ func one(c *fiber.Ctx, header string) (value string, ok bool) {
 
 // checkHost refuses a name that is not the hub's. A page of evil.example whose name
 // was rebound to 127.0.0.1 is same-origin in every other respect.
-func (d *door) checkHost(c *fiber.Ctx) error {
-	host, ok := one(c, fiber.HeaderHost)
+func (d *originGuard) checkHost(c *fiber.Ctx) error {
+	host, ok := singleHeader(c, fiber.HeaderHost)
 	host = strings.ToLower(host)
 	// An absolute request target names the host a second time.
-	if ok && d.ours(host, c.Context().LocalAddr()) && strings.EqualFold(string(c.Request().URI().Host()), host) {
+	if ok && d.isOwnHost(host, c.Context().LocalAddr()) && strings.EqualFold(string(c.Request().URI().Host()), host) {
 		return nil
 	}
 	return &schema.HintError{
@@ -81,9 +81,9 @@ func (d *door) checkHost(c *fiber.Ctx) error {
 	}
 }
 
-func (d *door) ours(host string, local net.Addr) bool {
+func (d *originGuard) isOwnHost(host string, local net.Addr) bool {
 	name, port := splitHost(host)
-	addr := addrPort(local)
+	addr := addrPortOf(local)
 	ourPort := strconv.Itoa(int(addr.Port()))
 	if d.hosts[host] || d.hosts[name] && port == ourPort {
 		return true
@@ -116,38 +116,38 @@ func splitHost(host string) (name, port string) {
 }
 
 // checkOrigin refuses requests that a page of another origin makes.
-func (d *door) checkOrigin(c *fiber.Ctx) (origin string, err error) {
-	origin, ok := one(c, fiber.HeaderOrigin)
-	site, okSite := one(c, "Sec-Fetch-Site")
+func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
+	origin, ok := singleHeader(c, fiber.HeaderOrigin)
+	site, okSite := singleHeader(c, "Sec-Fetch-Site")
 	if !ok || !okSite {
-		return "", refuse(origin)
+		return "", forbiddenOrigin(origin)
 	}
 	origin = strings.ToLower(origin)
 	if origin != "" {
 		if d.origins[origin] {
 			return origin, nil
 		}
-		if !d.sameOrigin(origin, strings.ToLower(c.Get(fiber.HeaderHost))) {
-			return "", refuse(origin)
+		if !d.isSameOrigin(origin, strings.ToLower(c.Get(fiber.HeaderHost))) {
+			return "", forbiddenOrigin(origin)
 		}
 	}
 	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	switch {
 	case site == "", site == "same-origin":
 	case site == "none" && reading:
-	case reading && navigation(c) && wantsPage(c):
+	case reading && isNavigation(c) && isPageRequest(c):
 		// A link to the dashboard in another page or a chat. The page it opens
 		// carries no authority and can't be framed.
 	default:
-		return "", refuse(origin)
+		return "", forbiddenOrigin(origin)
 	}
-	if origin == "" && site != "" && upgrading(c) {
-		return "", refuse("") // a browser always names the origin of a WebSocket
+	if origin == "" && site != "" && isUpgrade(c) {
+		return "", forbiddenOrigin("") // a browser always names the origin of a WebSocket
 	}
 	return origin, nil
 }
 
-func (d *door) sameOrigin(origin, host string) bool {
+func (d *originGuard) isSameOrigin(origin, host string) bool {
 	if origin == "http://"+host && !d.tls || origin == "https://"+host && d.tls {
 		return true
 	}
@@ -155,11 +155,11 @@ func (d *door) sameOrigin(origin, host string) bool {
 	return origin == "https://"+host && (d.hosts[host] || d.hosts[name]) // behind a proxy of the operator's
 }
 
-func navigation(c *fiber.Ctx) bool {
+func isNavigation(c *fiber.Ctx) bool {
 	return c.Get("Sec-Fetch-Mode") == "navigate" && c.Get("Sec-Fetch-Dest") == "document"
 }
 
-func refuse(origin string) error {
+func forbiddenOrigin(origin string) error {
 	if origin == "" || origin == "null" || len(origin) > 100 {
 		origin = "ORIGIN"
 	}
@@ -169,8 +169,8 @@ func refuse(origin string) error {
 	}
 }
 
-// allowOrigin lets a page of a configured origin read the response.
-func allowOrigin(c *fiber.Ctx, origin string) {
+// setCORSHeaders lets a page of a configured origin read the response.
+func setCORSHeaders(c *fiber.Ctx, origin string) {
 	c.Set(fiber.HeaderAccessControlAllowOrigin, origin)
 	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
 	c.Set("Cross-Origin-Resource-Policy", "cross-origin")
@@ -183,31 +183,31 @@ func allowOrigin(c *fiber.Ctx, origin string) {
 	c.Set("Access-Control-Allow-Private-Network", "true")
 }
 
-// checkBody refuses bodies that are not plain JSON. A page can send form data and
+// checkMediaType refuses bodies that are not plain JSON. A page can send form data and
 // text/plain anywhere without asking; application/json makes the browser ask first.
-func checkBody(c *fiber.Ctx) error {
+func checkMediaType(c *fiber.Ctx) error {
 	for _, e := range c.Request().Header.PeekAll(fiber.HeaderContentEncoding) {
 		if len(e) > 0 && !strings.EqualFold(string(e), "identity") {
-			return unsupported(c)
+			return unsupportedType(c)
 		}
 	}
-	if c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead || !fromBrowser(c) {
+	if c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead || !isFromBrowser(c) {
 		return nil
 	}
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
-		return unsupported(c)
+		return unsupportedType(c)
 	}
 	return nil
 }
 
-func fromBrowser(c *fiber.Ctx) bool {
+func isFromBrowser(c *fiber.Ctx) bool {
 	return c.Get(fiber.HeaderOrigin) != "" || c.Get("Sec-Fetch-Site") != ""
 }
 
-func unsupported(c *fiber.Ctx) error {
+func unsupportedType(c *fiber.Ctx) error {
 	if isOTLP(c) {
-		return &schema.HintError{Err: schema.ErrUnsupportedType, Hint: plainOTLP}
+		return &schema.HintError{Err: schema.ErrUnsupportedType, Hint: otlpHint}
 	}
 	return &schema.HintError{
 		Err:  schema.ErrUnsupportedType,
@@ -215,16 +215,16 @@ func unsupported(c *fiber.Ctx) error {
 	}
 }
 
-// addrPort is the zero value for an address that is none of TCP's.
-func addrPort(a net.Addr) netip.AddrPort {
+// addrPortOf is the zero value for an address that is none of TCP's.
+func addrPortOf(a net.Addr) netip.AddrPort {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort()
 	}
 	return netip.AddrPort{}
 }
 
-// policy allows the page what it needs and nothing from elsewhere.
-var policy = strings.Join([]string{
+// dashboardCSP allows the page what it needs and nothing from elsewhere.
+var dashboardCSP = strings.Join([]string{
 	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
 	"connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
 	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html hookback-worker",
@@ -232,7 +232,7 @@ var policy = strings.Join([]string{
 
 // securityHeaders stand on every response, as names in canonical form and values.
 var securityHeaders = [][2][]byte{
-	{[]byte(fiber.HeaderContentSecurityPolicy), []byte(policy)},
+	{[]byte(fiber.HeaderContentSecurityPolicy), []byte(dashboardCSP)},
 	{[]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff")},
 	{[]byte(fiber.HeaderReferrerPolicy), []byte("no-referrer")},
 	{[]byte("Cross-Origin-Opener-Policy"), []byte("same-origin")},
@@ -240,10 +240,10 @@ var securityHeaders = [][2][]byte{
 	{[]byte(fiber.HeaderCacheControl), []byte("no-store")}, // the dashboard's files say otherwise
 }
 
-// isAPI reports whether path is one of the protocol's, and the methods it knows.
-func isAPI(path string) (methods []string) {
+// apiMethods reports whether path is one of the protocol's, and the methods it knows.
+func apiMethods(path string) (methods []string) {
 	for _, r := range schema.Routes {
-		if !matches(r.Path, path) {
+		if !matchesPath(r.Path, path) {
 			continue
 		}
 		methods = append(methods, r.Method)
@@ -255,7 +255,7 @@ func isAPI(path string) (methods []string) {
 	return slices.Compact(methods)
 }
 
-func matches(pattern, path string) bool {
+func matchesPath(pattern, path string) bool {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {
 		return false

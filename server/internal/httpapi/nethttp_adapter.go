@@ -21,37 +21,37 @@ import (
 // that hung up would not be noticed. Here a response that is flushed leaves at once.
 
 func (s *Server) mcpHandlers() map[string]fiber.Handler {
-	return map[string]fiber.Handler{"POST " + schema.PathMCP: s.mcp}
+	return map[string]fiber.Handler{"POST " + schema.PathMCP: s.serveMCP}
 }
 
-func (s *Server) mcp(c *fiber.Ctx) error {
+func (s *Server) serveMCP(c *fiber.Ctx) error {
 	if s.MCP == nil {
 		return schema.ErrNoRoute
 	}
 	by := caller(c)
-	return s.bridge(c, func(until context.Context) http.Handler { return s.MCP(until, by) })
+	return s.serveNetHTTP(c, func(until context.Context) http.Handler { return s.MCP(until, by) })
 }
 
-const eventStream = "text/event-stream"
+const eventStreamType = "text/event-stream"
 
-// bridged is the response of an http.Handler. What is written before the first Flush is
+// adaptedResponse is the response of an http.Handler. What is written before the first Flush is
 // kept; from then on writes go through a pipe to the connection.
-type bridged struct {
-	header http.Header
-	begun  chan struct{} // closed when the response begins to leave
-	out    *io.PipeWriter
+type adaptedResponse struct {
+	header  http.Header
+	started chan struct{} // closed when the response begins to leave
+	out     *io.PipeWriter
 
-	mu     sync.Mutex
-	status int          // 0: nobody has said
-	kept   bytes.Buffer // what was written before it began
-	live   bool         // begun is closed
+	mu        sync.Mutex
+	status    int          // 0: nobody has said
+	buffered  bytes.Buffer // what was written before it began
+	streaming bool         // begun is closed
 }
 
 // Header implements http.ResponseWriter. It is the handler's until the response begins.
-func (b *bridged) Header() http.Header { return b.header }
+func (b *adaptedResponse) Header() http.Header { return b.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (b *bridged) WriteHeader(status int) {
+func (b *adaptedResponse) WriteHeader(status int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.status == 0 {
@@ -60,42 +60,42 @@ func (b *bridged) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter. It fails when the peer is gone.
-func (b *bridged) Write(p []byte) (int, error) {
+func (b *adaptedResponse) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	if b.status == 0 {
 		b.status = http.StatusOK
 	}
-	if !b.live {
+	if !b.streaming {
 		defer b.mu.Unlock()
-		return b.kept.Write(p)
+		return b.buffered.Write(p)
 	}
 	b.mu.Unlock()
 	return b.out.Write(p)
 }
 
 // Flush implements http.Flusher.
-func (b *bridged) Flush() { b.begin() }
+func (b *adaptedResponse) Flush() { b.startStreaming() }
 
-// begin lets the response leave; first says that it had not yet.
-func (b *bridged) begin() (first bool) {
+// startStreaming lets the response leave; first says that it had not yet.
+func (b *adaptedResponse) startStreaming() (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.live {
+	if b.streaming {
 		return false
 	}
-	b.live = true
-	close(b.begun)
+	b.streaming = true
+	close(b.started)
 	return true
 }
 
-// bridge serves handler. until ends with the peer's connection, or when the hub stops:
+// serveNetHTTP serves handler. until ends with the peer's connection, or when the hub stops:
 // a handler then says what it has, and returns.
-func (s *Server) bridge(c *fiber.Ctx, handler func(until context.Context) http.Handler) error {
+func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(until context.Context) http.Handler) error {
 	cn, ok := c.Context().Conn().(*conn)
 	if !ok {
 		return fiber.ErrInternalServerError
 	}
-	gone, unwatch := cn.watch(context.Background())
+	gone, unwatch := cn.watchDisconnect(context.Background())
 	until, cancel := context.WithCancel(gone)
 	stopped := context.AfterFunc(s.stopping, cancel)
 	leave := func() {
@@ -104,14 +104,14 @@ func (s *Server) bridge(c *fiber.Ctx, handler func(until context.Context) http.H
 		unwatch()
 	}
 	in, out := io.Pipe()
-	w := &bridged{header: http.Header{}, begun: make(chan struct{}), out: out}
-	req := requestOf(gone, c)
+	w := &adaptedResponse{header: http.Header{}, started: make(chan struct{}), out: out}
+	req := netHTTPRequest(gone, c)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() {
 			if v := recover(); v != nil {
-				s.recovered(v)
+				s.logPanic(v)
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 			_ = out.Close()
@@ -121,31 +121,31 @@ func (s *Server) bridge(c *fiber.Ctx, handler func(until context.Context) http.H
 	select {
 	case <-done:
 		leave()
-		w.send(c)
-		c.Response().SetBodyRaw(w.kept.Bytes())
+		w.copyHeader(c)
+		c.Response().SetBodyRaw(w.buffered.Bytes())
 		return nil
-	case <-w.begun:
-		w.send(c)
-	case <-time.After(s.HookBeat):
+	case <-w.started:
+		w.copyHeader(c)
+	case <-time.After(s.HookHeartbeat):
 		// Silence looks like a broken line to both ends. Only event streams are this slow.
-		if w.begin() {
-			c.Set(fiber.HeaderContentType, eventStream)
+		if w.startStreaming() {
+			c.Set(fiber.HeaderContentType, eventStreamType)
 		} else {
-			w.send(c)
+			w.copyHeader(c)
 		}
 	}
-	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStream)
+	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStreamType)
 	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
 		defer leave()
-		s.pump(&piecewise{to, cn, s.StreamWriteTimeout}, w, in, isStream)
+		s.copyStream(&deadlineWriter{to, cn, s.StreamWriteTimeout}, w, in, isStream)
 		cancel() // whoever still works for this response works for nobody
 		<-done
 	})
 	return nil
 }
 
-// send copies the status and the headers.
-func (b *bridged) send(c *fiber.Ctx) {
+// copyHeader copies the status and the headers.
+func (b *adaptedResponse) copyHeader(c *fiber.Ctx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.status != 0 {
@@ -159,23 +159,23 @@ func (b *bridged) send(c *fiber.Ctx) {
 	}
 }
 
-// piecewise writes a response in pieces, each in its own time: the server gave the whole
+// deadlineWriter writes a response in pieces, each in its own time: the server gave the whole
 // response WriteTimeout.
-type piecewise struct {
+type deadlineWriter struct {
 	*bufio.Writer
-	conn   *conn
-	within time.Duration
+	conn    *conn
+	timeout time.Duration
 }
 
-func (p *piecewise) send(piece []byte) bool {
-	_ = p.conn.SetWriteDeadline(time.Now().Add(p.within))
+func (p *deadlineWriter) writeChunk(piece []byte) bool {
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout))
 	_, _ = p.Write(piece)
 	return p.Flush() == nil
 }
 
-// pump sends what the handler writes as it comes, and a comment of an event stream
+// copyStream sends what the handler writes as it comes, and a comment of an event stream
 // when there has been nothing for a while.
-func (s *Server) pump(to *piecewise, w *bridged, in *io.PipeReader, isStream bool) {
+func (s *Server) copyStream(to *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
 	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
 	pieces, over := make(chan []byte), make(chan struct{})
 	defer close(over)
@@ -195,31 +195,31 @@ func (s *Server) pump(to *piecewise, w *bridged, in *io.PipeReader, isStream boo
 		}
 	}()
 	w.mu.Lock()
-	kept := w.kept.Bytes()
+	kept := w.buffered.Bytes()
 	w.mu.Unlock()
-	if !to.send(kept) {
+	if !to.writeChunk(kept) {
 		return
 	}
-	beat := time.NewTicker(s.HookBeat)
+	beat := time.NewTicker(s.HookHeartbeat)
 	defer beat.Stop()
 	for between := true; ; { // no event is half written
 		select {
 		case piece, more := <-pieces:
-			if !more || !to.send(piece) {
+			if !more || !to.writeChunk(piece) {
 				return
 			}
 			between = bytes.HasSuffix(piece, []byte("\n\n"))
 		case <-beat.C:
-			if isStream && between && !to.send([]byte(": waiting\n\n")) {
+			if isStream && between && !to.writeChunk([]byte(": waiting\n\n")) {
 				return
 			}
 		}
 	}
 }
 
-// requestOf is the request as net/http has it. Its body is a copy: Fiber's is gone when
+// netHTTPRequest is the request as net/http has it. Its body is a copy: Fiber's is gone when
 // its handler returns.
-func requestOf(ctx context.Context, c *fiber.Ctx) *http.Request {
+func netHTTPRequest(ctx context.Context, c *fiber.Ctx) *http.Request {
 	body := bytes.Clone(c.Request().Body())
 	target, err := url.ParseRequestURI(c.OriginalURL())
 	if err != nil {

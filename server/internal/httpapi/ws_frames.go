@@ -81,9 +81,9 @@ func appendFrame(b []byte, f feed.Frame) []byte {
 	return append(b, '}')
 }
 
-// appendJoined appends one version 2 message with all of frames: an object for one,
+// appendFrames appends one version 2 message with all of frames: an object for one,
 // an array for several.
-func appendJoined(b []byte, frames []feed.Frame) []byte {
+func appendFrames(b []byte, frames []feed.Frame) []byte {
 	if len(frames) == 1 {
 		return appendFrame(appendHeader(b, opText, frameSize(frames[0])), frames[0])
 	}
@@ -103,8 +103,8 @@ func appendJoined(b []byte, frames []feed.Frame) []byte {
 	return append(b, ']')
 }
 
-// incoming is a frame of a client: its header, and the payload of a control frame.
-type incoming struct {
+// clientFrame is a frame of a client: its header, and the payload of a control frame.
+type clientFrame struct {
 	op      byte
 	final   bool // the message ends with it
 	size    int  // of the payload that is still to be read
@@ -112,7 +112,7 @@ type incoming struct {
 	control []byte // without the mask
 }
 
-func (in *incoming) unmask(payload []byte) {
+func (in *clientFrame) unmask(payload []byte) {
 	for i := range payload {
 		payload[i] ^= in.mask[i%4]
 	}
@@ -121,8 +121,8 @@ func (in *incoming) unmask(payload []byte) {
 // errProtocol is a frame that RFC 6455 does not allow a client to send.
 var errProtocol = errors.New("not a frame a client may send")
 
-// readIncoming reads a frame up to the payload of a data frame.
-func readIncoming(r *bufio.Reader) (in incoming, err error) {
+// readClientFrame reads a frame up to the payload of a data frame.
+func readClientFrame(r *bufio.Reader) (in clientFrame, err error) {
 	var b [8]byte
 	if _, err := io.ReadFull(r, b[:2]); err != nil {
 		return in, err

@@ -16,8 +16,8 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
-// masked is a client's frame.
-func masked(head byte, payload []byte) []byte {
+// maskedFrame is a client's frame.
+func maskedFrame(head byte, payload []byte) []byte {
 	b := appendHeader(nil, 0, len(payload))
 	b[0] = head
 	b[1] |= 0x80
@@ -29,7 +29,7 @@ func masked(head byte, payload []byte) []byte {
 	return b
 }
 
-func TestHeadersOfEverySize(t *testing.T) {
+func TestAppendMessage_EncodesEveryPayloadSize(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 125, 126, 127, 65535, 65536, 1 << 20} {
 		data := bytes.Repeat([]byte("x"), size)
@@ -64,7 +64,7 @@ func serverFrame(t *testing.T, r io.Reader) []byte {
 	return payload
 }
 
-func TestJoinedFrames(t *testing.T) {
+func TestAppendFrames_EncodesObjectOrArray(t *testing.T) {
 	t.Parallel()
 	frames := []feed.Frame{
 		{Seq: 9, Data: []byte(`{"id":9}`)},
@@ -72,7 +72,7 @@ func TestJoinedFrames(t *testing.T) {
 		{Seq: 11, Data: []byte(`{"id":11}`)},
 	}
 	for n := 1; n <= len(frames); n++ {
-		r := bytes.NewReader(appendJoined(nil, frames[:n]))
+		r := bytes.NewReader(appendFrames(nil, frames[:n]))
 		payload := serverFrame(t, r)
 		require.Zero(t, r.Len())
 		if n == 1 {
@@ -89,38 +89,38 @@ func TestJoinedFrames(t *testing.T) {
 	}
 }
 
-// TestPeersThatBreakTheRules are told so and let go; what is allowed is answered.
-func TestPeersThatBreakTheRules(t *testing.T) {
+// TestStream_ClosesOnProtocolError are told so and let go; what is allowed is answered.
+func TestStream_ClosesOnProtocolError(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for name, c := range map[string]struct {
 		frame []byte
 		want  string
 	}{
-		"ping":                 {masked(0x89, []byte("hi")), "\x8a\x02hi"},
-		"close":                {masked(0x88, []byte("\x03\xe8bye")), "\x88\x05\x03\xe8bye"},
-		"close without a code": {masked(0x88, nil), "\x88\x00"},
-		"close with half one":  {masked(0x88, []byte{3}), "\x88\x02\x03\xea"},
+		"ping":                 {maskedFrame(0x89, []byte("hi")), "\x8a\x02hi"},
+		"close":                {maskedFrame(0x88, []byte("\x03\xe8bye")), "\x88\x05\x03\xe8bye"},
+		"close without a code": {maskedFrame(0x88, nil), "\x88\x00"},
+		"close with half one":  {maskedFrame(0x88, []byte{3}), "\x88\x02\x03\xea"},
 		"no mask":              {[]byte("\x81\x02hi"), "\x88\x02\x03\xea"},
-		"reserved bits":        {masked(0xc1, []byte("hi")), "\x88\x02\x03\xea"},
-		"unknown opcode":       {masked(0x83, []byte("hi")), "\x88\x02\x03\xea"},
-		"unknown control":      {masked(0x8b, nil), "\x88\x02\x03\xea"},
-		"long ping":            {masked(0x89, make([]byte, 126)), "\x88\x02\x03\xea"},
-		"split ping":           {masked(0x09, []byte("hi")), "\x88\x02\x03\xea"},
-		"too long":             {masked(0x81, make([]byte, readLimit+1)), "\x88\x02\x03\xf1"},
+		"reserved bits":        {maskedFrame(0xc1, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown opcode":       {maskedFrame(0x83, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown control":      {maskedFrame(0x8b, nil), "\x88\x02\x03\xea"},
+		"long ping":            {maskedFrame(0x89, make([]byte, 126)), "\x88\x02\x03\xea"},
+		"split ping":           {maskedFrame(0x09, []byte("hi")), "\x88\x02\x03\xea"},
+		"too long":             {maskedFrame(0x81, make([]byte, readLimit+1)), "\x88\x02\x03\xf1"},
 		"far too long":         {append([]byte("\x81\xff"), bytes.Repeat([]byte{0xff}, 12)...), "\x88\x02\x03\xf1"},
-		"too long in pieces": {append(append(masked(0x01, make([]byte, 40<<10)), masked(0x00, make([]byte, 20<<10))...),
-			masked(0x00, make([]byte, 10<<10))...), "\x88\x02\x03\xf1"},
-		"too long in pieces, with a ping": {append(append(masked(0x01, make([]byte, 40<<10)), masked(0x89, nil)...),
-			masked(0x00, make([]byte, 40<<10))...), "\x88\x02\x03\xf1"},
-		"just right, then a ping": {append(masked(0x81, make([]byte, readLimit)), masked(0x89, nil)...), "\x8a\x00"},
+		"too long in pieces": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x00, make([]byte, 20<<10))...),
+			maskedFrame(0x00, make([]byte, 10<<10))...), "\x88\x02\x03\xf1"},
+		"too long in pieces, with a ping": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x89, nil)...),
+			maskedFrame(0x00, make([]byte, 40<<10))...), "\x88\x02\x03\xf1"},
+		"just right, then a ping": {append(maskedFrame(0x81, make([]byte, readLimit)), maskedFrame(0x89, nil)...), "\x8a\x00"},
 	} {
 		conn, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
-		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(waitLimit)))
 		// The frame comes with the handshake: what the HTTP server has read of it
 		// by then must not get lost.
-		_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgrade, "\r\n")+"\r\n\r\n"+string(c.frame))
+		_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n"+string(c.frame))
 		require.NoError(t, err, name)
 		replies := bufio.NewReader(conn)
 		for line := ""; line != "\r\n"; {
@@ -141,12 +141,12 @@ func TestPeersThatBreakTheRules(t *testing.T) {
 	}
 }
 
-func FuzzIncoming(f *testing.F) {
-	f.Add(masked(0x81, []byte("hello")))
-	f.Add(masked(0x88, []byte{3, 0xe8}))
+func FuzzReadClientFrame(f *testing.F) {
+	f.Add(maskedFrame(0x81, []byte("hello")))
+	f.Add(maskedFrame(0x88, []byte{3, 0xe8}))
 	f.Add([]byte("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		in, err := readIncoming(bufio.NewReader(bytes.NewReader(b)))
+		in, err := readClientFrame(bufio.NewReader(bytes.NewReader(b)))
 		if err != nil {
 			return
 		}
@@ -156,7 +156,7 @@ func FuzzIncoming(f *testing.F) {
 	})
 }
 
-func FuzzBody(f *testing.F) {
+func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"permission":true,"reason":"x"}`))
 	f.Add([]byte(`{"answers":{"a":["b"]},"hookEvent":{"deep":[[[[]]]]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {

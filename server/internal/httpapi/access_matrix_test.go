@@ -13,25 +13,25 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// deeds are bodies that would do something, for those routes that look at them before
+// actionBodies are bodies that would do something, for those routes that look at them before
 // they look at who sends them.
-var deeds = map[string]string{
+var actionBodies = map[string]string{
 	schema.PathExtend:     `{"seconds":60}`,
 	schema.PathHitlVote:   `{"choice":"approve"}`,
 	schema.PathHitlCancel: `{}`,
 	schema.PathTokens:     `{"name":"x","person":"guest"}`,
 }
 
-// TestWhoMayNotDecideDecidesNothing tries every route that changes something, those that
+// TestAccess_RejectsUnauthorizedChanges tries every route that changes something, those that
 // are added later among them, on a locked hub: whoever is none of its operators is
 // refused, whatever they show.
-func TestWhoMayNotDecideDecidesNothing(t *testing.T) {
+func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	t.Parallel()
-	r := notices(t)
+	r := setupNotifications(t)
 	ada := r.owner("ada")
-	guest := r.person(ada, `{"name":"guest","role":"viewer"}`)
-	_, agent := r.token(ada, `{"name":"ada"}`) // named like a person, and none
-	r.ok(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+	guest := r.addPerson(ada, `{"name":"guest","role":"viewer"}`)
+	_, agent := r.createToken(ada, `{"name":"ada"}`) // named like a person, and none
+	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	asked := r.post(event(1, permission))
 	plain := []string{"Content-Type", "application/json"}
 	open := map[string][]string{ // for whom a route is there that changes something
@@ -45,11 +45,11 @@ func TestWhoMayNotDecideDecidesNothing(t *testing.T) {
 		"a viewer": guest.headers(), "agent's token": agent,
 	} {
 		for _, route := range schema.Routes {
-			posting := accessTo(route) == posts && route.Path != schema.PathAgentApprove && who != "a viewer"
+			posting := accessOf(route) == accessIngest && route.Path != schema.PathAgentApprove && who != "a viewer"
 			if route.Method == "GET" || posting || route.Path == schema.PathMCP || route.Path == schema.PathExecution || slices.Contains(open[who], route.Path) {
 				continue
 			}
-			body, ok := deeds[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
+			body, ok := actionBodies[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
 			if !ok {
 				body = `{"permission":true,"approved":true,"approvalId":"` + asked.ID.String() + `"}`
 			}
@@ -59,47 +59,47 @@ func TestWhoMayNotDecideDecidesNothing(t *testing.T) {
 		}
 	}
 	var e schema.Event
-	r.ok(&e, "GET "+schema.At(schema.PathEvent, asked.ID), "")
+	r.expectOK(&e, "GET "+schema.At(schema.PathEvent, asked.ID), "")
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status)
 	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "nor has anything else been done to it")
 }
 
-// TestABoundTokenReadsNothingOfOthers: source_app opens a list that is narrowed by it, and
+// TestAccess_BoundTokenReadsOnlyItsApps: source_app opens a list that is narrowed by it, and
 // none that passes it over.
-func TestABoundTokenReadsNothingOfOthers(t *testing.T) {
+func TestAccess_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	_, agent := r.token(ada, `{"name":"build","apps":["demo"]}`)
+	_, agent := r.createToken(ada, `{"name":"build","apps":["demo"]}`)
 	var bank schema.Event
 	foreign := `{"source_app":"bank","session_id":"s1","hook_event_type":"Ask","payload":{"note":"of the bank"},"humanInTheLoop":{"question":"of the bank","type":"permission"}}`
-	r.ok(&bank, "POST "+schema.PathEvents, foreign, ada.headers()...)
+	r.expectOK(&bank, "POST "+schema.PathEvents, foreign, ada.headers()...)
 	own := r.post(event(1, permission))
 	require.Equal(t, "demo", own.SourceApp)
 	for _, route := range schema.Routes {
-		if route.Method != "GET" || accessTo(route) != reads {
+		if route.Method != "GET" || accessOf(route) != accessRead {
 			continue
 		}
 		path := strings.Replace(route.Path, ":id", bank.ID.String(), 1) + "?source_app=demo&session_id=s1"
 		resp, answer := r.do("GET", path, "", agent...)
 		require.NotContains(t, string(answer), "bank", route.Path)
-		if !slices.Contains(ofOneApp, route.Path) {
+		if !slices.Contains(appScopedRoutes, route.Path) {
 			require.Equal(t, http.StatusForbidden, resp.StatusCode, "%s: %s", path, answer)
 		}
 	}
-	r.ok(nil, "GET "+schema.PathEvents+"?source_app=demo", "", agent...)
-	r.ok(nil, "GET "+schema.At(schema.PathEvent, own.ID), "", agent...)
-	r.refused("not_allowed", "GET "+schema.PathEvents+"?source_app=bank&source_app=demo", "", agent...)
+	r.expectOK(nil, "GET "+schema.PathEvents+"?source_app=demo", "", agent...)
+	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, own.ID), "", agent...)
+	r.expectProblem("not_allowed", "GET "+schema.PathEvents+"?source_app=bank&source_app=demo", "", agent...)
 }
 
-// TestAnAgentsTokenIsNobodyWhoLooks: one with a person's name would keep that person from
+// TestAccess_AgentTokenIsNoViewer: one with a person's name would keep that person from
 // being told of anything.
-func TestAnAgentsTokenIsNobodyWhoLooks(t *testing.T) {
+func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	_, agent := r.token(ada, `{"name":"ada"}`)
-	_, mine := r.token(ada, `{"name":"mine","person":"ada"}`)
+	_, agent := r.createToken(ada, `{"name":"ada"}`)
+	_, mine := r.createToken(ada, `{"name":"mine","person":"ada"}`)
 	for i, one := range []struct {
 		token string
 		looks bool
@@ -117,20 +117,20 @@ func TestAnAgentsTokenIsNobodyWhoLooks(t *testing.T) {
 	}
 }
 
-// TestAKeyIsItsPostersOwn: a repeat gets a question's secret and its answer; one that
+// TestIdempotencyKey_IsScopedToPoster: a repeat gets a question's secret and its answer; one that
 // another token sends is another question.
-func TestAKeyIsItsPostersOwn(t *testing.T) {
+func TestIdempotencyKey_IsScopedToPoster(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	_, one := r.token(ada, `{"name":"one"}`)
-	_, other := r.token(ada, `{"name":"other"}`)
+	_, one := r.createToken(ada, `{"name":"one"}`)
+	_, other := r.createToken(ada, `{"name":"other"}`)
 	keyed := event(1, permission, `"idempotency_key":"k"`)
 	var first, repeat, foreign schema.Event
-	r.ok(&first, "POST "+schema.PathEvents, keyed, one...)
-	r.ok(&repeat, "POST "+schema.PathEvents, keyed, one...)
+	r.expectOK(&first, "POST "+schema.PathEvents, keyed, one...)
+	r.expectOK(&repeat, "POST "+schema.PathEvents, keyed, one...)
 	require.Equal(t, first.ID, repeat.ID)
-	r.ok(&foreign, "POST "+schema.PathEvents, keyed, other...)
+	r.expectOK(&foreign, "POST "+schema.PathEvents, keyed, other...)
 	nobodys := r.post(keyed)
 	for _, e := range []schema.Event{foreign, nobodys} {
 		require.NotEqual(t, first.ID, e.ID)

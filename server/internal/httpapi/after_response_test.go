@@ -17,15 +17,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// pipes is a listener whose connections have no buffer at all: a write returns when
+// pipeListener is a listener whose connections have no buffer at all: a write returns when
 // the peer has read it.
-type pipes struct {
+type pipeListener struct {
 	accept chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.accept:
 		return c, nil
@@ -33,18 +33,18 @@ func (p *pipes) Accept() (net.Conn, error) {
 		return nil, io.EOF
 	}
 }
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// pipe is one end of such a connection, with addresses.
-type pipe struct{ net.Conn }
+// pipeConn is one end of such a connection, with addresses.
+type pipeConn struct{ net.Conn }
 
-func (pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
-func (pipe) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9999} }
+func (pipeConn) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+func (pipeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9999} }
 
-// TestNobodyIsDialledBeforeItsPostWasAnswered: the agent of version 1 blocks in its
+// TestAfterResponse_WaitsUntilClientReads: the agent of version 1 blocks in its
 // POST; a call before the answer has left would find nobody listening.
-func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
+func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, c net.Conn){
 		"it reads slowly": func(t *testing.T, c net.Conn) {
@@ -59,11 +59,11 @@ func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
-			ln := &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}
+			ln := &pipeListener{accept: make(chan net.Conn), closed: make(chan struct{})}
 			served := make(chan error, 1)
 			go func() { served <- r.Serve(ln) }()
 			agent, server := net.Pipe()
-			ln.accept <- pipe{server}
+			ln.accept <- pipeConn{server}
 			for n, body := range []string{event(1), event(2, permission)} { // the second on a used connection
 				_, err := fmt.Fprintf(agent, "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 				require.NoError(t, err)
@@ -74,14 +74,14 @@ func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
 				}
 			}
 			id := schema.EventID(2)
-			require.Eventually(t, func() bool { return r.store.Head() == int64(id) }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return r.store.Head() == int64(id) }, waitLimit, time.Millisecond)
 			r.respond(id) // a person is quicker than the agent reads
 
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			require.ErrorIs(t, r.Hub.AwaitResponseSent(ctx, id), context.DeadlineExceeded, "the agent has not read its 200")
 			end(t, agent)
-			ctx, cancel = context.WithTimeout(t.Context(), patience)
+			ctx, cancel = context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			start := time.Now()
 			require.NoError(t, r.Hub.AwaitResponseSent(ctx, id))
@@ -93,20 +93,20 @@ func TestNobodyIsDialledBeforeItsPostWasAnswered(t *testing.T) {
 	}
 }
 
-// TestAPipelinedPostIsAnsweredFirst: with half of the next request in hand the HTTP
+// TestAfterResponse_WaitsForPipelinedResponse: with half of the next request in hand the HTTP
 // server keeps the response back, and reads on.
-func TestAPipelinedPostIsAnsweredFirst(t *testing.T) {
+func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitLimit)))
 	asks, next := event(1, permission), event(2)
 	_, err = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: %[1]s\r\nContent-Length: %[2]d\r\n\r\n%[3]sPOST /events HTTP/1.1\r\nHost: %[1]s\r\nContent-Length: %[4]d\r\n\r\n%[5]s",
 		r.addr, len(asks), asks, len(next), next[:10])
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.store.Head() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.store.Head() == 1 }, waitLimit, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, r.Hub.AwaitResponseSent(ctx, 1), context.DeadlineExceeded, "its response waits for the next one")
@@ -122,9 +122,9 @@ func TestAPipelinedPostIsAnsweredFirst(t *testing.T) {
 	require.NoError(t, r.Hub.AwaitResponseSent(t.Context(), 1))
 }
 
-// TestAnAbandonedPullEnds: an agent that died while it waited for its answer must
+// TestPull_EndsOnDisconnect: an agent that died while it waited for its answer must
 // not count as having it.
-func TestAnAbandonedPullEnds(t *testing.T) {
+func TestPull_EndsOnDisconnect(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	asked := r.post(event(1, permission))
@@ -133,27 +133,27 @@ func TestAnAbandonedPullEnds(t *testing.T) {
 	_, err = fmt.Fprintf(c, "GET %s?wait=60 HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
 		schema.At(schema.PathResponse, asked.ID), r.addr, schema.SecretHeader, asked.RequestSecret)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_connections 2\n") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_connections 2\n") }, waitLimit, time.Millisecond)
 	require.NoError(t, c.Close())
 	require.Eventually(t, func() bool {
 		return strings.Contains(r.metrics(), `route="/events/:id/response",status="204"} 1`)
-	}, patience, time.Millisecond, "the handler has ended")
+	}, waitLimit, time.Millisecond, "the handler has ended")
 	r.respond(asked.ID)
 	q, err := r.store.Question(t.Context(), asked.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, schema.Pulled, q.Delivery.State)
 }
 
-// TestAPullOnAKeptConnection: reading ahead for the peer's end must not eat what the
+// TestPull_KeepsConnectionUsable: reading ahead for the peer's end must not eat what the
 // peer sends next.
-func TestAPullOnAKeptConnection(t *testing.T) {
+func TestPull_KeepsConnectionUsable(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
 	asked := r.post(event(1, permission))
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(waitLimit)))
 	replies := bufio.NewReader(c)
 	read := func() int {
 		resp, err := http.ReadResponse(replies, nil)
@@ -171,14 +171,14 @@ func TestAPullOnAKeptConnection(t *testing.T) {
 	require.Equal(t, 200, read())
 	_, err = io.WriteString(c, pull)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.conns.count() >= 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.conns.count() >= 1 }, waitLimit, time.Millisecond)
 	_, err = io.WriteString(c, health) // before the pull is answered
 	require.NoError(t, err)
 	require.Equal(t, 204, read())
 	require.Equal(t, 200, read())
 }
 
-func TestAStoppingHubAnswersItsPulls(t *testing.T) {
+func TestPull_EndsOnShutdown(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	asked := r.post(event(1, permission))
@@ -198,12 +198,12 @@ func TestAStoppingHubAnswersItsPulls(t *testing.T) {
 		r.conns.each(func(c *conn) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.used {
+			if c.hasRead {
 				used++
 			}
 		})
 		return used == 2
-	}, patience, time.Millisecond)
+	}, waitLimit, time.Millisecond)
 	start := time.Now()
 	r.shutdown()
 	require.Contains(t, []int{204, 503}, <-status)

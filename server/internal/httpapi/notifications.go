@@ -10,14 +10,14 @@ import (
 	"github.com/hookback/hookback/server/internal/notify"
 )
 
-func (s *Server) noticeHandlers() map[string]fiber.Handler {
+func (s *Server) notificationHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
 		"GET " + schema.PathChannels:         s.channels,
-		"POST " + schema.PathChannels:        s.makeChannel,
+		"POST " + schema.PathChannels:        s.createChannel,
 		"DELETE " + schema.PathChannel:       s.removeChannel,
-		"POST " + schema.PathTestChannel:     s.tryChannel,
-		"GET " + schema.PathMyNotifications:  s.myNotices,
-		"POST " + schema.PathMyNotifications: s.setMyNotices,
+		"POST " + schema.PathTestChannel:     s.testChannel,
+		"GET " + schema.PathMyNotifications:  s.notificationSettings,
+		"POST " + schema.PathMyNotifications: s.setNotificationSettings,
 		"GET " + schema.PathPushKey:          s.pushKey,
 		"POST " + schema.PathPush:            s.subscribe,
 		"DELETE " + schema.PathPush:          s.unsubscribe,
@@ -38,7 +38,7 @@ func (s *Server) channels(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(list)) //nolint:gosec // Shown has left the secrets out
 }
 
-func (s *Server) makeChannel(c *fiber.Ctx) error {
+func (s *Server) createChannel(c *fiber.Ctx) error {
 	if err := s.Hub.People.RequireAdmin(caller(c).Who); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) makeChannel(c *fiber.Ctx) error {
 	if err := unmarshal(c.Request().Body(), &draft); err != nil {
 		return err
 	}
-	channel, err := notify.Draft(&draft, s.actor(c))
+	channel, err := notify.Draft(&draft, s.ledgerActor(c))
 	if err != nil {
 		return err
 	}
@@ -66,21 +66,21 @@ func (s *Server) removeChannel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Notifier.RemoveChannel(c.UserContext(), int64(id), s.actor(c)); err != nil {
-		return noChannel(err)
+	if err := s.Notifier.RemoveChannel(c.UserContext(), int64(id), s.ledgerActor(c)); err != nil {
+		return channelError(err)
 	}
 	return s.channels(c)
 }
 
-// actor is who does something, to the ledger.
-func (s *Server) actor(c *fiber.Ctx) string {
+// ledgerActor is who does something, to the ledger.
+func (s *Server) ledgerActor(c *fiber.Ctx) string {
 	if name := caller(c).Who.Name; name != "" {
 		return name
 	}
 	return auth.LocalName
 }
 
-func (s *Server) tryChannel(c *fiber.Ctx) error {
+func (s *Server) testChannel(c *fiber.Ctx) error {
 	id, err := eventID(c)
 	if err == nil {
 		err = s.Hub.People.RequireAdmin(caller(c).Who)
@@ -90,22 +90,22 @@ func (s *Server) tryChannel(c *fiber.Ctx) error {
 	}
 	tried, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Who.Name)
 	if err != nil {
-		return noChannel(err)
+		return channelError(err)
 	}
 	return reply(c)(json.Marshal(tried))
 }
 
-// noChannel says of what there is none: the protocol's error speaks of events.
-func noChannel(err error) error {
+// channelError says of what there is none: the protocol's error speaks of events.
+func channelError(err error) error {
 	if err == schema.ErrNotFound { //nolint:errorlint // as it comes from the store
 		return &schema.FieldError{Field: "id", Detail: "is no channel's: it may have been removed", Cause: schema.ErrNotFound}
 	}
 	return err
 }
 
-// oneself is whose settings a request is about: the person's behind it, or on a hub
+// settingsOwner is whose settings a request is about: the person's behind it, or on a hub
 // that anybody on its machine may use, those of whoever is not known.
-func (s *Server) oneself(c *fiber.Ctx) (person string, err error) {
+func (s *Server) settingsOwner(c *fiber.Ctx) (person string, err error) {
 	who := caller(c).Who
 	if who.Known() && !who.Agent {
 		return who.Name, nil
@@ -113,8 +113,8 @@ func (s *Server) oneself(c *fiber.Ctx) (person string, err error) {
 	return "", s.Hub.People.RequireOperator(who)
 }
 
-func (s *Server) myNotices(c *fiber.Ctx) error {
-	person, err := s.oneself(c)
+func (s *Server) notificationSettings(c *fiber.Ctx) error {
+	person, err := s.settingsOwner(c)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (s *Server) myNotices(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	settings.Browsers, settings.Email = len(browsers), s.email(c, person)
+	settings.Browsers, settings.Email = len(browsers), s.emailOf(c, person)
 	return reply(c)(json.Marshal(settings))
 }
 
-func (s *Server) email(c *fiber.Ctx, person string) string {
+func (s *Server) emailOf(c *fiber.Ctx, person string) string {
 	for _, p := range s.Hub.People.Accounts(c.UserContext()) {
 		if p.Name == person {
 			return p.Email
@@ -139,8 +139,8 @@ func (s *Server) email(c *fiber.Ctx, person string) string {
 	return ""
 }
 
-func (s *Server) setMyNotices(c *fiber.Ctx) error {
-	person, err := s.oneself(c)
+func (s *Server) setNotificationSettings(c *fiber.Ctx) error {
+	person, err := s.settingsOwner(c)
 	if err != nil {
 		return err
 	}
@@ -151,14 +151,14 @@ func (s *Server) setMyNotices(c *fiber.Ctx) error {
 	if err := notify.CheckSettings(&settings); err != nil {
 		return err
 	}
-	if settings.Email != "" && settings.Email != s.email(c, person) {
+	if settings.Email != "" && settings.Email != s.emailOf(c, person) {
 		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
 	}
 	settings.Browsers, settings.Email = 0, "" // told, not set
 	if err := s.Notifier.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {
 		return err
 	}
-	return s.myNotices(c)
+	return s.notificationSettings(c)
 }
 
 func (s *Server) pushKey(c *fiber.Ctx) error {
@@ -170,7 +170,7 @@ func (s *Server) pushKey(c *fiber.Ctx) error {
 }
 
 func (s *Server) subscribe(c *fiber.Ctx) error {
-	person, err := s.oneself(c)
+	person, err := s.settingsOwner(c)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Server) subscribe(c *fiber.Ctx) error {
 	if err := s.Notifier.Subscribe(c.UserContext(), person, browser); err != nil {
 		return err
 	}
-	return s.myNotices(c)
+	return s.notificationSettings(c)
 }
 
 // unsubscribe needs no more right than knowing the endpoint, which only the browser
@@ -194,7 +194,7 @@ func (s *Server) unsubscribe(c *fiber.Ctx) error {
 	if err := s.Notifier.Store.RemovePushSubscription(c.UserContext(), browser.Endpoint); err != nil {
 		return err
 	}
-	return s.myNotices(c)
+	return s.notificationSettings(c)
 }
 
 func (s *Server) openLink(c *fiber.Ctx) error {

@@ -17,27 +17,27 @@ const (
 	lingerBytes = 256 << 20
 )
 
-// acceptPause is how long the hub waits before it tries again to take a connection
+// acceptRetryDelay is how long the hub waits before it tries again to take a connection
 // that the system had no room for.
-const acceptPause = 100 * time.Millisecond
+const acceptRetryDelay = 100 * time.Millisecond
 
 // listener gives the server connections of type *conn.
 type listener struct {
 	net.Listener
-	conns *conns
-	log   *slog.Logger
-	once  sync.Once     // closes it
-	gone  chan struct{} // closed by Close
+	conns  *connSet
+	log    *slog.Logger
+	once   sync.Once     // closes it
+	closed chan struct{} // closed by Close
 }
 
-func (s *Server) listener(ln net.Listener) *listener {
-	return &listener{Listener: ln, conns: &s.conns, log: s.Log, gone: make(chan struct{})}
+func (s *Server) newListener(ln net.Listener) *listener {
+	return &listener{Listener: ln, conns: &s.conns, log: s.Log, closed: make(chan struct{})}
 }
 
 // Close is idempotent.
 func (l *listener) Close() (err error) {
 	l.once.Do(func() {
-		close(l.gone)
+		close(l.closed)
 		err = l.Listener.Close()
 	})
 	return err
@@ -54,23 +54,23 @@ func (l *listener) Accept() (net.Conn, error) {
 			l.conns.add(c)
 			return c, nil
 		}
-		if !passing(err) {
+		if !isTemporary(err) {
 			return nil, err
 		}
 		if !told {
 			l.log.Warn("a connection could not be taken; new ones wait until others are closed", "err", err, "open", l.conns.count())
 		}
 		select {
-		case <-time.After(acceptPause):
-		case <-l.gone:
+		case <-time.After(acceptRetryDelay):
+		case <-l.closed:
 			return nil, net.ErrClosed
 		}
 	}
 }
 
-// passing reports whether another try may work, in the words of package net: it
+// isTemporary reports whether another try may work, in the words of package net: it
 // means EMFILE, ENFILE, ECONNABORTED and the like.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var temporary interface{ Temporary() bool }
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
@@ -79,23 +79,23 @@ func passing(err error) bool {
 // when a response has left, and whether the peer is still there.
 type conn struct {
 	net.Conn
-	conns *conns
+	conns *connSet
 
-	mu     sync.Mutex
-	used   bool     // a byte was read
-	linger bool     // Close lets the peer read what was written
-	closed bool     // Close was called
-	drain  bool     // Read gives nothing any more, so that readers show what they hold
-	posted []func() // wait for the response under way to be written
-	wrote  bool     // something was written since the last of posted came
-	peeked []byte   // read ahead by watch
+	mu            sync.Mutex
+	hasRead       bool     // a byte was read
+	linger        bool     // Close lets the peer read what was written
+	closed        bool     // Close was called
+	draining      bool     // Read gives nothing any more, so that readers show what they hold
+	afterResponse []func() // wait for the response under way to be written
+	hasWritten    bool     // something was written since the last of posted came
+	readAhead     []byte   // read ahead by watch
 }
 
-// onFlushed calls f when the response to the request being handled has been
+// onResponseSent calls f when the response to the request being handled has been
 // written, or the connection is over.
-func (c *conn) onFlushed(f func()) {
+func (c *conn) onResponseSent(f func()) {
 	c.mu.Lock()
-	c.posted, c.wrote = append(c.posted, f), false
+	c.afterResponse, c.hasWritten = append(c.afterResponse, f), false
 	c.mu.Unlock()
 }
 
@@ -103,16 +103,16 @@ func (c *conn) onFlushed(f func()) {
 // then, unless nothing was written at all because requests were pipelined.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
-	if c.wrote {
-		c.flushedLocked()
+	if c.hasWritten {
+		c.responseSentLocked()
 	}
-	if len(c.peeked) > 0 && len(p) > 0 {
-		n := copy(p, c.peeked)
-		c.peeked = c.peeked[n:]
+	if len(c.readAhead) > 0 && len(p) > 0 {
+		n := copy(p, c.readAhead)
+		c.readAhead = c.readAhead[n:]
 		c.mu.Unlock()
 		return n, nil
 	}
-	if c.drain {
+	if c.draining {
 		c.mu.Unlock()
 		return 0, io.EOF
 	}
@@ -120,40 +120,40 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.mu.Lock()
-		c.used = true
+		c.hasRead = true
 		c.mu.Unlock()
 	}
 	return n, err
 }
 
-func (c *conn) flushedLocked() {
-	for _, f := range c.posted {
+func (c *conn) responseSentLocked() {
+	for _, f := range c.afterResponse {
 		f()
 	}
-	c.posted = nil
+	c.afterResponse = nil
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.mu.Lock()
-	c.wrote = true
+	c.hasWritten = true
 	c.mu.Unlock()
 	return n, err
 }
 
-// leftIn returns what r, a buffered reader of c, has read from it and not given
+// takeBuffered returns what r, a buffered reader of c, has read from it and not given
 // away. From then on only c.Conn gives more.
-func (c *conn) leftIn(r io.Reader) []byte {
+func (c *conn) takeBuffered(r io.Reader) []byte {
 	c.mu.Lock()
-	c.drain = true
+	c.draining = true
 	c.mu.Unlock()
 	b, _ := io.ReadAll(r) // until it asks c for more
 	return b
 }
 
-// letRead makes Close wait a little for the peer to read what was written: closing
+// lingerOnClose makes Close wait a little for the peer to read what was written: closing
 // a socket with unread input resets it, and the peer would never see the reason.
-func (c *conn) letRead() {
+func (c *conn) lingerOnClose() {
 	c.mu.Lock()
 	c.linger = true
 	c.mu.Unlock()
@@ -161,7 +161,7 @@ func (c *conn) letRead() {
 
 func (c *conn) Close() error {
 	c.mu.Lock()
-	c.flushedLocked()
+	c.responseSentLocked()
 	linger := c.linger && !c.closed
 	c.closed = true
 	c.mu.Unlock()
@@ -174,9 +174,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// watch returns a context that ends when the peer hangs up while its request is
+// watchDisconnect returns a context that ends when the peer hangs up while its request is
 // being handled. The handler calls stop before it returns.
-func (c *conn) watch(ctx context.Context) (watched context.Context, stop func()) {
+func (c *conn) watchDisconnect(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancel(ctx)
 	_ = c.Conn.SetReadDeadline(time.Time{})
 	done := make(chan struct{})
@@ -185,7 +185,7 @@ func (c *conn) watch(ctx context.Context) (watched context.Context, stop func())
 		b := make([]byte, 1)
 		n, err := c.Conn.Read(b)
 		c.mu.Lock()
-		c.peeked = append(c.peeked, b[:n]...)
+		c.readAhead = append(c.readAhead, b[:n]...)
 		c.mu.Unlock()
 		if err != nil {
 			cancel()
@@ -198,27 +198,27 @@ func (c *conn) watch(ctx context.Context) (watched context.Context, stop func())
 	}
 }
 
-// conns are the connections that are open.
-type conns struct {
-	mu   sync.Mutex
-	open map[*conn]struct{}
-	idle chan struct{} // closed when the last one is gone; nil: nobody waits
-	last bool          // no new ones are wanted
+// connSet are the connections that are open.
+type connSet struct {
+	mu      sync.Mutex
+	open    map[*conn]struct{}
+	idle    chan struct{} // closed when the last one is gone; nil: nobody waits
+	closing bool          // no new ones are wanted
 }
 
-func (s *conns) add(c *conn) {
+func (s *connSet) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
 		s.open = map[*conn]struct{}{}
 	}
 	s.open[c] = struct{}{}
-	if s.last {
+	if s.closing {
 		_ = c.Conn.Close() // the server sees it end, and closes c
 	}
 }
 
-func (s *conns) remove(c *conn) {
+func (s *connSet) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, c)
@@ -228,14 +228,14 @@ func (s *conns) remove(c *conn) {
 	}
 }
 
-func (s *conns) count() int {
+func (s *connSet) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
 // wait returns when no connection is open, or with the error of ctx.
-func (s *conns) wait(ctx context.Context) error {
+func (s *connSet) wait(ctx context.Context) error {
 	s.mu.Lock()
 	if len(s.open) == 0 {
 		s.mu.Unlock()
@@ -257,13 +257,13 @@ func (s *conns) wait(ctx context.Context) error {
 // closeUnused closes the connections that a browser opened in advance and never
 // used, and all that are still to come; the HTTP server would wait for their first
 // request.
-func (s *conns) closeUnused() {
+func (s *connSet) closeUnused() {
 	s.mu.Lock()
-	s.last = true
+	s.closing = true
 	s.mu.Unlock()
 	s.each(func(c *conn) {
 		c.mu.Lock()
-		unused := !c.used
+		unused := !c.hasRead
 		c.mu.Unlock()
 		if unused {
 			_ = c.Conn.Close()
@@ -271,9 +271,9 @@ func (s *conns) closeUnused() {
 	})
 }
 
-func (s *conns) closeAll() { s.each(func(c *conn) { _ = c.Conn.Close() }) }
+func (s *connSet) closeAll() { s.each(func(c *conn) { _ = c.Conn.Close() }) }
 
-func (s *conns) each(f func(*conn)) {
+func (s *connSet) each(f func(*conn)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {

@@ -10,7 +10,7 @@ import (
 )
 
 // A reader pages through everything from after=0 on.
-func TestAfterBeginsAtTheBeginning(t *testing.T) {
+func TestEventList_AfterReadsOldestFirst(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for n := range 3 {

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// firstBody is the room a body gets before any of it has arrived. More it gets
+	// initialBodyBuffer is the room a body gets before any of it has arrived. More it gets
 	// when it fills that: fasthttp makes room for all that a request announces.
-	firstBody = 16 << 10
-	// keepBody is the biggest room worth keeping for another request.
-	keepBody = 64 << 10
+	initialBodyBuffer = 16 << 10
+	// maxPooledBody is the biggest room worth keeping for another request.
+	maxPooledBody = 64 << 10
 )
 
-// bodies are those that are arriving or being worked on.
-type bodies struct {
-	pool  sync.Pool    // :: *[]byte
-	taken atomic.Int64 // beyond firstBody each
-	limit int64        // of taken
+// bodyLimiter are those that are arriving or being worked on.
+type bodyLimiter struct {
+	pool     sync.Pool    // :: *[]byte
+	reserved atomic.Int64 // beyond initialBodyBuffer each
+	limit    int64        // of taken
 }
 
-// withBody reads the request's body before anything else looks at the request: one
+// limitBody reads the request's body before anything else looks at the request: one
 // that is not read to its end would be taken for the next request.
-func (s *Server) withBody(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		stream := ctx.RequestBodyStream()
 		if stream == nil {
@@ -39,13 +39,13 @@ func (s *Server) withBody(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 		}
 		room, ok := s.bodies.pool.Get().(*[]byte)
 		if !ok {
-			b := make([]byte, 0, firstBody)
+			b := make([]byte, 0, initialBodyBuffer)
 			room = &b
 		}
 		body, err := s.bodies.read(stream, (*room)[:0], ctx.Request.Header.ContentLength())
 		defer s.bodies.release(room, body)
 		if err != nil {
-			s.failBody(ctx, err)
+			s.writeBodyError(ctx, err)
 			return
 		}
 		ctx.Request.SetBodyRaw(body)
@@ -56,7 +56,7 @@ func (s *Server) withBody(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 
 // read reads a body of so many bytes into b, or a chunked one (-1). What it returns
 // may be b no more, also with an error.
-func (s *bodies) read(r io.Reader, b []byte, announced int) ([]byte, error) {
+func (s *bodyLimiter) read(r io.Reader, b []byte, announced int) ([]byte, error) {
 	if announced > schema.MaxBody {
 		return b, schema.ErrTooLarge
 	}
@@ -67,8 +67,8 @@ func (s *bodies) read(r io.Reader, b []byte, announced int) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
 			more := min(2*cap(b), max(most, cap(b)+1))
-			if s.taken.Add(int64(more-cap(b))) > s.limit {
-				s.taken.Add(int64(cap(b) - more))
+			if s.reserved.Add(int64(more-cap(b))) > s.limit {
+				s.reserved.Add(int64(cap(b) - more))
 				return b, schema.ErrBusy
 			}
 			b = append(make([]byte, 0, more), b...)
@@ -89,25 +89,25 @@ func (s *bodies) read(r io.Reader, b []byte, announced int) ([]byte, error) {
 }
 
 // release gives back a body's room, which began in the given one.
-func (s *bodies) release(room *[]byte, body []byte) {
-	if s.taken.Add(int64(cap(*room) - cap(body))); cap(body) <= keepBody {
+func (s *bodyLimiter) release(room *[]byte, body []byte) {
+	if s.reserved.Add(int64(cap(*room) - cap(body))); cap(body) <= maxPooledBody {
 		*room = body
 	}
 	s.pool.Put(room)
 }
 
-// failBody answers a request whose body can't be had. The peer may still be
+// writeBodyError answers a request whose body can't be had. The peer may still be
 // sending it: what comes is no request.
-func (s *Server) failBody(ctx *fasthttp.RequestCtx, err error) {
+func (s *Server) writeBodyError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 	switch {
 	case errors.Is(err, schema.ErrTooLarge):
-		s.failServer(ctx, http.StatusRequestEntityTooLarge)
+		s.writeStatusError(ctx, http.StatusRequestEntityTooLarge)
 	case errors.Is(err, schema.ErrBusy):
-		s.failServer(ctx, http.StatusServiceUnavailable)
+		s.writeStatusError(ctx, http.StatusServiceUnavailable)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.failServer(ctx, http.StatusRequestTimeout)
+		s.writeStatusError(ctx, http.StatusRequestTimeout)
 	default:
-		s.failServer(ctx, http.StatusBadRequest)
+		s.writeStatusError(ctx, http.StatusBadRequest)
 	}
 }
