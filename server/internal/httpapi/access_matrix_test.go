@@ -32,7 +32,7 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	guest := r.addPerson(ada, `{"name":"guest","role":"viewer"}`)
 	_, agent := r.createToken(ada, `{"name":"ada"}`) // named like a person, and none
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	plain := []string{"Content-Type", "application/json"}
 	open := map[string][]string{ // for whom a route is there that changes something
 		"nobody":        {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
@@ -40,26 +40,26 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotifications, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
 		"agent's token": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote},
 	}
-	for who, headers := range map[string][]string{
+	for identity, headers := range map[string][]string{
 		"nobody": plain, "a cookie": append([]string{"Cookie", ada.cookie}, plain...),
 		"a viewer": guest.headers(), "agent's token": agent,
 	} {
 		for _, route := range schema.Routes {
-			posting := accessOf(route) == accessIngest && route.Path != schema.PathAgentApprove && who != "a viewer"
-			if route.Method == "GET" || posting || route.Path == schema.PathMCP || route.Path == schema.PathExecution || slices.Contains(open[who], route.Path) {
+			ingests := accessOf(route) == accessIngest && route.Path != schema.PathAgentApprove && identity != "a viewer"
+			if route.Method == "GET" || ingests || route.Path == schema.PathMCP || route.Path == schema.PathExecution || slices.Contains(open[identity], route.Path) {
 				continue
 			}
 			body, ok := actionBodies[strings.TrimPrefix(route.Path, schema.PathAuthenticated)]
 			if !ok {
-				body = `{"permission":true,"approved":true,"approvalId":"` + asked.ID.String() + `"}`
+				body = `{"permission":true,"approved":true,"approvalId":"` + question.ID.String() + `"}`
 			}
-			path := strings.NewReplacer(":id", asked.ID.String(), ":name", "ada").Replace(route.Path)
+			path := strings.NewReplacer(":id", question.ID.String(), ":name", "ada").Replace(route.Path)
 			resp, answer := r.do(route.Method, path, body, headers...)
-			require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, resp.StatusCode, "%s: %s %s: %s", who, route.Method, path, answer)
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, resp.StatusCode, "%s: %s %s: %s", identity, route.Method, path, answer)
 		}
 	}
 	var e schema.Event
-	r.expectOK(&e, "GET "+schema.At(schema.PathEvent, asked.ID), "")
+	r.expectOK(&e, "GET "+schema.At(schema.PathEvent, question.ID), "")
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status)
 	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "nor has anything else been done to it")
 }
@@ -100,19 +100,19 @@ func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 	ada := r.owner("ada")
 	_, agent := r.createToken(ada, `{"name":"ada"}`)
 	_, mine := r.createToken(ada, `{"name":"mine","person":"ada"}`)
-	for i, one := range []struct {
+	for i, c := range []struct {
 		token string
 		looks bool
 	}{{agent[1], false}, {mine[1], true}} {
-		conn, _, err := websocket.Dial(t.Context(), "ws://"+r.addr+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {one.token}}})
+		conn, _, err := websocket.Dial(t.Context(), "ws://"+r.addr+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {c.token}}})
 		require.NoError(t, err)
 		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"looking","id":0,"focused":true}`)))
-		for said := ""; !strings.Contains(said, fmt.Sprintf(`"screens":%d`, i+1)); { // it was heard
+		for received := ""; !strings.Contains(received, fmt.Sprintf(`"screens":%d`, i+1)); { // it was heard
 			_, message, err := conn.Read(t.Context())
 			require.NoError(t, err)
-			said = string(message)
+			received = string(message)
 		}
-		require.Equal(t, one.looks, r.ViewerCount("ada"))
+		require.Equal(t, c.looks, r.ViewerCount("ada"))
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	}
 }

@@ -127,19 +127,19 @@ func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 func TestPull_EndsOnDisconnect(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(c, "GET %s?wait=60 HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
-		schema.At(schema.PathResponse, asked.ID), r.addr, schema.SecretHeader, asked.RequestSecret)
+		schema.At(schema.PathResponse, question.ID), r.addr, schema.SecretHeader, question.RequestSecret)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_connections 2\n") }, waitLimit, time.Millisecond)
 	require.NoError(t, c.Close())
 	require.Eventually(t, func() bool {
 		return strings.Contains(r.metrics(), `route="/events/:id/response",status="204"} 1`)
 	}, waitLimit, time.Millisecond, "the handler has ended")
-	r.respond(asked.ID)
-	q, err := r.store.Question(t.Context(), asked.ID)
+	r.respond(question.ID)
+	q, err := r.store.Question(t.Context(), question.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, schema.Pulled, q.Delivery.State)
 }
@@ -149,7 +149,7 @@ func TestPull_EndsOnDisconnect(t *testing.T) {
 func TestPull_KeepsConnectionUsable(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
@@ -161,7 +161,7 @@ func TestPull_KeepsConnectionUsable(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		return resp.StatusCode
 	}
-	pull := fmt.Sprintf("GET %s?wait=1 HTTP/1.1\r\nHost: %s\r\n\r\n", schema.At(schema.PathResponse, asked.ID), r.addr)
+	pull := fmt.Sprintf("GET %s?wait=1 HTTP/1.1\r\nHost: %s\r\n\r\n", schema.At(schema.PathResponse, question.ID), r.addr)
 	health := fmt.Sprintf("GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", r.addr)
 	_, err = io.WriteString(c, pull)
 	require.NoError(t, err)
@@ -181,10 +181,10 @@ func TestPull_KeepsConnectionUsable(t *testing.T) {
 func TestPull_EndsOnShutdown(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	status := make(chan int, 1)
 	go func() {
-		resp, err := http.Get("http://" + r.addr + schema.At(schema.PathResponse, asked.ID) + "?wait=60") //nolint:noctx // the server stops
+		resp, err := http.Get("http://" + r.addr + schema.At(schema.PathResponse, question.ID) + "?wait=60") //nolint:noctx // the server stops
 		if err != nil {
 			status <- 0
 			return

@@ -145,7 +145,7 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
 		return schema.ErrMethod
 	}
-	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	file := s.assets.files[c.Path()]
 	if c.Path() == docsPath {
 		file = s.assets.files[docsFile]
@@ -156,7 +156,7 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 	switch {
 	case file == nil:
 		return schema.ErrNoRoute
-	case !reading:
+	case !isRead:
 		c.Set(fiber.HeaderAllow, "GET, HEAD")
 		return schema.ErrMethod
 	default:
@@ -169,12 +169,12 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 // two share a name.
 func isPageRequest(c *fiber.Ctx) bool {
 	// The names in a session's address may well end like a file's.
-	file := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
-	if c.Path() != "/" && (file || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
+	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
+	if c.Path() != "/" && (hasExtension || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
 		return false // before the routes are looked through: agents' requests end here
 	}
-	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
-	signedLink := reading && matchesPath(schema.PathLinkVote, c.Path())
+	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	signedLink := isRead && matchesPath(schema.PathLinkVote, c.Path())
 	return apiMethods(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !isUpgrade(c)
 }
 

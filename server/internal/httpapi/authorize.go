@@ -65,20 +65,20 @@ const identityLocal = "who"
 // requireAccess stands before a route's handler: it finds out who is behind the request, and
 // refuses those who may not have this route at all.
 func (s *Server) requireAccess(r schema.Route) fiber.Handler {
-	wants := accessOf(r)
+	required := accessOf(r)
 	return func(c *fiber.Ctx) error {
-		if wants == accessPublic || isPageRequest(c) { // the dashboard has an address like the stream's
+		if required == accessPublic || isPageRequest(c) { // the dashboard has an address like the stream's
 			return c.Next()
 		}
-		who, err := s.authenticate(c)
+		identity, err := s.authenticate(c)
 		if err != nil {
 			return err
 		}
-		if err := s.authorize(c, r, who); err != nil {
+		if err := s.authorize(c, r, identity); err != nil {
 			return err
 		}
-		if who.Known() {
-			c.Locals(identityLocal, who)
+		if identity.Known() {
+			c.Locals(identityLocal, identity)
 		}
 		return c.Next()
 	}
@@ -87,23 +87,23 @@ func (s *Server) requireAccess(r schema.Route) fiber.Handler {
 // authenticate says who is behind a request by what it shows.
 func (s *Server) authenticate(c *fiber.Ctx) (auth.Identity, error) {
 	h := &c.Request().Header
-	var shown auth.Credentials
-	shown.Authorization = string(h.Peek(fiber.HeaderAuthorization))
-	shown.Key = string(h.Peek(schema.KeyHeader))
+	var credentials auth.Credentials
+	credentials.Authorization = string(h.Peek(fiber.HeaderAuthorization))
+	credentials.Key = string(h.Peek(schema.KeyHeader))
 	if len(h.Peek(fiber.HeaderCookie)) > 0 {
-		shown.Cookie = string(h.Cookie(s.cookieName(c)))
+		credentials.Cookie = string(h.Cookie(s.cookieName(c)))
 	}
-	shown.Proxy = s.proxyIdentity(c)
-	if shown == (auth.Credentials{}) {
+	credentials.Proxy = s.proxyIdentity(c)
+	if credentials == (auth.Credentials{}) {
 		return auth.Identity{}, nil
 	}
-	shown.From = peerAddr(c)
-	shown.ChangesState = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
-	who, err := s.Hub.People.Authenticate(shown)
+	credentials.From = peerAddr(c)
+	credentials.ChangesState = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
+	identity, err := s.Hub.People.Authenticate(credentials)
 	if errors.Is(err, auth.ErrSessionExpired) {
 		s.setCookie(c, "", pastExpiry) // the next request comes as nobody
 	}
-	return who, err
+	return identity, err
 }
 
 // proxyIdentity is whom a trusted proxy names; from anybody else the header means nothing.
@@ -149,19 +149,19 @@ func (s *Server) isLocal(c *fiber.Ctx) bool {
 	return true
 }
 
-func (s *Server) authorize(c *fiber.Ctx, r schema.Route, who auth.Identity) error {
-	switch wants := accessOf(r); {
-	case !who.Known():
-		if s.isLocal(c) || wants == accessAny && c.Path() == schema.PathMe { // so that a page can say what to do
+func (s *Server) authorize(c *fiber.Ctx, r schema.Route, identity auth.Identity) error {
+	switch required := accessOf(r); {
+	case !identity.Known():
+		if s.isLocal(c) || required == accessAny && c.Path() == schema.PathMe { // so that a page can say what to do
 			return nil
 		}
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs on the hub's own machine may use it without. Sign in with a link, or send a token: Authorization: Bearer …"}
-	case who.Agent && wants == accessDecide:
-		return s.Hub.People.RequireOperator(who)
-	case who.Agent && wants == accessRead:
-		return s.authorizeRead(c, r, who)
-	case !who.Agent && wants == accessIngest:
-		return s.Hub.People.RequireOperator(who)
+	case identity.Agent && required == accessDecide:
+		return s.Hub.People.RequireOperator(identity)
+	case identity.Agent && required == accessRead:
+		return s.authorizeRead(c, r, identity)
+	case !identity.Agent && required == accessIngest:
+		return s.Hub.People.RequireOperator(identity)
 	default:
 		return nil
 	}
@@ -172,8 +172,8 @@ func (s *Server) authorize(c *fiber.Ctx, r schema.Route, who auth.Identity) erro
 var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport}
 
 // authorizeRead lets an agent's token see what is its own applications'.
-func (s *Server) authorizeRead(c *fiber.Ctx, r schema.Route, who auth.Identity) error {
-	if len(who.Apps) == 0 {
+func (s *Server) authorizeRead(c *fiber.Ctx, r schema.Route, identity auth.Identity) error {
+	if len(identity.Apps) == 0 {
 		return nil
 	}
 	app := ""
@@ -189,7 +189,7 @@ func (s *Server) authorizeRead(c *fiber.Ctx, r schema.Route, who auth.Identity) 
 			return err
 		}
 	}
-	if app != "" && who.CanPost(app) {
+	if app != "" && identity.CanPost(app) {
 		return nil
 	}
 	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications: it reads their events by id, or with source_app."}

@@ -37,13 +37,13 @@ func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler
 			next(ctx)
 			return
 		}
-		room, ok := s.bodies.pool.Get().(*[]byte)
+		buf, ok := s.bodies.pool.Get().(*[]byte)
 		if !ok {
 			b := make([]byte, 0, initialBodyBuffer)
-			room = &b
+			buf = &b
 		}
-		body, err := s.bodies.read(stream, (*room)[:0], ctx.Request.Header.ContentLength())
-		defer s.bodies.release(room, body)
+		body, err := s.bodies.read(stream, (*buf)[:0], ctx.Request.Header.ContentLength())
+		defer s.bodies.release(buf, body)
 		if err != nil {
 			s.writeBodyError(ctx, err)
 			return
@@ -56,29 +56,29 @@ func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler
 
 // read reads a body of so many bytes into b, or a chunked one (-1). What it returns
 // may be b no more, also with an error.
-func (s *bodyLimiter) read(r io.Reader, b []byte, announced int) ([]byte, error) {
-	if announced > schema.MaxBody {
+func (s *bodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, error) {
+	if contentLength > schema.MaxBody {
 		return b, schema.ErrTooLarge
 	}
-	most := announced
-	if announced < 0 {
-		most = schema.MaxBody + 1
+	maxSize := contentLength
+	if contentLength < 0 {
+		maxSize = schema.MaxBody + 1
 	}
 	for {
 		if len(b) == cap(b) {
-			more := min(2*cap(b), max(most, cap(b)+1))
-			if s.reserved.Add(int64(more-cap(b))) > s.limit {
-				s.reserved.Add(int64(cap(b) - more))
+			newCap := min(2*cap(b), max(maxSize, cap(b)+1))
+			if s.reserved.Add(int64(newCap-cap(b))) > s.limit {
+				s.reserved.Add(int64(cap(b) - newCap))
 				return b, schema.ErrBusy
 			}
-			b = append(make([]byte, 0, more), b...)
+			b = append(make([]byte, 0, newCap), b...)
 		}
 		n, err := r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
 		case len(b) > schema.MaxBody:
 			return b, schema.ErrTooLarge
-		case errors.Is(err, io.EOF) && len(b) < announced:
+		case errors.Is(err, io.EOF) && len(b) < contentLength:
 			return b, io.ErrUnexpectedEOF
 		case errors.Is(err, io.EOF):
 			return b, nil
@@ -89,11 +89,11 @@ func (s *bodyLimiter) read(r io.Reader, b []byte, announced int) ([]byte, error)
 }
 
 // release gives back a body's room, which began in the given one.
-func (s *bodyLimiter) release(room *[]byte, body []byte) {
-	if s.reserved.Add(int64(cap(*room) - cap(body))); cap(body) <= maxPooledBody {
-		*room = body
+func (s *bodyLimiter) release(initial *[]byte, body []byte) {
+	if s.reserved.Add(int64(cap(*initial) - cap(body))); cap(body) <= maxPooledBody {
+		*initial = body
 	}
-	s.pool.Put(room)
+	s.pool.Put(initial)
 }
 
 // writeBodyError answers a request whose body can't be had. The peer may still be

@@ -125,8 +125,8 @@ func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {
 	}
 	require.Equal(t, int64(4), r.store.Head())
 
-	over := r.openConn(r.stalledRequest(schema.MaxBody+1, 30<<10) + smuggled)
-	from := bufio.NewReader(over)
+	tooLarge := r.openConn(r.stalledRequest(schema.MaxBody+1, 30<<10) + smuggled)
+	from := bufio.NewReader(tooLarge)
 	require.Equal(t, http.StatusRequestEntityTooLarge, readResponse(t, from).StatusCode)
 	_, err := from.ReadByte()
 	require.Error(t, err, "behind a body that was not read there is no request")

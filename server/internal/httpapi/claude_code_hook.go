@@ -100,75 +100,75 @@ type heldHook struct {
 }
 
 // holdHook puts the question, in a place that acquireHookSlot took.
-func (s *Server) holdHook(c *fiber.Ctx, cn *conn, w *heldHook) error {
-	leave := func() { <-s.hookSlots }
-	e := w.call.Event
-	ask := *w.call.Ask
-	seconds := w.limit.Seconds()
+func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
+	release := func() { <-s.hookSlots }
+	e := h.call.Event
+	ask := *h.call.Ask
+	seconds := h.limit.Seconds()
 	if ask.Timeout == nil || *ask.Timeout > seconds || *ask.Timeout == 0 {
 		ask.Timeout = &seconds
 	}
-	ask.AlsoAsked = w.call.HasPrompt
+	ask.AlsoAsked = h.call.HasPrompt
 	e.HumanInTheLoop = &ask
 	saved, err := s.ingestHook(c, &e, true)
 	if err != nil {
-		leave()
+		release()
 		return err
 	}
 	s.Hub.ResponseSent(saved.ID) // nobody is dialled
-	var asked schema.Event
-	if err := json.Unmarshal(saved.JSON, &asked); err != nil {
-		leave()
+	var question schema.Event
+	if err := json.Unmarshal(saved.JSON, &question); err != nil {
+		release()
 		return err
 	}
-	w.id, w.secret = saved.ID, asked.RequestSecret
+	h.id, h.secret = saved.ID, question.RequestSecret
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
-		defer leave()
+		defer release()
 		defer func() { s.logPanic(recover()) }()
-		s.answerHook(out, cn, w)
+		s.answerHook(out, cn, h)
 	})
 	return nil
 }
 
 // answerHook writes the response: spaces, and then the answer.
-func (s *Server) answerHook(out *bufio.Writer, cn *conn, w *heldHook) {
+func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 	ctx, stop := cn.watchDisconnect(s.stopping)
 	defer stop()
-	for until := time.Now().Add(w.limit + expiryGrace); time.Now().Before(until); {
+	for deadline := time.Now().Add(h.limit + expiryGrace); time.Now().Before(deadline); {
 		// The server gave the whole response WriteTimeout; what counts is each piece.
 		_ = cn.SetWriteDeadline(time.Now().Add(s.HookHeartbeat + s.StreamWriteTimeout))
 		_ = out.WriteByte(' ')
 		if out.Flush() != nil || ctx.Err() != nil {
 			break
 		}
-		answer, err := s.Hub.Pull(ctx, w.id, hub.Pull{Wait: s.HookHeartbeat, Secret: w.secret})
+		answer, err := s.Hub.Pull(ctx, h.id, hub.Pull{Wait: s.HookHeartbeat, Secret: h.secret})
 		if answer != nil {
-			_, _ = out.Write(w.render(answer))
+			_, _ = out.Write(h.render(answer))
 			return
 		}
 		if err != nil {
-			s.Log.Error("waiting for the answer to a hook", "event", w.id, "err", err)
+			s.Log.Error("waiting for the answer to a hook", "event", h.id, "err", err)
 			break
 		}
 	}
 	_, _ = out.Write(noDecision)
-	why := hub.AgentGone
+	reason := hub.AgentGone
 	if s.stopping.Err() != nil {
-		why = hub.HubStopped
+		reason = hub.HubStopped
 	}
-	if err := s.Hub.Abandon(context.WithoutCancel(ctx), w.id, "", why); err != nil {
-		s.Log.Error("ending the question of a hook that is gone", "event", w.id, "err", err)
+	if err := s.Hub.Abandon(context.WithoutCancel(ctx), h.id, "", reason); err != nil {
+		s.Log.Error("ending the question of a hook that is gone", "event", h.id, "err", err)
 	}
 }
 
 // render is the hook's answer as Claude Code takes it.
-func (w *heldHook) render(raw []byte) []byte {
+func (h *heldHook) render(raw []byte) []byte {
 	var a schema.Answer
 	if json.Unmarshal(raw, &a) != nil {
 		return noDecision
 	}
-	if b := w.agent.Render(w.call, hook.VerdictOf(w.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+	if b := h.agent.Render(h.call, hook.VerdictOf(h.call.Ask.Type, &a)).Stdout; len(b) > 0 {
 		return b
 	}
 	return noDecision

@@ -175,10 +175,10 @@ func TestClaudeCodeHook_WaitsForAnswer(t *testing.T) {
 			first := <-r.runHook("", hookSample(t, "Stop"))
 			require.Equal(t, "{}", first.body)
 			done := r.runHook("?limit=3600", hookSample(t, c.sample))
-			asked := r.waitForQuestion(2)
-			require.Equal(t, schema.Listening, asked.HumanInTheLoopStatus.Waiter)
-			require.InDelta(t, 3595, *asked.HumanInTheLoop.Timeout, 0)
-			require.True(t, asked.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
+			question := r.waitForQuestion(2)
+			require.Equal(t, schema.Listening, question.HumanInTheLoopStatus.Waiter)
+			require.InDelta(t, 3595, *question.HumanInTheLoop.Timeout, 0)
+			require.True(t, question.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
 			require.Never(t, func() bool { return len(done) > 0 }, 200*time.Millisecond, 50*time.Millisecond) // longer than a response may take
 			r.answer(2, c.answer)
 			h := <-done
@@ -197,13 +197,13 @@ func TestClaudeCodeHook_AnswersFormQuestions(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)
 	done := r.runHook("", hookSample(t, "PermissionRequest-AskUserQuestion"))
-	asked := r.waitForQuestion(1)
-	require.InDelta(t, 595, *asked.HumanInTheLoop.Timeout, 0, "the default of Claude Code, and a little before")
-	require.Len(t, asked.HumanInTheLoop.Questions, 2)
-	one, two := asked.HumanInTheLoop.Questions[0], asked.HumanInTheLoop.Questions[1]
-	pick, err := json.Marshal([]string{two.Options[0].Label})
+	question := r.waitForQuestion(1)
+	require.InDelta(t, 595, *question.HumanInTheLoop.Timeout, 0, "the default of Claude Code, and a little before")
+	require.Len(t, question.HumanInTheLoop.Questions, 2)
+	first, second := question.HumanInTheLoop.Questions[0], question.HumanInTheLoop.Questions[1]
+	pick, err := json.Marshal([]string{second.Options[0].Label})
 	require.NoError(t, err)
-	r.answer(1, fmt.Sprintf(`{"answers":{%q:"Postgres",%q:%s}}`, one.ID, two.ID, pick))
+	r.answer(1, fmt.Sprintf(`{"answers":{%q:"Postgres",%q:%s}}`, first.ID, second.ID, pick))
 	var out struct {
 		HookSpecificOutput struct {
 			Decision struct {
@@ -215,7 +215,7 @@ func TestClaudeCodeHook_AnswersFormQuestions(t *testing.T) {
 	h := <-done
 	require.NoError(t, json.Unmarshal([]byte(h.body), &out), h.body)
 	require.Equal(t, "allow", out.HookSpecificOutput.Decision.Behavior)
-	require.Equal(t, "Postgres", out.HookSpecificOutput.Decision.UpdatedInput.Answers[one.Question])
+	require.Equal(t, "Postgres", out.HookSpecificOutput.Decision.UpdatedInput.Answers[first.Question])
 }
 
 // TestClaudeCodeHook_EndsWithoutDecision: whatever else ends a question leaves it to the dialog.

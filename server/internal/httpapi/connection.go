@@ -47,7 +47,7 @@ func (l *listener) Close() (err error) {
 // for sockets: the HTTP server would take that for the end of the listener, and the
 // hub would stop because too many connections are open.
 func (l *listener) Accept() (net.Conn, error) {
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		nc, err := l.Listener.Accept()
 		if err == nil {
 			c := &conn{Conn: nc, conns: l.conns}
@@ -57,7 +57,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if !isTemporary(err) {
 			return nil, err
 		}
-		if !told {
+		if !logged {
 			l.log.Warn("a connection could not be taken; new ones wait until others are closed", "err", err, "open", l.conns.count())
 		}
 		select {
@@ -165,7 +165,7 @@ func (c *conn) Close() error {
 	linger := c.linger && !c.closed
 	c.closed = true
 	c.mu.Unlock()
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && half.CloseWrite() == nil { // TCP, or TLS over it
+	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && closer.CloseWrite() == nil { // TCP, or TLS over it
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}

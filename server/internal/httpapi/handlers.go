@@ -168,13 +168,13 @@ func (s *Server) respond(c *fiber.Ctx) error {
 }
 
 // eventOperation is a verb that needs no more than the event's id and who wants it.
-func (s *Server) eventOperation(do func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
+func (s *Server) eventOperation(operation func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := eventID(c)
 		if err != nil {
 			return err
 		}
-		return reply(c)(do(c.UserContext(), id, caller(c)))
+		return reply(c)(operation(c.UserContext(), id, caller(c)))
 	}
 }
 
@@ -187,24 +187,24 @@ func (s *Server) approve(c *fiber.Ctx) error {
 }
 
 func (s *Server) cancel(c *fiber.Ctx) error {
-	var reason schema.Cancel
-	id, err := decode(c, &reason)
+	var request schema.Cancel
+	id, err := decode(c, &request)
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Cancel(c.UserContext(), id, reason, caller(c)))
+	return reply(c)(s.Hub.Cancel(c.UserContext(), id, request, caller(c)))
 }
 
 func (s *Server) extend(c *fiber.Ctx) error {
-	var more schema.Extend
+	var extension schema.Extend
 	id, err := eventID(c)
 	if err == nil {
-		err = unmarshal(c.Request().Body(), &more) // without a body it would take the limit away
+		err = unmarshal(c.Request().Body(), &extension) // without a body it would take the limit away
 	}
 	if err != nil {
 		return err
 	}
-	return reply(c)(s.Hub.Extend(c.UserContext(), id, &more, caller(c)))
+	return reply(c)(s.Hub.Extend(c.UserContext(), id, &extension, caller(c)))
 }
 
 func (s *Server) reportExecution(c *fiber.Ctx) error {
@@ -232,17 +232,17 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		defer stop()
 		ctx = watched
 	}
-	var ends time.Time
+	var expires time.Time
 	ctx, cancel := context.WithCancel(ctx) // ends with the caller's token, too
 	defer cancel()
 	defer s.Hub.People.OnRevoked(caller(c).Who, cancel)()
-	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { ends = at }})
+	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { expires = at }})
 	if err == nil && answer == nil {
-		left := schema.Never
-		if !ends.IsZero() {
-			left = strconv.FormatFloat(max(ends.Sub(s.Hub.Clock()), 0).Seconds(), 'f', 3, 64)
+		remaining := schema.Never
+		if !expires.IsZero() {
+			remaining = strconv.FormatFloat(max(expires.Sub(s.Hub.Clock()), 0).Seconds(), 'f', 3, 64)
 		}
-		c.Set(schema.ExpiresHeader, left)
+		c.Set(schema.ExpiresHeader, remaining)
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return reply(c)(answer, err)
@@ -325,16 +325,16 @@ func eventID(c *fiber.Ctx) (schema.EventID, error) {
 // bounds is what a number may be, and what it is when it is not given.
 type bounds struct{ min, max, fallback int64 }
 
-func queryInt(c *fiber.Ctx, name string, may bounds) (int64, error) {
+func queryInt(c *fiber.Ctx, name string, allowed bounds) (int64, error) {
 	text := c.Query(name)
 	if text == "" {
-		return may.fallback, nil
+		return allowed.fallback, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < may.min || n > may.max {
-		detail := "must be a whole number from " + strconv.FormatInt(may.min, 10)
-		if may.max < unbounded {
-			detail += " to " + strconv.FormatInt(may.max, 10)
+	if err != nil || n < allowed.min || n > allowed.max {
+		detail := "must be a whole number from " + strconv.FormatInt(allowed.min, 10)
+		if allowed.max < unbounded {
+			detail += " to " + strconv.FormatInt(allowed.max, 10)
 		}
 		return 0, &schema.FieldError{Field: name, Detail: detail}
 	}
@@ -362,12 +362,12 @@ func queryFilter(c *fiber.Ctx) (store.Filter, error) {
 
 // queryRange reads which part of the log a list is of.
 func queryRange(c *fiber.Ctx) (f store.Filter, err error) {
-	whole := bounds{max: unbounded}
+	anyValue := bounds{max: unbounded}
 	var n [5]int64
 	for i, q := range []struct {
 		name string
 		may  bounds
-	}{{"from", whole}, {"to", whole}, {"before", whole}, {"after", whole}, {"limit", bounds{min: 1, max: schema.MaxPageLimit, fallback: 100}}} {
+	}{{"from", anyValue}, {"to", anyValue}, {"before", anyValue}, {"after", anyValue}, {"limit", bounds{min: 1, max: schema.MaxPageLimit, fallback: 100}}} {
 		if n[i], err = queryInt(c, q.name, q.may); err != nil {
 			return f, err
 		}

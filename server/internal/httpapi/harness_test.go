@@ -65,9 +65,9 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
-	known := auth.Config{Store: db, Clock: r.clock.now}
-	change(&known)
-	r.people, err = auth.Open(t.Context(), known)
+	authConfig := auth.Config{Store: db, Clock: r.clock.now}
+	change(&authConfig)
+	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{
 		Store: db, People: r.people, Feed: feed.New(db.Head(), 4096, 16<<20), Version: "test",

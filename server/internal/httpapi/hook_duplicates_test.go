@@ -19,13 +19,13 @@ func TestClaudeCodeHook_DuplicatesShareOneAnswer(t *testing.T) {
 	of := func(agent string) string {
 		return strings.Replace(body, `"hook_event_name"`, fmt.Sprintf(`"agent_id":%q,"hook_event_name"`, agent), 1)
 	}
-	one := r.runHook("", of("first"))
+	first := r.runHook("", of("first"))
 	r.waitForQuestion(1)
-	two := r.runHook("", of("second"))
+	second := r.runHook("", of("second"))
 	require.Eventually(t, func() bool { return r.event(1).HumanInTheLoopStatus.Waiters == 2 }, waitLimit, 1e6)
 	shown := r.event(1).HumanInTheLoopStatus.Revision
 	r.answer(1, fmt.Sprintf(`{"permission":false,"reason":"not both","revision":%d}`, shown))
-	for _, waiting := range []<-chan hookResult{one, two} {
+	for _, waiting := range []<-chan hookResult{first, second} {
 		h := <-waiting
 		require.Equal(t, 200, h.status)
 		require.Contains(t, h.body, `"behavior":"deny"`)
@@ -40,8 +40,8 @@ func TestClaudeCodeHook_RuleAnswersQuestion(t *testing.T) {
 	r := setup(t, fastHooks)
 	body := strings.Replace(hookSample(t, "PermissionRequest-Bash"), "DROP TABLE orders_old", "SELECT 1", 1)
 	waiting := r.runHook("", body)
-	asked := r.waitForQuestion(1)
-	require.Empty(t, asked.HumanInTheLoopStatus.Risk)
+	question := r.waitForQuestion(1)
+	require.Empty(t, question.HumanInTheLoopStatus.Risk)
 	r.answer(1, `{"permission":true}`)
 	require.Equal(t, 200, (<-waiting).status)
 	var rule schema.Rule

@@ -19,15 +19,15 @@ func (s *Server) inboxHandlers() map[string]fiber.Handler {
 		"POST " + schema.PathRejectCall:   s.rejectCall,
 		"POST " + schema.PathAgentApprove: s.agentApprove,
 	}
-	for verb, handler := range map[[2]string]fiber.Handler{
+	for route, handler := range map[[2]string]fiber.Handler{
 		{"GET ", schema.PathHitlRequests}: s.hitlRequests,
 		{"GET ", schema.PathHitlRequest}:  s.hitlRequest,
 		{"POST ", schema.PathHitlVote}:    s.hitlVote,
 		{"POST ", schema.PathHitlCancel}:  s.hitlCancel,
 		{"GET ", schema.PathHitlStats}:    s.hitlStats,
 	} {
-		all[verb[0]+verb[1]] = handler
-		all[verb[0]+schema.PathAuthenticated+verb[1]] = handler
+		all[route[0]+route[1]] = handler
+		all[route[0]+schema.PathAuthenticated+route[1]] = handler
 	}
 	return all
 }
@@ -103,16 +103,16 @@ func (s *Server) hitlVote(c *fiber.Ctx) error {
 }
 
 func (s *Server) hitlCancel(c *fiber.Ctx) error {
-	var reason schema.HitlCancel
-	id, err := decode(c, &reason)
+	var request schema.HitlCancel
+	id, err := decode(c, &request)
 	if err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.CancelRequest(c.UserContext(), id, reason, caller(c)))
+	return replyJSON(c)(s.Hub.CancelRequest(c.UserContext(), id, request, caller(c)))
 }
 
 func (s *Server) hitlStats(c *fiber.Ctx) error {
-	of := hub.StatsRange{}
+	statsRange := hub.StatsRange{}
 	days, err := queryInt(c, "days", bounds{min: 1, max: schema.MaxDays, fallback: 14})
 	if err != nil {
 		return err
@@ -125,14 +125,14 @@ func (s *Server) hitlStats(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if of.Zone, err = parseTimeZone(c.Query("tz")); err != nil {
+	if statsRange.Zone, err = parseTimeZone(c.Query("tz")); err != nil {
 		return err
 	}
-	if of.Agents, err = queryAgents(c); err != nil {
+	if statsRange.Agents, err = queryAgents(c); err != nil {
 		return err
 	}
-	of.Days, of.From, of.To = int(days), timeFromMillis(from), timeFromMillis(to)
-	return replyJSON(c)(s.Hub.HitlStats(c.UserContext(), of, caller(c)))
+	statsRange.Days, statsRange.From, statsRange.To = int(days), timeFromMillis(from), timeFromMillis(to)
+	return replyJSON(c)(s.Hub.HitlStats(c.UserContext(), statsRange, caller(c)))
 }
 
 func (s *Server) approvals(c *fiber.Ctx) error {

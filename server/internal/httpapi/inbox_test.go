@@ -43,32 +43,32 @@ func TestInbox_RequestLifecycle(t *testing.T) {
 			permission, choice, text, gone := r.postQuestion("bot", refund), r.postQuestion("release", ship), r.postQuestion("triage", which), r.postQuestion("bot", which)
 			at := func(path string, id schema.EventID) string { return prefix + schema.At(path, id) }
 
-			var one schema.HitlRequest
-			r.getJSON(at(schema.PathHitlRequest, permission), &one)
-			require.Equal(t, schema.HitlPending, one.Status)
-			require.Equal(t, []string{"approve", "deny"}, one.Choices)
-			require.Equal(t, "process_refund", one.ToolCall.Name)
-			require.Equal(t, 1, one.RequiredApprovals)
-			require.True(t, one.WaitingOnMe)
+			var request schema.HitlRequest
+			r.getJSON(at(schema.PathHitlRequest, permission), &request)
+			require.Equal(t, schema.HitlPending, request.Status)
+			require.Equal(t, []string{"approve", "deny"}, request.Choices)
+			require.Equal(t, "process_refund", request.ToolCall.Name)
+			require.Equal(t, 1, request.RequiredApprovals)
+			require.True(t, request.WaitingOnMe)
 
-			r.postJSON(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &one)
-			require.Equal(t, schema.HitlDecided, one.Status)
-			require.Equal(t, schema.Approve, one.Outcome)
-			require.Equal(t, "Half of it.", one.Comment)
-			require.Equal(t, "local user", one.DecidedBy)
-			require.False(t, one.WaitingOnMe)
+			r.postJSON(at(schema.PathHitlVote, permission), `{"choice":"approve","comment":"Half of it.","modified_arguments":{"orderId":"1234","amount":25000},"revision":1}`, &request)
+			require.Equal(t, schema.HitlDecided, request.Status)
+			require.Equal(t, schema.Approve, request.Outcome)
+			require.Equal(t, "Half of it.", request.Comment)
+			require.Equal(t, "local user", request.DecidedBy)
+			require.False(t, request.WaitingOnMe)
 			var e schema.Event
 			r.getJSON(schema.At(schema.PathEvent, permission), &e)
 			require.JSONEq(t, `{"orderId":"1234","amount":25000}`, string(e.HumanInTheLoopStatus.Response.ModifiedArguments))
 
-			r.postJSON(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &one)
-			require.Equal(t, schema.Outcome("ship_it"), one.Outcome)
-			r.postJSON(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &one)
-			require.Equal(t, "Billing", one.Response)
-			r.postJSON(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &one)
-			require.Equal(t, schema.HitlCancelled, one.Status)
-			require.Equal(t, schema.Cancelled, one.Outcome)
-			require.Equal(t, "handled by phone", one.CancellationReason)
+			r.postJSON(at(schema.PathHitlVote, choice), `{"choice":"ship_it"}`, &request)
+			require.Equal(t, schema.Outcome("ship_it"), request.Outcome)
+			r.postJSON(at(schema.PathHitlVote, text), `{"choice":"Billing"}`, &request)
+			require.Equal(t, "Billing", request.Response)
+			r.postJSON(at(schema.PathHitlCancel, gone), `{"reason":"handled by phone"}`, &request)
+			require.Equal(t, schema.HitlCancelled, request.Status)
+			require.Equal(t, schema.Cancelled, request.Outcome)
+			require.Equal(t, "handled by phone", request.CancellationReason)
 
 			var page schema.HitlPage
 			r.getJSON(prefix+schema.PathHitlRequests+"?status=decided", &page)
@@ -122,8 +122,8 @@ func TestInbox_RejectsInvalidRequests(t *testing.T) {
 		require.Equal(t, 400, resp.StatusCode, query)
 		require.Equal(t, field, r.problem(resp, b).Field, query)
 	}
-	var one schema.HitlRequest
-	r.postJSON(cancel, `{}`, &one)
+	var request schema.HitlRequest
+	r.postJSON(cancel, `{}`, &request)
 	resp, b := r.do("POST", vote, `{"choice":"approve"}`, "Content-Type", "application/json")
 	require.Equal(t, 410, resp.StatusCode, string(b))
 	require.Equal(t, schema.Cancelled, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
@@ -141,8 +141,8 @@ func TestInbox_FiltersAndPaginates(t *testing.T) {
 	list := func(query string) (got []schema.EventID, next string) {
 		var page schema.HitlPage
 		r.getJSON(schema.PathHitlRequests+query, &page)
-		for _, one := range page.Requests {
-			got = append(got, one.RequestID)
+		for _, request := range page.Requests {
+			got = append(got, request.RequestID)
 		}
 		return got, page.NextCursor
 	}
@@ -202,9 +202,9 @@ func millis(from time.Duration) int64 { return time.Now().Add(from).UnixMilli() 
 
 func (r *harness) respondWithText(id schema.EventID) {
 	r.t.Helper()
-	var one schema.HitlRequest
-	r.postJSON(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &one)
-	require.Equal(r.t, schema.HitlDecided, one.Status)
+	var request schema.HitlRequest
+	r.postJSON(schema.At(schema.PathHitlVote, id), `{"choice":"so"}`, &request)
+	require.Equal(r.t, schema.HitlDecided, request.Status)
 }
 
 // TestApprovals_Lifecycle is the tool approval queue: list, approve with other arguments, reject
@@ -254,8 +254,8 @@ func TestApprovals_Lifecycle(t *testing.T) {
 func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, permission))
-	extend, response := schema.At(schema.PathExtend, asked.ID), schema.At(schema.PathResponse, asked.ID)
+	question := r.post(event(1, permission))
+	extend, response := schema.At(schema.PathExtend, question.ID), schema.At(schema.PathResponse, question.ID)
 	for _, body := range []string{``, `{}`, `{"seconds":null}`, `{"seconds":"60"}`, `{"seconds":-1}`, `{"Seconds":60}`, `{"seconds":1,"seconds":0}`} {
 		resp, b := r.do("POST", extend, body, "Content-Type", "application/json")
 		require.Equal(t, 400, resp.StatusCode, "%s: %s", body, b)
@@ -273,13 +273,13 @@ func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	r.postJSON(extend, `{"seconds":0}`, &e)
 	require.Equal(t, schema.Never, left())
 
-	report := schema.At(schema.PathExecution, asked.ID)
-	resp, b := r.do("POST", report, fmt.Sprintf(`{"state":"succeeded","requestSecret":%q}`, asked.RequestSecret), "Content-Type", "application/json")
+	report := schema.At(schema.PathExecution, question.ID)
+	resp, b := r.do("POST", report, fmt.Sprintf(`{"state":"succeeded","requestSecret":%q}`, question.RequestSecret), "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))
-	r.respond(asked.ID)
+	r.respond(question.ID)
 	resp, b = r.do("POST", report, `{"state":"succeeded","requestSecret":"guessed"}`, "Content-Type", "application/json")
 	require.Equal(t, 403, resp.StatusCode, string(b))
-	r.postJSON(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, asked.RequestSecret), &e)
+	r.postJSON(report, fmt.Sprintf(`{"state":"failed","durationMs":1200,"error":"exit status 1","requestSecret":%q}`, question.RequestSecret), &e)
 	require.Equal(t, &schema.Execution{State: "failed", DurationMS: 1200, Error: "exit status 1"}, e.HumanInTheLoopStatus.Execution)
 	resp, b = r.do("POST", extend, `{"seconds":60}`, "Content-Type", "application/json")
 	require.Equal(t, 409, resp.StatusCode, string(b))

@@ -166,8 +166,8 @@ func TestServer_ClosesIdleConnections(t *testing.T) {
 // TestServer_HostileBodiesUseBoundedMemory: each is refused, and none of them is unpacked.
 func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 	r := setup(t)
-	asked := r.post(event(1, permission))
-	respond := schema.At(schema.PathRespond, asked.ID)
+	question := r.post(event(1, permission))
+	respond := schema.At(schema.PathRespond, question.ID)
 
 	var bomb, twice bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
@@ -186,7 +186,7 @@ func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 		keys.WriteString(`,"k` + strconv.Itoa(i) + `":1`)
 	}
 	keys.WriteString("}")
-	question := func(members string) string {
+	withQuestion := func(members string) string {
 		return event(1, `"humanInTheLoop":{"question":"May I?","type":"permission",`+members+`}`)
 	}
 	objects := "[" + strings.Repeat("{},", 2_000_000) + "{}]"
@@ -203,10 +203,10 @@ func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 		"deep array":           {respond, strings.Repeat("[", 1_000_000), nil},
 		"many members":         {respond, keys.String(), nil},
 		"many members, event":  {"/events", keys.String(), nil},
-		"members, question":    {"/events", question(keys.String()[1 : keys.Len()-1]), nil},
-		"members, context":     {"/events", question(`"context":` + keys.String()), nil},
-		"questions":            {"/events", question(`"questions":` + objects), nil},
-		"suggestions":          {"/events", question(`"suggestions":` + objects), nil},
+		"members, question":    {"/events", withQuestion(keys.String()[1 : keys.Len()-1]), nil},
+		"members, context":     {"/events", withQuestion(`"context":` + keys.String()), nil},
+		"questions":            {"/events", withQuestion(`"questions":` + objects), nil},
+		"suggestions":          {"/events", withQuestion(`"suggestions":` + objects), nil},
 		"answers":              {respond, `{"answers":` + keys.String() + `}`, nil},
 		"invalid utf-8":        {"/events", strings.Replace(event(1), "demo", "d\xff", 1), nil},
 		"invalid utf-8 answer": {respond, "{\"permission\":true,\"reason\":\"\xff\"}", nil},
@@ -225,7 +225,7 @@ func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 		// The body is in memory a few times: here, in the server's buffer, in the hub's copy.
 		require.Less(t, peak, int64(6*len(c.body)+16<<20), "%s: bytes in use while it was handled", name)
 	}
-	require.Equal(t, int64(asked.ID), r.store.Head(), "nothing was stored")
+	require.Equal(t, int64(question.ID), r.store.Head(), "nothing was stored")
 }
 
 // peakHeap is by how much the heap grew at most while f ran, garbage included.

@@ -29,7 +29,7 @@ func (s *Server) serveMCP(c *fiber.Ctx) error {
 		return schema.ErrNoRoute
 	}
 	by := caller(c)
-	return s.serveNetHTTP(c, func(until context.Context) http.Handler { return s.MCP(until, by) })
+	return s.serveNetHTTP(c, func(waitCtx context.Context) http.Handler { return s.MCP(waitCtx, by) })
 }
 
 const eventStreamType = "text/event-stream"
@@ -90,22 +90,22 @@ func (b *adaptedResponse) startStreaming() (first bool) {
 
 // serveNetHTTP serves handler. until ends with the peer's connection, or when the hub stops:
 // a handler then says what it has, and returns.
-func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(until context.Context) http.Handler) error {
+func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context) http.Handler) error {
 	cn, ok := c.Context().Conn().(*conn)
 	if !ok {
 		return fiber.ErrInternalServerError
 	}
-	gone, unwatch := cn.watchDisconnect(context.Background())
-	until, cancel := context.WithCancel(gone)
-	stopped := context.AfterFunc(s.stopping, cancel)
-	leave := func() {
-		stopped()
+	peerCtx, unwatch := cn.watchDisconnect(context.Background())
+	waitCtx, cancel := context.WithCancel(peerCtx)
+	stopAfterFunc := context.AfterFunc(s.stopping, cancel)
+	release := func() {
+		stopAfterFunc()
 		cancel()
 		unwatch()
 	}
 	in, out := io.Pipe()
 	w := &adaptedResponse{header: http.Header{}, started: make(chan struct{}), out: out}
-	req := netHTTPRequest(gone, c)
+	req := netHTTPRequest(peerCtx, c)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -116,11 +116,11 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(until context.Context) 
 			}
 			_ = out.Close()
 		}()
-		handler(until).ServeHTTP(w, req)
+		handler(waitCtx).ServeHTTP(w, req)
 	}()
 	select {
 	case <-done:
-		leave()
+		release()
 		w.copyHeader(c)
 		c.Response().SetBodyRaw(w.buffered.Bytes())
 		return nil
@@ -136,7 +136,7 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(until context.Context) 
 	}
 	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStreamType)
 	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
-		defer leave()
+		defer release()
 		s.copyStream(&deadlineWriter{to, cn, s.StreamWriteTimeout}, w, in, isStream)
 		cancel() // whoever still works for this response works for nobody
 		<-done
@@ -167,50 +167,50 @@ type deadlineWriter struct {
 	timeout time.Duration
 }
 
-func (p *deadlineWriter) writeChunk(piece []byte) bool {
+func (p *deadlineWriter) writeChunk(chunk []byte) bool {
 	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout))
-	_, _ = p.Write(piece)
+	_, _ = p.Write(chunk)
 	return p.Flush() == nil
 }
 
 // copyStream sends what the handler writes as it comes, and a comment of an event stream
 // when there has been nothing for a while.
-func (s *Server) copyStream(to *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
+func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
 	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
-	pieces, over := make(chan []byte), make(chan struct{})
-	defer close(over)
+	chunks, done := make(chan []byte), make(chan struct{})
+	defer close(done)
 	go func() {
-		defer close(pieces)
+		defer close(chunks)
 		for {
-			piece := make([]byte, 4096)
-			n, err := in.Read(piece)
+			chunk := make([]byte, 4096)
+			n, err := in.Read(chunk)
 			if err != nil {
 				return
 			}
 			select {
-			case pieces <- piece[:n]:
-			case <-over:
+			case chunks <- chunk[:n]:
+			case <-done:
 				return
 			}
 		}
 	}()
 	w.mu.Lock()
-	kept := w.buffered.Bytes()
+	buffered := w.buffered.Bytes()
 	w.mu.Unlock()
-	if !to.writeChunk(kept) {
+	if !dst.writeChunk(buffered) {
 		return
 	}
-	beat := time.NewTicker(s.HookHeartbeat)
-	defer beat.Stop()
-	for between := true; ; { // no event is half written
+	ticker := time.NewTicker(s.HookHeartbeat)
+	defer ticker.Stop()
+	for atBoundary := true; ; { // no event is half written
 		select {
-		case piece, more := <-pieces:
-			if !more || !to.writeChunk(piece) {
+		case chunk, more := <-chunks:
+			if !more || !dst.writeChunk(chunk) {
 				return
 			}
-			between = bytes.HasSuffix(piece, []byte("\n\n"))
-		case <-beat.C:
-			if isStream && between && !to.writeChunk([]byte(": waiting\n\n")) {
+			atBoundary = bytes.HasSuffix(chunk, []byte("\n\n"))
+		case <-ticker.C:
+			if isStream && atBoundary && !dst.writeChunk([]byte(": waiting\n\n")) {
 				return
 			}
 		}

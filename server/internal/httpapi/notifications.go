@@ -53,9 +53,9 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 	if err := s.Notifier.AddChannel(c.UserContext(), channel); err != nil {
 		return err
 	}
-	made := s.Notifier.PublicChannel(channel)
-	made.Secret = channel.Secret        // this once
-	return reply(c)(json.Marshal(made)) //nolint:gosec // who made it sees it this once
+	created := s.Notifier.PublicChannel(channel)
+	created.Secret = channel.Secret        // this once
+	return reply(c)(json.Marshal(created)) //nolint:gosec // who made it sees it this once
 }
 
 func (s *Server) removeChannel(c *fiber.Ctx) error {
@@ -88,11 +88,11 @@ func (s *Server) testChannel(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	tried, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Who.Name)
+	result, err := s.Notifier.SendTest(c.UserContext(), int64(id), caller(c).Who.Name)
 	if err != nil {
 		return channelError(err)
 	}
-	return reply(c)(json.Marshal(tried))
+	return reply(c)(json.Marshal(result))
 }
 
 // channelError says of what there is none: the protocol's error speaks of events.
@@ -106,11 +106,11 @@ func channelError(err error) error {
 // settingsOwner is whose settings a request is about: the person's behind it, or on a hub
 // that anybody on its machine may use, those of whoever is not known.
 func (s *Server) settingsOwner(c *fiber.Ctx) (person string, err error) {
-	who := caller(c).Who
-	if who.Known() && !who.Agent {
-		return who.Name, nil
+	identity := caller(c).Who
+	if identity.Known() && !identity.Agent {
+		return identity.Name, nil
 	}
-	return "", s.Hub.People.RequireOperator(who)
+	return "", s.Hub.People.RequireOperator(identity)
 }
 
 func (s *Server) notificationSettings(c *fiber.Ctx) error {

@@ -22,7 +22,7 @@ import (
 
 // setupNotifications is a rig with a notifier, whose people have addresses.
 func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
-	var told *notify.Notifier
+	var notifier *notify.Notifier
 	all := func(c *auth.Config) {
 		for _, fn := range change {
 			fn(c)
@@ -30,7 +30,7 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	}
 	r := setupPeople(t, all, func(cfg *Config) {
 		h := cfg.Hub
-		told = notify.New(notify.Config{
+		notifier = notify.New(notify.Config{
 			Store: h.Store, SetNotifications: h.SetNotifications, Base: "https://hub.example.com",
 			IdentityOf:        func(name string) (auth.Identity, bool) { return h.People.IdentityOf(name, "link") },
 			ResolveRecipients: h.People.ResolveRecipients,
@@ -42,11 +42,11 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 				return persons, nil
 			},
 		})
-		h.LogAppended, cfg.Notifier = told.LogAppended, told
+		h.LogAppended, cfg.Notifier = notifier.LogAppended, notifier
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	group.Go(func() { _ = told.Run(ctx) })
+	group.Go(func() { _ = notifier.Run(ctx) })
 	t.Cleanup(group.Wait)
 	t.Cleanup(stop)
 	return r
@@ -90,18 +90,18 @@ func TestSignedLink_AnswersFromMail(t *testing.T) {
 	ada := r.owner("ada")
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.PathChannels, `{"name":"mail","url":"smtp://`+addr+`/?from=hub@example.com"}`, ada.headers()...)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	found := regexp.MustCompile(`https://hub\.example\.com(/hitl/\d+/vote)#(\S+)`).FindStringSubmatch(<-box)
 	require.NotNil(t, found)
-	require.Equal(t, schema.At(schema.PathLinkVote, asked.ID), found[1])
+	require.Equal(t, schema.At(schema.PathLinkVote, question.ID), found[1])
 	token := found[2]
 
 	r.setRemoteIP("192.0.2.7")
-	look, vote := "POST "+schema.At(schema.PathLink, asked.ID), "POST "+found[1]
+	look, vote := "POST "+schema.At(schema.PathLink, question.ID), "POST "+found[1]
 	var linked schema.LinkPreview
 	r.expectOK(&linked, look, `{"token":"`+token+`"}`)
 	require.Equal(t, "ada", linked.Person)
-	require.Equal(t, asked.ID, linked.Event.ID)
+	require.Equal(t, question.ID, linked.Event.ID)
 	require.Equal(t, schema.Pending, linked.Event.HumanInTheLoopStatus.Status)
 	for range 3 { // a scanner of mail
 		resp, b := r.do("GET", found[1], "", "Accept", "text/html")
@@ -110,7 +110,7 @@ func TestSignedLink_AnswersFromMail(t *testing.T) {
 	}
 	r.expectProblem("wrong_answer", vote, `{"token":"`+token+`","choice":"what?"}`)
 	r.expectProblem("not_allowed", vote, `{"token":"`+token[:len(token)-2]+`","permission":true}`)
-	r.expectProblem("sign_in", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody)
+	r.expectProblem("sign_in", "POST "+schema.At(schema.PathRespond, question.ID), approveBody)
 	var e schema.Event
 	r.expectOK(&e, vote, `{"token":"`+token+`","permission":true,"comment":"from my phone"}`)
 	by := e.HumanInTheLoopStatus.RespondedBy

@@ -27,15 +27,15 @@ func (s *Server) startOIDC(c *fiber.Ctx) error {
 		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
 	}
 	// The cookie is one name's only, and the provider knows the hub by one name.
-	if back, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(back.Host, c.Get(fiber.HeaderHost)) {
-		return c.Redirect(back.Scheme+"://"+back.Host+schema.PathOIDC, fiber.StatusSeeOther)
+	if callback, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(callback.Host, c.Get(fiber.HeaderHost)) {
+		return c.Redirect(callback.Scheme+"://"+callback.Host+schema.PathOIDC, fiber.StatusSeeOther)
 	}
-	way, err := s.Hub.People.StartProviderSignIn(c.UserContext())
+	redirect, err := s.Hub.People.StartProviderSignIn(c.UserContext())
 	if err != nil {
 		return s.redirectSignInError(c, err)
 	}
-	s.setOIDCCookie(c, way.Cookie, way.Until)
-	return c.Redirect(way.URL, fiber.StatusSeeOther)
+	s.setOIDCCookie(c, redirect.Cookie, redirect.Until)
+	return c.Redirect(redirect.URL, fiber.StatusSeeOther)
 }
 
 func (s *Server) finishOIDC(c *fiber.Ctx) error {
@@ -55,13 +55,13 @@ func (s *Server) finishOIDC(c *fiber.Ctx) error {
 }
 
 // redirectSignInError sends a browser to the dashboard, which has words for each reason.
-func (s *Server) redirectSignInError(c *fiber.Ctx, why error) error {
+func (s *Server) redirectSignInError(c *fiber.Ctx, cause error) error {
 	for err, name := range map[error]string{
 		auth.ErrProviderDown: "provider-down", auth.ErrRefused: "refused", auth.ErrFlowExpired: "lost", auth.ErrNoUsableName: "nameless",
 	} {
-		if errors.Is(why, err) {
+		if errors.Is(cause, err) {
 			return c.Redirect("/#sign-in-failed="+name, fiber.StatusSeeOther)
 		}
 	}
-	return why
+	return cause
 }

@@ -131,11 +131,11 @@ func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
 			return "", forbiddenOrigin(origin)
 		}
 	}
-	reading := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	switch {
 	case site == "", site == "same-origin":
-	case site == "none" && reading:
-	case reading && isNavigation(c) && isPageRequest(c):
+	case site == "none" && isRead:
+	case isRead && isNavigation(c) && isPageRequest(c):
 		// A link to the dashboard in another page or a chat. The page it opens
 		// carries no authority and can't be framed.
 	default:

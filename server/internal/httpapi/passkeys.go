@@ -25,11 +25,11 @@ func (s *Server) newPasskey(c *fiber.Ctx) error {
 }
 
 func (s *Server) addPasskey(c *fiber.Ctx) error {
-	var made schema.PasskeyDraft
-	if err := unmarshal(c.Request().Body(), &made); err != nil {
+	var draft schema.PasskeyDraft
+	if err := unmarshal(c.Request().Body(), &draft); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.People.AddPasskey(c.UserContext(), made, caller(c).Who))
+	return replyJSON(c)(s.Hub.People.AddPasskey(c.UserContext(), draft, caller(c).Who))
 }
 
 func (s *Server) removePasskey(c *fiber.Ctx) error {
@@ -40,9 +40,9 @@ func (s *Server) removePasskey(c *fiber.Ctx) error {
 }
 
 func (s *Server) challenge(c *fiber.Ctx) error {
-	var wanted schema.ChallengeRequest
-	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
+	var request schema.ChallengeRequest
+	if err := unmarshal(c.Request().Body(), &request); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Hub.Challenge(c.UserContext(), &wanted, caller(c)))
+	return replyJSON(c)(s.Hub.Challenge(c.UserContext(), &request, caller(c)))
 }

@@ -62,15 +62,15 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	t.Parallel()
 	r := setupPasskeys(t)
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
-	asked := r.post(event(1, dangerous))
-	respond := "POST " + schema.At(schema.PathRespond, asked.ID)
+	question := r.post(event(1, dangerous))
+	respond := "POST " + schema.At(schema.PathRespond, question.ID)
 
 	p := r.expectProblem("proof_required", respond, approveBody)
 	require.Contains(t, p.Hint, "Sign in", "nobody in particular approves nothing of that risk, on an open hub too")
 	require.Equal(t, 403, p.Status)
 	p = r.expectProblem("proof_required", respond, approveBody, ada.headers()...)
 	require.Contains(t, p.Hint, "Settings, People")
-	p = r.expectProblem("proof_required", "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, asked.ID, approveBody), ada.headers()...)
+	p = r.expectProblem("proof_required", "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, question.ID, approveBody), ada.headers()...)
 	require.Contains(t, p.Hint, "You have none yet")
 
 	k := r.register(ada, d)
@@ -81,7 +81,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	r.expectProblem("proof_required", respond, approveBody, ada.headers()...)
 
 	var e schema.Event
-	r.expectOK(&e, respond, withAssertion(approveBody, d.get(r.challenge(ada, asked.ID, approveBody))), ada.headers()...)
+	r.expectOK(&e, respond, withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody))), ada.headers()...)
 	by := e.HumanInTheLoopStatus.RespondedBy
 	require.True(t, by.Passkey && by.Verified && by.Name == "ada")
 	r.expectOK(nil, respond, approveBody, ada.headers()...) // said again it needs no other proof
@@ -91,12 +91,12 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	require.NotZero(t, keys[0].LastUsedAt)
 	var entries []schema.LedgerEntry
 	r.expectOK(&entries, "GET "+schema.PathLedger, "", ada.headers()...)
-	told := map[string]string{}
+	data := map[string]string{}
 	for _, entry := range entries {
-		told[entry.Action] = string(entry.Data)
+		data[entry.Action] = string(entry.Data)
 	}
-	require.Contains(t, told["passkey.added"], k.ID)
-	require.Contains(t, told["question.ended"], `"passkey":true`)
+	require.Contains(t, data["passkey.added"], k.ID)
+	require.Contains(t, data["question.ended"], `"passkey":true`)
 
 	r.expectOK(&keys, "DELETE "+schema.PathPasskeys+"/"+k.ID, `{}`, ada.headers()...)
 	require.Empty(t, keys)
@@ -140,22 +140,22 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 	r.register(ada, d)
 	grace, hers := r.invite(ada, "grace"), newFakeAuthenticator(t)
 	r.register(grace, hers)
-	asked, other := r.post(event(1, dangerous)), r.post(event(2, dangerous))
+	question, other := r.post(event(1, dangerous)), r.post(event(2, dangerous))
 	refused := func(what string, body string, by browser) (detail string) {
 		t.Helper()
-		p := r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, asked.ID), body, by.headers()...)
+		p := r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, question.ID), body, by.headers()...)
 		require.Equal(t, "proof", p.Field, what)
 		require.NotEmpty(t, p.Hint)
 		return p.Detail
 	}
 	refused("nonsense", withAssertion(approveBody, json.RawMessage(`{"id":"x"}`)), ada)
 	refused("another question's", withAssertion(approveBody, d.get(r.challenge(ada, other.ID, approveBody))), ada)
-	refused("another answer's", withAssertion(`{"permission":true,"comment":"x"}`, d.get(r.challenge(ada, asked.ID, approveBody))), ada)
-	refused("another revision's", withAssertion(`{"permission":true,"revision":1}`, d.get(r.challenge(ada, asked.ID, approveBody))), ada)
-	require.Contains(t, refused("another person's", withAssertion(approveBody, d.get(r.challenge(ada, asked.ID, approveBody))), grace), "another person's")
-	refused("another person's passkey", withAssertion(approveBody, hers.get(r.challenge(ada, asked.ID, approveBody))), ada)
+	refused("another answer's", withAssertion(`{"permission":true,"comment":"x"}`, d.get(r.challenge(ada, question.ID, approveBody))), ada)
+	refused("another revision's", withAssertion(`{"permission":true,"revision":1}`, d.get(r.challenge(ada, question.ID, approveBody))), ada)
+	require.Contains(t, refused("another person's", withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody))), grace), "another person's")
+	refused("another person's passkey", withAssertion(approveBody, hers.get(r.challenge(ada, question.ID, approveBody))), ada)
 	refused("nobody's challenge", withAssertion(approveBody, d.get(schema.PasskeyOptions{PublicKey: json.RawMessage(`{"challenge":"` + b64(make([]byte, 32)) + `"}`)})), ada)
-	late := d.get(r.challenge(ada, asked.ID, approveBody))
+	late := d.get(r.challenge(ada, question.ID, approveBody))
 	r.clock.advance(2*time.Minute + time.Second)
 	refused("too late", withAssertion(approveBody, late), ada)
 
@@ -168,19 +168,19 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 		"it counts less than before":   func(d *fakeAuthenticator) { d.count = 0 },
 		"another key":                  func(d *fakeAuthenticator) { d.key = newFakeAuthenticator(t).key },
 	} {
-		one := *d
-		change(&one)
+		copied := *d
+		change(&copied)
 		if what == "it counts as often as before" || what == "it counts less than before" {
 			// The device has been used meanwhile.
 			d.count += 5
 			used := r.post(event(3, dangerous))
 			r.expectOK(nil, "POST "+schema.At(schema.PathRespond, used.ID), withAssertion(approveBody, d.get(r.challenge(ada, used.ID, approveBody))), ada.headers()...)
 		}
-		refused(what, withAssertion(approveBody, one.get(r.challenge(ada, asked.ID, approveBody))), ada)
+		refused(what, withAssertion(approveBody, copied.get(r.challenge(ada, question.ID, approveBody))), ada)
 	}
 
-	proof := d.get(r.challenge(ada, asked.ID, approveBody))
-	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, asked.ID), withAssertion(approveBody, proof), ada.headers()...)
+	proof := d.get(r.challenge(ada, question.ID, approveBody))
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, question.ID), withAssertion(approveBody, proof), ada.headers()...)
 	p := r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, other.ID), withAssertion(approveBody, proof), ada.headers()...)
 	require.Contains(t, p.Detail, "has been used")
 }
@@ -192,18 +192,18 @@ func TestPasskeys_EditInvalidatesAssertion(t *testing.T) {
 	r.register(ada, d)
 	grace, hers := r.invite(ada, "grace"), newFakeAuthenticator(t)
 	r.register(grace, hers)
-	asked := r.post(event(1, `"humanInTheLoop":{"question":"q","type":"permission","risk":"high","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`))
-	respond := "POST " + schema.At(schema.PathRespond, asked.ID)
-	before := d.get(r.challenge(ada, asked.ID, approveBody))
+	question := r.post(event(1, `"humanInTheLoop":{"question":"q","type":"permission","risk":"high","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`))
+	respond := "POST " + schema.At(schema.PathRespond, question.ID)
+	before := d.get(r.challenge(ada, question.ID, approveBody))
 	edit := `{"permission":true,"modifiedArguments":{"command":"ls /"}}`
 	var e schema.Event
-	r.expectOK(&e, respond, withAssertion(edit, hers.get(r.challenge(grace, asked.ID, edit))), grace.headers()...)
+	r.expectOK(&e, respond, withAssertion(edit, hers.get(r.challenge(grace, question.ID, edit))), grace.headers()...)
 	require.True(t, e.HumanInTheLoopStatus.Votes[0].Passkey)
 	p := r.expectProblem("proof_required", respond, withAssertion(approveBody, before), ada.headers()...)
 	require.Contains(t, p.Detail, "changed since")
 	again := fmt.Sprintf(`{"permission":true,"revision":%d}`, e.HumanInTheLoopStatus.Revision)
 	r.expectProblem("proof_required", respond, again, ada.headers()...)
-	r.expectOK(&e, respond, withAssertion(again, d.get(r.challenge(ada, asked.ID, again))), ada.headers()...)
+	r.expectOK(&e, respond, withAssertion(again, d.get(r.challenge(ada, question.ID, again))), ada.headers()...)
 	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
 	require.True(t, e.HumanInTheLoopStatus.RespondedBy.Passkey)
 }
@@ -214,25 +214,25 @@ func TestPasskeys_RequiredOnEveryRoute(t *testing.T) {
 	r := setupPasskeys(t)
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
 	r.register(ada, d)
-	asked := r.post(event(1, dangerous))
-	vote, call := "POST "+schema.At(schema.PathHitlVote, asked.ID), "POST "+schema.At(schema.PathApproveCall, asked.ID)
+	question := r.post(event(1, dangerous))
+	vote, call := "POST "+schema.At(schema.PathHitlVote, question.ID), "POST "+schema.At(schema.PathApproveCall, question.ID)
 	r.expectProblem("proof_required", vote, `{"choice":"approve"}`, ada.headers()...)
 	r.expectProblem("proof_required", call, `{}`, ada.headers()...)
-	r.expectProblem("proof_required", "POST "+schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, asked.ID), ada.headers()...)
+	r.expectProblem("proof_required", "POST "+schema.PathAgentApprove, fmt.Sprintf(`{"approvalId":"%d","approved":true}`, question.ID), ada.headers()...)
 	var results []schema.BatchResult
-	r.expectOK(&results, "POST "+schema.PathApprove, fmt.Sprintf(`{"requests":[{"id":%d,"revision":1}]}`, asked.ID), ada.headers()...)
+	r.expectOK(&results, "POST "+schema.PathApprove, fmt.Sprintf(`{"requests":[{"id":%d,"revision":1}]}`, question.ID), ada.headers()...)
 	require.Equal(t, "too_risky", results[0].Problem.Code)
 
 	var token schema.Token
 	r.expectOK(&token, "POST "+schema.PathTokens, `{"name":"script","person":"ada"}`, ada.headers()...)
 	bearer := []string{"Authorization", "Bearer " + token.Secret}
-	r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, bearer...)
+	r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, question.ID), approveBody, bearer...)
 	r.expectProblem("not_allowed", "POST "+schema.PathNewPasskey, `{}`, bearer...)
 	r.expectProblem("not_allowed", "GET "+schema.PathPasskeys, "", bearer...)
-	r.expectProblem("not_allowed", "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, asked.ID, approveBody), bearer...)
+	r.expectProblem("not_allowed", "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, question.ID, approveBody), bearer...)
 	r.expectProblem("sign_in", "POST "+schema.PathNewPasskey, `{}`)
 
-	r.expectOK(nil, vote, withAssertion(`{"choice":"approve"}`, d.get(r.challenge(ada, asked.ID, approveBody))), ada.headers()...)
+	r.expectOK(nil, vote, withAssertion(`{"choice":"approve"}`, d.get(r.challenge(ada, question.ID, approveBody))), ada.headers()...)
 	other := r.post(event(2, dangerous))
 	r.expectOK(nil, "POST "+schema.At(schema.PathApproveCall, other.ID), `{"proof":`+string(d.get(r.challenge(ada, other.ID, approveBody)))+`}`, ada.headers()...)
 }
@@ -256,9 +256,9 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 		func(d *fakeAuthenticator) { d.rpID = "evil.example" },
 		func(d *fakeAuthenticator) { d.flags = 1 },
 	} {
-		one := *d
-		change(&one)
-		refused("credential", passkeyDraft("laptop", one.create(begin(ada))), ada)
+		copied := *d
+		change(&copied)
+		refused("credential", passkeyDraft("laptop", copied.create(begin(ada))), ada)
 	}
 	o := begin(ada)
 	r.clock.advance(3 * time.Minute)
@@ -302,13 +302,13 @@ func TestPasskeys_LimitPendingChallenges(t *testing.T) {
 	r := setupPasskeys(t)
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
 	r.register(ada, d)
-	asked := r.post(event(1, dangerous))
-	first := r.challenge(ada, asked.ID, approveBody)
+	question := r.post(event(1, dangerous))
+	first := r.challenge(ada, question.ID, approveBody)
 	var last schema.PasskeyOptions
 	for range 20 {
 		r.clock.advance(time.Millisecond)
-		last = r.challenge(ada, asked.ID, approveBody)
+		last = r.challenge(ada, question.ID, approveBody)
 	}
-	r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, asked.ID), withAssertion(approveBody, d.get(first)), ada.headers()...)
-	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, asked.ID), withAssertion(approveBody, d.get(last)), ada.headers()...)
+	r.expectProblem("proof_required", "POST "+schema.At(schema.PathRespond, question.ID), withAssertion(approveBody, d.get(first)), ada.headers()...)
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, question.ID), withAssertion(approveBody, d.get(last)), ada.headers()...)
 }

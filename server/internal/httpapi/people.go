@@ -118,18 +118,18 @@ func (s *Server) revokeToken(c *fiber.Ctx) error {
 
 func (s *Server) me(c *fiber.Ctx) error { return s.sendMe(c, caller(c).Who) }
 
-func (s *Server) sendMe(c *fiber.Ctx, who auth.Identity) error {
-	acts := who.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
-	return reply(c)(json.Marshal(s.Hub.People.Me(who, acts, s.isLocal(c))))
+func (s *Server) sendMe(c *fiber.Ctx, identity auth.Identity) error {
+	canAct := identity.Via != "session" || len(c.Request().Header.Peek(schema.KeyHeader)) > 0
+	return reply(c)(json.Marshal(s.Hub.People.Me(identity, canAct, s.isLocal(c))))
 }
 
 func (s *Server) signIn(c *fiber.Ctx) error {
-	var entry schema.SignInRequest
-	if err := unmarshal(c.Request().Body(), &entry); err != nil {
+	var request schema.SignInRequest
+	if err := unmarshal(c.Request().Body(), &request); err != nil {
 		return err
 	}
 	session, err := s.Hub.People.SignIn(c.UserContext(), auth.SignInAttempt{
-		Code: entry.Code, Name: entry.Name, From: peerAddr(c), UserAgent: c.Get(fiber.HeaderUserAgent),
+		Code: request.Code, Name: request.Name, From: peerAddr(c), UserAgent: c.Get(fiber.HeaderUserAgent),
 	})
 	if err != nil {
 		return err
@@ -147,13 +147,13 @@ func (s *Server) signOut(c *fiber.Ctx) error {
 }
 
 func (s *Server) setLock(c *fiber.Ctx) error {
-	var wanted schema.LockState
-	if err := unmarshal(c.Request().Body(), &wanted); err != nil {
+	var request schema.LockState
+	if err := unmarshal(c.Request().Body(), &request); err != nil {
 		return err
 	}
-	who := caller(c).Who
-	if err := s.Hub.People.Lock(c.UserContext(), wanted.Locked, who); err != nil {
+	identity := caller(c).Who
+	if err := s.Hub.People.Lock(c.UserContext(), request.Locked, identity); err != nil {
 		return err
 	}
-	return s.sendMe(c, who)
+	return s.sendMe(c, identity)
 }

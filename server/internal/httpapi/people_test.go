@@ -89,9 +89,9 @@ func TestSignIn_FirstPersonBecomesOwner(t *testing.T) {
 	require.Equal(t, schema.Admin, me.Role)
 	require.NotEmpty(t, me.SignIn)
 
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	var e schema.Event
-	r.expectOK(&e, "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, ada.headers()...)
+	r.expectOK(&e, "POST "+schema.At(schema.PathRespond, question.ID), approveBody, ada.headers()...)
 	by := e.HumanInTheLoopStatus.RespondedBy
 	require.Equal(t, "ada", by.Name)
 	require.Equal(t, "session", by.Via)
@@ -130,8 +130,8 @@ func TestSession_ChangesRequireCookieAndKey(t *testing.T) {
 	r := setup(t)
 	ada := r.owner("ada")
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
-	asked := r.post(event(1, permission))
-	respond := schema.At(schema.PathRespond, asked.ID)
+	question := r.post(event(1, permission))
+	respond := schema.At(schema.PathRespond, question.ID)
 
 	var me schema.Me
 	r.expectOK(&me, "GET "+schema.PathMe, "", "Cookie", ada.cookie)
@@ -178,7 +178,7 @@ func TestLockedHub_RejectsUnauthenticatedAnswers(t *testing.T) {
 	r := setup(t)
 	r.expectProblem("sign_in", "POST "+schema.PathLock, `{"locked":true}`)
 	ada := r.owner("ada")
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, r.post(event(2, permission)).ID), approveBody)
 	var me schema.Me
 	r.expectOK(&me, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
@@ -188,13 +188,13 @@ func TestLockedHub_RejectsUnauthenticatedAnswers(t *testing.T) {
 	require.False(t, me.CanAnswer || me.CanAdmin)
 	for path, body := range map[string]string{
 		schema.PathRespond: approveBody, schema.PathCancel: `{}`, schema.PathUndo: ``, schema.PathRedeliver: ``, schema.PathHandled: ``,
-		schema.PathApprove: `{"requests":[{"id":` + asked.ID.String() + `,"revision":1}]}`,
+		schema.PathApprove: `{"requests":[{"id":` + question.ID.String() + `,"revision":1}]}`,
 	} {
-		r.expectProblem("sign_in", "POST "+schema.At(path, asked.ID), body)
+		r.expectProblem("sign_in", "POST "+schema.At(path, question.ID), body)
 	}
-	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, asked.ID), "")
+	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, question.ID), "")
 	r.post(event(3))
-	r.expectOK(nil, "POST "+schema.At(schema.PathCancel, asked.ID), `{"requestSecret":"`+asked.RequestSecret+`"}`)
+	r.expectOK(nil, "POST "+schema.At(schema.PathCancel, question.ID), `{"requestSecret":"`+question.RequestSecret+`"}`)
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":false}`, ada.headers()...)
 	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, r.post(event(4, permission)).ID), approveBody)
 }
@@ -203,13 +203,13 @@ func TestRemoteAccess_RequiresCredentials(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	code := func() string {
 		c, err := setup(t).people.OwnerCode(t.Context())
 		require.NoError(t, err)
 		return c
 	}()
-	try := func(headers ...string) {
+	tryAllRoutes := func(headers ...string) {
 		for _, route := range schema.Routes {
 			switch accessOf(route) {
 			case accessPublic:
@@ -219,24 +219,24 @@ func TestRemoteAccess_RequiresCredentials(t *testing.T) {
 					continue
 				}
 			}
-			path := strings.NewReplacer(":id", asked.ID.String(), ":name", "ada").Replace(route.Path)
+			path := strings.NewReplacer(":id", question.ID.String(), ":name", "ada").Replace(route.Path)
 			r.expectProblem("sign_in", route.Method+" "+path, ``, headers...)
 		}
 	}
 	r.setRemoteIP("203.0.113.7")
-	try()
-	try("Cookie", "hookback-"+r.port+"=nonsense")
+	tryAllRoutes()
+	tryAllRoutes("Cookie", "hookback-"+r.port+"=nonsense")
 	var me schema.Me
 	r.expectOK(&me, "GET "+schema.PathMe, "")
 	require.False(t, me.CanAnswer || me.CanAdmin || me.Verified)
 	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
 	r.expectOK(nil, "GET "+schema.PathHealth, "")
-	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, ada.headers()...)
+	r.expectOK(nil, "POST "+schema.At(schema.PathRespond, question.ID), approveBody, ada.headers()...)
 
 	r.remoteAddr.Store(nil)
 	r.client.CloseIdleConnections()
 	for _, name := range forwardingHeaders {
-		try(name, "203.0.113.7")
+		tryAllRoutes(name, "203.0.113.7")
 	}
 }
 
@@ -287,7 +287,7 @@ func TestOriginGuard_RejectsForeignOriginWithCredentials(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ada := r.owner("ada")
-	asked := r.post(event(1, permission))
-	r.expectProblem("forbidden", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, append(ada.headers(), "Origin", "http://localhost:5173")...)
+	question := r.post(event(1, permission))
+	r.expectProblem("forbidden", "POST "+schema.At(schema.PathRespond, question.ID), approveBody, append(ada.headers(), "Origin", "http://localhost:5173")...)
 	r.expectProblem("forbidden", "POST "+schema.PathSignIn, `{"code":"x"}`, "Origin", "https://evil.example", "Content-Type", "application/json")
 }

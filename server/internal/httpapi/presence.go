@@ -123,9 +123,9 @@ func (p *presence) broadcast() {
 	}
 }
 
-func presenceOf(looking map[*stream]schema.EventID) schema.Presence {
+func presenceOf(viewing map[*stream]schema.EventID) schema.Presence {
 	screens := map[schema.EventID]int{}
-	for _, id := range looking {
+	for _, id := range viewing {
 		if id != 0 {
 			screens[id]++
 		}
@@ -137,7 +137,7 @@ func presenceOf(looking map[*stream]schema.EventID) schema.Presence {
 	slices.SortFunc(list, func(a, b schema.ViewedRequest) int {
 		return cmp.Or(cmp.Compare(b.Screens, a.Screens), cmp.Compare(b.ID, a.ID))
 	})
-	return schema.Presence{Screens: len(looking), Looking: list[:min(len(list), maxViewedRequests)]}
+	return schema.Presence{Screens: len(viewing), Looking: list[:min(len(list), maxViewedRequests)]}
 }
 
 // readMessage takes in a piece of a message, whose size so far is given with it. false:
@@ -163,17 +163,17 @@ func (st *stream) readMessage(in clientFrame, size int) bool {
 
 // handleMessage is told what a page shows. Anything else it says is of no interest. One
 // that says too much is listened to slowly: so its last word counts.
-func (st *stream) handleMessage(said []byte) bool {
+func (st *stream) handleMessage(message []byte) bool {
 	now := time.Now()
 	if st.nextMessageAt.Before(now) {
 		st.nextMessageAt = now
 	}
 	st.nextMessageAt = st.nextMessageAt.Add(messageInterval)
-	if early := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; early > 0 && !st.wait(early) {
+	if delay := st.nextMessageAt.Sub(now) - messageBurst*messageInterval; delay > 0 && !st.wait(delay) {
 		return false
 	}
-	var l schema.ViewingMessage
-	if json.Unmarshal(said, &l) != nil || l.Type != schema.ViewingMessageType || l.ID < 0 || int64(l.ID) > st.Hub.Hello().Seq {
+	var viewing schema.ViewingMessage
+	if json.Unmarshal(message, &viewing) != nil || viewing.Type != schema.ViewingMessageType || viewing.ID < 0 || int64(viewing.ID) > st.Hub.Hello().Seq {
 		return true
 	}
 	st.mu.Lock()
@@ -181,8 +181,8 @@ func (st *stream) handleMessage(said []byte) bool {
 		st.wantsPresence, st.lastPresence = true, st.presence.message.Load()
 	}
 	st.mu.Unlock()
-	st.presence.setViewing(st, l.ID)
-	st.presence.setFocus(st, l.Focused)
+	st.presence.setViewing(st, viewing.ID)
+	st.presence.setFocus(st, viewing.Focused)
 	return true
 }
 

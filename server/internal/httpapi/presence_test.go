@@ -114,9 +114,9 @@ func TestPresence_AcceptsFragmentedMessages(t *testing.T) {
 	conn, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
-	said := []byte(fmt.Sprintf(`{"type":"looking","id":%d}`, id))
-	frames := append(append(maskedFrame(0x01, said[:7]), maskedFrame(0x89, nil)...), maskedFrame(0x00, said[7:12])...)
-	frames = append(frames, maskedFrame(0x80, said[12:])...)
+	message := []byte(fmt.Sprintf(`{"type":"looking","id":%d}`, id))
+	frames := append(append(maskedFrame(0x01, message[:7]), maskedFrame(0x89, nil)...), maskedFrame(0x00, message[7:12])...)
+	frames = append(frames, maskedFrame(0x80, message[12:])...)
 	_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n"+string(frames))
 	require.NoError(t, err)
 	a.waitForPresence(2, schema.ViewedRequest{ID: id, Screens: 1})
@@ -127,9 +127,9 @@ func TestPresence_AcceptsFragmentedMessages(t *testing.T) {
 func TestPresence_ForgetsSilentTabs(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.PingInterval, c.StreamWriteTimeout = 100*time.Millisecond, 200*time.Millisecond })
-	a, gone := dialV2(r), dialV2(r)
+	a, silent := dialV2(r), dialV2(r)
 	a.sendViewing(0)
-	gone.sendViewing(0) // and reads nothing any more
+	silent.sendViewing(0) // and reads nothing any more
 	a.waitForPresence(2)
 	a.waitForPresence(1)
 }
@@ -211,15 +211,15 @@ func BenchmarkPresence(b *testing.B) {
 func TestWatching_ReportsViewerCountToPoster(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, permission, `"idempotency_key":"k","watching":7`))
-	require.NotNil(t, asked.Watching)
-	require.Zero(t, *asked.Watching)
+	question := r.post(event(1, permission, `"idempotency_key":"k","watching":7`))
+	require.NotNil(t, question.Watching)
+	require.Zero(t, *question.Watching)
 
 	old := dial(r, "/stream")
 	require.NotContains(t, string(old.next().Data), "watching", "the first message")
 	page := dialV2(r)
 	again := r.post(event(1, permission, `"idempotency_key":"k"`))
-	require.Equal(t, asked.ID, again.ID)
+	require.Equal(t, question.ID, again.ID)
 	require.Equal(t, 2, *again.Watching, "a repeat is told how it is now")
 	_, batch := r.do("POST", schema.PathBatch, "["+event(2, permission)+","+event(3)+"]")
 	require.Equal(t, 1, strings.Count(string(batch), `"watching":2`), "of the two, one asks")

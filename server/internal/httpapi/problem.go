@@ -16,9 +16,9 @@ import (
 // and it never shows the text of an error that is not the protocol's: one of the
 // HTTP server's may hold a request's headers, cookies and all.
 func (s *Server) writeError(c *fiber.Ctx, err error) error {
-	var server *fiber.Error
-	if errors.As(err, &server) {
-		s.writeStatusError(c.Context(), server.Code)
+	var fiberErr *fiber.Error
+	if errors.As(err, &fiberErr) {
+		s.writeStatusError(c.Context(), fiberErr.Code)
 		return nil
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -92,9 +92,9 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	plain := r.post(event(1, `"tool_name":"Bash"`))
-	asked := r.post(event(2, permission))
-	require.Equal(t, schema.Pending, asked.HumanInTheLoopStatus.Status)
-	require.NotEmpty(t, asked.RequestSecret)
+	question := r.post(event(2, permission))
+	require.Equal(t, schema.Pending, question.HumanInTheLoopStatus.Status)
+	require.NotEmpty(t, question.RequestSecret)
 
 	get := func(path string, into any) {
 		resp, b := r.do("GET", path, "")
@@ -106,7 +106,7 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	var list []schema.Event
 	get("/events/recent?limit=1", &list)
 	require.Len(t, list, 1)
-	require.Equal(t, asked.ID, list[0].ID)
+	require.Equal(t, question.ID, list[0].ID)
 	require.Empty(t, list[0].RequestSecret, "only the poster is told")
 	get("/events?tool_name=Bash", &list)
 	require.Len(t, list, 1)
@@ -121,18 +121,18 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	get(schema.At(schema.PathEvent, plain.ID), &e)
 	require.JSONEq(t, `{"n":1}`, string(e.Payload))
 
-	response := schema.At(schema.PathResponse, asked.ID)
+	response := schema.At(schema.PathResponse, question.ID)
 	resp, _ := r.do("GET", response, "")
 	require.Equal(t, 204, resp.StatusCode)
-	resp, b := r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"choice":"yes"}`)
+	resp, b := r.do("POST", schema.At(schema.PathRespond, question.ID), `{"choice":"yes"}`)
 	require.Equal(t, 422, resp.StatusCode)
 	require.Equal(t, "wrong_answer", r.problem(resp, b).Code)
-	r.respond(asked.ID)
-	resp, b = r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"permission":false}`)
+	r.respond(question.ID)
+	resp, b = r.do("POST", schema.At(schema.PathRespond, question.ID), `{"permission":false}`)
 	require.Equal(t, 409, resp.StatusCode)
 	require.Equal(t, schema.Responded, r.problem(resp, b).HumanInTheLoopStatus.Status)
 	var answer schema.Answer
-	resp, b = r.do("GET", response, "", schema.SecretHeader, asked.RequestSecret)
+	resp, b = r.do("GET", response, "", schema.SecretHeader, question.RequestSecret)
 	require.Equal(t, 200, resp.StatusCode, string(b))
 	require.NoError(t, json.Unmarshal(b, &answer))
 	require.True(t, *answer.Permission)
@@ -170,14 +170,14 @@ func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	ctx, stop := context.WithCancel(context.Background())
-	tallied := make(chan error, 1)
-	go func() { tallied <- r.Metrics.Run(ctx, r.Hub) }()
+	done := make(chan error, 1)
+	go func() { done <- r.Metrics.Run(ctx, r.Hub) }()
 	require.Eventually(t, func() bool {
 		r.post(event(1))
 		return !strings.Contains(r.metrics(), "hookback_events_total 0\n")
 	}, waitLimit, time.Millisecond)
-	asked := r.post(event(2, permission))
-	r.respond(asked.ID)
+	question := r.post(event(2, permission))
+	r.respond(question.ID)
 	r.do("GET", "/events/12345678", "")
 	require.Eventually(t, func() bool {
 		m := r.metrics()
@@ -194,17 +194,17 @@ func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 		return true
 	}, waitLimit, 5*time.Millisecond)
 	stop()
-	require.NoError(t, <-tallied)
+	require.NoError(t, <-done)
 }
 
 // TestAccessLog_OmitsUserContent: what an event, a query or an address holds is not logged.
 func TestAccessLog_OmitsUserContent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, `"summary":"hush"`, `"humanInTheLoop":{"question":"hush?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:1/hush"}`))
+	question := r.post(event(1, `"summary":"hush"`, `"humanInTheLoop":{"question":"hush?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:1/hush"}`))
 	r.do("GET", "/events?q=hush", "")
 	r.do("GET", "/hush", "", "Cookie", "hush")
-	r.do("POST", schema.At(schema.PathRespond, asked.ID), `{"permission":true,"reason":"hush"}`)
+	r.do("POST", schema.At(schema.PathRespond, question.ID), `{"permission":true,"reason":"hush"}`)
 	require.Contains(t, r.log.String(), "route=/events/:id/respond")
 	require.NotContains(t, r.log.String(), "hush")
 }
@@ -261,9 +261,9 @@ func TestAssets_ServeDashboard(t *testing.T) {
 func TestProblems_MapBackToErrors(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 	plain := r.post(event(2))
-	r.respond(asked.ID)
+	r.respond(question.ID)
 	for _, c := range []struct {
 		path, body string
 		want       error
@@ -272,8 +272,8 @@ func TestProblems_MapBackToErrors(t *testing.T) {
 		{"/events", `nonsense`, schema.ErrInvalid},
 		{"/events/99/respond", `{"permission":true}`, schema.ErrNotFound},
 		{schema.At(schema.PathRespond, plain.ID), `{"permission":true}`, schema.ErrNoQuestion},
-		{schema.At(schema.PathRespond, asked.ID), `{"permission":false}`, schema.ErrDecided},
-		{schema.At(schema.PathRespond, asked.ID), `{"permission":1}`, schema.ErrWrongAnswer},
+		{schema.At(schema.PathRespond, question.ID), `{"permission":false}`, schema.ErrDecided},
+		{schema.At(schema.PathRespond, question.ID), `{"permission":1}`, schema.ErrWrongAnswer},
 		{"/nowhere", ``, schema.ErrNoRoute},
 	} {
 		resp, b := r.do("POST", c.path, c.body)

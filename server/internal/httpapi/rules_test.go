@@ -85,13 +85,13 @@ func TestRules_Lifecycle(t *testing.T) {
 	r.requestJSON("GET "+schema.PathRules, "", &list)
 	require.Len(t, list, 1, "it stays in the list")
 
-	var acts []schema.LedgerEntry
-	r.requestJSON("GET /api/ledger", "", &acts)
-	var said []string
-	for _, a := range acts {
-		said = append(said, a.Action+" by "+a.Actor)
+	var entries []schema.LedgerEntry
+	r.requestJSON("GET /api/ledger", "", &entries)
+	var actions []string
+	for _, a := range entries {
+		actions = append(actions, a.Action+" by "+a.Actor)
 	}
-	require.Subset(t, said, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
+	require.Subset(t, actions, []string{"rule.made by local user", "question.ended by rule 1", "rule.revoked by local user"})
 }
 
 func TestRules_RejectInvalidDrafts(t *testing.T) {

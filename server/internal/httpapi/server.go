@@ -59,7 +59,7 @@ type Config struct {
 
 func (cfg *Config) setDefaults() {
 	for _, d := range []struct {
-		knob  *time.Duration
+		field *time.Duration
 		value time.Duration
 	}{
 		{&cfg.ReadTimeout, 10 * time.Second},
@@ -69,8 +69,8 @@ func (cfg *Config) setDefaults() {
 		{&cfg.PingInterval, 20 * time.Second},
 		{&cfg.HookHeartbeat, 3 * time.Second},
 	} {
-		if *d.knob == 0 {
-			*d.knob = d.value
+		if *d.field == 0 {
+			*d.field = d.value
 		}
 	}
 	if cfg.MaxHeldHooks == 0 {
@@ -166,10 +166,10 @@ func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.Req
 
 // Serve answers connections of ln until Shutdown, which closes it.
 func (s *Server) Serve(ln net.Listener) error {
-	own := s.newListener(ln)
+	wrapped := s.newListener(ln)
 	// fasthttp forgets a Shutdown that came before Serve.
-	context.AfterFunc(s.stopping, func() { _ = own.Close() })
-	return s.app.Listener(own)
+	context.AfterFunc(s.stopping, func() { _ = wrapped.Close() })
+	return s.app.Listener(wrapped)
 }
 
 // Shutdown stops taking requests, tells every stream to come back later (close

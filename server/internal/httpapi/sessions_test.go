@@ -61,8 +61,8 @@ func (r *harness) postSession() {
 	r.postSessionEvent("SessionStart", `{"cwd":"/home/mara/payments","model":"claude-opus-4-1"}`)
 	r.postSessionEvent("UserPromptSubmit", `{"prompt":"Upgrade the\n  hub"}`)
 	r.postSessionEvent("PreToolUse", `{"tool_input":{"command":"make"}}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
-	asked := r.postSessionEvent("PermissionRequest", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`, permission)
-	r.respond(asked.ID)
+	question := r.postSessionEvent("PermissionRequest", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`, permission)
+	r.respond(question.ID)
 	r.postSessionEvent("PostToolUse", `{}`, `"tool_name":"Bash"`, `"tool_use_id":"t1"`)
 	r.postSessionEvent("PreToolUse", `{}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
 	r.postSessionEvent("PostToolUseFailure", `{"error":"no such file"}`, `"tool_name":"Read"`, `"agent_id":"a1"`)
@@ -193,15 +193,15 @@ func TestExecution_IsMatchedToQuestion(t *testing.T) {
 	resp, b := r.do("POST", schema.At(schema.PathRespond, denied.ID), `{"permission":false}`)
 	require.Equal(t, 200, resp.StatusCode, string(b))
 	ran := r.postSessionEvent("PostToolUse", `{"tool_response":{"interrupted":true}}`, `"tool_name":"Bash"`, `"tool_use_id":"t7"`)
-	var asked schema.Event
+	var question schema.Event
 	require.Eventually(t, func() bool {
-		r.getJSON(schema.At(schema.PathEvent, denied.ID), &asked)
-		return asked.HumanInTheLoopStatus.Execution != nil
+		r.getJSON(schema.At(schema.PathEvent, denied.ID), &question)
+		return question.HumanInTheLoopStatus.Execution != nil
 	}, waitLimit, 5*time.Millisecond)
-	require.Equal(t, &schema.Execution{State: schema.Interrupted, EventID: ran.ID}, asked.HumanInTheLoopStatus.Execution)
-	require.Equal(t, schema.Deny, asked.HumanInTheLoopStatus.Outcome)
-	r.getJSON(schema.At(schema.PathEvent, 4), &asked)
-	x := asked.HumanInTheLoopStatus.Execution
+	require.Equal(t, &schema.Execution{State: schema.Interrupted, EventID: ran.ID}, question.HumanInTheLoopStatus.Execution)
+	require.Equal(t, schema.Deny, question.HumanInTheLoopStatus.Outcome)
+	r.getJSON(schema.At(schema.PathEvent, 4), &question)
+	x := question.HumanInTheLoopStatus.Execution
 	require.NotNil(t, x)
 	require.Equal(t, schema.Succeeded, x.State)
 	require.EqualValues(t, 6, x.EventID)

@@ -88,15 +88,15 @@ func (s *Server) startStream(ws *websocket.Conn) {
 		_ = hijacked.Close()
 		return
 	}
-	from, _ := ws.Locals("cursor").(cursor)
-	who, _ := ws.Locals(identityLocal).(auth.Identity)
-	early := cn.takeBuffered(hijacked)
-	st := &stream{Server: s, conn: cn, start: from, identity: who, wake: make(chan struct{}, 1)}
-	if !who.Agent { // whose token may have a person's name
-		st.person = who.Name
+	start, _ := ws.Locals("cursor").(cursor)
+	identity, _ := ws.Locals(identityLocal).(auth.Identity)
+	buffered := cn.takeBuffered(hijacked)
+	st := &stream{Server: s, conn: cn, start: start, identity: identity, wake: make(chan struct{}, 1)}
+	if !identity.Agent { // whose token may have a person's name
+		st.person = identity.Name
 	}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
-	st.reader = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(early), cn.Conn), 256)
+	st.reader = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(buffered), cn.Conn), 256)
 	go st.run() // Shutdown waits for cn to be closed
 }
 
@@ -170,32 +170,32 @@ func (s *Server) logPanic(v any) {
 // readLoop hears the peer out until it leaves or breaks a rule. Its pings and its
 // close are answered.
 func (st *stream) readLoop() {
-	message := 0
+	messageSize := 0
 	for {
 		st.extendReadDeadline()
-		in, err := readClientFrame(st.reader)
+		frame, err := readClientFrame(st.reader)
 		switch {
 		case errors.Is(err, errProtocol):
 			st.rejectPeer(websocket.CloseProtocolError)
 			return
 		case err != nil:
 			return
-		case in.op == opPing:
-			st.queueControl(append(appendHeader(nil, opPong, len(in.control)), in.control...))
+		case frame.op == opPing:
+			st.queueControl(append(appendHeader(nil, opPong, len(frame.control)), frame.control...))
 			continue // control frames may come between a message's
-		case in.op == opClose:
-			st.queueClose(append(appendHeader(nil, opClose, len(in.control)), in.control...))
+		case frame.op == opClose:
+			st.queueClose(append(appendHeader(nil, opClose, len(frame.control)), frame.control...))
 			return
-		case in.op == opPong:
+		case frame.op == opPong:
 			continue
-		case in.op != opContinuation:
-			message = 0
+		case frame.op != opContinuation:
+			messageSize = 0
 		}
-		if message += in.size; message > readLimit {
+		if messageSize += frame.size; messageSize > readLimit {
 			st.rejectPeer(websocket.CloseMessageTooBig)
 			return
 		}
-		if !st.readMessage(in, message) {
+		if !st.readMessage(frame, messageSize) {
 			return
 		}
 	}
@@ -248,8 +248,8 @@ func (st *stream) wakeWriter() {
 func (st *stream) takePending(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if now := st.presence.message.Load(); st.wantsPresence && now != st.lastPresence {
-		b, st.lastPresence = append(b, *now...), now
+	if latest := st.presence.message.Load(); st.wantsPresence && latest != st.lastPresence {
+		b, st.lastPresence = append(b, *latest...), latest
 	}
 	b = append(b, st.control...)
 	st.control = st.control[:0]
@@ -264,14 +264,14 @@ type closeReason struct {
 }
 
 // closeStream says goodbye, once, and gives the reader little time to hear the echo.
-func (st *stream) closeStream(f closeReason) {
+func (st *stream) closeStream(reason closeReason) {
 	if st.closed {
 		return
 	}
 	st.closed = true
 	b := st.takePending(nil)
-	if f.code != 0 {
-		b = appendClose(b, f.code, f.reason)
+	if reason.code != 0 {
+		b = appendClose(b, reason.code, reason.reason)
 	}
 	wait := time.Duration(0)
 	if len(b) > 0 && !st.broken {

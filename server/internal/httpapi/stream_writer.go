@@ -95,12 +95,12 @@ func (st *stream) sendFirst() (seq int64, err error) {
 	if err := st.writeMessage(schema.HelloFrame, data); err != nil {
 		return 0, err
 	}
-	from := st.start
+	start := st.start
 	switch {
-	case from.hub != "" && from.hub != hello.HubID, from.after > hello.Seq:
+	case start.hub != "" && start.hub != hello.HubID, start.after > hello.Seq:
 		return st.resync() // another history than the page's
-	case from.after >= 0:
-		return from.after, nil
+	case start.after >= 0:
+		return start.after, nil
 	default:
 		return hello.Seq, nil
 	}

@@ -20,35 +20,35 @@ const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_
 func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
 
 func (s *Server) otlpLogs(c *fiber.Ctx) error {
-	heard, err := s.ingestTelemetry(c, "logs", s.Hub.OTLPLogs)
+	result, err := s.ingestTelemetry(c, "logs", s.Hub.OTLPLogs)
 	if err != nil {
 		return err
 	}
-	var t schema.OTLPResponse
-	if heard.Rejected > 0 {
-		t.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: heard.Rejected, ErrorMessage: noSessionMessage}
+	var response schema.OTLPResponse
+	if result.Rejected > 0 {
+		response.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: result.Rejected, ErrorMessage: noSessionMessage}
 	}
-	return reply(c)(json.Marshal(t))
+	return reply(c)(json.Marshal(response))
 }
 
 func (s *Server) otlpMetrics(c *fiber.Ctx) error {
-	heard, err := s.ingestTelemetry(c, "metrics", s.Hub.OTLPMetrics)
+	result, err := s.ingestTelemetry(c, "metrics", s.Hub.OTLPMetrics)
 	if err != nil {
 		return err
 	}
-	var t schema.OTLPResponse
-	if heard.Rejected > 0 {
-		t.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: heard.Rejected, ErrorMessage: noSessionMessage}
+	var response schema.OTLPResponse
+	if result.Rejected > 0 {
+		response.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: result.Rejected, ErrorMessage: noSessionMessage}
 	}
-	return reply(c)(json.Marshal(t))
+	return reply(c)(json.Marshal(response))
 }
 
-func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, verb func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
+func (s *Server) ingestTelemetry(c *fiber.Ctx, signal string, ingest func(context.Context, []byte, hub.Caller) (hub.TelemetryResult, error)) (hub.TelemetryResult, error) {
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), fiber.MIMEApplicationJSON) {
 		return hub.TelemetryResult{}, unsupportedType(c)
 	}
-	heard, err := verb(c.UserContext(), c.Request().Body(), caller(c))
-	s.Metrics.recordTelemetry(signal, heard)
-	return heard, err
+	result, err := ingest(c.UserContext(), c.Request().Body(), caller(c))
+	s.Metrics.recordTelemetry(signal, result)
+	return result, err
 }

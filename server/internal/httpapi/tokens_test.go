@@ -45,17 +45,17 @@ func TestTokens_AgentCannotAnswer(t *testing.T) {
 	_, agent := r.createToken(ada, `{"name":"build","apps":["demo","shop-*"]}`)
 	r.setRemoteIP("203.0.113.7")
 
-	var asked schema.Event
-	r.expectOK(&asked, "POST "+schema.PathEvents, event(1, permission), agent...)
+	var question schema.Event
+	r.expectOK(&question, "POST "+schema.PathEvents, event(1, permission), agent...)
 	foreign := `{"source_app":"bank","session_id":"s1","hook_event_type":"Stop","payload":{}}`
 	require.Equal(t, "source_app", r.expectProblem("not_allowed", "POST "+schema.PathEvents, foreign, agent...).Field)
-	r.expectProblem("not_allowed", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, agent...)
-	r.expectProblem("not_allowed", "POST "+schema.At(schema.PathCancel, asked.ID), `{}`, agent...)
+	r.expectProblem("not_allowed", "POST "+schema.At(schema.PathRespond, question.ID), approveBody, agent...)
+	r.expectProblem("not_allowed", "POST "+schema.At(schema.PathCancel, question.ID), `{}`, agent...)
 	r.expectProblem("not_allowed", "POST "+schema.PathTokens, `{"name":"more"}`, agent...)
 	r.expectProblem("not_allowed", "POST "+schema.PathLock, `{"locked":true}`, agent...)
 	r.expectProblem("not_allowed", "GET "+schema.PathTokens, ``, agent...)
 
-	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, asked.ID), ``, agent...)
+	r.expectOK(nil, "GET "+schema.At(schema.PathEvent, question.ID), ``, agent...)
 	r.expectOK(nil, "GET "+schema.PathEvents+"?source_app=shop-web", ``, agent...)
 	r.expectProblem("not_allowed", "GET "+schema.PathEvents, ``, agent...)
 	r.expectProblem("not_allowed", "GET "+schema.PathEvents+"?source_app=bank", ``, agent...)
@@ -63,7 +63,7 @@ func TestTokens_AgentCannotAnswer(t *testing.T) {
 	var bank schema.Event
 	r.expectOK(&bank, "POST "+schema.PathEvents, foreign, ada.headers()...)
 	r.expectProblem("not_allowed", "GET "+schema.At(schema.PathEvent, bank.ID), ``, agent...)
-	r.expectOK(nil, "POST "+schema.At(schema.PathCancel, asked.ID), `{"requestSecret":"`+asked.RequestSecret+`"}`, agent...)
+	r.expectOK(nil, "POST "+schema.At(schema.PathCancel, question.ID), `{"requestSecret":"`+question.RequestSecret+`"}`, agent...)
 }
 
 func TestTokens_RejectInvalidExpiredAndRevoked(t *testing.T) {
@@ -76,10 +76,10 @@ func TestTokens_RejectInvalidExpiredAndRevoked(t *testing.T) {
 	_, short := r.createToken(ada, string(draft))
 	long, agent := r.createToken(ada, `{"name":"long"}`)
 	own, operator := r.createToken(ada, `{"name":"mine","person":"ada"}`)
-	asked := r.post(event(1, permission))
+	question := r.post(event(1, permission))
 
 	var e schema.Event
-	r.expectOK(&e, "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, operator...)
+	r.expectOK(&e, "POST "+schema.At(schema.PathRespond, question.ID), approveBody, operator...)
 	require.Equal(t, "token", e.HumanInTheLoopStatus.RespondedBy.Via)
 	r.expectOK(nil, "POST "+schema.PathEvents, event(2), short...)
 	r.clock.advance(2 * time.Hour)
@@ -90,15 +90,15 @@ func TestTokens_RejectInvalidExpiredAndRevoked(t *testing.T) {
 	var left []schema.Token
 	r.expectOK(&left, "DELETE "+schema.PathTokens+"/"+long.ID, ``, ada.headers()...)
 	require.Len(t, left, 2)
-	for _, one := range left {
-		require.Empty(t, one.Secret, "shown once")
+	for _, token := range left {
+		require.Empty(t, token.Secret, "shown once")
 	}
 	for _, wrong := range []string{agent[1], agent[1][:len(agent[1])-1], "Bearer hubop_x", "Bearer eyJhbGciOi"} {
 		r.expectProblem("sign_in", "POST "+schema.PathEvents, event(3), "Authorization", wrong)
 		r.expectProblem("sign_in", "GET "+schema.PathRecent, ``, "Authorization", wrong)
 	}
 	r.expectOK(nil, "DELETE "+schema.PathTokens+"/"+own.ID, ``, ada.headers()...)
-	r.expectProblem("sign_in", "POST "+schema.At(schema.PathRespond, asked.ID), approveBody, operator...)
+	r.expectProblem("sign_in", "POST "+schema.At(schema.PathRespond, question.ID), approveBody, operator...)
 	require.NotContains(t, r.log.String(), agent[1][len("Bearer "):])
 }
 
@@ -108,8 +108,8 @@ func TestRoles_LimitAdministration(t *testing.T) {
 	ada := r.owner("ada")
 	grace := r.addPerson(ada, `{"name":"Grace","email":"grace@example.com"}`)
 	guest := r.addPerson(ada, `{"name":"guest","role":"viewer"}`)
-	asked := r.post(event(1, permission))
-	respond := "POST " + schema.At(schema.PathRespond, asked.ID)
+	question := r.post(event(1, permission))
+	respond := "POST " + schema.At(schema.PathRespond, question.ID)
 
 	r.expectProblem("not_allowed", respond, approveBody, guest.headers()...)
 	r.expectProblem("not_allowed", "POST "+schema.PathEvents, event(2), guest.headers()...)
@@ -131,8 +131,8 @@ func TestRoles_LimitAdministration(t *testing.T) {
 	var list []schema.Person
 	r.expectOK(&list, "GET "+schema.PathPeople, ``, guest.headers()...)
 	require.Len(t, list, 3)
-	for _, one := range list {
-		require.Empty(t, one.Email+one.SignInURL, "for admins")
+	for _, person := range list {
+		require.Empty(t, person.Email+person.SignInURL, "for admins")
 	}
 	r.expectOK(nil, "POST "+schema.PathPeople+"/guest", `{"role":"operator"}`, ada.headers()...)
 	r.expectOK(nil, respond, approveBody, guest.headers()...)
@@ -209,14 +209,14 @@ func TestLedger_RecordsAccountChanges(t *testing.T) {
 	r.expectOK(nil, "POST "+schema.PathSignOut, `{}`, ada.headers()...)
 	var entries []schema.LedgerEntry
 	r.expectOK(&entries, "GET "+schema.PathLedger, ``)
-	var acts []string
+	var actions []string
 	for _, e := range entries {
-		acts = append(acts, e.Action+" "+e.Actor)
+		actions = append(actions, e.Action+" "+e.Actor)
 		require.NotContains(t, string(e.Data), token.Secret)
 	}
 	require.Equal(t, []string{
 		"person.sign_in_failed local user", "person.signed_in ada", "person.made ada", "person.signed_in grace",
 		"token.made ada", "token.revoked ada", "token.refused local user", "hub.locked ada", "hub.unlocked ada",
 		"person.changed ada", "person.removed ada", "person.signed_out ada",
-	}, acts, "a refused token is kept once a minute for each address")
+	}, actions, "a refused token is kept once a minute for each address")
 }

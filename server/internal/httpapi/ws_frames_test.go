@@ -127,11 +127,11 @@ func TestStream_ClosesOnProtocolError(t *testing.T) {
 			line, err = replies.ReadString('\n')
 			require.NoError(t, err, name)
 		}
-		var heard []byte
-		for !bytes.Contains(heard, []byte(c.want)) {
+		var received []byte
+		for !bytes.Contains(received, []byte(c.want)) {
 			b, err := replies.ReadByte()
-			require.NoError(t, err, "%s: %q is not in %q", name, c.want, heard)
-			heard = append(heard, b)
+			require.NoError(t, err, "%s: %q is not in %q", name, c.want, received)
+			received = append(received, b)
 		}
 		if c.want[0] == 0x88 {
 			_, err = io.ReadAll(replies)

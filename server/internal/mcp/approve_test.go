@@ -14,25 +14,25 @@ import (
 )
 
 // requestApproval asks as Claude Code does, and answers what asks with body, unless empty.
-func (r *harness) requestApproval(arguments map[string]any, body string) (verdict map[string]any, asked schema.Event) {
+func (r *harness) requestApproval(arguments map[string]any, body string) (verdict map[string]any, question schema.Event) {
 	r.t.Helper()
-	answered := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(answered)
+		defer close(done)
 		if body != "" {
-			asked = r.pending()
-			if q := asked.HumanInTheLoop.Questions; len(q) > 0 {
+			question = r.pending()
+			if q := question.HumanInTheLoop.Questions; len(q) > 0 {
 				body = strings.Replace(body, "QUESTION", q[0].ID, 1)
 			}
-			r.respond(asked.ID, body)
+			r.respond(question.ID, body)
 		}
 	}()
 	result := r.callTool("request_approval", arguments)
-	<-answered
+	<-done
 	require.False(r.t, result.IsError, text(result))
 	require.Nil(r.t, result.StructuredContent, "Claude Code reads the text")
 	require.NoError(r.t, json.Unmarshal([]byte(text(result)), &verdict), text(result))
-	return verdict, asked
+	return verdict, question
 }
 
 func TestRequestApproval_ReturnsApproval(t *testing.T) {
@@ -56,15 +56,15 @@ func TestRequestApproval_ReturnsApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t, "?session=s1&timeout=20")
-			verdict, asked := r.requestApproval(c.arguments, c.answer)
-			require.Equal(t, "claude-code", asked.SourceApp)
-			require.Equal(t, "s1", asked.SessionID)
+			verdict, question := r.requestApproval(c.arguments, c.answer)
+			require.Equal(t, "claude-code", question.SourceApp)
+			require.Equal(t, "s1", question.SessionID)
 			require.Equal(t, "allow", verdict["behavior"])
 			if c.want != "" {
 				got, err := json.Marshal(verdict)
 				require.NoError(t, err)
 				require.JSONEq(t, c.want, string(got))
-				require.Equal(t, schema.MediumRisk, asked.HumanInTheLoopStatus.Risk, "the person sees what it would do")
+				require.Equal(t, schema.MediumRisk, question.HumanInTheLoopStatus.Risk, "the person sees what it would do")
 				return
 			}
 			input, err := json.Marshal(verdict["updatedInput"])
@@ -99,12 +99,12 @@ func TestRequestApproval_DisconnectAbandonsQuestion(t *testing.T) {
 		_, err := r.CallTool(ctx, &sdk.CallToolParams{Name: "request_approval", Arguments: map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}})
 		done <- err
 	}()
-	asked := r.pending()
+	question := r.pending()
 	hangUp()
 	require.Error(t, <-done)
 	r.http.CloseIdleConnections()
 	require.Eventually(t, func() bool {
-		st := r.event(asked.ID).HumanInTheLoopStatus
+		st := r.event(question.ID).HumanInTheLoopStatus
 		return st.Source == schema.ByOrphaned && st.Outcome == schema.Cancelled
 	}, waitLimit, 10*time.Millisecond)
 }

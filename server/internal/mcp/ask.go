@@ -86,15 +86,15 @@ Without choices the person writes a text. With choices they pick one; choices ["
 }
 
 func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticket, error) {
-	q := &schema.HumanInTheLoop{Question: in.Question, Type: schema.FreeText, Choices: in.Choices, Timeout: &c.seconds}
+	hitl := &schema.HumanInTheLoop{Question: in.Question, Type: schema.FreeText, Choices: in.Choices, Timeout: &c.seconds}
 	if in.Timeout != nil {
-		q.Timeout = in.Timeout
+		hitl.Timeout = in.Timeout
 	}
 	switch {
 	case slices.Equal(in.Choices, []string{"approve", "deny"}):
-		q.Type, q.Choices = schema.Permission, nil
+		hitl.Type, hitl.Choices = schema.Permission, nil
 	case len(in.Choices) > 0:
-		q.Type = schema.Choice
+		hitl.Type = schema.Choice
 	case asksForSecret(in.Question):
 		return Ticket{}, &schema.HintError{
 			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, and answers are stored and shown"},
@@ -102,7 +102,7 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 		}
 	}
 	if in.Context != "" {
-		q.Context = &schema.Context{Why: in.Context}
+		hitl.Context = &schema.Context{Why: in.Context}
 	}
 	payload, err := json.Marshal(map[string]string{"question": in.Question, "context": in.Context, "urgency": cmp.Or(in.Urgency, "normal")})
 	if err != nil {
@@ -110,17 +110,17 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 	}
 	e := schema.Event{
 		SourceApp: cmp.Or(c.app, "mcp"), SessionID: c.session, HookEventType: "AskHuman",
-		Payload: payload, Summary: in.Question, HumanInTheLoop: q,
+		Payload: payload, Summary: in.Question, HumanInTheLoop: hitl,
 	}
 	if in.Urgency == "high" {
 		e.Summary = "Urgent: " + e.Summary
 	}
-	asked, err := s.postQuestion(ctx, &e, c.by)
+	question, err := s.postQuestion(ctx, &e, c.by)
 	if err != nil {
 		return Ticket{}, err
 	}
-	t, err := s.readTicket(ctx, c, asked.ID, hub.Pull{Wait: s.QuickAnswerWait, Secret: asked.RequestSecret})
-	t.Secret = asked.RequestSecret
+	t, err := s.readTicket(ctx, c, question.ID, hub.Pull{Wait: s.QuickAnswerWait, Secret: question.RequestSecret})
+	t.Secret = question.RequestSecret
 	return t, err
 }
 
@@ -142,8 +142,8 @@ func (s *Server) postQuestion(ctx context.Context, e *schema.Event, by hub.Calle
 		return nil, err
 	}
 	s.Hub.ResponseSent(saved.ID) // nobody is dialled
-	asked := new(schema.Event)
-	return asked, json.Unmarshal(saved.JSON, asked)
+	question := new(schema.Event)
+	return question, json.Unmarshal(saved.JSON, question)
 }
 
 func (s *Server) await(ctx context.Context, c *call, in awaitAnswerInput) (Ticket, error) {
@@ -181,8 +181,8 @@ type permissionResult struct {
 	Message      string          `json:"message,omitempty"`
 }
 
-func denyResult(why string) (string, error) {
-	b, err := json.Marshal(permissionResult{Behavior: "deny", Message: why})
+func denyResult(reason string) (string, error) {
+	b, err := json.Marshal(permissionResult{Behavior: "deny", Message: reason})
 	return string(b), err
 }
 
@@ -206,15 +206,15 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	ask.Timeout, e.HumanInTheLoop = &c.seconds, &ask
 	by := c.by
 	by.Waits = true
-	asked, err := s.postQuestion(ctx, &e, by)
+	question, err := s.postQuestion(ctx, &e, by)
 	if err != nil {
 		return denyResult("Nobody could be asked: " + errorText(err).Error())
 	}
 	// A little longer than the question's own deadline, for what ends it.
 	limit := time.Duration(c.seconds*float64(time.Second)) + 2*time.Second
-	raw, err := s.wait(ctx, asked.ID, hub.Pull{Wait: limit, Secret: asked.RequestSecret})
+	raw, err := s.wait(ctx, question.ID, hub.Pull{Wait: limit, Secret: question.RequestSecret})
 	if raw == nil {
-		return s.withdraw(ctx, c, asked.ID, err)
+		return s.withdraw(ctx, c, question.ID, err)
 	}
 	var a schema.Answer
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -236,34 +236,34 @@ func headlessEnv(name string) string {
 }
 
 // withdraw ends a question whose asker does not wait any more, or can't be let wait.
-func (s *Server) withdraw(ctx context.Context, c *call, id schema.EventID, failed error) (string, error) {
-	why := hub.AgentGone
+func (s *Server) withdraw(ctx context.Context, c *call, id schema.EventID, cause error) (string, error) {
+	reason := hub.AgentGone
 	if c.waitCtx.Err() != nil {
-		why = hub.HubStopped
+		reason = hub.HubStopped
 	}
-	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", why); err != nil {
+	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", reason); err != nil {
 		s.Log.Error("ending a request for approval that nobody waits for", "event", id, "err", err)
 	}
-	if failed != nil {
-		return denyResult("The answer could not be read: " + errorText(failed).Error())
+	if cause != nil {
+		return denyResult("The answer could not be read: " + errorText(cause).Error())
 	}
 	return denyResult("Nobody could answer: the hub stops, or has too many requests that wait. Nothing was approved.")
 }
 
 // allowResult is a hook's decision in the words of the permission prompt tool.
-func allowResult(decided hook.Reply, input json.RawMessage) (string, error) {
+func allowResult(reply hook.Reply, input json.RawMessage) (string, error) {
 	var out struct {
 		Specific struct {
 			Decision permissionResult `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if len(decided.Stdout) == 0 || json.Unmarshal(decided.Stdout, &out) != nil || out.Specific.Decision.Behavior != "allow" {
+	if len(reply.Stdout) == 0 || json.Unmarshal(reply.Stdout, &out) != nil || out.Specific.Decision.Behavior != "allow" {
 		return denyResult("A person's answer came that this call does not take. Nothing was approved.")
 	}
-	yes := permissionResult{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
-	if len(bytes.TrimSpace(yes.UpdatedInput)) == 0 {
-		yes.UpdatedInput = input
+	result := permissionResult{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
+	if len(bytes.TrimSpace(result.UpdatedInput)) == 0 {
+		result.UpdatedInput = input
 	}
-	b, err := json.Marshal(yes)
+	b, err := json.Marshal(result)
 	return string(b), err
 }

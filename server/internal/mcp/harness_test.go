@@ -107,8 +107,8 @@ func text(result *sdk.CallToolResult) string {
 	if len(result.Content) != 1 {
 		return ""
 	}
-	one, _ := result.Content[0].(*sdk.TextContent)
-	return one.Text
+	content, _ := result.Content[0].(*sdk.TextContent)
+	return content.Text
 }
 
 // do makes a request of the hub's own interface.

@@ -75,14 +75,14 @@ func New(cfg Config) *Server {
 
 // For handles one request of by. A call that waits ends, with what there is, when until
 // does.
-func (s *Server) For(until context.Context, by hub.Caller) http.Handler {
+func (s *Server) For(waitCtx context.Context, by hub.Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := newCall(r.URL.Query(), by)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		c.waitCtx = until
+		c.waitCtx = waitCtx
 		s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
@@ -134,12 +134,12 @@ func (s *Server) requireMayAsk(by hub.Caller) error {
 }
 
 // requireOperator refuses whoever is not known as a person that may answer.
-func (c *call) requireOperator(what string) error {
+func (c *call) requireOperator(action string) error {
 	switch {
 	case c.by.Who.Agent:
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token asks and waits; " + what + " is for people. Tell your user what you wait for."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token asks and waits; " + action + " is for people. Tell your user what you wait for."}
 	case !c.by.Who.Known():
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Over MCP " + what + " needs a person's token, on every hub: make one under Settings, People, and give it to this client as HOOKBACK_TOKEN or in the header Authorization: Bearer."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Over MCP " + action + " needs a person's token, on every hub: make one under Settings, People, and give it to this client as HOOKBACK_TOKEN or in the header Authorization: Bearer."}
 	case !c.by.Who.Is(schema.Operator):
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This person may look, not answer. An admin can make them an operator."}
 	default:
@@ -151,23 +151,23 @@ func (c *call) requireOperator(what string) error {
 type toolFunc[In, Out any] func(ctx context.Context, c *call, in In) (Out, error)
 
 // add makes a tool of a verb.
-func add[In, Out any](server *sdk.Server, t sdk.Tool, do toolFunc[In, Out]) {
+func add[In, Out any](server *sdk.Server, t sdk.Tool, tool toolFunc[In, Out]) {
 	sdk.AddTool(server, &t, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
-		out, err := do.invoke(ctx, req, in)
+		out, err := tool.invoke(ctx, req, in)
 		return nil, out, err
 	})
 }
 
 // addText makes a tool of a verb whose result is text and nothing else.
-func addText[In any](server *sdk.Server, t sdk.Tool, do toolFunc[In, string]) {
+func addText[In any](server *sdk.Server, t sdk.Tool, tool toolFunc[In, string]) {
 	sdk.AddTool(server, &t, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		text, err := do.invoke(ctx, req, in)
+		text, err := tool.invoke(ctx, req, in)
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, err
 	})
 }
 
 // invoke runs the verb. Its context also ends when the call's until does.
-func (do toolFunc[In, Out]) invoke(ctx context.Context, req *sdk.CallToolRequest, in In) (out Out, err error) {
+func (tool toolFunc[In, Out]) invoke(ctx context.Context, req *sdk.CallToolRequest, in In) (out Out, err error) {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
 		return out, errors.New("this call came by no request")
@@ -175,7 +175,7 @@ func (do toolFunc[In, Out]) invoke(ctx context.Context, req *sdk.CallToolRequest
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, requestKey{}, req))
 	defer cancel()
 	defer context.AfterFunc(c.waitCtx, cancel)()
-	if out, err = do(ctx, c, in); err != nil {
+	if out, err = tool(ctx, c, in); err != nil {
 		return out, errorText(err)
 	}
 	return out, nil
@@ -213,14 +213,14 @@ func (s *Server) wait(ctx context.Context, id schema.EventID, p hub.Pull) ([]byt
 	default:
 		p.Wait = 0
 	}
-	end := time.Now().Add(p.Wait)
+	deadline := time.Now().Add(p.Wait)
 	for n := 0; ; n++ {
-		left := time.Until(end)
-		if left > 0 {
+		remaining := time.Until(deadline)
+		if remaining > 0 {
 			sendProgress(ctx, n, "Waiting for a person.")
 		}
-		answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: max(0, min(left, s.ProgressInterval)), Secret: p.Secret})
-		if answer != nil || err != nil || ctx.Err() != nil || left <= s.ProgressInterval {
+		answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: max(0, min(remaining, s.ProgressInterval)), Secret: p.Secret})
+		if answer != nil || err != nil || ctx.Err() != nil || remaining <= s.ProgressInterval {
 			return answer, err
 		}
 	}

@@ -77,11 +77,11 @@ type cancelInput struct {
 }
 
 func (s *Server) addRequestTools(server *sdk.Server) {
-	looks := sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(false)}
+	readOnly := sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(false)}
 	add(server, sdk.Tool{
 		Name: "list_pending_hitl_requests", Title: "List requests to people",
 		Description: `List what agents asked people, the newest first, 20 at a time: who asks, the prompt, the choices, the votes so far and whom it waits for, and the outcome of those that ended. Pending ones unless status says otherwise. Go on with cursor = next_cursor.`,
-		Annotations: &looks,
+		Annotations: &readOnly,
 		InputSchema: objectSchema(nil, `
 			"status":{"type":"string","enum":["pending","decided","expired","cancelled","all"],"description":"pending unless told."},
 			"agent":{"type":"string","description":"Only what this agent (source_app) asked."},
@@ -92,7 +92,7 @@ func (s *Server) addRequestTools(server *sdk.Server) {
 	add(server, sdk.Tool{
 		Name: "get_hitl_request", Title: "Look at one request",
 		Description:  `Read one request to people by its id: its prompt, choices, votes, whom it waits for and its outcome.`,
-		Annotations:  &looks,
+		Annotations:  &readOnly,
 		InputSchema:  objectSchema([]string{"request_id"}, requestIDSchema),
 		OutputSchema: json.RawMessage(requestSchema),
 	}, s.get)

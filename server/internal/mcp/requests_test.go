@@ -78,22 +78,22 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 func TestVote_RequiresPersonToken(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
-	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
-	require.Contains(t, r.callError("vote_on_hitl_request", map[string]any{"request_id": asked.RequestID, "choice": "approve"}), "sign_in")
-	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": asked.RequestID}), "sign_in")
-	require.Equal(t, schema.Pending, r.event(asked.RequestID).HumanInTheLoopStatus.Status)
+	question := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}})
+	require.Contains(t, r.callError("vote_on_hitl_request", map[string]any{"request_id": question.RequestID, "choice": "approve"}), "sign_in")
+	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": question.RequestID}), "sign_in")
+	require.Equal(t, schema.Pending, r.event(question.RequestID).HumanInTheLoopStatus.Status)
 }
 
 func TestCancel_AgentWithdrawsOwnQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
-	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
+	question := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
 	other := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which other?"})
-	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": other.Secret}), "forbidden")
-	got := call[schema.HitlRequest](r, "cancel_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": asked.Secret, "reason": "found it"})
+	require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": question.RequestID, "secret": other.Secret}), "forbidden")
+	got := call[schema.HitlRequest](r, "cancel_hitl_request", map[string]any{"request_id": question.RequestID, "secret": question.Secret, "reason": "found it"})
 	require.Equal(t, schema.Withdrawn, got.Outcome)
 	require.Equal(t, "found it", got.Reason)
-	again := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": asked.RequestID, "secret": asked.Secret})
+	again := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": question.RequestID, "secret": question.Secret})
 	require.Equal(t, schema.HitlCancelled, again.Status)
 }
 
@@ -101,13 +101,13 @@ func TestCancel_AgentWithdrawsOwnQuestion(t *testing.T) {
 func TestRequests_OmitSecrets(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
-	asked := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
+	question := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "Which?"})
 	for tool, arguments := range map[string]map[string]any{
-		"list_pending_hitl_requests": {}, "get_hitl_request": {"request_id": asked.RequestID}, "search_events": {},
-		"await_hitl_request": {"request_id": asked.RequestID, "max_wait_seconds": 0.01},
+		"list_pending_hitl_requests": {}, "get_hitl_request": {"request_id": question.RequestID}, "search_events": {},
+		"await_hitl_request": {"request_id": question.RequestID, "max_wait_seconds": 0.01},
 	} {
 		all, err := json.Marshal(r.callTool(tool, arguments))
 		require.NoError(t, err)
-		require.NotContains(t, string(all), asked.Secret, tool)
+		require.NotContains(t, string(all), question.Secret, tool)
 	}
 }

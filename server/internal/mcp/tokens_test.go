@@ -20,9 +20,9 @@ func (r *harness) asToken(ada http.Header, query, draft string) *harness {
 }
 
 func (r *harness) withSecret(query, secret string) *harness {
-	one := &harness{t: r.t, hub: r.hub, progress: r.progress, http: r.http}
-	one.ClientSession = one.connect(query, http.Header{"Authorization": {"Bearer " + secret}})
-	return one
+	client := &harness{t: r.t, hub: r.hub, progress: r.progress, http: r.http}
+	client.ClientSession = client.connect(query, http.Header{"Authorization": {"Bearer " + secret}})
+	return client
 }
 
 func (r *harness) createToken(ada http.Header, draft string) (made schema.Token) {

@@ -83,8 +83,8 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 	cancelled := call[schema.HitlRequest](ada, "cancel_hitl_request", map[string]any{"request_id": second.RequestID, "reason": "superseded"})
 	require.Equal(t, schema.Cancelled, cancelled.Outcome)
 	require.Equal(t, "superseded", cancelled.CancellationReason)
-	told := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": second.RequestID, "secret": second.Secret})
-	require.Equal(t, schema.Cancelled, told.Outcome)
+	ticket := call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": second.RequestID, "secret": second.Secret})
+	require.Equal(t, schema.Cancelled, ticket.Outcome)
 }
 
 // TestVote_CannotReplacePasskey: where one is wanted, its person answers on the page.
@@ -96,12 +96,12 @@ func TestVote_CannotReplacePasskey(t *testing.T) {
 	res, err := r.http.Post(r.hub.URL()+schema.PathEvents, "application/json", strings.NewReader(body))
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
-	var asked schema.Event
-	require.NoError(t, json.NewDecoder(res.Body).Decode(&asked))
+	var question schema.Event
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&question))
 
 	ada := &harness{t: t, hub: r.hub, progress: r.progress, http: r.http}
 	ada.ClientSession = ada.connect("", r.signIn(&g, "Ada"))
-	vote := func(choice string) map[string]any { return map[string]any{"request_id": asked.ID, "choice": choice} }
+	vote := func(choice string) map[string]any { return map[string]any{"request_id": question.ID, "choice": choice} }
 	require.Contains(t, ada.callError("vote_on_hitl_request", vote("approve")), "proof_required")
 	denied := call[schema.HitlRequest](ada, "vote_on_hitl_request", vote("deny"))
 	require.Equal(t, schema.Deny, denied.Outcome)
