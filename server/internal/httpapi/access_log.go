@@ -6,19 +6,18 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
 	"github.com/hookback/hookback/schema"
 )
 
-// logAccess counts and, at debug level, logs every request, by its route: the path
-// and the query may hold what is nobody's business. A handler that panics costs
-// its own request only.
+// logAccess is the first middleware. It records metrics for every request and logs it at
+// debug level by its route only, because the path and the query may contain user content.
+// It also recovers from panics in handlers, so a panic fails only its own request.
 func (s *Server) logAccess(c *fiber.Ctx) (err error) {
 	start := time.Now()
 	defer func() {
 		if recover() != nil {
-			// The panic's value may hold a piece of somebody's event.
+			// The panic value may contain part of an event, so it is not logged.
 			s.Log.Error("a handler panicked", "route", c.Route().Path, "stack", string(debug.Stack()))
 			err = s.writeError(c, schema.ErrInternal)
 		}
@@ -33,15 +32,4 @@ func (s *Server) logAccess(c *fiber.Ctx) (err error) {
 		return s.writeError(c, err)
 	}
 	return nil
-}
-
-func (s *Server) addSecurityHeaders(c *fiber.Ctx) error {
-	writeSecurityHeaders(c.Context())
-	return c.Next()
-}
-
-func writeSecurityHeaders(ctx *fasthttp.RequestCtx) {
-	for _, h := range securityHeaders {
-		ctx.Response.Header.SetCanonical(h[0], h[1])
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -21,32 +22,32 @@ import (
 
 const (
 	indexFile = "/index.html"
-	// docsPath shows the interface, drawn by Swagger UI from PathOpenAPI.
+	// docsPath serves the API reference: Swagger UI rendering PathOpenAPI.
 	docsPath = "/docs"
 	docsFile = "/docs/index.html"
 )
 
-// docsCSP is the policy of that page: the dashboard's without Trusted Types, since
-// Swagger UI sets markup as text.
+// docsCSP is the content security policy of the API reference. It is the dashboard's policy
+// without Trusted Types, because Swagger UI assigns markup as strings.
 var docsCSP = strings.Join([]string{
 	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
 	"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 }, "; ")
 
-// assets are the dashboard's files, read once. Fiber's own file handlers know
-// neither content hashes nor embedded files without a modification time.
+// assets holds the dashboard's files, read once at startup. Fiber's own file handlers
+// support neither content hashes nor embedded files without a modification time.
 type assets struct {
-	files map[string]*asset // :: path → file
-	ready chan struct{}     // closed when everything is compressed, or the hub stops
+	files map[string]*asset // path → file
+	ready chan struct{}     // closed when compression is complete or was canceled
 }
 
 type asset struct {
 	mediaType    string
 	cacheControl string
-	csp          string // of a page that needs another than the dashboard's; empty: none
-	etag         string // of the plain bytes, without quotes
+	csp          string // overrides the dashboard's content security policy; empty: no override
+	etag         string // of the uncompressed content, without quotes
 	content      []byte
-	compressed   atomic.Pointer[compressedAsset] // nil while it is being made, or for good when it does not pay
+	compressed   atomic.Pointer[compressedAsset] // nil until compressed, and forever if compression does not help
 }
 
 type compressedAsset struct{ gzip, brotli []byte }
@@ -57,11 +58,12 @@ var mediaTypes = map[string]string{
 	".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
-// loadAssets reads every file of root and starts to compress them, until ctx ends.
+// loadAssets reads every file of root and compresses the files in the background until ctx
+// ends. A nil root has no files.
 func loadAssets(ctx context.Context, root fs.FS) *assets {
 	a := &assets{files: map[string]*asset{}, ready: make(chan struct{})}
 	if root != nil {
-		// An embedded file system does not fail; a broken one has no files.
+		// An embedded file system does not fail; a broken one is treated as empty.
 		_ = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") {
 				return err
@@ -76,8 +78,8 @@ func loadAssets(ctx context.Context, root fs.FS) *assets {
 	go func() {
 		defer close(a.ready)
 		a.compressAll(ctx)
-		// Give back what the start took: this and the migrations need more memory
-		// than the hub does for hours afterwards.
+		// Startup (compression and migrations) needs more memory than the hub uses for
+		// hours afterwards. Return it to the system.
 		debug.FreeOSMemory()
 	}()
 	return a
@@ -86,7 +88,7 @@ func loadAssets(ctx context.Context, root fs.FS) *assets {
 func (a *assets) compressAll(ctx context.Context) {
 	p := newCompressor()
 	for _, f := range a.files {
-		if ctx.Err() != nil { // who stops a hub that has just begun does not wait for it
+		if ctx.Err() != nil { // a hub stopped during startup must not wait for compression
 			return
 		}
 		p.compress(f)
@@ -102,14 +104,14 @@ func newAsset(name string, b []byte) *asset {
 	if name == docsFile {
 		f.csp = docsCSP
 	}
-	if strings.HasPrefix(name, "/assets/") { // named by its content
+	if strings.HasPrefix(name, "/assets/") { // the name contains a content hash
 		f.cacheControl = "public, max-age=31536000, immutable"
 	}
 	return f
 }
 
-// compressor compresses one file after the other in the same memory: brotli alone
-// takes some 20 MiB for its work, which would be the most of an idle hub.
+// compressor compresses one file after another in the same buffers: brotli alone needs
+// about 20 MiB, which would dominate the memory of an idle hub.
 type compressor struct {
 	gzipBuf, brotliBuf bytes.Buffer
 	gzip               *gzip.Writer
@@ -118,19 +120,19 @@ type compressor struct {
 
 func newCompressor() *compressor {
 	p := &compressor{}
-	p.gzip, _ = gzip.NewWriterLevel(&p.gzipBuf, gzip.BestCompression) // the level is a valid one
+	p.gzip, _ = gzip.NewWriterLevel(&p.gzipBuf, gzip.BestCompression) // cannot fail: the level is valid
 	p.brotli = brotli.NewWriterOptions(&p.brotliBuf, brotli.WriterOptions{Quality: 9, LGWin: 18})
 	return p
 }
 
-// compress compresses the file where that makes it smaller.
+// compress sets f.compressed if both encodings are smaller than the content.
 func (p *compressor) compress(f *asset) {
 	p.gzipBuf.Reset()
 	p.brotliBuf.Reset()
 	p.gzip.Reset(&p.gzipBuf)
 	p.brotli.Reset(&p.brotliBuf)
 	for _, w := range []io.WriteCloser{p.gzip, p.brotli} {
-		_, _ = w.Write(f.content) // into memory
+		_, _ = w.Write(f.content) // writes to a buffer cannot fail
 		_ = w.Close()
 	}
 	if p.gzipBuf.Len() < len(f.content) && p.brotliBuf.Len() < len(f.content) {
@@ -138,8 +140,8 @@ func (p *compressor) compress(f *asset) {
 	}
 }
 
-// servePage answers whatever is not one of the protocol's routes: a file of the
-// dashboard, or the dashboard itself for an address that is one of its screens.
+// servePage handles every path outside the API: a file of the dashboard, or index.html for
+// a path that is one of its screens.
 func (s *Server) servePage(c *fiber.Ctx) error {
 	if methods := apiMethods(c.Path()); methods != nil && !isPageRequest(c) {
 		c.Set(fiber.HeaderAllow, strings.Join(methods, ", "))
@@ -164,14 +166,13 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 	}
 }
 
-// isPageRequest reports whether a browser wants a page to show: at one of the
-// dashboard's addresses, which the protocol does not use, or at /stream, where the
-// two share a name.
+// isPageRequest reports whether a browser wants an HTML page: at a path outside the API, at
+// a signed vote link, or at /stream, which is both a screen and a WebSocket.
 func isPageRequest(c *fiber.Ctx) bool {
-	// The names in a session's address may well end like a file's.
+	// Names in a session's path may end like a file name.
 	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
 	if c.Path() != "/" && (hasExtension || !strings.Contains(c.Get(fiber.HeaderAccept), fiber.MIMETextHTML)) {
-		return false // before the routes are looked through: agents' requests end here
+		return false // checked before the routes are matched: requests of agents end here
 	}
 	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	signedLink := isRead && matchesPath(schema.PathLinkVote, c.Path())
@@ -206,7 +207,7 @@ func (f *asset) send(c *fiber.Ctx) error {
 	return nil
 }
 
-// acceptsEncoding reports whether an Accept-Encoding header lists the encoding.
+// acceptsEncoding reports whether an Accept-Encoding header allows the encoding.
 func acceptsEncoding(header, encoding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -216,4 +217,33 @@ func acceptsEncoding(header, encoding string) bool {
 		}
 	}
 	return false
+}
+
+// apiMethods returns the methods that the API supports at path, sorted. It returns nil if
+// path is not part of the API.
+func apiMethods(path string) (methods []string) {
+	for _, r := range schema.Routes {
+		if !matchesPath(r.Path, path) {
+			continue
+		}
+		methods = append(methods, r.Method)
+		if r.Method == fiber.MethodGet {
+			methods = append(methods, fiber.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods)
+}
+
+func matchesPath(pattern, path string) bool {
+	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return false
+	}
+	for i, w := range want {
+		if w != have[i] && (!strings.HasPrefix(w, ":") || have[i] == "") {
+			return false
+		}
+	}
+	return true
 }

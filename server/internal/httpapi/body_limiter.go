@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// initialBodyBuffer is the room a body gets before any of it has arrived. More it gets
-	// when it fills that: fasthttp makes room for all that a request announces.
+	// initialBodyBuffer is the initial buffer size for a body. The buffer grows as data
+	// arrives. fasthttp would allocate the whole announced Content-Length at once.
 	initialBodyBuffer = 16 << 10
-	// maxPooledBody is the biggest room worth keeping for another request.
+	// maxPooledBody is the largest buffer that is kept for another request.
 	maxPooledBody = 64 << 10
 )
 
-// bodyLimiter are those that are arriving or being worked on.
+// bodyLimiter reads request bodies within a byte budget that all concurrent requests share.
+// A body that exceeds the budget is rejected with ErrBusy (503).
 type bodyLimiter struct {
-	pool     sync.Pool    // :: *[]byte
-	reserved atomic.Int64 // beyond initialBodyBuffer each
-	limit    int64        // of taken
+	pool     sync.Pool    // of *[]byte
+	reserved atomic.Int64 // bytes by which bodies have outgrown their first buffers
+	limit    int64        // the byte budget: the maximum of reserved
 }
 
-// limitBody reads the request's body before anything else looks at the request: one
-// that is not read to its end would be taken for the next request.
+// limitBody reads the whole body before any other handler runs. The HTTP server would parse
+// an unread rest as the next request (request smuggling).
 func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		stream := ctx.RequestBodyStream()
@@ -54,8 +55,9 @@ func (s *Server) limitBody(next fasthttp.RequestHandler) fasthttp.RequestHandler
 	}
 }
 
-// read reads a body of so many bytes into b, or a chunked one (-1). What it returns
-// may be b no more, also with an error.
+// read reads a body of contentLength bytes, or a chunked one (-1), into b. It returns the
+// buffer, which may be a new one, also with an error: ErrTooLarge beyond MaxBody, ErrBusy
+// beyond the budget.
 func (s *bodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, error) {
 	if contentLength > schema.MaxBody {
 		return b, schema.ErrTooLarge
@@ -88,7 +90,8 @@ func (s *bodyLimiter) read(r io.Reader, b []byte, contentLength int) ([]byte, er
 	}
 }
 
-// release gives back a body's room, which began in the given one.
+// release returns the budget that body used and puts its buffer into the pool. initial is
+// the buffer that was passed to read.
 func (s *bodyLimiter) release(initial *[]byte, body []byte) {
 	if s.reserved.Add(int64(cap(*initial) - cap(body))); cap(body) <= maxPooledBody {
 		*initial = body
@@ -96,8 +99,8 @@ func (s *bodyLimiter) release(initial *[]byte, body []byte) {
 	s.pool.Put(initial)
 }
 
-// writeBodyError answers a request whose body can't be had. The peer may still be
-// sending it: what comes is no request.
+// writeBodyError rejects a request whose body could not be read. It closes the connection,
+// because the peer may still be sending the body.
 func (s *Server) writeBodyError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 	switch {

@@ -17,36 +17,37 @@ import (
 )
 
 const (
-	// defaultHookTimeout is how long Claude Code lets a hook run unless told.
+	// defaultHookTimeout is Claude Code's default hook timeout, in seconds.
 	defaultHookTimeout = 600
-	// hookTimeoutMargin is what is left of that when the hub gives up: a late answer is
-	// thrown away.
+	// hookTimeoutMargin is how many seconds before that timeout the hub stops waiting.
+	// Claude Code discards a later answer.
 	hookTimeoutMargin = 5
-	// expiryGrace is how long after the question's deadline its timeout is waited for.
+	// expiryGrace is how long the hook waits beyond the question's deadline for the
+	// question to expire.
 	expiryGrace = 2 * time.Second
 )
 
-// noDecision lets Claude Code do what it would do without a hook.
+// noDecision tells Claude Code to continue as if there were no hook.
 var noDecision = []byte("{}")
 
-// claudeHook takes one run of an http hook of Claude Code's. What wants no decision
-// is stored, and answered at once. A question is put to a person, while the response
-// goes on as one space after the other, which JSON allows before a value: so an agent
-// that hangs up is noticed, and one that waits isn't cut off.
+// claudeHook handles one invocation of a Claude Code HTTP hook. Events that need no
+// decision are stored and answered immediately. For a question, the response stays open
+// until a person answers. Spaces, which JSON allows before a value, serve as its heartbeat:
+// they keep the connection alive and detect an agent that disconnected.
 func (s *Server) claudeHook(c *fiber.Ctx) error {
 	claude, _ := hook.Find("claude-code")
 	limit, err := queryInt(c, "limit", bounds{min: 1, max: int64(schema.MaxTimeout / time.Second), fallback: defaultHookTimeout})
 	if err != nil {
 		return err
 	}
-	// The body is somebody else's once this has returned, and the answer is made later.
+	// Fiber reuses the body after this handler returns, but the answer is rendered later.
 	call, err := claude.Agent.Parse(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: func(string) string { return "" }})
 	if err != nil {
 		return &schema.FieldError{Detail: err.Error()}
 	}
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
-	if id := call.Event.ToolUseID; id != "" { // as command hookback does: both at once are one event
+	if id := call.Event.ToolUseID; id != "" { // the same key as the hookback command: if both hooks run, the event is stored once
 		call.Event.IdempotencyKey = strings.Join([]string{"hook", call.Event.Agent, call.Event.SessionID, call.Event.HookEventType, id}, "/")
 	}
 	cn, ok := c.Context().Conn().(*conn)
@@ -56,7 +57,7 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	return s.holdHook(c, cn, &heldHook{call: &call, agent: claude.Agent, limit: time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second})
 }
 
-// storeHook stores an event that asks nothing.
+// storeHook stores an event without a question.
 func (s *Server) storeHook(c *fiber.Ctx, e *schema.Event) error {
 	if _, err := s.ingestHook(c, e, false); err != nil {
 		return err
@@ -74,9 +75,9 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 	return s.Hub.Ingest(c.UserContext(), body, by)
 }
 
-// acquireHookSlot reports whether the call waits for a person, and takes a place for it when
-// it does. Where Claude Code shows no dialog meanwhile, somebody must be there to see
-// the question.
+// acquireHookSlot reports whether the hook call should wait for a person, and then acquires
+// a slot of the hookSlots semaphore. If Claude Code shows no dialog of its own in the
+// meantime, someone must be viewing the dashboard.
 func (s *Server) acquireHookSlot(call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
@@ -90,7 +91,7 @@ func (s *Server) acquireHookSlot(call *hook.Call) bool {
 	}
 }
 
-// heldHook is a hook whose agent waits for its response.
+// heldHook is a hook call whose response stays open until its question is settled.
 type heldHook struct {
 	call   *hook.Call
 	agent  hook.Agent
@@ -99,7 +100,8 @@ type heldHook struct {
 	secret string
 }
 
-// holdHook puts the question, in a place that acquireHookSlot took.
+// holdHook stores the question and streams the response. It releases the slot that
+// acquireHookSlot acquired.
 func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 	release := func() { <-s.hookSlots }
 	e := h.call.Event
@@ -115,7 +117,7 @@ func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 		release()
 		return err
 	}
-	s.Hub.ResponseSent(saved.ID) // nobody is dialled
+	s.Hub.ResponseSent(saved.ID) // the answer is pulled; there is no listener to dial
 	var question schema.Event
 	if err := json.Unmarshal(saved.JSON, &question); err != nil {
 		release()
@@ -131,12 +133,14 @@ func (s *Server) holdHook(c *fiber.Ctx, cn *conn, h *heldHook) error {
 	return nil
 }
 
-// answerHook writes the response: spaces, and then the answer.
+// answerHook writes the response: a space per heartbeat, then the decision. If the agent
+// disconnects or the hub stops first, it abandons the question.
 func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 	ctx, stop := cn.watchDisconnect(s.stopping)
 	defer stop()
 	for deadline := time.Now().Add(h.limit + expiryGrace); time.Now().Before(deadline); {
-		// The server gave the whole response WriteTimeout; what counts is each piece.
+		// WriteTimeout covers the whole response. Each heartbeat gets a deadline of its
+		// own.
 		_ = cn.SetWriteDeadline(time.Now().Add(s.HookHeartbeat + s.StreamWriteTimeout))
 		_ = out.WriteByte(' ')
 		if out.Flush() != nil || ctx.Err() != nil {
@@ -162,7 +166,7 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 	}
 }
 
-// render is the hook's answer as Claude Code takes it.
+// render returns the answer as Claude Code expects it, or noDecision if the answer is none.
 func (h *heldHook) render(raw []byte) []byte {
 	var a schema.Answer
 	if json.Unmarshal(raw, &a) != nil {

@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// lingerTime and lingerBytes bound how long a connection is kept open so that its
-// peer can read why its request was refused before it is done sending it.
+// lingerTime and lingerBytes limit how long a connection stays open after a response that
+// was sent before the peer finished its request, so that the peer can read it.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 256 << 20
 )
 
-// acceptRetryDelay is how long the hub waits before it tries again to take a connection
-// that the system had no room for.
+// acceptRetryDelay is the pause after the system refused to accept a connection.
 const acceptRetryDelay = 100 * time.Millisecond
 
-// listener gives the server connections of type *conn.
+// listener wraps the connections it accepts as *conn.
 type listener struct {
 	net.Listener
 	conns  *connSet
 	log    *slog.Logger
-	once   sync.Once     // closes it
+	once   sync.Once     // guards Close
 	closed chan struct{} // closed by Close
 }
 
@@ -34,7 +33,7 @@ func (s *Server) newListener(ln net.Listener) *listener {
 	return &listener{Listener: ln, conns: &s.conns, log: s.Log, closed: make(chan struct{})}
 }
 
-// Close is idempotent.
+// Close closes the listener. It is idempotent.
 func (l *listener) Close() (err error) {
 	l.once.Do(func() {
 		close(l.closed)
@@ -43,9 +42,9 @@ func (l *listener) Close() (err error) {
 	return err
 }
 
-// Accept waits while the process may open no more files, or the system has no room
-// for sockets: the HTTP server would take that for the end of the listener, and the
-// hub would stop because too many connections are open.
+// Accept retries while the process is out of file descriptors or the system is out of
+// socket memory. The HTTP server would treat such an error as the end of the listener, and
+// the hub would stop because too many connections are open.
 func (l *listener) Accept() (net.Conn, error) {
 	for logged := false; ; logged = true {
 		nc, err := l.Listener.Accept()
@@ -68,39 +67,39 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// isTemporary reports whether another try may work, in the words of package net: it
-// means EMFILE, ENFILE, ECONNABORTED and the like.
+// isTemporary reports whether the error is temporary by package net's definition: EMFILE,
+// ENFILE, ECONNABORTED and similar.
 func isTemporary(err error) bool {
 	var temporary interface{ Temporary() bool }
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
-// conn is a connection that knows more than the HTTP server tells its handlers:
-// when a response has left, and whether the peer is still there.
+// conn is a connection that tracks two things the HTTP server does not report to handlers:
+// when a response has been sent, and whether the peer is still connected.
 type conn struct {
 	net.Conn
 	conns *connSet
 
 	mu            sync.Mutex
 	hasRead       bool     // a byte was read
-	linger        bool     // Close lets the peer read what was written
+	linger        bool     // Close waits for the peer to read the response
 	closed        bool     // Close was called
-	draining      bool     // Read gives nothing any more, so that readers show what they hold
-	afterResponse []func() // wait for the response under way to be written
-	hasWritten    bool     // something was written since the last of posted came
-	readAhead     []byte   // read ahead by watch
+	draining      bool     // Read returns EOF, so that buffered readers yield the rest of their buffer
+	afterResponse []func() // callbacks for when the current response has been sent
+	hasWritten    bool     // Write was called since the last callback was added
+	readAhead     []byte   // bytes that watchDisconnect read ahead
 }
 
-// onResponseSent calls f when the response to the request being handled has been
-// written, or the connection is over.
+// onResponseSent calls f once the response to the current request has been written or the
+// connection is closed.
 func (c *conn) onResponseSent(f func()) {
 	c.mu.Lock()
 	c.afterResponse, c.hasWritten = append(c.afterResponse, f), false
 	c.mu.Unlock()
 }
 
-// Read is called for the next request: the server has flushed its response by
-// then, unless nothing was written at all because requests were pipelined.
+// Read is called for the next request. By then the server has flushed its response, unless
+// pipelined requests delayed the flush and nothing was written.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.hasWritten {
@@ -141,18 +140,18 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// takeBuffered returns what r, a buffered reader of c, has read from it and not given
-// away. From then on only c.Conn gives more.
+// takeBuffered returns the unread bytes of r, a buffered reader of c. All later bytes come
+// from c.Conn only.
 func (c *conn) takeBuffered(r io.Reader) []byte {
 	c.mu.Lock()
 	c.draining = true
 	c.mu.Unlock()
-	b, _ := io.ReadAll(r) // until it asks c for more
+	b, _ := io.ReadAll(r) // until r reads from c, which is draining
 	return b
 }
 
-// lingerOnClose makes Close wait a little for the peer to read what was written: closing
-// a socket with unread input resets it, and the peer would never see the reason.
+// lingerOnClose makes Close wait briefly for the peer to read the response. Closing a
+// socket with unread input resets the connection, and the peer would lose the response.
 func (c *conn) lingerOnClose() {
 	c.mu.Lock()
 	c.linger = true
@@ -165,7 +164,7 @@ func (c *conn) Close() error {
 	linger := c.linger && !c.closed
 	c.closed = true
 	c.mu.Unlock()
-	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && closer.CloseWrite() == nil { // TCP, or TLS over it
+	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok && linger && closer.CloseWrite() == nil { // TCP, or TLS over TCP
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}
@@ -174,8 +173,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// watchDisconnect returns a context that ends when the peer hangs up while its request is
-// being handled. The handler calls stop before it returns.
+// watchDisconnect returns a context that is canceled when the peer disconnects while its
+// request is being handled. The handler must call stop before it returns.
 func (c *conn) watchDisconnect(ctx context.Context) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancel(ctx)
 	_ = c.Conn.SetReadDeadline(time.Time{})
@@ -192,18 +191,18 @@ func (c *conn) watchDisconnect(ctx context.Context) (watched context.Context, st
 		}
 	}()
 	return watched, func() {
-		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // the server sets its own before it reads on
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // unblocks the read; the server sets its own deadline before the next request
 		<-done
 		cancel()
 	}
 }
 
-// connSet are the connections that are open.
+// connSet is the set of open connections.
 type connSet struct {
 	mu      sync.Mutex
 	open    map[*conn]struct{}
-	idle    chan struct{} // closed when the last one is gone; nil: nobody waits
-	closing bool          // no new ones are wanted
+	idle    chan struct{} // closed when the last connection closes; nil: no waiter
+	closing bool          // new connections are closed immediately
 }
 
 func (s *connSet) add(c *conn) {
@@ -214,7 +213,7 @@ func (s *connSet) add(c *conn) {
 	}
 	s.open[c] = struct{}{}
 	if s.closing {
-		_ = c.Conn.Close() // the server sees it end, and closes c
+		_ = c.Conn.Close() // the server notices and closes c
 	}
 }
 
@@ -234,7 +233,7 @@ func (s *connSet) count() int {
 	return len(s.open)
 }
 
-// wait returns when no connection is open, or with the error of ctx.
+// wait blocks until no connection is open. It returns the error of ctx if ctx ends first.
 func (s *connSet) wait(ctx context.Context) error {
 	s.mu.Lock()
 	if len(s.open) == 0 {
@@ -254,9 +253,8 @@ func (s *connSet) wait(ctx context.Context) error {
 	}
 }
 
-// closeUnused closes the connections that a browser opened in advance and never
-// used, and all that are still to come; the HTTP server would wait for their first
-// request.
+// closeUnused closes connections that have not sent a byte, and all future ones. Browsers
+// open connections in advance, and the HTTP server would wait for their first request.
 func (s *connSet) closeUnused() {
 	s.mu.Lock()
 	s.closing = true

@@ -11,12 +11,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// maxTopLevelTokens bounds the names and values at the top of a body that is decoded into
-// a struct: each costs a map entry meanwhile. A version 1 page sends a few dozen.
+// maxTopLevelTokens limits the names and values at the top level of a body that is decoded
+// into a struct, because each costs a map entry while decoding. A version 1 client sends a
+// few dozen.
 const maxTopLevelTokens = 4 * schema.MaxExtra
 
-// unmarshal decodes a body into v. It looks at the body's shape first, without
-// building anything, so that a hostile one costs no memory.
+// unmarshal decodes a JSON body into v. It returns a *schema.FieldError for invalid input.
+// It checks the body's shape first without allocating, so that a hostile body costs no
+// memory.
 func unmarshal(body []byte, v any) error {
 	if err := checkShape(body); err != nil {
 		return err
@@ -42,7 +44,7 @@ func checkShape(body []byte) error {
 		_, err := dec.ReadToken()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil // json.Unmarshal refuses an empty body and a second value
+			return nil // json.Unmarshal rejects an empty body and a second value
 		case err != nil:
 			return &schema.FieldError{Detail: "is not valid JSON in UTF-8"}
 		case dec.StackDepth() > schema.MaxDepth:

@@ -1,14 +1,21 @@
-// Package httpapi is the hub's door to the network: HTTP, the WebSocket /stream
-// and the dashboard's files, all on one port.
+// Package httpapi serves the hub over HTTP: the API, the WebSocket /stream and the
+// dashboard's files, all on one port.
 //
-// Handlers are three lines: decode, call the hub's verb, encode. What is in the
-// way of a request, in this order:
+// A handler decodes the request, calls an operation of the hub and encodes the result. A
+// request passes these stages in order:
 //
-//	listener.go   the connection, which knows when a response has really left
-//	observe.go    panics, metrics and the debug log
-//	door.go       who may talk to the hub at all: Host, Origin, media type
-//	handlers.go   the verbs
-//	problem.go    the one place where an error becomes a response
+//	connection.go       connection tracking: response sent, peer disconnected
+//	body_limiter.go     reads the body within a shared byte budget
+//	access_log.go       middleware: panics, metrics and the debug log
+//	security_headers.go middleware: Content-Security-Policy and the like
+//	origin_guard.go     middleware: DNS rebinding, CSRF, CORS and media types
+//	authenticate.go     authentication: cookie, token or proxy header
+//	authorize.go        authorization: the access table of the routes
+//	handlers.go         the handlers
+//	problem.go          the only place where an error becomes a response
 //
-// stream.go follows the hub's log for one page; assets.go serves the dashboard.
+// stream.go serves the hub's log to one client over a WebSocket, with heartbeat and
+// disconnection of slow readers; presence.go shares which requests are being viewed. The
+// GET of a response with wait is a long poll. claude_code_hook.go holds HTTP hooks open.
+// nethttp_adapter.go runs the MCP server behind Fiber. assets.go serves the dashboard.
 package httpapi

@@ -8,13 +8,13 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// Run counts what becomes of events and questions until ctx ends. It follows the
-// log like a page does, so that counting is nobody else's business.
+// Run counts stored events, question outcomes and delivery states until ctx ends. It
+// follows the log like a stream client, so no other component has to count.
 func (m *Metrics) Run(ctx context.Context, h *hub.Hub) error {
 	seq := h.Hello().Seq
 	for ctx.Err() == nil {
 		frames, more, err := h.FramesAfter(ctx, seq)
-		if err != nil { // too far behind: figures may have a gap, but go on
+		if err != nil { // too far behind: accept a gap in the counters
 			seq = h.Hello().Seq
 			continue
 		}
@@ -51,7 +51,8 @@ func (m *Metrics) recordStatusChange(data []byte, ended bool) {
 	}
 }
 
-// outcomeLabel keeps agents' own labels out of the metrics.
+// outcomeLabel maps an outcome to a fixed set of label values. Choice labels come from
+// agents and would make the set unbounded.
 func outcomeLabel(o schema.Outcome) string {
 	switch o {
 	case schema.Approve, schema.Deny, schema.Answered:

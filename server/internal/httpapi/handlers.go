@@ -18,11 +18,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxPullWait is how long a pull may wait for an answer.
+// maxPullWait is the longest long poll for an answer, in seconds.
 const maxPullWait = 60
 
-// handlers are the verbs by "METHOD path", one for each of schema.Routes. A part with
-// a file of its own adds its map here.
+// handlers returns the handler of every route in schema.Routes by "METHOD path". Each
+// feature with a file of its own contributes a map here.
 func (s *Server) handlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{}
 	for _, part := range []map[string]fiber.Handler{
@@ -93,8 +93,8 @@ func (s *Server) ingestBatch(c *fiber.Ctx) error {
 	return sendJSON(c, result)
 }
 
-// afterResponse lets the hub dial the agent once the response to its POST has left:
-// an agent that blocks in its POST can't take a call before.
+// afterResponse lets the hub dial the agents once the response to their POST has been sent.
+// An agent that blocks in its POST cannot accept a call earlier.
 func (s *Server) afterResponse(c *fiber.Ctx, ids ...schema.EventID) {
 	cn, ok := c.Context().Conn().(*conn)
 	for _, id := range ids {
@@ -167,7 +167,8 @@ func (s *Server) respond(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.Respond(c.UserContext(), id, &r, caller(c)))
 }
 
-// eventOperation is a verb that needs no more than the event's id and who wants it.
+// eventOperation returns the handler of an operation that needs only the event's id and its
+// caller.
 func (s *Server) eventOperation(operation func(context.Context, schema.EventID, hub.Caller) ([]byte, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := eventID(c)
@@ -199,7 +200,7 @@ func (s *Server) extend(c *fiber.Ctx) error {
 	var extension schema.Extend
 	id, err := eventID(c)
 	if err == nil {
-		err = unmarshal(c.Request().Body(), &extension) // without a body it would take the limit away
+		err = unmarshal(c.Request().Body(), &extension) // decode would accept an empty body, which removes the deadline
 	}
 	if err != nil {
 		return err
@@ -225,7 +226,8 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	// An agent that died while it waited must not count as having its answer.
+	// Cancel the long poll if the agent disconnects, so that a dead agent does not count as
+	// having its answer.
 	ctx := s.stopping
 	if cn, ok := c.Context().Conn().(*conn); ok && wait > 0 {
 		watched, stop := cn.watchDisconnect(ctx)
@@ -233,7 +235,7 @@ func (s *Server) pull(c *fiber.Ctx) error {
 		ctx = watched
 	}
 	var expires time.Time
-	ctx, cancel := context.WithCancel(ctx) // ends with the caller's token, too
+	ctx, cancel := context.WithCancel(ctx) // also canceled when the caller's credentials are revoked
 	defer cancel()
 	defer s.Hub.People.OnRevoked(caller(c).Who, cancel)()
 	answer, err := s.Hub.Pull(ctx, id, hub.Pull{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), Expires: func(at time.Time) { expires = at }})
@@ -252,8 +254,8 @@ func (s *Server) health(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(schema.Health{Status: "ok", Version: s.Version}))
 }
 
-// ready says whether events can be stored; a load balancer and a start-up script
-// look at the status code alone.
+// ready reports whether events can be stored: 200 or 503. Load balancers and startup
+// scripts check the status code only.
 func (s *Server) ready(c *fiber.Ctx) error {
 	h := schema.Health{Status: "ok", Version: s.Version}
 	stats, err := s.Stats(c.UserContext())
@@ -278,7 +280,7 @@ func (s *Server) openAPI(c *fiber.Ctx) error {
 	return sendJSON(c, s.OpenAPI)
 }
 
-// reply sends what a verb returned.
+// reply returns a function that sends an operation's JSON result or returns its error.
 func reply(c *fiber.Ctx) func(b []byte, err error) error {
 	return func(b []byte, err error) error {
 		if err != nil {
@@ -300,8 +302,8 @@ func caller(c *fiber.Ctx) hub.Caller {
 	return by
 }
 
-// decode reads the event's id from the path and a body into v. Without a body v
-// stays empty.
+// decode returns the event's id from the path and decodes the body into v. An empty body
+// leaves v unchanged.
 func decode(c *fiber.Ctx, v any) (schema.EventID, error) {
 	id, err := eventID(c)
 	if err != nil {
@@ -322,7 +324,7 @@ func eventID(c *fiber.Ctx) (schema.EventID, error) {
 	return schema.EventID(id), nil
 }
 
-// bounds is what a number may be, and what it is when it is not given.
+// bounds are the limits of an integer query parameter, and its value if it is absent.
 type bounds struct{ min, max, fallback int64 }
 
 func queryInt(c *fiber.Ctx, name string, allowed bounds) (int64, error) {
@@ -341,12 +343,12 @@ func queryInt(c *fiber.Ctx, name string, allowed bounds) (int64, error) {
 	return n, nil
 }
 
-// unbounded is more than any id and any time.
+// unbounded exceeds every id and every Unix time in milliseconds.
 const unbounded = 1 << 53
 
 var statuses = []string{"pending", "responded", "timeout", "error", "undelivered"}
 
-// queryFilter reads the filters that compare names as they are.
+// queryFilter reads the exact-match filters of an event list.
 func queryFilter(c *fiber.Ctx) (store.Filter, error) {
 	f, err := queryRange(c)
 	if err != nil {
@@ -360,7 +362,7 @@ func queryFilter(c *fiber.Ctx) (store.Filter, error) {
 	return f, nil
 }
 
-// queryRange reads which part of the log a list is of.
+// queryRange reads the range parameters of a list: time, ids and limit.
 func queryRange(c *fiber.Ctx) (f store.Filter, err error) {
 	anyValue := bounds{max: unbounded}
 	var n [5]int64
@@ -374,7 +376,7 @@ func queryRange(c *fiber.Ctx) (f store.Filter, err error) {
 	}
 	f.From, f.To = timeFromMillis(n[0]), timeFromMillis(n[1])
 	f.Before, f.After, f.Limit = schema.EventID(n[2]), schema.EventID(n[3]), int(n[4])
-	f.Oldest = c.Query("after") != "" // after=0 begins at the beginning
+	f.Oldest = c.Query("after") != "" // after=0 selects the oldest events first
 	return f, nil
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// inboxHandlers are the verbs in the words of other systems (schema/inbox.go).
+// inboxHandlers returns the handlers of routes that follow the naming of other systems
+// (schema/inbox.go).
 func (s *Server) inboxHandlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{
 		"GET " + schema.PathApprovals:     s.approvals,
@@ -71,7 +72,7 @@ func inboxQuery(c *fiber.Ctx) (q hub.Inbox, err error) {
 	return q, nil
 }
 
-// queryAgents are the values of agent, which may be given several times.
+// queryAgents returns the values of the parameter agent, which may be repeated.
 func queryAgents(c *fiber.Ctx) ([]string, error) {
 	var names []string
 	for _, value := range c.Context().QueryArgs().PeekMulti("agent") {
@@ -170,7 +171,7 @@ func (s *Server) agentApprove(c *fiber.Ctx) error {
 	return reply(c)(s.Hub.AgentApprove(c.UserContext(), &a, caller(c)))
 }
 
-// replyJSON sends a value that a verb returned.
+// replyJSON is like reply for a result that is not encoded yet.
 func replyJSON(c *fiber.Ctx) func(v any, err error) error {
 	return func(v any, err error) error {
 		if err != nil {

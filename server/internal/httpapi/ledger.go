@@ -13,8 +13,8 @@ func (s *Server) ledgerHandlers() map[string]fiber.Handler {
 	}
 }
 
-// ledger is a page of the ledger, or all of it as a file: each line then is byte for
-// byte what its hash is of.
+// ledger returns a page of the ledger, or all of it as NDJSON. The lines of the export are
+// byte for byte what the hash chain covers.
 func (s *Server) ledger(c *fiber.Ctx) error {
 	var n [4]int64
 	for i, q := range []struct {
@@ -33,7 +33,7 @@ func (s *Server) ledger(c *fiber.Ctx) error {
 	}
 	page := store.LedgerPage{
 		After: n[0], Before: n[1], QuestionID: schema.EventID(n[2]), Limit: int(n[3]),
-		Oldest: c.Query("after") != "", // after=0 begins at the beginning
+		Oldest: c.Query("after") != "", // after=0 selects the oldest entries first
 	}
 	switch c.Query("format") {
 	case "":
@@ -49,7 +49,7 @@ func (s *Server) exportLedger(c *fiber.Ctx, page store.LedgerPage) error {
 	c.Set(fiber.HeaderContentType, "application/x-ndjson")
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="hookback-ledger.ndjson"`)
 	if c.Method() == fiber.MethodHead {
-		return nil // as in export
+		return nil // see export
 	}
 	c.Context().SetBodyStream(&deadlineReader{s.Hub.ExportLedger(s.stopping, page), c.Context().Conn(), s.WriteTimeout}, -1)
 	return nil

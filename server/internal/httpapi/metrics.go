@@ -15,11 +15,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Metrics are the hub's figures for Prometheus, in a registry of their own.
+// Metrics holds the hub's Prometheus metrics in a separate registry.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	requests    *prometheus.CounterVec   // by method, route, status
+	requests    *prometheus.CounterVec   // by method, route and status
 	seconds     *prometheus.HistogramVec // by route
 	streams     prometheus.Gauge
 	slowStreams prometheus.Counter
@@ -31,11 +31,11 @@ type Metrics struct {
 
 	events           prometheus.Counter
 	questions        *prometheus.CounterVec // by outcome
-	deliveries       *prometheus.CounterVec // by state
-	telemetryRecords *prometheus.CounterVec // of telemetry, by signal and what became of them
+	deliveries       *prometheus.CounterVec // by delivery state
+	telemetryRecords *prometheus.CounterVec // by signal and result
 }
 
-// NewMetrics makes a registry with everything in it at zero.
+// NewMetrics returns a registry with every metric at zero.
 func NewMetrics() *Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "hookback", Name: name, Help: help})
@@ -76,7 +76,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Committed counts a group commit. It is store.Config.Committed.
+// Committed counts a group commit. It is meant for store.Config.Committed.
 func (m *Metrics) Committed(c store.Commit) {
 	m.commits.Inc()
 	if c.Err != nil {
@@ -101,14 +101,14 @@ func (m *Metrics) handler() fiber.Handler {
 	return adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 }
 
-// registerGauges adds the figures that are asked for at each scrape.
+// registerGauges registers the metrics that are read at each scrape.
 func (m *Metrics) registerGauges(s *Server) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
 	}, func() float64 { return float64(s.conns.count()) }), &storeCollector{stats: s.Stats})
 }
 
-// storeCollector collects store.Stats.
+// storeCollector exports store.Stats.
 type storeCollector struct {
 	stats func(context.Context) (store.Stats, error)
 }
@@ -137,11 +137,12 @@ func (*storeCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. It omits the store's metrics if they cannot be
+// read; /readyz reports that error.
 func (f *storeCollector) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.stats(context.Background())
 	if err != nil {
-		return // /readyz says so; the other figures are still worth having
+		return
 	}
 	for _, g := range storeGauges {
 		ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(stats))

@@ -16,9 +16,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// An http.Handler behind Fiber. Fiber's own adaptor collects the whole response before
-// it sends any of it, so that an event stream would arrive when it is over, and a client
-// that hung up would not be noticed. Here a response that is flushed leaves at once.
+// This adapter runs an http.Handler behind Fiber. Fiber's own adaptor buffers the whole
+// response, so an event stream would arrive only when it ends and a disconnected client
+// would go unnoticed. This one sends a response as soon as the handler flushes it.
 
 func (s *Server) mcpHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{"POST " + schema.PathMCP: s.serveMCP}
@@ -34,20 +34,21 @@ func (s *Server) serveMCP(c *fiber.Ctx) error {
 
 const eventStreamType = "text/event-stream"
 
-// adaptedResponse is the response of an http.Handler. What is written before the first Flush is
-// kept; from then on writes go through a pipe to the connection.
+// adaptedResponse is the http.ResponseWriter of the handler. Writes before the first Flush
+// are buffered; later writes go through a pipe to the connection.
 type adaptedResponse struct {
 	header  http.Header
-	started chan struct{} // closed when the response begins to leave
+	started chan struct{} // closed when streaming starts
 	out     *io.PipeWriter
 
 	mu        sync.Mutex
-	status    int          // 0: nobody has said
-	buffered  bytes.Buffer // what was written before it began
-	streaming bool         // begun is closed
+	status    int          // 0: not set yet
+	buffered  bytes.Buffer // writes before streaming started
+	streaming bool         // started is closed
 }
 
-// Header implements http.ResponseWriter. It is the handler's until the response begins.
+// Header implements http.ResponseWriter. The handler must not change the header after
+// streaming started.
 func (b *adaptedResponse) Header() http.Header { return b.header }
 
 // WriteHeader implements http.ResponseWriter.
@@ -59,7 +60,7 @@ func (b *adaptedResponse) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter. It fails when the peer is gone.
+// Write implements http.ResponseWriter. It fails after the peer disconnected.
 func (b *adaptedResponse) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	if b.status == 0 {
@@ -76,7 +77,7 @@ func (b *adaptedResponse) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (b *adaptedResponse) Flush() { b.startStreaming() }
 
-// startStreaming lets the response leave; first says that it had not yet.
+// startStreaming switches from buffering to streaming. It reports whether this call did so.
 func (b *adaptedResponse) startStreaming() (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,8 +89,9 @@ func (b *adaptedResponse) startStreaming() (first bool) {
 	return true
 }
 
-// serveNetHTTP serves handler. until ends with the peer's connection, or when the hub stops:
-// a handler then says what it has, and returns.
+// serveNetHTTP serves the request with handler. The context passed to handler is canceled
+// when the peer disconnects or the hub stops. The handler then writes what it has and
+// returns.
 func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context) http.Handler) error {
 	cn, ok := c.Context().Conn().(*conn)
 	if !ok {
@@ -127,7 +129,8 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context
 	case <-w.started:
 		w.copyHeader(c)
 	case <-time.After(s.HookHeartbeat):
-		// Silence looks like a broken line to both ends. Only event streams are this slow.
+		// Both ends would take silence for a broken connection. Only event streams take
+		// this long.
 		if w.startStreaming() {
 			c.Set(fiber.HeaderContentType, eventStreamType)
 		} else {
@@ -138,13 +141,13 @@ func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context
 	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
 		defer release()
 		s.copyStream(&deadlineWriter{to, cn, s.StreamWriteTimeout}, w, in, isStream)
-		cancel() // whoever still works for this response works for nobody
+		cancel() // the peer is gone or the handler is done
 		<-done
 	})
 	return nil
 }
 
-// copyHeader copies the status and the headers.
+// copyHeader copies the status and the headers to the Fiber response.
 func (b *adaptedResponse) copyHeader(c *fiber.Ctx) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,15 +155,15 @@ func (b *adaptedResponse) copyHeader(c *fiber.Ctx) {
 		c.Status(b.status)
 	}
 	for name, values := range b.header {
-		// The connection is the server's own, and what the hub says is never cached.
+		// The server manages the connection, and responses of the hub are never cached.
 		if name != fiber.HeaderConnection && name != fiber.HeaderContentLength && name != fiber.HeaderCacheControl {
 			c.Set(name, strings.Join(values, ", "))
 		}
 	}
 }
 
-// deadlineWriter writes a response in pieces, each in its own time: the server gave the whole
-// response WriteTimeout.
+// deadlineWriter gives each chunk of a response its own write deadline. WriteTimeout covers
+// the response as a whole.
 type deadlineWriter struct {
 	*bufio.Writer
 	conn    *conn
@@ -173,8 +176,8 @@ func (p *deadlineWriter) writeChunk(chunk []byte) bool {
 	return p.Flush() == nil
 }
 
-// copyStream sends what the handler writes as it comes, and a comment of an event stream
-// when there has been nothing for a while.
+// copyStream sends the handler's output as it is written. On an event stream it sends a
+// comment as a heartbeat when there was no output for HookHeartbeat.
 func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
 	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
 	chunks, done := make(chan []byte), make(chan struct{})
@@ -202,7 +205,7 @@ func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.Pipe
 	}
 	ticker := time.NewTicker(s.HookHeartbeat)
 	defer ticker.Stop()
-	for atBoundary := true; ; { // no event is half written
+	for atBoundary := true; ; { // a heartbeat must not split an event
 		select {
 		case chunk, more := <-chunks:
 			if !more || !dst.writeChunk(chunk) {
@@ -217,7 +220,7 @@ func (s *Server) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.Pipe
 	}
 }
 
-// netHTTPRequest is the request as net/http has it. Its body is a copy: Fiber's is gone when
+// netHTTPRequest converts the request. It copies the body, because Fiber reuses it after
 // its handler returns.
 func netHTTPRequest(ctx context.Context, c *fiber.Ctx) *http.Request {
 	body := bytes.Clone(c.Request().Body())

@@ -54,7 +54,7 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 		return err
 	}
 	created := s.Notifier.PublicChannel(channel)
-	created.Secret = channel.Secret        // this once
+	created.Secret = channel.Secret        // returned only here
 	return reply(c)(json.Marshal(created)) //nolint:gosec // who made it sees it this once
 }
 
@@ -72,7 +72,7 @@ func (s *Server) removeChannel(c *fiber.Ctx) error {
 	return s.channels(c)
 }
 
-// ledgerActor is who does something, to the ledger.
+// ledgerActor returns the name under which the ledger records the caller.
 func (s *Server) ledgerActor(c *fiber.Ctx) string {
 	if name := caller(c).Who.Name; name != "" {
 		return name
@@ -95,7 +95,8 @@ func (s *Server) testChannel(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(result))
 }
 
-// channelError says of what there is none: the protocol's error speaks of events.
+// channelError turns ErrNotFound into an error about the channel, because ErrNotFound's own
+// text is about events.
 func channelError(err error) error {
 	if err == schema.ErrNotFound { //nolint:errorlint // as it comes from the store
 		return &schema.FieldError{Field: "id", Detail: "is no channel's: it may have been removed", Cause: schema.ErrNotFound}
@@ -103,8 +104,8 @@ func channelError(err error) error {
 	return err
 }
 
-// settingsOwner is whose settings a request is about: the person's behind it, or on a hub
-// that anybody on its machine may use, those of whoever is not known.
+// settingsOwner returns the person whose settings the request is about. It is empty for
+// unauthenticated local callers of an open hub, who share one set of settings.
 func (s *Server) settingsOwner(c *fiber.Ctx) (person string, err error) {
 	identity := caller(c).Who
 	if identity.Known() && !identity.Agent {
@@ -154,7 +155,7 @@ func (s *Server) setNotificationSettings(c *fiber.Ctx) error {
 	if settings.Email != "" && settings.Email != s.emailOf(c, person) {
 		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
 	}
-	settings.Browsers, settings.Email = 0, "" // told, not set
+	settings.Browsers, settings.Email = 0, "" // read-only
 	if err := s.Notifier.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {
 		return err
 	}
@@ -184,8 +185,8 @@ func (s *Server) subscribe(c *fiber.Ctx) error {
 	return s.notificationSettings(c)
 }
 
-// unsubscribe needs no more right than knowing the endpoint, which only the browser
-// and the hub do.
+// unsubscribe requires only the endpoint: it is a secret that only the browser and the hub
+// know.
 func (s *Server) unsubscribe(c *fiber.Ctx) error {
 	var browser schema.PushSubscription
 	if err := unmarshal(c.Request().Body(), &browser); err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// setOIDCCookie ties a sign-in with the provider to the browser that began it. The
-// provider sends that browser back from another site, which SameSite=Strict would hide
-// the cookie from.
+// setOIDCCookie binds a provider sign-in to the browser that started it. The provider
+// redirects back from another site, so SameSite=Strict would suppress the cookie.
 func (s *Server) setOIDCCookie(c *fiber.Ctx, value string, until time.Time) {
 	c.Cookie(&fiber.Cookie{
 		Name: s.cookieName(c) + "-oidc", Value: value, Path: "/", Expires: until,
@@ -26,7 +25,7 @@ func (s *Server) startOIDC(c *fiber.Ctx) error {
 	if !s.Hub.People.HasProvider() {
 		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
 	}
-	// The cookie is one name's only, and the provider knows the hub by one name.
+	// The cookie is valid for one host name, and the provider knows only the callback's.
 	if callback, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(callback.Host, c.Get(fiber.HeaderHost)) {
 		return c.Redirect(callback.Scheme+"://"+callback.Host+schema.PathOIDC, fiber.StatusSeeOther)
 	}
@@ -54,7 +53,8 @@ func (s *Server) finishOIDC(c *fiber.Ctx) error {
 	return c.Redirect("/#sign-in="+code, fiber.StatusSeeOther)
 }
 
-// redirectSignInError sends a browser to the dashboard, which has words for each reason.
+// redirectSignInError redirects to the dashboard with a code for each reason, and the
+// dashboard shows the message.
 func (s *Server) redirectSignInError(c *fiber.Ctx, cause error) error {
 	for err, name := range map[error]string{
 		auth.ErrProviderDown: "provider-down", auth.ErrRefused: "refused", auth.ErrFlowExpired: "lost", auth.ErrNoUsableName: "nameless",

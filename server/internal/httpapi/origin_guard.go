@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,13 +11,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// originGuard decides who may talk to the hub at all. A hub on a developer's machine has
-// no password, and every page in the developer's browser can send it requests: what
-// keeps them out is that a browser says honestly where a request comes from.
+// originGuard protects the hub from web pages in the user's browser: from DNS rebinding by
+// the Host header and from CSRF by Origin and Sec-Fetch-Site. A local hub has no password
+// and any page can send it requests, but a browser truthfully reports where a request comes
+// from.
 type originGuard struct {
-	hosts   map[string]bool // :: host or host:port → configured
-	origins map[string]bool // :: scheme://host:port → configured
-	tls     bool            // it is https that leads here
+	hosts   map[string]bool // allowed host or host:port
+	origins map[string]bool // allowed scheme://host:port
+	tls     bool            // the hub is reached over https
 }
 
 func newOriginGuard(hosts, origins []string) *originGuard {
@@ -32,7 +32,9 @@ func newOriginGuard(hosts, origins []string) *originGuard {
 	return d
 }
 
-// guardOrigin is the first thing every request meets, whatever its path.
+// guardOrigin is the middleware that every request passes before routing. It checks the
+// host, the origin and the body's media type, and answers CORS preflights of allowed
+// origins.
 func (s *Server) guardOrigin(c *fiber.Ctx) error {
 	if err := s.guard.checkHost(c); err != nil {
 		return err
@@ -53,7 +55,8 @@ func (s *Server) guardOrigin(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// singleHeader returns a header's only value; ok is false when there are several.
+// singleHeader returns a header's only value, or "" if it is absent. ok is false if the
+// header is repeated.
 func singleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
 	all := c.Request().Header.PeekAll(header)
 	switch len(all) {
@@ -66,12 +69,12 @@ func singleHeader(c *fiber.Ctx, header string) (value string, ok bool) {
 	}
 }
 
-// checkHost refuses a name that is not the hub's. A page of evil.example whose name
-// was rebound to 127.0.0.1 is same-origin in every other respect.
+// checkHost rejects host names that are not the hub's (DNS rebinding). A page of
+// evil.example whose name was rebound to 127.0.0.1 is same-origin in every other respect.
 func (d *originGuard) checkHost(c *fiber.Ctx) error {
 	host, ok := singleHeader(c, fiber.HeaderHost)
 	host = strings.ToLower(host)
-	// An absolute request target names the host a second time.
+	// An absolute request target contains the host a second time.
 	if ok && d.isOwnHost(host, c.Context().LocalAddr()) && strings.EqualFold(string(c.Request().URI().Host()), host) {
 		return nil
 	}
@@ -99,14 +102,14 @@ func (d *originGuard) isOwnHost(host string, local net.Addr) bool {
 	case name == "localhost", strings.HasSuffix(name, ".localhost"), name == "host.docker.internal":
 		return true
 	default:
-		// A literal address can't be rebound; it is ours when it is the one that
-		// was dialled.
+		// A literal address cannot be rebound. It is valid if it is the address that the
+		// connection was made to.
 		ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
 		return err == nil && (ip == netip.IPv6Loopback() || ip == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || ip == addr.Addr().Unmap())
 	}
 }
 
-// splitHost splits a Host header; an IPv6 name keeps its brackets.
+// splitHost splits a Host header. An IPv6 address keeps its brackets.
 func splitHost(host string) (name, port string) {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || strings.HasSuffix(host, "]") {
@@ -115,7 +118,8 @@ func splitHost(host string) (name, port string) {
 	return host[:i], host[i+1:]
 }
 
-// checkOrigin refuses requests that a page of another origin makes.
+// checkOrigin rejects requests made by pages of other origins (CSRF). It returns the
+// request's origin in lower case, or "" if there is none.
 func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
 	origin, ok := singleHeader(c, fiber.HeaderOrigin)
 	site, okSite := singleHeader(c, "Sec-Fetch-Site")
@@ -136,13 +140,13 @@ func (d *originGuard) checkOrigin(c *fiber.Ctx) (origin string, err error) {
 	case site == "", site == "same-origin":
 	case site == "none" && isRead:
 	case isRead && isNavigation(c) && isPageRequest(c):
-		// A link to the dashboard in another page or a chat. The page it opens
-		// carries no authority and can't be framed.
+		// A link to the dashboard from another page or a chat. The page it opens is not
+		// authorized to do anything and cannot be framed.
 	default:
 		return "", forbiddenOrigin(origin)
 	}
 	if origin == "" && site != "" && isUpgrade(c) {
-		return "", forbiddenOrigin("") // a browser always names the origin of a WebSocket
+		return "", forbiddenOrigin("") // browsers always send the origin of a WebSocket
 	}
 	return origin, nil
 }
@@ -152,7 +156,7 @@ func (d *originGuard) isSameOrigin(origin, host string) bool {
 		return true
 	}
 	name, _ := splitHost(host)
-	return origin == "https://"+host && (d.hosts[host] || d.hosts[name]) // behind a proxy of the operator's
+	return origin == "https://"+host && (d.hosts[host] || d.hosts[name]) // a reverse proxy of the operator terminates TLS
 }
 
 func isNavigation(c *fiber.Ctx) bool {
@@ -169,7 +173,7 @@ func forbiddenOrigin(origin string) error {
 	}
 }
 
-// setCORSHeaders lets a page of a configured origin read the response.
+// setCORSHeaders lets a page of an allowed origin read the response.
 func setCORSHeaders(c *fiber.Ctx, origin string) {
 	c.Set(fiber.HeaderAccessControlAllowOrigin, origin)
 	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
@@ -183,8 +187,9 @@ func setCORSHeaders(c *fiber.Ctx, origin string) {
 	c.Set("Access-Control-Allow-Private-Network", "true")
 }
 
-// checkMediaType refuses bodies that are not plain JSON. A page can send form data and
-// text/plain anywhere without asking; application/json makes the browser ask first.
+// checkMediaType rejects compressed bodies, and bodies from browsers that are not JSON. A
+// page can send forms and text/plain to any origin, but application/json requires a CORS
+// preflight.
 func checkMediaType(c *fiber.Ctx) error {
 	for _, e := range c.Request().Header.PeekAll(fiber.HeaderContentEncoding) {
 		if len(e) > 0 && !strings.EqualFold(string(e), "identity") {
@@ -215,55 +220,10 @@ func unsupportedType(c *fiber.Ctx) error {
 	}
 }
 
-// addrPortOf is the zero value for an address that is none of TCP's.
+// addrPortOf returns the zero AddrPort for an address that is not TCP.
 func addrPortOf(a net.Addr) netip.AddrPort {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort()
 	}
 	return netip.AddrPort{}
-}
-
-// dashboardCSP allows the page what it needs and nothing from elsewhere.
-var dashboardCSP = strings.Join([]string{
-	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
-	"connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
-	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html hookback-worker",
-}, "; ")
-
-// securityHeaders stand on every response, as names in canonical form and values.
-var securityHeaders = [][2][]byte{
-	{[]byte(fiber.HeaderContentSecurityPolicy), []byte(dashboardCSP)},
-	{[]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff")},
-	{[]byte(fiber.HeaderReferrerPolicy), []byte("no-referrer")},
-	{[]byte("Cross-Origin-Opener-Policy"), []byte("same-origin")},
-	{[]byte("Cross-Origin-Resource-Policy"), []byte("same-origin")},
-	{[]byte(fiber.HeaderCacheControl), []byte("no-store")}, // the dashboard's files say otherwise
-}
-
-// apiMethods reports whether path is one of the protocol's, and the methods it knows.
-func apiMethods(path string) (methods []string) {
-	for _, r := range schema.Routes {
-		if !matchesPath(r.Path, path) {
-			continue
-		}
-		methods = append(methods, r.Method)
-		if r.Method == fiber.MethodGet {
-			methods = append(methods, fiber.MethodHead)
-		}
-	}
-	slices.Sort(methods)
-	return slices.Compact(methods)
-}
-
-func matchesPath(pattern, path string) bool {
-	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
-		return false
-	}
-	for i, w := range want {
-		if w != have[i] && (!strings.HasPrefix(w, ":") || have[i] == "") {
-			return false
-		}
-	}
-	return true
 }

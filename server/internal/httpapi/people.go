@@ -47,16 +47,16 @@ func (s *Server) addPerson(c *fiber.Ctx) error {
 	return replyJSON(c)(person, err)
 }
 
-// signInURL is the link with that code, at the address by which this caller has the hub.
+// signInURL returns the sign-in link with that code at the address that the caller used.
 func (s *Server) signInURL(c *fiber.Ctx, code string) string {
 	scheme := "http://"
-	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a proxy; the door has checked it
+	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a TLS proxy; the origin guard has checked the header
 		scheme = "https://"
 	}
 	return scheme + c.Get(fiber.HeaderHost) + "/#sign-in=" + code
 }
 
-// personName is the person in the path, as people write names.
+// personName returns the decoded name from the path, or "" if its escaping is invalid.
 func personName(c *fiber.Ctx) string {
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {

@@ -14,36 +14,38 @@ import (
 )
 
 const (
-	// maxClientMessage is the most a page may say at a time; what is longer is not heard.
+	// maxClientMessage is the maximum size of a client message. Longer ones are discarded.
 	maxClientMessage = 1 << 10
-	// A page may say this many things at once, and then one in each messageInterval.
+	// Rate limit for messages of one client: a burst of messageBurst, then one per
+	// messageInterval.
 	messageBurst    = 8
 	messageInterval = 50 * time.Millisecond
-	// maxViewedRequests bounds the requests that a presence names, those that most look at
-	// first: it goes to every page.
+	// maxViewedRequests limits the requests in a presence message, which goes to every
+	// client. The most viewed ones come first.
 	maxViewedRequests = 100
-	// Changes come together for quick after the last time the pages were told, for
-	// steady when they had to wait then already.
+	// Changes are debounced: a broadcast follows the previous one after broadcastDelay, or
+	// after busyBroadcastDelay if the previous one was delayed too.
 	broadcastDelay     = 100 * time.Millisecond
 	busyBroadcastDelay = 200 * time.Millisecond
 )
 
-// presence knows what the pages show. It is made into one message for all of them,
-// so that a change costs each page a write and nothing else. It tells how things
-// are, not what changed: a page that was busy meanwhile misses nothing.
+// presence tracks which request each client shows and broadcasts it to all. The message is
+// encoded once, so a change costs each client one write. It contains the full state rather
+// than changes, so a slow client misses nothing.
 type presence struct {
-	message atomic.Pointer[[]byte] // a WebSocket message, as it goes out; nil at first
+	message atomic.Pointer[[]byte] // the encoded WebSocket message; nil before the first broadcast
 
 	mu            sync.Mutex
-	viewing       map[*stream]schema.EventID // :: page → the request it shows, or 0
+	viewing       map[*stream]schema.EventID // client → the request it shows, or 0
 	lastBroadcast time.Time
-	nextDelay     time.Duration // until they are told again
-	scheduled     bool          // they are going to be
+	nextDelay     time.Duration // between the last broadcast and the next
+	scheduled     bool          // a broadcast is pending
 
-	focused map[*stream]time.Time // :: page of a person → when it last said that it is looked at
+	focused map[*stream]time.Time // client of a signed-in person → when it last reported focus
 }
 
-// setFocus notes whether a page is being looked at.
+// setFocus records whether a client's tab has the focus. Clients without a signed-in person
+// are ignored.
 func (p *presence) setFocus(st *stream, focused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +59,7 @@ func (p *presence) setFocus(st *stream, focused bool) {
 	p.focused[st] = time.Now()
 }
 
-// ViewerCount reports whether a page that a person signed in to is being looked at.
+// ViewerCount reports whether a tab of that person has the focus.
 func (s *Server) ViewerCount(person string) bool {
 	p := &s.presence
 	p.mu.Lock()
@@ -70,7 +72,7 @@ func (s *Server) ViewerCount(person string) bool {
 	return false
 }
 
-// setViewing notes what a page shows.
+// setViewing records which request a client shows; id 0 means none.
 func (p *presence) setViewing(st *stream, id schema.EventID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +86,7 @@ func (p *presence) setViewing(st *stream, id schema.EventID) {
 	p.changedLocked()
 }
 
-// remove forgets a page.
+// remove forgets a client.
 func (p *presence) remove(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,14 +109,14 @@ func (p *presence) changedLocked() {
 	time.AfterFunc(wait, p.broadcast)
 }
 
-// broadcast wakes the pages to take the new message.
+// broadcast encodes the current state and wakes the clients to send it.
 func (p *presence) broadcast() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.scheduled, p.lastBroadcast = false, time.Now()
 	data, err := json.Marshal(presenceOf(p.viewing))
 	if err != nil {
-		return // numbers can't fail
+		return // cannot fail: the message contains only numbers
 	}
 	message := appendMessage(nil, schema.PresenceFrame, data)
 	p.message.Store(&message)
@@ -140,8 +142,8 @@ func presenceOf(viewing map[*stream]schema.EventID) schema.Presence {
 	return schema.Presence{Screens: len(viewing), Looking: list[:min(len(list), maxViewedRequests)]}
 }
 
-// readMessage takes in a piece of a message, whose size so far is given with it. false:
-// the page is gone.
+// readMessage reads one frame of a message; size is the message's size so far. It reports
+// whether the client is still connected.
 func (st *stream) readMessage(in clientFrame, size int) bool {
 	if in.op != opContinuation {
 		st.message = st.message[:0]
@@ -161,8 +163,9 @@ func (st *stream) readMessage(in clientFrame, size int) bool {
 	return !in.final || st.handleMessage(bytes.TrimSpace(st.message))
 }
 
-// handleMessage is told what a page shows. Anything else it says is of no interest. One
-// that says too much is listened to slowly: so its last word counts.
+// handleMessage handles a message about what the client shows and ignores all others. A
+// client that exceeds the rate limit is throttled rather than cut off, so its last message
+// counts. It reports whether the stream continues.
 func (st *stream) handleMessage(message []byte) bool {
 	now := time.Now()
 	if st.nextMessageAt.Before(now) {
@@ -177,7 +180,7 @@ func (st *stream) handleMessage(message []byte) bool {
 		return true
 	}
 	st.mu.Lock()
-	if !st.wantsPresence { // what was told before does not know of this page
+	if !st.wantsPresence { // earlier broadcasts do not include this client
 		st.wantsPresence, st.lastPresence = true, st.presence.message.Load()
 	}
 	st.mu.Unlock()
@@ -186,7 +189,7 @@ func (st *stream) handleMessage(message []byte) bool {
 	return true
 }
 
-// wait lets time pass; false: the stream is over.
+// wait pauses for d. It reports false if the stream ends first.
 func (st *stream) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

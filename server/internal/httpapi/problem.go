@@ -12,9 +12,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// writeError turns any error into a problem document. It is the only place that does,
-// and it never shows the text of an error that is not the protocol's: one of the
-// HTTP server's may hold a request's headers, cookies and all.
+// writeError sends an error as a problem document. It is the only place that does. It never
+// shows the text of an error that is not from package schema, because an error of the HTTP
+// server may contain request headers, including cookies.
 func (s *Server) writeError(c *fiber.Ctx, err error) error {
 	var fiberErr *fiber.Error
 	if errors.As(err, &fiberErr) {
@@ -35,7 +35,7 @@ func (s *Server) writeError(c *fiber.Ctx, err error) error {
 	return nil
 }
 
-// writeStatusError answers for a request that was refused before any handler saw it.
+// writeStatusError answers a request that the server rejected before a handler ran.
 func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 	var p schema.Problem
 	switch status {
@@ -57,7 +57,7 @@ func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 	default:
 		p = httpProblem(http.StatusBadRequest, "this is not a valid HTTP request", "")
 	}
-	// The peer may still be sending: let it read this first.
+	// The peer may still be sending. Give it time to read this response.
 	if cn, ok := ctx.Conn().(*conn); ok {
 		cn.lingerOnClose()
 	}
@@ -65,7 +65,7 @@ func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 	writeProblem(ctx, p)
 }
 
-// httpProblem is an invalid request in the words of HTTP.
+// httpProblem returns the problem document for an HTTP status.
 func httpProblem(status int, detail, hint string) schema.Problem {
 	p := schema.ProblemOf(schema.ErrInvalid)
 	p.Status, p.Title = status, http.StatusText(status)

@@ -20,41 +20,42 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config is what a Server is made of. Hub is required; zero values of the rest
-// mean the documented defaults.
+// Config configures a Server. Hub is required; zero values of the other fields select the
+// documented defaults.
 type Config struct {
 	Hub      *hub.Hub
-	Notifier *notify.Notifier // required where a channel is used
-	Metrics  *Metrics         // nil: none are kept
-	// Stats tells whether the store works, for /readyz and /metrics; nil: it does.
+	Notifier *notify.Notifier // required for the notification routes
+	Metrics  *Metrics         // nil: a new registry
+	// Stats returns the store's statistics for /readyz and /metrics, or an error if the
+	// store does not work. nil: no statistics.
 	Stats   func(context.Context) (store.Stats, error)
-	Assets  fs.FS  // the dashboard, index.html at its root; nil: none
+	Assets  fs.FS  // the dashboard, with index.html at its root; nil: none
 	OpenAPI []byte // the body of GET /openapi.json
-	// MCP handles one request of the Model Context Protocol, which ends when until does;
-	// nil: there is none.
+	// MCP returns the handler of one Model Context Protocol request. Waiting ends when
+	// waitCtx does. nil: the route does not exist.
 	MCP     func(until context.Context, by hub.Caller) http.Handler
 	Version string
 
-	AllowOrigins []string // pages of other origins that may use the hub, as scheme://host:port
-	AllowHosts   []string // names beside the loopback ones, as host or host:port
+	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
+	AllowHosts   []string // host names in addition to the loopback ones, as host or host:port
 
-	TLS         bool           // the listeners speak it: addresses are https, cookies Secure
-	TrustProxy  []netip.Prefix // where a proxy may come from that says in ProxyHeader who asks
-	ProxyHeader string         // empty: none is listened to
+	TLS         bool           // the hub is reached over TLS: addresses are https, cookies are Secure
+	TrustProxy  []netip.Prefix // addresses of proxies whose ProxyHeader is trusted
+	ProxyHeader string         // the header with the authenticated user; empty: none
 
-	ReadTimeout  time.Duration // for a whole request, 10 s
-	WriteTimeout time.Duration // for a whole response, 30 s
-	IdleTimeout  time.Duration // between two requests of a connection, 75 s
+	ReadTimeout  time.Duration // for a whole request, default 10 s
+	WriteTimeout time.Duration // for a whole response, default 30 s
+	IdleTimeout  time.Duration // between two requests on a connection, default 75 s
 
-	BodyBudget int64 // bytes that the big bodies under way may take together, 256 MiB; beyond it they get 503
+	BodyBudget int64 // bytes that large bodies may use in total, default 256 MiB; excess requests get 503
 
-	StreamWriteTimeout time.Duration // for a write to a stream, 5 s; who is slower is cut off and resumes
-	PingInterval       time.Duration // between pings on a stream, 20 s; two unanswered ones end it
+	StreamWriteTimeout time.Duration // for one write to a stream, default 5 s; a slower client is disconnected and resumes
+	PingInterval       time.Duration // between heartbeat pings on a stream, default 20 s; two without a reply end it
 
-	HookHeartbeat time.Duration // between the spaces that a hook gets while it waits, 3 s
-	MaxHeldHooks  int           // hooks that wait at a time, 512; others get no decision
+	HookHeartbeat time.Duration // between heartbeats of a held hook, default 3 s
+	MaxHeldHooks  int           // hooks held at the same time, default 512; further ones get no decision
 
-	Log *slog.Logger // discards
+	Log *slog.Logger // default: discard
 }
 
 func (cfg *Config) setDefaults() {
@@ -90,7 +91,7 @@ func (cfg *Config) setDefaults() {
 	}
 }
 
-// Server answers for a hub on any number of listeners.
+// Server serves a hub on any number of listeners.
 type Server struct {
 	Config
 	app    *fiber.App
@@ -99,16 +100,16 @@ type Server struct {
 	conns  connSet
 
 	presence  presence
-	hookSlots chan struct{} // full when no more may wait
+	hookSlots chan struct{} // semaphore of MaxHeldHooks
 	bodies    bodyLimiter
-	buffers   sync.Pool // :: *[]byte, for writes to streams
+	buffers   sync.Pool // of *[]byte, for writes to streams
 
-	// stopping ends with Shutdown: streams say goodbye, waiting pulls return.
+	// stopping is canceled by Shutdown: streams close and long polls return.
 	stopping context.Context
 	stop     context.CancelFunc
 }
 
-// New makes a server. Shutdown it even when it never served.
+// New returns a server. Call Shutdown even if it never served.
 func New(cfg Config) *Server {
 	cfg.setDefaults()
 	s := &Server{Config: cfg, guard: newOriginGuard(cfg.AllowHosts, cfg.AllowOrigins)}
@@ -118,15 +119,15 @@ func New(cfg Config) *Server {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.assets = loadAssets(s.stopping, cfg.Assets)
 	s.app = fiber.New(fiber.Config{
-		// Without Immutable every string of a request becomes the next one's.
+		// Without Immutable, strings of a request are overwritten by a later one.
 		Immutable:     true,
 		CaseSensitive: true,
 		StrictRouting: true,
 		ErrorHandler:  s.writeError,
 
 		BodyLimit:                    schema.MaxBody,
-		StreamRequestBody:            true, // limitBody reads them
-		DisablePreParseMultipartForm: true, // keep the bytes as they came
+		StreamRequestBody:            true, // limitBody reads the bodies
+		DisablePreParseMultipartForm: true, // keep the raw bytes
 		ReadBufferSize:               16 << 10,
 		Concurrency:                  4096,
 		ReadTimeout:                  cfg.ReadTimeout,
@@ -135,7 +136,7 @@ func New(cfg Config) *Server {
 		DisableStartupMessage:        true,
 	})
 	s.app.Server().CloseOnShutdown = true
-	s.app.Server().KeepHijackedConns = true // streams close their own
+	s.app.Server().KeepHijackedConns = true // streams close their own connections
 	s.app.Server().Handler = s.limitBody(s.rejectUnknownMethods(s.app.Server().Handler))
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
@@ -151,8 +152,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// rejectUnknownMethods answers a method that no HTTP server knows; Fiber would do it with
-// plain text.
+// rejectUnknownMethods answers non-standard methods with a problem document. Fiber would
+// send plain text.
 func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if slices.Contains(fiber.DefaultMethods, string(ctx.Method())) {
@@ -164,17 +165,17 @@ func (s *Server) rejectUnknownMethods(next fasthttp.RequestHandler) fasthttp.Req
 	}
 }
 
-// Serve answers connections of ln until Shutdown, which closes it.
+// Serve serves connections of ln until Shutdown, which closes ln.
 func (s *Server) Serve(ln net.Listener) error {
 	wrapped := s.newListener(ln)
-	// fasthttp forgets a Shutdown that came before Serve.
+	// fasthttp ignores a Shutdown that came before Serve.
 	context.AfterFunc(s.stopping, func() { _ = wrapped.Close() })
 	return s.app.Listener(wrapped)
 }
 
-// Shutdown stops taking requests, tells every stream to come back later (close
-// code 1012), waits for the requests and streams under way until ctx ends and
-// then cuts off what is left.
+// Shutdown stops accepting requests, closes every stream with code 1012 (service restart)
+// and waits for pending requests and streams until ctx ends. Then it closes the remaining
+// connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
 	s.conns.closeUnused()

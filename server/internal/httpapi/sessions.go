@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 	"time"
-	_ "time/tzdata" // a container has no time zones of its own; 450 KB of the binary
+	_ "time/tzdata" // containers have no time zone database; adds 450 KB to the binary
 
 	"github.com/gofiber/fiber/v2"
 
@@ -63,8 +63,8 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	return reply(c)(json.Marshal(o))
 }
 
-// parseTimeZone is an IANA time zone, UTC for no name. The hub's own is none that its
-// reader knows.
+// parseTimeZone returns the IANA time zone of that name, UTC for "". It rejects "Local",
+// because the hub's own zone means nothing to the client.
 func parseTimeZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
@@ -73,8 +73,7 @@ func parseTimeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// export sends a session as a file, page by page. Each page has the time of a whole
-// response to leave.
+// export streams a session as a file, page by page. Each page gets a full WriteTimeout.
 func (s *Server) export(c *fiber.Ctx) error {
 	format := c.Query("format", "ndjson")
 	if format != "ndjson" && format != "markdown" {
@@ -92,13 +91,14 @@ func (s *Server) export(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, media)
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="hookback-`+fileName(key.App)+"-"+fileName(key.Session)+suffix+`"`)
 	if c.Method() == fiber.MethodHead {
-		return nil // fasthttp ends a stream that it does not send, which is one byte too many
+		return nil // fasthttp terminates even an unsent chunked body, which adds a byte
 	}
 	c.Context().SetBodyStream(&deadlineReader{events, c.Context().Conn(), s.WriteTimeout}, -1)
 	return nil
 }
 
-// fileName makes of a name what is one on every system, and nothing else.
+// fileName turns a name into a valid file name on every system: ASCII letters, digits, '-'
+// and '_', at most 60 bytes.
 func fileName(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -111,7 +111,8 @@ func fileName(name string) string {
 	return plain[:min(len(plain), 60)]
 }
 
-// deadlineReader gives every piece of a long response a deadline of its own.
+// deadlineReader renews the connection's write deadline with every chunk of a long
+// response.
 type deadlineReader struct {
 	io.Reader
 	conn    net.Conn
@@ -120,6 +121,6 @@ type deadlineReader struct {
 
 func (p *deadlineReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
-	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout)) // a broken one tells when it is written to
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout)) // a broken connection fails at the next write
 	return n, err
 }

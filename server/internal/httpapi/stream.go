@@ -20,27 +20,27 @@ import (
 )
 
 const (
-	// readLimit is the most a page may send at a time, though it has little to say.
+	// readLimit is the maximum size of a client message. Clients have little to send.
 	readLimit = 64 << 10
-	// closeTimeout is how long a close frame and its echo may take.
+	// closeTimeout limits sending a close frame and waiting for its echo.
 	closeTimeout = time.Second
-	// maxQueuedControl bounds the pongs that wait for a peer which does not read.
+	// maxQueuedControl limits the queued pongs of a peer that does not read.
 	maxQueuedControl = 4 << 10
 )
 
-// cursor is what a page asked /stream for.
+// cursor is the position at which a client asked to start.
 type cursor struct {
 	version int
-	after   int64 // -1: from now on
+	after   int64 // sequence number of the last frame the client has; -1: start with the present
 	hub     string
 }
 
-// stream upgrades GET /stream to a WebSocket that follows the hub's log.
+// stream returns the handler that upgrades GET /stream to a WebSocket.
 func (s *Server) stream() fiber.Handler {
 	upgrade := websocket.New(s.startStream, websocket.Config{
-		// Origins stays open: the door has decided, and a list here would refuse
-		// clients that have no origin.
-		// The library's own handler would send the panic's value to the page.
+		// Origins is not set: guardOrigin has checked the origin, and a list here would
+		// reject clients that send none.
+		// The library's default handler would send the panic value to the client.
 		RecoverHandler: func(ws *websocket.Conn) {
 			if v := recover(); v != nil {
 				s.logPanic(v)
@@ -78,9 +78,9 @@ func parseCursor(c *fiber.Ctx) (cursor, error) {
 	return cursor{version: int(version), after: after, hub: c.Query("hub")}, err
 }
 
-// startStream starts a stream on a connection that was just upgraded and returns. The
-// library's Conn goes back to its pool then and serves somebody else, and with it
-// go the request's buffers, which are most of what a stream would hold on to.
+// startStream starts a stream on an upgraded connection and returns. The library's Conn
+// then goes back to its pool for another client, and so do the request's buffers, which are
+// most of the memory a stream would hold.
 func (s *Server) startStream(ws *websocket.Conn) {
 	hijacked := ws.NetConn()
 	cn, ok := hijacked.(interface{ UnsafeConn() net.Conn }).UnsafeConn().(*conn)
@@ -92,44 +92,45 @@ func (s *Server) startStream(ws *websocket.Conn) {
 	identity, _ := ws.Locals(identityLocal).(auth.Identity)
 	buffered := cn.takeBuffered(hijacked)
 	st := &stream{Server: s, conn: cn, start: start, identity: identity, wake: make(chan struct{}, 1)}
-	if !identity.Agent { // whose token may have a person's name
+	if !identity.Agent { // an agent token may have a person's name
 		st.person = identity.Name
 	}
 	st.ctx, st.cancel = context.WithCancel(s.stopping)
 	st.reader = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(buffered), cn.Conn), 256)
-	go st.run() // Shutdown waits for cn to be closed
+	go st.run() // Shutdown waits until cn is closed
 }
 
-// stream is one page that follows the log. Two goroutines: run, which only listens,
-// and the writer, which runs follow and alone writes to conn.Conn.
+// stream serves the hub's log to one client. It has two goroutines: the reader, which runs
+// readLoop and never writes, and the writer, which runs writeLoop and is the only one to
+// write to conn.Conn.
 type stream struct {
 	*Server
 	conn     *conn
 	start    cursor
-	identity auth.Identity   // the sign-in or token that the stream came with
-	person   string          // who is signed in to the page; empty: nobody
-	ctx      context.Context // ends when the peer has gone or the server stops
+	identity auth.Identity   // of the session or token that opened the stream
+	person   string          // the signed-in person; empty: none
+	ctx      context.Context // canceled when the peer disconnects or the server stops
 	cancel   context.CancelFunc
 
-	signedOut atomic.Bool // by signOut
+	signedOut atomic.Bool // set by endSignedOut
 
-	wake chan struct{} // told when there is something to write beside the log
+	wake chan struct{} // signals output other than the log; capacity 1
 
 	mu            sync.Mutex
-	control       []byte  // whole frames that answer the peer: pongs, a close
-	closing       bool    // the reader's deadline is the last one
-	wantsPresence bool    // the page said what it shows: it is told of the others
-	lastPresence  *[]byte // the presence that it was told last
+	control       []byte  // encoded frames in reply to the peer: pongs, a close
+	closing       bool    // the read deadline is final
+	wantsPresence bool    // the client reported what it shows, so it receives presence messages
+	lastPresence  *[]byte // the presence message sent last
 
-	reader        *bufio.Reader // the reader's own, as are the next two
-	message       []byte        // of the message that is coming in
-	nextMessageAt time.Time     // when the page may say something again, give or take messageBurst
+	reader        *bufio.Reader // owned by the reader, as are the next two
+	message       []byte        // the message received so far
+	nextMessageAt time.Time     // rate limit: when the next message is due, minus the burst
 
-	broken bool // the writer's own: a write failed, what was sent may end within a frame
-	closed bool // the writer's own: hangUp was called
+	broken bool // owned by the writer: a write failed and may have ended inside a frame
+	closed bool // owned by the writer: closeStream was called
 }
 
-// run is the stream from its first byte to its last.
+// run serves the stream and returns when both goroutines have ended.
 func (st *stream) run() {
 	st.Metrics.streams.Inc()
 	defer st.Metrics.streams.Dec()
@@ -150,25 +151,27 @@ func (st *stream) run() {
 	<-done
 }
 
-// signOutGrace is when a stream is closed whose peer does not read that it was signed out.
+// signOutGrace is when a signed-out stream is closed if the peer does not read the close
+// frame.
 const signOutGrace = 900 * time.Millisecond
 
-// endSignedOut ends the stream: whoever opened it may not see more.
+// endSignedOut ends the stream because its credentials were revoked.
 func (st *stream) endSignedOut() {
 	st.signedOut.Store(true)
 	st.cancel()
 	time.AfterFunc(signOutGrace, func() { _ = st.conn.Conn.Close() })
 }
 
-// logPanic reports a panic, which costs its own stream only.
+// logPanic logs a recovered panic, if v is one. The panic value is omitted, because it may
+// contain user content.
 func (s *Server) logPanic(v any) {
 	if v != nil {
 		s.Log.Error("a stream panicked", "stack", string(debug.Stack()))
 	}
 }
 
-// readLoop hears the peer out until it leaves or breaks a rule. Its pings and its
-// close are answered.
+// readLoop reads client frames until the peer disconnects or violates the protocol. It
+// answers pings and close frames.
 func (st *stream) readLoop() {
 	messageSize := 0
 	for {
@@ -182,7 +185,7 @@ func (st *stream) readLoop() {
 			return
 		case frame.op == opPing:
 			st.queueControl(append(appendHeader(nil, opPong, len(frame.control)), frame.control...))
-			continue // control frames may come between a message's
+			continue // control frames may come between the frames of a message
 		case frame.op == opClose:
 			st.queueClose(append(appendHeader(nil, opClose, len(frame.control)), frame.control...))
 			return
@@ -201,14 +204,14 @@ func (st *stream) readLoop() {
 	}
 }
 
-// rejectPeer ends the stream of a peer that breaks a rule, and may be in the middle of
-// saying more.
+// rejectPeer closes the stream of a peer that violates the protocol and may still be
+// sending.
 func (st *stream) rejectPeer(code uint16) {
 	st.conn.lingerOnClose()
 	st.queueClose(appendClose(nil, code, ""))
 }
 
-// queueClose queues a close, behind which nothing may come.
+// queueClose queues a close frame. No presence message may follow it.
 func (st *stream) queueClose(frame []byte) {
 	st.mu.Lock()
 	st.wantsPresence = false
@@ -216,7 +219,8 @@ func (st *stream) queueClose(frame []byte) {
 	st.queueControl(frame)
 }
 
-// extendReadDeadline puts off the moment when a silent peer counts as gone.
+// extendReadDeadline implements liveness: a peer is disconnected if it sends nothing for
+// two heartbeat intervals.
 func (st *stream) extendReadDeadline() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -225,7 +229,8 @@ func (st *stream) extendReadDeadline() {
 	}
 }
 
-// queueControl takes a control frame for the writer.
+// queueControl queues a control frame for the writer. It drops the frame if the peer is not
+// reading.
 func (st *stream) queueControl(frame []byte) {
 	st.mu.Lock()
 	if len(st.control)+len(frame) <= maxQueuedControl {
@@ -235,7 +240,7 @@ func (st *stream) queueControl(frame []byte) {
 	st.wakeWriter()
 }
 
-// wakeWriter wakes the writer.
+// wakeWriter does a non-blocking send on wake.
 func (st *stream) wakeWriter() {
 	select {
 	case st.wake <- struct{}{}:
@@ -243,8 +248,8 @@ func (st *stream) wakeWriter() {
 	}
 }
 
-// takePending appends what waits beside the log: who else is looking, and control
-// frames.
+// takePending appends the pending output that is not part of the log: a new presence
+// message and control frames.
 func (st *stream) takePending(b []byte) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -256,14 +261,14 @@ func (st *stream) takePending(b []byte) []byte {
 	return b
 }
 
-// closeReason is how a stream ends. Without a code only what the library had to say
-// is sent: the peer closed, or is gone.
+// closeReason is how a stream ends. Without a code, only queued control frames are sent:
+// the peer has closed or disconnected.
 type closeReason struct {
 	code   uint16
 	reason string
 }
 
-// closeStream says goodbye, once, and gives the reader little time to hear the echo.
+// closeStream sends the close frame, once, and leaves the reader closeTimeout for the echo.
 func (st *stream) closeStream(reason closeReason) {
 	if st.closed {
 		return
@@ -277,7 +282,7 @@ func (st *stream) closeStream(reason closeReason) {
 	if len(b) > 0 && !st.broken {
 		wait = closeTimeout
 		_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(closeTimeout))
-		_, _ = st.conn.Conn.Write(b) // whoever does not get it sees the connection end
+		_, _ = st.conn.Conn.Write(b) // if the write fails, the peer sees the connection end
 	}
 	st.mu.Lock()
 	st.closing = true

@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// writeBatchBytes is when a write has enough in it, though more may wait.
+	// writeBatchBytes is the size at which a write is sent even if more frames wait.
 	writeBatchBytes = 512 << 10
-	// maxPooledBuffer is the biggest buffer worth keeping for another write.
+	// maxPooledBuffer is the largest buffer that is kept for another write.
 	maxPooledBuffer = 1 << 20
 
-	// burstFrames is how many frames at once show that events come faster than they are
-	// written. Then it pays to let more come together: for version 1, which gets
-	// them one by one, a moment; for version 2, which gets them in one message,
-	// as long as a screen may take. A reader that still has a whole batch to
-	// catch up with is not kept.
+	// burstFrames is the number of frames in one batch that shows that events arrive faster
+	// than they are written. Then the writer pauses to coalesce more of them: briefly for
+	// version 1, which gets a message per frame, and longer for version 2, which gets one
+	// message per batch. A client that is catching up with full batches is not delayed.
 	burstFrames     = 8
 	fullBatch       = 500
 	coalesceDelayV1 = 2 * time.Millisecond
 	coalesceDelayV2 = 50 * time.Millisecond
 )
 
-// writeLoop writes the log to the peer until the stream ends, and says how it ended.
+// writeLoop writes the log to the peer until the stream ends, and returns the reason.
 func (st *stream) writeLoop() closeReason {
 	ping := time.NewTicker(st.PingInterval)
 	defer ping.Stop()
@@ -58,7 +57,7 @@ func (st *stream) writeLoop() closeReason {
 	return st.closeReasonFor(err)
 }
 
-// closeReasonFor says goodbye in words that fit the error which ended follow.
+// closeReasonFor maps the error that ended writeLoop to a close reason.
 func (st *stream) closeReasonFor(err error) closeReason {
 	switch {
 	case st.broken:
@@ -70,7 +69,7 @@ func (st *stream) closeReasonFor(err error) closeReason {
 	case st.ctx.Err() != nil:
 		return closeReason{}
 	case errors.Is(err, store.ErrLogRewound), errors.Is(err, store.ErrPruned):
-		// Version 1 has no way to say it. Connected anew it gets a new first message.
+		// Version 1 has no resync message. After a reconnect it gets a new initial one.
 		return closeReason{websocket.CloseTryAgainLater, "too far behind, connect again"}
 	default:
 		st.Log.Error("a stream ended", "err", err)
@@ -78,7 +77,8 @@ func (st *stream) closeReasonFor(err error) closeReason {
 	}
 }
 
-// sendFirst writes what opens the stream and returns where it goes on.
+// sendFirst sends the opening message and returns the sequence number after which the
+// stream continues.
 func (st *stream) sendFirst() (seq int64, err error) {
 	if st.start.version == 1 {
 		seq, data, err := st.Hub.Initial(st.ctx)
@@ -98,7 +98,7 @@ func (st *stream) sendFirst() (seq int64, err error) {
 	start := st.start
 	switch {
 	case start.hub != "" && start.hub != hello.HubID, start.after > hello.Seq:
-		return st.resync() // another history than the page's
+		return st.resync() // the client's history is not this hub's
 	case start.after >= 0:
 		return start.after, nil
 	default:
@@ -106,7 +106,7 @@ func (st *stream) sendFirst() (seq int64, err error) {
 	}
 }
 
-// hello introduces the hub, and names the page that it serves.
+// hello returns the opening message: the hub, and the dashboard build that it serves.
 func (s *Server) hello() schema.Hello {
 	h := s.Hub.Hello()
 	if index := s.assets.files[indexFile]; index != nil {
@@ -115,8 +115,8 @@ func (s *Server) hello() schema.Hello {
 	return h
 }
 
-// resync tells a page that its cursor leads nowhere: it loads its snapshot anew and
-// goes on from the hub's present.
+// resync tells a client that its cursor is invalid. The client reloads its snapshot and
+// continues with the hub's present.
 func (st *stream) resync() (seq int64, err error) {
 	hello := st.hello()
 	data, err := json.Marshal(hello)
@@ -126,7 +126,8 @@ func (st *stream) resync() (seq int64, err error) {
 	return hello.Seq, st.writeMessage(schema.Resync, data)
 }
 
-// waitForMore waits for news, of whatever kind.
+// waitForMore blocks until there is something to send or the stream ends, and sends pings
+// and pending frames.
 func (st *stream) waitForMore(more <-chan struct{}, ping <-chan time.Time) error {
 	select {
 	case <-more:
@@ -140,7 +141,7 @@ func (st *stream) waitForMore(more <-chan struct{}, ping <-chan time.Time) error
 	}
 }
 
-// coalesceFrames lets frames come together when they come in bursts.
+// coalesceFrames pauses during a burst so that more frames fit in one write.
 func (st *stream) coalesceFrames(n int) {
 	if n < burstFrames || n >= fullBatch {
 		return
@@ -157,8 +158,7 @@ func (st *stream) coalesceFrames(n int) {
 	}
 }
 
-// sendFrames writes frames in as few writes as is reasonable, and in version 2 in as few
-// messages.
+// sendFrames writes frames in few large writes, and for version 2 in as few messages.
 func (st *stream) sendFrames(frames []feed.Frame, ping <-chan time.Time) error {
 	buf := st.getBuffer()
 	defer st.putBuffer(buf)
@@ -200,7 +200,7 @@ func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
 	return b
 }
 
-// writeMessage writes one message that may be big without copying it.
+// writeMessage writes one message without copying data, which may be large.
 func (st *stream) writeMessage(kind schema.FrameType, data []byte) error {
 	whole := appendMessage(nil, kind, nil)
 	payload := whole[2 : len(whole)-1]
@@ -220,8 +220,9 @@ func (st *stream) write(b []byte) error {
 	return st.checkWrite(err)
 }
 
-// setWriteDeadline gives the peer its time to take the next write. It is the only thing
-// that is ever done about a slow one: it is cut off and resumes.
+// setWriteDeadline sets the deadline of the next write. It is the only backpressure: a
+// client that does not read in time is disconnected and resumes later. It never delays the
+// log or other clients.
 func (st *stream) setWriteDeadline() {
 	_ = st.conn.Conn.SetWriteDeadline(time.Now().Add(st.StreamWriteTimeout))
 }

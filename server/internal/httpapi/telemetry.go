@@ -11,12 +11,12 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// otlpHint is how an exporter is told to send what the hub reads.
+// otlpHint tells how to configure an exporter for the encoding that the hub reads.
 const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none where it was set."
 
 const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
 
-// isOTLP reports whether the request is one of an OpenTelemetry exporter.
+// isOTLP reports whether the request is for an OTLP route.
 func isOTLP(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/v1/") }
 
 func (s *Server) otlpLogs(c *fiber.Ctx) error {

@@ -11,9 +11,9 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
-// The server's frames are built here instead of by the WebSocket library, so that
-// everything that waits for a reader goes out in one write. Unmasked and unfragmented
-// text frames (RFC 6455, 5.2) need no more than a header.
+// Server frames are encoded here rather than by the WebSocket library, so that everything
+// that is ready goes out in one write. Unmasked, unfragmented text frames (RFC 6455, 5.2)
+// need only a header.
 
 const (
 	opContinuation = 0
@@ -24,7 +24,7 @@ const (
 	opPong         = 10
 )
 
-// appendHeader appends the header of a whole server frame with n bytes of payload.
+// appendHeader appends the header of an unfragmented server frame with n bytes of payload.
 func appendHeader(b []byte, op byte, n int) []byte {
 	const final = 0x80
 	b = append(b, final|op)
@@ -45,8 +45,8 @@ func appendClose(b []byte, code uint16, reason string) []byte {
 	return append(b, reason...)
 }
 
-// appendMessage appends one text message that wraps data: a version 1 one, or a
-// version 2 one without a place in the log.
+// appendMessage appends a text message with data that has no sequence number: any version 1
+// message, or a version 2 message that is not from the log.
 func appendMessage(b []byte, kind schema.FrameType, data []byte) []byte {
 	const open, middle = `{"type":"`, `","data":`
 	b = appendHeader(b, opText, len(open)+len(kind)+len(middle)+len(data)+1)
@@ -67,13 +67,13 @@ func frameOpen(f feed.Frame) string {
 	return eventOpen
 }
 
-// frameSize is the length of what appendFrame appends.
+// frameSize returns the number of bytes that appendFrame appends.
 func frameSize(f feed.Frame) int {
 	var digits [20]byte
 	return len(frameOpen(f)) + len(strconv.AppendInt(digits[:0], f.Seq, 10)) + len(dataOpen) + len(f.Data) + 1
 }
 
-// appendFrame appends a frame of the log as version 2 sees it.
+// appendFrame appends a log frame in the version 2 encoding.
 func appendFrame(b []byte, f feed.Frame) []byte {
 	b = append(b, frameOpen(f)...)
 	b = strconv.AppendInt(b, f.Seq, 10)
@@ -81,8 +81,8 @@ func appendFrame(b []byte, f feed.Frame) []byte {
 	return append(b, '}')
 }
 
-// appendFrames appends one version 2 message with all of frames: an object for one,
-// an array for several.
+// appendFrames appends one version 2 message: an object for one frame, an array for
+// several.
 func appendFrames(b []byte, frames []feed.Frame) []byte {
 	if len(frames) == 1 {
 		return appendFrame(appendHeader(b, opText, frameSize(frames[0])), frames[0])
@@ -103,13 +103,14 @@ func appendFrames(b []byte, frames []feed.Frame) []byte {
 	return append(b, ']')
 }
 
-// clientFrame is a frame of a client: its header, and the payload of a control frame.
+// clientFrame is a frame from a client: its header, and the payload if it is a control
+// frame.
 type clientFrame struct {
 	op      byte
-	final   bool // the message ends with it
-	size    int  // of the payload that is still to be read
+	final   bool // last frame of its message
+	size    int  // payload bytes that are still unread
 	mask    [4]byte
-	control []byte // without the mask
+	control []byte // unmasked
 }
 
 func (in *clientFrame) unmask(payload []byte) {
@@ -118,10 +119,10 @@ func (in *clientFrame) unmask(payload []byte) {
 	}
 }
 
-// errProtocol is a frame that RFC 6455 does not allow a client to send.
+// errProtocol reports a frame that RFC 6455 does not allow from a client.
 var errProtocol = errors.New("not a frame a client may send")
 
-// readClientFrame reads a frame up to the payload of a data frame.
+// readClientFrame reads a frame. The payload of a data frame is left unread.
 func readClientFrame(r *bufio.Reader) (in clientFrame, err error) {
 	var b [8]byte
 	if _, err := io.ReadFull(r, b[:2]); err != nil {
@@ -143,7 +144,7 @@ func readClientFrame(r *bufio.Reader) (in clientFrame, err error) {
 		in.size = int(binary.BigEndian.Uint16(b[:2]))
 	case 127:
 		_, err = io.ReadFull(r, b[:8])
-		in.size = int(min(binary.BigEndian.Uint64(b[:8]), readLimit+1)) // more is refused all the same
+		in.size = int(min(binary.BigEndian.Uint64(b[:8]), readLimit+1)) // larger sizes are rejected anyway
 	}
 	if err != nil {
 		return in, err

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"errors"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+)
+
+// authenticate returns the identity that the request's credentials prove. Without
+// credentials it returns the zero Identity and no error.
+func (s *Server) authenticate(c *fiber.Ctx) (auth.Identity, error) {
+	h := &c.Request().Header
+	var credentials auth.Credentials
+	credentials.Authorization = string(h.Peek(fiber.HeaderAuthorization))
+	credentials.Key = string(h.Peek(schema.KeyHeader))
+	if len(h.Peek(fiber.HeaderCookie)) > 0 {
+		credentials.Cookie = string(h.Cookie(s.cookieName(c)))
+	}
+	credentials.Proxy = s.proxyIdentity(c)
+	if credentials == (auth.Credentials{}) {
+		return auth.Identity{}, nil
+	}
+	credentials.From = peerAddr(c)
+	credentials.ChangesState = c.Method() != fiber.MethodGet && c.Method() != fiber.MethodHead
+	identity, err := s.Hub.People.Authenticate(credentials)
+	if errors.Is(err, auth.ErrSessionExpired) {
+		s.setCookie(c, "", pastExpiry) // later requests come without the expired cookie
+	}
+	return identity, err
+}
+
+// proxyIdentity returns the name that a trusted proxy put in ProxyHeader. It ignores the
+// header if the request came from any other address.
+func (s *Server) proxyIdentity(c *fiber.Ctx) string {
+	if s.ProxyHeader == "" || !s.isTrustedProxy(peerAddr(c)) {
+		return ""
+	}
+	name, _ := singleHeader(c, s.ProxyHeader) // a duplicate header yields no name
+	return name
+}
+
+func (s *Server) isTrustedProxy(from netip.Addr) bool {
+	for _, network := range s.TrustProxy {
+		if network.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+func peerAddr(c *fiber.Ctx) netip.Addr {
+	return addrPortOf(c.Context().RemoteAddr()).Addr().Unmap()
+}
+
+// forwardingHeaders mark a request as forwarded by a proxy for someone else.
+var forwardingHeaders = []string{
+	fiber.HeaderXForwardedFor, fiber.HeaderForwarded, "X-Real-Ip", fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto,
+	fiber.HeaderVia, "X-Forwarded-Server", "Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Envoy-External-Address",
+}
+
+// isLocal reports whether the request comes from a program on this machine. A request
+// forwarded by a proxy on this machine is not local, because it may originate anywhere.
+func (s *Server) isLocal(c *fiber.Ctx) bool {
+	from := peerAddr(c)
+	if !from.IsLoopback() || s.isTrustedProxy(from) {
+		return false
+	}
+	for _, name := range forwardingHeaders {
+		if len(c.Request().Header.Peek(name)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// cookieName returns the name of the session cookie. It contains the port, because browsers
+// send cookies to every port of a host.
+func (s *Server) cookieName(c *fiber.Ctx) string {
+	name := "hookback-" + strconv.Itoa(int(addrPortOf(c.Context().LocalAddr()).Port()))
+	if s.TLS {
+		return "__Host-" + name // browsers accept this prefix only over TLS and from this host
+	}
+	return name
+}
+
+// pastExpiry makes a browser delete a cookie.
+var pastExpiry = time.Unix(1, 0)
+
+func (s *Server) setCookie(c *fiber.Ctx, value string, until time.Time) {
+	c.Cookie(&fiber.Cookie{
+		Name: s.cookieName(c), Value: value, Path: "/", Expires: until,
+		HTTPOnly: true, Secure: s.TLS, SameSite: fiber.CookieSameSiteStrictMode,
+	})
+}

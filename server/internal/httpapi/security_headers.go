@@ -1,0 +1,37 @@
+package httpapi
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// dashboardCSP is the dashboard's content security policy. It allows only the hub's own
+// resources.
+var dashboardCSP = strings.Join([]string{
+	"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
+	"connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
+	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html hookback-worker",
+}, "; ")
+
+// securityHeaders are set on every response, as canonical names and values.
+var securityHeaders = [][2][]byte{
+	{[]byte(fiber.HeaderContentSecurityPolicy), []byte(dashboardCSP)},
+	{[]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff")},
+	{[]byte(fiber.HeaderReferrerPolicy), []byte("no-referrer")},
+	{[]byte("Cross-Origin-Opener-Policy"), []byte("same-origin")},
+	{[]byte("Cross-Origin-Resource-Policy"), []byte("same-origin")},
+	{[]byte(fiber.HeaderCacheControl), []byte("no-store")}, // the dashboard's files override it
+}
+
+func (s *Server) addSecurityHeaders(c *fiber.Ctx) error {
+	writeSecurityHeaders(c.Context())
+	return c.Next()
+}
+
+func writeSecurityHeaders(ctx *fasthttp.RequestCtx) {
+	for _, h := range securityHeaders {
+		ctx.Response.Header.SetCanonical(h[0], h[1])
+	}
+}
