@@ -17,11 +17,11 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// maxAwaitSeconds is how long one await_hitl_request may wait: less than the minute after which
-// clients of this protocol give up.
+// maxAwaitSeconds limits the long poll of await_hitl_request. Clients of this protocol give
+// up after a minute.
 const maxAwaitSeconds = 50
 
-// Ticket is a question that was put to people, as it is now.
+// Ticket is a question and its current state.
 type Ticket struct {
 	schema.HitlRequest
 	Secret   string `json:"secret,omitempty"`
@@ -43,7 +43,7 @@ type awaitAnswerInput struct {
 	Wait      float64   `json:"max_wait_seconds"`
 }
 
-// approvalInput is the input of request_approval, in the words of Claude Code.
+// approvalInput is the input of request_approval, as Claude Code sends it.
 type approvalInput struct {
 	Tool  string          `json:"tool_name"`
 	Input json.RawMessage `json:"input"`
@@ -53,34 +53,34 @@ type approvalInput struct {
 func (s *Server) addAskTools(server *sdk.Server) {
 	add(server, sdk.Tool{
 		Name: "ask_human", Title: "Ask a person",
-		Description: `Put a question to a person, who answers in the Hookback inbox. Returns at once with a ticket (request_id, secret, status "pending"), or with the answer when it comes within two seconds. Then call await_hitl_request with both until its status is no longer "pending"; you can work on something else meanwhile.
-Without choices the person writes a text. With choices they pick one; choices ["approve","deny"] ask for permission. One question at a time; put what the person needs to know into context. Never ask for passwords, keys or tokens: such questions are refused.`,
+		Description: `Ask a person a question. They answer in the Hookback inbox. Returns a ticket immediately (request_id, secret, status "pending"), or the answer if it arrives within two seconds. Then call await_hitl_request with request_id and secret until status is no longer "pending"; you can do other work in the meantime.
+Without choices, the person answers with text. With choices, they pick one; choices ["approve","deny"] ask for permission. Ask one question at a time, and put everything the person needs to know into context. Never ask for passwords, keys or tokens: such questions are rejected.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
 		InputSchema: objectSchema([]string{"question"}, `
-			"question":{"type":"string","minLength":1,"description":"What you want to know, in full sentences."},
-			"choices":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"The labels to pick from. Leave it out for an answer in words."},
-			"context":{"type":"string","description":"Why you ask, and what depends on it."},
+			"question":{"type":"string","minLength":1,"description":"The question, in full sentences."},
+			"choices":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1},"description":"The labels to choose from. Omit for a text answer."},
+			"context":{"type":"string","description":"Why you ask, and what depends on the answer."},
 			"urgency":{"type":"string","enum":["low","normal","high"],"description":"How soon you need the answer."},
-			"timeout_seconds":{"type":"number","minimum":0,"description":"How long people have; 0: as long as they like. 300 unless told."}`),
+			"timeout_seconds":{"type":"number","minimum":0,"description":"How long people have to answer. 0: no limit. Default 300, or the timeout in the client's URL."}`),
 		OutputSchema: json.RawMessage(requestSchema),
 	}, s.askHuman)
 	add(server, sdk.Tool{
 		Name: "await_hitl_request", Title: "Wait for a person's answer",
-		Description: `Wait for the answer to a question, at most 50 seconds. A result with status "pending" is no error: nobody has answered yet, so call it again, or go on with something else. Give the secret of your ticket: it proves that the answer reached you.`,
+		Description: `Wait for the answer to a question, at most 50 seconds. A result with status "pending" is not an error: no one has answered yet. Call this tool again or do other work. Pass the secret of your ticket: it confirms that the answer reached you.`,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(true)},
 		InputSchema: objectSchema([]string{"request_id"}, `
 			`+requestIDSchema+`,
 			"secret":{"type":"string","description":"The ticket's secret."},
-			"max_wait_seconds":{"type":"number","minimum":0,"maximum":50,"description":"How long to wait, 30 unless told."}`),
+			"max_wait_seconds":{"type":"number","minimum":0,"maximum":50,"description":"How long to wait. Default 30."}`),
 		OutputSchema: json.RawMessage(requestSchema),
 	}, s.await)
 	addText(server, sdk.Tool{
 		Name: "request_approval", Title: "Ask for permission to use a tool",
-		Description: `For clients, not for models: what claude --permission-prompt-tool calls before a tool runs. Waits until a person has decided and returns {"behavior":"allow","updatedInput":…} or {"behavior":"deny","message":…}. When nobody answers in time, it denies.`,
+		Description: `For clients, not for models: claude --permission-prompt-tool calls it before a tool runs. Waits until a person decides and returns {"behavior":"allow","updatedInput":…} or {"behavior":"deny","message":…}. If no one answers in time, it denies.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: ptr(false), OpenWorldHint: ptr(true)},
 		InputSchema: json.RawMessage(`{"type":"object","required":["tool_name","input"],"properties":{
-			"tool_name":{"type":"string","minLength":1,"description":"The tool that would run."},
-			"input":{"type":"object","description":"Its whole input."},
+			"tool_name":{"type":"string","minLength":1,"description":"The tool to run."},
+			"input":{"type":"object","description":"The complete input of the tool."},
 			"tool_use_id":{"type":"string","description":"The id of the call."}}}`),
 	}, s.requestApproval)
 }
@@ -97,8 +97,8 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 		hitl.Type = schema.Choice
 	case asksForSecret(in.Question):
 		return Ticket{}, &schema.HintError{
-			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, and answers are stored and shown"},
-			Hint: "Ask the person to put it where the program that needs it reads it, such as a secret store or a page of that service, and to tell you when that is done.",
+			Err:  &schema.FieldError{Field: "question", Detail: "asks for a secret, but answers are stored and displayed"},
+			Hint: "Ask the person to put it where the program that needs it reads it, such as a secret store or a page of that service, and to tell you when it is done.",
 		}
 	}
 	if in.Context != "" {
@@ -124,7 +124,8 @@ func (s *Server) askHuman(ctx context.Context, c *call, in askHumanInput) (Ticke
 	return t, err
 }
 
-// postQuestion stores an event that asks. The answer is pulled.
+// postQuestion stores an event with a question and returns the stored event. The answer is
+// pulled.
 func (s *Server) postQuestion(ctx context.Context, e *schema.Event, by hub.Caller) (*schema.Event, error) {
 	if err := s.requireMayAsk(by); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (s *Server) postQuestion(ctx context.Context, e *schema.Event, by hub.Calle
 	if err != nil {
 		return nil, err
 	}
-	s.Hub.ResponseSent(saved.ID) // nobody is dialled
+	s.Hub.ResponseSent(saved.ID) // there is no listener to dial
 	question := new(schema.Event)
 	return question, json.Unmarshal(saved.JSON, question)
 }
@@ -157,10 +158,11 @@ func (s *Server) await(ctx context.Context, c *call, in awaitAnswerInput) (Ticke
 	return s.readTicket(ctx, c, schema.EventID(in.RequestID), hub.Pull{Wait: wait, Secret: in.Secret})
 }
 
-// readTicket is a question, once its answer is there or the pull's time is over.
+// readTicket waits until the question is settled or the pull's wait ends, and returns its
+// state.
 func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p hub.Pull) (t Ticket, err error) {
 	answer, err := s.wait(ctx, id, p)
-	if err != nil && !errors.Is(err, schema.ErrExpired) { // it was taken back
+	if err != nil && !errors.Is(err, schema.ErrExpired) { // ErrExpired: the question was withdrawn or canceled
 		return t, err
 	}
 	if answer != nil {
@@ -174,7 +176,7 @@ func (s *Server) readTicket(ctx context.Context, c *call, id schema.EventID, p h
 	return t, err
 }
 
-// permissionResult is the answer that claude --permission-prompt-tool takes.
+// permissionResult is the result that claude --permission-prompt-tool expects.
 type permissionResult struct {
 	Behavior     string          `json:"behavior"`
 	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
@@ -186,8 +188,8 @@ func denyResult(reason string) (string, error) {
 	return string(b), err
 }
 
-// requestApproval asks as the hook of Claude Code's own prompt would, so that a person
-// sees the same card: questions with their options, a plan, a command with its risk.
+// requestApproval asks as the hook of Claude Code's own prompt would, so that a person sees
+// the same request: form questions with their options, a plan, or a command with its risk.
 func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput) (string, error) {
 	claude, _ := hook.Find("claude-code")
 	stdin, err := json.Marshal(map[string]any{
@@ -199,7 +201,7 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	}
 	run, err := claude.Agent.Parse(hook.Input{Stdin: stdin, Env: headlessEnv})
 	if err != nil || run.Ask == nil {
-		return denyResult("This call could not be read, so nobody could be asked about it.")
+		return denyResult("Nothing was approved: the call could not be read, so no one was asked. Do not run it.")
 	}
 	e, ask := run.Event, *run.Ask
 	e.SourceApp, e.SessionID = cmp.Or(c.app, "claude-code"), c.session
@@ -208,9 +210,9 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	by.Waits = true
 	question, err := s.postQuestion(ctx, &e, by)
 	if err != nil {
-		return denyResult("Nobody could be asked: " + errorText(err).Error())
+		return denyResult("Nothing was approved, because no one could be asked. Do not run this call. The error: " + errorText(err).Error())
 	}
-	// A little longer than the question's own deadline, for what ends it.
+	// Slightly longer than the question's deadline, so that the question expires first.
 	limit := time.Duration(c.seconds*float64(time.Second)) + 2*time.Second
 	raw, err := s.wait(ctx, question.ID, hub.Pull{Wait: limit, Secret: question.RequestSecret})
 	if raw == nil {
@@ -222,12 +224,12 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	}
 	v := hook.VerdictOf(ask.Type, &a)
 	if v.Effect != hook.Allow {
-		return denyResult(cmp.Or(v.Reason, a.Guidance, "Nobody approved this. Nothing was run."))
+		return denyResult(cmp.Or(v.Reason, a.Guidance, "No one approved this call. Nothing was run. Do not try to reach the same end another way."))
 	}
 	return allowResult(claude.Agent.Render(&run, v), in.Input)
 }
 
-// headlessEnv is the environment of a Claude Code at which nobody sits.
+// headlessEnv is the environment of a Claude Code without an interactive terminal.
 func headlessEnv(name string) string {
 	if name == "CLAUDE_CODE_ENTRYPOINT" {
 		return "sdk-cli"
@@ -235,22 +237,23 @@ func headlessEnv(name string) string {
 	return ""
 }
 
-// withdraw ends a question whose asker does not wait any more, or can't be let wait.
+// withdraw ends a question whose requester stopped waiting, or cannot wait because the hub
+// has too many waiting calls. It returns the denial.
 func (s *Server) withdraw(ctx context.Context, c *call, id schema.EventID, cause error) (string, error) {
 	reason := hub.AgentGone
 	if c.waitCtx.Err() != nil {
 		reason = hub.HubStopped
 	}
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", reason); err != nil {
-		s.Log.Error("ending a request for approval that nobody waits for", "event", id, "err", err)
+		s.Log.Error("approval request could not be abandoned", "event", id, "err", err)
 	}
 	if cause != nil {
-		return denyResult("The answer could not be read: " + errorText(cause).Error())
+		return denyResult("Nothing was approved, because the answer could not be read. Do not run this call. The error: " + errorText(cause).Error())
 	}
-	return denyResult("Nobody could answer: the hub stops, or has too many requests that wait. Nothing was approved.")
+	return denyResult("Nothing was approved: the hub is stopping or has too many waiting requests, so no one could answer. Do not run this call; ask again later.")
 }
 
-// allowResult is a hook's decision in the words of the permission prompt tool.
+// allowResult converts a hook's decision to the result of the permission prompt tool.
 func allowResult(reply hook.Reply, input json.RawMessage) (string, error) {
 	var out struct {
 		Specific struct {
@@ -258,7 +261,7 @@ func allowResult(reply hook.Reply, input json.RawMessage) (string, error) {
 		} `json:"hookSpecificOutput"`
 	}
 	if len(reply.Stdout) == 0 || json.Unmarshal(reply.Stdout, &out) != nil || out.Specific.Decision.Behavior != "allow" {
-		return denyResult("A person's answer came that this call does not take. Nothing was approved.")
+		return denyResult("Nothing was approved: the person's answer does not fit this call. Do not run it.")
 	}
 	result := permissionResult{Behavior: "allow", UpdatedInput: out.Specific.Decision.UpdatedInput}
 	if len(bytes.TrimSpace(result.UpdatedInput)) == 0 {

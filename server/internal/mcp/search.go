@@ -15,8 +15,8 @@ import (
 const (
 	defaultSearchLimit = 20
 	maxSearchLimit     = 100
-	// maxPayloadBytes is what a model gets of one event's payload: twenty whole ones would
-	// fill its context.
+	// maxPayloadBytes limits the payload of one event. Twenty complete payloads would fill
+	// a model's context.
 	maxPayloadBytes = 2 << 10
 )
 
@@ -26,23 +26,23 @@ type searchInput struct {
 	Before schema.EventID `json:"before"`
 }
 
-// SearchPage is one page of a search.
+// SearchPage is one page of search results.
 type SearchPage struct {
 	Events []json.RawMessage `json:"events"`
-	// Before is where the next page goes on; absent: there is none.
+	// Before is the cursor of the next page. Absent: this is the last page.
 	Before schema.EventID `json:"before,omitempty"`
 }
 
 func (s *Server) addSearchTool(server *sdk.Server) {
 	add(server, sdk.Tool{
 		Name: "search_events", Title: "Search what agents did",
-		Description: `Search the events of all agents, the newest part of the history first; events of a page are in the order they happened. Payloads above 2 KiB are cut. When "before" is in the result, call again with it for what is older; a page may be empty and still have more behind it.
-filter: words that must all occur, "a phrase", key:value with * for anything, /a regular expression/, and - before what must not be. Keys: agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload. Example: tool:Bash status:pending -agent:demo`,
+		Description: `Search the events of all agents. The first page covers the newest part of the history; events within a page are in chronological order. Payloads above 2 KiB are truncated. If the result contains "before", call again with it for older events; a page may be empty although older events match.
+filter: words that must all occur, "a phrase", key:value with * as a wildcard, /a regular expression/, and - before a term to exclude it. Keys: agent, session, type, tool, model, id, error, kind, risk, status, outcome, delivery, or a path into the payload. Example: tool:Bash status:pending -agent:demo`,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(false)},
 		InputSchema: objectSchema(nil, `
-			"filter":{"type":"string","description":"What to look for; empty: everything."},
-			"limit":{"type":"integer","minimum":1,"maximum":100,"description":"20 unless told."},
-			"before":{"type":"integer","minimum":1,"description":"The \"before\" of the page before."}`),
+			"filter":{"type":"string","description":"What to search for. Empty: everything."},
+			"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20."},
+			"before":{"type":"integer","minimum":1,"description":"The \"before\" of the previous page."}`),
 		OutputSchema: json.RawMessage(`{"type":"object","required":["events"],"properties":{
 			"events":{"type":"array","items":{"type":"object"}},"before":{"type":"integer"}}}`),
 	}, s.search)
