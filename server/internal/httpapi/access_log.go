@@ -18,14 +18,14 @@ func (s *Server) logAccess(c *fiber.Ctx) (err error) {
 	defer func() {
 		if recover() != nil {
 			// The panic value may contain part of an event, so it is not logged.
-			s.Log.Error("a handler panicked", "route", c.Route().Path, "stack", string(debug.Stack()))
+			s.Log.Error("handler panicked", "route", c.Route().Path, "stack", string(debug.Stack()))
 			err = s.writeError(c, schema.ErrInternal)
 		}
 		took := time.Since(start)
 		status := c.Response().StatusCode()
 		s.Metrics.recordRequest(c.Method(), c.Route().Path, status, took)
 		if s.Log.Enabled(c.UserContext(), slog.LevelDebug) {
-			s.Log.Debug("request", "method", c.Method(), "route", c.Route().Path, "status", status, "took", took)
+			s.Log.Debug("request handled", "method", c.Method(), "route", c.Route().Path, "status", status, "duration", took)
 		}
 	}()
 	if err := c.Next(); err != nil {

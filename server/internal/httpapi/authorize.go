@@ -88,7 +88,7 @@ func (s *Server) authorize(c *fiber.Ctx, r schema.Route, identity auth.Identity)
 		if s.isLocal(c) || required == accessAny && c.Path() == schema.PathMe { // lets the dashboard show how to sign in
 			return nil
 		}
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs on the hub's own machine may use it without. Sign in with a link, or send a token: Authorization: Bearer …"}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs on the hub's own machine need no credentials. Sign in with a link, or send the header \"Authorization: Bearer TOKEN\"."}
 	case identity.Agent && required == accessDecide:
 		return s.Hub.People.RequireOperator(identity)
 	case identity.Agent && required == accessRead:
@@ -126,5 +126,5 @@ func (s *Server) authorizeRead(c *fiber.Ctx, r schema.Route, identity auth.Ident
 	if app != "" && identity.CanPost(app) {
 		return nil
 	}
-	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications: it reads their events by id, or with source_app."}
+	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This token is bound to applications. Read one of their events by its id, or add source_app with one of them."}
 }

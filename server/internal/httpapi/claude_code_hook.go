@@ -86,7 +86,7 @@ func (s *Server) acquireHookSlot(call *hook.Call) bool {
 	case s.hookSlots <- struct{}{}:
 		return true
 	default:
-		s.Log.Warn("too many hooks wait for a person; this one is left to the agent's own prompt", "waiting", s.MaxHeldHooks)
+		s.Log.Warn("too many held hooks, agent uses its own prompt", "limit", s.MaxHeldHooks)
 		return false
 	}
 }
@@ -152,7 +152,7 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 			return
 		}
 		if err != nil {
-			s.Log.Error("waiting for the answer to a hook", "event", h.id, "err", err)
+			s.Log.Error("hook answer pull failed", "event", h.id, "err", err)
 			break
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 		reason = hub.HubStopped
 	}
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), h.id, "", reason); err != nil {
-		s.Log.Error("ending the question of a hook that is gone", "event", h.id, "err", err)
+		s.Log.Error("hook question could not be abandoned", "event", h.id, "err", err)
 	}
 }
 

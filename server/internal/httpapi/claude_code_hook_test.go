@@ -21,7 +21,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// hookSample is what Claude Code writes to a hook.
+// hookSample returns what Claude Code sends to a hook.
 func hookSample(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "agentclient", "hook", "testdata", "claude-code-"+name+".json"))
@@ -29,8 +29,8 @@ func hookSample(t testing.TB, name string) string {
 	return string(b)
 }
 
-// fastHooks makes hooks notice things soon, and a whole response late: what is sent in
-// pieces has more time than that.
+// fastHooks shortens the heartbeat of hooks, and the write timeout, which held hooks must
+// outlive.
 func fastHooks(c *Config) {
 	c.HookHeartbeat, c.WriteTimeout = 10*time.Millisecond, 100*time.Millisecond
 }
@@ -39,10 +39,10 @@ func fastHooks(c *Config) {
 type hookResult struct {
 	status int
 	body   string
-	reused bool // it came by a connection that was used before
+	reused bool // the connection was used before
 }
 
-// runHook runs an http hook, as Claude Code does, and returns its response in time.
+// runHook calls the HTTP hook as Claude Code does. The channel receives its response.
 func (r *harness) runHook(query, body string) <-chan hookResult {
 	done := make(chan hookResult, 1)
 	go func() {
@@ -71,7 +71,7 @@ func (r *harness) runHook(query, body string) <-chan hookResult {
 	return done
 }
 
-// waitForQuestion waits for a question that the hub has.
+// waitForQuestion waits until the event with that id is stored.
 func (r *harness) waitForQuestion(id schema.EventID) schema.Event {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool { return r.store.Head() >= int64(id) }, waitLimit, time.Millisecond)
@@ -86,7 +86,7 @@ func (r *harness) event(id schema.EventID) (e schema.Event) {
 	return e
 }
 
-// waitUntilSettled waits for the question's end.
+// waitUntilSettled waits until the question is settled.
 func (r *harness) waitUntilSettled(id schema.EventID) (st schema.Status) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool { st = *r.event(id).HumanInTheLoopStatus; return st.Settled() }, waitLimit, time.Millisecond)
@@ -146,7 +146,7 @@ func TestClaudeCodeHook_RejectsInvalidRequests(t *testing.T) {
 		{"Origin", "https://evil.example", "Content-Type", "application/json"},
 		{"Sec-Fetch-Site", "cross-site", "Content-Type", "application/json"},
 		{"Host", "evil.example"},
-		{"Sec-Fetch-Site", "same-origin", "Content-Type", "text/plain"}, // a form can send that
+		{"Sec-Fetch-Site", "same-origin", "Content-Type", "text/plain"}, // a form can send this
 	} {
 		resp, _ := r.do("POST", schema.PathClaudeCode, hookSample(t, "PermissionRequest-Bash"), headers...)
 		require.Contains(t, []int{403, 415, 421}, resp.StatusCode, headers)
@@ -179,7 +179,7 @@ func TestClaudeCodeHook_WaitsForAnswer(t *testing.T) {
 			require.Equal(t, schema.Listening, question.HumanInTheLoopStatus.Waiter)
 			require.InDelta(t, 3595, *question.HumanInTheLoop.Timeout, 0)
 			require.True(t, question.HumanInTheLoop.AlsoAsked, "Claude Code's own dialog is open, too")
-			require.Never(t, func() bool { return len(done) > 0 }, 200*time.Millisecond, 50*time.Millisecond) // longer than a response may take
+			require.Never(t, func() bool { return len(done) > 0 }, 200*time.Millisecond, 50*time.Millisecond)
 			r.answer(2, c.answer)
 			h := <-done
 			require.Equal(t, 200, h.status)
@@ -218,7 +218,8 @@ func TestClaudeCodeHook_AnswersFormQuestions(t *testing.T) {
 	require.Equal(t, "Postgres", out.HookSpecificOutput.Decision.UpdatedInput.Answers[first.Question])
 }
 
-// TestClaudeCodeHook_EndsWithoutDecision: whatever else ends a question leaves it to the dialog.
+// TestClaudeCodeHook_EndsWithoutDecision: if a question ends in any way other than an
+// answer, Claude Code's own dialog decides.
 func TestClaudeCodeHook_EndsWithoutDecision(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*harness){
@@ -253,7 +254,7 @@ func TestClaudeCodeHook_EndsWithoutDecision(t *testing.T) {
 
 func TestClaudeCodeHook_DisconnectAbandonsQuestion(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.HookHeartbeat = time.Minute }) // it is noticed without a beat
+	r := setup(t, func(c *Config) { c.HookHeartbeat = time.Minute }) // the disconnect is noticed without a heartbeat
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	body := hookSample(t, "PermissionRequest-Bash")
@@ -294,17 +295,18 @@ func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 	second := <-r.runHook("", hookSample(t, "PermissionRequest-Bash"))
 	require.Equal(t, "{}", second.body)
 	require.Nil(t, r.event(2).HumanInTheLoop, "it is told, and not asked")
-	require.Contains(t, r.log.String(), "too many hooks wait")
+	require.Contains(t, r.log.String(), "too many held hooks")
 	r.answer(1, `{"permission":true}`)
 	<-first
 	require.Eventually(t, func() bool { return len(r.hookSlots) == 0 }, waitLimit, time.Millisecond)
 	third := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
-	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // behind the answer and its way
+	require.NotNil(t, r.waitForQuestion(5).HumanInTheLoop) // follows the answer and its delivery
 	r.answer(5, `{"permission":true}`)
 	<-third
 }
 
-// TestClaudeCodeHook_BlockingHookRequiresViewer: no dialog is open meanwhile.
+// TestClaudeCodeHook_BlockingHookRequiresViewer uses a hook for which Claude Code shows no
+// dialog of its own.
 func TestClaudeCodeHook_BlockingHookRequiresViewer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)

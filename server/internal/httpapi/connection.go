@@ -57,7 +57,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if !logged {
-			l.log.Warn("a connection could not be taken; new ones wait until others are closed", "err", err, "open", l.conns.count())
+			l.log.Warn("accept failed, new connections wait until others close", "open_connections", l.conns.count(), "err", err)
 		}
 		select {
 		case <-time.After(acceptRetryDelay):

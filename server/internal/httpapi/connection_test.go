@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fullListener is a listener of a process that has no file to spare for a while.
+// fullListener fails to accept a number of times, like a process without free file
+// descriptors.
 type fullListener struct {
 	net.Listener
-	failures atomic.Int32 // that are left
+	failures atomic.Int32 // failures left
 	err      error
 }
 
@@ -35,8 +36,8 @@ func newFullListener(t *testing.T, refusals int32, errno syscall.Errno) *fullLis
 	return l
 }
 
-// TestListener_RetriesWhenOutOfFileDescriptors: the HTTP server takes EMFILE for the end of its
-// listener, and a hub whose listener ends stops.
+// TestListener_RetriesWhenOutOfFileDescriptors: the HTTP server treats EMFILE as the end of
+// its listener, and a hub whose listener ends stops.
 func TestListener_RetriesWhenOutOfFileDescriptors(t *testing.T) {
 	t.Parallel()
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
@@ -49,7 +50,7 @@ func TestListener_RetriesWhenOutOfFileDescriptors(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.Contains(t, r.log.String(), "could not be taken")
+		require.Contains(t, r.log.String(), "accept failed")
 
 		r.client.CloseIdleConnections()
 		r.shutdown()

@@ -263,7 +263,7 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	case s.stopping.Err() != nil:
 		h.Status = "stopping"
 	case err != nil:
-		h.Status, h.Detail = "degraded", "the database does not answer"
+		h.Status, h.Detail = "degraded", "the database does not respond"
 	case stats.DiskLow:
 		h.Status, h.Detail = "degraded", "the disk is nearly full: questions and answers are stored, other events are not"
 	}

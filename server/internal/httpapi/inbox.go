@@ -81,7 +81,7 @@ func queryAgents(c *fiber.Ctx) ([]string, error) {
 		}
 	}
 	if len(names) > schema.MaxHitlAgents {
-		return nil, &schema.FieldError{Field: "agent", Detail: "is given more than 100 times"}
+		return nil, &schema.FieldError{Field: "agent", Detail: "must not occur more than 100 times"}
 	}
 	return names, nil
 }

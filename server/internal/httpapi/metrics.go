@@ -49,12 +49,12 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: counters("http_requests_total", "Requests answered.", "method", "route", "status"),
+		requests: counters("http_requests_total", "HTTP requests by method, route and status.", "method", "route", "status"),
 		seconds:  prometheus.NewHistogramVec(seconds, []string{"route"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "streams", Help: "Open /stream connections.",
 		}),
-		slowStreams:  counter("streams_cut_total", "Streams cut off because they did not take their frames in time."),
+		slowStreams:  counter("streams_cut_total", "Streams disconnected because the client read too slowly."),
 		commits:      counter("commits_total", "Group commits."),
 		commitFailed: counter("commits_failed_total", "Group commits that failed."),
 		commitOps: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -65,9 +65,9 @@ func NewMetrics() *Metrics {
 			Namespace: "hookback", Name: "commit_seconds", Help: "Duration of a group commit, fsync included.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
 		}),
-		events:           counter("events_total", "Events stored since the start."),
-		questions:        counters("questions_total", "Questions that ended since the start.", "outcome"),
-		deliveries:       counters("deliveries_total", "Changes of a delivery's state since the start.", "state"),
+		events:           counter("events_total", "Events stored since startup."),
+		questions:        counters("questions_total", "Questions settled since startup.", "outcome"),
+		deliveries:       counters("deliveries_total", "Delivery state changes since startup.", "state"),
 		telemetryRecords: counters("telemetry_records_total", "OpenTelemetry records received: events stored, records ignored or rejected.", "signal", "became"),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -118,12 +118,12 @@ var storeGauges = []struct {
 	value func(store.Stats) float64
 }{
 	{gauge("store_events", "Events in the database."), func(s store.Stats) float64 { return float64(s.Events) }},
-	{gauge("questions_pending", "Questions that wait for an answer."), func(s store.Stats) float64 { return float64(s.Pending) }},
-	{gauge("answers_undelivered", "Answers that have not reached their agent."), func(s store.Stats) float64 { return float64(s.Undelivered) }},
+	{gauge("questions_pending", "Unanswered questions."), func(s store.Stats) float64 { return float64(s.Pending) }},
+	{gauge("answers_undelivered", "Answers not yet delivered to their agent."), func(s store.Stats) float64 { return float64(s.Undelivered) }},
 	{gauge("database_bytes", "Size of the database."), func(s store.Stats) float64 { return float64(s.DatabaseBytes) }},
 	{gauge("wal_bytes", "Size of the write-ahead log."), func(s store.Stats) float64 { return float64(s.WALBytes) }},
-	{gauge("disk_free_bytes", "Free space where the database is."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
-	{gauge("writes_queued", "Writes that wait for a commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
+	{gauge("disk_free_bytes", "Free disk space on the database's volume."), func(s store.Stats) float64 { return float64(s.FreeBytes) }},
+	{gauge("writes_queued", "Writes waiting for a group commit."), func(s store.Stats) float64 { return float64(s.Queued) }},
 }
 
 func gauge(name, help string) *prometheus.Desc {

@@ -35,7 +35,7 @@ func (s *Server) channels(c *fiber.Ctx) error {
 	for i := range stored {
 		list[i] = s.Notifier.PublicChannel(&stored[i])
 	}
-	return reply(c)(json.Marshal(list)) //nolint:gosec // Shown has left the secrets out
+	return reply(c)(json.Marshal(list)) //nolint:gosec // PublicChannel omits the secrets
 }
 
 func (s *Server) createChannel(c *fiber.Ctx) error {
@@ -55,7 +55,7 @@ func (s *Server) createChannel(c *fiber.Ctx) error {
 	}
 	created := s.Notifier.PublicChannel(channel)
 	created.Secret = channel.Secret        // returned only here
-	return reply(c)(json.Marshal(created)) //nolint:gosec // who made it sees it this once
+	return reply(c)(json.Marshal(created)) //nolint:gosec // the creator sees the secret once
 }
 
 func (s *Server) removeChannel(c *fiber.Ctx) error {
@@ -98,8 +98,8 @@ func (s *Server) testChannel(c *fiber.Ctx) error {
 // channelError turns ErrNotFound into an error about the channel, because ErrNotFound's own
 // text is about events.
 func channelError(err error) error {
-	if err == schema.ErrNotFound { //nolint:errorlint // as it comes from the store
-		return &schema.FieldError{Field: "id", Detail: "is no channel's: it may have been removed", Cause: schema.ErrNotFound}
+	if err == schema.ErrNotFound { //nolint:errorlint // the store returns it unwrapped
+		return &schema.FieldError{Field: "id", Detail: "does not name a channel; it may have been removed", Cause: schema.ErrNotFound}
 	}
 	return err
 }
@@ -153,7 +153,7 @@ func (s *Server) setNotificationSettings(c *fiber.Ctx) error {
 		return err
 	}
 	if settings.Email != "" && settings.Email != s.emailOf(c, person) {
-		return &schema.FieldError{Field: "email", Detail: "is set by an admin, under Settings, People"}
+		return &schema.FieldError{Field: "email", Detail: "can only be changed by an admin, under Settings, People"}
 	}
 	settings.Browsers, settings.Email = 0, "" // read-only
 	if err := s.Notifier.Store.SetNotificationSettings(c.UserContext(), person, settings); err != nil {

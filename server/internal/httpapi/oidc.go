@@ -23,7 +23,7 @@ func (s *Server) setOIDCCookie(c *fiber.Ctx, value string, until time.Time) {
 
 func (s *Server) startOIDC(c *fiber.Ctx) error {
 	if !s.Hub.People.HasProvider() {
-		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub knows no OpenID provider: start it with -oidc-issuer."}
+		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "No OpenID provider is configured. Start the hub with -oidc-issuer."}
 	}
 	// The cookie is valid for one host name, and the provider knows only the callback's.
 	if callback, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(callback.Host, c.Get(fiber.HeaderHost)) {

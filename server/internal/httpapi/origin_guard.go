@@ -169,7 +169,7 @@ func forbiddenOrigin(origin string) error {
 	}
 	return &schema.HintError{
 		Err:  schema.ErrForbidden,
-		Hint: "If this page is yours, start the hub with -allow-origin " + origin + ".",
+		Hint: "If you trust this page, start the hub with -allow-origin " + origin + ".",
 	}
 }
 
@@ -216,7 +216,7 @@ func unsupportedType(c *fiber.Ctx) error {
 	}
 	return &schema.HintError{
 		Err:  schema.ErrUnsupportedType,
-		Hint: "Send it so: curl -H 'Content-Type: application/json' -d '{…}' http://" + c.Get(fiber.HeaderHost) + schema.PathEvents,
+		Hint: "Send plain JSON: curl -H 'Content-Type: application/json' -d '{…}' http://" + c.Get(fiber.HeaderHost) + schema.PathEvents,
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Server) writeError(c *fiber.Ctx, err error) error {
 	}
 	p := schema.ProblemOf(err)
 	if p.Status == http.StatusInternalServerError {
-		s.Log.Error("a request failed", "route", c.Route().Path, "err", err)
+		s.Log.Error("request failed", "route", c.Route().Path, "err", err)
 	}
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusInsufficientStorage {
 		c.Set(fiber.HeaderRetryAfter, "1")
@@ -40,16 +40,16 @@ func (s *Server) writeStatusError(ctx *fasthttp.RequestCtx, status int) {
 	var p schema.Problem
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrTooLarge, Hint: "A request may have 8 MiB. Nothing was stored; leave the transcript or big tool output out of the event."})
+		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrTooLarge, Hint: "The limit is 8 MiB. Nothing was stored. Leave the transcript or large tool output out of the event."})
 	case http.StatusRequestHeaderFieldsTooLarge:
-		p = httpProblem(status, "the request's headers are too large", "They may have 16 KiB in all.")
+		p = httpProblem(status, "the request's headers are too large", "Send at most 16 KiB of headers in total.")
 	case http.StatusRequestTimeout:
-		p = httpProblem(status, "the request did not arrive in time", "Nothing was stored. Send it again.")
+		p = httpProblem(status, "the request did not arrive in time", "Nothing was stored. Send the request again.")
 	case http.StatusServiceUnavailable:
-		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrBusy, Hint: "Too many big requests arrive at once. Nothing was stored. Send it again in a moment."})
+		p = schema.ProblemOf(&schema.HintError{Err: schema.ErrBusy, Hint: "Too many large requests are in progress. Nothing was stored. Send the request again in a moment."})
 		ctx.Response.Header.Set(fiber.HeaderRetryAfter, "1")
 	case http.StatusUpgradeRequired:
-		p = httpProblem(status, "this path is a WebSocket", "Open it as ws://…/stream.")
+		p = httpProblem(status, "this path is a WebSocket", "Connect to ws://…/stream.")
 	case http.StatusMethodNotAllowed:
 		p = schema.ProblemOf(schema.ErrMethod)
 	case http.StatusNotFound:

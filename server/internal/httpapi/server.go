@@ -33,7 +33,7 @@ type Config struct {
 	OpenAPI []byte // the body of GET /openapi.json
 	// MCP returns the handler of one Model Context Protocol request. Waiting ends when
 	// waitCtx does. nil: the route does not exist.
-	MCP     func(until context.Context, by hub.Caller) http.Handler
+	MCP     func(waitCtx context.Context, by hub.Caller) http.Handler
 	Version string
 
 	AllowOrigins []string // origins of other pages that may use the hub, as scheme://host:port
@@ -182,7 +182,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.app.ShutdownWithContext(ctx)
 	if waitErr := s.conns.wait(ctx); waitErr != nil {
 		s.conns.closeAll()
-		s.Log.Warn("some connections had to be cut off", "err", waitErr)
+		s.Log.Warn("open connections closed at shutdown", "err", waitErr)
 	}
 	<-s.assets.ready
 	return err

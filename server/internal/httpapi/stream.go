@@ -166,7 +166,7 @@ func (st *stream) endSignedOut() {
 // contain user content.
 func (s *Server) logPanic(v any) {
 	if v != nil {
-		s.Log.Error("a stream panicked", "stack", string(debug.Stack()))
+		s.Log.Error("response stream panicked", "stack", string(debug.Stack()))
 	}
 }
 

@@ -70,10 +70,10 @@ func (st *stream) closeReasonFor(err error) closeReason {
 		return closeReason{}
 	case errors.Is(err, store.ErrLogRewound), errors.Is(err, store.ErrPruned):
 		// Version 1 has no resync message. After a reconnect it gets a new initial one.
-		return closeReason{websocket.CloseTryAgainLater, "too far behind, connect again"}
+		return closeReason{websocket.CloseTryAgainLater, "too far behind, reconnect"}
 	default:
-		st.Log.Error("a stream ended", "err", err)
-		return closeReason{websocket.CloseInternalServerErr, "something went wrong in the hub"}
+		st.Log.Error("stream failed", "err", err)
+		return closeReason{websocket.CloseInternalServerErr, "internal error"}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // otlpHint tells how to configure an exporter for the encoding that the hub reads.
-const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none where it was set."
+const otlpHint = "Send OTLP as plain JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and OTEL_EXPORTER_OTLP_COMPRESSION=none if compression is on."
 
 const noSessionMessage = "some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"
 

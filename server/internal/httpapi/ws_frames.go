@@ -120,7 +120,7 @@ func (in *clientFrame) unmask(payload []byte) {
 }
 
 // errProtocol reports a frame that RFC 6455 does not allow from a client.
-var errProtocol = errors.New("not a frame a client may send")
+var errProtocol = errors.New("invalid client frame")
 
 // readClientFrame reads a frame. The payload of a data frame is left unread.
 func readClientFrame(r *bufio.Reader) (in clientFrame, err error) {
