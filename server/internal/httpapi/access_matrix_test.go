@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// actionBodies are bodies that would do something, for those routes that look at them before
-// they look at who sends them.
+// actionBodies are valid bodies for routes that validate the body before they authorize the
+// caller.
 var actionBodies = map[string]string{
 	schema.PathExtend:     `{"seconds":60}`,
 	schema.PathHitlVote:   `{"choice":"approve"}`,
@@ -22,19 +22,19 @@ var actionBodies = map[string]string{
 	schema.PathTokens:     `{"name":"x","person":"guest"}`,
 }
 
-// TestAccess_RejectsUnauthorizedChanges tries every route that changes something, those that
-// are added later among them, on a locked hub: whoever is none of its operators is
-// refused, whatever they show.
+// TestAccess_RejectsUnauthorizedChanges tries every route that changes something, including
+// future ones, on a locked hub. Callers who are not operators are rejected whatever
+// credentials they send.
 func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t)
 	ada := r.owner("ada")
 	guest := r.addPerson(ada, `{"name":"guest","role":"viewer"}`)
-	_, agent := r.createToken(ada, `{"name":"ada"}`) // named like a person, and none
+	_, agent := r.createToken(ada, `{"name":"ada"}`) // named like a person, but an agent token
 	r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
 	question := r.post(event(1, permission))
 	plain := []string{"Content-Type", "application/json"}
-	open := map[string][]string{ // for whom a route is there that changes something
+	open := map[string][]string{ // changing routes that are open to this caller
 		"nobody":        {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
 		"a cookie":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
 		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotifications, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
@@ -64,8 +64,8 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "nor has anything else been done to it")
 }
 
-// TestAccess_BoundTokenReadsOnlyItsApps: source_app opens a list that is narrowed by it, and
-// none that passes it over.
+// TestAccess_BoundTokenReadsOnlyItsApps checks that source_app gives access only to lists
+// that it restricts.
 func TestAccess_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -92,8 +92,8 @@ func TestAccess_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	r.expectProblem("not_allowed", "GET "+schema.PathEvents+"?source_app=bank&source_app=demo", "", agent...)
 }
 
-// TestAccess_AgentTokenIsNoViewer: one with a person's name would keep that person from
-// being told of anything.
+// TestAccess_AgentTokenIsNoViewer uses an agent token with a person's name. If it counted
+// as that person viewing the dashboard, their notifications would be suppressed.
 func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -107,7 +107,7 @@ func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 		conn, _, err := websocket.Dial(t.Context(), "ws://"+r.addr+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {c.token}}})
 		require.NoError(t, err)
 		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"looking","id":0,"focused":true}`)))
-		for received := ""; !strings.Contains(received, fmt.Sprintf(`"screens":%d`, i+1)); { // it was heard
+		for received := ""; !strings.Contains(received, fmt.Sprintf(`"screens":%d`, i+1)); { // the message was handled
 			_, message, err := conn.Read(t.Context())
 			require.NoError(t, err)
 			received = string(message)
@@ -117,8 +117,9 @@ func TestAccess_AgentTokenIsNoViewer(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKey_IsScopedToPoster: a repeat gets a question's secret and its answer; one that
-// another token sends is another question.
+// TestIdempotencyKey_IsScopedToPoster checks that a repeated key returns the question with
+// its secret only to the token that posted it. The same key from another token creates
+// another question.
 func TestIdempotencyKey_IsScopedToPoster(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

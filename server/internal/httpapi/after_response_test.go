@@ -17,8 +17,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// pipeListener is a listener whose connections have no buffer at all: a write returns when
-// the peer has read it.
+// pipeListener is a listener of unbuffered connections: a write returns when the peer has
+// read it.
 type pipeListener struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -36,14 +36,14 @@ func (p *pipeListener) Accept() (net.Conn, error) {
 func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// pipeConn is one end of such a connection, with addresses.
+// pipeConn is the server's end of such a connection, with addresses.
 type pipeConn struct{ net.Conn }
 
 func (pipeConn) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 func (pipeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9999} }
 
-// TestAfterResponse_WaitsUntilClientReads: the agent of version 1 blocks in its
-// POST; a call before the answer has left would find nobody listening.
+// TestAfterResponse_WaitsUntilClientReads: a version 1 agent blocks in its POST. A call
+// before the response was sent would find no listener.
 func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, c net.Conn){
@@ -64,7 +64,7 @@ func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 			go func() { served <- r.Serve(ln) }()
 			agent, server := net.Pipe()
 			ln.accept <- pipeConn{server}
-			for n, body := range []string{event(1), event(2, permission)} { // the second on a used connection
+			for n, body := range []string{event(1), event(2, permission)} { // the second one on a used connection
 				_, err := fmt.Fprintf(agent, "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 				require.NoError(t, err)
 				if n == 0 {
@@ -75,7 +75,7 @@ func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 			}
 			id := schema.EventID(2)
 			require.Eventually(t, func() bool { return r.store.Head() == int64(id) }, waitLimit, time.Millisecond)
-			r.respond(id) // a person is quicker than the agent reads
+			r.respond(id) // the person answers before the agent reads its response
 
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
@@ -93,8 +93,8 @@ func TestAfterResponse_WaitsUntilClientReads(t *testing.T) {
 	}
 }
 
-// TestAfterResponse_WaitsForPipelinedResponse: with half of the next request in hand the HTTP
-// server keeps the response back, and reads on.
+// TestAfterResponse_WaitsForPipelinedResponse: with half of the next request buffered, the
+// HTTP server delays the response and reads on.
 func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -122,8 +122,8 @@ func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 	require.NoError(t, r.Hub.AwaitResponseSent(t.Context(), 1))
 }
 
-// TestPull_EndsOnDisconnect: an agent that died while it waited for its answer must
-// not count as having it.
+// TestPull_EndsOnDisconnect: an agent that died during its long poll must not count as
+// having its answer.
 func TestPull_EndsOnDisconnect(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -144,8 +144,8 @@ func TestPull_EndsOnDisconnect(t *testing.T) {
 	require.NotEqual(t, schema.Pulled, q.Delivery.State)
 }
 
-// TestPull_KeepsConnectionUsable: reading ahead for the peer's end must not eat what the
-// peer sends next.
+// TestPull_KeepsConnectionUsable: reading ahead to detect a disconnect must not consume the
+// next request.
 func TestPull_KeepsConnectionUsable(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
@@ -192,7 +192,7 @@ func TestPull_EndsOnShutdown(t *testing.T) {
 		_ = resp.Body.Close()
 		status <- resp.StatusCode
 	}()
-	// A connection alone is not enough: one that has not said anything is just closed.
+	// An open connection is not enough: one without a request is just closed.
 	require.Eventually(t, func() bool {
 		used := 0
 		r.conns.each(func(c *conn) {

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPIDocs_HaveSeparateCSP: it is looser than the dashboard's, and nothing but
-// that page has it.
+// TestAPIDocs_HaveSeparateCSP checks that only the API reference has the weaker policy.
 func TestAPIDocs_HaveSeparateCSP(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {

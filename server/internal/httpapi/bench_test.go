@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkStreamMemory is what one open page costs, in heap and stacks. It counts
-// its own end of the connection too, some 0.5 KiB.
+// BenchmarkStreamMemory measures heap and stacks per open stream. It includes the client's
+// end of the connection, about 0.5 KiB.
 func BenchmarkStreamMemory(b *testing.B) {
 	r := setup(b)
 	const pages = 1000
@@ -28,10 +28,10 @@ func BenchmarkStreamMemory(b *testing.B) {
 			_, err = fmt.Fprintf(c, "GET /stream?v=2 HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nUser-Agent: Mozilla/5.0\r\n%s\r\n\r\n",
 				r.addr, r.addr, strings.Join(upgradeHeaders, "\r\n"))
 			require.NoError(b, err)
-			_, err = io.ReadFull(c, make([]byte, 200)) // the 101 and the beginning of hello
+			_, err = io.ReadFull(c, make([]byte, 200)) // the 101 and the start of the hello message
 			require.NoError(b, err)
 		}
-		r.post(event(1)) // every page has run once more
+		r.post(event(1)) // makes every stream write once more
 		require.Eventually(b, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1000\n") }, waitLimit, time.Millisecond)
 		kib = float64(inUse()-before) / 1024 / pages
 		for _, c := range conns {
@@ -53,7 +53,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkOriginGuard is the price of the checks that every request pays.
+// BenchmarkOriginGuard measures the checks that every request passes.
 func BenchmarkOriginGuard(b *testing.B) {
 	r := setup(b)
 	c, err := net.Dial("tcp", r.addr)

@@ -16,18 +16,18 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// openConn sends bytes on a connection of its own.
+// openConn opens a connection and sends text on it.
 func (r *harness) openConn(text string) *net.TCPConn {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(r.t, err)
 	require.NoError(r.t, c.SetDeadline(time.Now().Add(waitLimit)))
 	r.t.Cleanup(func() { _ = c.Close() })
-	_, _ = io.WriteString(c, text) // the server may hang up in the middle
+	_, _ = io.WriteString(c, text) // the server may close it during the write
 	return c.(*net.TCPConn)
 }
 
-// readResponse is the status of the next response on a connection.
+// readResponse reads the next response on a connection and discards its body.
 func readResponse(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
 	resp, err := http.ReadResponse(from, nil)
@@ -41,8 +41,8 @@ func (r *harness) stalledRequest(announced, sent int) string {
 	return fmt.Sprintf("POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", r.addr, announced, strings.Repeat(" ", sent))
 }
 
-// TestBodyLimiter_ContentLengthReservesNothing: 300 connections that announce as much as is
-// allowed and then stall would have 2.4 GB set aside for them.
+// TestBodyLimiter_ContentLengthReservesNothing: 300 connections that announce the largest
+// allowed body and then stall would reserve 2.4 GB.
 //
 //nolint:paralleltest // it counts all that is allocated
 func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
@@ -69,8 +69,8 @@ func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return r.bodies.reserved.Load() == 0 }, waitLimit, time.Millisecond)
 }
 
-// TestBodyLimiter_SharesBudget: those that really send much are told to come back,
-// and nobody else feels it.
+// TestBodyLimiter_SharesBudget checks that large bodies beyond the budget get 503 and other
+// requests are not affected.
 func TestBodyLimiter_SharesBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 1 << 20
@@ -89,8 +89,8 @@ func TestBodyLimiter_SharesBudget(t *testing.T) {
 	r.post(event(2, `"summary":"`+strings.Repeat("y", 500<<10)+`"`))
 }
 
-// TestBodyLimiter_PreventsRequestSmuggling: a body that is not read, or only in
-// part, would be taken for a request, and the sender of it for somebody else.
+// TestBodyLimiter_PreventsRequestSmuggling: the server would parse the unread rest of a
+// body as a request of the same client.
 func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// A reader pages through everything from after=0 on.
+// Clients page through all events from after=0.
 func TestEventList_AfterReadsOldestFirst(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

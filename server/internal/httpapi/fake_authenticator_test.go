@@ -15,8 +15,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fakeAuthenticator is an authenticator with one passkey, and the browser around it: what both
-// would do, and what they should not.
+// fakeAuthenticator is an authenticator with one passkey, and the browser around it. Its
+// fields can be set to invalid values.
 type fakeAuthenticator struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
@@ -24,7 +24,7 @@ type fakeAuthenticator struct {
 	count  uint32
 	origin string
 	rpID   string
-	flags  byte // of its authenticator data: who touched it was seen (1), was checked (4)
+	flags  byte // authenticator data: user present (1), user verified (4)
 }
 
 const hubOrigin = "http://localhost:4000"
@@ -39,7 +39,7 @@ func newFakeAuthenticator(t *testing.T) *fakeAuthenticator {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// clientData is what the browser says of the page that asked.
+// clientData returns the browser's client data for the page that made the request.
 func (d *fakeAuthenticator) clientData(kind string, o schema.PasskeyOptions) []byte {
 	var options struct {
 		Challenge string `json:"challenge"`
@@ -55,7 +55,7 @@ func (d *fakeAuthenticator) authData(flags byte) []byte {
 	return binary.BigEndian.AppendUint32(append(rp[:], d.flags|flags), d.count)
 }
 
-// create is navigator.credentials.create.
+// create implements navigator.credentials.create.
 func (d *fakeAuthenticator) create(o schema.PasskeyOptions) json.RawMessage {
 	point, err := d.key.PublicKey.Bytes()
 	require.NoError(d.t, err)
@@ -74,7 +74,7 @@ func (d *fakeAuthenticator) create(o schema.PasskeyOptions) json.RawMessage {
 	})
 }
 
-// get is navigator.credentials.get.
+// get implements navigator.credentials.get.
 func (d *fakeAuthenticator) get(o schema.PasskeyOptions) json.RawMessage {
 	d.count++
 	client, auth := d.clientData("webauthn.get", o), d.authData(0)

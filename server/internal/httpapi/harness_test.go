@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// harness is a server on a free port, over a real hub and a real database.
+// harness is a server on a free port, with a real hub and a real database.
 type harness struct {
 	*Server
 	t          testing.TB
@@ -44,11 +44,11 @@ type harness struct {
 	addr       string // 127.0.0.1:port
 	port       string
 	client     *http.Client
-	remoteAddr atomic.Pointer[net.TCPAddr] // what new connections say they come from; nil: where they do
+	remoteAddr atomic.Pointer[net.TCPAddr] // remote address of new connections; nil: the real one
 	dispatched chan schema.EventID
 	log        *syncBuffer
 	people     *auth.Service
-	clock      *fakeClock // of the people: when what they sign in with ends
+	clock      *fakeClock // of the auth service
 	stopOnce   sync.Once
 }
 
@@ -112,15 +112,14 @@ func (r *harness) shutdown() {
 	})
 }
 
-// fakeClock is the time of day and what a test adds to it.
+// fakeClock is the current time plus an offset.
 type fakeClock struct{ ahead atomic.Int64 }
 
 func (c *fakeClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// remoteListener is a listener whose connections come from another machine, as far as the
-// server can tell.
+// remoteListener is a listener whose connections appear to come from another machine.
 type remoteListener struct {
 	net.Listener
 	addr *atomic.Pointer[net.TCPAddr]
@@ -141,7 +140,7 @@ type remoteConn struct {
 
 func (f remoteConn) RemoteAddr() net.Addr { return f.addr }
 
-// syncBuffer is a log that tests read while it is written.
+// syncBuffer is a log buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -195,7 +194,7 @@ func (r *harness) post(body string) schema.Event {
 	return e
 }
 
-// problem is the problem document of a response, which must be one.
+// problem decodes the problem document of a response and checks its form.
 func (r *harness) problem(resp *http.Response, body []byte) schema.Problem {
 	r.t.Helper()
 	require.Equal(r.t, schema.ProblemMediaType, resp.Header.Get("Content-Type"), string(body))
@@ -207,14 +206,14 @@ func (r *harness) problem(resp *http.Response, body []byte) schema.Problem {
 	return p
 }
 
-// raw sends bytes as they are and reads one response.
+// raw sends a request unchanged and reads one response.
 func (r *harness) raw(request string) (*http.Response, []byte) {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(r.t, err)
 	defer func() { _ = c.Close() }()
 	require.NoError(r.t, c.SetDeadline(time.Now().Add(20*time.Second)))
-	_, _ = io.WriteString(c, request) // the server may hang up in the middle
+	_, _ = io.WriteString(c, request) // the server may close the connection during the write
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	require.NoError(r.t, err)
 	defer func() { _ = resp.Body.Close() }()

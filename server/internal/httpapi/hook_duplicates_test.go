@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestClaudeCodeHook_DuplicatesShareOneAnswer: two subagents of one session, whose hooks both
-// wait; one look, one answer, and each is told.
+// TestClaudeCodeHook_DuplicatesShareOneAnswer: two subagents of one session call the hook
+// with equal questions. One answer settles both.
 func TestClaudeCodeHook_DuplicatesShareOneAnswer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)
@@ -34,7 +34,7 @@ func TestClaudeCodeHook_DuplicatesShareOneAnswer(t *testing.T) {
 	require.Equal(t, schema.EventID(1), r.waitUntilSettled(2).SameAs)
 }
 
-// TestClaudeCodeHook_RuleAnswersQuestion: nobody has to be there.
+// TestClaudeCodeHook_RuleAnswersQuestion checks that a rule answers without a person.
 func TestClaudeCodeHook_RuleAnswersQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)

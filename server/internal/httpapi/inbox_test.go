@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// postJSON posts a body of JSON and returns what comes back.
+// postJSON posts a JSON body and decodes the response.
 func (r *harness) postJSON(path, body string, into any) {
 	r.t.Helper()
 	resp, b := r.do("POST", path, body, "Content-Type", "application/json")
@@ -19,7 +19,7 @@ func (r *harness) postJSON(path, body string, into any) {
 	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
 }
 
-// postQuestion posts a question of an agent.
+// postQuestion posts a question of an application and returns its id.
 func (r *harness) postQuestion(app, question string) schema.EventID {
 	r.t.Helper()
 	return r.post(fmt.Sprintf(`{"source_app":%q,"session_id":"s1","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, question)).ID
@@ -32,8 +32,8 @@ const (
 	which = `{"question":"Which bucket?","type":"question"}`
 )
 
-// TestInbox_RequestLifecycle goes through the life of requests under the names of the multi-approver
-// inbox, once more under /authenticated.
+// TestInbox_RequestLifecycle runs requests through the routes of the multi-approver inbox,
+// with and without the prefix /authenticated.
 func TestInbox_RequestLifecycle(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"", schema.PathAuthenticated} {
@@ -82,7 +82,6 @@ func TestInbox_RequestLifecycle(t *testing.T) {
 	}
 }
 
-// TestInbox_RejectsInvalidRequests: what a vote can't be, and where a query is wrong.
 func TestInbox_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -129,7 +128,6 @@ func TestInbox_RejectsInvalidRequests(t *testing.T) {
 	require.Equal(t, schema.Cancelled, r.problem(resp, b).HumanInTheLoopStatus.Outcome)
 }
 
-// TestInbox_FiltersAndPaginates: filters, cursors and the time window.
 func TestInbox_FiltersAndPaginates(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -137,7 +135,7 @@ func TestInbox_FiltersAndPaginates(t *testing.T) {
 	for i := range 7 {
 		ids = append(ids, r.postQuestion([]string{"a", "b", "c"}[i%3], which))
 	}
-	r.respondWithText(ids[0]) // agent a
+	r.respondWithText(ids[0]) // of application a
 	list := func(query string) (got []schema.EventID, next string) {
 		var page schema.HitlPage
 		r.getJSON(schema.PathHitlRequests+query, &page)
@@ -207,8 +205,8 @@ func (r *harness) respondWithText(id schema.EventID) {
 	require.Equal(r.t, schema.HitlDecided, request.Status)
 }
 
-// TestApprovals_Lifecycle is the tool approval queue: list, approve with other arguments, reject
-// with a reason in the body or the query, and by the id of the approval.
+// TestApprovals_Lifecycle covers the tool approval queue: list, approve with edited
+// arguments, reject with a reason in the body or the query, and answer by approval id.
 func TestApprovals_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -249,8 +247,8 @@ func TestApprovals_Lifecycle(t *testing.T) {
 	require.Equal(t, 409, resp.StatusCode, string(b))
 }
 
-// TestQuestion_ExtendAndReportExecution: more time over HTTP, what a pull says of it, and what became of
-// the call, by the agent's own word.
+// TestQuestion_ExtendAndReportExecution extends a deadline, checks the remaining time that
+// a pull reports, and reports the execution of the call.
 func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

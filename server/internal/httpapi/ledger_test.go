@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// What people decided is in the ledger, which is one chain; its export is what the
-// hashes are of.
+// The ledger records every resolution in one hash chain, and the export contains exactly
+// the hashed bytes.
 func TestLedger_RecordsEveryResolution(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -25,7 +25,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestBodyLimiter_TooLargeResponseIsReadable: the client sees why, though it is not done sending.
+// TestBodyLimiter_TooLargeResponseIsReadable checks that the client can read the error
+// although it has not sent the whole body.
 func TestBodyLimiter_TooLargeResponseIsReadable(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -53,8 +54,8 @@ func TestBodyLimiter_TooLargeResponseIsReadable(t *testing.T) {
 		c, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
 		require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
-		// All of it before reading anything, as python-requests does: that would
-		// fail with a broken pipe and never read why.
+		// Send everything before reading, as python-requests does. If the server closed the
+		// connection, the client would fail with a broken pipe and never see the error.
 		require.NoError(t, send(c), name)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		require.NoError(t, err, name)
@@ -90,8 +91,8 @@ func TestServer_MalformedRequestsGetProblems(t *testing.T) {
 	require.NotContains(t, r.log.String(), "secret")
 }
 
-// TestServer_ClosesSlowlorisConnections is the slowloris: without a read timeout each of
-// these would hold a connection for ever.
+// TestServer_ClosesSlowlorisConnections: without a read timeout, each slow request would
+// hold a connection forever.
 func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
@@ -109,7 +110,7 @@ func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 			defer func() { _ = c.Close() }()
 			_, _ = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000\r\n\r\n{", r.addr)
 			_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
-			answer, err := io.ReadAll(c) // until the server hangs up
+			answer, err := io.ReadAll(c) // until the server closes the connection
 			if err != nil || !bytes.Contains(answer, []byte("408")) {
 				t.Errorf("still open: %v %s", err, answer)
 			}
@@ -126,8 +127,8 @@ func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 	require.Equal(t, schema.EventFrame, stream.next().Type, "a stream outlives the timeouts of requests")
 }
 
-// TestServer_ClosesNonReadingPeers: without a write timeout its response would hold a
-// worker and its memory for ever.
+// TestServer_ClosesNonReadingPeers: without a write timeout, the response would hold a
+// worker and its memory forever.
 func TestServer_ClosesNonReadingPeers(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.WriteTimeout = 200 * time.Millisecond })
@@ -146,8 +147,8 @@ func TestServer_ClosesNonReadingPeers(t *testing.T) {
 	require.Eventually(t, func() bool { return r.conns.count() == 0 }, waitLimit, 5*time.Millisecond)
 }
 
-// TestServer_ClosesIdleConnections, though longer headers than usual are welcome: pages
-// of other programs on this machine leave their cookies for every port.
+// TestServer_ClosesIdleConnections also checks that large headers are accepted: other
+// programs on this machine leave their cookies for every port.
 func TestServer_ClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Minute, 200*time.Millisecond })
@@ -163,7 +164,8 @@ func TestServer_ClosesIdleConnections(t *testing.T) {
 	require.Equal(t, 4096, r.app.Config().Concurrency)
 }
 
-// TestServer_HostileBodiesUseBoundedMemory: each is refused, and none of them is unpacked.
+// TestServer_HostileBodiesUseBoundedMemory checks that hostile bodies are rejected without
+// being expanded in memory.
 func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 	r := setup(t)
 	question := r.post(event(1, permission))
@@ -222,13 +224,14 @@ func TestServer_HostileBodiesUseBoundedMemory(t *testing.T) {
 			require.Less(t, resp.StatusCode, 500, "%s: %s", name, body)
 			r.problem(resp, body)
 		})
-		// The body is in memory a few times: here, in the server's buffer, in the hub's copy.
+		// The body is in memory several times: in the test, the server's buffer and the
+		// hub's copy.
 		require.Less(t, peak, int64(6*len(c.body)+16<<20), "%s: bytes in use while it was handled", name)
 	}
 	require.Equal(t, int64(question.ID), r.store.Head(), "nothing was stored")
 }
 
-// peakHeap is by how much the heap grew at most while f ran, garbage included.
+// peakHeap returns the maximum growth of the heap while f runs, including garbage.
 func peakHeap(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -253,8 +256,8 @@ func peakHeap(f func()) int64 {
 	}
 }
 
-// TestServer_RequestStringsAreImmutable fails without fiber.Config.Immutable: then what a
-// handler kept of one request turns into a later one's.
+// TestServer_RequestStringsAreImmutable fails without fiber.Config.Immutable: strings that
+// a handler kept would change with a later request.
 func TestServer_RequestStringsAreImmutable(t *testing.T) {
 	t.Parallel()
 	type kept struct{ want, param, query, header, body string }
@@ -331,8 +334,7 @@ func TestServer_InternalErrorsHideDetails(t *testing.T) {
 	require.Equal(t, "degraded", h.Status)
 }
 
-// TestAssets_ShutdownStopsCompression: with the files of a big page that takes
-// seconds.
+// TestAssets_ShutdownStopsCompression: compressing the real dashboard takes seconds.
 func TestAssets_ShutdownStopsCompression(t *testing.T) {
 	t.Parallel()
 	root := fstest.MapFS{"assets/app-1.js": {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)}}

@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// setupMCP is a rig whose /mcp is one handler.
+// setupMCP returns a harness whose /mcp is served by handler.
 func setupMCP(t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config)) *harness {
 	t.Helper()
 	return setup(t, append(options, func(c *Config) {
@@ -26,7 +26,7 @@ func setupMCP(t *testing.T, handler func(until context.Context, w http.ResponseW
 	})...)
 }
 
-// startMCPRequest sends a request and returns its response as soon as that begins.
+// startMCPRequest sends a request and returns the response when its header arrives.
 func (r *harness) startMCPRequest(ctx context.Context) *http.Response {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+r.addr+schema.PathMCP+"?app=x", strings.NewReader(`{"a":1}`))
@@ -65,8 +65,8 @@ func TestAdapter_CopiesRequestAndResponse(t *testing.T) {
 	require.Equal(t, "misdirected", r.problem(resp, b).Code)
 }
 
-// TestAdapter_StreamsEachFlush: the handler goes on only when the client has
-// read what was flushed, and the whole takes longer than a response may.
+// TestAdapter_StreamsEachFlush: the handler continues only after the client has read what
+// was flushed, and the response takes longer than WriteTimeout.
 func TestAdapter_StreamsEachFlush(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
@@ -82,7 +82,7 @@ func TestAdapter_StreamsEachFlush(t *testing.T) {
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	lines := bufio.NewReader(res.Body)
 	for n := range 3 {
-		for beats, seen := 0, false; !seen || beats < 3; { // three beats are longer than WriteTimeout
+		for beats, seen := 0, false; !seen || beats < 3; { // three heartbeats take longer than WriteTimeout
 			line, err := lines.ReadString('\n')
 			require.NoError(t, err)
 			switch {
@@ -100,7 +100,8 @@ func TestAdapter_StreamsEachFlush(t *testing.T) {
 	require.NotContains(t, string(rest), "data")
 }
 
-// TestAdapter_StartsStreamForSlowHandler: before it says anything the stream has begun.
+// TestAdapter_StartsStreamForSlowHandler checks that the response starts before the handler
+// writes anything.
 func TestAdapter_StartsStreamForSlowHandler(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
@@ -136,7 +137,8 @@ func TestAdapter_CancelsWhenClientDisconnects(t *testing.T) {
 	}
 }
 
-// TestAdapter_HandlerFinishesOnShutdown: its client is still there.
+// TestAdapter_HandlerFinishesOnShutdown checks that the handler can still write to its
+// client.
 func TestAdapter_HandlerFinishesOnShutdown(t *testing.T) {
 	t.Parallel()
 	inside := make(chan struct{})

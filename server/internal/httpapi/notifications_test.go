@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/notify"
 )
 
-// setupNotifications is a rig with a notifier, whose people have addresses.
+// setupNotifications returns a harness with a notifier. Every account has a mail address.
 func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	var notifier *notify.Notifier
 	all := func(c *auth.Config) {
@@ -52,7 +52,7 @@ func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	return r
 }
 
-// mailbox is a mail server that hands on what it is given.
+// mailbox is a mail server that passes on the text of each message.
 type mailbox chan string
 
 func (p mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
@@ -81,8 +81,8 @@ func startMailServer(t *testing.T) (box mailbox, addr string) {
 	return box, ln.Addr().String()
 }
 
-// TestSignedLink_AnswersFromMail: from another machine, at a locked hub, without
-// signing in.
+// TestSignedLink_AnswersFromMail answers from another machine on a locked hub without a
+// sign-in.
 func TestSignedLink_AnswersFromMail(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t)
@@ -103,7 +103,7 @@ func TestSignedLink_AnswersFromMail(t *testing.T) {
 	require.Equal(t, "ada", linked.Person)
 	require.Equal(t, question.ID, linked.Event.ID)
 	require.Equal(t, schema.Pending, linked.Event.HumanInTheLoopStatus.Status)
-	for range 3 { // a scanner of mail
+	for range 3 { // like a mail scanner
 		resp, b := r.do("GET", found[1], "", "Accept", "text/html")
 		require.Equal(t, 200, resp.StatusCode)
 		require.Equal(t, indexHTML, string(b))

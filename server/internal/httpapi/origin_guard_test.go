@@ -10,12 +10,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// attacker is where a hostile page is and how its requests look, as captured from
-// Chromium: research/reliability-security.md 2.2.
+// attacker describes a hostile page and its requests, as captured from Chromium.
 type attacker struct {
 	name, host, origin, site string
 	cookie                   bool
-	preflights               bool // the browser asks before it sends JSON
+	preflights               bool // the browser sends a CORS preflight before JSON
 }
 
 func attackers(port string) []attacker {
@@ -30,7 +29,7 @@ func attackers(port string) []attacker {
 
 func (a attacker) request(kind, line, media string, more ...string) string {
 	b := fmt.Sprintf("%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0\r\nAccept: */*\r\n", line, a.host)
-	if kind != "image" { // a plain GET names no origin
+	if kind != "image" { // a plain GET sends no Origin
 		b += "Origin: " + a.origin + "\r\n"
 	}
 	if a.site != "" && kind != "websocket" {
@@ -55,8 +54,8 @@ func (a attacker) request(kind, line, media string, more ...string) string {
 
 var upgradeHeaders = []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 
-// TestOriginGuard_RejectsAttacks sends what a hostile page can make a browser send: 7 kinds
-// of request from 5 places, and one more.
+// TestOriginGuard_RejectsAttacks covers CSRF and DNS rebinding: 7 kinds of requests that a
+// page can make a browser send, from 5 origins, and one more.
 func TestOriginGuard_RejectsAttacks(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -91,7 +90,7 @@ func TestOriginGuard_RejectsAttacks(t *testing.T) {
 	require.Zero(t, r.store.Head(), "nothing was stored")
 }
 
-// TestOriginGuard_AcceptsRealClients sends what real clients send.
+// TestOriginGuard_AcceptsRealClients sends the requests of real clients.
 func TestOriginGuard_AcceptsRealClients(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

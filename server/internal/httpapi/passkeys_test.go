@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// requirePasskeys wants passkeys for what is of high risk.
+// requirePasskeys requires passkeys from high risk upward.
 func requirePasskeys(c *auth.Config) {
 	c.Passkeys = &auth.Passkeys{MinRisk: schema.HighRisk, RPID: "localhost", Origin: hubOrigin}
 }
@@ -25,7 +25,7 @@ func setupPasskeys(t *testing.T) *harness {
 
 const dangerous = `"humanInTheLoop":{"question":"Drop it?","type":"permission","risk":"high"}`
 
-// register adds a passkey of somebody's.
+// register adds a passkey to an account.
 func (r *harness) register(b browser, d *fakeAuthenticator) schema.Passkey {
 	r.t.Helper()
 	var o schema.PasskeyOptions
@@ -39,14 +39,14 @@ func passkeyDraft(name string, credential json.RawMessage) string {
 	return fmt.Sprintf(`{"name":%q,"credential":%s}`, name, credential)
 }
 
-// challenge begins the proof of an answer.
+// challenge requests the challenge for an answer.
 func (r *harness) challenge(b browser, id schema.EventID, answer string) (o schema.PasskeyOptions) {
 	r.t.Helper()
 	r.expectOK(&o, "POST "+schema.PathPasskeyChallenge, fmt.Sprintf(`{"id":%d,"response":%s}`, id, answer), b.headers()...)
 	return o
 }
 
-// withAssertion is an answer with its proof.
+// withAssertion adds a passkey assertion to an answer.
 func withAssertion(answer string, proof json.RawMessage) string {
 	return answer[:len(answer)-1] + `,"proof":` + string(proof) + `}`
 }
@@ -84,7 +84,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	r.expectOK(&e, respond, withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody))), ada.headers()...)
 	by := e.HumanInTheLoopStatus.RespondedBy
 	require.True(t, by.Passkey && by.Verified && by.Name == "ada")
-	r.expectOK(nil, respond, approveBody, ada.headers()...) // said again it needs no other proof
+	r.expectOK(nil, respond, approveBody, ada.headers()...) // a repeat of the same answer needs no further assertion
 
 	var keys []schema.Passkey
 	r.expectOK(&keys, "GET "+schema.PathPasskeys, "", ada.headers()...)
@@ -132,7 +132,8 @@ func TestPasskeys_RequiredOnlyAboveMinRisk(t *testing.T) {
 	require.Empty(t, me.PasskeyFor)
 }
 
-// TestPasskeys_AssertionIsBoundToOneAnswer tries proofs that are good ones of something else.
+// TestPasskeys_AssertionIsBoundToOneAnswer tries assertions that are valid for something
+// else.
 func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 	t.Parallel()
 	r := setupPasskeys(t)
@@ -171,7 +172,7 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 		copied := *d
 		change(&copied)
 		if what == "it counts as often as before" || what == "it counts less than before" {
-			// The device has been used meanwhile.
+			// The authenticator was used in the meantime.
 			d.count += 5
 			used := r.post(event(3, dangerous))
 			r.expectOK(nil, "POST "+schema.At(schema.PathRespond, used.ID), withAssertion(approveBody, d.get(r.challenge(ada, used.ID, approveBody))), ada.headers()...)
@@ -208,7 +209,7 @@ func TestPasskeys_EditInvalidatesAssertion(t *testing.T) {
 	require.True(t, e.HumanInTheLoopStatus.RespondedBy.Passkey)
 }
 
-// TestPasskeys_RequiredOnEveryRoute: the words of other systems, and tokens.
+// TestPasskeys_RequiredOnEveryRoute covers the routes for other systems, and tokens.
 func TestPasskeys_RequiredOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	r := setupPasskeys(t)
@@ -280,7 +281,8 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 	require.Len(t, stored.Passkeys, 1, "they go with their person")
 }
 
-// TestSignedLink_CannotReplacePasskey: it is refused for what needs a passkey, and not used up.
+// TestSignedLink_CannotReplacePasskey checks that the rejected vote does not use up the
+// link.
 func TestSignedLink_CannotReplacePasskey(t *testing.T) {
 	t.Parallel()
 	r := setupNotifications(t, requirePasskeys)

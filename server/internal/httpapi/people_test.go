@@ -14,10 +14,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// browser is somebody's who signed in: its cookie and its page's key.
+// browser is a signed-in browser: its cookie and the key of its page.
 type browser struct{ cookie, key string }
 
-// headers of a request that this browser's page makes.
+// headers returns the headers of a request by this browser's page.
 func (b browser) headers() []string {
 	return []string{"Cookie", b.cookie, schema.KeyHeader, b.key, "Content-Type", "application/json"}
 }
@@ -46,7 +46,7 @@ func (r *harness) signIn(body string) browser {
 	return browser{c.Name + "=" + c.Value, in.Key}
 }
 
-// expectProblem makes a request, "METHOD /path", that must be refused with code.
+// expectProblem sends a request, "METHOD /path", that must fail with the given code.
 func (r *harness) expectProblem(code, route, body string, headers ...string) schema.Problem {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
@@ -56,7 +56,7 @@ func (r *harness) expectProblem(code, route, body string, headers ...string) sch
 	return p
 }
 
-// expectOK makes a request that must succeed and reads its response into v.
+// expectOK sends a request that must succeed and decodes its response into v.
 func (r *harness) expectOK(v any, route, body string, headers ...string) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
@@ -172,7 +172,7 @@ func TestSession_ExpiredCookieIsCleared(t *testing.T) {
 	}
 }
 
-// TestLockedHub_RejectsUnauthenticatedAnswers tries every verb of a person.
+// TestLockedHub_RejectsUnauthenticatedAnswers tries every operation that requires a person.
 func TestLockedHub_RejectsUnauthenticatedAnswers(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

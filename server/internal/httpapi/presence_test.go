@@ -26,7 +26,7 @@ func (s *streamClient) sendViewing(id schema.EventID) {
 	s.send(fmt.Sprintf(`{"type":"looking","id":%d}`, id))
 }
 
-// presence is the next frame, which must be one.
+// presence reads the next frame, which must be a presence frame.
 func (s *streamClient) presence() (p schema.Presence) {
 	s.t.Helper()
 	f := s.next()
@@ -36,7 +36,8 @@ func (s *streamClient) presence() (p schema.Presence) {
 	return p
 }
 
-// waitForPresence reads on until the others are as wanted, and returns how many frames that took.
+// waitForPresence reads frames until the expected state arrives, and returns the number of
+// frames read.
 func (s *streamClient) waitForPresence(screens int, looking ...schema.ViewedRequest) (frames int) {
 	s.t.Helper()
 	want := schema.Presence{Screens: screens, Looking: append([]schema.ViewedRequest{}, looking...)}
@@ -102,7 +103,7 @@ func TestPresence_IgnoresInvalidMessages(t *testing.T) {
 	a.waitForPresence(1, schema.ViewedRequest{ID: id, Screens: 1})
 }
 
-// A browser sends a short message in one piece, but it may come in several.
+// Browsers send a short message as one frame, but other clients may fragment it.
 func TestPresence_AcceptsFragmentedMessages(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -122,20 +123,20 @@ func TestPresence_AcceptsFragmentedMessages(t *testing.T) {
 	a.waitForPresence(2, schema.ViewedRequest{ID: id, Screens: 1})
 }
 
-// TestPresence_ForgetsSilentTabs: it does not close its socket, but its pings go
-// unanswered.
+// TestPresence_ForgetsSilentTabs: the client does not close its socket, but it does not
+// answer pings.
 func TestPresence_ForgetsSilentTabs(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) { c.PingInterval, c.StreamWriteTimeout = 100*time.Millisecond, 200*time.Millisecond })
 	a, silent := dialV2(r), dialV2(r)
 	a.sendViewing(0)
-	silent.sendViewing(0) // and reads nothing any more
+	silent.sendViewing(0) // and reads nothing afterwards
 	a.waitForPresence(2)
 	a.waitForPresence(1)
 }
 
-// TestPresence_CoalescesChanges: however much goes on, a page is told a few times a
-// second, and in the end how it is.
+// TestPresence_CoalescesChanges checks that many changes cause few broadcasts and that the
+// last one has the final state. It also checks the rate limit for messages of one client.
 func TestPresence_CoalescesChanges(t *testing.T) {
 	t.Parallel()
 	const pages, changes = 40, 12
@@ -190,11 +191,11 @@ func TestHello_NamesDashboardBuild(t *testing.T) {
 	require.Empty(t, dial(bare, "/stream?v=2").hello().Page)
 }
 
-// BenchmarkPresence is one change among a thousand pages, up to their wake-up.
+// BenchmarkPresence measures one change among a thousand clients, up to their wake-up.
 func BenchmarkPresence(b *testing.B) {
 	var p presence
 	pages := make([]*stream, 1000)
-	p.scheduled = true // told by hand
+	p.scheduled = true // no timer: the benchmark broadcasts
 	for n := range pages {
 		pages[n] = &stream{wake: make(chan struct{}, 1)}
 		p.setViewing(pages[n], schema.EventID(n+1))
@@ -206,8 +207,9 @@ func BenchmarkPresence(b *testing.B) {
 	}
 }
 
-// TestWatching_ReportsViewerCountToPoster: an agent with another way to ask takes it when nobody looks. Only
-// the poster of a question is told how many do.
+// TestWatching_ReportsViewerCountToPoster: an agent that can ask elsewhere does so if no
+// one is viewing the dashboard. Only the poster of a question receives the number of
+// viewers.
 func TestWatching_ReportsViewerCountToPoster(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -248,7 +250,7 @@ func TestPresence_TracksFocusedPeople(t *testing.T) {
 	require.False(t, r.ViewerCount("ada"), "not known")
 	r.Server.presence.setFocus(ada, true)
 	r.Server.presence.setFocus(grace, false)
-	r.Server.presence.setFocus(&stream{}, true) // nobody's
+	r.Server.presence.setFocus(&stream{}, true) // no signed-in person
 	require.True(t, r.ViewerCount("ada"))
 	require.False(t, r.ViewerCount("grace"))
 	require.False(t, r.ViewerCount(""), "an open hub knows nobody, so nobody counts as looking")

@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestRoutes_MatchContract holds Fiber's routes against schema.Routes.
+// TestRoutes_MatchContract compares Fiber's routes to schema.Routes.
 func TestRoutes_MatchContract(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -87,7 +87,8 @@ func TestRoutes_RejectInvalidQueries(t *testing.T) {
 	}
 }
 
-// TestRoutes_QuestionLifecycle is the way of a question through every route, as version 1 clients see it.
+// TestRoutes_QuestionLifecycle takes a question through every route, as a version 1 client
+// does.
 func TestRoutes_QuestionLifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -197,7 +198,8 @@ func TestMetrics_CountEventsAndOutcomes(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestAccessLog_OmitsUserContent: what an event, a query or an address holds is not logged.
+// TestAccessLog_OmitsUserContent checks that the log contains nothing from events, queries
+// or paths.
 func TestAccessLog_OmitsUserContent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

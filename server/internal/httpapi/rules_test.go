@@ -11,14 +11,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// commandQuestion asks whether a command may run.
+// commandQuestion returns an event that asks for permission to run a command.
 func commandQuestion(command string) string {
 	call, _ := json.Marshal(map[string]any{"command": command})
 	return fmt.Sprintf(`{"source_app":"shop","session_id":"s1","hook_event_type":"PreToolUse","payload":{"cwd":"/home/dev/shop"},
 		"humanInTheLoop":{"question":"May I?","type":"permission","toolCall":{"name":"Bash","arguments":%s}}}`, call)
 }
 
-// requestJSON sends a request, such as GET /x, and reads what comes back.
+// requestJSON sends a request, such as "GET /x", and decodes the response.
 func (r *harness) requestJSON(request, body string, into any) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -27,7 +27,7 @@ func (r *harness) requestJSON(request, body string, into any) {
 	require.NoError(r.t, json.Unmarshal(b, into), string(b))
 }
 
-// TestRules_Lifecycle is the way of a rule through every route.
+// TestRules_Lifecycle takes a rule through every route.
 func TestRules_Lifecycle(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -84,8 +84,7 @@ func TestSearch_RejectsInvalidQueries(t *testing.T) {
 	}
 }
 
-// A page of big events ends where it would weigh too much, and the next one goes
-// on there.
+// A page of large events ends at the size limit, and the next page continues there.
 func TestSearch_BoundsPageSize(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// runProjector runs the follower of the log until the test ends.
+// runProjector runs the projector until the test ends.
 func (r *harness) runProjector() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -26,7 +26,7 @@ func (r *harness) runProjector() {
 	})
 }
 
-// waitForSession waits until the derived tables have all of the log that says something.
+// waitForSession waits until the projection of a session contains that many events.
 func (r *harness) waitForSession(app, session string, events int64) schema.SessionDetail {
 	r.t.Helper()
 	var d schema.SessionDetail
@@ -48,15 +48,15 @@ func (r *harness) getJSON(path string, into any) {
 	require.NoError(r.t, json.Unmarshal(b, into), "%s: %s", path, b)
 }
 
-// postSessionEvent posts an event of session s1 of demo.
+// postSessionEvent posts an event of session s1 of application demo.
 func (r *harness) postSessionEvent(typ, payload string, members ...string) schema.Event {
 	r.t.Helper()
 	return r.post(fmt.Sprintf(`{"source_app":"demo","session_id":"s1","hook_event_type":%q,"payload":%s%s}`,
 		typ, payload, strings.Join(append([]string{""}, members...), ",")))
 }
 
-// postSession posts a life of a session: a prompt, a call that a person approves, one
-// that fails, its end.
+// postSession posts the events of a session: a prompt, an approved call, a failed call, and
+// the end.
 func (r *harness) postSession() {
 	r.postSessionEvent("SessionStart", `{"cwd":"/home/mara/payments","model":"claude-opus-4-1"}`)
 	r.postSessionEvent("UserPromptSubmit", `{"prompt":"Upgrade the\n  hub"}`)
@@ -238,8 +238,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExport_SanitizesFileName: whatever agents call themselves, the header has one
-// line and the file a name.
+// TestExport_SanitizesFileName checks that names chosen by agents cannot inject headers or
+// paths.
 func TestExport_SanitizesFileName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -257,7 +257,8 @@ func TestExport_SanitizesFileName(t *testing.T) {
 	require.Equal(t, `attachment; filename="hookback-x---filename--evil-exe----s.md"`, resp.Header.Get("Content-Disposition"))
 }
 
-// TestExport_ShutdownTruncatesVisibly: the hub stops in the middle of one.
+// TestExport_ShutdownTruncatesVisibly stops the hub during a download. The client must not
+// mistake the result for a complete file.
 func TestExport_ShutdownTruncatesVisibly(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -280,7 +281,7 @@ func TestExport_ShutdownTruncatesVisibly(t *testing.T) {
 	require.Less(t, len(rest), events*len(big))
 }
 
-// TestSessions_RejectForeignOrigins: the door stands before these routes too.
+// TestSessions_RejectForeignOrigins checks that these routes are behind the origin guard.
 func TestSessions_RejectForeignOrigins(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

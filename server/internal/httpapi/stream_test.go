@@ -18,11 +18,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// streamClient is a page on /stream.
+// streamClient is a client of /stream.
 type streamClient struct {
 	t        testing.TB
 	ws       *websocket.Conn
-	buffered []schema.Frame // of a joined message
+	buffered []schema.Frame // the rest of a joined message
 }
 
 func dial(r *harness, path string) *streamClient {
@@ -37,7 +37,7 @@ func dial(r *harness, path string) *streamClient {
 
 const waitLimit = 20 * time.Second
 
-// read returns the next frame, out of its message when several came joined.
+// read returns the next frame. It splits joined messages.
 func (s *streamClient) read() (schema.Frame, error) {
 	if len(s.buffered) == 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -86,7 +86,7 @@ func (s *streamClient) hello() schema.Hello {
 	return h
 }
 
-// closed is the code the server closed with.
+// closed reads until the server closes the stream and returns the close code.
 func (s *streamClient) closed() websocket.StatusCode {
 	s.t.Helper()
 	for {
@@ -102,8 +102,8 @@ func (r *harness) respond(id schema.EventID) {
 	require.Equal(r.t, 200, resp.StatusCode, string(b))
 }
 
-// TestStream_Version1Protocol: a first message with all that waits, and then exactly two
-// frames for each question, at its beginning and at its end.
+// TestStream_Version1Protocol expects an initial message with all pending questions, then
+// exactly two frames per question: when it is created and when it is settled.
 func TestStream_Version1Protocol(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -157,7 +157,7 @@ func TestStream_Version2Protocol(t *testing.T) {
 	require.Equal(t, question.ID, change.ID)
 	require.Equal(t, schema.Responded, change.HumanInTheLoopStatus.Status)
 
-	// Away and back: nothing is missed, nothing repeated.
+	// A client that reconnects misses nothing and receives nothing twice.
 	back := dial(r, "/stream?v=2&after=1&hub="+hello.HubID)
 	back.hello()
 	require.Equal(t, int64(2), back.next().Seq)
@@ -191,8 +191,8 @@ func TestStream_UnknownCursorResyncs(t *testing.T) {
 	r.problem(resp, body)
 }
 
-// TestStream_ResumesUnderLoad: pages that drop and come back all the time while events
-// pour in see each one once, in order, and nobody else's frames.
+// TestStream_ResumesUnderLoad: clients that disconnect and resume while events arrive
+// receive each event once, in order, and no frames of other clients.
 func TestStream_ResumesUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -244,8 +244,8 @@ func TestStream_ResumesUnderLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// TestStream_SlowReaderDelaysNoOne: it is cut off after the write deadline, and meanwhile
-// and afterwards the others get their events as ever.
+// TestStream_SlowReaderDelaysNoOne: a client that does not read is disconnected after the
+// write timeout. Before and after that, other clients receive their events without delay.
 func TestStream_SlowReaderDelaysNoOne(t *testing.T) {
 	t.Parallel()
 	const deadline = 1500 * time.Millisecond
@@ -292,7 +292,7 @@ func TestStream_ShutdownSendsCloseFrame(t *testing.T) {
 	v1, v2 := dial(r, "/stream"), dial(r, "/stream?v=2")
 	v1.next()
 	v2.hello()
-	silent, err := net.Dial("tcp", r.addr) // a browser's connection in advance
+	silent, err := net.Dial("tcp", r.addr) // like a connection that a browser opens in advance
 	require.NoError(t, err)
 	defer func() { _ = silent.Close() }()
 	stopped := make(chan struct{})
@@ -304,7 +304,7 @@ func TestStream_ShutdownSendsCloseFrame(t *testing.T) {
 	require.Less(t, time.Since(start), 4*time.Second)
 }
 
-// TestStream_LimitsClientMessageSize: without a read limit 64 MiB would be taken.
+// TestStream_LimitsClientMessageSize: without a limit the server would buffer up to 64 MiB.
 func TestStream_LimitsClientMessageSize(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -340,7 +340,6 @@ func TestStream_InterleavesPongsAndData(t *testing.T) {
 		for n := range events {
 			r.post(event(n))
 		}
-		// The reader below has all of them: let the pings finish, which need it.
 	})
 	for n := range int64(events) {
 		require.Equal(t, n+1, s.next().Seq)
@@ -358,7 +357,8 @@ func TestStream_InterleavesPongsAndData(t *testing.T) {
 	}
 }
 
-// TestStream_ClosesSilentPeer: pings go out, and a peer that answers none is closed.
+// TestStream_ClosesSilentPeer: the server sends pings and disconnects a peer that does not
+// answer them.
 func TestStream_ClosesSilentPeer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
@@ -392,8 +392,8 @@ func TestStream_PanicEndsOnlyItsStream(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-// TestStream_NeverCrossesConnections is a storm of pages that come and go: each must only ever get
-// what it asked for. The WebSocket library uses its connections again.
+// TestStream_NeverCrossesConnections opens and drops many streams at once. Each must
+// receive only what it asked for, although the WebSocket library reuses its connections.
 func TestStream_NeverCrossesConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -404,7 +404,7 @@ func TestStream_NeverCrossesConnections(t *testing.T) {
 	var wg sync.WaitGroup
 	for p := range pages {
 		wg.Go(func() {
-			after := int64(p) // its token: what comes first tells whose stream it is
+			after := int64(p) // identifies the stream by its first frame
 			for range rounds {
 				ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("ws://%s/stream?v=2&after=%d", r.addr, after), nil)
 				if err != nil {
@@ -417,7 +417,7 @@ func TestStream_NeverCrossesConnections(t *testing.T) {
 				if errors.Join(err1, err2) != nil || hello.Type != schema.HelloFrame || first.Seq != after+1 {
 					t.Errorf("page %d is sent %s and %d: %v", p, hello.Type, first.Seq, errors.Join(err1, err2))
 				}
-				_ = ws.CloseNow() // with frames under way
+				_ = ws.CloseNow() // while frames are being sent
 			}
 		})
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// logRecords is an OTLP body with these names and sessions of Claude Code's.
+// logRecords returns an OTLP body with these Claude Code records, each a name and a session
+// id.
 func logRecords(records ...[2]string) string {
 	list := make([]string, 0, len(records))
 	for i, r := range records {
@@ -45,8 +46,8 @@ func TestTelemetry_FollowsOTLPResponses(t *testing.T) {
 	}
 }
 
-// TestTelemetry_IsBehindOriginGuard: pages are kept out, and an exporter that sends what
-// the hub does not read is told how to be set.
+// TestTelemetry_IsBehindOriginGuard checks that pages are rejected, and that the error for
+// an unsupported encoding explains how to configure the exporter.
 func TestTelemetry_IsBehindOriginGuard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// createToken makes one as the owner and returns its secret as a request's headers.
+// createToken creates a token and returns it with the headers that use it.
 func (r *harness) createToken(by browser, draft string) (schema.Token, []string) {
 	r.t.Helper()
 	var made schema.Token
@@ -22,7 +22,7 @@ func (r *harness) createToken(by browser, draft string) (schema.Token, []string)
 	return made, []string{"Authorization", "Bearer " + made.Secret, "Content-Type", "application/json"}
 }
 
-// addPerson invites somebody and signs them in.
+// addPerson adds an account and signs it in.
 func (r *harness) addPerson(by browser, draft string) browser {
 	r.t.Helper()
 	var p schema.Person
@@ -30,7 +30,7 @@ func (r *harness) addPerson(by browser, draft string) browser {
 	return r.followSignInLink(p)
 }
 
-// followSignInLink signs in by a person's link.
+// followSignInLink signs in with a person's link.
 func (r *harness) followSignInLink(p schema.Person) browser {
 	r.t.Helper()
 	const at = "/#sign-in="
@@ -152,8 +152,8 @@ func TestRoles_LimitAdministration(t *testing.T) {
 	require.NotContains(t, r.log.String(), link.SignInURL[len(link.SignInURL)-22:])
 }
 
-// TestRevocation_ClosesStreams: an open stream is closed within a second, whether it
-// came with a sign-in or a token, revoked or expired.
+// TestRevocation_ClosesStreams checks that an open stream is closed when its token or
+// session is revoked or its account is removed.
 func TestRevocation_ClosesStreams(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

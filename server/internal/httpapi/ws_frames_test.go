@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 )
 
-// maskedFrame is a client's frame.
+// maskedFrame encodes a client frame.
 func maskedFrame(head byte, payload []byte) []byte {
 	b := appendHeader(nil, 0, len(payload))
 	b[0] = head
@@ -41,7 +41,7 @@ func TestAppendMessage_EncodesEveryPayloadSize(t *testing.T) {
 	}
 }
 
-// serverFrame reads a text frame of ours, as a client does.
+// serverFrame reads a text frame as a client does.
 func serverFrame(t *testing.T, r io.Reader) []byte {
 	t.Helper()
 	var b [10]byte
@@ -89,7 +89,8 @@ func TestAppendFrames_EncodesObjectOrArray(t *testing.T) {
 	}
 }
 
-// TestStream_ClosesOnProtocolError are told so and let go; what is allowed is answered.
+// TestStream_ClosesOnProtocolError checks the close codes for protocol errors and the
+// replies to valid frames.
 func TestStream_ClosesOnProtocolError(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -118,8 +119,8 @@ func TestStream_ClosesOnProtocolError(t *testing.T) {
 		conn, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
 		require.NoError(t, conn.SetDeadline(time.Now().Add(waitLimit)))
-		// The frame comes with the handshake: what the HTTP server has read of it
-		// by then must not get lost.
+		// The frame is sent with the handshake: bytes that the HTTP server has already
+		// buffered must not be lost.
 		_, err = io.WriteString(conn, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n"+string(c.frame))
 		require.NoError(t, err, name)
 		replies := bufio.NewReader(conn)

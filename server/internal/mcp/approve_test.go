@@ -13,7 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// requestApproval asks as Claude Code does, and answers what asks with body, unless empty.
+// requestApproval calls the tool as Claude Code does. It answers the question with body,
+// unless body is empty.
 func (r *harness) requestApproval(arguments map[string]any, body string) (verdict map[string]any, question schema.Event) {
 	r.t.Helper()
 	done := make(chan struct{})
@@ -83,13 +84,13 @@ func TestRequestApproval_Denies(t *testing.T) {
 	require.Contains(t, verdict["message"], "not on a Friday")
 	require.NotContains(t, verdict, "updatedInput")
 
-	verdict, _ = r.requestApproval(call, "") // nobody answers
+	verdict, _ = r.requestApproval(call, "") // no answer
 	require.Equal(t, "deny", verdict["behavior"])
 	require.Contains(t, verdict["message"], "Nobody answered in time", "a timeout is told as one")
 }
 
-// TestRequestApproval_DisconnectAbandonsQuestion: its question ends, so nobody approves what will
-// never run.
+// TestRequestApproval_DisconnectAbandonsQuestion checks that no one can approve a call that
+// will never run.
 func TestRequestApproval_DisconnectAbandonsQuestion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")

@@ -39,8 +39,8 @@ func TestAskHuman_ReturnsTicketAndAnswer(t *testing.T) {
 	require.Equal(t, schema.Pulled, r.event(question.ID).HumanInTheLoopStatus.Delivery.State, "the secret proves that the answer arrived")
 }
 
-// TestAwait_SendsProgressBeforeResult: were the response collected first, the person
-// below would wait for the model, and the model for the person.
+// TestAwait_SendsProgressBeforeResult: if the response were buffered, the person in this
+// test would wait for the model and the model for the person.
 func TestAwait_SendsProgressBeforeResult(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
@@ -74,7 +74,8 @@ func TestAskHuman_ReturnsQuickAnswer(t *testing.T) {
 	require.Equal(t, "In spring.", got.Response)
 }
 
-// TestAwait_TicketSurvivesRestart: the hub keeps no sessions, so the same client goes on.
+// TestAwait_TicketSurvivesRestart: the server keeps no sessions, so the same client can
+// continue.
 func TestAwait_TicketSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
@@ -86,7 +87,8 @@ func TestAwait_TicketSurvivesRestart(t *testing.T) {
 	require.Equal(t, "The blue one.", got.Response)
 }
 
-// TestAwait_ReturnsOnShutdown: who waits hears what there is, at once.
+// TestAwait_ReturnsOnShutdown checks that a waiting call returns the current state when the
+// hub stops.
 func TestAwait_ReturnsOnShutdown(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
@@ -169,8 +171,8 @@ func TestAsksForSecret(t *testing.T) {
 	}
 }
 
-// TestTools_ReturnHostileTextAsData: what somebody wrote comes back as a string in JSON, whatever it
-// says, and never as another part of the result.
+// TestTools_ReturnHostileTextAsData checks that text from people comes back as a JSON
+// string and cannot become another part of the result.
 func TestTools_ReturnHostileTextAsData(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")

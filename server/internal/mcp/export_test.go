@@ -1,4 +1,4 @@
 package mcp
 
-// AsksForSecret is asksForSecret.
+// AsksForSecret exports asksForSecret for tests.
 var AsksForSecret = asksForSecret

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// waitLimit is longer than anything here takes on a busy machine.
+// waitLimit exceeds every wait in these tests, even on a busy machine.
 const waitLimit = 30 * time.Second
 
 const pollInterval = 5 * time.Millisecond
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, ignore...)
 }
 
-// harness is a real hub, and a client of the SDK's own beside it.
+// harness is a real hub and a client of the MCP SDK.
 type harness struct {
 	t   testing.TB
 	hub *hubtest.Hub
@@ -50,7 +50,7 @@ func setup(t testing.TB, query string, options ...hubtest.Option) *harness {
 	return r
 }
 
-// connect makes another client; with a token it shows it.
+// connect opens another client session, with additional headers.
 func (r *harness) connect(query string, header http.Header) *sdk.ClientSession {
 	r.t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
@@ -61,7 +61,7 @@ func (r *harness) connect(query string, header http.Header) *sdk.ClientSession {
 		DisableStandaloneSSE: true, MaxRetries: -1,
 	}, nil)
 	require.NoError(r.t, err)
-	r.t.Cleanup(func() { _ = session.Close() }) // where the hub is gone that fails
+	r.t.Cleanup(func() { _ = session.Close() }) // fails if the hub has stopped
 	return session
 }
 
@@ -79,7 +79,7 @@ func (w *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(req)
 }
 
-// call calls a tool that must work, and decodes what it returns.
+// call calls a tool that must succeed and decodes its result.
 func call[T any](r *harness, tool string, arguments any) (out T) {
 	r.t.Helper()
 	result := r.callTool(tool, arguments)
@@ -88,7 +88,7 @@ func call[T any](r *harness, tool string, arguments any) (out T) {
 	return out
 }
 
-// callError calls a tool that must refuse, and returns why.
+// callError calls a tool that must fail and returns the error text.
 func (r *harness) callError(tool string, arguments any) string {
 	r.t.Helper()
 	result := r.callTool(tool, arguments)
@@ -111,7 +111,7 @@ func text(result *sdk.CallToolResult) string {
 	return content.Text
 }
 
-// do makes a request of the hub's own interface.
+// do sends a request to the hub's HTTP API.
 func (r *harness) do(method, path, body string) []byte {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.hub.URL()+path, bytes.NewBufferString(body))
@@ -126,7 +126,7 @@ func (r *harness) do(method, path, body string) []byte {
 	return b
 }
 
-// pending waits for the only pending question, and returns it.
+// pending waits for the only pending question and returns it.
 func (r *harness) pending() (e schema.Event) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {

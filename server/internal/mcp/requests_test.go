@@ -73,8 +73,8 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	require.Contains(t, r.callError("get_hitl_request", map[string]any{"request_id": 4711}), "not_found")
 }
 
-// TestVote_RequiresPersonToken: over HTTP anybody may answer this hub, which
-// knows no people. A model that could do it here would approve what it asked itself.
+// TestVote_RequiresPersonToken: over HTTP anyone local may answer on this hub, which has no
+// accounts. If a model could do so here, it would approve its own questions.
 func TestVote_RequiresPersonToken(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
@@ -97,7 +97,7 @@ func TestCancel_AgentWithdrawsOwnQuestion(t *testing.T) {
 	require.Equal(t, schema.HitlCancelled, again.Status)
 }
 
-// TestRequests_OmitSecrets: what proves who asked is told to nobody else.
+// TestRequests_OmitSecrets checks that only the requester receives the secret.
 func TestRequests_OmitSecrets(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// asToken is a client with a token that ada makes.
+// asToken returns a client with a new token that ada creates.
 func (r *harness) asToken(ada http.Header, query, draft string) *harness {
 	r.t.Helper()
 	return r.withSecret(query, r.createToken(ada, draft).Secret)
@@ -31,7 +31,7 @@ func (r *harness) createToken(ada http.Header, draft string) (made schema.Token)
 	return made
 }
 
-// signedRequest makes a request of somebody who has signed in.
+// signedRequest sends a request with the headers of a signed-in person.
 func (r *harness) signedRequest(who http.Header, route, body string, v any) {
 	r.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
@@ -46,8 +46,7 @@ func (r *harness) signedRequest(who http.Header, route, body string, v any) {
 	require.NoError(r.t, json.NewDecoder(res.Body).Decode(v))
 }
 
-// TestTokens_AgentCannotVote over this protocol either, on an open hub and a
-// locked one; and a token that was revoked does nothing.
+// TestTokens_AgentCannotVote covers an open and a locked hub, and a revoked token.
 func TestTokens_AgentCannotVote(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput
@@ -74,8 +73,8 @@ func TestTokens_AgentCannotVote(t *testing.T) {
 	require.Equal(t, schema.Pending, r.event(ticket.RequestID).HumanInTheLoopStatus.Status)
 }
 
-// TestTokens_PersonVotesAsThemselves, but not on what was asked with it, and not any more once
-// its person may only look.
+// TestTokens_PersonVotesAsThemselves also checks that the token cannot vote on its own
+// question, nor after its person became a viewer.
 func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput
@@ -101,7 +100,7 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	require.Equal(t, "deny", denied["behavior"])
 }
 
-// TestTokens_BoundTokenReadsOnlyItsApps: not by an id, not in a list, not by searching.
+// TestTokens_BoundTokenReadsOnlyItsApps covers reading by id, listing and searching.
 func TestTokens_BoundTokenReadsOnlyItsApps(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// capturedOutput is what a hub says at its start.
+// capturedOutput collects what a hub prints at startup.
 type capturedOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -37,7 +37,7 @@ func (g *capturedOutput) String() string {
 
 func captureOutput(g *capturedOutput) hubtest.Option { return func(c *app.Config) { c.Stdout = g } }
 
-// signIn makes the caller the owner of the hub, by the link that it prints.
+// signIn signs in as the hub's owner with the printed link.
 func (r *harness) signIn(g *capturedOutput, name string) http.Header {
 	r.t.Helper()
 	link := regexp.MustCompile(`#sign-in=(\S+)`)
@@ -56,8 +56,8 @@ func (r *harness) signIn(g *capturedOutput, name string) http.Header {
 	return header
 }
 
-// TestVote_PersonVotesAndCancels: their client shows the hub who they are, and the hub says
-// that it was them.
+// TestVote_PersonVotesAndCancels checks that the vote is attributed to the person whose
+// credentials the client uses.
 func TestVote_PersonVotesAndCancels(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput
@@ -87,7 +87,8 @@ func TestVote_PersonVotesAndCancels(t *testing.T) {
 	require.Equal(t, schema.Cancelled, ticket.Outcome)
 }
 
-// TestVote_CannotReplacePasskey: where one is wanted, its person answers on the page.
+// TestVote_CannotReplacePasskey: if a passkey is required, the person must answer in the
+// dashboard.
 func TestVote_CannotReplacePasskey(t *testing.T) {
 	t.Parallel()
 	var g capturedOutput
