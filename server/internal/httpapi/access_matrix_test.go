@@ -35,17 +35,17 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	question := r.post(event(1, permission))
 	plain := []string{"Content-Type", "application/json"}
 	open := map[string][]string{ // changing routes that are open to this caller
-		"nobody":        {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
-		"a cookie":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
-		"a viewer":      {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotifications, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
-		"agent's token": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote},
+		"no credentials": {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
+		"cookie only":    {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush},
+		"viewer":         {schema.PathSignIn, schema.PathLink, schema.PathLinkVote, schema.PathPush, schema.PathMyNotifications, schema.PathSignOut, schema.PathSignInByID, schema.PathToken},
+		"agent token":    {schema.PathSignIn, schema.PathLink, schema.PathLinkVote},
 	}
 	for identity, headers := range map[string][]string{
-		"nobody": plain, "a cookie": append([]string{"Cookie", ada.cookie}, plain...),
-		"a viewer": guest.headers(), "agent's token": agent,
+		"no credentials": plain, "cookie only": append([]string{"Cookie", ada.cookie}, plain...),
+		"viewer": guest.headers(), "agent token": agent,
 	} {
 		for _, route := range schema.Routes {
-			ingests := accessOf(route) == accessIngest && route.Path != schema.PathAgentApprove && identity != "a viewer"
+			ingests := accessOf(route) == accessIngest && route.Path != schema.PathAgentApprove && identity != "viewer"
 			if route.Method == "GET" || ingests || route.Path == schema.PathMCP || route.Path == schema.PathExecution || slices.Contains(open[identity], route.Path) {
 				continue
 			}
@@ -61,7 +61,7 @@ func TestAccess_RejectsUnauthorizedChanges(t *testing.T) {
 	var e schema.Event
 	r.expectOK(&e, "GET "+schema.At(schema.PathEvent, question.ID), "")
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status)
-	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "nor has anything else been done to it")
+	require.EqualValues(t, 1, e.HumanInTheLoopStatus.Revision, "the question is unchanged")
 }
 
 // TestAccess_BoundTokenReadsOnlyItsApps checks that source_app gives access only to lists

@@ -46,7 +46,7 @@ func (r *harness) stalledRequest(announced, sent int) string {
 //
 //nolint:paralleltest // it counts all that is allocated
 func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
-	r := setup(t)
+	r := setup(t, func(c *Config) { c.ReadTimeout = time.Minute })
 	r.post(event(1))
 	stalled := r.stalledRequest(schema.MaxBody, 20<<10)
 	var before, after runtime.MemStats
@@ -57,11 +57,11 @@ func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return r.bodies.reserved.Load() >= int64(len(conns))*initialBodyBuffer
-	}, waitLimit, time.Millisecond, "all of them wait for the rest")
+	}, waitLimit, time.Millisecond, "all requests wait for the rest of their body")
 	r.post(event(2))
 	for _, c := range conns {
 		require.NoError(t, c.CloseWrite())
-		require.Equal(t, http.StatusBadRequest, readResponse(t, bufio.NewReader(c)).StatusCode, "what was cut off is no event")
+		require.Equal(t, http.StatusBadRequest, readResponse(t, bufio.NewReader(c)).StatusCode, "a truncated body is not stored")
 	}
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(conns)*schema.MaxBody/32))
@@ -74,7 +74,7 @@ func TestBodyLimiter_ContentLengthReservesNothing(t *testing.T) {
 func TestBodyLimiter_SharesBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 1 << 20
-	r := setup(t, func(c *Config) { c.BodyBudget = budget })
+	r := setup(t, func(c *Config) { c.BodyBudget, c.ReadTimeout = budget, time.Minute })
 	first := r.openConn(r.stalledRequest(schema.MaxBody, 512<<10))
 	require.Eventually(t, func() bool { return r.bodies.reserved.Load() > budget/3 }, waitLimit, time.Millisecond)
 	second := r.openConn(r.stalledRequest(schema.MaxBody, 700<<10))
@@ -129,6 +129,6 @@ func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {
 	from := bufio.NewReader(tooLarge)
 	require.Equal(t, http.StatusRequestEntityTooLarge, readResponse(t, from).StatusCode)
 	_, err := from.ReadByte()
-	require.Error(t, err, "behind a body that was not read there is no request")
+	require.Error(t, err, "the rest of an unread body is not parsed as a request")
 	require.Equal(t, int64(4), r.store.Head())
 }

@@ -64,7 +64,7 @@ func TestListener_StopsWhileOutOfFileDescriptors(t *testing.T) {
 	served := make(chan error, 1)
 	ln := newFullListener(t, 1<<30, syscall.EMFILE)
 	go func() { served <- r.Serve(ln) }()
-	require.Eventually(t, func() bool { return ln.failures.Load() < 1<<30 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return ln.failures.Load() < 1<<30 }, waitLimit, time.Millisecond)
 	r.shutdown()
 	require.NoError(t, <-served)
 }

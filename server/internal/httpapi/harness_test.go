@@ -48,9 +48,16 @@ type harness struct {
 	dispatched chan schema.EventID
 	log        *syncBuffer
 	people     *auth.Service
-	clock      *fakeClock // of the auth service
+	clock      *fakeClock  // of the auth service
+	hookBytes  byteCounter // received by runHook
 	stopOnce   sync.Once
 }
+
+// waitLimit exceeds every wait in these tests, even on a busy machine.
+const waitLimit = 30 * time.Second
+
+// forcedClose is logged if connections were still open after Shutdown had waited for them.
+const forcedClose = "open connections closed at shutdown"
 
 const indexHTML = "<!doctype html><title>Hookback</title>"
 
@@ -94,7 +101,7 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(&remoteListener{Listener: ln, addr: &r.remoteAddr}) }()
 	transport := &http.Transport{}
-	r.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	r.client = &http.Client{Transport: transport, Timeout: waitLimit}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		r.shutdown()
@@ -106,7 +113,7 @@ func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Confi
 
 func (r *harness) shutdown() {
 	r.stopOnce.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		_ = r.Shutdown(ctx)
 	})
@@ -139,6 +146,14 @@ type remoteConn struct {
 }
 
 func (f remoteConn) RemoteAddr() net.Addr { return f.addr }
+
+// byteCounter counts the bytes written to it.
+type byteCounter struct{ n atomic.Int64 }
+
+func (c *byteCounter) Write(p []byte) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
+}
 
 // syncBuffer is a log buffer that is safe for concurrent use.
 type syncBuffer struct {
@@ -212,7 +227,7 @@ func (r *harness) raw(request string) (*http.Response, []byte) {
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(r.t, err)
 	defer func() { _ = c.Close() }()
-	require.NoError(r.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(r.t, c.SetDeadline(time.Now().Add(waitLimit)))
 	_, _ = io.WriteString(c, request) // the server may close the connection during the write
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	require.NoError(r.t, err)

@@ -53,7 +53,7 @@ func TestBodyLimiter_TooLargeResponseIsReadable(t *testing.T) {
 	} {
 		c, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
-		require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		require.NoError(t, c.SetDeadline(time.Now().Add(waitLimit)))
 		// Send everything before reading, as python-requests does. If the server closed the
 		// connection, the client would fail with a broken pipe and never see the error.
 		require.NoError(t, send(c), name)
@@ -95,7 +95,7 @@ func TestServer_MalformedRequestsGetProblems(t *testing.T) {
 // hold a connection forever.
 func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
+	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Second, time.Second })
 	idle, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	stream := dial(r, "/stream?v=2")
@@ -109,7 +109,7 @@ func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 			}
 			defer func() { _ = c.Close() }()
 			_, _ = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000\r\n\r\n{", r.addr)
-			_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(waitLimit))
 			answer, err := io.ReadAll(c) // until the server closes the connection
 			if err != nil || !bytes.Contains(answer, []byte("408")) {
 				t.Errorf("still open: %v %s", err, answer)
@@ -117,7 +117,7 @@ func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.NoError(t, idle.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, idle.SetReadDeadline(time.Now().Add(waitLimit)))
 	_, err = io.ReadAll(idle)
 	require.NoError(t, err, "an idle connection is closed")
 	_ = idle.Close()
@@ -131,7 +131,7 @@ func TestServer_ClosesSlowlorisConnections(t *testing.T) {
 // worker and its memory forever.
 func TestServer_ClosesNonReadingPeers(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.WriteTimeout = 200 * time.Millisecond })
+	r := setup(t, func(c *Config) { c.WriteTimeout = time.Second })
 	e := r.post(event(1, `"chat":["`+strings.Repeat("z", 7<<20)+`"]`))
 	stuck := make([]net.Conn, 4)
 	for i := range stuck {
@@ -151,7 +151,7 @@ func TestServer_ClosesNonReadingPeers(t *testing.T) {
 // programs on this machine leave their cookies for every port.
 func TestServer_ClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Minute, 200*time.Millisecond })
+	r := setup(t, func(c *Config) { c.ReadTimeout, c.IdleTimeout = time.Minute, 500*time.Millisecond })
 	c, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()

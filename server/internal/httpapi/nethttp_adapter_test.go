@@ -60,7 +60,7 @@ func TestAdapter_CopiesRequestAndResponse(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode, string(b))
 	require.Equal(t, "POST", resp.Header.Get("Allow"))
 	resp, b = r.do("POST", schema.PathMCP, "{}", "Origin", "http://evil.example")
-	require.Equal(t, "forbidden", r.problem(resp, b).Code, "behind the same door")
+	require.Equal(t, "forbidden", r.problem(resp, b).Code, "behind the origin guard")
 	resp, b = r.do("POST", schema.PathMCP, "{}", "Host", "evil.example")
 	require.Equal(t, "misdirected", r.problem(resp, b).Code)
 }
@@ -77,7 +77,7 @@ func TestAdapter_StreamsEachFlush(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-next
 		}
-	}, func(c *Config) { c.WriteTimeout, c.HookHeartbeat = 60*time.Millisecond, 25*time.Millisecond })
+	}, func(c *Config) { c.WriteTimeout, c.HookHeartbeat = 300*time.Millisecond, 110*time.Millisecond })
 	res := r.startMCPRequest(t.Context())
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	lines := bufio.NewReader(res.Body)
@@ -133,7 +133,7 @@ func TestAdapter_CancelsWhenClientDisconnects(t *testing.T) {
 	case err := <-ended:
 		require.Error(t, err)
 	case <-time.After(waitLimit):
-		t.Fatal("the handler still waits")
+		t.Fatal("the handler is still waiting")
 	}
 }
 

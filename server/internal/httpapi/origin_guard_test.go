@@ -78,13 +78,13 @@ func TestOriginGuard_RejectsAttacks(t *testing.T) {
 	require.Len(t, attacks, 36)
 	for name, request := range attacks {
 		if strings.HasPrefix(name, "a rebound name: image") || strings.HasPrefix(name, "another site by 0.0.0.0: image") {
-			require.NotContains(t, request, "Sec-Fetch-Site", "only the Host gives these away")
+			require.NotContains(t, request, "Sec-Fetch-Site", "only the Host header identifies these")
 		}
 		resp, body := r.raw(request)
 		require.Contains(t, []int{403, 405, 415, 421}, resp.StatusCode, "%s: %s", name, body)
 		r.problem(resp, body)
 		for header := range resp.Header {
-			require.False(t, strings.HasPrefix(header, "Access-Control-"), "%s is given %s", name, header)
+			require.False(t, strings.HasPrefix(header, "Access-Control-"), "%s: unexpected header %s", name, header)
 		}
 	}
 	require.Zero(t, r.store.Head(), "nothing was stored")

@@ -66,7 +66,7 @@ func TestPasskeys_RequiredForRiskyApproval(t *testing.T) {
 	respond := "POST " + schema.At(schema.PathRespond, question.ID)
 
 	p := r.expectProblem("proof_required", respond, approveBody)
-	require.Contains(t, p.Hint, "Sign in", "nobody in particular approves nothing of that risk, on an open hub too")
+	require.Contains(t, p.Hint, "Sign in", "an unauthenticated caller cannot approve at that risk, even on an open hub")
 	require.Equal(t, 403, p.Status)
 	p = r.expectProblem("proof_required", respond, approveBody, ada.headers()...)
 	require.Contains(t, p.Hint, "Settings, People")
@@ -161,17 +161,17 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 	refused("too late", withAssertion(approveBody, late), ada)
 
 	for what, change := range map[string]func(*fakeAuthenticator){
-		"another page":                 func(d *fakeAuthenticator) { d.origin = "http://localhost:4001" },
-		"another name":                 func(d *fakeAuthenticator) { d.rpID = "evil.example" },
-		"nobody was checked":           func(d *fakeAuthenticator) { d.flags = 1 },
-		"nobody was there":             func(d *fakeAuthenticator) { d.flags = 4 },
-		"it counts as often as before": func(d *fakeAuthenticator) { d.count-- },
-		"it counts less than before":   func(d *fakeAuthenticator) { d.count = 0 },
-		"another key":                  func(d *fakeAuthenticator) { d.key = newFakeAuthenticator(t).key },
+		"another origin":        func(d *fakeAuthenticator) { d.origin = "http://localhost:4001" },
+		"another relying party": func(d *fakeAuthenticator) { d.rpID = "evil.example" },
+		"user not verified":     func(d *fakeAuthenticator) { d.flags = 1 },
+		"user not present":      func(d *fakeAuthenticator) { d.flags = 4 },
+		"counter unchanged":     func(d *fakeAuthenticator) { d.count-- },
+		"counter went back":     func(d *fakeAuthenticator) { d.count = 0 },
+		"another key":           func(d *fakeAuthenticator) { d.key = newFakeAuthenticator(t).key },
 	} {
 		copied := *d
 		change(&copied)
-		if what == "it counts as often as before" || what == "it counts less than before" {
+		if what == "counter unchanged" || what == "counter went back" {
 			// The authenticator was used in the meantime.
 			d.count += 5
 			used := r.post(event(3, dangerous))
@@ -269,7 +269,7 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 	grace := r.invite(ada, "grace")
 	refused("credential", passkeyDraft("hers", d.create(begin(grace))), grace)
 	require.NotContains(t, string(begin(grace).PublicKey), b64(d.id))
-	require.Contains(t, string(begin(ada).PublicKey), b64(d.id), "the browser is told which ones there are")
+	require.Contains(t, string(begin(ada).PublicKey), b64(d.id), "registered credentials are excluded")
 
 	r.register(grace, newFakeAuthenticator(t))
 	var all []schema.Person
@@ -278,7 +278,7 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 	require.Equal(t, 1, all[0].Passkeys)
 	stored, err := r.store.People(t.Context())
 	require.NoError(t, err)
-	require.Len(t, stored.Passkeys, 1, "they go with their person")
+	require.Len(t, stored.Passkeys, 1, "removed with the account")
 }
 
 // TestSignedLink_CannotReplacePasskey checks that the rejected vote does not use up the

@@ -99,7 +99,7 @@ func TestSignIn_FirstPersonBecomesOwner(t *testing.T) {
 
 	code, err := r.people.OwnerCode(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, code, "the hub has its owner")
+	require.Empty(t, code, "the hub already has an owner")
 }
 
 func TestSignIn_LinkIsSingleUseAndExpires(t *testing.T) {
@@ -108,7 +108,7 @@ func TestSignIn_LinkIsSingleUseAndExpires(t *testing.T) {
 	code, err := r.people.OwnerCode(t.Context())
 	require.NoError(t, err)
 	p := r.expectProblem("invalid", "POST "+schema.PathSignIn, `{"code":"`+code+`"}`)
-	require.Equal(t, "name", p.Field, "the first one gives a name, and the code still counts")
+	require.Equal(t, "name", p.Field, "the first account needs a name; the code stays valid")
 	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code[1:]+`","name":"ada"}`)
 	r.signIn(`{"code":"` + code + `","name":"ada"}`)
 	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
@@ -153,9 +153,9 @@ func TestSession_ExpiredCookieIsCleared(t *testing.T) {
 	resp, b := r.do("GET", schema.PathMe, "", ada.headers()...)
 	require.Equal(t, "sign_in", r.problem(resp, b).Code)
 	require.Len(t, resp.Cookies(), 1)
-	require.True(t, resp.Cookies()[0].Expires.Before(time.Now()), "the browser drops it")
+	require.True(t, resp.Cookies()[0].Expires.Before(time.Now()), "the browser deletes the cookie")
 	resp, _ = r.do("GET", "/", "", ada.headers()...)
-	require.Equal(t, 200, resp.StatusCode, "the page itself says that one has to sign in")
+	require.Equal(t, 200, resp.StatusCode, "the dashboard is served without authentication")
 
 	const day = 24 * time.Hour
 	for _, absences := range [][]time.Duration{
@@ -248,7 +248,7 @@ func TestProxyIdentity_RequiresTrustedProxy(t *testing.T) {
 	r.owner("ada")
 	var me schema.Me
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
-	require.False(t, me.Verified, "from this machine, which is no proxy")
+	require.False(t, me.Verified, "this machine is not a trusted proxy")
 	r.setRemoteIP("203.0.113.7")
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "ada")
 	require.False(t, me.Verified)
@@ -260,7 +260,7 @@ func TestProxyIdentity_RequiresTrustedProxy(t *testing.T) {
 	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "eve", "X-Auth-Request-Email", "ada")
 	r.expectProblem("sign_in", "GET "+schema.PathRecent, "", "X-Forwarded-User", "ada")
 	r.expectOK(&me, "GET "+schema.PathMe, "", "X-Auth-Request-Email", "guest@example.com")
-	require.Equal(t, schema.Viewer, me.Role, "whom nobody gave a role may look")
+	require.Equal(t, schema.Viewer, me.Role, "accounts without a role are viewers")
 	require.False(t, me.CanAnswer)
 	r.expectOK(nil, "GET "+schema.PathRecent, "", "X-Auth-Request-Email", "guest@example.com")
 	r.expectProblem("not_allowed", "POST "+schema.PathEvents, event(1), "X-Auth-Request-Email", "guest@example.com")

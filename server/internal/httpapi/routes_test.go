@@ -108,7 +108,7 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	get("/events/recent?limit=1", &list)
 	require.Len(t, list, 1)
 	require.Equal(t, question.ID, list[0].ID)
-	require.Empty(t, list[0].RequestSecret, "only the poster is told")
+	require.Empty(t, list[0].RequestSecret, "only the poster receives the secret")
 	get("/events?tool_name=Bash", &list)
 	require.Len(t, list, 1)
 	require.Equal(t, plain.ID, list[0].ID)
@@ -251,9 +251,9 @@ func TestAssets_ServeDashboard(t *testing.T) {
 		require.Equal(t, plain, unpacked)
 		tags[resp.Header.Get("ETag")] = true
 	}
-	require.Len(t, tags, 2, "each encoding is a representation of its own")
+	require.Len(t, tags, 2, "each encoding has its own ETag")
 	resp, _ = r.do("GET", "/assets/dot-2.png", "", "Accept-Encoding", "br")
-	require.Empty(t, resp.Header.Get("Content-Encoding"), "what compression makes bigger stays as it is")
+	require.Empty(t, resp.Header.Get("Content-Encoding"), "incompressible files are sent uncompressed")
 	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
 	resp, b = r.do("HEAD", js, "")
 	require.Equal(t, 200, resp.StatusCode)

@@ -49,11 +49,11 @@ func TestRules_Lifecycle(t *testing.T) {
 	r.requestJSON("POST "+schema.PathRulePreview, draft(""), &p)
 	require.Equal(t, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, p.Rule.Text)
 	require.Equal(t, []int64{5, 4, 2, 1, 1}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
-	require.Equal(t, no.ID, p.Examples[0].ID, "the opposed one first")
+	require.Equal(t, no.ID, p.Examples[0].ID, "contradicting examples come first")
 	require.Len(t, p.Examples, 4)
 	var list []schema.Rule
 	r.requestJSON("GET "+schema.PathRules, "", &list)
-	require.Empty(t, list, "a preview makes no rule")
+	require.Empty(t, list, "a preview creates no rule")
 
 	var rule schema.Rule
 	r.requestJSON("POST "+schema.PathRules, draft(`,"reason":"Tests may always run."`), &rule)
@@ -61,13 +61,13 @@ func TestRules_Lifecycle(t *testing.T) {
 	require.Equal(t, "local user", rule.CreatedBy)
 	var e schema.Event
 	r.requestJSON("GET "+schema.At(schema.PathEvent, from.ID), "", &e)
-	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status, "the question it was made at is a person's, still")
+	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status, "the question that the rule was created from stays pending")
 
 	st := r.post(commandQuestion("npm test -- --bail")).HumanInTheLoopStatus
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByRule, st.Source)
 	require.Equal(t, &schema.RuleRef{ID: 1, Text: rule.Text}, st.Rule)
-	require.Equal(t, &schema.Responder{Name: "rule 1", Via: "rule"}, st.RespondedBy, "nobody knows who made it")
+	require.Equal(t, &schema.Responder{Name: "rule 1", Via: "rule"}, st.RespondedBy, "the rule's creator was not authenticated")
 	require.Equal(t, "A rule of local user approved exactly this ("+rule.Text+"). The reason given: Tests may always run.", st.Response.Guidance)
 	require.Equal(t, schema.Pending, r.post(commandQuestion("npm testevil")).HumanInTheLoopStatus.Status)
 
@@ -83,7 +83,7 @@ func TestRules_Lifecycle(t *testing.T) {
 	r.requestJSON("DELETE /api/rules/1", "", &rule)
 	require.Equal(t, first, rule.RevokedAt, "once")
 	r.requestJSON("GET "+schema.PathRules, "", &list)
-	require.Len(t, list, 1, "it stays in the list")
+	require.Len(t, list, 1, "revoked rules stay in the list")
 
 	var entries []schema.LedgerEntry
 	r.requestJSON("GET /api/ledger", "", &entries)

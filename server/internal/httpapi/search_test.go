@@ -49,7 +49,7 @@ func TestSearch_PaginatesBothWays(t *testing.T) {
 	newer := r.search("odd", fmt.Sprintf("&after=%d", oldest.SearchedTo))
 	require.Equal(t, []schema.EventID{6, 8, 10}, idsOf(newer.Events))
 	require.True(t, newer.Complete)
-	require.Equal(t, schema.EventID(11), newer.SearchedTo, "whoever asks again later goes on from here")
+	require.Equal(t, schema.EventID(11), newer.SearchedTo, "a later search continues from here")
 
 	require.Equal(t, []schema.EventID{11}, idsOf(r.search("status:pending kind:permission", "").Events))
 	require.Len(t, r.search("", "").Events, 11)

@@ -82,7 +82,7 @@ func TestSessions_SummarizeEvents(t *testing.T) {
 	require.Equal(t, "claude-sonnet-5", s.Model)
 	require.True(t, s.Ended)
 	require.EqualValues(t, 1, s.FirstID)
-	require.GreaterOrEqual(t, s.LastID, schema.EventID(10), "the approval has a number too, and what came of it")
+	require.GreaterOrEqual(t, s.LastID, schema.EventID(10), "the approval and its execution have sequence numbers too")
 	require.Equal(t, []int64{2, 1, 1, 1, 0}, []int64{s.Tools, s.Failures, s.Agents, s.Questions, s.Pending})
 	require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, s.Tokens)
 	require.InDelta(t, 0.25, s.CostUSD, 1e-9)
@@ -179,7 +179,7 @@ func TestOverview(t *testing.T) {
 		require.Equal(t, []int64{10, 1, 2, 1, 2, 1}, []int64{a.Events, a.Sessions, a.Tools, a.Failures, a.Questions, a.Pending}, zone)
 		require.Equal(t, &schema.Tokens{Input: 3, Output: 4}, a.Tokens)
 		require.InDelta(t, 0.25, a.CostUSD, 1e-9)
-		require.False(t, a.Ended, "it went on")
+		require.False(t, a.Ended, "the session continued")
 		require.Len(t, o.Tools, 2)
 	}
 }
@@ -224,7 +224,7 @@ func TestExport(t *testing.T) {
 	for _, line := range lines {
 		var e schema.Event
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
-		require.Equal(t, e.HookEventType == "Stop", e.Chat != nil, "of transcripts the newest only")
+		require.Equal(t, e.HookEventType == "Stop", e.Chat != nil, "only the newest transcript is exported")
 	}
 	resp, b = r.do("HEAD", path, "")
 	require.Equal(t, 200, resp.StatusCode)

@@ -29,13 +29,11 @@ func dial(r *harness, path string) *streamClient {
 	r.t.Helper()
 	ws, resp, err := websocket.Dial(r.t.Context(), "ws://"+r.addr+path, nil)
 	require.NoError(r.t, err)
-	require.Empty(r.t, resp.Header.Get("Sec-WebSocket-Extensions"), "compression costs memory and is a bomb's way in")
+	require.Empty(r.t, resp.Header.Get("Sec-WebSocket-Extensions"), "compression costs memory and allows decompression bombs")
 	ws.SetReadLimit(16 << 20)
 	r.t.Cleanup(func() { _ = ws.CloseNow() })
 	return &streamClient{t: r.t, ws: ws}
 }
-
-const waitLimit = 20 * time.Second
 
 // read returns the next frame. It splits joined messages.
 func (s *streamClient) read() (schema.Frame, error) {
@@ -117,7 +115,7 @@ func TestStream_Version1Protocol(t *testing.T) {
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(first.Data, &events))
 	require.Len(t, events, schema.RecentLimit)
-	require.Equal(t, old.ID, events[0].ID, "the pending question is among them, however old")
+	require.Equal(t, old.ID, events[0].ID, "old pending questions are included")
 	require.Equal(t, schema.EventID(321), events[299].ID)
 
 	question := r.post(event(400, permission))
@@ -131,7 +129,7 @@ func TestStream_Version1Protocol(t *testing.T) {
 	require.Equal(t, schema.Responded, ended.HumanInTheLoopStatus.Status)
 	require.JSONEq(t, `{"n":400}`, string(ended.Payload))
 	last := r.post(event(401))
-	require.Equal(t, last.ID, s.event().ID, "nothing in between")
+	require.Equal(t, last.ID, s.event().ID, "no frames in between")
 }
 
 func TestStream_Version2Protocol(t *testing.T) {
@@ -178,7 +176,7 @@ func TestStream_UnknownCursorResyncs(t *testing.T) {
 		var h schema.Hello
 		require.NoError(t, json.Unmarshal(f.Data, &h))
 		e := r.post(event(2))
-		require.Equal(t, int64(e.ID), s.next().Seq, "it goes on from the present")
+		require.Equal(t, int64(e.ID), s.next().Seq, "continues from the present")
 		require.Equal(t, int64(e.ID)-1, h.Seq)
 	}
 	for _, query := range []string{"v=3", "v=2&after=-1", "v=2&after=x"} {
@@ -233,7 +231,7 @@ func TestStream_ResumesUnderLoad(t *testing.T) {
 					}
 					cursor++
 					if f.Seq != cursor || f.Type != schema.EventFrame {
-						t.Errorf("page %d wants %d and is sent %s %d", p, cursor, f.Type, f.Seq)
+						t.Errorf("client %d: want event %d, got %s %d", p, cursor, f.Type, f.Seq)
 						return
 					}
 				}
@@ -244,40 +242,59 @@ func TestStream_ResumesUnderLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// TestStream_SlowReaderDelaysNoOne: a client that does not read is disconnected after the
-// write timeout. Before and after that, other clients receive their events without delay.
+// dialSlowReaders opens streams that never read.
+func dialSlowReaders(r *harness, n int) {
+	r.t.Helper()
+	for range n {
+		c, err := net.Dial("tcp", r.addr)
+		require.NoError(r.t, err)
+		r.t.Cleanup(func() { _ = c.Close() })
+		require.NoError(r.t, c.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n")
+		require.NoError(r.t, err)
+	}
+	open := fmt.Sprintf("hookback_streams %d\n", n)
+	require.Eventually(r.t, func() bool { return strings.Contains(r.metrics(), open) }, waitLimit, time.Millisecond)
+}
+
+// postLarge posts more than the socket buffers of a stream hold. It checks that the client
+// receives each event before the next one is posted.
+func (s *streamClient) postLarge(r *harness) {
+	s.t.Helper()
+	large := event(1, `"summary":"`+strings.Repeat("z", 60<<10)+`"`)
+	for range 200 {
+		e := r.post(large)
+		require.Equal(s.t, int64(e.ID), s.next().Seq)
+	}
+}
+
+// TestStream_SlowReaderDelaysNoOne: a client receives all events although the writes to
+// other clients are blocked and do not time out.
 func TestStream_SlowReaderDelaysNoOne(t *testing.T) {
 	t.Parallel()
-	const deadline = 1500 * time.Millisecond
-	r := setup(t, func(c *Config) { c.StreamWriteTimeout = deadline })
-	stuck := make([]net.Conn, 5)
-	for i := range stuck {
-		c, err := net.Dial("tcp", r.addr)
-		require.NoError(t, err)
-		defer func() { _ = c.Close() }()
-		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4<<10))
-		_, err = io.WriteString(c, "GET /stream?v=2 HTTP/1.1\r\nHost: "+r.addr+"\r\n"+strings.Join(upgradeHeaders, "\r\n")+"\r\n\r\n")
-		require.NoError(t, err)
-		stuck[i] = c
-	}
-	good := dial(r, "/stream?v=2")
-	good.hello()
-	big := event(1, `"summary":"`+strings.Repeat("z", 60<<10)+`"`)
-	var slowest time.Duration
-	posted := 0
+	r := setup(t, func(c *Config) { c.StreamWriteTimeout = time.Hour })
+	dialSlowReaders(r, 5)
+	good := dialV2(r)
+	good.postLarge(r)
+	metrics := r.metrics()
+	require.Contains(t, metrics, "hookback_streams_cut_total 0\n")
+	require.Contains(t, metrics, "hookback_streams 6\n", "the slow readers are still connected")
+}
+
+// TestStream_DisconnectsSlowReaders: clients that do not read are disconnected after the
+// write timeout. Before and after that, other clients receive their events.
+func TestStream_DisconnectsSlowReaders(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(c *Config) { c.StreamWriteTimeout = 1500 * time.Millisecond })
+	dialSlowReaders(r, 5)
+	good := dialV2(r)
+	good.postLarge(r)
 	require.Eventually(t, func() bool {
-		for range 20 {
-			start := time.Now()
-			e := r.post(big)
-			f := good.next()
-			require.Equal(t, int64(e.ID), f.Seq)
-			slowest = max(slowest, time.Since(start))
-			posted++
-		}
-		return strings.Contains(r.metrics(), "hookback_streams_cut_total 5")
-	}, waitLimit, 20*time.Millisecond)
-	require.Less(t, slowest, deadline, "who waits for one of them waits as long")
-	require.Eventually(t, func() bool { return strings.Contains(r.metrics(), "hookback_streams 1\n") }, waitLimit, 10*time.Millisecond)
+		metrics := r.metrics()
+		return strings.Contains(metrics, "hookback_streams_cut_total 5\n") && strings.Contains(metrics, "hookback_streams 1\n")
+	}, waitLimit, 10*time.Millisecond)
+	last := r.post(event(2))
+	require.Equal(t, int64(last.ID), good.next().Seq)
 }
 
 func (r *harness) metrics() string {
@@ -296,12 +313,11 @@ func TestStream_ShutdownSendsCloseFrame(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = silent.Close() }()
 	stopped := make(chan struct{})
-	start := time.Now()
 	go func() { r.shutdown(); close(stopped) }()
 	require.Equal(t, websocket.StatusServiceRestart, v1.closed())
 	require.Equal(t, websocket.StatusServiceRestart, v2.closed())
 	<-stopped
-	require.Less(t, time.Since(start), 4*time.Second)
+	require.NotContains(t, r.log.String(), forcedClose)
 }
 
 // TestStream_LimitsClientMessageSize: without a limit the server would buffer up to 64 MiB.
@@ -312,7 +328,7 @@ func TestStream_LimitsClientMessageSize(t *testing.T) {
 	s.hello()
 	require.NoError(t, s.ws.Write(t.Context(), websocket.MessageText, []byte("hello?")))
 	r.post(event(1))
-	require.Equal(t, int64(1), s.next().Seq, "what it says is ignored")
+	require.Equal(t, int64(1), s.next().Seq, "unknown messages are ignored")
 	err := s.ws.Write(t.Context(), websocket.MessageText, make([]byte, 1<<20))
 	if err == nil {
 		require.Equal(t, websocket.StatusMessageTooBig, s.closed())
@@ -362,7 +378,7 @@ func TestStream_InterleavesPongsAndData(t *testing.T) {
 func TestStream_ClosesSilentPeer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(c *Config) {
-		c.PingInterval, c.StreamWriteTimeout = 200*time.Millisecond, 2*time.Second
+		c.PingInterval, c.StreamWriteTimeout = 200*time.Millisecond, 4*time.Second
 	})
 	alive := dial(r, "/stream?v=2")
 	alive.hello()
@@ -375,10 +391,10 @@ func TestStream_ClosesSilentPeer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(waitLimit)))
 	received, err := io.ReadAll(c)
-	require.NoError(t, err, "the server hangs up")
+	require.NoError(t, err, "the server closes the connection")
 	require.Contains(t, string(received), "\x89\x00", "after pings")
 	r.post(event(1))
-	require.NoError(t, <-got, "a peer that answers stays")
+	require.NoError(t, <-got, "a peer that answers pings stays connected")
 }
 
 func TestStream_PanicEndsOnlyItsStream(t *testing.T) {
@@ -415,7 +431,7 @@ func TestStream_NeverCrossesConnections(t *testing.T) {
 				hello, err1 := s.read()
 				first, err2 := s.read()
 				if errors.Join(err1, err2) != nil || hello.Type != schema.HelloFrame || first.Seq != after+1 {
-					t.Errorf("page %d is sent %s and %d: %v", p, hello.Type, first.Seq, errors.Join(err1, err2))
+					t.Errorf("client %d: got %s and %d: %v", p, hello.Type, first.Seq, errors.Join(err1, err2))
 				}
 				_ = ws.CloseNow() // while frames are being sent
 			}

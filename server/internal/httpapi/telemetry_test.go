@@ -32,11 +32,11 @@ func TestTelemetry_FollowsOTLPResponses(t *testing.T) {
 	}
 	body := logRecords([2]string{"api_request", "s1"}, [2]string{"tool_result", "s1"})
 	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPLogs, body))
-	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPLogs, body), "again, as an exporter does that got no answer")
+	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPLogs, body), "a retry of the same request")
 	require.JSONEq(t, `{"partialSuccess":{"rejectedLogRecords":1,"errorMessage":"some records name no session; is OTEL_METRICS_INCLUDE_SESSION_ID off?"}}`,
 		send(schema.PathOTLPLogs, logRecords([2]string{"api_request", ""})))
 	require.JSONEq(t, `{"partialSuccess":{}}`, send(schema.PathOTLPMetrics, `{"resourceMetrics":[]}`))
-	require.EqualValues(t, 1, r.store.Head(), "one event of one record")
+	require.EqualValues(t, 1, r.store.Head(), "only one record becomes an event")
 
 	_, b := r.do("GET", schema.PathMetrics, "")
 	for _, line := range []string{
@@ -59,8 +59,8 @@ func TestTelemetry_IsBehindOriginGuard(t *testing.T) {
 			headers []string
 		}{
 			"protobuf":       {415, "\x0a\x00", []string{"Content-Type", "application/x-protobuf"}},
-			"nothing said":   {415, body, nil},
-			"a form":         {415, body, []string{"Content-Type", "text/plain"}},
+			"no media type":  {415, body, nil},
+			"form":           {415, body, []string{"Content-Type", "text/plain"}},
 			"gzip":           {415, body, []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}},
 			"another page":   {403, body, []string{"Content-Type", "application/json", "Origin", "http://evil.example"}},
 			"a rebound name": {421, body, []string{"Content-Type", "application/json", "Host", "evil.example"}},

@@ -98,23 +98,23 @@ func TestStream_ClosesOnProtocolError(t *testing.T) {
 		frame []byte
 		want  string
 	}{
-		"ping":                 {maskedFrame(0x89, []byte("hi")), "\x8a\x02hi"},
-		"close":                {maskedFrame(0x88, []byte("\x03\xe8bye")), "\x88\x05\x03\xe8bye"},
-		"close without a code": {maskedFrame(0x88, nil), "\x88\x00"},
-		"close with half one":  {maskedFrame(0x88, []byte{3}), "\x88\x02\x03\xea"},
-		"no mask":              {[]byte("\x81\x02hi"), "\x88\x02\x03\xea"},
-		"reserved bits":        {maskedFrame(0xc1, []byte("hi")), "\x88\x02\x03\xea"},
-		"unknown opcode":       {maskedFrame(0x83, []byte("hi")), "\x88\x02\x03\xea"},
-		"unknown control":      {maskedFrame(0x8b, nil), "\x88\x02\x03\xea"},
-		"long ping":            {maskedFrame(0x89, make([]byte, 126)), "\x88\x02\x03\xea"},
-		"split ping":           {maskedFrame(0x09, []byte("hi")), "\x88\x02\x03\xea"},
-		"too long":             {maskedFrame(0x81, make([]byte, readLimit+1)), "\x88\x02\x03\xf1"},
-		"far too long":         {append([]byte("\x81\xff"), bytes.Repeat([]byte{0xff}, 12)...), "\x88\x02\x03\xf1"},
-		"too long in pieces": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x00, make([]byte, 20<<10))...),
+		"ping":                   {maskedFrame(0x89, []byte("hi")), "\x8a\x02hi"},
+		"close":                  {maskedFrame(0x88, []byte("\x03\xe8bye")), "\x88\x05\x03\xe8bye"},
+		"close without a code":   {maskedFrame(0x88, nil), "\x88\x00"},
+		"close with half a code": {maskedFrame(0x88, []byte{3}), "\x88\x02\x03\xea"},
+		"no mask":                {[]byte("\x81\x02hi"), "\x88\x02\x03\xea"},
+		"reserved bits":          {maskedFrame(0xc1, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown opcode":         {maskedFrame(0x83, []byte("hi")), "\x88\x02\x03\xea"},
+		"unknown control":        {maskedFrame(0x8b, nil), "\x88\x02\x03\xea"},
+		"long ping":              {maskedFrame(0x89, make([]byte, 126)), "\x88\x02\x03\xea"},
+		"split ping":             {maskedFrame(0x09, []byte("hi")), "\x88\x02\x03\xea"},
+		"too long":               {maskedFrame(0x81, make([]byte, readLimit+1)), "\x88\x02\x03\xf1"},
+		"far too long":           {append([]byte("\x81\xff"), bytes.Repeat([]byte{0xff}, 12)...), "\x88\x02\x03\xf1"},
+		"too long in fragments": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x00, make([]byte, 20<<10))...),
 			maskedFrame(0x00, make([]byte, 10<<10))...), "\x88\x02\x03\xf1"},
-		"too long in pieces, with a ping": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x89, nil)...),
+		"too long in fragments, with a ping": {append(append(maskedFrame(0x01, make([]byte, 40<<10)), maskedFrame(0x89, nil)...),
 			maskedFrame(0x00, make([]byte, 40<<10))...), "\x88\x02\x03\xf1"},
-		"just right, then a ping": {append(maskedFrame(0x81, make([]byte, readLimit)), maskedFrame(0x89, nil)...), "\x8a\x00"},
+		"longest allowed, then a ping": {append(maskedFrame(0x81, make([]byte, readLimit)), maskedFrame(0x89, nil)...), "\x8a\x00"},
 	} {
 		conn, err := net.Dial("tcp", r.addr)
 		require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestStream_ClosesOnProtocolError(t *testing.T) {
 		}
 		if c.want[0] == 0x88 {
 			_, err = io.ReadAll(replies)
-			require.NoError(t, err, "%s: and then the connection ends", name)
+			require.NoError(t, err, "%s: the connection closes", name)
 		}
 		require.NoError(t, conn.Close())
 	}

@@ -65,7 +65,7 @@ func TestRequestApproval_ReturnsApproval(t *testing.T) {
 				got, err := json.Marshal(verdict)
 				require.NoError(t, err)
 				require.JSONEq(t, c.want, string(got))
-				require.Equal(t, schema.MediumRisk, question.HumanInTheLoopStatus.Risk, "the person sees what it would do")
+				require.Equal(t, schema.MediumRisk, question.HumanInTheLoopStatus.Risk, "the person sees the risk")
 				return
 			}
 			input, err := json.Marshal(verdict["updatedInput"])
@@ -86,7 +86,7 @@ func TestRequestApproval_Denies(t *testing.T) {
 
 	verdict, _ = r.requestApproval(call, "") // no answer
 	require.Equal(t, "deny", verdict["behavior"])
-	require.Contains(t, verdict["message"], "Nobody answered in time", "a timeout is told as one")
+	require.Contains(t, verdict["message"], "Nobody answered in time", "the denial names the timeout")
 }
 
 // TestRequestApproval_DisconnectAbandonsQuestion checks that no one can approve a call that

@@ -35,8 +35,8 @@ func TestAskHuman_ReturnsTicketAndAnswer(t *testing.T) {
 	require.Equal(t, schema.Outcome("eu"), got.Outcome)
 	require.Equal(t, "for now", got.Comment)
 	require.Equal(t, "local user", got.DecidedBy)
-	require.Empty(t, got.Secret, "it was given once")
-	require.Equal(t, schema.Pulled, r.event(question.ID).HumanInTheLoopStatus.Delivery.State, "the secret proves that the answer arrived")
+	require.Empty(t, got.Secret, "returned only once")
+	require.Equal(t, schema.Pulled, r.event(question.ID).HumanInTheLoopStatus.Delivery.State, "the secret confirms the delivery")
 }
 
 // TestAwait_SendsProgressBeforeResult: if the response were buffered, the person in this
@@ -62,13 +62,19 @@ func TestAwait_SendsProgressBeforeResult(t *testing.T) {
 func TestAskHuman_ReturnsQuickAnswer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		r.respond(r.pending().ID, `{"response":"In spring."}`)
-	}()
-	got := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "When is the launch?"})
-	<-answered
+	var got mcp.Ticket
+	for range 10 { // on a slow machine an answer may take longer than ask_human waits
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			r.respond(r.pending().ID, `{"response":"In spring."}`)
+		}()
+		got = call[mcp.Ticket](r, "ask_human", map[string]any{"question": "When is the launch?"})
+		<-answered
+		if got.Status == schema.HitlDecided {
+			break
+		}
+	}
 	require.Equal(t, schema.HitlDecided, got.Status)
 	require.Equal(t, schema.Answered, got.Outcome)
 	require.Equal(t, "In spring.", got.Response)
@@ -112,6 +118,9 @@ func TestAwait_ReportsExpiredAndCanceled(t *testing.T) {
 	t.Parallel()
 	r := setup(t, "")
 	expired := call[mcp.Ticket](r, "ask_human", map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}, "timeout_seconds": 0.1})
+	if expired.Status == schema.HitlPending { // on a slow machine ask_human returns first
+		expired = call[mcp.Ticket](r, "await_hitl_request", map[string]any{"request_id": expired.RequestID})
+	}
 	require.Equal(t, schema.HitlExpired, expired.Status)
 	require.Equal(t, schema.Timeout, expired.Outcome)
 	require.Contains(t, expired.Guidance, "not a refusal")

@@ -62,14 +62,14 @@ func TestTokens_AgentCannotVote(t *testing.T) {
 		r.signedRequest(ada, "POST "+schema.PathLock, `{"locked":`+locked+`}`, &me)
 		require.Contains(t, agent.callError("vote_on_hitl_request", vote), "not_allowed")
 		require.Contains(t, agent.callError("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "not_allowed")
-		require.Contains(t, r.callError("vote_on_hitl_request", vote), "sign_in", "nor does whoever shows nothing")
+		require.Contains(t, r.callError("vote_on_hitl_request", vote), "sign_in", "unauthenticated clients cannot vote either")
 		require.Contains(t, r.callError("cancel_hitl_request", map[string]any{"request_id": ticket.RequestID}), "sign_in")
 	}
 	require.Equal(t, schema.Pending, r.event(ticket.RequestID).HumanInTheLoopStatus.Status)
 	var left []schema.Token
 	r.signedRequest(ada, "DELETE "+schema.PathTokens+"/"+token.ID, "", &left)
 	_, err := agent.ListTools(t.Context(), nil)
-	require.Error(t, err, "revoked, it is nobody's")
+	require.Error(t, err, "the token is revoked")
 	require.Equal(t, schema.Pending, r.event(ticket.RequestID).HumanInTheLoopStatus.Status)
 }
 
@@ -95,7 +95,7 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	third := call[mcp.Ticket](r, "ask_human", ask)
 	require.Contains(t, hers.callError("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
 	require.Contains(t, hers.callError("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
-	require.Contains(t, hers.callError("ask_human", ask), "not_allowed", "who may only look asks nothing, as over HTTP")
+	require.Contains(t, hers.callError("ask_human", ask), "not_allowed", "viewers cannot ask, as over HTTP")
 	denied, _ := hers.requestApproval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
 	require.Equal(t, "deny", denied["behavior"])
 }
