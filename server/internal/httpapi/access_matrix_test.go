@@ -132,8 +132,8 @@ func TestIdempotencyKey_IsScopedToPoster(t *testing.T) {
 	r.expectOK(&repeat, "POST "+schema.PathEvents, keyed, one...)
 	require.Equal(t, first.ID, repeat.ID)
 	r.expectOK(&foreign, "POST "+schema.PathEvents, keyed, other...)
-	nobodys := r.post(keyed)
-	for _, e := range []schema.Event{foreign, nobodys} {
+	unauthenticated := r.post(keyed)
+	for _, e := range []schema.Event{foreign, unauthenticated} {
 		require.NotEqual(t, first.ID, e.ID)
 		require.NotEqual(t, first.RequestSecret, e.RequestSecret)
 	}

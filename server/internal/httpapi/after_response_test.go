@@ -135,9 +135,9 @@ func TestAfterResponse_WaitsForPipelinedResponse(t *testing.T) {
 	r := setup(t)
 	agent, server, stop := r.servePipe()
 	defer stop()
-	asks, next := event(1, permission), event(2)
+	first, next := event(1, permission), event(2)
 	sent, err := fmt.Fprintf(agent, "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%sPOST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
-		len(asks), asks, len(next), next[:10])
+		len(first), first, len(next), next[:10])
 	require.NoError(t, err)
 	for received := int64(0); received < int64(sent); {
 		received = <-server.reading

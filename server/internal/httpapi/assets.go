@@ -166,8 +166,8 @@ func (s *Server) servePage(c *fiber.Ctx) error {
 	}
 }
 
-// isPageRequest reports whether a browser wants an HTML page: at a path outside the API, at
-// a signed vote link, or at /stream, which is both a screen and a WebSocket.
+// isPageRequest reports whether the request is for an HTML page: at a path outside the API,
+// at a signed vote link, or at /stream, which is both a screen and a WebSocket.
 func isPageRequest(c *fiber.Ctx) bool {
 	// Names in a session's path may end like a file name.
 	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")

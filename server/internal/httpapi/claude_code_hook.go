@@ -76,8 +76,8 @@ func (s *Server) ingestHook(c *fiber.Ctx, e *schema.Event, waits bool) (hub.Stor
 }
 
 // acquireHookSlot reports whether the hook call should wait for a person, and then acquires
-// a slot of the hookSlots semaphore. If Claude Code shows no dialog of its own in the
-// meantime, someone must be viewing the dashboard.
+// a slot of the hookSlots semaphore. If Claude Code shows no dialog in the meantime,
+// someone must be viewing the dashboard.
 func (s *Server) acquireHookSlot(call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || !call.HasPrompt && s.Hub.ViewerCount() == 0 {
 		return false
@@ -139,8 +139,8 @@ func (s *Server) answerHook(out *bufio.Writer, cn *conn, h *heldHook) {
 	ctx, stop := cn.watchDisconnect(s.stopping)
 	defer stop()
 	for deadline := time.Now().Add(h.limit + expiryGrace); time.Now().Before(deadline); {
-		// WriteTimeout covers the whole response. Each heartbeat gets a deadline of its
-		// own.
+		// WriteTimeout covers the whole response. Each heartbeat gets a separate
+		// deadline.
 		_ = cn.SetWriteDeadline(time.Now().Add(s.HookHeartbeat + s.StreamWriteTimeout))
 		_ = out.WriteByte(' ')
 		if out.Flush() != nil || ctx.Err() != nil {

@@ -307,7 +307,7 @@ func TestClaudeCodeHook_LimitsHeldHooks(t *testing.T) {
 }
 
 // TestClaudeCodeHook_BlockingHookRequiresViewer uses a hook for which Claude Code shows no
-// dialog of its own.
+// dialog.
 func TestClaudeCodeHook_BlockingHookRequiresViewer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)

@@ -22,7 +22,7 @@ import (
 const maxPullWait = 60
 
 // handlers returns the handler of every route in schema.Routes by "METHOD path". Each
-// feature with a file of its own contributes a map here.
+// feature with a separate file contributes a map here.
 func (s *Server) handlers() map[string]fiber.Handler {
 	all := map[string]fiber.Handler{}
 	for _, part := range []map[string]fiber.Handler{

@@ -66,14 +66,14 @@ func setup(t testing.TB, options ...func(*Config)) *harness {
 	return setupPeople(t, func(*auth.Config) {}, options...)
 }
 
-func setupPeople(t testing.TB, change func(*auth.Config), options ...func(*Config)) *harness {
+func setupPeople(t testing.TB, configure func(*auth.Config), options ...func(*Config)) *harness {
 	t.Helper()
 	r := &harness{t: t, clock: &fakeClock{}, dispatched: make(chan schema.EventID, 1000), log: &syncBuffer{}}
 	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})
 	require.NoError(t, err)
 	r.store = db
 	authConfig := auth.Config{Store: db, Clock: r.clock.now}
-	change(&authConfig)
+	configure(&authConfig)
 	r.people, err = auth.Open(t.Context(), authConfig)
 	require.NoError(t, err)
 	h := hub.New(hub.Config{

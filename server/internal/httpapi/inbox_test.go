@@ -248,7 +248,7 @@ func TestApprovals_Lifecycle(t *testing.T) {
 	require.Equal(t, 409, resp.StatusCode, string(b))
 }
 
-// requireRemaining checks a remaining time of total seconds, less what the test has taken.
+// requireRemaining checks a remaining time of total seconds, less the duration of the test.
 func requireRemaining(t *testing.T, total float64, got string) {
 	t.Helper()
 	require.Regexp(t, `^\d+\.\d{3}$`, got)

@@ -14,7 +14,7 @@ func (s *Server) ledgerHandlers() map[string]fiber.Handler {
 }
 
 // ledger returns a page of the ledger, or all of it as NDJSON. The lines of the export are
-// byte for byte what the hash chain covers.
+// exactly the bytes that the hash chain covers.
 func (s *Server) ledger(c *fiber.Ctx) error {
 	var n [4]int64
 	for i, q := range []struct {

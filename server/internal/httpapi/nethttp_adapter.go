@@ -90,8 +90,8 @@ func (b *adaptedResponse) startStreaming() (first bool) {
 }
 
 // serveNetHTTP serves the request with handler. The context passed to handler is canceled
-// when the peer disconnects or the hub stops. The handler then writes what it has and
-// returns.
+// when the peer disconnects or the hub stops. The handler then writes its partial result
+// and returns.
 func (s *Server) serveNetHTTP(c *fiber.Ctx, handler func(waitCtx context.Context) http.Handler) error {
 	cn, ok := c.Context().Conn().(*conn)
 	if !ok {

@@ -65,8 +65,8 @@ func TestAdapter_CopiesRequestAndResponse(t *testing.T) {
 	require.Equal(t, "misdirected", r.problem(resp, b).Code)
 }
 
-// TestAdapter_StreamsEachFlush: the handler continues only after the client has read what
-// was flushed, and the response takes longer than WriteTimeout.
+// TestAdapter_StreamsEachFlush: the handler continues only after the client has read the
+// flushed data, and the response takes longer than WriteTimeout.
 func TestAdapter_StreamsEachFlush(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})

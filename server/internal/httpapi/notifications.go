@@ -185,8 +185,7 @@ func (s *Server) subscribe(c *fiber.Ctx) error {
 	return s.notificationSettings(c)
 }
 
-// unsubscribe requires only the endpoint: it is a secret that only the browser and the hub
-// know.
+// unsubscribe requires only the endpoint, a secret between the browser and the hub.
 func (s *Server) unsubscribe(c *fiber.Ctx) error {
 	var browser schema.PushSubscription
 	if err := unmarshal(c.Request().Body(), &browser); err != nil {

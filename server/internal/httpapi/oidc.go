@@ -25,7 +25,8 @@ func (s *Server) startOIDC(c *fiber.Ctx) error {
 	if !s.Hub.People.HasProvider() {
 		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "No OpenID provider is configured. Start the hub with -oidc-issuer."}
 	}
-	// The cookie is valid for one host name, and the provider knows only the callback's.
+	// The cookie is valid for one host name, and the provider redirects only to the
+	// callback's.
 	if callback, err := url.Parse(s.Hub.People.OIDC.CallbackURL); err == nil && !strings.EqualFold(callback.Host, c.Get(fiber.HeaderHost)) {
 		return c.Redirect(callback.Scheme+"://"+callback.Host+schema.PathOIDC, fiber.StatusSeeOther)
 	}

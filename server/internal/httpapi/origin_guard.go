@@ -87,15 +87,15 @@ func (d *originGuard) checkHost(c *fiber.Ctx) error {
 func (d *originGuard) isOwnHost(host string, local net.Addr) bool {
 	name, port := splitHost(host)
 	addr := addrPortOf(local)
-	ourPort := strconv.Itoa(int(addr.Port()))
-	if d.hosts[host] || d.hosts[name] && port == ourPort {
+	ownPort := strconv.Itoa(int(addr.Port()))
+	if d.hosts[host] || d.hosts[name] && port == ownPort {
 		return true
 	}
-	usual := "80"
+	defaultPort := "80"
 	if d.tls {
-		usual = "443"
+		defaultPort = "443"
 	}
-	if port != ourPort && !(port == "" && ourPort == usual) {
+	if port != ownPort && !(port == "" && ownPort == defaultPort) {
 		return false
 	}
 	switch {

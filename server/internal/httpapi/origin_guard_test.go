@@ -204,11 +204,11 @@ func TestOriginGuard_ChecksHostName(t *testing.T) {
 func TestOriginGuard_RejectsDuplicateHeaders(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	ours := "127.0.0.1:" + r.port
+	ownHost := "127.0.0.1:" + r.port
 	for _, headers := range []string{
-		"Host: " + ours + "\r\nHost: evil.example",
-		"Host: " + ours + "\r\nOrigin: http://" + ours + "\r\nOrigin: http://evil.example",
-		"Host: " + ours + "\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site",
+		"Host: " + ownHost + "\r\nHost: evil.example",
+		"Host: " + ownHost + "\r\nOrigin: http://" + ownHost + "\r\nOrigin: http://evil.example",
+		"Host: " + ownHost + "\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site",
 	} {
 		resp, body := r.raw("GET /events/recent HTTP/1.1\r\n" + headers + "\r\n\r\n")
 		require.Contains(t, []int{400, 403, 421}, resp.StatusCode, headers)

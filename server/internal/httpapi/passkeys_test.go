@@ -139,8 +139,8 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 	r := setupPasskeys(t)
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
 	r.register(ada, d)
-	grace, hers := r.invite(ada, "grace"), newFakeAuthenticator(t)
-	r.register(grace, hers)
+	grace, graceDevice := r.invite(ada, "grace"), newFakeAuthenticator(t)
+	r.register(grace, graceDevice)
 	question, other := r.post(event(1, dangerous)), r.post(event(2, dangerous))
 	refused := func(what string, body string, by browser) (detail string) {
 		t.Helper()
@@ -154,11 +154,11 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 	refused("another answer's", withAssertion(`{"permission":true,"comment":"x"}`, d.get(r.challenge(ada, question.ID, approveBody))), ada)
 	refused("another revision's", withAssertion(`{"permission":true,"revision":1}`, d.get(r.challenge(ada, question.ID, approveBody))), ada)
 	require.Contains(t, refused("another person's", withAssertion(approveBody, d.get(r.challenge(ada, question.ID, approveBody))), grace), "another person's")
-	refused("another person's passkey", withAssertion(approveBody, hers.get(r.challenge(ada, question.ID, approveBody))), ada)
+	refused("another person's passkey", withAssertion(approveBody, graceDevice.get(r.challenge(ada, question.ID, approveBody))), ada)
 	refused("nobody's challenge", withAssertion(approveBody, d.get(schema.PasskeyOptions{PublicKey: json.RawMessage(`{"challenge":"` + b64(make([]byte, 32)) + `"}`)})), ada)
-	late := d.get(r.challenge(ada, question.ID, approveBody))
+	expired := d.get(r.challenge(ada, question.ID, approveBody))
 	r.clock.advance(2*time.Minute + time.Second)
-	refused("too late", withAssertion(approveBody, late), ada)
+	refused("too late", withAssertion(approveBody, expired), ada)
 
 	for what, change := range map[string]func(*fakeAuthenticator){
 		"another origin":        func(d *fakeAuthenticator) { d.origin = "http://localhost:4001" },
@@ -169,15 +169,15 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 		"counter went back":     func(d *fakeAuthenticator) { d.count = 0 },
 		"another key":           func(d *fakeAuthenticator) { d.key = newFakeAuthenticator(t).key },
 	} {
-		copied := *d
-		change(&copied)
+		device := *d
+		change(&device)
 		if what == "counter unchanged" || what == "counter went back" {
 			// The authenticator was used in the meantime.
 			d.count += 5
 			used := r.post(event(3, dangerous))
 			r.expectOK(nil, "POST "+schema.At(schema.PathRespond, used.ID), withAssertion(approveBody, d.get(r.challenge(ada, used.ID, approveBody))), ada.headers()...)
 		}
-		refused(what, withAssertion(approveBody, copied.get(r.challenge(ada, question.ID, approveBody))), ada)
+		refused(what, withAssertion(approveBody, device.get(r.challenge(ada, question.ID, approveBody))), ada)
 	}
 
 	proof := d.get(r.challenge(ada, question.ID, approveBody))
@@ -191,14 +191,14 @@ func TestPasskeys_EditInvalidatesAssertion(t *testing.T) {
 	r := setupPasskeys(t)
 	ada, d := r.owner("ada"), newFakeAuthenticator(t)
 	r.register(ada, d)
-	grace, hers := r.invite(ada, "grace"), newFakeAuthenticator(t)
-	r.register(grace, hers)
+	grace, graceDevice := r.invite(ada, "grace"), newFakeAuthenticator(t)
+	r.register(grace, graceDevice)
 	question := r.post(event(1, `"humanInTheLoop":{"question":"q","type":"permission","risk":"high","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]},"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`))
 	respond := "POST " + schema.At(schema.PathRespond, question.ID)
 	before := d.get(r.challenge(ada, question.ID, approveBody))
 	edit := `{"permission":true,"modifiedArguments":{"command":"ls /"}}`
 	var e schema.Event
-	r.expectOK(&e, respond, withAssertion(edit, hers.get(r.challenge(grace, question.ID, edit))), grace.headers()...)
+	r.expectOK(&e, respond, withAssertion(edit, graceDevice.get(r.challenge(grace, question.ID, edit))), grace.headers()...)
 	require.True(t, e.HumanInTheLoopStatus.Votes[0].Passkey)
 	p := r.expectProblem("proof_required", respond, withAssertion(approveBody, before), ada.headers()...)
 	require.Contains(t, p.Detail, "changed since")
@@ -257,9 +257,9 @@ func TestPasskeys_RejectInvalidRegistration(t *testing.T) {
 		func(d *fakeAuthenticator) { d.rpID = "evil.example" },
 		func(d *fakeAuthenticator) { d.flags = 1 },
 	} {
-		copied := *d
-		change(&copied)
-		refused("credential", passkeyDraft("laptop", copied.create(begin(ada))), ada)
+		device := *d
+		change(&device)
+		refused("credential", passkeyDraft("laptop", device.create(begin(ada))), ada)
 	}
 	o := begin(ada)
 	r.clock.advance(3 * time.Minute)

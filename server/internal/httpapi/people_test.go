@@ -113,11 +113,11 @@ func TestSignIn_LinkIsSingleUseAndExpires(t *testing.T) {
 	r.signIn(`{"code":"` + code + `","name":"ada"}`)
 	r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"eve"}`)
 
-	for _, late := range []time.Duration{16 * time.Minute, -2 * time.Minute} {
+	for _, offset := range []time.Duration{16 * time.Minute, -2 * time.Minute} {
 		r := setup(t)
 		code, err := r.people.OwnerCode(t.Context())
 		require.NoError(t, err)
-		r.clock.advance(late)
+		r.clock.advance(offset)
 		r.expectProblem("sign_in", "POST "+schema.PathSignIn, `{"code":"`+code+`","name":"ada"}`)
 		again, err := r.people.OwnerCode(t.Context())
 		require.NoError(t, err)
@@ -158,15 +158,15 @@ func TestSession_ExpiredCookieIsCleared(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode, "the dashboard is served without authentication")
 
 	const day = 24 * time.Hour
-	for _, absences := range [][]time.Duration{
+	for _, idlePeriods := range [][]time.Duration{
 		{15 * day},
 		{13 * day, 13 * day, 13 * day, 13 * day, 13 * day, 13 * day, 13 * day}, // 91 days
 	} {
 		r := setup(t)
 		ada := r.owner("ada")
-		for _, away := range absences {
+		for _, idle := range idlePeriods {
 			r.expectOK(nil, "GET "+schema.PathMe, "", ada.headers()...)
-			r.clock.advance(away)
+			r.clock.advance(idle)
 		}
 		r.expectProblem("sign_in", "GET "+schema.PathMe, "", ada.headers()...)
 	}

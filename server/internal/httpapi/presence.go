@@ -86,7 +86,7 @@ func (p *presence) setViewing(st *stream, id schema.EventID) {
 	p.changedLocked()
 }
 
-// remove forgets a client.
+// remove drops a client.
 func (p *presence) remove(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,9 +38,9 @@ func (s *streamClient) presence() (p schema.Presence) {
 }
 
 // waitForPresence reads frames until the expected state arrives.
-func (s *streamClient) waitForPresence(screens int, looking ...schema.ViewedRequest) {
+func (s *streamClient) waitForPresence(screens int, viewed ...schema.ViewedRequest) {
 	s.t.Helper()
-	want := schema.Presence{Screens: screens, Looking: append([]schema.ViewedRequest{}, looking...)}
+	want := schema.Presence{Screens: screens, Looking: append([]schema.ViewedRequest{}, viewed...)}
 	for fmt.Sprint(s.presence()) != fmt.Sprint(want) {
 	}
 }

@@ -141,10 +141,10 @@ func New(cfg Config) *Server {
 	s.app.Use(s.logAccess, s.addSecurityHeaders, s.guardOrigin)
 	handlers := s.handlers()
 	for _, r := range schema.Routes {
-		admit, handler := s.requireAccess(r), handlers[r.Method+" "+r.Path]
-		s.app.Add(r.Method, r.Path, admit, handler)
+		checkAccess, handler := s.requireAccess(r), handlers[r.Method+" "+r.Path]
+		s.app.Add(r.Method, r.Path, checkAccess, handler)
 		if r.Method == fiber.MethodGet {
-			s.app.Add(fiber.MethodHead, r.Path, admit, handler)
+			s.app.Add(fiber.MethodHead, r.Path, checkAccess, handler)
 		}
 	}
 	s.app.Use(s.servePage)

@@ -119,7 +119,7 @@ type stream struct {
 	mu            sync.Mutex
 	control       []byte  // encoded frames in reply to the peer: pongs, a close
 	closing       bool    // the read deadline is final
-	wantsPresence bool    // the client reported what it shows, so it receives presence messages
+	wantsPresence bool    // the client reports its view, so it receives presence messages
 	lastPresence  *[]byte // the presence message sent last
 
 	reader        *bufio.Reader // owned by the reader, as are the next two
@@ -220,7 +220,7 @@ func (st *stream) queueClose(frame []byte) {
 }
 
 // extendReadDeadline implements liveness: a peer is disconnected if it sends nothing for
-// two heartbeat intervals.
+// two heartbeat intervals plus the write timeout.
 func (st *stream) extendReadDeadline() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -264,8 +264,8 @@ func (st *stream) takePending(b []byte) []byte {
 // closeReason is how a stream ends. Without a code, only queued control frames are sent:
 // the peer has closed or disconnected.
 type closeReason struct {
-	code   uint16
-	reason string
+	code uint16
+	text string
 }
 
 // closeStream sends the close frame, once, and leaves the reader closeTimeout for the echo.
@@ -276,7 +276,7 @@ func (st *stream) closeStream(reason closeReason) {
 	st.closed = true
 	b := st.takePending(nil)
 	if reason.code != 0 {
-		b = appendClose(b, reason.code, reason.reason)
+		b = appendClose(b, reason.code, reason.text)
 	}
 	wait := time.Duration(0)
 	if len(b) > 0 && !st.broken {

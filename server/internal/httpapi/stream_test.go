@@ -409,7 +409,7 @@ func TestStream_PanicEndsOnlyItsStream(t *testing.T) {
 }
 
 // TestStream_NeverCrossesConnections opens and drops many streams at once. Each must
-// receive only what it asked for, although the WebSocket library reuses its connections.
+// receive only its own frames, although the WebSocket library reuses its connections.
 func TestStream_NeverCrossesConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

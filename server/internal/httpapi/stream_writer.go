@@ -115,7 +115,7 @@ func (s *Server) hello() schema.Hello {
 	return h
 }
 
-// resync tells a client that its cursor is invalid. The client reloads its snapshot and
+// resync sends the message for an invalid cursor. The client reloads its snapshot and
 // continues with the hub's present.
 func (st *stream) resync() (seq int64, err error) {
 	hello := st.hello()
@@ -202,8 +202,8 @@ func (st *stream) encode(b []byte, frames []feed.Frame) []byte {
 
 // writeMessage writes one message without copying data, which may be large.
 func (st *stream) writeMessage(kind schema.FrameType, data []byte) error {
-	whole := appendMessage(nil, kind, nil)
-	payload := whole[2 : len(whole)-1]
+	envelope := appendMessage(nil, kind, nil)
+	payload := envelope[2 : len(envelope)-1]
 	head := append(appendHeader(nil, opText, len(payload)+len(data)+1), payload...)
 	st.setWriteDeadline()
 	pieces := net.Buffers{head, data, []byte("}")}

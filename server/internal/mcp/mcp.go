@@ -75,7 +75,7 @@ func New(cfg Config) *Server {
 }
 
 // For returns the handler of one request by the given caller. When waitCtx ends, a waiting
-// call returns what it has.
+// call returns its current state.
 func (s *Server) For(waitCtx context.Context, by hub.Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := newCall(r.URL.Query(), by)

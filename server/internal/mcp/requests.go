@@ -81,7 +81,7 @@ func (s *Server) addRequestTools(server *sdk.Server) {
 	readOnly := sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: ptr(false)}
 	add(server, sdk.Tool{
 		Name: "list_pending_hitl_requests", Title: "List requests to people",
-		Description: `List what agents asked people, newest first, 20 at a time: the requester, the prompt, the choices, the votes so far, the missing voters, and the outcome of settled requests. Lists pending requests unless status says otherwise. For the next page, pass next_cursor as cursor.`,
+		Description: `List what agents asked people, newest first, 20 at a time: the requester, the prompt, the choices, the votes so far, the missing voters, and the outcome of settled requests. Lists pending requests unless status is set. For the next page, pass next_cursor as cursor.`,
 		Annotations: &readOnly,
 		InputSchema: objectSchema(nil, `
 			"status":{"type":"string","enum":["pending","decided","expired","cancelled","all"],"description":"Default pending."},

@@ -82,21 +82,21 @@ func TestTokens_PersonVotesAsThemselves(t *testing.T) {
 	ada := r.signIn(&g, "Ada")
 	var grace schema.Person
 	r.signedRequest(ada, "POST "+schema.PathPeople, `{"name":"Grace","role":"admin"}`, &grace)
-	hers := r.asToken(ada, "", `{"name":"laptop","person":"Grace"}`)
+	graceClient := r.asToken(ada, "", `{"name":"laptop","person":"Grace"}`)
 	ask := map[string]any{"question": "May I?", "choices": []string{"approve", "deny"}}
-	own := call[mcp.Ticket](hers, "ask_human", ask)
-	require.Contains(t, hers.callError("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")
+	own := call[mcp.Ticket](graceClient, "ask_human", ask)
+	require.Contains(t, graceClient.callError("vote_on_hitl_request", map[string]any{"request_id": own.RequestID, "choice": "approve"}), "self_approval")
 	others := call[mcp.Ticket](r, "ask_human", ask)
-	voted := call[schema.HitlRequest](hers, "vote_on_hitl_request", map[string]any{"request_id": others.RequestID, "choice": "approve"})
+	voted := call[schema.HitlRequest](graceClient, "vote_on_hitl_request", map[string]any{"request_id": others.RequestID, "choice": "approve"})
 	require.Equal(t, "Grace", voted.DecidedBy)
 	require.Equal(t, "token", r.event(others.RequestID).HumanInTheLoopStatus.RespondedBy.Via)
 
 	r.signedRequest(ada, "POST "+schema.PathPeople+"/Grace", `{"role":"viewer"}`, &grace)
 	third := call[mcp.Ticket](r, "ask_human", ask)
-	require.Contains(t, hers.callError("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
-	require.Contains(t, hers.callError("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
-	require.Contains(t, hers.callError("ask_human", ask), "not_allowed", "viewers cannot ask, as over HTTP")
-	denied, _ := hers.requestApproval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
+	require.Contains(t, graceClient.callError("vote_on_hitl_request", map[string]any{"request_id": third.RequestID, "choice": "approve"}), "not_allowed")
+	require.Contains(t, graceClient.callError("cancel_hitl_request", map[string]any{"request_id": third.RequestID}), "not_allowed")
+	require.Contains(t, graceClient.callError("ask_human", ask), "not_allowed", "viewers cannot ask, as over HTTP")
+	denied, _ := graceClient.requestApproval(map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls"}}, "")
 	require.Equal(t, "deny", denied["behavior"])
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/server/internal/mcp"
 )
 
-// capturedOutput collects what a hub prints at startup.
+// capturedOutput collects the hub's startup output.
 type capturedOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer
