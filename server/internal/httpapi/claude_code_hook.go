@@ -47,7 +47,7 @@ func (s *Server) claudeHook(c *fiber.Ctx) error {
 	}
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
-	if id := call.Event.ToolUseID; id != "" { // the same key as the hookback command: if both hooks run, the event is stored once
+	if id := call.Event.ToolUseID; id != "" { // deduplication: the hookback command uses the same key, and both hooks may run
 		call.Event.IdempotencyKey = strings.Join([]string{"hook", call.Event.Agent, call.Event.SessionID, call.Event.HookEventType, id}, "/")
 	}
 	cn, ok := c.Context().Conn().(*conn)

@@ -362,7 +362,7 @@ func queryFilter(c *fiber.Ctx) (store.Filter, error) {
 	return f, nil
 }
 
-// queryRange reads the range parameters of a list: time, ids and limit.
+// queryRange reads the pagination parameters of a list: time, ids and limit.
 func queryRange(c *fiber.Ctx) (f store.Filter, err error) {
 	anyValue := bounds{max: unbounded}
 	var n [5]int64

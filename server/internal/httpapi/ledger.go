@@ -13,7 +13,7 @@ func (s *Server) ledgerHandlers() map[string]fiber.Handler {
 	}
 }
 
-// ledger returns a page of the ledger, or all of it as NDJSON. The lines of the export are
+// ledger returns a page of the audit log, or all of it as NDJSON. The lines of the export are
 // exactly the bytes that the hash chain covers.
 func (s *Server) ledger(c *fiber.Ctx) error {
 	var n [4]int64

@@ -41,7 +41,10 @@ func (s *streamClient) presence() (p schema.Presence) {
 func (s *streamClient) waitForPresence(screens int, viewed ...schema.ViewedRequest) {
 	s.t.Helper()
 	want := schema.Presence{Screens: screens, Looking: append([]schema.ViewedRequest{}, viewed...)}
-	for fmt.Sprint(s.presence()) != fmt.Sprint(want) {
+	for {
+		if fmt.Sprint(s.presence()) == fmt.Sprint(want) {
+			return
+		}
 	}
 }
 
