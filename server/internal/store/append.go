@@ -27,18 +27,18 @@ import (
 // once the writer has taken d, Append waits for the commit. So d's bytes are the
 // caller's again when it returns.
 func (s *Store) Append(ctx context.Context, d *EventDraft) (Receipt, error) {
-	return s.begin(d).wait(ctx, s)
+	return s.startAppend(d).wait(ctx, s)
 }
 
 // AppendAll is Append of several events that keep their order and share what
 // commits they can. Each has a result of its own: one that fails stops no other.
 func (s *Store) AppendAll(ctx context.Context, drafts []*EventDraft) []Result {
-	begun := make([]*appending, len(drafts))
+	pending := make([]*pendingAppend, len(drafts))
 	for i, d := range drafts {
-		begun[i] = s.begin(d)
+		pending[i] = s.startAppend(d)
 	}
 	results := make([]Result, len(drafts))
-	for i, a := range begun {
+	for i, a := range pending {
 		results[i].Receipt, results[i].Err = a.wait(ctx, s)
 	}
 	return results
@@ -50,15 +50,15 @@ type Result struct {
 	Err     error
 }
 
-// appending is a Draft on its way to the writer.
-type appending struct {
+// pendingAppend is a Draft on its way to the writer.
+type pendingAppend struct {
 	op      op
 	receipt Receipt
 	err     error // why it was not even queued
 }
 
-func (s *Store) begin(d *EventDraft) *appending {
-	a := &appending{}
+func (s *Store) startAppend(d *EventDraft) *pendingAppend {
+	a := &pendingAppend{}
 	if (d.NewQuestion == nil) != (d.Question == nil) || (d.NewQuestion == nil) != (d.Status == nil) {
 		a.err = errors.New("a draft must have Ask, Question and Status together")
 		return a
@@ -70,11 +70,11 @@ func (s *Store) begin(d *EventDraft) *appending {
 	}
 	asks := d.NewQuestion != nil
 	if !asks {
-		if a.err = s.space.admit(); a.err != nil {
+		if a.err = s.diskSpace.requireRoom(); a.err != nil {
 			return a
 		}
 	}
-	a.op.spares, a.op.whole = asks, asks || d.Chat != nil
+	a.op.essential, a.op.needsSavepoint = asks, asks || d.Chat != nil
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid)
 		return err
@@ -83,7 +83,7 @@ func (s *Store) begin(d *EventDraft) *appending {
 	return a
 }
 
-func (a *appending) wait(ctx context.Context, s *Store) (Receipt, error) {
+func (a *pendingAppend) wait(ctx context.Context, s *Store) (Receipt, error) {
 	if a.err != nil {
 		return Receipt{}, a.err
 	}
@@ -99,54 +99,54 @@ func (a *appending) wait(ctx context.Context, s *Store) (Receipt, error) {
 }
 
 func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
-	key := keyHash(d.Key)
+	key := hashKey(d.Key)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
 		if err == nil {
-			return Receipt{Event: &Event{ID: schema.EventID(seq)}, Replayed: true}, t.replay(seq, d.NewQuestion)
+			return Receipt{Event: &Event{ID: schema.EventID(seq)}, Replayed: true}, t.replayIdempotent(seq, d.NewQuestion)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return Receipt{}, err
 		}
 	}
 	e := d.Event
-	ids, err := t.nameIDs(&e)
+	ids, err := t.ensureNameIDs(&e)
 	if err != nil {
 		return Receipt{}, err
 	}
-	seq := t.next()
-	e.ID, e.ReceivedAt = schema.EventID(seq), t.stamp(d.ReceivedAt)
+	seq := t.nextSeq()
+	e.ID, e.ReceivedAt = schema.EventID(seq), t.receivedAt(d.ReceivedAt)
 	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, uid[:], t.ledger.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), blob(e.Envelope), blob(e.Payload))
+		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, nullable(key), nonNilBlob(e.Envelope), nonNilBlob(e.Payload))
 	if err == nil {
-		err = t.mark(seq, ids)
+		err = t.recordNames(seq, ids)
 	}
 	if err == nil && d.Chat != nil {
 		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Chat)
 	}
-	var first *grouped
+	var leader *groupRow
 	if err == nil && d.NewQuestion != nil {
-		if first, err = t.first(&e, d.NewQuestion); err == nil {
-			err = t.ask(&e, d.NewQuestion, ids)
+		if leader, err = t.groupLeader(&e, d.NewQuestion); err == nil {
+			err = t.insertQuestion(&e, d.NewQuestion, ids)
 		}
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
-	t.ledger.events++
+	t.counters.events++
 	t.rows = append(t.rows, LogRow{Seq: seq, Event: &e})
-	return Receipt{Event: &e}, t.join(e.ID, first)
+	return Receipt{Event: &e}, t.joinGroup(e.ID, leader)
 }
 
-func (t *tx) ask(e *Event, a *NewQuestion, ids nameIDs) error {
+func (t *tx) insertQuestion(e *Event, a *NewQuestion, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`,
-		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, millis(t.now),
-		millis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.RequesterProcess), a.Text, nullable(a.Call), a.Lifeline,
-		millis(a.Timers.Remind), millis(a.Timers.Escalate), millis(a.Timers.next()), nullable(a.DuplicateKey), a.Requester)
+		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
+		toMillis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.RequesterProcess), a.Text, nullable(a.Call), a.Lifeline,
+		toMillis(a.Timers.Remind), toMillis(a.Timers.Escalate), toMillis(a.Timers.next()), nullable(a.DuplicateKey), a.Requester)
 	if err != nil {
 		return err
 	}
@@ -154,18 +154,18 @@ func (t *tx) ask(e *Event, a *NewQuestion, ids nameIDs) error {
 	if names == nil {
 		names = []string{everyone}
 	}
-	return t.await(e.ID, ids.app, names)
+	return t.insertAwaiting(e.ID, ids.app, names)
 }
 
 const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
 
-// patience is how long an answer is tried at an address that has only just been
+// callbackRetryWindow is how long an answer is tried at an address that has only just been
 // told.
-const patience = time.Minute
+const callbackRetryWindow = time.Minute
 
-// replay takes the address that a repeated question gives. The answer is due
+// replayIdempotent takes the address that a repeated question gives. The answer is due
 // there now, unless the agent has it or a version 1 listener may have it.
-func (t *tx) replay(seq int64, a *NewQuestion) error {
+func (t *tx) replayIdempotent(seq int64, a *NewQuestion) error {
 	if a == nil {
 		return nil
 	}
@@ -174,32 +174,32 @@ func (t *tx) replay(seq int64, a *NewQuestion) error {
 	if err != nil || changed == 0 || a.URL == "" {
 		return err
 	}
-	now := millis(t.now)
+	now := toMillis(t.now)
 	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
 		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
-		schema.Queued, now, now+patience.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+		schema.Queued, now, now+callbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err
 }
 
-// maxBackstep is how far a clock may go back and events still take the time of
+// maxClockBackstep is how far a clock may go back and events still take the time of
 // the one before. More than that was a wrong clock, and is taken as it comes.
-const maxBackstep = time.Hour
+const maxClockBackstep = time.Hour
 
-// stamp is when an event counts as received.
-func (t *tx) stamp(at time.Time) time.Time {
+// receivedAt is when an event counts as received.
+func (t *tx) receivedAt(at time.Time) time.Time {
 	if at.IsZero() {
 		at = t.now
 	}
 	ms := at.UnixMilli()
-	if last := t.ledger.received; ms < last && last-ms < maxBackstep.Milliseconds() {
+	if last := t.counters.received; ms < last && last-ms < maxClockBackstep.Milliseconds() {
 		ms = last
 	}
-	t.ledger.received = ms
+	t.counters.received = ms
 	return time.UnixMilli(ms)
 }
 
-// keyHash shortens an idempotency key to what the index holds.
-func keyHash(key string) []byte {
+// hashKey shortens an idempotency key to what the index holds.
+func hashKey(key string) []byte {
 	if key == "" {
 		return nil
 	}
@@ -216,7 +216,7 @@ func nullable(b []byte) any {
 	return b
 }
 
-func blob(b []byte) []byte {
+func nonNilBlob(b []byte) []byte {
 	if b == nil {
 		return []byte{}
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
+func TestAppend_NumbersDenselyAndPublishesInOrder(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	const writers, each = 32, 25
 	var wg sync.WaitGroup
 	errs := make(chan error, writers*each*2)
 	for i := range writers {
 		wg.Go(func() {
 			for n := range each {
-				d := draft("app", fmt.Sprint(i), "PreToolUse", "Bash")
+				d := newDraft("app", fmt.Sprint(i), "PreToolUse", "Bash")
 				if n%5 == 0 {
-					d = question(fmt.Sprint(i), time.Time{})
+					d = newQuestionDraft(fmt.Sprint(i), time.Time{})
 				}
 				r, err := b.Append(context.Background(), d)
 				errs <- err
@@ -33,7 +33,7 @@ func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
 				}
 				q, err := b.Question(context.Background(), r.Event.ID)
 				if err == nil {
-					err = b.Apply(context.Background(), answered(q))
+					err = b.Apply(context.Background(), answerChange(q))
 				}
 				errs <- err
 			}
@@ -44,7 +44,7 @@ func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
 	for err := range errs {
 		require.NoError(t, err)
 	}
-	rows := b.rows()
+	rows := b.publishedRows()
 	require.Len(t, rows, writers*each*6/5)
 	for i, row := range rows {
 		require.EqualValues(t, i+1, row.Seq)
@@ -53,11 +53,11 @@ func TestNumbersAreDenseAndPublishedInOrder(t *testing.T) {
 	requireDense(t, b.Store)
 }
 
-func TestAppendedEventIsReadBackWhole(t *testing.T) {
+func TestEvent_ReturnsWhatWasAppended(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	d := draft("app", "s", "PreToolUse", "")
-	d.ReceivedAt, d.Chat = began.Add(time.Second), []byte(`[{"role":"user"}]`)
+	b := newTestStore(t)
+	d := newDraft("app", "s", "PreToolUse", "")
+	d.ReceivedAt, d.Chat = clockStart.Add(time.Second), []byte(`[{"role":"user"}]`)
 	e := b.append(t, d)
 	require.EqualValues(t, 1, e.ID)
 
@@ -76,10 +76,10 @@ func TestAppendedEventIsReadBackWhole(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrNotFound)
 }
 
-func TestAskedQuestionIsReadBackWhole(t *testing.T) {
+func TestQuestion_ReturnsWhatWasAppended(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	d := question("s", began.Add(5*time.Minute))
+	b := newTestStore(t)
+	d := newQuestionDraft("s", clockStart.Add(5*time.Minute))
 	id := b.append(t, d).ID
 	b.reopen(t)
 	q := b.question(t, id)
@@ -93,28 +93,28 @@ func TestAskedQuestionIsReadBackWhole(t *testing.T) {
 	require.Equal(t, "app", q.App)
 }
 
-func TestReceivedTimeNeverGoesBack(t *testing.T) {
+func TestReceivedAt_IgnoresSmallClockSteps(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	at := func(when time.Time) time.Time {
-		d := draft("app", "s", "Stop", "")
+		d := newDraft("app", "s", "Stop", "")
 		d.ReceivedAt = when
 		return b.append(t, d).ReceivedAt.UTC()
 	}
-	require.Equal(t, began.Add(time.Minute), at(began.Add(time.Minute)))
-	require.Equal(t, began.Add(time.Minute), at(began), "a clock that was set back a little")
-	require.Equal(t, began.Add(-48*time.Hour), at(began.Add(-48*time.Hour)), "one that had been quite wrong")
+	require.Equal(t, clockStart.Add(time.Minute), at(clockStart.Add(time.Minute)))
+	require.Equal(t, clockStart.Add(time.Minute), at(clockStart), "a clock that was set back a little")
+	require.Equal(t, clockStart.Add(-48*time.Hour), at(clockStart.Add(-48*time.Hour)), "one that had been quite wrong")
 }
 
-func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
+func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	var wg sync.WaitGroup
 	receipts := make([]Receipt, 5)
 	errs := make([]error, 5)
 	for i := range receipts {
 		wg.Go(func() {
-			d := question("s", time.Time{})
+			d := newQuestionDraft("s", time.Time{})
 			d.Key = "retry me"
 			d.NewQuestion.URL = fmt.Sprintf("ws://127.0.0.1:%d/", 1000+i)
 			receipts[i], errs[i] = b.Append(context.Background(), d)
@@ -130,10 +130,10 @@ func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, first)
-	require.Len(t, b.rows(), 1)
+	require.Len(t, b.publishedRows(), 1)
 
 	b.answer(t, 1)
-	d := question("s", time.Time{})
+	d := newQuestionDraft("s", time.Time{})
 	d.Key, d.NewQuestion.URL = "retry me", "ws://127.0.0.1:7/new"
 	r, err := b.Append(context.Background(), d)
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestRepeatedKeyReturnsTheFirstEvent(t *testing.T) {
 
 // A repeated question tells a new address: the answer goes there at once, unless
 // the agent has it or may have it.
-func TestRepeatedQuestionMakesItsAnswerDue(t *testing.T) {
+func TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		delivery Delivery
@@ -159,13 +159,13 @@ func TestRepeatedQuestionMakesItsAnswerDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			d := question("s", time.Time{})
+			b := newTestStore(t)
+			d := newQuestionDraft("s", time.Time{})
 			d.Key = "k"
-			change := answered(b.question(t, b.append(t, d).ID))
+			change := answerChange(b.question(t, b.append(t, d).ID))
 			change.Delivery = &c.delivery
 			require.NoError(t, b.Apply(context.Background(), change))
-			leased, _, err := b.LeaseDeliveries(context.Background(), began, began.Add(time.Minute), 9)
+			leased, _, err := b.LeaseDeliveries(context.Background(), clockStart, clockStart.Add(time.Minute), 9)
 			require.NoError(t, err)
 			require.Empty(t, leased, "nothing is open before")
 
@@ -182,12 +182,12 @@ func TestRepeatedQuestionMakesItsAnswerDue(t *testing.T) {
 	}
 }
 
-// held is a store whose writer stands still in its first publication.
-func held(t *testing.T) (b *bench, release func()) {
+// newBlockedStore is a store whose writer stands still in its first publication.
+func newBlockedStore(t *testing.T) (b *testStore, release func()) {
 	t.Helper()
 	reached, free := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	b = setup(t, func(c *Config) {
+	b = newTestStore(t, func(c *Config) {
 		publish := c.Publish
 		c.Publish = func(rows []LogRow) {
 			first.Do(func() { close(reached); <-free })
@@ -196,13 +196,13 @@ func held(t *testing.T) (b *bench, release func()) {
 	})
 	release = sync.OnceFunc(func() { close(free) })
 	t.Cleanup(release)
-	go func() { _, _ = b.Append(context.Background(), draft("app", "held", "Stop", "")) }()
+	go func() { _, _ = b.Append(context.Background(), newDraft("app", "held", "Stop", "")) }()
 	<-reached
 	return b, release
 }
 
-// queue puts ops behind a held writer, so that they share a transaction.
-func (b *bench) queue(t *testing.T, ops ...*op) {
+// enqueue puts ops behind a held writer, so that they share a transaction.
+func (b *testStore) enqueue(t *testing.T, ops ...*op) {
 	t.Helper()
 	for _, o := range ops {
 		o.done = make(chan struct{})
@@ -210,54 +210,54 @@ func (b *bench) queue(t *testing.T, ops ...*op) {
 	}
 }
 
-func appendOp(d *EventDraft) *op {
-	return &op{spares: d.NewQuestion != nil, whole: d.NewQuestion != nil, run: func(t *tx) error {
+func newAppendOp(d *EventDraft) *op {
+	return &op{essential: d.NewQuestion != nil, needsSavepoint: d.NewQuestion != nil, run: func(t *tx) error {
 		_, err := t.append(d, [16]byte{1})
 		return err
 	}}
 }
 
-func TestFullQueueSheds(t *testing.T) {
+func TestWriteQueue_RejectsWhenFull(t *testing.T) {
 	t.Parallel()
-	b, release := held(t)
+	b, release := newBlockedStore(t)
 	for range queueLimit {
-		b.queue(t, &op{run: func(*tx) error { return nil }})
+		b.enqueue(t, &op{run: func(*tx) error { return nil }})
 	}
-	_, err := b.Append(context.Background(), draft("app", "s", "Stop", ""))
+	_, err := b.Append(context.Background(), newDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrBusy)
 	release()
 	require.NoError(t, b.Close())
 }
 
-func TestEndedContextStoresNothingWhileQueued(t *testing.T) {
+func TestAppend_StoresNothingIfCanceledInQueue(t *testing.T) {
 	t.Parallel()
-	b, release := held(t)
+	b, release := newBlockedStore(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := b.Append(ctx, draft("app", "given up", "Stop", ""))
+	_, err := b.Append(ctx, newDraft("app", "given up", "Stop", ""))
 	require.ErrorIs(t, err, context.Canceled)
 	release()
-	require.EqualValues(t, 2, b.append(t, draft("app", "s", "Stop", "")).ID)
-	require.Len(t, b.rows(), 2)
+	require.EqualValues(t, 2, b.append(t, newDraft("app", "s", "Stop", "")).ID)
+	require.Len(t, b.publishedRows(), 2)
 }
 
-func TestFailingWriteFailsOnlyItself(t *testing.T) {
+func TestGroupCommit_IsolatesFailedWrite(t *testing.T) {
 	t.Parallel()
-	b, release := held(t)
+	b, release := newBlockedStore(t)
 	broken := errors.New("broken")
-	half := &op{whole: true, run: func(t *tx) error {
-		if _, err := t.append(question("half", time.Time{}), [16]byte{1}); err != nil {
+	half := &op{needsSavepoint: true, run: func(t *tx) error {
+		if _, err := t.append(newQuestionDraft("half", time.Time{}), [16]byte{1}); err != nil {
 			return err
 		}
 		return broken
 	}}
 	twice := &op{run: func(t *tx) error { // a number that is taken
-		t.ledger.head--
-		_, err := t.append(draft("app", "new name", "Stop", ""), [16]byte{1})
+		t.counters.head--
+		_, err := t.append(newDraft("app", "new name", "Stop", ""), [16]byte{1})
 		return err
 	}}
-	one, two := appendOp(draft("app", "one", "Stop", "")), appendOp(question("half", time.Time{}))
-	b.queue(t, one, half, twice, two)
+	one, two := newAppendOp(newDraft("app", "one", "Stop", "")), newAppendOp(newQuestionDraft("half", time.Time{}))
+	b.enqueue(t, one, half, twice, two)
 	release()
 	for _, o := range []*op{one, half, twice, two} {
 		<-o.done
@@ -266,33 +266,33 @@ func TestFailingWriteFailsOnlyItself(t *testing.T) {
 	require.ErrorIs(t, half.err, broken)
 	require.ErrorContains(t, twice.err, "constraint")
 	require.NoError(t, two.err)
-	require.Len(t, b.rows(), 3)
+	require.Len(t, b.publishedRows(), 3)
 	requireDense(t, b.Store)
 	found, err := b.Find(context.Background(), Filter{Session: "half"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	b.append(t, draft("app", "new name", "Stop", ""))
+	b.append(t, newDraft("app", "new name", "Stop", ""))
 	found, err = b.Find(context.Background(), Filter{Session: "new name"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }
 
-func TestFailedCommitStoresAndPublishesNothing(t *testing.T) {
+func TestGroupCommit_StoresNothingOnFailure(t *testing.T) {
 	t.Parallel()
 	var commits []Commit
 	var mu sync.Mutex
-	b, release := held(t)
+	b, release := newBlockedStore(t)
 	b.writer.committed = func(c Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() }
 	broken := errors.New("the disk is gone")
-	one, two := appendOp(draft("app", "lost", "Stop", "")), appendOp(question("lost", time.Time{}))
-	b.queue(t, one, two, &op{run: func(*tx) error { return fatalError{broken} }})
+	one, two := newAppendOp(newDraft("app", "lost", "Stop", "")), newAppendOp(newQuestionDraft("lost", time.Time{}))
+	b.enqueue(t, one, two, &op{run: func(*tx) error { return fatalError{broken} }})
 	release()
 	<-one.done
 	<-two.done
 	require.ErrorIs(t, one.err, broken)
 	require.ErrorIs(t, two.err, broken)
-	require.EqualValues(t, 2, b.append(t, draft("app", "lost", "Stop", "")).ID, "the numbers were given back")
-	require.Len(t, b.rows(), 2)
+	require.EqualValues(t, 2, b.append(t, newDraft("app", "lost", "Stop", "")).ID, "the numbers were given back")
+	require.Len(t, b.publishedRows(), 2)
 	require.EqualValues(t, 2, b.Head())
 	found, err := b.Find(context.Background(), Filter{Session: "lost"})
 	require.NoError(t, err)
@@ -302,11 +302,11 @@ func TestFailedCommitStoresAndPublishesNothing(t *testing.T) {
 	require.Equal(t, 3, commits[1].Ops)
 }
 
-func TestClosedStoreRefuses(t *testing.T) {
+func TestStore_RefusesWritesAfterClose(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	require.NoError(t, b.Close())
 	require.NoError(t, b.Close())
-	_, err := b.Append(context.Background(), draft("app", "s", "Stop", ""))
+	_, err := b.Append(context.Background(), newDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrStopping)
 }

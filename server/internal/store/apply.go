@@ -14,83 +14,83 @@ import (
 // bytes holds what is said at Append.
 func (s *Store) Apply(ctx context.Context, c Change) error {
 	return s.writer.do(ctx, &op{
-		spares: true,
-		whole:  true,
-		run:    func(t *tx) error { return t.apply(&c) },
+		essential:      true,
+		needsSavepoint: true,
+		run:            func(t *tx) error { return t.apply(&c) },
 	})
 }
 
 func (t *tx) apply(c *Change) error {
-	if err := t.write(c); err != nil {
+	if err := t.applyOne(c); err != nil {
 		return err
 	}
 	for i := range c.Duplicates {
-		if err := t.write(&c.Duplicates[i]); err != nil {
+		if err := t.applyOne(&c.Duplicates[i]); err != nil {
 			return err
 		}
 	}
 	if !c.Ends {
 		return nil
 	}
-	return t.leave(c.Event.ID)
+	return t.leaveGroup(c.Event.ID)
 }
 
-// write writes a change of one question.
-func (t *tx) write(c *Change) error {
+// applyOne writes a change of one question.
+func (t *tx) applyOne(c *Change) error {
 	id := c.Event.ID
 	changed, err := t.exec(`UPDATE questions
 		SET version = version + 1, state = ?, status = ?, answer = coalesce(?, answer), changed_at = ?
 		WHERE stream_id = 1 AND seq = ? AND version = ?`,
-		c.State, c.Status, nullable(c.Answer), millis(t.now), id, c.Version)
+		c.State, c.Status, nullable(c.Answer), toMillis(t.now), id, c.Version)
 	if err != nil {
 		return err
 	}
 	if changed == 0 {
-		return t.whyUnchanged(id)
+		return t.explainUnchanged(id)
 	}
 	if !c.Deadline.IsZero() || c.NoDeadline {
-		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, millis(c.Deadline), id); err != nil {
+		if _, err := t.exec(`UPDATE questions SET deadline = ? WHERE stream_id = 1 AND seq = ?`, toMillis(c.Deadline), id); err != nil {
 			return err
 		}
 	}
 	if h := c.UndoWindow; h != nil {
-		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(h.Answer), millis(h.Until), id); err != nil {
+		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(h.Answer), toMillis(h.Until), id); err != nil {
 			return err
 		}
 	}
 	if w := c.Timers; w != nil {
 		if _, err := t.exec(`UPDATE questions SET remind_at = ?, escalate_at = ?, next_at = ? WHERE stream_id = 1 AND seq = ?`,
-			millis(w.Remind), millis(w.Escalate), millis(w.next()), id); err != nil {
+			toMillis(w.Remind), toMillis(w.Escalate), toMillis(w.next()), id); err != nil {
 			return err
 		}
 	}
-	if err := t.sort(c); err != nil {
+	if err := t.updateInboxIndex(c); err != nil {
 		return err
 	}
 	if c.Rule != 0 {
-		if err := t.useRule(c.Rule); err != nil {
+		if err := t.recordRuleUse(c.Rule); err != nil {
 			return err
 		}
 	}
-	seq := t.next()
+	seq := t.nextSeq()
 	_, err = t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, ?, ?)`,
 		seq, id, c.Ends, c.Status)
 	if err == nil && c.Delivery != nil {
-		err = t.putDelivery(id, c.Delivery)
+		err = t.upsertDelivery(id, c.Delivery)
 	}
 	if err == nil {
-		err = t.note(c.Ledger...)
+		err = t.appendLedger(c.Ledger...)
 	}
 	if err != nil {
 		return err
 	}
-	t.rows = append(t.rows, changeRow(seq, c.Event, c.Status, c.Ends))
+	t.rows = append(t.rows, changeLogRow(seq, c.Event, c.Status, c.Ends))
 	return nil
 }
 
-// changeRow is the log's row for a change: the whole event at the end of a
+// changeLogRow is the log's row for a change: the whole event at the end of a
 // question, which version 1 pages get once more.
-func changeRow(seq int64, e *Event, status []byte, ends bool) LogRow {
+func changeLogRow(seq int64, e *Event, status []byte, ends bool) LogRow {
 	row := LogRow{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
 	if ends {
 		whole := *e
@@ -100,16 +100,16 @@ func changeRow(seq int64, e *Event, status []byte, ends bool) LogRow {
 	return row
 }
 
-func (t *tx) whyUnchanged(id schema.EventID) error {
-	var one int
-	err := t.get([]any{&one}, queryIsEvent, id)
+func (t *tx) explainUnchanged(id schema.EventID) error {
+	var found int
+	err := t.get([]any{&found}, queryIsEvent, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return schema.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	err = t.get([]any{&one}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
+	err = t.get([]any{&found}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return schema.ErrNoQuestion
 	}

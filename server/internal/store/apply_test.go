@@ -11,14 +11,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestFirstChangeWins(t *testing.T) {
+func TestApply_FirstChangeWins(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
+	b := newTestStore(t)
+	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
 	var wg sync.WaitGroup
 	errs := make([]error, 50)
 	for i := range errs {
-		wg.Go(func() { errs[i] = b.Apply(context.Background(), answered(q)) })
+		wg.Go(func() { errs[i] = b.Apply(context.Background(), answerChange(q)) })
 	}
 	wg.Wait()
 	won := 0
@@ -30,7 +30,7 @@ func TestFirstChangeWins(t *testing.T) {
 		require.ErrorIs(t, err, ErrConflict)
 	}
 	require.Equal(t, 1, won)
-	require.Len(t, b.rows(), 2, "an event and its end")
+	require.Len(t, b.publishedRows(), 2, "an event and its end")
 
 	now := b.question(t, q.ID)
 	require.Equal(t, schema.Responded, now.State)
@@ -39,19 +39,19 @@ func TestFirstChangeWins(t *testing.T) {
 	require.Equal(t, "a1", now.Delivery.AnswerID)
 }
 
-func TestChangeOfWhatAsksNothing(t *testing.T) {
+func TestApply_RejectsEventWithoutQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id := b.append(t, draft("app", "s", "Stop", "")).ID
+	b := newTestStore(t)
+	id := b.append(t, newDraft("app", "s", "Stop", "")).ID
 	require.ErrorIs(t, b.Apply(context.Background(), Change{Event: &Event{ID: id}, Version: 1, Status: []byte(`{}`)}), schema.ErrNoQuestion)
 	require.ErrorIs(t, b.Apply(context.Background(), Change{Event: &Event{ID: 99}, Version: 1, Status: []byte(`{}`)}), schema.ErrNotFound)
-	require.Len(t, b.rows(), 1)
+	require.Len(t, b.publishedRows(), 1)
 }
 
-func TestChangeKeepsWhatItDoesNotName(t *testing.T) {
+func TestApply_KeepsUnsetFields(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id := b.append(t, question("s", time.Time{})).ID
+	b := newTestStore(t)
+	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
 	b.answer(t, id)
 	q := b.question(t, id)
 	c := Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`)}
@@ -63,28 +63,28 @@ func TestChangeKeepsWhatItDoesNotName(t *testing.T) {
 }
 
 // What the log returns is what was published, whatever happened since.
-func TestLogIsWhatWasPublished(t *testing.T) {
+func TestAfter_ReturnsPublishedRows(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for range 3 {
-		b.append(t, draft("app", "s", "PreToolUse", "Bash"))
-		id := b.append(t, question("s", time.Time{})).ID
+		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
+		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
 		b.answer(t, id)
 		q := b.question(t, id)
 		c := Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded","revision":3}`), Delivery: q.Delivery}
 		require.NoError(t, b.Apply(context.Background(), c))
 	}
 	b.reopen(t)
-	published := b.rows()
+	published := b.publishedRows()
 	for _, row := range published {
-		utc(row.Event)
+		setUTC(row.Event)
 	}
 	for seq := range len(published) {
 		rows, err := b.After(context.Background(), int64(seq), 4)
 		require.NoError(t, err)
 		require.Len(t, rows, min(4, len(published)-seq))
 		for i, row := range rows {
-			utc(row.Event)
+			setUTC(row.Event)
 			require.Equal(t, published[seq+i], row)
 		}
 	}
@@ -95,16 +95,16 @@ func TestLogIsWhatWasPublished(t *testing.T) {
 	require.ErrorIs(t, err, ErrLogRewound)
 }
 
-func utc(e *Event) { e.ReceivedAt = e.ReceivedAt.UTC() }
+func setUTC(e *Event) { e.ReceivedAt = e.ReceivedAt.UTC() }
 
-func TestLogOfBigEventsComesInParts(t *testing.T) {
+func TestAfter_SplitsBigEvents(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for range 3 {
-		d := draft("app", "s", "Stop", "")
-		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, pageBytes/2))+`"`...)
+		d := newDraft("app", "s", "Stop", "")
+		d.Envelope = append(d.Envelope, `,"big":"`+string(make([]byte, maxPageBytes/2))+`"`...)
 		b.append(t, d)
-		b.answer(t, b.append(t, question("s", time.Time{})).ID)
+		b.answer(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
 	}
 	seq, parts := int64(0), 0
 	for ; seq < b.Head(); parts++ {

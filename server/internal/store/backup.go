@@ -34,7 +34,7 @@ func BackupFile(ctx context.Context, path, file string) error {
 		temp.Close,
 		func() error { _, err := db.ExecContext(ctx, `VACUUM INTO ?`, temp.Name()); return err },
 		func() error { return syncFile(temp.Name()) },
-		func() error { return rename(temp.Name(), file) },
+		func() error { return renameNoReplace(temp.Name(), file) },
 		func() error { return syncFile(filepath.Dir(file)) },
 	} {
 		if err := step(); err != nil {
@@ -52,12 +52,12 @@ func Check(ctx context.Context, path string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	var verdict string
-	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil {
+	var result string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&result); err != nil {
 		return fmt.Errorf("check the database: %w", err)
 	}
-	if verdict != "ok" {
-		return fmt.Errorf("the database is damaged: %s; stop the hub, keep a copy of the file, and go on from a backup", verdict)
+	if result != "ok" {
+		return fmt.Errorf("the database is damaged: %s; stop the hub, keep a copy of the file, and go on from a backup", result)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func Check(ctx context.Context, path string) error {
 // openExisting opens a connection beside the hub's own. The hub's readers would not
 // do: they may not write, not even elsewhere.
 func openExisting(path string) (*sql.DB, error) {
-	file, err := databaseFile(path)
+	file, err := databasePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +88,9 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// rename gives the finished copy its name. A link does not overwrite; where
+// renameNoReplace gives the finished copy its name. A link does not overwrite; where
 // there are none, the name was free a moment ago.
-func rename(temp, file string) error {
+func renameNoReplace(temp, file string) error {
 	err := os.Link(temp, file)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err

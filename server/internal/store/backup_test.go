@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBackupUnderLoadIsWhole(t *testing.T) {
+func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 8 {
@@ -23,12 +23,12 @@ func TestBackupUnderLoadIsWhole(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_, _ = b.Append(ctx, draft("app", "s", "Stop", ""))
+					_, _ = b.Append(ctx, newDraft("app", "s", "Stop", ""))
 				}
 			}
 		})
 	}
-	b.append(t, question("s", time.Time{}))
+	b.append(t, newQuestionDraft("s", time.Time{}))
 	before := b.Head()
 	file := filepath.Join(t.TempDir(), "copy.db")
 	require.NoError(t, b.Backup(ctx, file))
@@ -50,15 +50,15 @@ func TestBackupUnderLoadIsWhole(t *testing.T) {
 	require.Equal(t, b.Key(), copied.Key())
 	requireDense(t, copied)
 	var ok string
-	require.NoError(t, copied.reads.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
+	require.NoError(t, copied.readers.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
 	require.Equal(t, "ok", ok)
 	_, err = b.After(ctx, copied.Head(), 1)
 	require.NoError(t, err)
 }
 
-func TestBackupRefusesToOverwrite(t *testing.T) {
+func TestBackup_RefusesToOverwrite(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	file := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
 	require.ErrorIs(t, b.Backup(context.Background(), file), os.ErrExist)

@@ -21,11 +21,11 @@ import (
 
 var benchEvents = flag.Int("events", 100_000, "events in the database of BenchmarkRead; 1000000 for the goals")
 
-// busy is an event like those of a busy hub: 20 apps, 40 sessions at a time that
+// busyEvent is an event like those of a busy hub: 20 apps, 40 sessions at a time that
 // come and go, 12 types, 15 tools, a payload of 1.1 KB.
-func busy(i int) *EventDraft {
+func busyEvent(i int) *EventDraft {
 	tool := fmt.Sprint("tool", rand.IntN(15))
-	d := draft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
+	d := newDraft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
 	d.Envelope = fmt.Appendf(d.Envelope, `,"tool_name":%q,"model_name":"opus"`, tool)
 	d.Payload = []byte(busyPayload)
 	return d
@@ -39,15 +39,15 @@ func BenchmarkAppend(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
 			commits := 0
-			full, normal := setup(b, quiet("FULL"), func(c *Config) { c.Committed = func(Commit) { commits++ } }), setup(b, quiet("NORMAL"))
+			full, normal := newTestStore(b, withSynchronous("FULL"), func(c *Config) { c.Committed = func(Commit) { commits++ } }), newTestStore(b, withSynchronous("NORMAL"))
 			var took [2]time.Duration
 			var cpu [2]time.Duration
 			const turn = 2000
 			n := 0
 			for b.Loop() {
-				for i, s := range []*bench{full, normal} {
+				for i, s := range []*testStore{full, normal} {
 					start, used := time.Now(), cpuTime()
-					produce(b, s, producers, turn)
+					appendConcurrently(b, s, producers, turn)
 					took[i] += time.Since(start)
 					cpu[i] += cpuTime() - used
 				}
@@ -56,7 +56,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(n)/took[0].Seconds(), "events/s")
 			b.ReportMetric(float64(cpu[0].Microseconds())/float64(n), "cpu-µs/event")
 			b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "full/normal")
-			b.ReportMetric(float64(size(full.file))/float64(n)/float64(len(busyPayload)+170), "bytes/json")
+			b.ReportMetric(float64(fileSize(full.file))/float64(n)/float64(len(busyPayload)+170), "bytes/json")
 			require.NoError(b, full.Close())
 			b.ReportMetric(float64(n)/float64(commits), "events/commit")
 			b.ReportMetric(0, "ns/op")
@@ -64,18 +64,18 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-func quiet(synchronous string) func(*Config) {
+func withSynchronous(synchronous string) func(*Config) {
 	return func(c *Config) { c.Synchronous, c.Publish = synchronous, nil }
 }
 
-func produce(b *testing.B, s *bench, producers, n int) {
+func appendConcurrently(b *testing.B, s *testStore, producers, n int) {
 	b.Helper()
 	var wg sync.WaitGroup
 	var failed atomic.Int64
 	for p := range producers {
 		wg.Go(func() {
 			for i := p; i < n; i += producers {
-				if _, err := s.Append(context.Background(), busy(int(s.Head()))); err != nil {
+				if _, err := s.Append(context.Background(), busyEvent(int(s.Head()))); err != nil {
 					failed.Add(1)
 				}
 			}
@@ -93,29 +93,29 @@ func cpuTime() time.Duration {
 
 // BenchmarkRead asks what the dashboard asks, of a database of -events events.
 func BenchmarkRead(b *testing.B) {
-	s := setup(b, quiet("NORMAL"))
+	s := newTestStore(b, withSynchronous("NORMAL"))
 	n := *benchEvents
-	s.fill(b, n, func(i int) *EventDraft {
+	s.appendMany(b, n, func(i int) *EventDraft {
 		switch {
 		case i == n/50:
-			d := busy(i)
+			d := busyEvent(i)
 			d.App = "rare app"
 			return d
 		case i%1000 == 0:
-			d := busy(i)
-			q := question(d.Session, time.Time{})
+			d := busyEvent(i)
+			q := newQuestionDraft(d.Session, time.Time{})
 			q.App = d.App
 			return q
 		default:
-			d := busy(i)
+			d := busyEvent(i)
 			if d.App == "app0" && d.Tool == "tool0" {
 				d.Tool = "tool1" // the two are everywhere, but never together
 			}
-			d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+			d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 			return d
 		}
 	})
-	last := s.newest(b)
+	last := s.newestEvent(b)
 	for name, f := range map[string]Filter{
 		"newest":               {Limit: 100},
 		"app":                  {App: "app3", Limit: 100},
@@ -128,13 +128,13 @@ func BenchmarkRead(b *testing.B) {
 		"never together":       {App: "app0", Tool: "tool0", Limit: 100},
 		"pending":              {Status: "pending", Limit: 100},
 		"pending,app":          {Status: "pending", App: "app3", Limit: 100},
-		"time":                 {From: began.Add(time.Duration(n/3) * time.Second), To: began.Add(time.Duration(n/3+500) * time.Second), Limit: 100},
+		"time":                 {From: clockStart.Add(time.Duration(n/3) * time.Second), To: clockStart.Add(time.Duration(n/3+500) * time.Second), Limit: 100},
 		"before":               {Before: schema.EventID(n / 2), App: "app3", Limit: 100},
 		"text, found":          {Text: "go test", Limit: 100},
 		"text, absent":         {Text: "no such text", Limit: 100},
 	} {
 		b.Run("Find/"+name, func(b *testing.B) {
-			timed(b, func() error { _, err := s.Find(context.Background(), f); return err })
+			reportCPUTime(b, func() error { _, err := s.Find(context.Background(), f); return err })
 		})
 	}
 	for name, read := range map[string]func() error{
@@ -145,11 +145,11 @@ func BenchmarkRead(b *testing.B) {
 		"Question":      func() error { _, err := s.Question(context.Background(), 1); return err },
 		"Stats":         func() error { _, err := s.Stats(context.Background()); return err },
 	} {
-		b.Run(name, func(b *testing.B) { timed(b, read) })
+		b.Run(name, func(b *testing.B) { reportCPUTime(b, read) })
 	}
 }
 
-func (b *bench) newest(t testing.TB) *Event {
+func (b *testStore) newestEvent(t testing.TB) *Event {
 	t.Helper()
 	events, err := b.Recent(context.Background(), 1)
 	require.NoError(t, err)
@@ -158,8 +158,8 @@ func (b *bench) newest(t testing.TB) *Event {
 
 // BenchmarkOpen starts on a database of -events events, and makes a new one.
 func BenchmarkOpen(b *testing.B) {
-	s := setup(b, quiet("NORMAL"))
-	s.fill(b, *benchEvents, busy)
+	s := newTestStore(b, withSynchronous("NORMAL"))
+	s.appendMany(b, *benchEvents, busyEvent)
 	require.NoError(b, s.Close())
 	for name, path := range map[string]func() string{
 		"existing": func() string { return s.file },
@@ -179,24 +179,24 @@ func BenchmarkOpen(b *testing.B) {
 
 // BenchmarkPrune removes the oldest events, a thousand at a time.
 func BenchmarkPrune(b *testing.B) {
-	s := setup(b, quiet("FULL"))
+	s := newTestStore(b, withSynchronous("FULL"))
 	n := *benchEvents
-	s.fill(b, n, func(i int) *EventDraft {
-		d := busy(i)
-		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+	s.appendMany(b, n, func(i int) *EventDraft {
+		d := busyEvent(i)
+		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
 	removed, used := int64(0), cpuTime()
 	for i := 1; b.Loop(); i++ {
-		done, err := s.Prune(b.Context(), RetentionPolicy{EventsBefore: began.Add(time.Duration(i) * 1000 * time.Second)})
+		done, err := s.Prune(b.Context(), RetentionPolicy{EventsBefore: clockStart.Add(time.Duration(i) * 1000 * time.Second)})
 		require.NoError(b, err)
 		removed += done.Events
 	}
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
 }
 
-// timed reports processor time, too, which neighbours on the machine disturb less.
-func timed(b *testing.B, read func() error) {
+// reportCPUTime reports processor time, too, which neighbours on the machine disturb less.
+func reportCPUTime(b *testing.B, read func() error) {
 	b.Helper()
 	used, n := cpuTime(), 0
 	for b.Loop() {

@@ -20,8 +20,8 @@ type Channel struct {
 	CreatedBy  string
 }
 
-// channelAct is what the ledger keeps of a channel: nothing that is a secret.
-type channelAct struct {
+// channelLedgerData is what the ledger keeps of a channel: nothing that is a secret.
+type channelLedgerData struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
@@ -32,18 +32,18 @@ const queryChannels = `SELECT id, name, kind, url, secret, person, created_at, c
 
 // Channels are all channels, the oldest first.
 func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
-	rows, err := s.reads.query(ctx, queryChannels)
+	rows, err := s.readers.query(ctx, queryChannels)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var c Channel
-		var made int64
-		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &made, &c.CreatedBy); err != nil {
+		var createdAt int64
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &createdAt, &c.CreatedBy); err != nil {
 			return nil, err
 		}
-		c.CreatedAt = fromMillis(made)
+		c.CreatedAt = fromMillis(createdAt)
 		channels = append(channels, c)
 	}
 	return channels, rows.Err()
@@ -52,12 +52,12 @@ func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
 // AddChannel stores a channel and gives it its ID, which no other ever had. It fails
 // with schema.ErrInvalid when there are limit of them already.
 func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
-	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
-		var have int
-		if err := t.get([]any{&have}, `SELECT count(*) FROM channels WHERE stream_id = 1`); err != nil {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		var count int
+		if err := t.get([]any{&count}, `SELECT count(*) FROM channels WHERE stream_id = 1`); err != nil {
 			return err
 		}
-		if have >= limit {
+		if count >= limit {
 			return &schema.FieldError{Detail: "is one channel too many: remove another first"}
 		}
 		if _, err := t.exec(`UPDATE notifier SET channel = channel + 1 WHERE stream_id = 1`); err != nil {
@@ -68,20 +68,20 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 		}
 		c.CreatedAt = t.now
 		_, err := t.exec(`INSERT INTO channels (stream_id, id, name, kind, url, secret, person, created_at, created_by) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.ID, c.Name, c.Kind, c.URL, c.Secret, c.Person, millis(c.CreatedAt), c.CreatedBy)
+			c.ID, c.Name, c.Kind, c.URL, c.Secret, c.Person, toMillis(c.CreatedAt), c.CreatedBy)
 		if err != nil {
 			return err
 		}
-		return t.note(LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelAct{c.ID, c.Name, c.Kind, c.Person}})
+		return t.appendLedger(LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelLedgerData{c.ID, c.Name, c.Kind, c.Person}})
 	}})
 }
 
 // RemoveChannel removes a channel with what it had still to send, and names the
 // questions that was about. It fails with schema.ErrNotFound.
 func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
-	err = s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
-		gone := channelAct{ID: id}
-		err := t.get([]any{&gone.Name, &gone.Kind, &gone.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
+	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		removed := channelLedgerData{ID: id}
+		err := t.get([]any{&removed.Name, &removed.Kind, &removed.Person}, `SELECT name, kind, person FROM channels WHERE stream_id = 1 AND id = ?`, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return schema.ErrNotFound
 		}
@@ -91,7 +91,7 @@ func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questio
 		if _, err := t.exec(`DELETE FROM channels WHERE stream_id = 1 AND id = ?`, id); err != nil {
 			return err
 		}
-		if err := t.note(LedgerRecord{Action: "channel.removed", Actor: by, Data: gone}); err != nil {
+		if err := t.appendLedger(LedgerRecord{Action: "channel.removed", Actor: by, Data: removed}); err != nil {
 			return err
 		}
 		rows, err := t.query(`SELECT DISTINCT question FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, id)
@@ -99,7 +99,7 @@ func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questio
 			return err
 		}
 		_, err = t.exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = ?
-			WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, millis(t.now), id)
+			WHERE stream_id = 1 AND state = 'queued' AND channel = ?`, toMillis(t.now), id)
 		return err
 	}})
 	return questions, err

@@ -16,12 +16,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const crashFile = "HOOKBACK_STORE_CRASH_TEST"
+const crashFileEnv = "HOOKBACK_STORE_CRASH_TEST"
 
-// crashed runs the child of TestKilledHubLosesNothing, which writes until it is
+// runCrashChild runs the child of TestStore_LosesNothingOnKill, which writes until it is
 // killed and says of every row that it was acknowledged.
-func crashed() bool {
-	file := os.Getenv(crashFile)
+func runCrashChild() bool {
+	file := os.Getenv(crashFileEnv)
 	if file == "" {
 		return false
 	}
@@ -30,7 +30,7 @@ func crashed() bool {
 		fmt.Println("error", err)
 		return true
 	}
-	if strings.HasSuffix(file, crashIndex) {
+	if strings.HasSuffix(file, crashIndexName) {
 		indexUntilKilled(s)
 		return true
 	}
@@ -38,9 +38,9 @@ func crashed() bool {
 	for i := range 16 {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				d := draft("app", strconv.Itoa(i), "PreToolUse", "Bash")
+				d := newDraft("app", strconv.Itoa(i), "PreToolUse", "Bash")
 				if n%4 == 0 {
-					d = question(strconv.Itoa(i), began)
+					d = newQuestionDraft(strconv.Itoa(i), clockStart)
 				}
 				r, err := s.Append(context.Background(), d)
 				if err != nil {
@@ -53,7 +53,7 @@ func crashed() bool {
 				}
 				q, err := s.Question(context.Background(), r.Event.ID)
 				if err == nil {
-					err = s.Apply(context.Background(), answered(q))
+					err = s.Apply(context.Background(), answerChange(q))
 				}
 				if err != nil {
 					fmt.Println("error", err)
@@ -67,13 +67,13 @@ func crashed() bool {
 	return true
 }
 
-// crashIndex ends the name of a database whose index a child makes.
-const crashIndex = "index.db"
+// crashIndexName ends the name of a database whose index a child makes.
+const crashIndexName = "index.db"
 
 func indexUntilKilled(s *Store) {
 	x := &indexer{Store: s}
 	for n := 0; ; n++ {
-		if more, err := x.next(context.Background()); err != nil || !more {
+		if more, err := x.buildNext(context.Background()); err != nil || !more {
 			fmt.Println("error", more, err)
 			return
 		}
@@ -82,32 +82,32 @@ func indexUntilKilled(s *Store) {
 }
 
 // A kill -9 while the index is made leaves whole blocks, and it goes on behind them.
-func TestKilledIndexGoesOn(t *testing.T) {
+func TestIndexer_ResumesAfterKill(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndex })
-	b.fill(t, 8*blockSize, func(i int) *EventDraft {
-		d := draft("app", "s", "Stop", "")
+	b := newTestStore(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndexName })
+	b.appendMany(t, 8*blockSize, func(i int) *EventDraft {
+		d := newDraft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"text":"word%dx"}`, i+1)
 		return d
 	})
 	for _, blocks := range []int{1, 3} {
-		before := b.blocks(t)
+		before := b.countBlocks(t)
 		require.NoError(t, b.Close())
 		killAfter(t, b.cfg.Path, blocks)
 		b.open(t)
-		require.GreaterOrEqual(t, b.blocks(t), before+blocks)
-		require.Equal(t, b.blocks(t)*slices64, b.gramRows(t), "no block is half there")
-		all, _ := b.searchAll(t, Search{Filter: parsed(t, "word77*x word7777x")})
+		require.GreaterOrEqual(t, b.countBlocks(t), before+blocks)
+		require.Equal(t, b.countBlocks(t)*slicesPerBlock, b.countTrigramRows(t), "no block is half there")
+		all, _ := b.searchAll(t, Search{Filter: mustParse(t, "word77*x word7777x")})
 		require.Empty(t, all)
-		all, _ = b.searchAll(t, Search{Filter: parsed(t, "text:word77*x")})
+		all, _ = b.searchAll(t, Search{Filter: mustParse(t, "text:word77*x")})
 		require.Len(t, all, 111)
 	}
-	b.index(t)
-	require.Equal(t, 8, b.blocks(t))
+	b.buildIndex(t)
+	require.Equal(t, 8, b.countBlocks(t))
 }
 
 // A kill -9 at any moment loses nothing that was acknowledged.
-func TestKilledHubLosesNothing(t *testing.T) {
+func TestStore_LosesNothingOnKill(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/hub.db"
 	total := 0
@@ -143,7 +143,7 @@ func TestKilledHubLosesNothing(t *testing.T) {
 func killAfter(t *testing.T, file string, rows int) (acked []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^$")
-	child.Env = append(os.Environ(), crashFile+"="+file)
+	child.Env = append(os.Environ(), crashFileEnv+"="+file)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)

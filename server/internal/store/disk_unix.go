@@ -4,8 +4,8 @@ package store
 
 import "golang.org/x/sys/unix"
 
-// diskOf measures the file system that dir is on.
-func diskOf(dir string) (Disk, error) {
+// measureDisk measures the file system that dir is on.
+func measureDisk(dir string) (Disk, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return Disk{}, err

@@ -17,16 +17,16 @@ import (
 // asked: the join on iif then looks nothing up.
 const (
 	eventColumns = `e.seq, e.uid, e.received_at, e.timestamp, e.app, e.session, e.type, e.tool, e.envelope, `
-	asWhole      = `e.payload, 0, `
+	fullPayload  = `e.payload, 0, `
 	eventTables  = `events e LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)`
 )
 
-// asListed cuts the payload without reading its pages.
-var asListed = `iif(length(e.payload) > ` + strconv.Itoa(schema.MaxListed) + `, NULL, e.payload), length(e.payload), `
+// listedPayload cuts the payload without reading its pages.
+var listedPayload = `iif(length(e.payload) > ` + strconv.Itoa(schema.MaxListed) + `, NULL, e.payload), length(e.payload), `
 
-// pageBytes is when a list stops growing, so that no request reads a database of
+// maxPageBytes is when a list stops growing, so that no request reads a database of
 // big events into memory.
-const pageBytes = 16 << 20
+const maxPageBytes = 16 << 20
 
 // eventRow is what a row of eventColumns is scanned into.
 type eventRow struct {
@@ -37,7 +37,7 @@ type eventRow struct {
 	event         Event
 }
 
-func (r *eventRow) into() []any {
+func (r *eventRow) dest() []any {
 	e := &r.event
 	return []any{
 		&r.seq, &r.uid, &r.received, &e.Timestamp, &r.ids.app, &r.ids.session, &r.ids.typ, &r.ids.tool,
@@ -45,8 +45,8 @@ func (r *eventRow) into() []any {
 	}
 }
 
-// finish makes the event of what was scanned.
-func (s *Store) finish(ctx context.Context, r *eventRow) (*Event, error) {
+// buildEvent makes the event of what was scanned.
+func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
 	e := &r.event
 	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
 	uid, err := uuid.FromBytes(r.uid)
@@ -59,7 +59,7 @@ func (s *Store) finish(ctx context.Context, r *eventRow) (*Event, error) {
 	}
 	for _, n := range []struct {
 		into *string
-		kind kind
+		kind nameKind
 		id   int64
 	}{{&e.App, appName, r.ids.app}, {&e.Session, sessionName, r.ids.session}, {&e.Type, typeName, r.ids.typ}, {&e.Tool, toolName, r.ids.tool}} {
 		if *n.into, err = s.nameText(ctx, n.kind, n.id); err != nil {
@@ -69,22 +69,22 @@ func (s *Store) finish(ctx context.Context, r *eventRow) (*Event, error) {
 	return e, nil
 }
 
-// events reads a list of events: all that the query finds, or as many as
-// pageBytes allow.
-func (s *Store) events(ctx context.Context, rows *sql.Rows, err error) ([]*Event, error) {
-	events, _, err := s.page(ctx, rows, err)
+// readEvents reads a list of events: all that the query finds, or as many as
+// maxPageBytes allow.
+func (s *Store) readEvents(ctx context.Context, rows *sql.Rows, err error) ([]*Event, error) {
+	events, _, err := s.readEventPage(ctx, rows, err)
 	return events, err
 }
 
-// page is events, and says whether the rows ran into pageBytes. They are closed
+// readEventPage is events, and says whether the rows ran into maxPageBytes. They are closed
 // before names are looked up: a reader must not wait for another connection while
 // it holds one.
-func (s *Store) page(ctx context.Context, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
-	return s.upTo(ctx, pageBytes, rows, err)
+func (s *Store) readEventPage(ctx context.Context, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
+	return s.readEventsUpTo(ctx, maxPageBytes, rows, err)
 }
 
-// upTo is page with another limit to the bytes.
-func (s *Store) upTo(ctx context.Context, limit int, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
+// readEventsUpTo is page with another limit to the bytes.
+func (s *Store) readEventsUpTo(ctx context.Context, limit int, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}
@@ -94,7 +94,7 @@ func (s *Store) upTo(ctx context.Context, limit int, rows *sql.Rows, err error) 
 	}
 	events = make([]*Event, len(scanned))
 	for i, r := range scanned {
-		if events[i], err = s.finish(ctx, r); err != nil {
+		if events[i], err = s.buildEvent(ctx, r); err != nil {
 			return nil, false, err
 		}
 	}
@@ -106,7 +106,7 @@ func scanEvents(rows *sql.Rows, limit int) (scanned []*eventRow, full bool, err 
 	bytes := 0
 	for bytes < limit && rows.Next() {
 		r := &eventRow{}
-		if err := rows.Scan(r.into()...); err != nil {
+		if err := rows.Scan(r.dest()...); err != nil {
 			return nil, false, err
 		}
 		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(r.event.Status)
@@ -115,7 +115,7 @@ func scanEvents(rows *sql.Rows, limit int) (scanned []*eventRow, full bool, err 
 	return scanned, bytes >= limit, rows.Err()
 }
 
-var queryEvent = `SELECT ` + eventColumns + asWhole + `q.question, q.status, c.chat
+var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, c.chat
 	FROM ` + eventTables + ` LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
 	WHERE e.stream_id = 1 AND e.seq = ?`
 
@@ -124,18 +124,18 @@ var queryEvent = `SELECT ` + eventColumns + asWhole + `q.question, q.status, c.c
 func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, error) {
 	var r eventRow
 	var chat []byte
-	err := s.reads.get(ctx, append(r.into(), &chat), queryEvent, id)
+	err := s.readers.get(ctx, append(r.dest(), &chat), queryEvent, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, schema.ErrNotFound
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := s.finish(ctx, &r)
+	e, err := s.buildEvent(ctx, &r)
 	return e, chat, err
 }
 
-const queryQuestion = `SELECT ` + eventColumns + asWhole + `q.question, q.status,
+const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
 	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
 	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
@@ -154,19 +154,19 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	into := append(r.into(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
-	err := s.reads.get(ctx, append(into, d.into()...), queryQuestion, id)
+	into := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	err := s.readers.get(ctx, append(into, d.dest()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, s.whyNoQuestion(ctx, id)
+		return nil, s.explainNoQuestion(ctx, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.finish(ctx, &r)
+	e, err := s.buildEvent(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
-	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.delivery(id)
+	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.toDelivery(id)
 	q.Timers = Timers{Remind: fromMillis(timers[0]), Escalate: fromMillis(timers[1])}
 	if until > 0 {
 		q.UndoWindow = &UndoWindow{Answer: held, Until: fromMillis(until)}
@@ -176,9 +176,9 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 
 const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
 
-func (s *Store) whyNoQuestion(ctx context.Context, id schema.EventID) error {
-	var one int
-	err := s.reads.get(ctx, []any{&one}, queryIsEvent, id)
+func (s *Store) explainNoQuestion(ctx context.Context, id schema.EventID) error {
+	var found int
+	err := s.readers.get(ctx, []any{&found}, queryIsEvent, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return schema.ErrNotFound
@@ -189,8 +189,8 @@ func (s *Store) whyNoQuestion(ctx context.Context, id schema.EventID) error {
 	}
 }
 
-// millis is a time as a column holds it; 0 for the zero time.
-func millis(t time.Time) int64 {
+// toMillis is a time as a column holds it; 0 for the zero time.
+func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

@@ -13,8 +13,8 @@ import (
 // everyone is the name under which a question awaits whoever may answer.
 const everyone = ""
 
-// await notes whom a question waits for.
-func (t *tx) await(id schema.EventID, app int64, names []string) error {
+// insertAwaiting notes whom a question waits for.
+func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error {
 	if len(names) == 1 {
 		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
 		return err
@@ -26,8 +26,8 @@ func (t *tx) await(id schema.EventID, app int64, names []string) error {
 	return err
 }
 
-// sort keeps what an inbox finds a question by as c leaves it.
-func (t *tx) sort(c *Change) error {
+// updateInboxIndex keeps what an inbox finds a question by as c leaves it.
+func (t *tx) updateInboxIndex(c *Change) error {
 	if !c.Ends && c.Awaiting == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (t *tx) sort(c *Change) error {
 	if err := t.get([]any{&app}, `SELECT app FROM questions WHERE stream_id = 1 AND seq = ?`, id); err != nil {
 		return err
 	}
-	return t.await(id, app, c.Awaiting)
+	return t.insertAwaiting(id, app, c.Awaiting)
 }
 
 // InboxFilter selects questions for an inbox. Zero values select everything.
@@ -81,7 +81,7 @@ const (
 	queryCountWaiter   = `SELECT count(*) FROM questions INDEXED BY questions_by_waiter WHERE stream_id = 1 AND waiter = ? AND state = 'pending'`
 	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE stream_id = 1 AND person = ?`
 
-	queryAskers = `WITH RECURSIVE askers (app) AS (
+	queryRequesters = `WITH RECURSIVE askers (app) AS (
 			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1
 			UNION ALL
 			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.app > askers.app)
@@ -89,16 +89,16 @@ const (
 		SELECT n.name FROM askers CROSS JOIN names n ON n.stream_id = 1 AND n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
 )
 
-var queryInboxRows = `SELECT ` + eventColumns + asListed + `q.question, q.status FROM json_each(?) j
+var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM json_each(?) j
 		CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = j.value
 		CROSS JOIN events e ON e.stream_id = 1 AND e.seq = j.value`
 
-// inboxBytes is when a page of an inbox stops growing.
-const inboxBytes = 4 << 20
+// maxInboxBytes is when a page of an inbox stops growing.
+const maxInboxBytes = 4 << 20
 
-// strand is one stretch of an index that a filter walks: all its matches together are
+// indexRange is one stretch of an index that a filter walks: all its matches together are
 // the filter's.
-type strand struct {
+type indexRange struct {
 	query string
 	args  []any
 }
@@ -106,24 +106,24 @@ type strand struct {
 // Inbox returns questions as lists show them, the newest first, and whether there are
 // more behind them.
 func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, more bool, err error) {
-	from, to, err := s.asked(ctx, f)
+	from, to, err := s.inboxBounds(ctx, f)
 	if err != nil {
 		return nil, false, err
 	}
-	strands, err := s.strands(ctx, f)
+	strands, err := s.inboxIndexRanges(ctx, f)
 	if err != nil {
 		return nil, false, err
 	}
 	var ids []schema.EventID
 	for _, st := range strands {
-		rows, err := s.reads.query(ctx, st.query, append(st.args, from, to, f.Limit+1)...)
+		rows, err := s.readers.query(ctx, st.query, append(st.args, from, to, f.Limit+1)...)
 		found, err := scanIDs(rows, err)
 		if err != nil {
 			return nil, false, err
 		}
 		ids = append(ids, found...)
 	}
-	slices.SortFunc(ids, newestFirst)
+	slices.SortFunc(ids, compareNewestFirst)
 	ids = slices.Compact(ids)
 	if more = len(ids) > f.Limit; more {
 		ids = ids[:f.Limit]
@@ -132,27 +132,27 @@ func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, m
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := s.reads.query(ctx, queryInboxRows, string(list))
-	questions, full, err := s.upTo(ctx, inboxBytes, rows, err)
+	rows, err := s.readers.query(ctx, queryInboxRows, string(list))
+	questions, full, err := s.readEventsUpTo(ctx, maxInboxBytes, rows, err)
 	return questions, more || full && len(questions) < len(ids), err
 }
 
-func newestFirst(a, b schema.EventID) int { return int(b - a) }
+func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
 
-// asked finds the part of the log that f speaks of: numbers from one on and before
+// inboxBounds finds the part of the log that f speaks of: numbers from one on and before
 // another.
-func (s *Store) asked(ctx context.Context, f InboxFilter) (from, to int64, err error) {
+func (s *Store) inboxBounds(ctx context.Context, f InboxFilter) (from, to int64, err error) {
 	to = s.head.Load() + 1
 	if f.Before > 0 {
 		to = min(to, int64(f.Before))
 	}
 	if !f.From.IsZero() {
-		if from, err = s.firstSince(ctx, f.From); err != nil {
+		if from, err = s.firstSeqSince(ctx, f.From); err != nil {
 			return 0, 0, err
 		}
 	}
 	if !f.To.IsZero() {
-		end, err := s.firstSince(ctx, f.To)
+		end, err := s.firstSeqSince(ctx, f.To)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -161,8 +161,8 @@ func (s *Store) asked(ctx context.Context, f InboxFilter) (from, to int64, err e
 	return from, to, nil
 }
 
-// strands are the stretches of f, but for its times.
-func (s *Store) strands(ctx context.Context, f InboxFilter) (list []strand, err error) {
+// inboxIndexRanges are the stretches of f, but for its times.
+func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []indexRange, err error) {
 	apps, err := s.appIDs(ctx, f.Agents)
 	if err != nil {
 		return nil, err
@@ -174,10 +174,10 @@ func (s *Store) strands(ctx context.Context, f InboxFilter) (list []strand, err 
 		}
 		for _, person := range slices.Compact([]string{everyone, f.Awaiting}) {
 			if !byAgent {
-				list = append(list, strand{queryInboxAwaiting, []any{person}})
+				list = append(list, indexRange{queryInboxAwaiting, []any{person}})
 			}
 			for _, app := range apps {
-				list = append(list, strand{queryInboxAwaitingAgent, []any{person, app}})
+				list = append(list, indexRange{queryInboxAwaitingAgent, []any{person, app}})
 			}
 		}
 		return list, nil
@@ -190,13 +190,13 @@ func (s *Store) strands(ctx context.Context, f InboxFilter) (list []strand, err 
 	case byAgent:
 		for _, app := range apps {
 			for _, status := range statuses {
-				list = append(list, strand{queryInboxAgent, []any{app, string(status)}})
+				list = append(list, indexRange{queryInboxAgent, []any{app, string(status)}})
 			}
 		}
 	case f.Status != "":
-		list = append(list, strand{queryInboxStatus, []any{string(f.Status)}})
+		list = append(list, indexRange{queryInboxStatus, []any{string(f.Status)}})
 	default:
-		list = append(list, strand{queryInbox, nil})
+		list = append(list, indexRange{queryInbox, nil})
 	}
 	return list, nil
 }
@@ -204,7 +204,7 @@ func (s *Store) strands(ctx context.Context, f InboxFilter) (list []strand, err 
 // appIDs are the ids of those of the names that are known, each once.
 func (s *Store) appIDs(ctx context.Context, names []string) (ids []int64, err error) {
 	for _, name := range names {
-		id, ok, err := s.findName(ctx, appName, name)
+		id, ok, err := s.findNameID(ctx, appName, name)
 		if err != nil {
 			return nil, err
 		}
@@ -221,24 +221,24 @@ func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []strin
 	if err != nil {
 		return nil, err
 	}
-	begins := make([]int64, len(edges))
+	starts := make([]int64, len(edges))
 	for i, at := range edges {
-		if begins[i], err = s.firstSince(ctx, at); err != nil {
+		if starts[i], err = s.firstSeqSince(ctx, at); err != nil {
 			return nil, err
 		}
 	}
 	days := make([]schema.HitlCounts, len(edges)-1)
 	for i := range days {
-		if begins[i] == begins[i+1] {
+		if starts[i] == starts[i+1] {
 			continue // nothing happened
 		}
 		for status, into := range days[i].All() {
 			if len(agents) == 0 {
-				err = s.reads.get(ctx, []any{into}, queryCountStatus, string(status), begins[i], begins[i+1])
+				err = s.readers.get(ctx, []any{into}, queryCountStatus, string(status), starts[i], starts[i+1])
 			}
 			for _, app := range apps {
 				var n int64
-				if err := s.reads.get(ctx, []any{&n}, queryCountAgent, app, string(status), begins[i], begins[i+1]); err != nil {
+				if err := s.readers.get(ctx, []any{&n}, queryCountAgent, app, string(status), starts[i], starts[i+1]); err != nil {
 					return nil, err
 				}
 				*into += n
@@ -264,18 +264,18 @@ func (s *Store) InboxCounts(ctx context.Context, awaiting string) (st schema.Hit
 		{&st.ResolversCount, queryCountWaiter, []any{string(schema.Listening)}},
 		{&st.ResponsesCount, queryCountStatus, []any{string(schema.HitlDecided), 0, s.head.Load() + 1}},
 	} {
-		if err := s.reads.get(ctx, []any{n.into}, n.query, n.args...); err != nil {
+		if err := s.readers.get(ctx, []any{n.into}, n.query, n.args...); err != nil {
 			return st, err
 		}
 	}
 	for _, person := range slices.Compact([]string{everyone, awaiting}) {
 		var n int64
-		if err := s.reads.get(ctx, []any{&n}, queryCountAwaiting, person); err != nil {
+		if err := s.readers.get(ctx, []any{&n}, queryCountAwaiting, person); err != nil {
 			return st, err
 		}
 		st.WaitingOnMe += n
 	}
-	rows, err := s.reads.query(ctx, queryAskers)
+	rows, err := s.readers.query(ctx, queryRequesters)
 	if st.Agents, err = scanTexts(rows, err); err != nil {
 		return st, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// inbox is the ids that a filter finds, the newest first.
-func (b *bench) inbox(t testing.TB, f InboxFilter) (ids []schema.EventID) {
+// inboxIDs is the ids that a filter finds, the newest first.
+func (b *testStore) inboxIDs(t testing.TB, f InboxFilter) (ids []schema.EventID) {
 	t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 50
@@ -25,16 +25,16 @@ func (b *bench) inbox(t testing.TB, f InboxFilter) (ids []schema.EventID) {
 	return ids
 }
 
-// asks stores a question that waits for some people.
-func (b *bench) asks(t testing.TB, awaiting ...string) schema.EventID {
+// appendQuestion stores a question that waits for some people.
+func (b *testStore) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
 	t.Helper()
-	d := question("s", time.Time{})
+	d := newQuestionDraft("s", time.Time{})
 	d.NewQuestion.Awaiting = awaiting
 	return b.append(t, d).ID
 }
 
-// change applies a change to the question as it is.
-func (b *bench) change(t testing.TB, id schema.EventID, c Change) {
+// applyChange applies a change to the question as it is.
+func (b *testStore) applyChange(t testing.TB, id schema.EventID, c Change) {
 	t.Helper()
 	q, err := b.Question(context.Background(), id)
 	require.NoError(t, err)
@@ -42,60 +42,60 @@ func (b *bench) change(t testing.TB, id schema.EventID, c Change) {
 	require.NoError(t, b.Apply(context.Background(), c))
 }
 
-// TestWhomAQuestionWaitsFor: the table follows the votes, and forgets what is over.
-func TestWhomAQuestionWaitsFor(t *testing.T) {
+// TestInbox_FollowsVotes: the table follows the votes, and forgets what is over.
+func TestInbox_FollowsVotes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.asks(t)
-	b.asks(t, "ada", "grace")
-	b.asks(t, "grace")
+	b := newTestStore(t)
+	b.appendQuestion(t)
+	b.appendQuestion(t, "ada", "grace")
+	b.appendQuestion(t, "grace")
 	ids := func(numbers ...schema.EventID) []schema.EventID { return numbers }
-	require.Equal(t, ids(1), b.inbox(t, InboxFilter{Everyone: true}))
-	require.Equal(t, ids(2, 1), b.inbox(t, InboxFilter{Awaiting: "ada"}))
-	require.Equal(t, ids(3, 2, 1), b.inbox(t, InboxFilter{Awaiting: "grace"}))
-	require.Equal(t, ids(3), b.inbox(t, InboxFilter{Awaiting: "grace", Limit: 1}))
+	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Everyone: true}))
+	require.Equal(t, ids(2, 1), b.inboxIDs(t, InboxFilter{Awaiting: "ada"}))
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}))
+	require.Equal(t, ids(3), b.inboxIDs(t, InboxFilter{Awaiting: "grace", Limit: 1}))
 
-	b.change(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`), Awaiting: []string{"grace"}})
-	require.Equal(t, ids(1), b.inbox(t, InboxFilter{Awaiting: "ada"}), "has voted")
-	b.change(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`)})
-	require.Equal(t, ids(3, 2, 1), b.inbox(t, InboxFilter{Awaiting: "grace"}), "left as it is")
-	b.change(t, 2, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
-	b.change(t, 3, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
-	require.Equal(t, ids(1), b.inbox(t, InboxFilter{Awaiting: "grace"}))
-	require.Equal(t, ids(2), b.inbox(t, InboxFilter{Status: schema.HitlDecided}), "voting without agreement is an end by people")
-	require.Equal(t, ids(3), b.inbox(t, InboxFilter{Status: schema.HitlCancelled}))
-	require.Empty(t, b.inbox(t, InboxFilter{Status: schema.HitlExpired}))
+	b.applyChange(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`), Awaiting: []string{"grace"}})
+	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Awaiting: "ada"}), "has voted")
+	b.applyChange(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`)})
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}), "left as it is")
+	b.applyChange(t, 2, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
+	b.applyChange(t, 3, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
+	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}))
+	require.Equal(t, ids(2), b.inboxIDs(t, InboxFilter{Status: schema.HitlDecided}), "voting without agreement is an end by people")
+	require.Equal(t, ids(3), b.inboxIDs(t, InboxFilter{Status: schema.HitlCancelled}))
+	require.Empty(t, b.inboxIDs(t, InboxFilter{Status: schema.HitlExpired}))
 }
 
-// TestTheInboxSortsAsTheSchemaDoes holds the store's column against HitlStatus.
-func TestTheInboxSortsAsTheSchemaDoes(t *testing.T) {
+// TestInbox_SortsLikeHitlStatus holds the store's column against HitlStatus.
+func TestInbox_SortsLikeHitlStatus(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for _, st := range []schema.Status{
 		{Status: schema.Pending}, {Status: schema.Responded, Outcome: schema.Approve}, {Status: schema.TimedOut, Outcome: schema.Timeout},
 		{Status: schema.Failed, Outcome: schema.NoQuorum}, {Status: schema.Failed, Outcome: schema.Cancelled}, {Status: schema.Failed},
 	} {
-		id := b.asks(t)
-		b.change(t, id, Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.Settled()})
-		require.Contains(t, b.inbox(t, InboxFilter{Status: st.HitlStatus()}), id, "%+v", st)
+		id := b.appendQuestion(t)
+		b.applyChange(t, id, Change{State: st.Status, Status: fmt.Appendf(nil, `{"status":%q,"outcome":%q}`, st.Status, st.Outcome), Ends: st.Settled()})
+		require.Contains(t, b.inboxIDs(t, InboxFilter{Status: st.HitlStatus()}), id, "%+v", st)
 		for _, other := range schema.HitlStatuses {
 			if other != st.HitlStatus() {
-				require.NotContains(t, b.inbox(t, InboxFilter{Status: other}), id, "%+v is not %s", st, other)
+				require.NotContains(t, b.inboxIDs(t, InboxFilter{Status: other}), id, "%+v is not %s", st, other)
 			}
 		}
 	}
 }
 
-// TestInboxDaysFollowTheClock: what was asked counts on its day, as it is by now.
-func TestInboxDaysFollowTheClock(t *testing.T) {
+// TestInboxDays_CountsByDayAsked: what was asked counts on its day, as it is by now.
+func TestInboxDays_CountsByDayAsked(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	edges := []time.Time{began.Add(-time.Hour), began.Add(23 * time.Hour), began.Add(47 * time.Hour)}
-	b.asks(t)
+	b := newTestStore(t)
+	edges := []time.Time{clockStart.Add(-time.Hour), clockStart.Add(23 * time.Hour), clockStart.Add(47 * time.Hour)}
+	b.appendQuestion(t)
 	b.clock.advance(24 * time.Hour)
-	b.asks(t)
-	b.asks(t)
-	b.change(t, 2, Change{State: schema.TimedOut, Status: []byte(`{"status":"timeout"}`), Ends: true})
+	b.appendQuestion(t)
+	b.appendQuestion(t)
+	b.applyChange(t, 2, Change{State: schema.TimedOut, Status: []byte(`{"status":"timeout"}`), Ends: true})
 	days, err := b.InboxDays(context.Background(), edges, nil)
 	require.NoError(t, err)
 	require.Equal(t, []schema.HitlCounts{{Pending: 1}, {Pending: 1, Expired: 1}}, days)

@@ -22,8 +22,8 @@ type LedgerRecord struct {
 	Data any
 }
 
-// chain is the ledger's end, which the next entry continues.
-type chain struct {
+// chainEnd is the ledger's end, which the next entry continues.
+type chainEnd struct {
 	n    int64
 	hash string
 }
@@ -31,20 +31,20 @@ type chain struct {
 // AppendLedger writes an act that changes no question to the ledger. One that goes with a
 // change is written with it: Change.Ledger, or tx.note in the op that makes it.
 func (s *Store) AppendLedger(ctx context.Context, act LedgerRecord) error {
-	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error { return t.note(act) }})
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(act) }})
 }
 
-// note appends acts to the ledger, in the transaction of what they tell.
-func (t *tx) note(acts ...LedgerRecord) error {
+// appendLedger appends acts to the ledger, in the transaction of what they tell.
+func (t *tx) appendLedger(acts ...LedgerRecord) error {
 	for _, act := range acts {
-		e := schema.LedgerEntry{At: schema.Millis(millis(t.now)), Action: act.Action, Actor: act.Actor, QuestionID: act.QuestionID}
+		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: act.Action, Actor: act.Actor, QuestionID: act.QuestionID}
 		if act.Data != nil {
 			var err error
 			if e.Data, err = json.Marshal(act.Data); err != nil {
 				return fmt.Errorf("encoding what the ledger keeps of %s: %w", act.Action, err)
 			}
 		}
-		if err := e.Seal(t.ledger.chain.n, t.ledger.chain.hash); err != nil {
+		if err := e.Seal(t.counters.chainEnd.n, t.counters.chainEnd.hash); err != nil {
 			return err
 		}
 		line, err := json.Marshal(e)
@@ -54,14 +54,14 @@ func (t *tx) note(acts ...LedgerRecord) error {
 		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
 			return err
 		}
-		t.ledger.chain = chain{e.N, e.Hash}
+		t.counters.chainEnd = chainEnd{e.N, e.Hash}
 	}
 	return nil
 }
 
-// lastEntry is the ledger's end as it was left.
-func lastEntry(ctx context.Context, conn *sql.Conn) (chain, error) {
-	end := chain{hash: schema.FirstPrev}
+// readChainEnd is the ledger's end as it was left.
+func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
+	end := chainEnd{hash: schema.FirstPrev}
 	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -78,10 +78,10 @@ type LedgerPage struct {
 }
 
 const (
-	queryLedger         = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n LIMIT ?`
-	queryLedgerNewest   = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n DESC LIMIT ?`
-	queryLedgerOf       = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
-	queryLedgerNewestOf = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
+	queryLedger                 = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n LIMIT ?`
+	queryLedgerNewest           = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n DESC LIMIT ?`
+	queryLedgerOfQuestion       = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
+	queryLedgerNewestOfQuestion = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
 )
 
 // Ledger returns entries of the ledger, the oldest first, as JSON: byte for byte what
@@ -94,13 +94,13 @@ func (s *Store) Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMes
 	query := queryLedgerNewest
 	switch {
 	case p.QuestionID != 0 && p.Oldest:
-		query, args = queryLedgerOf, append(args, p.QuestionID)
+		query, args = queryLedgerOfQuestion, append(args, p.QuestionID)
 	case p.QuestionID != 0:
-		query, args = queryLedgerNewestOf, append(args, p.QuestionID)
+		query, args = queryLedgerNewestOfQuestion, append(args, p.QuestionID)
 	case p.Oldest:
 		query = queryLedger
 	}
-	rows, err := s.reads.query(ctx, query, args...)
+	rows, err := s.readers.query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// entries reads the whole ledger, which must be one chain.
-func (b *bench) entries(t testing.TB) (entries []schema.LedgerEntry) {
+// ledgerEntries reads the whole ledger, which must be one chain.
+func (b *testStore) ledgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
 	t.Helper()
 	lines, err := b.Ledger(context.Background(), LedgerPage{Oldest: true, Limit: 1000})
 	require.NoError(t, err)
@@ -28,9 +28,9 @@ func (b *bench) entries(t testing.TB) (entries []schema.LedgerEntry) {
 	return entries
 }
 
-func TestTheLedgerIsOneChainOverRestarts(t *testing.T) {
+func TestLedger_ChainSurvivesRestart(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -39,36 +39,36 @@ func TestTheLedgerIsOneChainOverRestarts(t *testing.T) {
 	}
 	all.Wait()
 	b.reopen(t)
-	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
-	c := answered(q)
+	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	c := answerChange(q)
 	c.Ledger = []LedgerRecord{{Action: "question.voted", Actor: "ada", QuestionID: q.ID}, {Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
 	b.reopen(t)
 	require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "person.made", Actor: "ada"}))
-	entries := b.entries(t)
+	entries := b.ledgerEntries(t)
 	require.Len(t, entries, 23)
-	require.Equal(t, schema.Millis(began.UnixMilli()), entries[0].At)
-	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, number(t, entries[7].Data)), string(entries[7].Data))
+	require.Equal(t, schema.Millis(clockStart.UnixMilli()), entries[0].At)
+	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, parseN(t, entries[7].Data)), string(entries[7].Data))
 	require.Equal(t, []string{"question.voted", "question.ended", "person.made"},
 		[]string{entries[20].Action, entries[21].Action, entries[22].Action})
-	require.Len(t, b.rows(), 2, "a note is none of the log's")
+	require.Len(t, b.publishedRows(), 2, "a note is none of the log's")
 }
 
-func number(t testing.TB, data []byte) int {
+func parseN(t testing.TB, data []byte) int {
 	var d struct{ N int }
 	require.NoError(t, json.Unmarshal(data, &d))
 	return d.N
 }
 
 // What did not happen is not in the ledger, and leaves no hole in it.
-func TestARefusedChangeLeavesNothingInTheLedger(t *testing.T) {
+func TestLedger_OmitsRejectedChanges(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
+	b, ctx := newTestStore(t), context.Background()
+	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			c := answered(q)
+			c := answerChange(q)
 			c.Ledger = []LedgerRecord{{Action: "question.ended", Actor: fmt.Sprint("p", i), QuestionID: q.ID}}
 			_ = b.Apply(ctx, c)
 			_ = b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}) // can't be written
@@ -76,14 +76,14 @@ func TestARefusedChangeLeavesNothingInTheLedger(t *testing.T) {
 	}
 	all.Wait()
 	require.Error(t, b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}))
-	require.Len(t, b.entries(t), 1)
+	require.Len(t, b.ledgerEntries(t), 1)
 	require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada"}))
-	require.Len(t, b.entries(t), 2)
+	require.Len(t, b.ledgerEntries(t), 2)
 }
 
-func TestPagesOfTheLedger(t *testing.T) {
+func TestLedger_PagesBothWays(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for i := range 9 {
 		require.NoError(t, b.AppendLedger(ctx, LedgerRecord{Action: "x.y", Actor: "ada", QuestionID: schema.EventID(i % 3)}))
 	}
@@ -103,25 +103,25 @@ func TestPagesOfTheLedger(t *testing.T) {
 		require.NoError(t, err)
 		var got []int64
 		for _, line := range lines {
-			got = append(got, int64(number(t, line)))
+			got = append(got, int64(parseN(t, line)))
 		}
 		require.Equal(t, tc.want, got, "%+v", tc.page)
 	}
 }
 
 // Retention takes questions, never what the ledger says of them.
-func TestTheLedgerOutlivesItsQuestions(t *testing.T) {
+func TestLedger_OutlivesPrunedQuestions(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	q := b.question(t, b.append(t, question("s", time.Time{})).ID)
-	c := answered(q)
+	b, ctx := newTestStore(t), context.Background()
+	q := b.question(t, b.append(t, newQuestionDraft("s", time.Time{})).ID)
+	c := answerChange(q)
 	c.Delivery.State = schema.Acked
 	c.Ledger = []LedgerRecord{{Action: "question.ended", Actor: "ada", QuestionID: q.ID}}
 	require.NoError(t, b.Apply(ctx, c))
 	b.clock.advance(1000 * time.Hour)
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	gone, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now()})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, gone.Questions)
-	require.Len(t, b.entries(t), 1)
+	require.Len(t, b.ledgerEntries(t), 1)
 }

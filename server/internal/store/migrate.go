@@ -26,17 +26,17 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	have, newest, err := p.GetVersions(ctx)
+	current, newest, err := p.GetVersions(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the schema's version: %w", err)
-	case have == newest:
+	case current == newest:
 		return nil
-	case have > newest:
-		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this one knows %d): nothing was changed; start that version, or another database with -db", have, newest)
+	case current > newest:
+		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this one knows %d): nothing was changed; start that version, or another database with -db", current, newest)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("bring the schema from %d to %d: %w", have, newest, err)
+		return fmt.Errorf("bring the schema from %d to %d: %w", current, newest, err)
 	}
 	return nil
 }

@@ -54,28 +54,28 @@ type Commit struct {
 
 // The number of connections that read, and the stream that everything is in.
 const (
-	readers  = 4
-	streamID = 1
+	maxReaders = 4
+	streamID   = 1
 )
 
 // Store is an open database. Its methods may be called concurrently.
 type Store struct {
-	file    string
-	hubID   string
-	key     []byte
-	clock   func() time.Time
-	writeDB *sql.DB // one connection, which the writer keeps
-	reads   reads
-	writer  *writer
-	names   *names
-	space   *space
-	lock    io.Closer
-	head    atomic.Int64
-	pruned  atomic.Int64
-	flow    flow
-	grown   chan struct{} // told when the index of texts has something to do; never closed
-	log     *slog.Logger
-	close   func() error
+	file        string
+	hubID       string
+	key         []byte
+	clock       func() time.Time
+	writeDB     *sql.DB // one connection, which the writer keeps
+	readers     readers
+	writer      *writer
+	dictionary  *dictionary
+	diskSpace   *diskSpace
+	lock        io.Closer
+	head        atomic.Int64
+	pruned      atomic.Int64
+	ingestRate  ingestRate
+	indexerWake chan struct{} // told when the index of texts has something to do; never closed
+	log         *slog.Logger
+	close       func() error
 }
 
 func (c *Config) setDefaults() error {
@@ -96,7 +96,7 @@ func (c *Config) setDefaults() error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Disk == nil {
-		c.Disk = diskOf
+		c.Disk = measureDisk
 	}
 	return nil
 }
@@ -116,12 +116,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	file, err := databaseFile(cfg.Path)
+	file, err := databasePath(cfg.Path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, clock: cfg.Clock, names: newNames(), grown: make(chan struct{}, 1), log: cfg.Log}
-	s.close = sync.OnceValue(s.shut)
+	s := &Store{file: file, clock: cfg.Clock, dictionary: newDictionary(), indexerWake: make(chan struct{}, 1), log: cfg.Log}
+	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, err), s.Close())
 	}
@@ -130,16 +130,16 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	// The folder must be there before the lock, the lock before the database.
-	if err := privateFolder(s.file); err != nil {
+	if err := ensurePrivateDir(s.file); err != nil {
 		return err
 	}
-	if err := recognise(ctx, s.file); err != nil {
+	if err := requireHubDatabase(ctx, s.file); err != nil {
 		return err
 	}
 	if s.lock, err = lock(s.file + lockSuffix); err != nil {
 		return err
 	}
-	if err := privateFile(s.file); err != nil {
+	if err := ensurePrivateFile(s.file); err != nil {
 		return err
 	}
 	// With these locks another library that opens and closes the file does not
@@ -152,15 +152,15 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	if err := migrate(ctx, s.writeDB); err != nil {
 		return err
 	}
-	if s.reads.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
+	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
 		return err
 	}
-	s.space = newSpace(s.file, cfg)
+	s.diskSpace = newDiskSpace(s.file, cfg)
 	w, err := newWriter(ctx, s, cfg)
 	if err != nil {
 		return err
 	}
-	if err := s.settle(ctx, w); err != nil {
+	if err := s.initialize(ctx, w); err != nil {
 		return errors.Join(err, w.conn.Close())
 	}
 	s.writer = w
@@ -175,18 +175,18 @@ func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql
 	}
 	n := 1
 	if readOnly {
-		n = readers
+		n = maxReaders
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	if err := checkSettings(ctx, db, synchronous, readOnly); err != nil {
+	if err := checkPragmas(ctx, db, synchronous, readOnly); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// settle makes a new database a hub's, and takes up an old one where it was left.
-func (s *Store) settle(ctx context.Context, w *writer) error {
+// initialize makes a new database a hub's, and takes up an old one where it was left.
+func (s *Store) initialize(ctx context.Context, w *writer) error {
 	fresh := make([]byte, 32)
 	_, _ = rand.Read(fresh)
 	now := s.clock().UnixMilli()
@@ -205,17 +205,17 @@ func (s *Store) settle(ctx context.Context, w *writer) error {
 	if err := w.conn.QueryRowContext(ctx, `SELECT id, key FROM hub WHERE stream_id = 1`).Scan(&s.hubID, &s.key); err != nil {
 		return err
 	}
-	l := &w.ledger
+	counters := &w.counters
 	err := w.conn.QueryRowContext(ctx, `SELECT head, pruned, events, received, name FROM streams WHERE stream_id = 1`).
-		Scan(&l.head, &l.pruned, &l.events, &l.received, &l.name)
+		Scan(&counters.head, &counters.pruned, &counters.events, &counters.received, &counters.lastNameID)
 	if err != nil {
 		return err
 	}
-	if l.chain, err = lastEntry(ctx, w.conn); err != nil {
+	if counters.chainEnd, err = readChainEnd(ctx, w.conn); err != nil {
 		return err
 	}
-	s.head.Store(l.head)
-	s.pruned.Store(l.pruned)
+	s.head.Store(counters.head)
+	s.pruned.Store(counters.pruned)
 	return nil
 }
 
@@ -235,13 +235,13 @@ func (s *Store) Head() int64 { return s.head.Load() }
 // and gives the database up. It is idempotent.
 func (s *Store) Close() error { return s.close() }
 
-func (s *Store) shut() error {
+func (s *Store) shutDown() error {
 	var errs []error
 	if s.writer != nil {
 		s.writer.stop()
 	}
 	// The readers go first: the last connection to close folds the WAL away.
-	for _, db := range []*sql.DB{s.reads.db, s.writeDB} {
+	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -14,22 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSecondHubIsRefused(t *testing.T) {
+func TestOpen_RefusesSecondHub(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	_, err := Open(context.Background(), b.cfg)
 	require.ErrorIs(t, err, ErrLocked)
 	require.ErrorContains(t, err, fmt.Sprintf("process %d", os.Getpid()))
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	b.reopen(t)
 	require.EqualValues(t, 1, b.Head())
 }
 
-func TestFilesArePrivate(t *testing.T) {
+func TestOpen_MakesFilesPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/new/folder"
-	b := setup(t, func(c *Config) { c.Path, c.ReserveFileBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
-	b.append(t, draft("app", "s", "Stop", ""))
+	b := newTestStore(t, func(c *Config) { c.Path, c.ReserveFileBytes = "sqlite:"+dir+"/hub.db", 1<<16 })
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -53,23 +53,23 @@ func TestFilesArePrivate(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-func TestOddFileNames(t *testing.T) {
+func TestOpen_AcceptsUnusualFileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"with space.db", "per%20cent.db", "quest?ion=1&x.db", "h#sh.db", "zoë.db"} {
 		path := filepath.Join(t.TempDir(), name)
 		s, err := Open(context.Background(), Config{Path: path, ReserveFileBytes: -1})
 		require.NoError(t, err, name)
-		_, err = s.Append(context.Background(), draft("app", "s", "Stop", ""))
+		_, err = s.Append(context.Background(), newDraft("app", "s", "Stop", ""))
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
-		require.Positive(t, size(path), name)
+		require.Positive(t, fileSize(path), name)
 	}
 }
 
-func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
+func TestOpen_RefusesNonDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := setup(t)
+	b := newTestStore(t)
 	require.NoError(t, b.Close())
 	link := filepath.Join(dir, "link.db")
 	require.NoError(t, os.Symlink(b.file, link))
@@ -87,7 +87,7 @@ func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 }
 
 // -db may name anything by mistake: somebody's text, or another program's database.
-func TestAnothersFileIsLeftAsItIs(t *testing.T) {
+func TestOpen_LeavesForeignFileUntouched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, foreign := filepath.Join(dir, "passwd"), filepath.Join(dir, "places.sqlite")
@@ -113,9 +113,9 @@ func TestAnothersFileIsLeftAsItIs(t *testing.T) {
 	require.Len(t, entries, 2, "nothing was put beside them")
 }
 
-func TestNewerDatabaseIsRefused(t *testing.T) {
+func TestOpen_RefusesNewerSchema(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	require.NoError(t, b.writer.do(context.Background(), &op{run: func(t *tx) error {
 		_, err := t.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
 		return err
@@ -125,62 +125,62 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "newer Hookback")
 }
 
-func TestHubKeepsItsNameAndKey(t *testing.T) {
+func TestOpen_KeepsHubIDAndKey(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	id, key := b.HubID(), b.Key()
 	require.NotEmpty(t, id)
 	require.Len(t, key, 32)
 	b.reopen(t)
 	require.Equal(t, id, b.HubID())
 	require.Equal(t, key, b.Key())
-	require.NotEqual(t, key, setup(t).Key())
+	require.NotEqual(t, key, newTestStore(t).Key())
 }
 
 // Every setting is really in effect, on both kinds of connection: a hub with any
 // other value does not start.
-func TestSettingsAreReadBack(t *testing.T) {
+func TestPragmas_AreReadBack(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for _, readOnly := range []bool{false, true} {
-		for _, s := range settings("FULL", readOnly) {
+		for _, s := range pragmas("FULL", readOnly) {
 			good := dsn(b.file, "FULL", readOnly)
-			other := map[string]string{"synchronous": "OFF", "journal_mode": "DELETE"}[s.pragma]
+			other := map[string]string{"synchronous": "OFF", "journal_mode": "DELETE"}[s.name]
 			if other == "" {
-				other = map[string]string{"0": "1", "1": "0", "5000": "1", "1000": "1", "67108864": "1"}[s.set]
+				other = map[string]string{"0": "1", "1": "0", "5000": "1", "1000": "1", "67108864": "1"}[s.value]
 			}
-			was := shorthand[s.pragma] + "=" + s.set
-			is := shorthand[s.pragma] + "=" + other
-			if shorthand[s.pragma] == "" {
-				was, is = s.pragma+"%28"+s.set+"%29", s.pragma+"%28"+other+"%29"
+			was := dsnKeys[s.name] + "=" + s.value
+			is := dsnKeys[s.name] + "=" + other
+			if dsnKeys[s.name] == "" {
+				was, is = s.name+"%28"+s.value+"%29", s.name+"%28"+other+"%29"
 			}
 			bad := strings.Replace(good, was, is, 1)
-			require.NotEqual(t, good, bad, s.pragma)
-			if s.pragma == "journal_mode" {
+			require.NotEqual(t, good, bad, s.name)
+			if s.name == "journal_mode" {
 				continue // it belongs to the file, and the hub has it open
 			}
 			db, err := sql.Open("sqlite", bad)
 			require.NoError(t, err)
-			require.ErrorContains(t, checkSettings(ctx, db, "FULL", readOnly), s.pragma)
+			require.ErrorContains(t, checkPragmas(ctx, db, "FULL", readOnly), s.name)
 			require.NoError(t, db.Close())
 		}
 	}
-	require.Error(t, checkSettings(ctx, b.reads.db, "NORMAL", true), "NORMAL is not FULL")
+	require.Error(t, checkPragmas(ctx, b.readers.db, "NORMAL", true), "NORMAL is not FULL")
 }
 
-func TestReadersCannotWrite(t *testing.T) {
+func TestReaders_CannotWrite(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, err := b.reads.db.Exec(`DELETE FROM events`)
+	b := newTestStore(t)
+	_, err := b.readers.db.Exec(`DELETE FROM events`)
 	require.ErrorContains(t, err, "readonly")
-	_, err = b.reads.db.Exec(`SELECT "no such column"`)
+	_, err = b.readers.db.Exec(`SELECT "no such column"`)
 	require.ErrorContains(t, err, "no such column", "double quotes are names, never strings")
 }
 
 // _txlock=immediate can't be read back: it shows in what a transaction takes.
-func TestTransactionsOfTheWriterLockAtOnce(t *testing.T) {
+func TestWriter_LocksImmediately(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
@@ -194,11 +194,11 @@ func TestTransactionsOfTheWriterLockAtOnce(t *testing.T) {
 	require.NoError(t, tx.Rollback())
 }
 
-func TestPublishIsSetLate(t *testing.T) {
+func TestSetPublish_WorksAfterOpen(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config) { c.Publish = nil })
+	b := newTestStore(t, func(c *Config) { c.Publish = nil })
 	var got []LogRow
 	b.SetPublish(func(rows []LogRow) { got = append(got, rows...) })
-	b.append(t, question("s", time.Time{}))
+	b.append(t, newQuestionDraft("s", time.Time{}))
 	require.Len(t, got, 1)
 }

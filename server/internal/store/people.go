@@ -80,7 +80,7 @@ type PeopleChange struct {
 // People reads them all. There are few, and whoever asks keeps them in memory.
 func (s *Store) People(ctx context.Context) (*People, error) {
 	var p People
-	if err := s.reads.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`); err != nil {
+	if err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`); err != nil {
 		return nil, err
 	}
 	for _, table := range []struct {
@@ -93,15 +93,15 @@ func (s *Store) People(ctx context.Context) (*People, error) {
 		{`SELECT hash, person, way, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`, p.scanCode},
 		{`SELECT id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id`, p.scanPasskey},
 	} {
-		if err := s.each(ctx, table.query, table.scan); err != nil {
+		if err := s.scanEach(ctx, table.query, table.scan); err != nil {
 			return nil, err
 		}
 	}
 	return &p, nil
 }
 
-func (s *Store) each(ctx context.Context, query string, scan func(*sql.Rows) error) error {
-	rows, err := s.reads.query(ctx, query)
+func (s *Store) scanEach(ctx context.Context, query string, scan func(*sql.Rows) error) error {
+	rows, err := s.readers.query(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -115,66 +115,66 @@ func (s *Store) each(ctx context.Context, query string, scan func(*sql.Rows) err
 }
 
 func (p *People) scanPerson(rows *sql.Rows) error {
-	var one Person
+	var person Person
 	var created, seen int64
-	if err := rows.Scan(&one.Name, &one.Role, &one.Owner, &one.Email, &one.Subject, &created, &seen); err != nil {
+	if err := rows.Scan(&person.Name, &person.Role, &person.Owner, &person.Email, &person.Subject, &created, &seen); err != nil {
 		return err
 	}
-	one.CreatedAt, one.LastSeenAt = fromMillis(created), fromMillis(seen)
-	p.Persons = append(p.Persons, one)
+	person.CreatedAt, person.LastSeenAt = fromMillis(created), fromMillis(seen)
+	p.Persons = append(p.Persons, person)
 	return nil
 }
 
 func (p *People) scanSignIn(rows *sql.Rows) error {
-	var one SignIn
+	var signIn SignIn
 	var created, seen int64
-	if err := rows.Scan(&one.ID, &one.Person, &one.Way, &one.UserAgent, &one.Cookie, &one.Key, &created, &seen); err != nil {
+	if err := rows.Scan(&signIn.ID, &signIn.Person, &signIn.Way, &signIn.UserAgent, &signIn.Cookie, &signIn.Key, &created, &seen); err != nil {
 		return err
 	}
-	one.CreatedAt, one.LastSeenAt = fromMillis(created), fromMillis(seen)
-	p.SignIns = append(p.SignIns, one)
+	signIn.CreatedAt, signIn.LastSeenAt = fromMillis(created), fromMillis(seen)
+	p.SignIns = append(p.SignIns, signIn)
 	return nil
 }
 
 func (p *People) scanToken(rows *sql.Rows) error {
-	var one Token
+	var token Token
 	var apps string
 	var created, used, expires int64
-	if err := rows.Scan(&one.ID, &one.Name, &one.Prefix, &one.Hash, &one.Person, &apps, &created, &used, &expires); err != nil {
+	if err := rows.Scan(&token.ID, &token.Name, &token.Prefix, &token.Hash, &token.Person, &apps, &created, &used, &expires); err != nil {
 		return err
 	}
-	one.CreatedAt, one.LastUsedAt, one.ExpiresAt = fromMillis(created), fromMillis(used), fromMillis(expires)
-	p.Tokens = append(p.Tokens, one)
+	token.CreatedAt, token.LastUsedAt, token.ExpiresAt = fromMillis(created), fromMillis(used), fromMillis(expires)
+	p.Tokens = append(p.Tokens, token)
 	return json.Unmarshal([]byte(apps), &p.Tokens[len(p.Tokens)-1].Apps)
 }
 
 func (p *People) scanCode(rows *sql.Rows) error {
-	var one Code
+	var code Code
 	var created, expires int64
-	if err := rows.Scan(&one.Hash, &one.Person, &one.Way, &created, &expires); err != nil {
+	if err := rows.Scan(&code.Hash, &code.Person, &code.Way, &created, &expires); err != nil {
 		return err
 	}
-	one.CreatedAt, one.ExpiresAt = fromMillis(created), fromMillis(expires)
-	p.Codes = append(p.Codes, one)
+	code.CreatedAt, code.ExpiresAt = fromMillis(created), fromMillis(expires)
+	p.Codes = append(p.Codes, code)
 	return nil
 }
 
 func (p *People) scanPasskey(rows *sql.Rows) error {
-	var one Passkey
+	var passkey Passkey
 	var transports string
 	var created, used int64
-	if err := rows.Scan(&one.ID, &one.Person, &one.Name, &one.Credential, &one.PublicKey, &one.SignCount, &one.Flags, &transports, &created, &used); err != nil {
+	if err := rows.Scan(&passkey.ID, &passkey.Person, &passkey.Name, &passkey.Credential, &passkey.PublicKey, &passkey.SignCount, &passkey.Flags, &transports, &created, &used); err != nil {
 		return err
 	}
-	one.CreatedAt, one.LastUsedAt = fromMillis(created), fromMillis(used)
-	p.Passkeys = append(p.Passkeys, one)
+	passkey.CreatedAt, passkey.LastUsedAt = fromMillis(created), fromMillis(used)
+	p.Passkeys = append(p.Passkeys, passkey)
 	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
 }
 
 // ChangePeople writes c and returns once it is committed. It goes on when the disk is
 // full: people must be able to sign in, and to shut somebody out.
 func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) error {
-	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error { return t.changePeople(c) }})
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.changePeople(c) }})
 }
 
 func (t *tx) changePeople(c *PeopleChange) error {
@@ -203,11 +203,11 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	}
 	for _, p := range c.Persons {
 		steps = append(steps, write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, millis(p.CreatedAt), millis(p.LastSeenAt)))
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, toMillis(p.CreatedAt), toMillis(p.LastSeenAt)))
 	}
 	for _, i := range c.SignIns {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, millis(i.CreatedAt), millis(i.LastSeenAt)))
+			i.ID, i.Person, i.Way, i.UserAgent, i.Cookie, i.Key, toMillis(i.CreatedAt), toMillis(i.LastSeenAt)))
 	}
 	for _, o := range c.Tokens {
 		apps, err := json.Marshal(o.Apps)
@@ -215,11 +215,11 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 		steps = append(steps, write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), millis(o.CreatedAt), millis(o.LastUsedAt), millis(o.ExpiresAt)))
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, string(apps), toMillis(o.CreatedAt), toMillis(o.LastUsedAt), toMillis(o.ExpiresAt)))
 	}
 	for _, o := range c.Codes {
 		steps = append(steps, write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?)`,
-			o.Hash, o.Person, o.Way, millis(o.CreatedAt), millis(o.ExpiresAt)))
+			o.Hash, o.Person, o.Way, toMillis(o.CreatedAt), toMillis(o.ExpiresAt)))
 	}
 	for _, id := range c.WithoutPasskey {
 		steps = append(steps, write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id))
@@ -230,12 +230,12 @@ func (t *tx) changePeople(c *PeopleChange) error {
 			return err
 		}
 		steps = append(steps, write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), millis(o.CreatedAt), millis(o.LastUsedAt)))
+			o.ID, o.Person, o.Name, o.Credential, o.PublicKey, o.SignCount, o.Flags, string(transports), toMillis(o.CreatedAt), toMillis(o.LastUsedAt)))
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return t.note(c.Acts...)
+	return t.appendLedger(c.Acts...)
 }

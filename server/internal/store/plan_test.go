@@ -20,18 +20,18 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // Every query reads through an index, in order. A plan that changes is a change
 // of the golden file, for someone to look at.
-func TestQueryPlans(t *testing.T) {
+func TestQueryPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for range 3 {
-		b.append(t, draft("app", "s", "PreToolUse", "Bash"))
+		b.append(t, newDraft("app", "s", "PreToolUse", "Bash"))
 	}
 	var golden strings.Builder
-	for _, q := range planned(t, b) {
+	for _, q := range plannedQueries(t, b) {
 		if q.golden {
 			fmt.Fprintf(&golden, "%s\n", q.name)
 		}
-		for _, line := range plan(t, b, q.query, q.args) {
+		for _, line := range explainPlan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
 			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "tool_times", "awaiting"} {
 				require.NotEqual(t, "SCAN "+table, line, q.name)
@@ -63,7 +63,7 @@ type plannedQuery struct {
 	golden      bool // of the combinations of a filter, those that differ
 }
 
-func planned(t *testing.T, b *bench) []plannedQuery {
+func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 	list := []plannedQuery{
 		{"Event", queryEvent, []any{1}, true},
 		{"Question", queryQuestion, []any{1}, true},
@@ -73,37 +73,37 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"After, events", queryLogEvents, []any{0, 9, 9}, true},
 		{"After, changes", queryLogChanges, []any{0, 9, 9}, true},
 		{"After, the event of an end", queryLogEvent, []any{1}, true},
-		{"FilterOptions, in order", namesInOrder, []any{1, 9}, true},
-		{"SessionsNamed", querySessionsNamed, []any{"s"}, true},
-		{"FilterOptions, sessions", namesNewest, []any{2, 9}, true},
+		{"FilterOptions, in order", queryNamesInOrder, []any{1, 9}, true},
+		{"SessionsNamed", querySessionsWithID, []any{"s"}, true},
+		{"FilterOptions, sessions", queryNamesNewest, []any{2, 9}, true},
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
-		{"LeaseDeliveries, due", queryDeliveries, []any{1, 9}, true},
-		{"NoticeCursor", queryNoticeCursor, nil, true},
+		{"LeaseDeliveries, due", queryDueDeliveries, []any{1, 9}, true},
+		{"NoticeCursor", queryNotificationCursor, nil, true},
 		{"QuestionsSince, asked", queryAskedSince, []any{0, 9, 9}, true},
 		{"QuestionsSince, changed", queryChangedSince, []any{0, 9, 9}, true},
-		{"Noticed", queryNoticed, []any{1}, true},
-		{"NoticesOf", queryNoticesOf, []any{1}, true},
-		{"DueNotices, due", queryNoticesDue, []any{1, 9, 9}, true},
-		{"DueNotices, next", queryNextNotice, []any{1}, true},
+		{"Noticed", queryNotificationProgress, []any{1}, true},
+		{"NoticesOf", queryNotificationsOf, []any{1}, true},
+		{"DueNotices, due", queryDueNotifications, []any{1, 9, 9}, true},
+		{"DueNotices, next", queryNextNotification, []any{1}, true},
 		{"ClaimNotice, last sent", queryLastSent, []any{1, "ada"}, true},
-		{"ClaimNotice, under way", queryUnderWay, []any{1, 9, 9, "ada", 1}, true},
-		{"FreeNotices, pending", queryNoticedPending, nil, true},
+		{"ClaimNotice, under way", queryClaimsInFlight, []any{1, 9, 9, "ada", 1}, true},
+		{"FreeNotices, pending", queryPendingNotified, nil, true},
 		{"Channels", queryChannels, nil, true},
-		{"Browsers", queryBrowsers, []any{"ada"}, true},
-		{"PushPeople", queryPushPeople, nil, true},
+		{"Browsers", queryPushSubscriptions, []any{"ada"}, true},
+		{"PushPeople", queryPushSubscribers, nil, true},
 		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
-		{"Subscribe, count", queryCountBrowser, []any{"ada", "e"}, true},
+		{"Subscribe, count", queryCountSubscriptions, []any{"ada", "e"}, true},
 		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
 		{"Ledger", queryLedger, []any{0, 9, 9}, true},
 		{"Ledger, newest", queryLedgerNewest, []any{0, 9, 9}, true},
-		{"Ledger, of a question", queryLedgerOf, []any{0, 9, 9, 1}, true},
-		{"Ledger, newest of a question", queryLedgerNewestOf, []any{0, 9, 9, 1}, true},
+		{"Ledger, of a question", queryLedgerOfQuestion, []any{0, 9, 9, 1}, true},
+		{"Ledger, newest of a question", queryLedgerNewestOfQuestion, []any{0, 9, 9, 1}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
-		{"DueQuestions, due", queryDeadlines, []any{1, 9}, true},
-		{"DueQuestions, next hold", queryNextHold, []any{1}, true},
-		{"DueQuestions, due holds", queryHolds, []any{1, 9}, true},
+		{"DueQuestions, due", queryPassedDeadlines, []any{1, 9}, true},
+		{"DueQuestions, next hold", queryNextUndoEnd, []any{1}, true},
+		{"DueQuestions, due holds", queryEndedUndoWindows, []any{1, 9}, true},
 		{"DueQuestions, next timer", queryNextTimer, []any{1}, true},
-		{"DueQuestions, due timers", queryTimers, []any{1, 9}, true},
+		{"DueQuestions, due timers", queryDueTimers, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
 		{"Inbox", queryInbox, []any{0, 9, 9}, true},
 		{"Inbox, one status", queryInboxStatus, []any{"pending", 0, 9, 9}, true},
@@ -115,13 +115,13 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"InboxDays, one agent", queryCountAgent, []any{1, "pending", 0, 9}, true},
 		{"InboxCounts, listening", queryCountWaiter, []any{"listening"}, true},
 		{"InboxCounts, waiting for a person", queryCountAwaiting, []any{"ada"}, true},
-		{"InboxCounts, agents", queryAskers, nil, true},
-		{"Earlier", queryEarlier, []any{1, 9}, true},
-		{"Append, what asks the same", queryFirstOfSame, []any{[]byte("k")}, true},
-		{"Members", queryMembers, []any{[]byte("k"), 1}, true},
+		{"InboxCounts, agents", queryRequesters, nil, true},
+		{"Earlier", queryEarlierOutcomes, []any{1, 9}, true},
+		{"Append, what asks the same", queryGroupLeader, []any{[]byte("k")}, true},
+		{"Members", queryGroupMembers, []any{[]byte("k"), 1}, true},
 		{"Questions", queryQuestions, []any{9, 9}, true},
 		{"Rules", queryRules, []any{9}, true},
-		{"LiveRules", queryLiveOnes, []any{1}, true},
+		{"LiveRules", queryLiveRules, []any{1}, true},
 		{"Rule", queryRule, []any{1}, true},
 		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"From and To", queryReceived, []any{1}, true},
@@ -131,14 +131,14 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"Stats, pending", queryCountPending, nil, true},
 		{"Stats, undelivered", queryCountUndelivered, nil, true},
 		{"Cursor", queryCursor, nil, true},
-		{"Entries, events", queryEntries, []any{0, 9}, true},
-		{"Entries, ends", queryEnds, []any{0, 9}, true},
-		{"SessionFacts", querySession, []any{"app", "s"}, true},
+		{"Entries, events", queryEntryEvents, []any{0, 9}, true},
+		{"Entries, ends", queryEntryEnds, []any{0, 9}, true},
+		{"SessionFacts", querySessionFacts, []any{"app", "s"}, true},
 		{"Sessions", querySessions, []any{9, 9}, true},
 		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
 		{"Sessions, search", querySessionTexts, []any{9, 9}, true},
 		{"Sessions, search in an application", querySessionTextsOf, []any{"app", 9, 9}, true},
-		{"Sessions, found", querySessionAt, []any{9}, true},
+		{"Sessions, found", querySessionByLast, []any{9}, true},
 		{"SessionTools", querySessionTools, []any{1}, true},
 		{"PendingCounts", queryPendingCounts, nil, true},
 		{"Decisions", queryDecisions, []any{0, 9}, true},
@@ -146,10 +146,10 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		{"ToolTimes", queryToolTimes, []any{1, 0, 9}, true},
 		{"SessionsOf, count", queryCountSessions, []any{"app", 9}, true},
 		{"SessionsOf, latest", queryLatestSession, []any{"app"}, true},
-		{"Prune, what a session has left", queryLeftOfSession, []any{"app", "s"}, true},
+		{"Prune, what a session has left", queryRemainingEvent, []any{"app", "s"}, true},
 	}
-	for _, f := range filters() {
-		q, ok, err := b.search(context.Background(), &f)
+	for _, f := range filterCombinations() {
+		q, ok, err := b.newFilterQuery(context.Background(), &f)
 		require.NoError(t, err)
 		require.True(t, ok)
 		name := fmt.Sprintf("Find app=%q session=%q type=%q tool=%q status=%q text=%q after=%d", f.App, f.Session, f.Type, f.Tool, f.Status, f.Text, f.After)
@@ -157,7 +157,7 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 		query, args := q.sql(1, 1, 9)
 		list = append(list, plannedQuery{name, query, args, golden})
 		if f.Status == "" && len(q.names) > 0 {
-			query, args = q.zoneSQL(9)
+			query, args = q.nameSegmentSQL(9)
 			list = append(list, plannedQuery{name + ", zones", query, args, golden})
 		}
 	}
@@ -165,35 +165,35 @@ func planned(t *testing.T, b *bench) []plannedQuery {
 }
 
 // plannedSearches are the statements of searches, of every shape.
-func plannedSearches(t *testing.T, b *bench) (list []plannedQuery) {
+func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 	list = append(list,
 		plannedQuery{"Search, names that fit", queryNames, []any{1, 9, "%", 9}, true},
-		plannedQuery{"Search, where the texts are", queryGrams, []any{1, 1, 9, "1"}, true},
+		plannedQuery{"Search, where the texts are", queryTrigrams, []any{1, 1, 9, "1"}, true},
 		plannedQuery{"Index, a block to make anew", queryStaleBlock, nil, true},
 		plannedQuery{"Index, how far it is", queryLastBlock, nil, true},
-		plannedQuery{"Index, the next event", queryFirstEvent, []any{1}, true},
-		plannedQuery{"Index, is all of it still there", queryCountBlock, []any{1, 9}, true},
-		plannedQuery{"Search, how many names", queryNamesMore, []any{1, 9}, true},
+		plannedQuery{"Index, the next event", queryNextEvent, []any{1}, true},
+		plannedQuery{"Index, is all of it still there", queryCountBlockEvents, []any{1, 9}, true},
+		plannedQuery{"Search, how many names", queryCountNames, []any{1, 9}, true},
 	)
 	for _, text := range []string{
 		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
 		"kind:permission agent:app -tool:bash", "id:1",
 	} {
 		for _, up := range []bool{false, true} {
-			w := &walk{store: b.Store, Search: Search{Filter: parsed(t, text)}, up: up}
-			w.asks, w.status = w.Filter.QuestionsOnly(), w.Filter.Status()
-			require.NoError(t, w.bounds(context.Background()))
+			w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}, ascending: up}
+			w.questionsOnly, w.status = w.Filter.QuestionsOnly(), w.Filter.Status()
+			require.NoError(t, w.setBounds(context.Background()))
 			list = append(list, plannedQuery{fmt.Sprintf("Search %s up=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
-			for _, n := range w.names {
-				list = append(list, plannedQuery{"Search " + text + ", zones of " + n.column, zonesSQL(n), []any{1, 9}, !up})
+			for _, n := range w.conditions {
+				list = append(list, plannedQuery{"Search " + text + ", zones of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !up})
 			}
 		}
 	}
 	return list
 }
 
-// filters are every combination of the terms of a filter.
-func filters() (list []Filter) {
+// filterCombinations are every combination of the terms of a filter.
+func filterCombinations() (list []Filter) {
 	for i := range 1 << 6 {
 		for _, status := range []string{"", "pending", Undelivered} {
 			f := Filter{Status: status}
@@ -211,9 +211,9 @@ func filters() (list []Filter) {
 	return list
 }
 
-func plan(t *testing.T, b *bench, query string, args []any) (lines []string) {
+func explainPlan(t *testing.T, b *testStore, query string, args []any) (lines []string) {
 	t.Helper()
-	rows, err := b.reads.db.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, args...)
+	rows, err := b.readers.db.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, args...)
 	require.NoError(t, err, query)
 	defer func() { require.NoError(t, rows.Close()) }()
 	for rows.Next() {
@@ -228,22 +228,22 @@ func plan(t *testing.T, b *bench, query string, args []any) (lines []string) {
 
 // The writer's statements, which are spread over its ops, read through an index
 // too. Those of a whole life are planned.
-func TestWriterPlans(t *testing.T) {
+func TestWriterPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	d := question("s", began)
+	b, ctx := newTestStore(t), context.Background()
+	d := newQuestionDraft("s", clockStart)
 	d.Key, d.Chat = "k", []byte(`[]`)
 	b.append(t, d)
 	b.append(t, d)
 	b.answer(t, 1)
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, b.Apply(ctx, Change{Event: &Event{ID: 3}, Status: []byte(`{}`)}), schema.ErrNoQuestion)
-	_, _, err := b.LeaseDeliveries(ctx, began, began, 9)
+	_, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart, 9)
 	require.NoError(t, err)
-	b.deliver(t, 1, Delivery{State: schema.Acked})
+	b.setDelivery(t, 1, Delivery{State: schema.Acked})
 	b.clock.advance(time.Hour)
-	b.derive(t, &ProjectionBatch{
-		Sessions: []SessionRow{kept("s", 1, 1)}, Activity: map[ActivityKey]Activity{{App: "app"}: {Events: 1}},
+	b.applyProjection(t, &ProjectionBatch{
+		Sessions: []SessionRow{newSessionRow("s", 1, 1)}, Activity: map[ActivityKey]Activity{{App: "app"}: {Events: 1}},
 		Decisions: map[Decision]int64{{App: "app"}: 1}, Tools: map[ToolKey]ToolTime{{Session: 1, Tool: "Bash"}: {Calls: 1}},
 	})
 	_, err = b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now(), QuestionsBefore: b.clock.now(), ProjectionsBefore: b.clock.now()})
@@ -257,7 +257,7 @@ func TestWriterPlans(t *testing.T) {
 			continue
 		}
 		args := make([]any, 16)
-		for _, line := range plan(t, b, query, args[:countArgs(query)]) {
+		for _, line := range explainPlan(t, b, query, args[:countArgs(query)]) {
 			require.NotContains(t, line, "SCAN", query)
 			require.NotContains(t, line, "TEMP B-TREE", query)
 		}

@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// allocate gives f size bytes on the disk.
-func allocate(f *os.File, size int64) error { return fill(f, size) }
+// preallocate gives f size bytes on the disk.
+func preallocate(f *os.File, size int64) error { return writeZeros(f, size) }

@@ -33,23 +33,23 @@ func (s *Store) Prune(ctx context.Context, p RetentionPolicy) (PruneResult, erro
 	if p.Batch <= 0 {
 		p.Batch = 250
 	}
-	defer s.notifyIndex()
+	defer s.notifyIndexer()
 	var done PruneResult
 	err := s.pruneEvents(ctx, &p, &done)
 	if err == nil {
 		err = s.pruneQuestions(ctx, &p, &done)
 	}
 	if err == nil {
-		err = s.pruneFigures(ctx, p.ProjectionsBefore)
+		err = s.pruneProjections(ctx, p.ProjectionsBefore)
 	}
 	return done, err
 }
 
 func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *PruneResult) error {
-	events := pruning{batch: p.Batch}
+	events := pruneRange{batch: p.Batch}
 	if !p.EventsBefore.IsZero() {
 		var err error
-		if events.end, err = s.firstSince(ctx, p.EventsBefore); err != nil {
+		if events.end, err = s.firstSeqSince(ctx, p.EventsBefore); err != nil {
 			return err
 		}
 		for more := true; more; {
@@ -60,7 +60,7 @@ func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *Prune
 	}
 	events.end = s.head.Load() + 1
 	for more := p.MaxBytes > 0; more; {
-		over, err := s.exceeds(ctx, p.MaxBytes)
+		over, err := s.exceedsSize(ctx, p.MaxBytes)
 		if err != nil || !over {
 			return err
 		}
@@ -71,21 +71,21 @@ func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *Prune
 	return nil
 }
 
-// pruning is a walk over the log: numbers from from on and before end go.
-type pruning struct {
+// pruneRange is a walk over the log: numbers from from on and before end go.
+type pruneRange struct {
 	from, end int64
 	batch     int
 }
 
-// exceeds reports whether the database holds more than limit bytes, free pages
+// exceedsSize reports whether the database holds more than limit bytes, free pages
 // not counted.
-func (s *Store) exceeds(ctx context.Context, limit int64) (bool, error) {
+func (s *Store) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 	var pages, free, size int64
 	for _, p := range []struct {
 		into  *int64
 		query string
 	}{{&pages, `PRAGMA page_count`}, {&free, `PRAGMA freelist_count`}, {&size, `PRAGMA page_size`}} {
-		if err := s.reads.get(ctx, []any{p.into}, p.query); err != nil {
+		if err := s.readers.get(ctx, []any{p.into}, p.query); err != nil {
 			return false, err
 		}
 	}
@@ -93,99 +93,99 @@ func (s *Store) exceeds(ctx context.Context, limit int64) (bool, error) {
 }
 
 // pruneBatch removes the next events that ask nothing; false when none is left.
-func (s *Store) pruneBatch(ctx context.Context, p *pruning, done *PruneResult) (more bool, err error) {
-	var gone []goneEvent
-	err = s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
-		gone, err = t.pruneEvents(p)
+func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, done *PruneResult) (more bool, err error) {
+	var pruned []prunedEvent
+	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+		pruned, err = t.pruneEvents(p)
 		return err
 	}})
-	if err != nil || len(gone) == 0 {
+	if err != nil || len(pruned) == 0 {
 		return false, err
 	}
-	done.Events += int64(len(gone))
-	p.from = gone[len(gone)-1].seq + 1
+	done.Events += int64(len(pruned))
+	p.from = pruned[len(pruned)-1].seq + 1
 	return true, nil
 }
 
-// goneEvent is a removed event with its names.
-type goneEvent struct {
+// prunedEvent is a removed event with its names.
+type prunedEvent struct {
 	seq int64
 	ids nameIDs
 }
 
-func scanGone(rows *sql.Rows, err error) (gone []goneEvent, _ error) {
+func scanPruned(rows *sql.Rows, err error) (pruned []prunedEvent, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var g goneEvent
-		if err := rows.Scan(&g.seq, &g.ids.app, &g.ids.session, &g.ids.typ, &g.ids.tool); err != nil {
+		var p prunedEvent
+		if err := rows.Scan(&p.seq, &p.ids.app, &p.ids.session, &p.ids.typ, &p.ids.tool); err != nil {
 			return nil, err
 		}
-		gone = append(gone, g)
+		pruned = append(pruned, p)
 	}
-	return gone, rows.Err()
+	return pruned, rows.Err()
 }
 
 const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
 	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
 
-func (t *tx) pruneEvents(p *pruning) ([]goneEvent, error) {
+func (t *tx) pruneEvents(p *pruneRange) ([]prunedEvent, error) {
 	rows, err := t.query(queryPrunable, p.from, p.end, p.batch)
-	gone, err := scanGone(rows, err)
-	if err != nil || len(gone) == 0 {
+	pruned, err := scanPruned(rows, err)
+	if err != nil || len(pruned) == 0 {
 		return nil, err
 	}
-	for _, g := range gone {
-		if err := t.removeEvent(g.seq); err != nil {
+	for _, g := range pruned {
+		if err := t.deleteEvent(g.seq); err != nil {
 			return nil, err
 		}
 	}
-	t.ledger.pruned = max(t.ledger.pruned, gone[len(gone)-1].seq)
-	return gone, t.sweep(gone)
+	t.counters.pruned = max(t.counters.pruned, pruned[len(pruned)-1].seq)
+	return pruned, t.deleteUnreferenced(pruned)
 }
 
-func (t *tx) removeEvent(seq int64) error {
+func (t *tx) deleteEvent(seq int64) error {
 	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
 		return err
 	}
 	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
-	t.ledger.events -= n
+	t.counters.events -= n
 	return err
 }
 
-// sweep removes the zones of names that the zones have no more, the names that no
+// deleteUnreferenced removes the zones of names that the zones have no more, the names that no
 // zone has, the sessions that have no event, and the texts from the index.
-func (t *tx) sweep(gone []goneEvent) error {
-	sessions, err := t.sessionsOf(gone)
+func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
+	sessions, err := t.sessionKeysOf(pruned)
 	if err != nil {
 		return err
 	}
-	if err := t.sweepZones(gone); err != nil {
+	if err := t.deleteEmptyNameSegments(pruned); err != nil {
 		return err
 	}
 	for key := range sessions {
-		if err := t.sweepSession(key.App, key.Session); err != nil {
+		if err := t.deleteSessionIfEmpty(key.App, key.Session); err != nil {
 			return err
 		}
 	}
 	// Both caches may hold what is gone now.
-	t.forget()
-	return t.unindex(gone)
+	t.clearCaches()
+	return t.removeFromIndex(pruned)
 }
 
-// sessionsOf names the sessions of removed events.
-func (t *tx) sessionsOf(gone []goneEvent) (map[SessionKey]bool, error) {
+// sessionKeysOf names the sessions of removed events.
+func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[SessionKey]bool, error) {
 	sessions, seen := map[SessionKey]bool{}, map[nameIDs]bool{}
-	for _, g := range gone {
+	for _, g := range pruned {
 		ids := nameIDs{app: g.ids.app, session: g.ids.session}
 		if seen[ids] {
 			continue
 		}
 		seen[ids] = true
 		var key SessionKey
-		err := t.get([]any{&key.App, &key.Session}, queryNamesOfSession, ids.app, ids.session)
+		err := t.get([]any{&key.App, &key.Session}, querySessionKey, ids.app, ids.session)
 		switch {
 		case err == nil:
 			sessions[key] = true
@@ -196,20 +196,20 @@ func (t *tx) sessionsOf(gone []goneEvent) (map[SessionKey]bool, error) {
 	return sessions, nil
 }
 
-const queryNamesOfSession = `SELECT a.name, s.name FROM names a CROSS JOIN names s
+const querySessionKey = `SELECT a.name, s.name FROM names a CROSS JOIN names s
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
 
-func (t *tx) sweepZones(gone []goneEvent) error {
+func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
 	type spot struct{ zone, name int64 }
 	seen := map[spot]bool{}
-	for _, g := range gone {
+	for _, g := range pruned {
 		for _, id := range [...]int64{g.ids.app, g.ids.session, g.ids.typ, g.ids.tool} {
-			s := spot{g.seq >> zoneBits, id}
-			if id == 0 || seen[s] {
+			key := spot{g.seq >> nameSegmentBits, id}
+			if id == 0 || seen[key] {
 				continue
 			}
-			seen[s] = true
-			if err := t.sweepName(s.zone, id); err != nil {
+			seen[key] = true
+			if err := t.deleteNameSegmentIfEmpty(key.zone, id); err != nil {
 				return err
 			}
 		}
@@ -217,11 +217,11 @@ func (t *tx) sweepZones(gone []goneEvent) error {
 	return nil
 }
 
-func (t *tx) sweepName(zone, id int64) error {
+func (t *tx) deleteNameSegmentIfEmpty(segment, id int64) error {
 	removed, err := t.exec(`DELETE FROM zones WHERE stream_id = 1 AND name = ?1 AND zone = ?2
 		AND NOT EXISTS (SELECT 1 FROM events INDEXED BY events_scan
 			WHERE stream_id = 1 AND seq BETWEEN ?3 AND ?4 AND ?1 IN (app, session, type, tool))`,
-		id, zone, zone<<zoneBits, zone<<zoneBits+zoneSize-1)
+		id, segment, segment<<nameSegmentBits, segment<<nameSegmentBits+nameSegmentSize-1)
 	if err != nil || removed == 0 {
 		return err
 	}
@@ -239,38 +239,38 @@ func (s *Store) pruneQuestions(ctx context.Context, p *RetentionPolicy, done *Pr
 	if p.QuestionsBefore.IsZero() {
 		return nil
 	}
-	end, err := s.firstSince(ctx, p.QuestionsBefore)
+	end, err := s.firstSeqSince(ctx, p.QuestionsBefore)
 	if err != nil {
 		return err
 	}
 	for from := int64(1); ; {
-		var gone []goneEvent
+		var pruned []prunedEvent
 		var changes int64
-		err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
-			gone, changes, err = t.pruneQuestions(from, end, p)
+		err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+			pruned, changes, err = t.pruneQuestions(from, end, p)
 			return err
 		}})
-		if err != nil || len(gone) == 0 {
+		if err != nil || len(pruned) == 0 {
 			return err
 		}
-		done.Questions += int64(len(gone))
+		done.Questions += int64(len(pruned))
 		done.Changes += changes
-		from = gone[len(gone)-1].seq + 1
+		from = pruned[len(pruned)-1].seq + 1
 	}
 }
 
-func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (gone []goneEvent, changes int64, _ error) {
-	rows, err := t.query(queryPrunableQuestions, from, end, millis(p.QuestionsBefore), p.Batch)
-	if gone, err = scanGone(rows, err); err != nil || len(gone) == 0 {
+func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (pruned []prunedEvent, changes int64, _ error) {
+	rows, err := t.query(queryPrunableQuestions, from, end, toMillis(p.QuestionsBefore), p.Batch)
+	if pruned, err = scanPruned(rows, err); err != nil || len(pruned) == 0 {
 		return nil, 0, err
 	}
-	for _, g := range gone {
+	for _, g := range pruned {
 		var last int64
 		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
 		if err != nil {
 			return nil, 0, err
 		}
-		t.ledger.pruned = max(t.ledger.pruned, g.seq, last)
+		t.counters.pruned = max(t.counters.pruned, g.seq, last)
 		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
 		if err != nil {
 			return nil, 0, err
@@ -287,9 +287,9 @@ func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (gone []goneEve
 				return nil, 0, err
 			}
 		}
-		if err := t.removeEvent(g.seq); err != nil {
+		if err := t.deleteEvent(g.seq); err != nil {
 			return nil, 0, err
 		}
 	}
-	return gone, changes, t.sweep(gone)
+	return pruned, changes, t.deleteUnreferenced(pruned)
 }

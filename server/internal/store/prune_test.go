@@ -13,31 +13,31 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestPruneByAge(t *testing.T) {
+func TestPrune_RemovesByAge(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	old := func(n int) {
 		for i := range n {
-			d := draft("app", fmt.Sprint("old", i/100), "Stop", "")
+			d := newDraft("app", fmt.Sprint("old", i/100), "Stop", "")
 			d.Chat, d.Key = []byte(`[]`), fmt.Sprint("key", b.Head())
 			b.append(t, d)
 		}
 	}
 	old(300)
-	open := b.append(t, question("old question", time.Time{})).ID
-	answeredID := b.append(t, question("old question", time.Time{})).ID
+	open := b.append(t, newQuestionDraft("old question", time.Time{})).ID
+	answeredID := b.append(t, newQuestionDraft("old question", time.Time{})).ID
 	b.answer(t, answeredID)
 	old(300)
-	cut := began.Add(time.Hour)
+	cut := clockStart.Add(time.Hour)
 	b.clock.advance(2 * time.Hour)
-	young := b.append(t, draft("app", "young", "PreToolUse", "")).ID
+	young := b.append(t, newDraft("app", "young", "PreToolUse", "")).ID
 
 	done, err := b.Prune(ctx, RetentionPolicy{EventsBefore: cut, Batch: 50})
 	require.NoError(t, err)
 	require.Equal(t, PruneResult{Events: 600}, done)
 	left, err := b.Find(ctx, Filter{})
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{open, answeredID, young}, ids(left), "questions stay")
+	require.Equal(t, []schema.EventID{open, answeredID, young}, eventIDs(left), "questions stay")
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, stats.Events)
@@ -54,7 +54,7 @@ func TestPruneByAge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"young", "old question"}, o.SessionIDs, "names without events are gone")
 	require.Equal(t, []string{"PermissionRequest", "PreToolUse"}, o.HookEventTypes)
-	d := draft("app", "old1", "Stop", "")
+	d := newDraft("app", "old1", "Stop", "")
 	d.Key = "key0"
 	r, err := b.Append(ctx, d)
 	require.NoError(t, err)
@@ -71,23 +71,23 @@ func TestPruneByAge(t *testing.T) {
 	require.Zero(t, done)
 }
 
-func TestPruneQuestionsWithAllThatIsTheirs(t *testing.T) {
+func TestPrune_RemovesQuestionData(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	id := func() schema.EventID { return b.append(t, question("s", time.Time{})).ID }
+	b, ctx := newTestStore(t), context.Background()
+	id := func() schema.EventID { return b.append(t, newQuestionDraft("s", time.Time{})).ID }
 	pending, undelivered, settled, late := id(), id(), id(), id()
 	b.answer(t, undelivered)
-	b.deliver(t, settled, Delivery{AnswerID: "a", State: schema.Acked})
+	b.setDelivery(t, settled, Delivery{AnswerID: "a", State: schema.Acked})
 	b.clock.advance(2 * time.Hour)
-	b.deliver(t, late, Delivery{AnswerID: "a", State: schema.Acked})
-	plain := b.append(t, draft("app", "s", "Stop", "")).ID
+	b.setDelivery(t, late, Delivery{AnswerID: "a", State: schema.Acked})
+	plain := b.append(t, newDraft("app", "s", "Stop", "")).ID
 
-	done, err := b.Prune(ctx, RetentionPolicy{QuestionsBefore: began.Add(time.Hour)})
+	done, err := b.Prune(ctx, RetentionPolicy{QuestionsBefore: clockStart.Add(time.Hour)})
 	require.NoError(t, err)
 	require.Equal(t, PruneResult{Questions: 1, Changes: 1}, done)
 	left, err := b.Find(ctx, Filter{})
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{pending, undelivered, late, plain}, ids(left))
+	require.Equal(t, []schema.EventID{pending, undelivered, late, plain}, eventIDs(left))
 	_, err = b.Question(ctx, settled)
 	require.ErrorIs(t, err, schema.ErrNotFound)
 	_, err = b.After(ctx, 5, 10)
@@ -97,12 +97,12 @@ func TestPruneQuestionsWithAllThatIsTheirs(t *testing.T) {
 	require.Len(t, rows, 2)
 }
 
-func TestPruneBySize(t *testing.T) {
+func TestPrune_RemovesBySize(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	b.append(t, question("s", time.Time{}))
-	b.fill(t, 1000, func(int) *EventDraft {
-		d := draft("app", "s", "Stop", "")
+	b, ctx := newTestStore(t), context.Background()
+	b.append(t, newQuestionDraft("s", time.Time{}))
+	b.appendMany(t, 1000, func(int) *EventDraft {
+		d := newDraft("app", "s", "Stop", "")
 		d.Payload = fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", 2000))
 		return d
 	})
@@ -110,7 +110,7 @@ func TestPruneBySize(t *testing.T) {
 	done, err := b.Prune(ctx, RetentionPolicy{MaxBytes: limit, Batch: 50})
 	require.NoError(t, err)
 	require.Greater(t, done.Events, int64(400))
-	over, err := b.exceeds(ctx, limit)
+	over, err := b.exceedsSize(ctx, limit)
 	require.NoError(t, err)
 	require.False(t, over)
 	left, err := b.Find(ctx, Filter{Limit: 1000})
@@ -119,10 +119,10 @@ func TestPruneBySize(t *testing.T) {
 	require.Len(t, left, 1001-int(done.Events), "the newest stay")
 	require.EqualValues(t, 1001, left[len(left)-1].ID)
 
-	before := size(b.file)
-	b.fill(t, 200, func(int) *EventDraft { return draft("app", "s", "Stop", "") })
+	before := fileSize(b.file)
+	b.appendMany(t, 200, func(int) *EventDraft { return newDraft("app", "s", "Stop", "") })
 	require.NoError(t, b.Close())
-	require.Equal(t, before, size(b.file), "free pages are used again")
+	require.Equal(t, before, fileSize(b.file), "free pages are used again")
 	b.open(t)
 	done, err = b.Prune(ctx, RetentionPolicy{MaxBytes: 1})
 	require.NoError(t, err)
@@ -132,10 +132,10 @@ func TestPruneBySize(t *testing.T) {
 	require.Len(t, left, 1, "what may not be removed stays, however little is allowed")
 }
 
-func TestPrunedBytesAreOverwritten(t *testing.T) {
+func TestPrune_OverwritesFreedPages(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	d := draft("app", "s", "Stop", "")
+	b, ctx := newTestStore(t), context.Background()
+	d := newDraft("app", "s", "Stop", "")
 	d.Payload = []byte(`{"secret":"correct-horse-battery-staple"}`)
 	b.append(t, d)
 	b.clock.advance(time.Hour)

@@ -25,14 +25,14 @@ type Rule struct {
 }
 
 const (
-	ruleColumns   = `SELECT id, rule, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules WHERE stream_id = 1`
-	queryRules    = ruleColumns + ` ORDER BY id DESC LIMIT ?`
-	queryLiveOnes = ruleColumns + ` AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
-	queryRule     = ruleColumns + ` AND id = ?`
+	ruleColumns    = `SELECT id, rule, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules WHERE stream_id = 1`
+	queryRules     = ruleColumns + ` ORDER BY id DESC LIMIT ?`
+	queryLiveRules = ruleColumns + ` AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
+	queryRule      = ruleColumns + ` AND id = ?`
 )
 
-// ruleAct is what the ledger keeps of a rule.
-type ruleAct struct {
+// ruleLedgerData is what the ledger keeps of a rule.
+type ruleLedgerData struct {
 	ID   int64  `json:"rule"`
 	Text string `json:"text,omitempty"`
 }
@@ -40,12 +40,12 @@ type ruleAct struct {
 // MakeRule stores a rule and returns it as it is kept, with its number.
 func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 	made := Rule{Rule: r, Since: r.CreatedAt}
-	err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error {
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		var last sql.NullInt64
 		if err := t.get([]any{&last}, `SELECT max(id) FROM rules WHERE stream_id = 1`); err != nil {
 			return err
 		}
-		made.ID, made.After = last.Int64+1, schema.EventID(t.ledger.head)
+		made.ID, made.After = last.Int64+1, schema.EventID(t.counters.head)
 		text, err := json.Marshal(made.Rule)
 		if err != nil {
 			return fmt.Errorf("encoding a rule: %w", err)
@@ -56,7 +56,7 @@ func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 		if err != nil {
 			return err
 		}
-		return t.note(LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleAct{made.ID, made.Text}})
+		return t.appendLedger(LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleLedgerData{made.ID, made.Text}})
 	}})
 	return made, err
 }
@@ -64,17 +64,17 @@ func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 // RevokeRule ends a rule for good and returns it: schema.ErrNotFound when there is no
 // such rule. One that was revoked before stays as it is.
 func (s *Store) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (Rule, error) {
-	err := s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error {
-		revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, millis(at), by, id)
+	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
+		revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(at), by, id)
 		if err != nil || revoked == 0 {
 			return err
 		}
-		return t.note(LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleAct{ID: id}})
+		return t.appendLedger(LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleLedgerData{ID: id}})
 	}})
 	if err != nil {
 		return Rule{}, err
 	}
-	rows, err := s.reads.query(ctx, queryRule, id)
+	rows, err := s.readers.query(ctx, queryRule, id)
 	list, err := scanRules(rows, err)
 	if err == nil && len(list) == 0 {
 		err = schema.ErrNotFound
@@ -87,9 +87,9 @@ func (s *Store) RevokeRule(ctx context.Context, id int64, by string, at time.Tim
 
 // EndRules ends the rules that hold no longer than a session, which is over.
 func (s *Store) EndRules(ctx context.Context, app, session string, at time.Time) error {
-	return s.writer.do(ctx, &op{spares: true, run: func(t *tx) error {
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
-			AND (expires_at = 0 OR expires_at > ?1)`, millis(at), session, app)
+			AND (expires_at = 0 OR expires_at > ?1)`, toMillis(at), session, app)
 		return err
 	}})
 }
@@ -97,22 +97,22 @@ func (s *Store) EndRules(ctx context.Context, app, session string, at time.Time)
 // MoveRules moves the times of the rules that end along with the clock, which shows now
 // after it was set by so much.
 func (s *Store) MoveRules(ctx context.Context, now time.Time, by time.Duration) error {
-	return s.writer.do(ctx, &op{spares: true, run: func(t *tx) error {
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
-			by.Milliseconds(), millis(now.Add(-by)))
+			by.Milliseconds(), toMillis(now.Add(-by)))
 		return err
 	}})
 }
 
 // Rules returns up to n rules, the newest first, those that are over too.
 func (s *Store) Rules(ctx context.Context, n int) ([]Rule, error) {
-	rows, err := s.reads.query(ctx, queryRules, n)
+	rows, err := s.readers.query(ctx, queryRules, n)
 	return scanRules(rows, err)
 }
 
 // LiveRules returns the rules that hold, the oldest first.
 func (s *Store) LiveRules(ctx context.Context, now time.Time) ([]Rule, error) {
-	rows, err := s.reads.query(ctx, queryLiveOnes, millis(now))
+	rows, err := s.readers.query(ctx, queryLiveRules, toMillis(now))
 	return scanRules(rows, err)
 }
 
@@ -142,22 +142,22 @@ func scanRules(rows *sql.Rows, err error) (list []Rule, _ error) {
 	return list, rows.Err()
 }
 
-// useRule counts a decision by a rule. One that was revoked meanwhile decides nothing.
-func (t *tx) useRule(id int64) error {
-	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, millis(t.now), id)
+// recordRuleUse counts a decision by a rule. One that was revoked meanwhile decides nothing.
+func (t *tx) recordRuleUse(id int64) error {
+	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(t.now), id)
 	if err == nil && used == 0 {
 		err = ErrRuleEnded
 	}
 	return err
 }
 
-var queryQuestions = `SELECT ` + eventColumns + asListed + `q.question, q.status
+var queryQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	WHERE q.stream_id = 1 AND q.seq < ? ORDER BY q.seq DESC LIMIT ?`
 
 // Questions returns up to n questions that were asked before the given one, the newest
 // first; fewer when they are big.
 func (s *Store) Questions(ctx context.Context, before schema.EventID, n int) ([]*Event, error) {
-	rows, err := s.reads.query(ctx, queryQuestions, before, n)
-	return s.events(ctx, rows, err)
+	rows, err := s.readers.query(ctx, queryQuestions, before, n)
+	return s.readEvents(ctx, rows, err)
 }

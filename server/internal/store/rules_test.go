@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (b *bench) rule(t testing.TB, change func(*schema.Rule)) Rule {
+func (b *testStore) makeRule(t testing.TB, change func(*schema.Rule)) Rule {
 	t.Helper()
 	r := schema.Rule{
 		Then: schema.ThenAllow, Text: "Allow it", Tool: "Bash", CreatedBy: "ada", From: 1,
@@ -24,7 +24,7 @@ func (b *bench) rule(t testing.TB, change func(*schema.Rule)) Rule {
 	return made
 }
 
-func (b *bench) live(t testing.TB) (ids []int64) {
+func (b *testStore) liveRuleIDs(t testing.TB) (ids []int64) {
 	t.Helper()
 	list, err := b.LiveRules(t.Context(), b.clock.now())
 	require.NoError(t, err)
@@ -34,14 +34,14 @@ func (b *bench) live(t testing.TB) (ids []int64) {
 	return ids
 }
 
-// TestARuleIsCountedWithWhatItDecides: both or neither, and a revoked one decides
+// TestRule_UseIsCountedWithDecision: both or neither, and a revoked one decides
 // nothing.
-func TestARuleIsCountedWithWhatItDecides(t *testing.T) {
+func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	r := b.rule(t, nil)
-	one, two := b.append(t, question("s", time.Time{})).ID, b.append(t, question("s", time.Time{})).ID
-	c := b.ending(t, one)
+	b := newTestStore(t)
+	r := b.makeRule(t, nil)
+	one, two := b.append(t, newQuestionDraft("s", time.Time{})).ID, b.append(t, newQuestionDraft("s", time.Time{})).ID
+	c := b.resolution(t, one)
 	c.Rule = r.ID
 	require.NoError(t, b.Apply(t.Context(), c))
 	require.ErrorIs(t, b.Apply(t.Context(), c), ErrConflict)
@@ -53,12 +53,12 @@ func TestARuleIsCountedWithWhatItDecides(t *testing.T) {
 	revoked, err := b.RevokeRule(t.Context(), r.ID, "bob", b.clock.now())
 	require.NoError(t, err)
 	require.Equal(t, "bob", revoked.RevokedBy)
-	c = b.ending(t, two)
+	c = b.resolution(t, two)
 	c.Rule = r.ID
 	head := b.Head()
 	require.ErrorIs(t, b.Apply(t.Context(), c), ErrRuleEnded)
 	require.Equal(t, head, b.Head())
-	require.Equal(t, schema.Pending, b.group(t, two).Status, "left to a person")
+	require.Equal(t, schema.Pending, b.statusOf(t, two).Status, "left to a person")
 	again, err := b.RevokeRule(t.Context(), r.ID, "eve", b.clock.now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, revoked, again)
@@ -76,33 +76,33 @@ func TestARuleIsCountedWithWhatItDecides(t *testing.T) {
 	require.Equal(t, []string{`rule.made by ada {"rule":1,"text":"Allow it"}`, `rule.revoked by bob {"rule":1}`}, acts)
 }
 
-func TestWhichRulesHold(t *testing.T) {
+func TestLiveRules_ExcludesEndedRules(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	short := b.rule(t, nil)
-	ever := b.rule(t, func(r *schema.Rule) { r.ExpiresAt = 0 })
-	ofS := b.rule(t, func(r *schema.Rule) { r.ExpiresAt, r.SourceApp, r.SessionID = 0, "app", "s" })
-	ofT := b.rule(t, func(r *schema.Rule) { r.SourceApp, r.SessionID = "app", "t" })
-	gone := b.rule(t, nil)
+	b := newTestStore(t)
+	short := b.makeRule(t, nil)
+	ever := b.makeRule(t, func(r *schema.Rule) { r.ExpiresAt = 0 })
+	ofS := b.makeRule(t, func(r *schema.Rule) { r.ExpiresAt, r.SourceApp, r.SessionID = 0, "app", "s" })
+	ofT := b.makeRule(t, func(r *schema.Rule) { r.SourceApp, r.SessionID = "app", "t" })
+	gone := b.makeRule(t, nil)
 	_, err := b.RevokeRule(t.Context(), gone.ID, "bob", b.clock.now())
 	require.NoError(t, err)
-	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.live(t))
+	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.liveRuleIDs(t))
 
 	require.NoError(t, b.EndRules(t.Context(), "other", "s", b.clock.now()))
 	require.NoError(t, b.EndRules(t.Context(), "app", "", b.clock.now()))
-	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.live(t), "another session")
+	require.Equal(t, []int64{short.ID, ever.ID, ofS.ID, ofT.ID}, b.liveRuleIDs(t), "another session")
 	require.NoError(t, b.EndRules(t.Context(), "app", "s", b.clock.now()))
-	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.live(t))
+	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
 
 	b.clock.advance(-30 * time.Minute)
 	require.NoError(t, b.MoveRules(t.Context(), b.clock.now(), -30*time.Minute))
 	b.reopen(t)
 	b.clock.advance(59 * time.Minute)
-	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.live(t))
+	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
 	b.clock.advance(2 * time.Minute)
-	require.Equal(t, []int64{ever.ID}, b.live(t), "an hour by the clock as it was set")
+	require.Equal(t, []int64{ever.ID}, b.liveRuleIDs(t), "an hour by the clock as it was set")
 	list, err := b.Rules(t.Context(), 2)
 	require.NoError(t, err)
 	require.Equal(t, []int64{5, 4}, []int64{list[0].ID, list[1].ID}, "the newest, whether they hold or not")
-	require.Equal(t, int64(6), b.rule(t, nil).ID)
+	require.Equal(t, int64(6), b.makeRule(t, nil).ID)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// varied is a busy event with a text of its own: 120 words of 20,000, some of them
+// variedEvent is a busy event with a text of its own: 120 words of 20,000, some of them
 // often, and an id that nothing else has.
-func varied(r *rand.Rand, zipf *rand.Zipf, i int) *EventDraft {
-	d := busy(i)
+func variedEvent(r *rand.Rand, zipf *rand.Zipf, i int) *EventDraft {
+	d := busyEvent(i)
 	if d.App == "app0" && d.Tool == "tool0" {
 		d.Tool = "tool1" // the two are everywhere, but never together
 	}
-	d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 	var text strings.Builder
 	for range 120 {
 		text.WriteString(vocabulary[zipf.Uint64()])
@@ -48,25 +48,25 @@ var vocabulary = func() (words []string) {
 // BenchmarkSearch looks through a history of -events events. calls is how many
 // times a page asks until it has 50 matches or the end; ms/call is what each takes.
 func BenchmarkSearch(b *testing.B) {
-	s := setup(b, quiet("NORMAL"))
+	s := newTestStore(b, withSynchronous("NORMAL"))
 	n := *benchEvents
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.2, 20, uint64(len(vocabulary)-1))
-	s.fill(b, n, func(i int) *EventDraft {
-		d := varied(r, zipf, i)
+	s.appendMany(b, n, func(i int) *EventDraft {
+		d := variedEvent(r, zipf, i)
 		if i == n/50 {
 			d.App, d.Payload = "rare app", []byte(`{"text":"the quick brown needle"}`)
 		}
 		if i%1000 == 0 {
-			q := question(d.Session, time.Time{})
+			q := newQuestionDraft(d.Session, time.Time{})
 			q.App, q.Payload = d.App, d.Payload
 			return q
 		}
 		return d
 	})
 	benchmarkIndex(b, s, n)
-	last := s.newest(b)
-	hour := began.Add(time.Duration(n-3600) * time.Second)
+	last := s.newestEvent(b)
+	hour := clockStart.Add(time.Duration(n-3600) * time.Second)
 	for _, c := range []struct {
 		name, filter string
 		from         time.Time
@@ -90,11 +90,11 @@ func BenchmarkSearch(b *testing.B) {
 		{"absent word, last hour", "qqxqq", hour},
 		{"not, last hour", "-test", hour},
 	} {
-		b.Run(c.name, func(b *testing.B) { benchmarkSearch(b, s, Search{Filter: parsed(b, c.filter), From: c.from}) })
+		b.Run(c.name, func(b *testing.B) { benchmarkSearch(b, s, Search{Filter: mustParse(b, c.filter), From: c.from}) })
 	}
 }
 
-func benchmarkSearch(b *testing.B, s *bench, q Search) {
+func benchmarkSearch(b *testing.B, s *testStore, q Search) {
 	calls, longest := 0, time.Duration(0)
 	used, start := cpuTime(), time.Now()
 	for b.Loop() {
@@ -119,19 +119,19 @@ func benchmarkSearch(b *testing.B, s *bench, q Search) {
 }
 
 // benchmarkIndex makes the index, once.
-func benchmarkIndex(b *testing.B, s *bench, n int) {
-	before, used, start := s.pages(b), cpuTime(), time.Now()
-	s.index(b)
-	b.Logf("index: %.1f bytes and %.1f µs of CPU per event of %.0f bytes; %v", float64(s.pages(b)-before)/float64(n),
+func benchmarkIndex(b *testing.B, s *testStore, n int) {
+	before, used, start := s.usedBytes(b), cpuTime(), time.Now()
+	s.buildIndex(b)
+	b.Logf("index: %.1f bytes and %.1f µs of CPU per event of %.0f bytes; %v", float64(s.usedBytes(b)-before)/float64(n),
 		float64((cpuTime()-used).Microseconds())/float64(n), float64(before)/float64(n), time.Since(start))
 }
 
-// pages is what the database holds, in bytes.
-func (b *bench) pages(t testing.TB) int64 {
+// usedBytes is what the database holds, in bytes.
+func (b *testStore) usedBytes(t testing.TB) int64 {
 	t.Helper()
 	var pages, free int64
-	require.NoError(t, b.reads.get(context.Background(), []any{&pages}, `PRAGMA page_count`))
-	require.NoError(t, b.reads.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
+	require.NoError(t, b.readers.get(context.Background(), []any{&pages}, `PRAGMA page_count`))
+	require.NoError(t, b.readers.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
 	return (pages - free) * 4096
 }
 
@@ -139,17 +139,17 @@ func (b *bench) pages(t testing.TB) int64 {
 // indexer at work: rate-x is what is left of the rate, cpu-µs/indexed what the
 // index costs in all.
 func BenchmarkAppendIndexed(b *testing.B) {
-	stores := []*bench{setup(b, quiet("FULL")), setup(b, quiet("FULL"))}
-	stop := stores[0].indexing(b)
+	stores := []*testStore{newTestStore(b, withSynchronous("FULL")), newTestStore(b, withSynchronous("FULL"))}
+	stop := stores[0].startIndexer(b)
 	defer stop()
 	var took, cpu [2]time.Duration
 	n := 0
 	for b.Loop() {
 		for i, s := range stores {
 			start, used := time.Now(), cpuTime()
-			produce(b, s, 64, 4*blockSize)
+			appendConcurrently(b, s, 64, 4*blockSize)
 			took[i] += time.Since(start)
-			require.Eventually(b, func() bool { return i == 1 || s.blocks(b) >= int(s.Head()>>blockBits) }, time.Minute, time.Millisecond)
+			require.Eventually(b, func() bool { return i == 1 || s.countBlocks(b) >= int(s.Head()>>blockBits) }, time.Minute, time.Millisecond)
 			cpu[i] += cpuTime() - used
 		}
 		n += 4 * blockSize

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
-func parsed(t testing.TB, text string) *filter.Filter {
+func mustParse(t testing.TB, text string) *filter.Filter {
 	t.Helper()
 	f, err := filter.Parse(text)
 	require.NoError(t, err, text)
@@ -23,7 +23,7 @@ func parsed(t testing.TB, text string) *filter.Filter {
 
 // searchAll asks on until the search is complete, and returns the matches in the
 // order of ids and how many calls it took.
-func (b *bench) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
+func (b *testStore) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
 	t.Helper()
 	up := q.Oldest || q.After > 0
 	for {
@@ -48,18 +48,18 @@ func (b *bench) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
 	}
 }
 
-// some make drafts that differ in everything a filter can look at.
-type some struct{ *rand.Rand }
+// generator make drafts that differ in everything a filter can look at.
+type generator struct{ *rand.Rand }
 
-func (r some) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(len(of)))] }
+func (r generator) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(len(of)))] }
 
 var words = strings.Fields("alpha beta Gamma delta EPSILON zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau Ünder 日本語 straße ΟΔΟΣ go test ./... rm -rf /tmp 404 3.50 null")
 
-func (r some) draft(i int) *EventDraft {
+func (r generator) draft(i int) *EventDraft {
 	names := [3]string{r.pick("api", "Api", "web", "приём"), fmt.Sprint("session-", i/100+r.IntN(5)), r.pick("PreToolUse", "PostToolUse", "Stop", "pretooluse")}
-	d := draft(names[0], names[1], names[2], "")
+	d := newDraft(names[0], names[1], names[2], "")
 	if r.IntN(10) == 0 {
-		d = question("", time.Time{})
+		d = newQuestionDraft("", time.Time{})
 		d.App, d.Session, d.Type, d.Tool = names[0], names[1], names[2], ""
 		d.Question = fmt.Appendf(nil, `{"question":%q,"type":"permission","risk":%q,"toolCall":{"name":"Write"}}`, r.pick(words...), r.pick("low", "high"))
 	}
@@ -72,11 +72,11 @@ func (r some) draft(i int) *EventDraft {
 	}
 	d.Payload = fmt.Appendf(nil, `{"tool_name":%q,"n":%d,"tool_input":{"command":"%s %s","list":[%q]},"text":"%s"}`,
 		r.pick("Bash", "Edit"), r.IntN(60), r.pick(words...), r.pick(words...), r.pick(words...), strings.Join([]string{r.pick(words...), r.pick(words...)}, `\n`))
-	d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 	return d
 }
 
-func (r some) filter() string {
+func (r generator) filter() string {
 	var terms []string
 	for range 1 + r.IntN(3) {
 		word := r.pick(words...)
@@ -91,21 +91,21 @@ func (r some) filter() string {
 	return strings.Join(terms, " ")
 }
 
-// TestSearchAgreesWithALoop compares random searches, in both directions, in pages
+// TestSearch_MatchesNaiveLoop compares random searches, in both directions, in pages
 // and cut short at every moment, with the filter asked of every event.
-func TestSearchAgreesWithALoop(t *testing.T) {
+func TestSearch_MatchesNaiveLoop(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	r := some{rand.New(rand.NewPCG(3, 4))}
-	b.fill(t, 2400, r.draft)
-	b.index(t)
-	require.Equal(t, 2, b.blocks(t), "the rest is not in the index")
-	for i, e := range b.pending(t) {
+	b := newTestStore(t)
+	r := generator{rand.New(rand.NewPCG(3, 4))}
+	b.appendMany(t, 2400, r.draft)
+	b.buildIndex(t)
+	require.Equal(t, 2, b.countBlocks(t), "the rest is not in the index")
+	for i, e := range b.pendingEvents(t) {
 		if i%3 == 0 {
 			b.answer(t, e.ID)
 		}
 	}
-	all := b.everything(t)
+	all := b.allEvents(t)
 	require.Len(t, all, 2400)
 	matched := 0
 	for range 40 {
@@ -115,8 +115,8 @@ func TestSearchAgreesWithALoop(t *testing.T) {
 				set()
 			}
 		}
-		maybe(func() { q.From = began.Add(time.Duration(r.IntN(2400)) * time.Second) })
-		maybe(func() { q.To = began.Add(time.Duration(r.IntN(2400))*time.Second + time.Millisecond) })
+		maybe(func() { q.From = clockStart.Add(time.Duration(r.IntN(2400)) * time.Second) })
+		maybe(func() { q.To = clockStart.Add(time.Duration(r.IntN(2400))*time.Second + time.Millisecond) })
 		maybe(func() { q.Before = schema.EventID(1 + r.IntN(2600)) })
 		maybe(func() { q.After = schema.EventID(1 + r.IntN(2600)) })
 		maybe(func() { q.Oldest = true })
@@ -125,110 +125,110 @@ func TestSearchAgreesWithALoop(t *testing.T) {
 			q.Within = 1
 		}
 		text := r.filter()
-		q.Filter = parsed(t, text)
+		q.Filter = mustParse(t, text)
 		got, _ := b.searchAll(t, q)
-		want := b.matching(all, q)
-		require.Equal(t, ids(want), ids(got), "%s %+v", text, q)
+		want := b.naiveSearch(all, q)
+		require.Equal(t, eventIDs(want), eventIDs(got), "%s %+v", text, q)
 		matched += len(got)
 	}
 	require.Greater(t, matched, 1000)
 }
 
-// index makes the index of all that is full.
-func (b *bench) index(t testing.TB) {
+// buildIndex makes the index of all that is full.
+func (b *testStore) buildIndex(t testing.TB) {
 	t.Helper()
 	x := &indexer{Store: b.Store}
 	for more := true; more; {
 		var err error
-		more, err = x.next(context.Background())
+		more, err = x.buildNext(context.Background())
 		require.NoError(t, err)
 	}
 }
 
-// blocks is how many blocks the index has.
-func (b *bench) blocks(t testing.TB) (n int) {
+// countBlocks is how many blocks the index has.
+func (b *testStore) countBlocks(t testing.TB) (n int) {
 	t.Helper()
-	require.NoError(t, b.reads.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
+	require.NoError(t, b.readers.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
 	return n
 }
 
-func (b *bench) pending(t testing.TB) []*Event {
+func (b *testStore) pendingEvents(t testing.TB) []*Event {
 	t.Helper()
 	events, err := b.Pending(context.Background())
 	require.NoError(t, err)
 	return events
 }
 
-// matching is Search as a loop.
-func (b *bench) matching(all []*Event, q Search) []*Event {
+// naiveSearch is Search as a loop.
+func (b *testStore) naiveSearch(all []*Event, q Search) []*Event {
 	found := []*Event{}
 	for _, e := range all {
 		switch {
 		case !q.From.IsZero() && e.ReceivedAt.Before(q.From), !q.To.IsZero() && !e.ReceivedAt.Before(q.To):
 		case q.Before > 0 && e.ID >= q.Before, e.ID <= q.After:
-		case q.Filter.Match(e.filterable()):
+		case q.Filter.Match(e.toFilterEvent()):
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-func TestSearchWithHardlyAnyTimeGetsOn(t *testing.T) {
+func TestSearch_ProgressesWithTinyTimeout(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.fill(t, 700, func(int) *EventDraft { return draft("app", "s", "PreToolUse", "Bash") })
+	b := newTestStore(t)
+	b.appendMany(t, 700, func(int) *EventDraft { return newDraft("app", "s", "PreToolUse", "Bash") })
 	for _, up := range []bool{true, false} {
-		all, calls := b.searchAll(t, Search{Filter: parsed(t, "-nowhere"), Within: 1, Oldest: up})
+		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Within: 1, Oldest: up})
 		require.Len(t, all, 700)
 		require.Greater(t, calls, 700/firstBatch-1, "time was up again and again")
 	}
 }
 
-func TestSearchOfNothing(t *testing.T) {
+func TestSearch_CompletesOnEmptyLog(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	all, calls := b.searchAll(t, Search{Filter: parsed(t, "")})
+	b := newTestStore(t)
+	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "")})
 	require.Empty(t, all)
 	require.Equal(t, 1, calls)
-	found, err := b.Search(t.Context(), Search{Filter: parsed(t, ""), After: 7})
+	found, err := b.Search(t.Context(), Search{Filter: mustParse(t, ""), After: 7})
 	require.NoError(t, err)
 	require.Equal(t, SearchPage{SearchedTo: 7, Complete: true}, found)
 }
 
 // A payload that a list leaves out is not looked into, as a page can't either.
-func TestSearchSeesWhatAListShows(t *testing.T) {
+func TestSearch_IgnoresOmittedPayloads(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	d := draft("app", "s", "PreToolUse", "Bash")
+	b := newTestStore(t)
+	d := newDraft("app", "s", "PreToolUse", "Bash")
 	d.Payload = fmt.Appendf(nil, `{"a":"needle","b":%q}`, strings.Repeat("x", schema.MaxListed))
 	b.append(t, d)
 	for text, n := range map[string]int{"needle": 0, "a:needle": 0, "bash": 1, "app": 1, "tool:bash": 1, "-needle": 1} {
-		all, _ := b.searchAll(t, Search{Filter: parsed(t, text)})
+		all, _ := b.searchAll(t, Search{Filter: mustParse(t, text)})
 		require.Len(t, all, n, text)
 	}
 }
 
 // More names than a statement can hold are compared one by one.
-func TestSearchByVeryManyNames(t *testing.T) {
+func TestSearch_HandlesManyNames(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.fill(t, 3*maxNameIDs, func(i int) *EventDraft { return draft("app", fmt.Sprint("session ", i), "Stop", "") })
-	all, _ := b.searchAll(t, Search{Filter: parsed(t, "session:*1")})
+	b := newTestStore(t)
+	b.appendMany(t, 3*maxNameIDs, func(i int) *EventDraft { return newDraft("app", fmt.Sprint("session ", i), "Stop", "") })
+	all, _ := b.searchAll(t, Search{Filter: mustParse(t, "session:*1")})
 	require.Len(t, all, 60)
-	all, _ = b.searchAll(t, Search{Filter: parsed(t, `session:* -session:"session 7*"`)})
+	all, _ = b.searchAll(t, Search{Filter: mustParse(t, `session:* -session:"session 7*"`)})
 	require.Len(t, all, 3*maxNameIDs-11)
 }
 
-// TestASearchThatIsMadeToBeSlow is given up before it has looked at the few events
+// TestSearch_StopsAfterMaxOvertime is given up before it has looked at the few events
 // that any other may look at.
-func TestASearchThatIsMadeToBeSlow(t *testing.T) {
+func TestSearch_StopsAfterMaxOvertime(t *testing.T) {
 	t.Parallel()
-	w := &walk{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-tooLate)}
-	require.False(t, w.late(), "every call gets on")
-	w.looked = 1
-	require.True(t, w.late())
+	w := &searchRun{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-maxOvertime)}
+	require.False(t, w.isOverTime(), "every call gets on")
+	w.examined = 1
+	require.True(t, w.isOverTime())
 	w.deadline = time.Now().Add(-time.Millisecond)
-	require.False(t, w.late())
-	w.looked = firstBatch
-	require.True(t, w.late())
+	require.False(t, w.isOverTime())
+	w.examined = firstBatch
+	require.True(t, w.isOverTime())
 }

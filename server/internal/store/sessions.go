@@ -19,19 +19,19 @@ type SessionFilter struct {
 
 // SessionFacts is what is kept of a session; nil when there is none.
 func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
-	err = s.reads.get(ctx, []any{&facts}, querySession, app, session)
+	err = s.readers.get(ctx, []any{&facts}, querySessionFacts, app, session)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return facts, err
 }
 
-const querySession = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
+const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
 // SessionsNamed are the sessions with this id, whatever their application: the latest
 // active first.
 func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []SessionKey, _ error) {
-	rows, err := s.reads.query(ctx, querySessionsNamed, session)
+	rows, err := s.readers.query(ctx, querySessionsWithID, session)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +46,14 @@ func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []Sessi
 	return keys, rows.Err()
 }
 
-const querySessionsNamed = `SELECT app FROM sessions INDEXED BY sessions_by_id
+const querySessionsWithID = `SELECT app FROM sessions INDEXED BY sessions_by_id
 	WHERE stream_id = 1 AND session = ? ORDER BY last DESC LIMIT 16`
 
 // A search looks at so many sessions at a time.
-const sessionStep = 20_000
+const sessionScanLimit = 20_000
 
 // What a page of sessions walks. A search reads their texts only, and asks for as
-// many as match among the next sessionStep.
+// many as match among the next sessionScanLimit.
 const (
 	querySessions = `SELECT last, facts FROM sessions INDEXED BY sessions_by_last
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
@@ -63,7 +63,7 @@ const (
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
 	querySessionTextsOf = `SELECT last, text FROM sessions INDEXED BY sessions_by_app
 		WHERE stream_id = 1 AND app = ? AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionAt = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
+	querySessionByLast = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
 )
 
 // Sessions returns what is kept of the sessions that f selects, the latest active
@@ -80,7 +80,7 @@ func (s *Store) Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, 
 	if f.App != "" {
 		query, args = querySessionsOf, append([]any{f.App}, args...)
 	}
-	rows, err := s.reads.query(ctx, query, args...)
+	rows, err := s.readers.query(ctx, query, args...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -89,11 +89,11 @@ func (s *Store) Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, 
 		if len(facts) == f.Limit {
 			return facts, next, rows.Err()
 		}
-		var one []byte
-		if err := rows.Scan(&next, &one); err != nil {
+		var raw []byte
+		if err := rows.Scan(&next, &raw); err != nil {
 			return nil, 0, err
 		}
-		facts = append(facts, one)
+		facts = append(facts, raw)
 	}
 	return facts, 0, rows.Err()
 }
@@ -104,45 +104,45 @@ func (s *Store) searchSessions(ctx context.Context, f SessionFilter) (facts [][]
 		return nil, 0, err
 	}
 	for _, last := range found {
-		var one []byte
-		err := s.reads.get(ctx, []any{&one}, querySessionAt, last)
+		var raw []byte
+		err := s.readers.get(ctx, []any{&raw}, querySessionByLast, last)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // something happened in it just now: it is on an earlier page
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		facts = append(facts, one)
+		facts = append(facts, raw)
 	}
 	return facts, next, nil
 }
 
 func (s *Store) findSessions(ctx context.Context, f SessionFilter) (found []schema.EventID, next schema.EventID, err error) {
-	wanted := strings.ToLower(f.Text)
-	query, args := querySessionTexts, []any{f.Before, sessionStep}
+	needle := strings.ToLower(f.Text)
+	query, args := querySessionTexts, []any{f.Before, sessionScanLimit}
 	if f.App != "" {
 		query, args = querySessionTextsOf, append([]any{f.App}, args...)
 	}
-	rows, err := s.reads.query(ctx, query, args...)
+	rows, err := s.readers.query(ctx, query, args...)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = rows.Close() }()
-	looked := 0
+	scanned := 0
 	for rows.Next() {
 		var text sql.RawBytes
 		if err := rows.Scan(&next, &text); err != nil {
 			return nil, 0, err
 		}
-		looked++
-		if !strings.Contains(string(text), wanted) {
+		scanned++
+		if !strings.Contains(string(text), needle) {
 			continue
 		}
 		if found = append(found, next); len(found) == f.Limit {
 			return found, next, rows.Err()
 		}
 	}
-	if looked < sessionStep {
+	if scanned < sessionScanLimit {
 		next = 0
 	}
 	return found, next, rows.Err()
@@ -152,12 +152,12 @@ const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session
 
 // SessionTools sums up the tools of the session whose first event is given.
 func (s *Store) SessionTools(ctx context.Context, first schema.EventID) (map[ToolKey]ToolTime, error) {
-	rows, err := s.reads.query(ctx, querySessionTools, first)
-	return scanTools(rows, err)
+	rows, err := s.readers.query(ctx, querySessionTools, first)
+	return scanToolTimes(rows, err)
 }
 
-// scanTools sums rows up by tool and bin.
-func scanTools(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
+// scanToolTimes sums rows up by tool and bin.
+func scanToolTimes(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ const queryPendingCounts = `SELECT app, session, count(*) FROM questions INDEXED
 
 // PendingCounts is how many questions are pending now, by the session that asks.
 func (s *Store) PendingCounts(ctx context.Context) (map[SessionKey]int64, error) {
-	found, err := s.scanPending(ctx)
+	found, err := s.scanPendingCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +201,8 @@ func (s *Store) PendingCounts(ctx context.Context) (map[SessionKey]int64, error)
 	return counts, nil
 }
 
-func (s *Store) scanPending(ctx context.Context) (map[nameIDs]int64, error) {
-	rows, err := s.reads.query(ctx, queryPendingCounts)
+func (s *Store) scanPendingCounts(ctx context.Context) (map[nameIDs]int64, error) {
+	rows, err := s.readers.query(ctx, queryPendingCounts)
 	if err != nil {
 		return nil, err
 	}

@@ -22,27 +22,27 @@ const (
 
 // Stats counts without reading the events, and measures the disk anew.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	s.space.look()
+	s.diskSpace.measure()
 	out := Stats{
-		DatabaseBytes: size(s.file), WALBytes: size(s.file + "-wal"),
-		Queued: len(s.writer.queue), DiskLow: s.space.low.Load(),
+		DatabaseBytes: fileSize(s.file), WALBytes: fileSize(s.file + "-wal"),
+		Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(),
 	}
-	if d, err := s.space.disk(s.space.dir); err == nil {
+	if d, err := s.diskSpace.disk(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
 	}
 	for _, n := range []struct {
 		into  *int64
 		query string
 	}{{&out.Events, queryCountEvents}, {&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
-		if err := s.reads.get(ctx, []any{n.into}, n.query); err != nil {
+		if err := s.readers.get(ctx, []any{n.into}, n.query); err != nil {
 			return Stats{}, err
 		}
 	}
 	return out, nil
 }
 
-// size only looks: opening and closing the file would drop SQLite's locks.
-func size(file string) int64 {
+// fileSize only looks: opening and closing the file would drop SQLite's locks.
+func fileSize(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {
 		return 0

@@ -16,40 +16,40 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if crashed() { // this process is the child of TestCrash
+	if runCrashChild() { // this process is the child of TestCrash
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// began is when the tests' clock starts.
-var began = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+// clockStart is when the tests' clock starts.
+var clockStart = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// clock moves when it is told to.
-type clock struct{ past atomic.Int64 }
+// fakeClock moves when it is told to.
+type fakeClock struct{ elapsed atomic.Int64 }
 
-func (c *clock) now() time.Time          { return began.Add(time.Duration(c.past.Load())) }
-func (c *clock) advance(d time.Duration) { c.past.Add(int64(d)) }
+func (c *fakeClock) now() time.Time          { return clockStart.Add(time.Duration(c.elapsed.Load())) }
+func (c *fakeClock) advance(d time.Duration) { c.elapsed.Add(int64(d)) }
 
-// bench is a store and what it published.
-type bench struct {
+// testStore is a store and what it published.
+type testStore struct {
 	*Store
-	clock *clock
+	clock *fakeClock
 	cfg   Config
 
 	mu        sync.Mutex
 	published []LogRow
 }
 
-func (b *bench) rows() []LogRow {
+func (b *testStore) publishedRows() []LogRow {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]LogRow(nil), b.published...)
 }
 
-func setup(t testing.TB, change ...func(*Config)) *bench {
+func newTestStore(t testing.TB, change ...func(*Config)) *testStore {
 	t.Helper()
-	b := &bench{clock: &clock{}}
+	b := &testStore{clock: &fakeClock{}}
 	b.cfg = Config{
 		Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1, Clock: b.clock.now,
 		Disk: func(string) (Disk, error) { return Disk{Free: 1 << 40, Total: 2 << 40}, nil },
@@ -66,7 +66,7 @@ func setup(t testing.TB, change ...func(*Config)) *bench {
 	return b
 }
 
-func (b *bench) open(t testing.TB) {
+func (b *testStore) open(t testing.TB) {
 	t.Helper()
 	s, err := Open(context.Background(), b.cfg)
 	require.NoError(t, err)
@@ -75,14 +75,14 @@ func (b *bench) open(t testing.TB) {
 }
 
 // reopen is a restart of the hub.
-func (b *bench) reopen(t testing.TB) {
+func (b *testStore) reopen(t testing.TB) {
 	t.Helper()
 	require.NoError(t, b.Close())
 	b.open(t)
 }
 
-// draft is an event of an app's session.
-func draft(app, session, typ, tool string) *EventDraft {
+// newDraft is an event of an app's session.
+func newDraft(app, session, typ, tool string) *EventDraft {
 	return &EventDraft{Event: Event{
 		UID: uuid.Must(uuid.NewV7()).String(), App: app, Session: session, Type: typ, Tool: tool, Timestamp: 1_758_000_000_000,
 		Envelope: fmt.Appendf(nil, `"source_app":%q,"session_id":%q,"hook_event_type":%q`, app, session, typ),
@@ -90,44 +90,44 @@ func draft(app, session, typ, tool string) *EventDraft {
 	}}
 }
 
-// question is an event that asks, with a deadline when it is not zero.
-func question(session string, deadline time.Time) *EventDraft {
-	d := draft("app", session, "PermissionRequest", "Bash")
+// newQuestionDraft is an event that asks, with a deadline when it is not zero.
+func newQuestionDraft(session string, deadline time.Time) *EventDraft {
+	d := newDraft("app", session, "PermissionRequest", "Bash")
 	d.Question = []byte(`{"question":"May I?","type":"permission"}`)
 	d.Status = []byte(`{"status":"pending","revision":1}`)
 	d.NewQuestion = &NewQuestion{URL: "ws://127.0.0.1:9/secret", ListenerKey: "key", Protocol: 2, Deadline: deadline, Text: "May I?", RequesterProcess: []byte(`{"pid":1}`)}
 	return d
 }
 
-func (b *bench) append(t testing.TB, d *EventDraft) *Event {
+func (b *testStore) append(t testing.TB, d *EventDraft) *Event {
 	t.Helper()
 	r, err := b.Append(context.Background(), d)
 	require.NoError(t, err)
 	return r.Event
 }
 
-func (b *bench) question(t testing.TB, id schema.EventID) *Question {
+func (b *testStore) question(t testing.TB, id schema.EventID) *Question {
 	t.Helper()
 	q, err := b.Question(context.Background(), id)
 	require.NoError(t, err)
 	return q
 }
 
-// answered is the change that answers q, with a delivery on its way.
-func answered(q *Question) Change {
+// answerChange is the change that answers q, with a delivery on its way.
+func answerChange(q *Question) Change {
 	return Change{
 		Event: &q.Event, Version: q.Version, State: schema.Responded, Ends: true,
 		Status: []byte(`{"status":"responded","revision":2}`), Answer: []byte(`{"permission":true}`),
-		Delivery: &Delivery{ID: q.ID, AnswerID: "a1", State: schema.Queued, Due: began, Until: began.Add(time.Hour)},
+		Delivery: &Delivery{ID: q.ID, AnswerID: "a1", State: schema.Queued, Due: clockStart, Until: clockStart.Add(time.Hour)},
 	}
 }
 
-func (b *bench) answer(t testing.TB, id schema.EventID) {
+func (b *testStore) answer(t testing.TB, id schema.EventID) {
 	t.Helper()
-	require.NoError(t, b.Apply(context.Background(), answered(b.question(t, id))))
+	require.NoError(t, b.Apply(context.Background(), answerChange(b.question(t, id))))
 }
 
-func ids(events []*Event) []schema.EventID {
+func eventIDs(events []*Event) []schema.EventID {
 	list := make([]schema.EventID, len(events))
 	for i, e := range events {
 		list[i] = e.ID

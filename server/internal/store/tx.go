@@ -12,10 +12,10 @@ import (
 
 // tx is the transaction of a group.
 type tx struct {
-	w      *writer
-	ledger ledger
-	now    time.Time // one for all that is in it
-	rows   []LogRow  // to publish
+	w        *writer
+	counters counters
+	now      time.Time // one for all that is in it
+	rows     []LogRow  // to publish
 }
 
 // A fatalError leaves the transaction in doubt; the whole group fails with it.
@@ -35,27 +35,27 @@ func (t *tx) runAll(group []*op) error {
 
 // runOne runs one op, whose failure undoes nothing but itself.
 func (t *tx) runOne(o *op) error {
-	before, rows := t.ledger, len(t.rows)
-	if !o.whole {
-		err := t.guard(o.run(t))
+	before, rows := t.counters, len(t.rows)
+	if !o.needsSavepoint {
+		err := t.classifyError(o.run(t))
 		if err != nil {
-			before.name = t.ledger.name // the names it made are there
-			t.ledger, t.rows = before, t.rows[:rows]
+			before.lastNameID = t.counters.lastNameID // the names it made are there
+			t.counters, t.rows = before, t.rows[:rows]
 		}
 		return err
 	}
 	if _, err := t.exec("SAVEPOINT op"); err != nil {
 		return fatalError{err}
 	}
-	err := t.guard(o.run(t))
+	err := t.classifyError(o.run(t))
 	if err != nil {
 		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
 			return fatalError{err}
 		}
-		if t.ledger != before { // it had made names and marks, perhaps
-			t.forget()
+		if t.counters != before { // it had made names and marks, perhaps
+			t.clearCaches()
 		}
-		t.ledger, t.rows = before, t.rows[:rows]
+		t.counters, t.rows = before, t.rows[:rows]
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {
 		return fatalError{release}
@@ -63,8 +63,8 @@ func (t *tx) runOne(o *op) error {
 	return err
 }
 
-// guard makes errors after which SQLite may have rolled back fatal.
-func (t *tx) guard(err error) error {
+// classifyError makes errors after which SQLite may have rolled back fatal.
+func (t *tx) classifyError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -77,26 +77,26 @@ func (t *tx) guard(err error) error {
 	}
 }
 
-// forget drops what the caches may hold of a transaction that is undone.
-func (t *tx) forget() {
-	t.w.names.forget()
-	t.w.marks.clear()
+// clearCaches drops what the caches may hold of a transaction that is undone.
+func (t *tx) clearCaches() {
+	t.w.dictionary.clear()
+	t.w.segmentNames.clear()
 }
 
-// seal writes the counters in the transaction that they count.
-func (t *tx) seal() error {
-	if t.ledger == t.w.ledger {
+// writeCounters writes the counters in the transaction that they count.
+func (t *tx) writeCounters() error {
+	if t.counters == t.w.counters {
 		return nil
 	}
 	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ? WHERE stream_id = 1`,
-		t.ledger.head, t.ledger.pruned, t.ledger.events, t.ledger.received, t.ledger.name)
+		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID)
 	return err
 }
 
-// next gives out the log's next number.
-func (t *tx) next() int64 {
-	t.ledger.head++
-	return t.ledger.head
+// nextSeq gives out the log's next number.
+func (t *tx) nextSeq() int64 {
+	t.counters.head++
+	return t.counters.head
 }
 
 // The writer's statements have no deadline: one that is cancelled would leave the

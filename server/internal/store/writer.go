@@ -21,17 +21,17 @@ const (
 // writer owns the connection that writes. It commits whatever has queued, never
 // waits for more, and runs until stop.
 type writer struct {
-	conn      *sql.Conn
-	stmts     map[string]*sql.Stmt // :: SQL → prepared on conn
-	names     *names
-	space     *space
-	clock     func() time.Time
-	log       *slog.Logger
-	publish   func([]LogRow)
-	committed func(Commit)
-	store     *Store
-	ledger    ledger // as of the last COMMIT
-	marks     marks
+	conn         *sql.Conn
+	stmts        map[string]*sql.Stmt // :: SQL → prepared on conn
+	dictionary   *dictionary
+	diskSpace    *diskSpace
+	clock        func() time.Time
+	log          *slog.Logger
+	publish      func([]LogRow)
+	committed    func(Commit)
+	store        *Store
+	counters     counters // as of the last COMMIT
+	segmentNames segmentNames
 
 	mu      sync.RWMutex // guards stopped, and queue against being closed while it is sent to
 	stopped bool
@@ -39,23 +39,23 @@ type writer struct {
 	done    chan struct{} // closed when the goroutine has ended
 }
 
-// ledger is what the writer counts. A transaction works on a copy, which replaces
+// counters is what the writer counts. A transaction works on a copy, which replaces
 // the old one when it commits.
-type ledger struct {
+type counters struct {
 	head, pruned, events, received int64
-	name                           int64 // the last id given out in names
-	chain                          chain // the end of the table ledger
+	lastNameID                     int64    // the last id given out in names
+	chainEnd                       chainEnd // the end of the table ledger
 }
 
 // op is one write. It runs on the writer's goroutine, perhaps twice: the first
 // time may have been rolled back.
 type op struct {
-	run    func(t *tx) error
-	spares bool // goes on when the disk is full: it is a question's or an answer's
-	whole  bool // has several statements, which must not be half done
-	state  atomic.Int32
-	err    error
-	done   chan struct{} // closed when err is set
+	run            func(t *tx) error
+	essential      bool // goes on when the disk is full: it is a question's or an answer's
+	needsSavepoint bool // has several statements, which must not be half done
+	state          atomic.Int32
+	err            error
+	done           chan struct{} // closed when err is set
 }
 
 // The states of an op.
@@ -71,8 +71,8 @@ func newWriter(ctx context.Context, s *Store, cfg *Config) (*writer, error) {
 		return nil, err
 	}
 	return &writer{
-		conn: conn, stmts: map[string]*sql.Stmt{}, names: s.names, space: s.space, clock: cfg.Clock, log: cfg.Log,
-		publish: cfg.Publish, committed: cfg.Committed, store: s, marks: newMarks(),
+		conn: conn, stmts: map[string]*sql.Stmt{}, dictionary: s.dictionary, diskSpace: s.diskSpace, clock: cfg.Clock, log: cfg.Log,
+		publish: cfg.Publish, committed: cfg.Committed, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), done: make(chan struct{}),
 	}, nil
 }
@@ -135,7 +135,7 @@ func (w *writer) run() {
 	defer close(w.done)
 	group := make([]*op, 0, groupLimit)
 	for o := range w.queue {
-		if group = appendTaken(group[:0], o); len(group) > 0 {
+		if group = appendClaimed(group[:0], o); len(group) > 0 {
 			w.commit(group)
 		}
 	}
@@ -145,15 +145,15 @@ func (w *writer) run() {
 	_ = w.conn.Close()
 }
 
-// take adds what has queued to the group.
-func (w *writer) take(group []*op) []*op {
+// takeQueued adds what has queued to the group.
+func (w *writer) takeQueued(group []*op) []*op {
 	for len(group) < groupLimit {
 		select {
 		case o, ok := <-w.queue:
 			if !ok {
 				return group
 			}
-			group = appendTaken(group, o)
+			group = appendClaimed(group, o)
 		default:
 			return group
 		}
@@ -161,7 +161,7 @@ func (w *writer) take(group []*op) []*op {
 	return group
 }
 
-func appendTaken(group []*op, o *op) []*op {
+func appendClaimed(group []*op, o *op) []*op {
 	if !o.state.CompareAndSwap(queued, taken) {
 		return group
 	}
@@ -173,10 +173,10 @@ func appendTaken(group []*op, o *op) []*op {
 // more.
 func (w *writer) commit(group []*op) {
 	start := time.Now()
-	group, err := w.attempt(group, w.take)
+	group, err := w.attempt(group, w.takeQueued)
 	if isFull(err) {
-		w.space.release()
-		_, err = w.attempt(spared(group), nil)
+		w.diskSpace.releaseReserve()
+		_, err = w.attempt(failDroppable(group), nil)
 	}
 	if err != nil {
 		w.log.Error("a group of writes was not stored", "ops", len(group), "err", err)
@@ -186,29 +186,29 @@ func (w *writer) commit(group []*op) {
 	}
 	for _, o := range group {
 		if err != nil {
-			o.err = outward(err)
+			o.err = protocolError(err)
 		}
 		close(o.done)
 	}
 }
 
-// spared fails the ops that may fail on a full disk and returns the others.
-func spared(group []*op) []*op {
-	rest := make([]*op, 0, len(group))
+// failDroppable fails the ops that may fail on a full disk and returns the others.
+func failDroppable(group []*op) []*op {
+	essential := make([]*op, 0, len(group))
 	for _, o := range group {
-		o.err = errFull
-		if o.spares {
-			rest = append(rest, o)
+		o.err = errDiskFull
+		if o.essential {
+			essential = append(essential, o)
 		}
 	}
-	return rest
+	return essential
 }
 
-// outward is the protocol's error for one of SQLite's.
-func outward(err error) error {
+// protocolError is the protocol's error for one of SQLite's.
+func protocolError(err error) error {
 	switch {
 	case isFull(err):
-		return errFull
+		return errDiskFull
 	case isBusy(err):
 		return fmt.Errorf("%w: another program has the database locked: %w", schema.ErrBusy, err)
 	default:
@@ -219,19 +219,19 @@ func outward(err error) error {
 // attempt commits and publishes the group, or changes nothing at all. more adds
 // to the group whenever all of it has run. It returns the group as it grew.
 func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
-	t := &tx{w: w, ledger: w.ledger, now: w.clock()}
+	t := &tx{w: w, counters: w.counters, now: w.clock()}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err
 	}
 	err := t.runAll(group)
-	for run := len(group); err == nil && more != nil; run = len(group) {
-		if group = more(group); len(group) == run {
+	for done := len(group); err == nil && more != nil; done = len(group) {
+		if group = more(group); len(group) == done {
 			break
 		}
-		err = t.runAll(group[run:])
+		err = t.runAll(group[done:])
 	}
 	if err == nil {
-		err = t.seal()
+		err = t.writeCounters()
 	}
 	if err == nil {
 		_, err = t.exec("COMMIT")
@@ -239,15 +239,15 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if err != nil {
 		// SQLite may have rolled back by itself.
 		_, _ = t.exec("ROLLBACK")
-		t.forget()
+		t.clearCaches()
 		return group, err
 	}
-	w.ledger = t.ledger
-	w.store.pruned.Store(t.ledger.pruned)
-	if before := w.store.head.Swap(t.ledger.head); before>>blockBits != t.ledger.head>>blockBits {
-		w.store.notifyIndex()
+	w.counters = t.counters
+	w.store.pruned.Store(t.counters.pruned)
+	if before := w.store.head.Swap(t.counters.head); before>>blockBits != t.counters.head>>blockBits {
+		w.store.notifyIndexer()
 	}
-	w.store.flow.at(time.Now(), t.ledger.head)
+	w.store.ingestRate.update(time.Now(), t.counters.head)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}

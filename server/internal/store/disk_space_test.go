@@ -15,31 +15,34 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// heard calls a function for every log record.
-type heard struct{ hear func(message string) }
+// logRecorder calls a function for every log record.
+type logRecorder struct{ onMessage func(message string) }
 
-func (h heard) Enabled(context.Context, slog.Level) bool      { return true }
-func (h heard) Handle(_ context.Context, r slog.Record) error { h.hear(r.Message); return nil }
-func (h heard) WithAttrs([]slog.Attr) slog.Handler            { return h }
-func (h heard) WithGroup(string) slog.Handler                 { return h }
+func (h logRecorder) Enabled(context.Context, slog.Level) bool { return true }
+func (h logRecorder) Handle(_ context.Context, r slog.Record) error {
+	h.onMessage(r.Message)
+	return nil
+}
+func (h logRecorder) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h logRecorder) WithGroup(string) slog.Handler      { return h }
 
-func onDisk(free *atomic.Int64) func(string) (Disk, error) {
+func fakeDisk(free *atomic.Int64) func(string) (Disk, error) {
 	return func(string) (Disk, error) { return Disk{Free: free.Load(), Total: 1 << 40}, nil }
 }
 
-func TestLowDiskRefusesPlainEventsOnly(t *testing.T) {
+func TestDiskSpace_RejectsPlainEventsWhenLow(t *testing.T) {
 	t.Parallel()
 	var free atomic.Int64
 	free.Store(1 << 30)
-	b, ctx := setup(t, func(c *Config) { c.Disk = onDisk(&free) }), context.Background()
-	id := b.append(t, question("s", time.Time{})).ID
+	b, ctx := newTestStore(t, func(c *Config) { c.Disk = fakeDisk(&free) }), context.Background()
+	id := b.append(t, newQuestionDraft("s", time.Time{})).ID
 
 	free.Store(100 << 20)
 	b.clock.advance(time.Second)
-	_, err := b.Append(ctx, draft("app", "s", "Stop", ""))
+	_, err := b.Append(ctx, newDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrFull)
 	require.NotEmpty(t, schema.ProblemOf(err).Hint)
-	b.append(t, question("s", time.Time{}))
+	b.append(t, newQuestionDraft("s", time.Time{}))
 	b.answer(t, id)
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
@@ -47,27 +50,27 @@ func TestLowDiskRefusesPlainEventsOnly(t *testing.T) {
 
 	free.Store(1 << 30)
 	b.clock.advance(time.Second)
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	stats, err = b.Stats(ctx)
 	require.NoError(t, err)
 	require.False(t, stats.DiskLow)
 }
 
-func TestUnmeasurableDiskIsNoReasonToRefuse(t *testing.T) {
+func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config) {
+	b := newTestStore(t, func(c *Config) {
 		c.Disk = func(string) (Disk, error) { return Disk{}, errors.New("no idea") }
 	})
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 }
 
 // On a full disk the ballast goes, and questions and answers have its room; plain
 // events wait until there is room for it again.
-func TestFullDiskGivesTheBallastUp(t *testing.T) {
+func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	t.Parallel()
 	var (
 		free atomic.Int64
-		b    *bench
+		b    *testStore
 	)
 	free.Store(1 << 30)
 	// SQLite is full when the file may have no more pages; the room that the
@@ -76,9 +79,9 @@ func TestFullDiskGivesTheBallastUp(t *testing.T) {
 		_, err := b.writer.conn.ExecContext(context.Background(), "PRAGMA max_page_count = "+pages)
 		require.NoError(t, err)
 	}
-	b = setup(t, func(c *Config) {
-		c.ReserveFileBytes, c.Disk = 1<<20, onDisk(&free)
-		c.Log = slog.New(heard{func(message string) {
+	b = newTestStore(t, func(c *Config) {
+		c.ReserveFileBytes, c.Disk = 1<<20, fakeDisk(&free)
+		c.Log = slog.New(logRecorder{func(message string) {
 			if strings.Contains(message, "gave up the ballast") {
 				free.Store(1 << 20)
 				limit("100000")
@@ -86,15 +89,15 @@ func TestFullDiskGivesTheBallastUp(t *testing.T) {
 		}})
 	})
 	ctx := context.Background()
-	require.EqualValues(t, 1<<20, size(b.file+".ballast"))
-	q := b.append(t, question("s", time.Time{})).ID
+	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"))
+	q := b.append(t, newQuestionDraft("s", time.Time{})).ID
 	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: as big as it is
 
 	var acked []schema.EventID
 	var err error
 	for err == nil {
 		var r Receipt
-		d := draft("app", "s", "Stop", "")
+		d := newDraft("app", "s", "Stop", "")
 		d.Payload = []byte(`{"x":"` + strings.Repeat("x", 3000) + `"}`)
 		if r, err = b.Append(ctx, d); err == nil {
 			acked = append(acked, r.Event.ID)
@@ -105,16 +108,16 @@ func TestFullDiskGivesTheBallastUp(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	b.answer(t, q)
 	for range 20 {
-		acked = append(acked, b.append(t, question("s", time.Time{})).ID)
+		acked = append(acked, b.append(t, newQuestionDraft("s", time.Time{})).ID)
 	}
 	b.clock.advance(time.Second)
-	_, err = b.Append(ctx, draft("app", "s", "Stop", ""))
+	_, err = b.Append(ctx, newDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrFull, "what the ballast left is not for plain events")
 
 	free.Store(1 << 30)
 	b.clock.advance(time.Second)
-	acked = append(acked, b.append(t, draft("app", "s", "Stop", "")).ID)
-	require.EqualValues(t, 1<<20, size(b.file+".ballast"), "it is back")
+	acked = append(acked, b.append(t, newDraft("app", "s", "Stop", "")).ID)
+	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"), "it is back")
 	requireDense(t, b.Store)
 	b.reopen(t)
 	for _, id := range acked {
@@ -124,11 +127,11 @@ func TestFullDiskGivesTheBallastUp(t *testing.T) {
 }
 
 // A question that is written together with plain events survives the group's end.
-func TestFullDiskSparesTheQuestionsOfAGroup(t *testing.T) {
+func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
 	t.Parallel()
-	b, release := held(t)
+	b, release := newBlockedStore(t)
 	full := true
-	plain, asks := appendOp(draft("app", "s", "Stop", "")), appendOp(question("s", time.Time{}))
+	plain, asks := newAppendOp(newDraft("app", "s", "Stop", "")), newAppendOp(newQuestionDraft("s", time.Time{}))
 	run := plain.run
 	plain.run = func(t *tx) error {
 		if full {
@@ -149,12 +152,12 @@ func TestFullDiskSparesTheQuestionsOfAGroup(t *testing.T) {
 			return inner(t)
 		}
 	}(asks.run)
-	b.queue(t, plain, asks)
+	b.enqueue(t, plain, asks)
 	release()
 	<-plain.done
 	<-asks.done
 	require.ErrorIs(t, plain.err, schema.ErrFull)
 	require.NoError(t, asks.err)
-	require.Len(t, b.rows(), 2)
+	require.Len(t, b.publishedRows(), 2)
 	requireDense(t, b.Store)
 }

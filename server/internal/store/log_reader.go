@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	queryLogEvents = `SELECT ` + eventColumns + asListed + `q.question, q.asked FROM ` + eventTables + `
+	queryLogEvents = `SELECT ` + eventColumns + listedPayload + `q.question, q.asked FROM ` + eventTables + `
 		WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?`
-	queryLogEvent = `SELECT ` + eventColumns + asListed + `q.question, q.status FROM ` + eventTables + `
+	queryLogEvent = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM ` + eventTables + `
 		WHERE e.stream_id = 1 AND e.seq = ?`
 )
 
@@ -49,12 +49,12 @@ func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, erro
 // readLog merges the two kinds of rows behind seq and up to end. What is up to
 // the head does not change, so two queries see the same log.
 func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]LogRow, error) {
-	found, err := s.reads.query(ctx, queryLogEvents, seq, end, limit)
-	events, err := s.events(ctx, found, err)
+	found, err := s.readers.query(ctx, queryLogEvents, seq, end, limit)
+	events, err := s.readEvents(ctx, found, err)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.logChanges(ctx, seq, end, limit)
+	rows, err := s.readLogChanges(ctx, seq, end, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]LogRo
 			break
 		}
 	}
-	return rows, s.fillEnds(ctx, rows)
+	return rows, s.loadEndedEvents(ctx, rows)
 }
 
-func (s *Store) logChanges(ctx context.Context, seq, end int64, limit int) (changes []LogRow, err error) {
-	rows, err := s.reads.query(ctx, queryLogChanges, seq, end, limit)
+func (s *Store) readLogChanges(ctx context.Context, seq, end int64, limit int) (changes []LogRow, err error) {
+	rows, err := s.readers.query(ctx, queryLogChanges, seq, end, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -88,21 +88,21 @@ func (s *Store) logChanges(ctx context.Context, seq, end int64, limit int) (chan
 	return changes, rows.Err()
 }
 
-// fillEnds puts the whole event into the rows that end a question.
-func (s *Store) fillEnds(ctx context.Context, rows []LogRow) error {
+// loadEndedEvents puts the whole event into the rows that end a question.
+func (s *Store) loadEndedEvents(ctx context.Context, rows []LogRow) error {
 	for i, row := range rows {
 		if !row.Ends {
 			continue
 		}
-		found, err := s.reads.query(ctx, queryLogEvent, row.Event.ID)
-		events, err := s.events(ctx, found, err)
+		found, err := s.readers.query(ctx, queryLogEvent, row.Event.ID)
+		events, err := s.readEvents(ctx, found, err)
 		if err != nil {
 			return err
 		}
 		if len(events) == 0 {
 			return errors.Join(schema.ErrNotFound, fmt.Errorf("the question of change %d", row.Seq))
 		}
-		rows[i] = changeRow(row.Seq, events[0], row.Event.Status, true)
+		rows[i] = changeLogRow(row.Seq, events[0], row.Event.Status, true)
 	}
 	return nil
 }

@@ -9,31 +9,31 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
-// nameSet is a condition on one of an event's names, in ids.
-type nameSet struct {
-	column string
-	not    bool
-	ids    []int64
+// nameCondition is a condition on one of an event's names, in ids.
+type nameCondition struct {
+	column  string
+	negated bool
+	ids     []int64
 }
 
 // How many names of a kind are looked through, and how many ids a statement may
 // hold. Beyond that the names of each event are compared.
 const (
-	maxNames   = 50_000
-	maxNameIDs = 200
+	maxScannedNames = 50_000
+	maxNameIDs      = 200
 )
 
-// nameSets finds the ids of the names that conditions speak of. The language has
+// nameConditions finds the ids of the names that conditions speak of. The language has
 // no regard to case and knows *, so they can be many.
-func (s *Store) nameSets(ctx context.Context, names []filter.Name) (sets []nameSet, err error) {
-	kinds := map[string]kind{"app": appName, "session": sessionName, "type": typeName, "tool": toolName}
+func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (sets []nameCondition, err error) {
+	kinds := map[string]nameKind{"app": appName, "session": sessionName, "type": typeName, "tool": toolName}
 	for _, n := range names {
-		set := nameSet{column: n.Key, not: n.Not}
-		var few bool
-		if set.ids, few, err = s.fitting(ctx, kinds[n.Key], &n); err != nil {
+		set := nameCondition{column: n.Key, negated: n.Not}
+		var complete bool
+		if set.ids, complete, err = s.matchingNameIDs(ctx, kinds[n.Key], &n); err != nil {
 			return nil, err
 		}
-		if few {
+		if complete {
 			sets = append(sets, set)
 		}
 	}
@@ -44,17 +44,17 @@ func (s *Store) nameSets(ctx context.Context, names []filter.Name) (sets []nameS
 const (
 	queryNames = `SELECT id, name FROM (SELECT id, name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?)
 		WHERE name LIKE ? ESCAPE '\' OR length(CAST(name AS BLOB)) > length(name) LIMIT ?`
-	queryNamesMore = `SELECT count(*) FROM (SELECT 1 FROM names WHERE stream_id = 1 AND kind = ? LIMIT ?)`
+	queryCountNames = `SELECT count(*) FROM (SELECT 1 FROM names WHERE stream_id = 1 AND kind = ? LIMIT ?)`
 )
 
-// fitting are the ids of the names that fit. few: there are not too many, and all
+// matchingNameIDs are the ids of the names that fit. few: there are not too many, and all
 // were looked at.
-func (s *Store) fitting(ctx context.Context, k kind, n *filter.Name) (ids []int64, few bool, err error) {
+func (s *Store) matchingNameIDs(ctx context.Context, k nameKind, n *filter.Name) (ids []int64, complete bool, err error) {
 	var count int
-	if err := s.reads.get(ctx, []any{&count}, queryNamesMore, k, maxNames+1); err != nil || count > maxNames {
+	if err := s.readers.get(ctx, []any{&count}, queryCountNames, k, maxScannedNames+1); err != nil || count > maxScannedNames {
 		return nil, false, err
 	}
-	rows, err := s.reads.query(ctx, queryNames, k, maxNames, likePieces(n.Fragments()), maxNames)
+	rows, err := s.readers.query(ctx, queryNames, k, maxScannedNames, likeFragments(n.Fragments()), maxScannedNames)
 	if err != nil {
 		return nil, false, err
 	}
@@ -72,8 +72,8 @@ func (s *Store) fitting(ctx context.Context, k kind, n *filter.Name) (ids []int6
 	return ids, len(ids) <= maxNameIDs, rows.Err()
 }
 
-// likePieces is the LIKE pattern for the pieces with anything in between.
-func likePieces(pieces []string) string {
+// likeFragments is the LIKE pattern for the pieces with anything in between.
+func likeFragments(pieces []string) string {
 	escaped := make([]string, len(pieces))
 	for i, p := range pieces {
 		escaped[i] = likeEscapes.Replace(p)
@@ -81,18 +81,20 @@ func likePieces(pieces []string) string {
 	return strings.Join(escaped, "%")
 }
 
-// nobody reports whether no event at all can match. The tool of an event that does
+// matchesNothing reports whether no event at all can match. The tool of an event that does
 // not name it at its top is in its payload.
-func (n nameSet) nobody() bool { return !n.not && len(n.ids) == 0 && n.column != "tool" }
+func (n nameCondition) matchesNothing() bool {
+	return !n.negated && len(n.ids) == 0 && n.column != "tool"
+}
 
 // sql is the condition on a table that has the names.
-func (n nameSet) sql(table string) string {
+func (n nameCondition) sql(table string) string {
 	ids := make([]string, len(n.ids))
 	for i, id := range n.ids {
 		ids[i] = strconv.FormatInt(id, 10)
 	}
 	in := "IN"
-	if n.not {
+	if n.negated {
 		in = "NOT IN"
 	}
 	condition := fmt.Sprintf("%s.%s %s (%s)", table, n.column, in, strings.Join(ids, ", "))

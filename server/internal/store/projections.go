@@ -13,8 +13,8 @@ import (
 // begins with a quarter of an hour.
 const QuarterMS = 15 * 60 * 1000
 
-// day is how many quarters a day of UTC has.
-const day = 96
+// quartersPerDay is how many quarters a day of UTC has.
+const quartersPerDay = 96
 
 // LogEntry is what the derived tables are told from: a new event, or how a question
 // ended.
@@ -81,14 +81,14 @@ const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
 
 // Cursor is how far the derived tables have come.
 func (s *Store) Cursor(ctx context.Context) (cursor int64, err error) {
-	return cursor, s.reads.get(ctx, []any{&cursor}, queryCursor)
+	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
 }
 
-var queryEntries = `SELECT ` + eventColumns + asWhole + `q.question, q.asked, c.chat FROM ` + eventTables + `
+var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.asked, c.chat FROM ` + eventTables + `
 	LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
 	WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq`
 
-const queryEnds = `SELECT seq, question, status FROM changes
+const queryEntryEnds = `SELECT seq, question, status FROM changes
 	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
 
 // LogEntries reads the log behind seq and up to the returned number, which is at
@@ -106,7 +106,7 @@ func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries [
 	if full {
 		upTo = scanned[len(scanned)-1].seq
 	}
-	ends, err := s.ends(ctx, seq, upTo)
+	ends, err := s.readEnds(ctx, seq, upTo)
 	if err != nil {
 		return nil, seq, err
 	}
@@ -114,7 +114,7 @@ func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries [
 		for len(ends) > 0 && ends[0].Seq < r.seq {
 			entries, ends = append(entries, ends[0]), ends[1:]
 		}
-		e, err := s.finish(ctx, r)
+		e, err := s.buildEvent(ctx, r)
 		if err != nil {
 			return nil, seq, err
 		}
@@ -126,25 +126,25 @@ func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries [
 }
 
 func (s *Store) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*eventRow, chats [][]byte, full bool, err error) {
-	rows, err := s.reads.query(ctx, queryEntries, seq, upTo)
+	rows, err := s.readers.query(ctx, queryEntryEvents, seq, upTo)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	defer func() { _ = rows.Close() }()
 	bytes := 0
-	for bytes < pageBytes && rows.Next() {
+	for bytes < maxPageBytes && rows.Next() {
 		r, chat := &eventRow{}, []byte(nil)
-		if err := rows.Scan(append(r.into(), &chat)...); err != nil {
+		if err := rows.Scan(append(r.dest(), &chat)...); err != nil {
 			return nil, nil, false, err
 		}
 		bytes += len(r.event.Envelope) + len(r.event.Payload) + len(r.event.Question) + len(chat)
 		scanned, chats = append(scanned, r), append(chats, chat)
 	}
-	return scanned, chats, bytes >= pageBytes, rows.Err()
+	return scanned, chats, bytes >= maxPageBytes, rows.Err()
 }
 
-// ends reads how questions ended, each with its event.
-func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
+// readEnds reads how questions ended, each with its event.
+func (s *Store) readEnds(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
 	found, err := s.scanEnds(ctx, seq, upTo)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *Store) ends(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
 }
 
 func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []LogEntry, _ error) {
-	rows, err := s.reads.query(ctx, queryEnds, seq, upTo)
+	rows, err := s.readers.query(ctx, queryEntryEnds, seq, upTo)
 	if err != nil {
 		return nil, err
 	}
@@ -183,10 +183,10 @@ func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []LogEntry,
 // ApplyProjection adds d to the derived tables and moves the cursor, all or nothing. It
 // fails with ErrConflict when the cursor is not at d.From.
 func (s *Store) ApplyProjection(ctx context.Context, d *ProjectionBatch) error {
-	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error { return t.derive(d) }})
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }})
 }
 
-func (t *tx) derive(d *ProjectionBatch) error {
+func (t *tx) applyProjection(d *ProjectionBatch) error {
 	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (t *tx) derive(d *ProjectionBatch) error {
 		}
 	}
 	for key, u := range d.Tools {
-		if err := t.addTool(key, u); err != nil {
+		if err := t.addToolTime(key, u); err != nil {
 			return err
 		}
 	}
@@ -217,14 +217,14 @@ func (t *tx) derive(d *ProjectionBatch) error {
 		}
 	}
 	for i := range d.Sessions {
-		if err := t.putSession(&d.Sessions[i]); err != nil {
+		if err := t.upsertSession(&d.Sessions[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) putSession(r *SessionRow) error {
+func (t *tx) upsertSession(r *SessionRow) error {
 	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, first, last, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, text = excluded.text, facts = excluded.facts`,
 		r.App, r.Session, r.First, r.Last, r.Text, r.Facts)
@@ -232,11 +232,11 @@ func (t *tx) putSession(r *SessionRow) error {
 		return err
 	}
 	// Retention may have been faster than the follower.
-	return t.sweepSession(r.App, r.Session)
+	return t.deleteSessionIfEmpty(r.App, r.Session)
 }
 
 func (t *tx) addActivity(key ActivityKey, a *Activity) error {
-	for _, span := range [...]int64{1, day} {
+	for _, unit := range [...]int64{1, quartersPerDay} {
 		_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
 				input, output, cache_read, cache_write, cost)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -245,7 +245,7 @@ func (t *tx) addActivity(key ActivityKey, a *Activity) error {
 				input = input + excluded.input, output = output + excluded.output,
 				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
 				cost = cost + excluded.cost`,
-			span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
+			unit, key.Quarter/unit, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
 			a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
 		if err != nil {
 			return err
@@ -254,38 +254,38 @@ func (t *tx) addActivity(key ActivityKey, a *Activity) error {
 	return nil
 }
 
-func (t *tx) addTool(key ToolKey, u ToolTime) error {
+func (t *tx) addToolTime(key ToolKey, u ToolTime) error {
 	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
 		key.Session, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
-	for _, span := range [...]int64{1, day} {
+	for _, unit := range [...]int64{1, quartersPerDay} {
 		if err != nil {
 			return err
 		}
 		_, err = t.exec(`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
-			span, key.Quarter/span, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
+			unit, key.Quarter/unit, key.Tool, key.Bin, u.Calls, u.Failures, u.TotalMS)
 	}
 	return err
 }
 
-var queryLeftOfSession = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
+var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
 	CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
-	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, zoneBits, zoneBits, zoneSize-1)
+	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
 
-// sweepSession removes a session that has no event any more.
-func (t *tx) sweepSession(app, session string) error {
-	var first, last, one int64
+// deleteSessionIfEmpty removes a session that has no event any more.
+func (t *tx) deleteSessionIfEmpty(app, session string) error {
+	var first, last, found int64
 	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
-		err = t.get([]any{&one}, queryIsEvent, last) // mostly it is there, and so is the session
+		err = t.get([]any{&found}, queryIsEvent, last) // mostly it is there, and so is the session
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		err = t.get([]any{&one}, queryLeftOfSession, app, session)
+		err = t.get([]any{&found}, queryRemainingEvent, app, session)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err

@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	queryBrowsers     = `SELECT endpoint, p256dh, auth FROM browsers WHERE stream_id = 1 AND person = ? ORDER BY person`
-	queryPushPeople   = `SELECT DISTINCT person FROM browsers WHERE stream_id = 1`
-	queryPushKeys     = `SELECT push, push_key FROM notifier WHERE stream_id = 1`
-	queryIsLinkUsed   = `SELECT count(*) FROM links_used WHERE stream_id = 1 AND question = ? AND mac = ?`
-	queryCountBrowser = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
+	queryPushSubscriptions  = `SELECT endpoint, p256dh, auth FROM browsers WHERE stream_id = 1 AND person = ? ORDER BY person`
+	queryPushSubscribers    = `SELECT DISTINCT person FROM browsers WHERE stream_id = 1`
+	queryPushKeys           = `SELECT push, push_key FROM notifier WHERE stream_id = 1`
+	queryIsLinkUsed         = `SELECT count(*) FROM links_used WHERE stream_id = 1 AND question = ? AND mac = ?`
+	queryCountSubscriptions = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
 )
 
 // AddPushSubscription stores a browser of a person's for Web Push, whosever it was before. It
 // fails with schema.ErrInvalid when they have limit of them already.
 func (s *Store) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
-	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
-		var have int
-		if err := t.get([]any{&have}, queryCountBrowser, person, b.Endpoint); err != nil {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
+		var count int
+		if err := t.get([]any{&count}, queryCountSubscriptions, person, b.Endpoint); err != nil {
 			return err
 		}
-		if have >= limit {
+		if count >= limit {
 			return &schema.FieldError{Detail: "is one browser too many: turn notifications off in another first"}
 		}
 		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
 			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
-			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, millis(t.now))
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, toMillis(t.now))
 		return err
 	}})
 }
@@ -42,7 +42,7 @@ func (s *Store) RemovePushSubscription(ctx context.Context, endpoint string) err
 
 // PushSubscriptions are a person's.
 func (s *Store) PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
-	rows, err := s.reads.query(ctx, queryBrowsers, person)
+	rows, err := s.readers.query(ctx, queryPushSubscriptions, person)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) PushSubscriptions(ctx context.Context, person string) (all []sch
 
 // PushSubscribers are those who have a browser.
 func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
-	rows, err := s.reads.query(ctx, queryPushPeople)
+	rows, err := s.readers.query(ctx, queryPushSubscribers)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 
 // PushKeys are the hub's keys for Web Push; empty before they are set.
 func (s *Store) PushKeys(ctx context.Context) (private, public string, err error) {
-	return private, public, s.reads.get(ctx, []any{&private, &public}, queryPushKeys)
+	return private, public, s.readers.get(ctx, []any{&private, &public}, queryPushKeys)
 }
 
 // SetPushKeys keeps the hub's keys for Web Push, unless it has some: browsers
@@ -92,14 +92,14 @@ func (s *Store) SetPushKeys(ctx context.Context, private, public string) error {
 // IsLinkUsed reports whether somebody has voted by a signed link.
 func (s *Store) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
 	var n int
-	err := s.reads.get(ctx, []any{&n}, queryIsLinkUsed, id, mac)
+	err := s.readers.get(ctx, []any{&n}, queryIsLinkUsed, id, mac)
 	return n > 0, err
 }
 
 // UseLink notes that somebody has voted by a signed link.
 func (s *Store) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
-	return s.writer.do(ctx, &op{spares: true, run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, millis(t.now))
+	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, toMillis(t.now))
 		return err
 	}})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// callsLookedAt is how many earlier questions about a call are counted, the newest
+// maxEarlierOutcomes is how many earlier questions about a call are counted, the newest
 // ones.
-const callsLookedAt = 1000
+const maxEarlierOutcomes = 1000
 
 // EarlierOutcome is how a question ended.
 type EarlierOutcome struct {
@@ -16,7 +16,7 @@ type EarlierOutcome struct {
 	Outcome schema.Outcome
 }
 
-const queryEarlier = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT), '$.outcome'), '')
+const queryEarlierOutcomes = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT), '$.outcome'), '')
 	FROM questions q CROSS JOIN questions p INDEXED BY questions_by_call
 		ON p.stream_id = q.stream_id AND p.app = q.app AND p.call = q.call AND p.seq < q.seq
 	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
@@ -25,7 +25,7 @@ const queryEarlier = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT)
 // EarlierOutcomes returns how questions about the same call ended that were asked before
 // this one, the newest first. None for a question that is about no call.
 func (s *Store) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error) {
-	rows, err := s.reads.query(ctx, queryEarlier, id, callsLookedAt)
+	rows, err := s.readers.query(ctx, queryEarlierOutcomes, id, maxEarlierOutcomes)
 	if err != nil {
 		return nil, err
 	}

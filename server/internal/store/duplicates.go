@@ -15,9 +15,9 @@ import (
 // and no crash leaves a group without its first. Of the statuses it changes nothing but
 // SameAs, Waiters and Revision.
 
-// groupSize is how many questions one answer can end. Whatever comes beyond begins
+// maxGroupSize is how many questions one answer can end. Whatever comes beyond begins
 // another group.
-const groupSize = 100
+const maxGroupSize = 100
 
 // GroupMember is a question that asks the same as the first of its group.
 type GroupMember struct {
@@ -26,30 +26,30 @@ type GroupMember struct {
 }
 
 const (
-	queryFirstOfSame = `SELECT seq, version, status FROM questions INDEXED BY questions_by_same
+	queryGroupLeader = `SELECT seq, version, status FROM questions INDEXED BY questions_by_same
 		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ? AND same_as = 0 ORDER BY seq DESC LIMIT 1`
-	queryMembers = `SELECT seq, joined FROM questions INDEXED BY questions_by_same
+	queryGroupMembers = `SELECT seq, joined FROM questions INDEXED BY questions_by_same
 		WHERE stream_id = 1 AND state = 'pending' AND same IS NOT NULL AND same = ?1 AND same_as = ?2 ORDER BY seq`
-	querySame      = `SELECT same, same_as FROM questions WHERE stream_id = 1 AND seq = ?`
-	queryGroupHead = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
+	queryDuplicateKey = `SELECT same, same_as FROM questions WHERE stream_id = 1 AND seq = ?`
+	queryGroupRow     = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
 )
 
 // GroupMembers returns the pending questions that ask the same as a pending first one.
-func (s *Store) GroupMembers(ctx context.Context, first schema.EventID) ([]GroupMember, error) {
+func (s *Store) GroupMembers(ctx context.Context, leader schema.EventID) ([]GroupMember, error) {
 	var key []byte
-	var as int64
-	err := s.reads.get(ctx, []any{&key, &as}, querySame, first)
+	var sameAs int64
+	err := s.readers.get(ctx, []any{&key, &sameAs}, queryDuplicateKey, leader)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && key == nil {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.reads.query(ctx, queryMembers, key, first)
-	return scanMembers(rows, err)
+	rows, err := s.readers.query(ctx, queryGroupMembers, key, leader)
+	return scanGroupMembers(rows, err)
 }
 
-func scanMembers(rows *sql.Rows, err error) (list []GroupMember, _ error) {
+func scanGroupMembers(rows *sql.Rows, err error) (list []GroupMember, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -64,62 +64,62 @@ func scanMembers(rows *sql.Rows, err error) (list []GroupMember, _ error) {
 	return list, rows.Err()
 }
 
-// grouped is a question of a group as it is read.
-type grouped struct {
+// groupRow is a question of a group as it is read.
+type groupRow struct {
 	id      schema.EventID
 	version int64
 	status  schema.Status
 }
 
-func (g *grouped) read(status []byte) error {
+func (g *groupRow) parseStatus(status []byte) error {
 	if err := json.Unmarshal(status, &g.status); err != nil {
 		return fmt.Errorf("reading stored status of %d: %w", g.id, err)
 	}
 	return nil
 }
 
-// first finds the question that a new one asks the same as, and notes it in the new
+// groupLeader finds the question that a new one asks the same as, and notes it in the new
 // one's status; nil: there is none.
-func (t *tx) first(e *Event, a *NewQuestion) (*grouped, error) {
+func (t *tx) groupLeader(e *Event, a *NewQuestion) (*groupRow, error) {
 	if a.DuplicateKey == nil {
 		return nil, nil
 	}
-	var first grouped
+	var leader groupRow
 	var status []byte
-	err := t.get([]any{&first.id, &first.version, &status}, queryFirstOfSame, a.DuplicateKey)
+	err := t.get([]any{&leader.id, &leader.version, &status}, queryGroupLeader, a.DuplicateKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err == nil {
-		err = first.read(status)
+		err = leader.parseStatus(status)
 	}
-	if err != nil || first.status.Waiters >= groupSize {
+	if err != nil || leader.status.Waiters >= maxGroupSize {
 		return nil, err
 	}
-	own := grouped{id: e.ID}
-	if err := own.read(e.Status); err != nil {
+	own := groupRow{id: e.ID}
+	if err := own.parseStatus(e.Status); err != nil {
 		return nil, err
 	}
-	own.status.SameAs = first.id
+	own.status.SameAs = leader.id
 	e.Status, err = json.Marshal(own.status)
-	return &first, err
+	return &leader, err
 }
 
-// join counts a question that was just stored in its group.
-func (t *tx) join(id schema.EventID, first *grouped) error {
-	if first == nil {
+// joinGroup counts a question that was just stored in its group.
+func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
+	if leader == nil {
 		return nil
 	}
-	first.status.Waiters = max(first.status.Waiters, 1) + 1
-	if err := t.restate(first); err != nil {
+	leader.status.Waiters = max(leader.status.Waiters, 1) + 1
+	if err := t.updateGroupStatus(leader); err != nil {
 		return err
 	}
-	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, first.id, first.version, id)
+	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader.id, leader.version, id)
 	return err
 }
 
-// restate stores a status that says something else of the group.
-func (t *tx) restate(g *grouped) error {
+// updateGroupStatus stores a status that says something else of the group.
+func (t *tx) updateGroupStatus(g *groupRow) error {
 	g.version++
 	g.status.Revision = g.version
 	status, err := json.Marshal(g.status)
@@ -127,38 +127,38 @@ func (t *tx) restate(g *grouped) error {
 		return fmt.Errorf("encoding the status: %w", err)
 	}
 	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ? WHERE stream_id = 1 AND seq = ?`,
-		g.version, status, millis(t.now), g.id)
+		g.version, status, toMillis(t.now), g.id)
 	if err != nil {
 		return err
 	}
-	seq := t.next()
+	seq := t.nextSeq()
 	if _, err := t.exec(`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, ?, ?, 0, ?)`, seq, g.id, status); err != nil {
 		return err
 	}
-	t.rows = append(t.rows, changeRow(seq, &Event{ID: g.id}, status, false))
+	t.rows = append(t.rows, changeLogRow(seq, &Event{ID: g.id}, status, false))
 	return nil
 }
 
-// leave takes a question that has ended out of its group. After the first one the next
+// leaveGroup takes a question that has ended out of its group. After the first one the next
 // one is the first.
-func (t *tx) leave(id schema.EventID) error {
+func (t *tx) leaveGroup(id schema.EventID) error {
 	var key []byte
-	var as schema.EventID
-	if err := t.get([]any{&key, &as}, querySame, id); err != nil || key == nil {
+	var sameAs schema.EventID
+	if err := t.get([]any{&key, &sameAs}, queryDuplicateKey, id); err != nil || key == nil {
 		return err
 	}
-	if as != 0 {
-		return t.uncount(as)
+	if sameAs != 0 {
+		return t.decrementGroup(sameAs)
 	}
-	rows, err := t.query(queryMembers, key, id)
-	members, err := scanMembers(rows, err)
+	rows, err := t.query(queryGroupMembers, key, id)
+	members, err := scanGroupMembers(rows, err)
 	if err != nil || len(members) == 0 {
 		return err
 	}
 	next := members[0].ID
 	since := int64(0)
 	for _, m := range members {
-		g, _, err := t.grouped(m.ID)
+		g, _, err := t.readGroupRow(m.ID)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (t *tx) leave(id schema.EventID) error {
 				g.status.Waiters = len(members)
 			}
 		}
-		if err := t.restate(g); err != nil {
+		if err := t.updateGroupStatus(g); err != nil {
 			return err
 		}
 		if m.ID == next {
@@ -182,23 +182,23 @@ func (t *tx) leave(id schema.EventID) error {
 	return nil
 }
 
-func (t *tx) grouped(id schema.EventID) (g *grouped, state schema.State, err error) {
-	g = &grouped{id: id}
+func (t *tx) readGroupRow(id schema.EventID) (g *groupRow, state schema.State, err error) {
+	g = &groupRow{id: id}
 	var status []byte
-	if err := t.get([]any{&g.version, &state, &status}, queryGroupHead, id); err != nil {
+	if err := t.get([]any{&g.version, &state, &status}, queryGroupRow, id); err != nil {
 		return nil, "", err
 	}
-	return g, state, g.read(status)
+	return g, state, g.parseStatus(status)
 }
 
-// uncount counts one question less in a group.
-func (t *tx) uncount(first schema.EventID) error {
-	g, state, err := t.grouped(first)
+// decrementGroup counts one question less in a group.
+func (t *tx) decrementGroup(leader schema.EventID) error {
+	g, state, err := t.readGroupRow(leader)
 	if err != nil || state != schema.Pending {
 		return err
 	}
 	if g.status.Waiters--; g.status.Waiters <= 1 {
 		g.status.Waiters = 0
 	}
-	return t.restate(g)
+	return t.updateGroupStatus(g)
 }

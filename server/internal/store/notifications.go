@@ -28,27 +28,27 @@ type NotificationProgress struct {
 }
 
 const (
-	queryNoticeCursor = `SELECT cursor FROM notifier WHERE stream_id = 1`
-	queryAskedSince   = `SELECT seq, seq FROM questions WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryChangedSince = `SELECT seq, question FROM changes WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryNoticed      = `SELECT reminders, escalated FROM noticed WHERE stream_id = 1 AND question = ?`
-	queryTakesLead    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = q.stream_id AND n.question = q.seq)
+	queryNotificationCursor   = `SELECT cursor FROM notifier WHERE stream_id = 1`
+	queryAskedSince           = `SELECT seq, seq FROM questions WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+	queryChangedSince         = `SELECT seq, question FROM changes WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+	queryNotificationProgress = `SELECT reminders, escalated FROM noticed WHERE stream_id = 1 AND question = ?`
+	queryBecameGroupLeader    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = q.stream_id AND n.question = q.seq)
 		FROM questions q WHERE q.stream_id = 1 AND q.seq = ?`
-	queryNoticesOf  = noticeColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
-	queryNoticesDue = noticeColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
-	queryNextNotice = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
-	queryLastSent   = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
-	queryUnderWay   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
+	queryNotificationsOf  = notificationColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
+	queryDueNotifications = notificationColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
+	queryNextNotification = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
+	queryLastSent         = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
+	queryClaimsInFlight   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
 
-	queryNoticedPending = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.state = 'pending'
+	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.state = 'pending'
 		AND EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = 1 AND n.question = q.seq) ORDER BY q.seq`
 
-	noticeColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
+	notificationColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
 )
 
 // NotificationCursor is how far the notices have come in the log.
 func (s *Store) NotificationCursor(ctx context.Context) (cursor int64, err error) {
-	return cursor, s.reads.get(ctx, []any{&cursor}, queryNoticeCursor)
+	return cursor, s.readers.get(ctx, []any{&cursor}, queryNotificationCursor)
 }
 
 // SetNotificationCursor notes that everything up to there has been made notices of.
@@ -68,7 +68,7 @@ func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids [
 	type touch struct{ seq, question int64 }
 	var found []touch
 	for _, query := range []string{queryAskedSince, queryChangedSince} {
-		rows, err := s.reads.query(ctx, query, seq, head, limit)
+		rows, err := s.readers.query(ctx, query, seq, head, limit)
 		if err != nil {
 			return nil, seq, err
 		}
@@ -101,7 +101,7 @@ func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids [
 
 // NotificationProgress is what of a question has been made notices of.
 func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n NotificationProgress, err error) {
-	err = s.reads.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNoticed, id)
+	err = s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -111,16 +111,16 @@ func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n 
 // BecameGroupLeader reports whether a question that another one spoke for speaks for itself by
 // now, and nobody has been told of it.
 func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (alone bool, err error) {
-	err = s.reads.get(ctx, []any{&alone}, queryTakesLead, id)
+	err = s.readers.get(ctx, []any{&alone}, queryBecameGroupLeader, id)
 	return alone, err
 }
 
 // AddNotifications stores notices of a question; those that are there already stay as
 // they are. done, when given, is noted in the same transaction.
 func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notices []Notification, done *NotificationProgress) error {
-	return s.writer.do(ctx, &op{whole: true, run: func(t *tx) error {
+	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		for i := range notices {
-			if err := t.addNotice(id, &notices[i]); err != nil {
+			if err := t.addNotification(id, &notices[i]); err != nil {
 				return err
 			}
 		}
@@ -134,44 +134,44 @@ func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notices
 	}})
 }
 
-func (t *tx) addNotice(id schema.EventID, n *Notification) error {
-	now := millis(t.now)
+func (t *tx) addNotification(id schema.EventID, n *Notification) error {
+	now := toMillis(t.now)
 	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
 		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
-		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.N, n.State, n.Why, millis(n.Due), now, now)
+		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.N, n.State, n.Why, toMillis(n.Due), now, now)
 	return err
 }
 
 // NotificationsOf are all notices of a question, in no order.
 func (s *Store) NotificationsOf(ctx context.Context, id schema.EventID) ([]Notification, error) {
-	rows, err := s.reads.query(ctx, queryNoticesOf, id)
-	return scanNotices(rows, err)
+	rows, err := s.readers.query(ctx, queryNotificationsOf, id)
+	return scanNotifications(rows, err)
 }
 
 // DueNotifications are up to n notices of a channel that are to be sent now, the longest due
 // first, and when the next one is: zero when none is queued.
 func (s *Store) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []Notification, next time.Time, err error) {
-	rows, err := s.reads.query(ctx, queryNoticesDue, channel, millis(now), n)
-	if due, err = scanNotices(rows, err); err != nil {
+	rows, err := s.readers.query(ctx, queryDueNotifications, channel, toMillis(now), n)
+	if due, err = scanNotifications(rows, err); err != nil {
 		return nil, time.Time{}, err
 	}
-	next, err = s.time(ctx, queryNextNotice, channel)
+	next, err = s.readTime(ctx, queryNextNotification, channel)
 	return due, next, err
 }
 
-func scanNotices(rows *sql.Rows, err error) (notices []Notification, _ error) {
+func scanNotifications(rows *sql.Rows, err error) (notices []Notification, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var n Notification
-		var due, made, at int64
-		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &made, &at); err != nil {
+		var due, madeAt, at int64
+		if err := rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.N, &n.State, &n.Why, &n.Error, &n.Attempts, &due, &madeAt, &at); err != nil {
 			return nil, err
 		}
-		n.Due, n.MadeAt, n.At = fromMillis(due), fromMillis(made), schema.Millis(at)
+		n.Due, n.MadeAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
 		notices = append(notices, n)
 	}
 	return notices, rows.Err()
@@ -193,25 +193,25 @@ const (
 // Both are one step, so that two notices can't slip through one cooldown.
 func (s *Store) ClaimNotification(ctx context.Context, n *Notification, until, since time.Time) (claim Claim, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
-		claim, err = t.claimNotice(n, until, since)
+		claim, err = t.claimNotification(n, until, since)
 		return err
 	}})
 	return claim, err
 }
 
-func (t *tx) claimNotice(n *Notification, until, since time.Time) (Claim, error) {
+func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, error) {
 	if !since.IsZero() {
 		var last sql.NullInt64
 		var underWay int64
 		if err := t.get([]any{&last}, queryLastSent, n.Channel, n.Person); err != nil {
 			return ClaimLost, err
 		}
-		now := millis(t.now)
+		now := toMillis(t.now)
 		// What was sent in the future was sent before the clock was put right.
-		if last.Valid && last.Int64 > millis(since) && last.Int64 <= now {
+		if last.Valid && last.Int64 > toMillis(since) && last.Int64 <= now {
 			return ClaimCooldown, nil
 		}
-		if err := t.get([]any{&underWay}, queryUnderWay, n.Channel, now, now, n.Person, n.ID); err != nil {
+		if err := t.get([]any{&underWay}, queryClaimsInFlight, n.Channel, now, now, n.Person, n.ID); err != nil {
 			return ClaimLost, err
 		}
 		if underWay > 0 {
@@ -219,7 +219,7 @@ func (t *tx) claimNotice(n *Notification, until, since time.Time) (Claim, error)
 		}
 	}
 	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE stream_id = 1 AND id = ?2 AND state = 'queued' AND due = ?3`,
-		millis(until), n.ID, millis(n.Due))
+		toMillis(until), n.ID, toMillis(n.Due))
 	if err != nil || changed == 0 {
 		return ClaimLost, err
 	}
@@ -232,7 +232,7 @@ func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
 			WHERE stream_id = 1 AND id = ? AND (state = 'queued' OR ? = 'sent')`,
-			n.State, n.Why, n.Error, n.Attempts, millis(n.Due), millis(t.now), n.ID, n.State)
+			n.State, n.Why, n.Error, n.Attempts, toMillis(n.Due), toMillis(t.now), n.ID, n.State)
 		return err
 	}})
 }
@@ -242,7 +242,7 @@ func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (some bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, millis(t.now), id)
+			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, toMillis(t.now), id)
 		some = n > 0
 		return err
 	}})
@@ -253,20 +253,20 @@ func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, wh
 // pending questions that have notices.
 func (s *Store) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, millis(t.now))
+		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, toMillis(t.now))
 		return err
 	}})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.reads.query(ctx, queryNoticedPending)
+	rows, err := s.readers.query(ctx, queryPendingNotified)
 	return scanIDs(rows, err)
 }
 
 // NotificationSettings are a person's own; zero when there are none.
 func (s *Store) NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
 	var raw []byte
-	err = s.reads.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
+	err = s.readers.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
 	if errors.Is(err, sql.ErrNoRows) {
 		return settings, nil
 	}

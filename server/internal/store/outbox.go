@@ -17,11 +17,11 @@ type deliveryRow struct {
 	due, until, leased, handled sql.NullInt64
 }
 
-func (r *deliveryRow) into() []any {
+func (r *deliveryRow) dest() []any {
 	return []any{&r.answer, &r.state, &r.attempts, &r.sent, &r.due, &r.until, &r.leased, &r.handled}
 }
 
-func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
+func (r *deliveryRow) toDelivery(id schema.EventID) *Delivery {
 	if !r.answer.Valid {
 		return nil
 	}
@@ -32,9 +32,9 @@ func (r *deliveryRow) delivery(id schema.EventID) *Delivery {
 	}
 }
 
-// open reports whether there is something left to do: an attempt is to be made or
+// isOpen reports whether there is something left to do: an attempt is to be made or
 // under way, or the state allows another one and Due names its time.
-func (d *Delivery) open() bool {
+func (d *Delivery) isOpen() bool {
 	if !d.Handled.IsZero() {
 		return false
 	}
@@ -62,31 +62,31 @@ func (d *Delivery) Undelivered() bool {
 	}
 }
 
-func (t *tx) putDelivery(id schema.EventID, d *Delivery) error {
-	due, leased := millis(d.Due), millis(d.Leased)
+func (t *tx) upsertDelivery(id schema.EventID, d *Delivery) error {
+	due, leased := toMillis(d.Due), toMillis(d.Leased)
 	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (stream_id, seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, millis(d.Until), leased, millis(d.Handled), max(due, leased), d.open(), d.Undelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, toMillis(d.Until), leased, toMillis(d.Handled), max(due, leased), d.isOpen(), d.Undelivered())
 	return err
 }
 
 const (
-	queryNextDelivery = `SELECT min(wake) FROM deliveries WHERE stream_id = 1 AND open = 1`
-	queryDeliveries   = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
-	queryNextDeadline = `SELECT deadline FROM questions INDEXED BY questions_by_deadline
+	queryNextDelivery  = `SELECT min(wake) FROM deliveries WHERE stream_id = 1 AND open = 1`
+	queryDueDeliveries = `SELECT seq FROM deliveries WHERE stream_id = 1 AND open = 1 AND wake <= ? ORDER BY wake LIMIT ?`
+	queryNextDeadline  = `SELECT deadline FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline > ? ORDER BY deadline LIMIT 1`
-	queryDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
+	queryPassedDeadlines = `SELECT seq FROM questions INDEXED BY questions_by_deadline
 		WHERE stream_id = 1 AND state = 'pending' AND deadline > 0 AND deadline <= ? ORDER BY deadline LIMIT ?`
-	queryNextHold = `SELECT held_until FROM questions INDEXED BY questions_by_hold
+	queryNextUndoEnd = `SELECT held_until FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until > ? ORDER BY held_until LIMIT 1`
-	queryHolds = `SELECT seq FROM questions INDEXED BY questions_by_hold
+	queryEndedUndoWindows = `SELECT seq FROM questions INDEXED BY questions_by_hold
 		WHERE stream_id = 1 AND state = 'pending' AND held_until > 0 AND held_until <= ? ORDER BY held_until LIMIT ?`
 	queryNextTimer = `SELECT next_at FROM questions INDEXED BY questions_by_next
 		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at > ? ORDER BY next_at LIMIT 1`
-	queryTimers = `SELECT seq FROM questions INDEXED BY questions_by_next
+	queryDueTimers = `SELECT seq FROM questions INDEXED BY questions_by_next
 		WHERE stream_id = 1 AND state = 'pending' AND next_at > 0 AND next_at <= ? ORDER BY next_at LIMIT ?`
 	queryListeners = `SELECT seq, url, status FROM questions INDEXED BY questions_by_state
 		WHERE stream_id = 1 AND state = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
@@ -101,28 +101,28 @@ const (
 // nor, with a zero Due, in unconfirmed, refused and unreachable. next is when
 // to ask again: zero when nothing is open.
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
-	if next, err = s.time(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
+	if next, err = s.readTime(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
 		return nil, next, err // nothing to lease: the writer need not be bothered
 	}
-	err = s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) (err error) {
-		leased, err = t.lease(now, until, n)
+	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
+		leased, err = t.leaseDeliveries(now, until, n)
 		return err
 	}})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	next, err = s.time(ctx, queryNextDelivery)
+	next, err = s.readTime(ctx, queryNextDelivery)
 	return leased, next, err
 }
 
-func (t *tx) lease(now, until time.Time, n int) ([]schema.EventID, error) {
-	rows, err := t.query(queryDeliveries, millis(now), n)
+func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+	rows, err := t.query(queryDueDeliveries, toMillis(now), n)
 	ids, err := scanIDs(rows, err)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, millis(until), id); err != nil {
+		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, toMillis(until), id); err != nil {
 			return nil, err
 		}
 	}
@@ -134,14 +134,14 @@ func (t *tx) lease(now, until time.Time, n int) ([]schema.EventID, error) {
 // with a timer that is due, the longest due first. next is the earliest such time
 // after now: zero when there is none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, of := range []struct{ due, next string }{{queryHolds, queryNextHold}, {queryDeadlines, queryNextDeadline}, {queryTimers, queryNextTimer}} {
-		rows, err := s.reads.query(ctx, of.due, millis(now), n)
+	for _, of := range []struct{ due, next string }{{queryEndedUndoWindows, queryNextUndoEnd}, {queryPassedDeadlines, queryNextDeadline}, {queryDueTimers, queryNextTimer}} {
+		rows, err := s.readers.query(ctx, of.due, toMillis(now), n)
 		ids, err := scanIDs(rows, err)
 		if err != nil {
 			return nil, time.Time{}, err
 		}
 		due = append(due, ids...)
-		at, err := s.time(ctx, of.next, millis(now))
+		at, err := s.readTime(ctx, of.next, toMillis(now))
 		if err != nil {
 			return nil, time.Time{}, err
 		}
@@ -154,22 +154,22 @@ func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []s
 
 // PendingOf returns the pending questions of a session, the oldest first.
 func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	appID, ok, err := s.findName(ctx, appName, app)
+	appID, ok, err := s.findNameID(ctx, appName, app)
 	if err != nil || !ok {
 		return nil, err
 	}
-	sessionID, ok, err := s.findName(ctx, sessionName, session)
+	sessionID, ok, err := s.findNameID(ctx, sessionName, session)
 	if err != nil || !ok {
 		return nil, err
 	}
-	rows, err := s.reads.query(ctx, queryPendingOf, sessionID, appID)
+	rows, err := s.readers.query(ctx, queryPendingOf, sessionID, appID)
 	return scanIDs(rows, err)
 }
 
 // Listeners returns the version 2 listeners of up to limit pending questions
 // behind the given one, the oldest question first.
 func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) (listeners []Listener, _ error) {
-	rows, err := s.reads.query(ctx, queryListeners, after, limit)
+	rows, err := s.readers.query(ctx, queryListeners, after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -187,14 +187,14 @@ func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) 
 // Lifelines returns up to limit pending questions with such a lifeline behind the
 // given one, the oldest first.
 func (s *Store) Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	rows, err := s.reads.query(ctx, queryLifelines, of, after, limit)
+	rows, err := s.readers.query(ctx, queryLifelines, of, after, limit)
 	return scanIDs(rows, err)
 }
 
-// time reads one time; zero when there is none.
-func (s *Store) time(ctx context.Context, query string, args ...any) (time.Time, error) {
+// readTime reads one time; zero when there is none.
+func (s *Store) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
-	err := s.reads.get(ctx, []any{&ms}, query, args...)
+	err := s.readers.get(ctx, []any{&ms}, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

@@ -15,26 +15,26 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fill appends n events in one go, which the writer commits in groups.
-func (b *bench) fill(t testing.TB, n int, make func(i int) *EventDraft) {
+// appendMany appends n events in one go, which the writer commits in groups.
+func (b *testStore) appendMany(t testing.TB, n int, make func(i int) *EventDraft) {
 	t.Helper()
 	pending := []*op{}
 	for i := range n {
 		d := make(i)
-		o := appendOp(d)
+		o := newAppendOp(d)
 		o.done = newDone()
 		require.NoError(t, b.writer.enqueue(o))
 		if pending = append(pending, o); len(pending) == groupLimit {
-			b.drain(t, pending)
+			b.awaitOps(t, pending)
 			pending = pending[:0]
 		}
 	}
-	b.drain(t, pending)
+	b.awaitOps(t, pending)
 }
 
 func newDone() chan struct{} { return make(chan struct{}) }
 
-func (b *bench) drain(t testing.TB, ops []*op) {
+func (b *testStore) awaitOps(t testing.TB, ops []*op) {
 	t.Helper()
 	for _, o := range ops {
 		<-o.done
@@ -42,21 +42,21 @@ func (b *bench) drain(t testing.TB, ops []*op) {
 	}
 }
 
-// TestFindAgreesWithALoop compares random filters with the obvious way to find.
-func TestFindAgreesWithALoop(t *testing.T) {
+// TestFind_MatchesNaiveLoop compares random filters with the obvious way to find.
+func TestFind_MatchesNaiveLoop(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pick := func(of string, n int) string { return fmt.Sprint(of, min(rnd.IntN(n), rnd.IntN(n))) }
-	b.fill(t, 1500, func(i int) *EventDraft {
-		d := draft(pick("app", 4), fmt.Sprint("s", i/100+rnd.IntN(5)), pick("type", 4), pick("tool", 9))
+	b.appendMany(t, 1500, func(i int) *EventDraft {
+		d := newDraft(pick("app", 4), fmt.Sprint("s", i/100+rnd.IntN(5)), pick("type", 4), pick("tool", 9))
 		if rnd.IntN(10) == 0 {
 			names := d.Event
-			d = question("", time.Time{})
+			d = newQuestionDraft("", time.Time{})
 			d.App, d.Session, d.Type, d.Tool = names.App, names.Session, names.Type, names.Tool
 		}
 		d.Payload = fmt.Appendf(nil, `{"n":"%d"}`, rnd.IntN(50))
-		d.ReceivedAt = began.Add(time.Duration(i) * time.Second)
+		d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
 	pending, err := b.Pending(context.Background())
@@ -66,7 +66,7 @@ func TestFindAgreesWithALoop(t *testing.T) {
 			b.answer(t, e.ID)
 		}
 	}
-	all := b.everything(t)
+	all := b.allEvents(t)
 	require.Len(t, all, 1500)
 	matches := 0
 	for range 150 {
@@ -84,22 +84,22 @@ func TestFindAgreesWithALoop(t *testing.T) {
 			f.Status = []string{"pending", "responded", "timeout", Undelivered}[rnd.IntN(4)]
 		})
 		maybe(func() { f.Text = fmt.Sprintf(`"%d"`, rnd.IntN(50)) })
-		maybe(func() { f.From = began.Add(time.Duration(rnd.IntN(1500)) * time.Second) })
-		maybe(func() { f.To = began.Add(time.Duration(rnd.IntN(1500))*time.Second + time.Millisecond) })
+		maybe(func() { f.From = clockStart.Add(time.Duration(rnd.IntN(1500)) * time.Second) })
+		maybe(func() { f.To = clockStart.Add(time.Duration(rnd.IntN(1500))*time.Second + time.Millisecond) })
 		maybe(func() { f.Before = schema.EventID(1 + rnd.IntN(1700)) })
 		maybe(func() { f.After = schema.EventID(1 + rnd.IntN(1700)) })
 		maybe(func() { f.Oldest = true })
 		got, err := b.Find(context.Background(), f)
 		require.NoError(t, err)
-		want := naive(all, f)
-		require.Equal(t, ids(want), ids(got), "%+v", f)
+		want := naiveFind(all, f)
+		require.Equal(t, eventIDs(want), eventIDs(got), "%+v", f)
 		matches += len(got)
 	}
 	require.Greater(t, matches, 150)
 }
 
-// everything reads all events through the log.
-func (b *bench) everything(t testing.TB) (all []*Event) {
+// allEvents reads all events through the log.
+func (b *testStore) allEvents(t testing.TB) (all []*Event) {
 	t.Helper()
 	for seq := int64(0); seq < b.Head(); {
 		rows, err := b.After(context.Background(), seq, 1000)
@@ -117,8 +117,8 @@ func (b *bench) everything(t testing.TB) (all []*Event) {
 	return all
 }
 
-// naive is Find as a loop; a question that was answered is undelivered, too.
-func naive(all []*Event, f Filter) []*Event {
+// naiveFind is Find as a loop; a question that was answered is undelivered, too.
+func naiveFind(all []*Event, f Filter) []*Event {
 	found := []*Event{}
 	for _, e := range all {
 		responded := strings.Contains(string(e.Status), "responded")
@@ -140,38 +140,38 @@ func naive(all []*Event, f Filter) []*Event {
 	return found[max(0, len(found)-f.Limit):]
 }
 
-func TestRareEventIsFoundFarBack(t *testing.T) {
+func TestFind_FindsRareEventFarBack(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.fill(t, 5*zoneSize, func(i int) *EventDraft {
+	b := newTestStore(t)
+	b.appendMany(t, 5*nameSegmentSize, func(i int) *EventDraft {
 		if i == 700 {
-			return draft("rare", "s", "Stop", "")
+			return newDraft("rare", "s", "Stop", "")
 		}
-		return draft("app", "s", "PreToolUse", "Bash")
+		return newDraft("app", "s", "PreToolUse", "Bash")
 	})
 	for _, f := range []Filter{{App: "rare"}, {Type: "Stop"}, {App: "rare", Session: "s"}, {App: "rare", After: 5}, {App: "rare", Oldest: true}, {Text: "RARE"}} {
 		got, err := b.Find(context.Background(), f)
 		require.NoError(t, err)
-		require.Equal(t, []schema.EventID{701}, ids(got), "%+v", f)
+		require.Equal(t, []schema.EventID{701}, eventIDs(got), "%+v", f)
 	}
 	got, err := b.Find(context.Background(), Filter{App: "rare", Tool: "Bash"})
 	require.NoError(t, err)
 	require.Empty(t, got)
 }
 
-func TestFindRefusesNonsense(t *testing.T) {
+func TestFind_RejectsInvalidFilter(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for _, f := range []Filter{{Status: "open"}, {Text: strings.Repeat("x", maxTextBytes+1)}, {Text: "\xff"}} {
 		_, err := b.Find(context.Background(), f)
 		require.ErrorIs(t, err, schema.ErrInvalid)
 	}
 }
 
-func TestListsLeaveBigPayloadsOut(t *testing.T) {
+func TestEventLists_OmitBigPayloads(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	d := question("s", time.Time{})
+	b, ctx := newTestStore(t), context.Background()
+	d := newQuestionDraft("s", time.Time{})
 	d.Payload = fmt.Appendf(nil, `{"big":%q}`, strings.Repeat("x", schema.MaxListed))
 	id := b.append(t, d).ID
 	cut := func(events []*Event, err error) {
@@ -184,7 +184,7 @@ func TestListsLeaveBigPayloadsOut(t *testing.T) {
 	cut(b.Recent(ctx, 1))
 	cut(b.Pending(ctx))
 	cut(b.Find(ctx, Filter{}))
-	cut(b.everything(t), nil)
+	cut(b.allEvents(t), nil)
 	require.Equal(t, d.Payload, b.question(t, id).Payload)
 	e, _, err := b.Event(ctx, id)
 	require.NoError(t, err)
@@ -192,9 +192,9 @@ func TestListsLeaveBigPayloadsOut(t *testing.T) {
 	require.Zero(t, e.PayloadBytes)
 }
 
-func TestEventIsSplicedFromWhatWasSent(t *testing.T) {
+func TestAppendJSON_KeepsSentBytes(t *testing.T) {
 	t.Parallel()
-	e := question("s", time.Time{}).Event
+	e := newQuestionDraft("s", time.Time{}).Event
 	e.ID, e.UID, e.Payload = 7, "u", []byte(`{"a" : 1.0}`)
 	require.Equal(t, `{"id":7,"uid":"u","timestamp":1758000000000,"source_app":"app","session_id":"s","hook_event_type":"PermissionRequest",`+
 		`"payload":{"a" : 1.0},"humanInTheLoop":{"question":"May I?","type":"permission"},`+
@@ -203,80 +203,80 @@ func TestEventIsSplicedFromWhatWasSent(t *testing.T) {
 	require.Equal(t, `{"id":7,"uid":"u","timestamp":1758000000000,"payload":{},"payloadTruncated":true,"payloadBytes":11}`, string(e.AppendJSON(nil, 10)))
 }
 
-func TestRecentOfBigEventsIsShort(t *testing.T) {
+func TestRecent_LimitsPageSize(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for range 3 {
-		d := draft("app", "s", "Stop", "")
-		d.Envelope = append(d.Envelope, `,"big":"`+strings.Repeat("x", pageBytes/2)+`"`...)
+		d := newDraft("app", "s", "Stop", "")
+		d.Envelope = append(d.Envelope, `,"big":"`+strings.Repeat("x", maxPageBytes/2)+`"`...)
 		b.append(t, d)
 	}
 	got, err := b.Recent(context.Background(), 300)
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{2, 3}, ids(got))
+	require.Equal(t, []schema.EventID{2, 3}, eventIDs(got))
 	for _, f := range []Filter{{}, {App: "app"}} {
 		got, err = b.Find(context.Background(), f)
 		require.NoError(t, err)
-		require.Equal(t, []schema.EventID{2, 3}, ids(got), "ask on before 2")
+		require.Equal(t, []schema.EventID{2, 3}, eventIDs(got), "ask on before 2")
 	}
 }
 
-func TestFilterOptions(t *testing.T) {
+func TestFilterOptions_ListsDistinctValues(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	o, err := b.FilterOptions(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, schema.FilterOptions{SourceApps: []string{}, SessionIDs: []string{}, HookEventTypes: []string{}, ToolNames: []string{}}, o)
-	for i := range listedSessions + 50 {
-		b.append(t, draft(fmt.Sprint("app", i%3), fmt.Sprint("s", i), "Stop", ""))
+	for i := range maxListedSessions + 50 {
+		b.append(t, newDraft(fmt.Sprint("app", i%3), fmt.Sprint("s", i), "Stop", ""))
 	}
 	o, err = b.FilterOptions(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, []string{"app0", "app1", "app2"}, o.SourceApps)
 	require.Equal(t, []string{"Stop"}, o.HookEventTypes)
 	require.Empty(t, o.ToolNames)
-	require.Len(t, o.SessionIDs, listedSessions)
+	require.Len(t, o.SessionIDs, maxListedSessions)
 	require.Equal(t, "s349", o.SessionIDs[0])
 }
 
 // A text is found however the client's JSON library spelled it.
-func TestTextIsFoundInEverySpelling(t *testing.T) {
+func TestFind_MatchesEveryJSONSpelling(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for i, payload := range []string{
 		`{"a":"Zoë said \"<hi>\" 100%_\\ 🙂"}`,
 		`{"a":"Zo\u00eb said \"<hi>\" 100%_\\ \ud83d\ude42"}`,
 		`{"a":"Zoë said \"\u003chi\u003e\" 100%_\\ 🙂"}`,
 		`{"a":"something else"}`,
 	} {
-		d := draft("app", "s", "Stop", "")
+		d := newDraft("app", "s", "Stop", "")
 		d.Payload = []byte(payload)
 		require.EqualValues(t, i+1, b.append(t, d).ID)
 	}
 	for _, text := range []string{`Zoë`, `zoë SAID "`, `🙂`, `100%_\`} {
 		got, err := b.Find(context.Background(), Filter{Text: text})
 		require.NoError(t, err)
-		require.Equal(t, []schema.EventID{1, 2, 3}, ids(got), text)
+		require.Equal(t, []schema.EventID{1, 2, 3}, eventIDs(got), text)
 	}
 	got, err := b.Find(context.Background(), Filter{Text: `"<hi>"`})
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{1, 2, 3}, ids(got))
+	require.Equal(t, []schema.EventID{1, 2, 3}, eventIDs(got))
 	got, err = b.Find(context.Background(), Filter{Text: "\x00"})
 	require.NoError(t, err)
 	require.Empty(t, got)
 }
 
-// FuzzText compares the search with strings.Contains on the question's text.
-func FuzzText(f *testing.F) {
+// FuzzFind_MatchesText compares the search with strings.Contains on the question's text.
+func FuzzFind_MatchesText(f *testing.F) {
 	for _, seed := range [][2]string{{"May I?", "i?"}, {"100%", "0%"}, {"a_b", "a_"}, {`\`, `\`}, {"ab", "a%b"}, {"ab", "a_"}, {"\x00", "\x00"}, {"İ", "i"}} {
 		f.Add(seed[0], seed[1])
 	}
-	b := setup(f)
+	b := newTestStore(f)
 	f.Fuzz(func(t *testing.T, text, search string) {
 		if search == "" || len(search) > maxTextBytes || strings.ContainsRune(text+search, 0) || !utf8.ValidString(text) || !utf8.ValidString(search) {
 			return
 		}
-		d := question("s", time.Time{})
+		d := newQuestionDraft("s", time.Time{})
 		d.NewQuestion.Text, d.Payload, d.Envelope = text, []byte(`{}`), nil
 		id := b.append(t, d).ID
 		got, err := b.Find(context.Background(), Filter{Text: search, After: id - 1})

@@ -10,13 +10,13 @@ import (
 )
 
 // A setting is one pragma as the DSN sets it and as it reads back.
-type setting struct{ pragma, set, want string }
+type pragma struct{ name, value, want string }
 
-// settings are the pragmas of every connection. They stand in the DSN because a
+// pragmas are the pragmas of every connection. They stand in the DSN because a
 // PRAGMA that is executed reaches one pooled connection only.
-func settings(synchronous string, readOnly bool) []setting {
+func pragmas(synchronous string, readOnly bool) []pragma {
 	level := map[string]string{"NORMAL": "1", "FULL": "2"}[synchronous]
-	both := []setting{
+	both := []pragma{
 		{"busy_timeout", "5000", "5000"},
 		{"journal_mode", "WAL", "wal"},
 		{"synchronous", synchronous, level},
@@ -29,13 +29,13 @@ func settings(synchronous string, readOnly bool) []setting {
 		{"journal_size_limit", "67108864", "67108864"},
 	}
 	if readOnly {
-		return append(both, setting{"query_only", "1", "1"})
+		return append(both, pragma{"query_only", "1", "1"})
 	}
-	return append(both, setting{"query_only", "0", "0"})
+	return append(both, pragma{"query_only", "0", "0"})
 }
 
-// shorthand are the keys that the driver checks; a typo in a _pragma goes unseen.
-var shorthand = map[string]string{
+// dsnKeys are the keys that the driver checks; a typo in a _pragma goes unseen.
+var dsnKeys = map[string]string{
 	"busy_timeout": "_busy_timeout", "journal_mode": "_journal_mode",
 	"synchronous": "_synchronous", "query_only": "_query_only",
 }
@@ -43,12 +43,12 @@ var shorthand = map[string]string{
 // dsn names the database with its settings.
 func dsn(file, synchronous string, readOnly bool) string {
 	q := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}}
-	for _, s := range settings(synchronous, readOnly) {
-		if key, ok := shorthand[s.pragma]; ok {
-			q.Set(key, s.set)
+	for _, s := range pragmas(synchronous, readOnly) {
+		if key, ok := dsnKeys[s.name]; ok {
+			q.Set(key, s.value)
 			continue
 		}
-		q.Add("_pragma", s.pragma+"("+s.set+")")
+		q.Add("_pragma", s.name+"("+s.value+")")
 	}
 	if readOnly {
 		q.Set("_txlock", "deferred")
@@ -64,20 +64,20 @@ func fileURI(file string, q url.Values) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-// checkSettings reads the settings back from a connection of db.
-func checkSettings(ctx context.Context, db *sql.DB, synchronous string, readOnly bool) error {
+// checkPragmas reads the settings back from a connection of db.
+func checkPragmas(ctx context.Context, db *sql.DB, synchronous string, readOnly bool) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	for _, s := range settings(synchronous, readOnly) {
+	for _, s := range pragmas(synchronous, readOnly) {
 		var got string
-		if err := conn.QueryRowContext(ctx, "PRAGMA "+s.pragma).Scan(&got); err != nil {
-			return fmt.Errorf("read the setting %s: %w", s.pragma, err)
+		if err := conn.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&got); err != nil {
+			return fmt.Errorf("read the setting %s: %w", s.name, err)
 		}
 		if got != s.want {
-			return fmt.Errorf("SQLite did not take the setting %s=%s (it says %s), without which answers could be lost; nothing was opened: this file system or this build of SQLite can't be used", s.pragma, s.set, strconv.Quote(got))
+			return fmt.Errorf("SQLite did not take the setting %s=%s (it says %s), without which answers could be lost; nothing was opened: this file system or this build of SQLite can't be used", s.name, s.value, strconv.Quote(got))
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 // lockSuffix names the file beside the database that keeps a second hub off it.
 const lockSuffix = ".lock"
 
-// databaseFile makes an absolute file name of Config.Path.
-func databaseFile(path string) (string, error) {
+// databasePath makes an absolute file name of Config.Path.
+func databasePath(path string) (string, error) {
 	name := strings.TrimPrefix(path, "sqlite:")
 	if name == "" || strings.HasPrefix(name, ":") {
 		return "", fmt.Errorf("the database must be a file, not %q: give its name, or sqlite:FILE", path)
@@ -27,10 +27,10 @@ func databaseFile(path string) (string, error) {
 	return filepath.Abs(name)
 }
 
-// recognise refuses a file that is there and is no hub's, before anything is done
+// requireHubDatabase refuses a file that is there and is no hub's, before anything is done
 // to it or beside it: -db may name anything by mistake. Behind a lock of ours
 // there is nothing to find out.
-func recognise(ctx context.Context, file string) error {
+func requireHubDatabase(ctx context.Context, file string) error {
 	info, err := os.Lstat(file)
 	_, errLock := os.Lstat(file + lockSuffix)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || errLock == nil {
@@ -54,17 +54,17 @@ func isNotDatabase(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_NOTADB
 }
 
-func privateFolder(file string) error {
+func ensurePrivateDir(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("make the database's folder: %w", err)
 	}
 	return nil
 }
 
-// privateFile makes sure that file is there, is a plain file and is nobody
+// ensurePrivateFile makes sure that file is there, is a plain file and is nobody
 // else's to read. It must run before SQLite has the file open: closing another
 // descriptor of it would drop SQLite's locks.
-func privateFile(file string) error {
+func ensurePrivateFile(file string) error {
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// reads are the connections that can't write, and their prepared statements.
-type reads struct {
+// readers are the connections that can't write, and their prepared statements.
+type readers struct {
 	db    *sql.DB
 	stmts sync.Map // :: SQL → *sql.Stmt, for texts that don't vary
 }
 
-func (r *reads) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+func (r *readers) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := r.stmts.Load(query); ok {
 		return s.(*sql.Stmt), nil
 	}
@@ -27,7 +27,7 @@ func (r *reads) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-func (r *reads) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := r.stmt(ctx, query)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (r *reads) query(ctx context.Context, query string, args ...any) (*sql.Rows
 }
 
 // get reads one row; sql.ErrNoRows when there is none.
-func (r *reads) get(ctx context.Context, into []any, query string, args ...any) error {
+func (r *readers) get(ctx context.Context, into []any, query string, args ...any) error {
 	s, err := r.stmt(ctx, query)
 	if err != nil {
 		return err

@@ -10,30 +10,30 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (b *bench) deliver(t *testing.T, id schema.EventID, d Delivery) {
+func (b *testStore) setDelivery(t *testing.T, id schema.EventID, d Delivery) {
 	t.Helper()
 	q := b.question(t, id)
 	require.NoError(t, b.Apply(context.Background(), Change{Event: &q.Event, Version: q.Version, State: schema.Responded, Status: []byte(`{}`), Delivery: &d}))
 }
 
-func TestDeliveriesAreLeasedOnce(t *testing.T) {
+func TestLeaseDeliveries_LeasesOnce(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	leased, next, err := b.LeaseDeliveries(ctx, began, began.Add(time.Minute), 9)
+	b, ctx := newTestStore(t), context.Background()
+	leased, next, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 	require.True(t, next.IsZero())
 
 	for i, due := range []time.Duration{2 * time.Second, time.Second, time.Hour} {
-		id := b.append(t, question("s", time.Time{})).ID
+		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
 		require.EqualValues(t, 2*i+1, id)
-		b.deliver(t, id, Delivery{State: schema.Queued, Due: began.Add(due)})
+		b.setDelivery(t, id, Delivery{State: schema.Queued, Due: clockStart.Add(due)})
 	}
-	_, next, err = b.LeaseDeliveries(ctx, began, began.Add(time.Minute), 9)
+	_, next, err = b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
-	require.Equal(t, began.Add(time.Second), next.UTC())
+	require.Equal(t, clockStart.Add(time.Second), next.UTC())
 
-	now := began.Add(5 * time.Second)
+	now := clockStart.Add(5 * time.Second)
 	leased, next, err = b.LeaseDeliveries(ctx, now, now.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{3, 1}, leased, "the longest due first")
@@ -46,24 +46,24 @@ func TestDeliveriesAreLeasedOnce(t *testing.T) {
 	require.Len(t, leased, 1, "the lessee did not come back")
 }
 
-func TestFinalDeliveriesAreNotLeased(t *testing.T) {
+func TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	open := map[schema.EventID]bool{}
 	for _, state := range []schema.DeliveryState{
 		schema.NoDelivery, schema.Queued, schema.Sending, schema.Delivered, schema.Acked, schema.Pulled,
 		schema.Unconfirmed, schema.Refused, schema.Unreachable, schema.TooLate, schema.Blocked,
 	} {
-		id := b.append(t, question("s", time.Time{})).ID
-		b.deliver(t, id, Delivery{State: state, Due: began})
+		id := b.append(t, newQuestionDraft("s", time.Time{})).ID
+		b.setDelivery(t, id, Delivery{State: state, Due: clockStart})
 		switch state {
 		case schema.Queued, schema.Sending, schema.Unconfirmed, schema.Refused, schema.Unreachable:
 			open[id] = true
 		}
-		never := b.append(t, question("s", time.Time{})).ID
-		b.deliver(t, never, Delivery{State: schema.Unreachable})
+		never := b.append(t, newQuestionDraft("s", time.Time{})).ID
+		b.setDelivery(t, never, Delivery{State: schema.Unreachable})
 	}
-	leased, _, err := b.LeaseDeliveries(ctx, began, began.Add(time.Minute), 99)
+	leased, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 99)
 	require.NoError(t, err)
 	require.Len(t, leased, len(open))
 	for _, id := range leased {
@@ -71,21 +71,21 @@ func TestFinalDeliveriesAreNotLeased(t *testing.T) {
 	}
 }
 
-func TestRestartMakesWhatWasUnderWayDue(t *testing.T) {
+func TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	deliveries := []Delivery{
-		{State: schema.Sending, Sent: true, Leased: began.Add(time.Hour)},
-		{State: schema.Queued, Due: began, Leased: began.Add(time.Hour)},
-		{State: schema.Unreachable, Due: began.Add(time.Hour)},
+		{State: schema.Sending, Sent: true, Leased: clockStart.Add(time.Hour)},
+		{State: schema.Queued, Due: clockStart, Leased: clockStart.Add(time.Hour)},
+		{State: schema.Unreachable, Due: clockStart.Add(time.Hour)},
 		{State: schema.Unreachable},
-		{State: schema.Acked, Due: began},
+		{State: schema.Acked, Due: clockStart},
 	}
 	for _, d := range deliveries {
-		b.deliver(t, b.append(t, question("s", time.Time{})).ID, d)
+		b.setDelivery(t, b.append(t, newQuestionDraft("s", time.Time{})).ID, d)
 	}
 	b.reopen(t)
-	leased, _, err := b.LeaseDeliveries(ctx, began, began.Add(time.Minute), 9)
+	leased, _, err := b.LeaseDeliveries(ctx, clockStart, clockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []schema.EventID{1, 3, 5}, leased)
 	q := b.question(t, 1)
@@ -93,90 +93,90 @@ func TestRestartMakesWhatWasUnderWayDue(t *testing.T) {
 	require.Equal(t, schema.Sending, q.Delivery.State, "what to make of it is the callback's to say")
 }
 
-func TestDeadlines(t *testing.T) {
+func TestDueQuestions_ReturnsPassedDeadlines(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for _, deadline := range []time.Duration{3 * time.Second, 0, time.Second, time.Hour, 2 * time.Second} {
-		at := began.Add(deadline)
+		at := clockStart.Add(deadline)
 		if deadline == 0 {
 			at = time.Time{}
 		}
-		b.append(t, question("s", at))
+		b.append(t, newQuestionDraft("s", at))
 	}
-	due, next, err := b.DueQuestions(ctx, began.Add(3*time.Second), 2)
+	due, next, err := b.DueQuestions(ctx, clockStart.Add(3*time.Second), 2)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{3, 5}, due)
-	require.Equal(t, began.Add(time.Hour), next.UTC())
+	require.Equal(t, clockStart.Add(time.Hour), next.UTC())
 	b.answer(t, 3)
-	due, _, err = b.DueQuestions(ctx, began.Add(3*time.Second), 9)
+	due, _, err = b.DueQuestions(ctx, clockStart.Add(3*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{5, 1}, due)
-	due, next, err = b.DueQuestions(ctx, began.Add(2*time.Hour), 9)
+	due, next, err = b.DueQuestions(ctx, clockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Len(t, due, 3)
 	require.True(t, next.IsZero())
 }
 
-func TestHoldsAreDueBeforeDeadlines(t *testing.T) {
+func TestDueQuestions_ListsUndoWindowsFirst(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	hold := func(id schema.EventID, h *UndoWindow) {
 		q := b.question(t, id)
 		require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: schema.Pending, Status: q.Status, UndoWindow: h}))
 	}
 	for range 3 {
-		b.append(t, question("s", began.Add(time.Minute)))
+		b.append(t, newQuestionDraft("s", clockStart.Add(time.Minute)))
 	}
 	for id, after := range map[schema.EventID]time.Duration{1: 5 * time.Second, 2: 3 * time.Second, 3: 4 * time.Second} {
-		hold(id, &UndoWindow{Answer: []byte(`{"permission":true}`), Until: began.Add(after)})
+		hold(id, &UndoWindow{Answer: []byte(`{"permission":true}`), Until: clockStart.Add(after)})
 	}
-	_, next, err := b.DueQuestions(ctx, began, 9)
+	_, next, err := b.DueQuestions(ctx, clockStart, 9)
 	require.NoError(t, err)
-	require.Equal(t, began.Add(3*time.Second), next.UTC())
+	require.Equal(t, clockStart.Add(3*time.Second), next.UTC())
 	first := b.question(t, 1).UndoWindow
 	require.JSONEq(t, `{"permission":true}`, string(first.Answer))
-	require.Equal(t, began.Add(5*time.Second), first.Until.UTC())
+	require.Equal(t, clockStart.Add(5*time.Second), first.Until.UTC())
 
 	hold(3, nil)
 	require.NotNil(t, b.question(t, 3).UndoWindow, "a change that does not speak of it leaves it")
 	hold(3, &UndoWindow{})
 	require.Nil(t, b.question(t, 3).UndoWindow)
-	due, next, err := b.DueQuestions(ctx, began.Add(5*time.Second), 9)
+	due, next, err := b.DueQuestions(ctx, clockStart.Add(5*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{2, 1}, due)
-	require.Equal(t, began.Add(time.Minute), next.UTC(), "and then the deadlines")
+	require.Equal(t, clockStart.Add(time.Minute), next.UTC(), "and then the deadlines")
 	b.answer(t, 2)
-	due, _, err = b.DueQuestions(ctx, began.Add(time.Minute), 9)
+	due, _, err = b.DueQuestions(ctx, clockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{1, 1, 3}, due, "holds first")
 }
 
-func TestHandledDeliveriesRest(t *testing.T) {
+func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	d := question("s", time.Time{})
+	b, ctx := newTestStore(t), context.Background()
+	d := newQuestionDraft("s", time.Time{})
 	d.Key = "k"
 	id := b.append(t, d).ID
-	b.deliver(t, id, Delivery{State: schema.Unreachable, Due: began, Handled: began.Add(time.Second)})
-	require.Equal(t, began.Add(time.Second), b.question(t, id).Delivery.Handled.UTC())
-	leased, next, err := b.LeaseDeliveries(ctx, began.Add(time.Hour), began.Add(2*time.Hour), 9)
+	b.setDelivery(t, id, Delivery{State: schema.Unreachable, Due: clockStart, Handled: clockStart.Add(time.Second)})
+	require.Equal(t, clockStart.Add(time.Second), b.question(t, id).Delivery.Handled.UTC())
+	leased, next, err := b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 	require.True(t, next.IsZero())
-	again := question("s", time.Time{})
+	again := newQuestionDraft("s", time.Time{})
 	again.Key = "k"
 	b.append(t, again)
 	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again: it wants its answer")
-	leased, _, err = b.LeaseDeliveries(ctx, began.Add(time.Hour), began.Add(2*time.Hour), 9)
+	leased, _, err = b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, leased)
 }
 
-func TestPendingOfASession(t *testing.T) {
+func TestPendingOf_ReturnsQuestionsOfSession(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for _, session := range []string{"a", "b", "a", "a"} {
-		b.append(t, question(session, time.Time{}))
+		b.append(t, newQuestionDraft(session, time.Time{}))
 	}
 	b.answer(t, 3)
 	got, err := b.PendingOf(ctx, "app", "a")
@@ -189,12 +189,12 @@ func TestPendingOfASession(t *testing.T) {
 	}
 	pending, err := b.Pending(ctx)
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{1, 2, 4}, ids(pending))
+	require.Equal(t, []schema.EventID{1, 2, 4}, eventIDs(pending))
 }
 
-func TestListenersOfPendingQuestions(t *testing.T) {
+func TestListeners_ReturnsPendingVersion2(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for _, change := range []func(*NewQuestion){
 		func(*NewQuestion) {},
 		func(a *NewQuestion) { a.URL = "" },
@@ -203,7 +203,7 @@ func TestListenersOfPendingQuestions(t *testing.T) {
 		func(*NewQuestion) {},
 		func(*NewQuestion) {},
 	} {
-		d := question("s", time.Time{})
+		d := newQuestionDraft("s", time.Time{})
 		change(d.NewQuestion)
 		b.append(t, d)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// about is a question about a call, named by a letter.
-func about(app, call string) *EventDraft {
-	d := question("s", began)
+// questionAboutCall is a question about a call, named by a letter.
+func questionAboutCall(app, call string) *EventDraft {
+	d := newQuestionDraft("s", clockStart)
 	d.App = app
 	if call != "" {
 		d.NewQuestion.Call = []byte(call)
@@ -19,7 +19,7 @@ func about(app, call string) *EventDraft {
 	return d
 }
 
-func (b *bench) end(t *testing.T, id schema.EventID, state schema.State, outcome schema.Outcome) {
+func (b *testStore) resolve(t *testing.T, id schema.EventID, state schema.State, outcome schema.Outcome) {
 	t.Helper()
 	q, err := b.Question(t.Context(), id)
 	require.NoError(t, err)
@@ -29,11 +29,11 @@ func (b *bench) end(t *testing.T, id schema.EventID, state schema.State, outcome
 	}))
 }
 
-func TestEarlierEndsOfTheSameCall(t *testing.T) {
+func TestEarlierOutcomes_ListsSameCallNewestFirst(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for _, d := range []*EventDraft{
-		about("app", "A"), about("app", "A"), about("app", "B"), about("other", "A"), about("app", ""), about("app", "A"), about("app", "A"), about("app", ""), about("app", "A"),
+		questionAboutCall("app", "A"), questionAboutCall("app", "A"), questionAboutCall("app", "B"), questionAboutCall("other", "A"), questionAboutCall("app", ""), questionAboutCall("app", "A"), questionAboutCall("app", "A"), questionAboutCall("app", ""), questionAboutCall("app", "A"),
 	} {
 		b.append(t, d)
 	}
@@ -43,13 +43,13 @@ func TestEarlierEndsOfTheSameCall(t *testing.T) {
 		return list
 	}
 	require.Empty(t, earlier(7), "none has ended")
-	b.end(t, 1, schema.Responded, schema.Approve)
-	b.end(t, 2, schema.Responded, schema.Deny)
-	b.end(t, 3, schema.Responded, schema.Deny)
-	b.end(t, 4, schema.Responded, schema.Deny)
-	b.end(t, 5, schema.Responded, schema.Deny)
-	b.end(t, 6, schema.TimedOut, schema.Timeout)
-	b.end(t, 9, schema.Responded, schema.Approve)
+	b.resolve(t, 1, schema.Responded, schema.Approve)
+	b.resolve(t, 2, schema.Responded, schema.Deny)
+	b.resolve(t, 3, schema.Responded, schema.Deny)
+	b.resolve(t, 4, schema.Responded, schema.Deny)
+	b.resolve(t, 5, schema.Responded, schema.Deny)
+	b.resolve(t, 6, schema.TimedOut, schema.Timeout)
+	b.resolve(t, 9, schema.Responded, schema.Approve)
 	require.Equal(t, []EarlierOutcome{{6, schema.Timeout}, {2, schema.Deny}, {1, schema.Approve}}, earlier(7), "the newest first; not what came later, nor another call or application")
 	require.Empty(t, earlier(1))
 	require.Empty(t, earlier(8), "a question about no call")

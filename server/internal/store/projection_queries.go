@@ -20,7 +20,7 @@ const (
 
 // Decisions is how questions ended from one quarter on and before another.
 func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error) {
-	rows, err := s.reads.query(ctx, queryDecisions, from, to)
+	rows, err := s.readers.query(ctx, queryDecisions, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -37,21 +37,21 @@ func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int
 	return decisions, rows.Err()
 }
 
-// period is a part of a span of time that one kind of row covers.
-type period struct{ span, from, to int64 }
+// bucketRange is a part of a span of time that one kind of row covers.
+type bucketRange struct{ unit, from, to int64 }
 
-// periods covers the quarters from one on: as quarters up to the end of that day
+// bucketRanges covers the quarters from one on: as quarters up to the end of that day
 // of UTC, then as days.
-func periods(from int64) []period {
-	tomorrow := (from + day - 1) / day
-	return []period{{1, from, tomorrow * day}, {day, tomorrow, 1 << 40}}
+func bucketRanges(from int64) []bucketRange {
+	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
+	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
 }
 
 // Activity is what each application did from a quarter on.
 func (s *Store) Activity(ctx context.Context, from int64) (map[string]Activity, error) {
 	sums := map[string]Activity{}
-	for _, part := range periods(from) {
-		rows, err := s.reads.query(ctx, queryActivity, part.span, part.from, part.to)
+	for _, part := range bucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryActivity, part.unit, part.from, part.to)
 		if err := scanActivity(rows, err, sums); err != nil {
 			return nil, err
 		}
@@ -104,9 +104,9 @@ func (a Activity) Negate() Activity {
 // ToolTimes sums up the uses of all tools from a quarter on.
 func (s *Store) ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error) {
 	sums := map[ToolKey]ToolTime{}
-	for _, part := range periods(from) {
-		rows, err := s.reads.query(ctx, queryToolTimes, part.span, part.from, part.to)
-		tools, err := scanTools(rows, err)
+	for _, part := range bucketRanges(from) {
+		rows, err := s.readers.query(ctx, queryToolTimes, part.unit, part.from, part.to)
+		tools, err := scanToolTimes(rows, err)
 		if err != nil {
 			return nil, err
 		}
@@ -126,36 +126,36 @@ const (
 // SessionsOf counts the sessions of an application that were active since a time,
 // and returns what is kept of its latest; nil when it has none.
 func (s *Store) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
-	first, err := s.firstSince(ctx, since)
+	first, err := s.firstSeqSince(ctx, since)
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.reads.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
+	if err := s.readers.get(ctx, []any{&active}, queryCountSessions, app, first); err != nil {
 		return 0, nil, err
 	}
-	err = s.reads.get(ctx, []any{&latest}, queryLatestSession, app)
+	err = s.readers.get(ctx, []any{&latest}, queryLatestSession, app)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return active, latest, err
 }
 
-// pruneFigures removes the figures of before a time.
-func (s *Store) pruneFigures(ctx context.Context, before time.Time) error {
+// pruneProjections removes the figures of before a time.
+func (s *Store) pruneProjections(ctx context.Context, before time.Time) error {
 	if before.IsZero() {
 		return nil
 	}
 	quarter := before.UnixMilli() / QuarterMS
-	return s.writer.do(ctx, &op{spares: true, whole: true, run: func(t *tx) error {
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		if _, err := t.exec(`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`, quarter); err != nil {
 			return err
 		}
-		for _, span := range [...]int64{1, day} {
+		for _, unit := range [...]int64{1, quartersPerDay} {
 			for _, query := range [...]string{
 				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
 				`DELETE FROM tool_times WHERE stream_id = 1 AND span = ? AND at < ?`,
 			} {
-				if _, err := t.exec(query, span, quarter/span); err != nil {
+				if _, err := t.exec(query, unit, quarter/unit); err != nil {
 					return err
 				}
 			}

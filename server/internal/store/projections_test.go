@@ -16,12 +16,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// kept is a row for a session whose newest event is last.
-func kept(session string, first, last schema.EventID) SessionRow {
+// newSessionRow is a row for a session whose newest event is last.
+func newSessionRow(session string, first, last schema.EventID) SessionRow {
 	return SessionRow{App: "app", Session: session, First: first, Last: last, Text: "title of " + session, Facts: fmt.Appendf(nil, `{"last":%d}`, last)}
 }
 
-func (b *bench) derive(t testing.TB, d *ProjectionBatch) {
+func (b *testStore) applyProjection(t testing.TB, d *ProjectionBatch) {
 	t.Helper()
 	if d.To == 0 {
 		d.To = b.Head()
@@ -29,7 +29,7 @@ func (b *bench) derive(t testing.TB, d *ProjectionBatch) {
 	require.NoError(t, b.ApplyProjection(context.Background(), d))
 }
 
-func (b *bench) sessions(t testing.TB, f SessionFilter) (list []string) {
+func (b *testStore) sessionFacts(t testing.TB, f SessionFilter) (list []string) {
 	t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 100
@@ -42,12 +42,12 @@ func (b *bench) sessions(t testing.TB, f SessionFilter) (list []string) {
 	return list
 }
 
-func TestDeriveAddsAllOrNothing(t *testing.T) {
+func TestApplyProjection_IsAtomic(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	b.append(t, draft("app", "s", "Stop", ""))
+	b, ctx := newTestStore(t), context.Background()
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	d := &ProjectionBatch{
-		From: 0, To: 1, Sessions: []SessionRow{kept("s", 1, 1)},
+		From: 0, To: 1, Sessions: []SessionRow{newSessionRow("s", 1, 1)},
 		Activity:  map[ActivityKey]Activity{{Quarter: 100, App: "app"}: {Events: 1, Tokens: schema.Tokens{Input: 5, CacheWrite: 1}, CostUSD: 0.5}},
 		Decisions: map[Decision]int64{{Quarter: 100, App: "app", Outcome: "approved", Person: true, Bin: 7}: 2},
 		Tools:     map[ToolKey]ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bin: 7}: {Calls: 1, TotalMS: 7}},
@@ -89,15 +89,15 @@ func TestDeriveAddsAllOrNothing(t *testing.T) {
 	require.Nil(t, facts)
 }
 
-func TestEntries(t *testing.T) {
+func TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	d := draft("app", "s", "Stop", "")
+	b, ctx := newTestStore(t), context.Background()
+	d := newDraft("app", "s", "Stop", "")
 	d.Chat = []byte(`[1]`)
 	d.Payload = []byte(`{"long":"` + strings.Repeat("x", schema.MaxListed) + `"}`)
 	b.append(t, d)
-	b.append(t, question("s", time.Time{}))
-	b.append(t, draft("app", "s", "Stop", ""))
+	b.append(t, newQuestionDraft("s", time.Time{}))
+	b.append(t, newDraft("app", "s", "Stop", ""))
 	b.answer(t, 2)
 	q := b.question(t, 2)
 	require.NoError(t, b.Apply(ctx, Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded"}`)}))
@@ -134,12 +134,12 @@ func TestEntries(t *testing.T) {
 	require.EqualValues(t, 5, upTo)
 }
 
-// TestEntriesOfBigEvents: no step reads more than it can hold.
-func TestEntriesOfBigEvents(t *testing.T) {
+// TestLogEntries_LimitsPageSize: no step reads more than it can hold.
+func TestLogEntries_LimitsPageSize(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestStore(t)
 	for range 6 {
-		d := draft("app", "s", "Stop", "")
+		d := newDraft("app", "s", "Stop", "")
 		d.Chat = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
 		b.append(t, d)
 	}
@@ -153,18 +153,18 @@ func TestEntriesOfBigEvents(t *testing.T) {
 	require.Len(t, rest, 6-len(entries))
 }
 
-// TestEntriesStepOverHoles: a follower that is far behind goes on where retention
+// TestLogEntries_SkipsPrunedRows: a follower that is far behind goes on where retention
 // left something.
-func TestEntriesStepOverHoles(t *testing.T) {
+func TestLogEntries_SkipsPrunedRows(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for range 100 {
-		b.append(t, draft("app", "old", "Stop", ""))
+		b.append(t, newDraft("app", "old", "Stop", ""))
 	}
-	b.append(t, question("old", time.Time{}))
+	b.append(t, newQuestionDraft("old", time.Time{}))
 	b.answer(t, 101)
 	b.clock.advance(2 * time.Hour)
-	b.append(t, draft("app", "young", "Stop", ""))
+	b.append(t, newDraft("app", "young", "Stop", ""))
 	_, err := b.Prune(ctx, RetentionPolicy{EventsBefore: b.clock.now().Add(-time.Hour)})
 	require.NoError(t, err)
 	_, err = b.After(ctx, 0, 10)
@@ -181,7 +181,7 @@ func TestEntriesStepOverHoles(t *testing.T) {
 	}
 	require.Equal(t, []int64{101, 102, 103}, seqs)
 
-	b.deliver(t, 101, Delivery{State: schema.Acked})
+	b.setDelivery(t, 101, Delivery{State: schema.Acked})
 	b.clock.advance(2 * time.Hour)
 	_, err = b.Prune(ctx, RetentionPolicy{QuestionsBefore: b.clock.now().Add(-time.Hour)})
 	require.NoError(t, err)
@@ -191,16 +191,16 @@ func TestEntriesStepOverHoles(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-func TestSessionsByPageAndText(t *testing.T) {
+func TestSessions_PagesAndSearches(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	d := &ProjectionBatch{}
 	for i := range 10 {
-		b.append(t, draft("app", fmt.Sprint("s", i), "Stop", ""))
-		row := kept(fmt.Sprint("s", i), schema.EventID(i+1), schema.EventID(i+1))
+		b.append(t, newDraft("app", fmt.Sprint("s", i), "Stop", ""))
+		row := newSessionRow(fmt.Sprint("s", i), schema.EventID(i+1), schema.EventID(i+1))
 		if i%3 == 0 {
 			row.App = "third"
-			b.append(t, draft("third", row.Session, "Stop", ""))
+			b.append(t, newDraft("third", row.Session, "Stop", ""))
 			row.Last = schema.EventID(b.Head())
 		}
 		d.Sessions = append(d.Sessions, row)
@@ -210,13 +210,13 @@ func TestSessionsByPageAndText(t *testing.T) {
 			d.Sessions[i].Last = schema.EventID(i + 1 + (i+2)/3)
 		}
 	}
-	b.derive(t, d)
-	require.Len(t, b.sessions(t, SessionFilter{}), 10)
-	require.Len(t, b.sessions(t, SessionFilter{App: "third"}), 4)
-	require.Len(t, b.sessions(t, SessionFilter{App: "third", Text: "OF S3"}), 1)
-	require.Empty(t, b.sessions(t, SessionFilter{App: "third", Text: "of s4"}))
-	require.Empty(t, b.sessions(t, SessionFilter{Text: "%"}), "a text is no pattern")
-	all := b.sessions(t, SessionFilter{})
+	b.applyProjection(t, d)
+	require.Len(t, b.sessionFacts(t, SessionFilter{}), 10)
+	require.Len(t, b.sessionFacts(t, SessionFilter{App: "third"}), 4)
+	require.Len(t, b.sessionFacts(t, SessionFilter{App: "third", Text: "OF S3"}), 1)
+	require.Empty(t, b.sessionFacts(t, SessionFilter{App: "third", Text: "of s4"}))
+	require.Empty(t, b.sessionFacts(t, SessionFilter{Text: "%"}), "a text is no pattern")
+	all := b.sessionFacts(t, SessionFilter{})
 	for _, f := range []SessionFilter{{Limit: 3}, {Limit: 3, Text: "title"}, {Limit: 10}, {Limit: 10, Text: "title"}} {
 		var pages []string
 		for turn := 0; turn == 0 || f.Before > 0; turn++ {
@@ -232,11 +232,11 @@ func TestSessionsByPageAndText(t *testing.T) {
 	}
 }
 
-func TestPendingCounts(t *testing.T) {
+func TestPendingCounts_CountsBySession(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
+	b, ctx := newTestStore(t), context.Background()
 	for _, session := range []string{"a", "b", "a", "c"} {
-		b.append(t, question(session, time.Time{}))
+		b.append(t, newQuestionDraft(session, time.Time{}))
 	}
 	b.answer(t, 4)
 	counts, err := b.PendingCounts(ctx)
@@ -244,26 +244,26 @@ func TestPendingCounts(t *testing.T) {
 	require.Equal(t, map[SessionKey]int64{{"app", "a"}: 2, {"app", "b"}: 1}, counts)
 }
 
-// TestSessionsLeaveWithTheirEvents, and only then; figures stay until their time.
-func TestSessionsLeaveWithTheirEvents(t *testing.T) {
+// TestPrune_RemovesEmptySessions, and only then; figures stay until their time.
+func TestPrune_RemovesEmptySessions(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	add := func(app, session string) schema.EventID { return b.append(t, draft(app, session, "Stop", "")).ID }
+	b, ctx := newTestStore(t), context.Background()
+	add := func(app, session string) schema.EventID { return b.append(t, newDraft(app, session, "Stop", "")).ID }
 	for range 700 { // more than a zone
 		add("app", "gone")
 	}
 	add("app", "stays with a question")
-	asked := b.append(t, question("stays with a question", time.Time{})).ID
+	asked := b.append(t, newQuestionDraft("stays with a question", time.Time{})).ID
 	add("app", "stays with a question")
 	add("app", "shares its id")
 	b.clock.advance(2 * time.Hour)
 	young := add("other", "shares its id")
 	add("app", "not told yet")
 	head := schema.EventID(b.Head())
-	b.derive(t, &ProjectionBatch{
+	b.applyProjection(t, &ProjectionBatch{
 		Sessions: []SessionRow{
-			kept("gone", 1, 700), kept("stays with a question", 701, asked+1), kept("shares its id", asked+2, asked+2),
-			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, kept("not told yet", head, head),
+			newSessionRow("gone", 1, 700), newSessionRow("stays with a question", 701, asked+1), newSessionRow("shares its id", asked+2, asked+2),
+			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, newSessionRow("not told yet", head, head),
 		},
 		Activity: map[ActivityKey]Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
 		Tools:    map[ToolKey]ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bin: 3}: {Calls: 2}},
@@ -288,11 +288,11 @@ func TestSessionsLeaveWithTheirEvents(t *testing.T) {
 	require.NotEmpty(t, times, "the figures of its days stay")
 
 	// A follower that was slower than retention brings nothing back.
-	b.derive(t, &ProjectionBatch{From: b.Head(), To: b.Head() + 1, Sessions: []SessionRow{kept("gone", 1, 700)}})
+	b.applyProjection(t, &ProjectionBatch{From: b.Head(), To: b.Head() + 1, Sessions: []SessionRow{newSessionRow("gone", 1, 700)}})
 	require.False(t, has("app", "gone"))
 
 	b.answer(t, asked)
-	b.deliver(t, asked, Delivery{State: schema.Acked})
+	b.setDelivery(t, asked, Delivery{State: schema.Acked})
 	b.clock.advance(2 * time.Hour)
 	_, err = b.Prune(ctx, RetentionPolicy{QuestionsBefore: b.clock.now().Add(-time.Hour), ProjectionsBefore: time.UnixMilli(5000 * QuarterMS)})
 	require.NoError(t, err)
@@ -310,32 +310,32 @@ func TestSessionsLeaveWithTheirEvents(t *testing.T) {
 	require.Empty(t, times)
 }
 
-func TestSessionsOfAnApplication(t *testing.T) {
+func TestSessionsOf_CountsActiveSince(t *testing.T) {
 	t.Parallel()
-	b, ctx := setup(t), context.Background()
-	b.append(t, draft("app", "old", "Stop", ""))
+	b, ctx := newTestStore(t), context.Background()
+	b.append(t, newDraft("app", "old", "Stop", ""))
 	b.clock.advance(time.Hour)
 	for i := range 3 {
-		b.append(t, draft("app", fmt.Sprint("s", i), "Stop", ""))
+		b.append(t, newDraft("app", fmt.Sprint("s", i), "Stop", ""))
 	}
-	b.derive(t, &ProjectionBatch{Sessions: []SessionRow{kept("old", 1, 1), kept("s0", 2, 2), kept("s1", 3, 3), kept("s2", 4, 4)}})
+	b.applyProjection(t, &ProjectionBatch{Sessions: []SessionRow{newSessionRow("old", 1, 1), newSessionRow("s0", 2, 2), newSessionRow("s1", 3, 3), newSessionRow("s2", 4, 4)}})
 	for since, want := range map[time.Duration]int64{0: 4, time.Minute: 3, 2 * time.Hour: 0} {
-		active, latest, err := b.SessionsOf(ctx, "app", began.Add(since))
+		active, latest, err := b.SessionsOf(ctx, "app", clockStart.Add(since))
 		require.NoError(t, err)
 		require.Equal(t, want, active)
 		require.JSONEq(t, `{"last":4}`, string(latest))
 	}
-	active, latest, err := b.SessionsOf(ctx, "nobody", began)
+	active, latest, err := b.SessionsOf(ctx, "nobody", clockStart)
 	require.NoError(t, err)
 	require.Zero(t, active)
 	require.Nil(t, latest)
 }
 
-// TestADatabaseOfTheFirstSchema gets the tables and keeps its log; the follower
+// TestMigrate_KeepsLogOfFirstSchema gets the tables and keeps its log; the follower
 // begins at the beginning.
-func TestADatabaseOfTheFirstSchema(t *testing.T) {
+func TestMigrate_KeepsLogOfFirstSchema(t *testing.T) {
 	t.Parallel()
-	b := &bench{clock: &clock{}}
+	b := &testStore{clock: &fakeClock{}}
 	b.cfg = Config{Path: t.TempDir() + "/hub.db", ReserveFileBytes: -1, Clock: b.clock.now}
 	db, err := sql.Open("sqlite", dsn(b.cfg.Path, "FULL", false))
 	require.NoError(t, err)
@@ -366,10 +366,10 @@ func TestADatabaseOfTheFirstSchema(t *testing.T) {
 	require.Equal(t, "app", entries[0].Event.App)
 }
 
-func TestReadsOfHistoryStop(t *testing.T) {
+func TestReaders_StopOnCancel(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.append(t, question("s", time.Time{}))
+	b := newTestStore(t)
+	b.append(t, newQuestionDraft("s", time.Time{}))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, read := range map[string]func() error{
@@ -379,7 +379,7 @@ func TestReadsOfHistoryStop(t *testing.T) {
 		"a search":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1, Text: "x"}); return err },
 		"SessionFacts":  func() error { _, err := b.SessionFacts(ctx, "a", "b"); return err },
 		"SessionTools":  func() error { _, err := b.SessionTools(ctx, 1); return err },
-		"SessionsOf":    func() error { _, _, err := b.SessionsOf(ctx, "a", began); return err },
+		"SessionsOf":    func() error { _, _, err := b.SessionsOf(ctx, "a", clockStart); return err },
 		"PendingCounts": func() error { _, err := b.PendingCounts(ctx); return err },
 		"Decisions":     func() error { _, err := b.Decisions(ctx, 0, 9); return err },
 		"Activity":      func() error { _, err := b.Activity(ctx, 0); return err },

@@ -9,135 +9,137 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// kind says what a name names, and names.kind stores it.
-type kind int64
+// nameKind says what a name names, and names.kind stores it.
+type nameKind int64
 
 const (
-	appName kind = iota + 1
+	appName nameKind = iota + 1
 	sessionName
 	typeName
 	toolName
 )
 
-type name struct {
-	kind kind
+type nameKey struct {
+	kind nameKind
 	text string
 }
 
 // Sessions in the lists of filter values, and the most of anything else.
 const (
-	listedSessions = 300
-	listedNames    = 1000
+	maxListedSessions = 300
+	maxListedNames    = 1000
 )
 
-// keptNames is how many names the cache holds before it starts anew: sessions
+// maxCachedNames is how many names the cache holds before it starts anew: sessions
 // come without end.
-const keptNames = 20_000
+const maxCachedNames = 20_000
 
-// names caches the table of names, which are ids in every other table. Only the
+// dictionary caches the table of names, which are ids in every other table. Only the
 // writer adds ids: one that a reader had found could have been pruned since.
-type names struct {
+type dictionary struct {
 	mu    sync.RWMutex
-	ids   map[name]int64
+	ids   map[nameKey]int64
 	texts map[int64]string
 }
 
-func newNames() *names { return &names{ids: map[name]int64{}, texts: map[int64]string{}} }
+func newDictionary() *dictionary {
+	return &dictionary{ids: map[nameKey]int64{}, texts: map[int64]string{}}
+}
 
-func (n *names) id(of name) (int64, bool) {
+func (n *dictionary) id(key nameKey) (int64, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	id, ok := n.ids[of]
+	id, ok := n.ids[key]
 	return id, ok
 }
 
-func (n *names) text(id int64) (string, bool) {
+func (n *dictionary) text(id int64) (string, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	text, ok := n.texts[id]
 	return text, ok
 }
 
-func (n *names) add(of name, id int64) {
+func (n *dictionary) add(key nameKey, id int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.ids) >= keptNames {
+	if len(n.ids) >= maxCachedNames {
 		clear(n.ids)
 	}
-	n.ids[of] = id
-	n.addTextLocked(id, of.text)
+	n.ids[key] = id
+	n.addTextLocked(id, key.text)
 }
 
-func (n *names) addText(id int64, text string) {
+func (n *dictionary) addText(id int64, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.addTextLocked(id, text)
 }
 
-func (n *names) addTextLocked(id int64, text string) {
-	if len(n.texts) >= keptNames {
+func (n *dictionary) addTextLocked(id int64, text string) {
+	if len(n.texts) >= maxCachedNames {
 		clear(n.texts)
 	}
 	n.texts[id] = text
 }
 
-// forget empties the cache, for a transaction that made or removed names and may
+// clear empties the cache, for a transaction that made or removed names and may
 // be rolled back. That is rare, and what is needed is soon read again.
-func (n *names) forget() {
+func (n *dictionary) clear() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.ids)
 	clear(n.texts)
 }
 
-// nameID returns the id of a name, which it makes when it is new. No text is 0.
-func (t *tx) nameID(k kind, text string) (int64, error) {
+// ensureNameID returns the id of a name, which it makes when it is new. No text is 0.
+func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	of := name{k, text}
-	if id, ok := t.w.names.id(of); ok {
+	key := nameKey{k, text}
+	if id, ok := t.w.dictionary.id(key); ok {
 		return id, nil
 	}
 	var id int64
 	err := t.get([]any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		id = t.ledger.name + 1
+		id = t.counters.lastNameID + 1
 		if _, err := t.exec(`INSERT INTO names (stream_id, kind, id, name) VALUES (1, ?, ?, ?)`, k, id, text); err != nil {
 			return 0, err
 		}
-		t.ledger.name = id
+		t.counters.lastNameID = id
 	case err != nil:
 		return 0, err
 	}
-	t.w.names.add(of, id)
+	t.w.dictionary.add(key, id)
 	return id, nil
 }
 
 // nameIDs are the four names of an event.
 type nameIDs struct{ app, session, typ, tool int64 }
 
-func (t *tx) nameIDs(e *Event) (ids nameIDs, err error) {
+func (t *tx) ensureNameIDs(e *Event) (ids nameIDs, err error) {
 	for _, n := range []struct {
 		into *int64
-		kind kind
+		kind nameKind
 		text string
 	}{{&ids.app, appName, e.App}, {&ids.session, sessionName, e.Session}, {&ids.typ, typeName, e.Type}, {&ids.tool, toolName, e.Tool}} {
-		if *n.into, err = t.nameID(n.kind, n.text); err != nil {
+		if *n.into, err = t.ensureNameID(n.kind, n.text); err != nil {
 			return ids, err
 		}
 	}
 	return ids, nil
 }
 
-// findName returns the id of a name for a filter; false when no event has it.
-func (s *Store) findName(ctx context.Context, k kind, text string) (int64, bool, error) {
-	if id, ok := s.names.id(name{k, text}); ok {
+// findNameID returns the id of a name for a filter; false when no event has it.
+func (s *Store) findNameID(ctx context.Context, k nameKind, text string) (int64, bool, error) {
+	if id, ok := s.dictionary.id(nameKey{k, text}); ok {
 		return id, true, nil
 	}
 	var id int64
-	err := s.reads.get(ctx, []any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
+	err := s.readers.get(ctx, []any{&id}, `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`, k, text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -145,22 +147,22 @@ func (s *Store) findName(ctx context.Context, k kind, text string) (int64, bool,
 }
 
 // nameText is the name that an event holds the id of.
-func (s *Store) nameText(ctx context.Context, k kind, id int64) (string, error) {
+func (s *Store) nameText(ctx context.Context, k nameKind, id int64) (string, error) {
 	if id == 0 {
 		return "", nil
 	}
-	if text, ok := s.names.text(id); ok {
+	if text, ok := s.dictionary.text(id); ok {
 		return text, nil
 	}
 	var text string
-	err := s.reads.get(ctx, []any{&text}, `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`, k, id)
+	err := s.readers.get(ctx, []any{&text}, `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`, k, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // pruned since the event was read
 		return "", nil
 	case err != nil:
 		return "", err
 	}
-	s.names.addText(id, text)
+	s.dictionary.addText(id, text)
 	return text, nil
 }
 
@@ -170,11 +172,11 @@ func (s *Store) FilterOptions(ctx context.Context) (schema.FilterOptions, error)
 	var o schema.FilterOptions
 	for _, list := range []struct {
 		into *[]string
-		kind kind
+		kind nameKind
 	}{{&o.SourceApps, appName}, {&o.HookEventTypes, typeName}, {&o.ToolNames, toolName}, {&o.SessionIDs, sessionName}} {
-		query, limit := namesInOrder, listedNames
+		query, limit := queryNamesInOrder, maxListedNames
 		if list.kind == sessionName {
-			query, limit = namesNewest, listedSessions
+			query, limit = queryNamesNewest, maxListedSessions
 		}
 		var err error
 		if *list.into, err = s.listNames(ctx, query, list.kind, limit); err != nil {
@@ -185,12 +187,12 @@ func (s *Store) FilterOptions(ctx context.Context) (schema.FilterOptions, error)
 }
 
 const (
-	namesInOrder = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY name LIMIT ?`
-	namesNewest  = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?`
+	queryNamesInOrder = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY name LIMIT ?`
+	queryNamesNewest  = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?`
 )
 
-func (s *Store) listNames(ctx context.Context, query string, k kind, limit int) ([]string, error) {
-	rows, err := s.reads.query(ctx, query, k, limit)
+func (s *Store) listNames(ctx context.Context, query string, k nameKind, limit int) ([]string, error) {
+	rows, err := s.readers.query(ctx, query, k, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -18,20 +18,20 @@ import (
 // when the steps before found nothing. Names are compared in the narrow index, some
 // ten events per microsecond; a text in the wide rows, at two microseconds each.
 const (
-	lookStep     = 64 << 10
-	lookLimit    = 1 << 20
-	textStep     = 16 << 10
-	textLimit    = 128 << 10
-	maxTextBytes = 1 << 10
+	nameScanStep  = 64 << 10
+	nameScanLimit = 1 << 20
+	textScanStep  = 16 << 10
+	textScanLimit = 128 << 10
+	maxTextBytes  = 1 << 10
 )
 
 // Undelivered is the Filter.Status of the questions whose answer the agent may
 // not have.
 const Undelivered = "undelivered"
 
-// query is a filter in terms of the tables. It walks one index, which it names
+// filterQuery is a filter in terms of the tables. It walks one index, which it names
 // itself: left to choose, SQLite takes ones that cost seconds.
-type query struct {
+type filterQuery struct {
 	names     []nameTerm // the one that is the rarest in general first
 	status    string
 	patterns  []string // of the text, for LIKE: as typed, and where JSON spells it differently
@@ -45,7 +45,7 @@ type nameTerm struct {
 	id     int64
 }
 
-func (q *query) knowsStatus() bool {
+func (q *filterQuery) hasValidStatus() bool {
 	switch schema.State(q.status) {
 	case "", schema.Pending, schema.Responded, schema.TimedOut, schema.Failed, Undelivered:
 		return true
@@ -54,14 +54,14 @@ func (q *query) knowsStatus() bool {
 	}
 }
 
-// run collects the matches in the query's direction, step by step.
-func (q *query) run(ctx context.Context, s *Store) (events []*Event, err error) {
-	step, furthest := int64(lookStep), int64(lookLimit)
+// collect collects the matches in the query's direction, step by step.
+func (q *filterQuery) collect(ctx context.Context, s *Store) (events []*Event, err error) {
+	step, limit := int64(nameScanStep), int64(nameScanLimit)
 	if q.patterns != nil {
-		step, furthest = textStep, textLimit
+		step, limit = textScanStep, textScanLimit
 	}
-	for looked := int64(0); q.from <= q.to && len(events) < q.limit && looked < furthest; looked += step {
-		if looked > 0 && len(events) > 0 {
+	for scanned := int64(0); q.from <= q.to && len(events) < q.limit && scanned < limit; scanned += step {
+		if scanned > 0 && len(events) > 0 {
 			break
 		}
 		from, to, ok, err := q.window(ctx, s, step)
@@ -69,8 +69,8 @@ func (q *query) run(ctx context.Context, s *Store) (events []*Event, err error) 
 			return events, err
 		}
 		query, args := q.sql(from, to, q.limit-len(events))
-		rows, err := s.reads.db.QueryContext(ctx, query, args...)
-		found, full, err := s.page(ctx, rows, err)
+		rows, err := s.readers.db.QueryContext(ctx, query, args...)
+		found, full, err := s.readEventPage(ctx, rows, err)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (q *query) run(ctx context.Context, s *Store) (events []*Event, err error) 
 
 // window is what the next step reads: so much of the log that about step events
 // of it must be looked at. false: nothing is left.
-func (q *query) window(ctx context.Context, s *Store, step int64) (from, to int64, ok bool, err error) {
+func (q *filterQuery) window(ctx context.Context, s *Store, step int64) (from, to int64, ok bool, err error) {
 	switch {
 	case q.status != "" || len(q.names) == 0 && q.patterns == nil:
 		return q.from, q.to, true, nil
@@ -97,50 +97,50 @@ func (q *query) window(ctx context.Context, s *Store, step int64) (from, to int6
 	case len(q.names) == 0:
 		return max(q.from, q.to-step+1), q.to, true, nil
 	}
-	var zone sql.NullInt64
-	query, args := q.zoneSQL(step >> zoneBits)
-	err = s.reads.db.QueryRowContext(ctx, query, args...).Scan(&zone)
+	var segment sql.NullInt64
+	query, args := q.nameSegmentSQL(step >> nameSegmentBits)
+	err = s.readers.db.QueryRowContext(ctx, query, args...).Scan(&segment)
 	if q.ascending {
-		return q.from, min(q.to, zone.Int64<<zoneBits+zoneSize-1), zone.Valid, err
+		return q.from, min(q.to, segment.Int64<<nameSegmentBits+nameSegmentSize-1), segment.Valid, err
 	}
-	return max(q.from, zone.Int64<<zoneBits), q.to, zone.Valid, err
+	return max(q.from, segment.Int64<<nameSegmentBits), q.to, segment.Valid, err
 }
 
-// builder collects a statement and its arguments.
-type builder struct {
+// sqlBuilder collects a statement and its arguments.
+type sqlBuilder struct {
 	strings.Builder
 	args []any
 }
 
-func (b *builder) add(text string, args ...any) {
+func (b *sqlBuilder) add(text string, args ...any) {
 	b.WriteString(text)
 	b.args = append(b.args, args...)
 }
 
-func (q *query) order() string {
+func (q *filterQuery) order() string {
 	if q.ascending {
 		return "ASC"
 	}
 	return "DESC"
 }
 
-// zoneSQL finds where the next n zones that have all the names end.
-func (q *query) zoneSQL(n int64) (string, []any) {
-	var b builder
+// nameSegmentSQL finds where the next n zones that have all the names end.
+func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
+	var b sqlBuilder
 	edge := "min"
 	if q.ascending {
 		edge = "max"
 	}
 	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM `)
-	q.zones(&b)
-	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.from>>zoneBits, q.to>>zoneBits)
+	q.joinNameSegments(&b)
+	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.from>>nameSegmentBits, q.to>>nameSegmentBits)
 	b.add(` ORDER BY z.zone `+q.order()+` LIMIT ?)`, n)
 	return b.String(), b.args
 }
 
-// zones joins the zones of the other names to those of the first. EXISTS says the
+// joinNameSegments joins the zones of the other names to those of the first. EXISTS says the
 // same, but SQLite then asks it of every event.
-func (q *query) zones(b *builder) {
+func (q *filterQuery) joinNameSegments(b *sqlBuilder) {
 	b.add(`zones z`)
 	for i, n := range q.names[1:] {
 		b.add(fmt.Sprintf(` CROSS JOIN zones z%d ON z%d.stream_id = 1 AND z%d.name = ? AND z%d.zone = z.zone`, i, i, i, i), n.id)
@@ -148,44 +148,44 @@ func (q *query) zones(b *builder) {
 }
 
 // sql is the statement that reads the matches between two numbers.
-func (q *query) sql(from, to int64, limit int) (string, []any) {
-	var b builder
-	b.add(`SELECT ` + eventColumns + asListed + `q.question, q.status FROM `)
+func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
+	var b sqlBuilder
+	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
 	switch {
 	case q.status == Undelivered:
 		b.add(`deliveries d INDEXED BY deliveries_undelivered
 			CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
 			CROSS JOIN events e ON e.stream_id = d.stream_id AND e.seq = d.seq
 			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq >= ? AND d.seq <= ?`, from, to)
-		q.terms(&b, "q")
+		q.addConditions(&b, "q")
 		b.add(` ORDER BY d.seq ` + q.order())
 	case q.status != "":
 		b.add(`questions q INDEXED BY questions_by_state
 			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 			WHERE q.stream_id = 1 AND q.state = ? AND q.seq >= ? AND q.seq <= ?`, q.status, from, to)
-		q.terms(&b, "q")
+		q.addConditions(&b, "q")
 		b.add(` ORDER BY q.seq ` + q.order())
 	case len(q.names) > 0:
-		q.zones(&b)
+		q.joinNameSegments(&b)
 		b.add(fmt.Sprintf(` CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1
 				AND e.seq BETWEEN max(z.zone << %d, ?) AND min((z.zone << %d) + %d, ?)
 			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)
 			WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`,
-			zoneBits, zoneBits, zoneSize-1), from, to, q.names[0].id, from>>zoneBits, to>>zoneBits)
-		q.terms(&b, "e")
+			nameSegmentBits, nameSegmentBits, nameSegmentSize-1), from, to, q.names[0].id, from>>nameSegmentBits, to>>nameSegmentBits)
+		q.addConditions(&b, "e")
 		b.add(` ORDER BY z.zone ` + q.order() + `, e.seq ` + q.order())
 	default:
 		b.add(eventTables+` WHERE e.stream_id = 1 AND e.seq BETWEEN ? AND ?`, from, to)
-		q.terms(&b, "e")
+		q.addConditions(&b, "e")
 		b.add(` ORDER BY e.seq ` + q.order())
 	}
 	b.add(` LIMIT ?`, limit)
 	return b.String(), b.args
 }
 
-// terms adds what the index can't answer by itself. Names are compared in the
+// addConditions adds what the index can't answer by itself. Names are compared in the
 // table that is walked, whose index has them all.
-func (q *query) terms(b *builder, table string) {
+func (q *filterQuery) addConditions(b *sqlBuilder, table string) {
 	for _, n := range q.names {
 		b.add(` AND `+table+`.`+n.column+` = ?`, n.id)
 	}
@@ -199,10 +199,10 @@ func (q *query) terms(b *builder, table string) {
 	b.add(`)`)
 }
 
-// patterns are the LIKE patterns for a text: as typed, and as JSON may spell it,
+// likePatterns are the LIKE patterns for a text: as typed, and as JSON may spell it,
 // since an event is kept as it was sent: as it is, with the escapes of Go, and in
 // ASCII as Python writes it. nil for no text.
-func patterns(text string) (list []string) {
+func likePatterns(text string) (list []string) {
 	if text == "" {
 		return nil
 	}
@@ -212,12 +212,12 @@ func patterns(text string) (list []string) {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text)
 	asIs := unquote(strings.TrimSuffix(plain.String(), "\n"))
-	spellings := []string{text, asIs, unquote(string(html)), asciiOnly(asIs)}
+	spellings := []string{text, asIs, unquote(string(html)), escapeNonASCII(asIs)}
 	if strings.ContainsRune(text, 0) { // it would end the pattern early, and is never as it is in JSON
 		spellings = spellings[1:]
 	}
 	for _, s := range slices.Compact(spellings) {
-		list = append(list, like(s))
+		list = append(list, likePattern(s))
 	}
 	return list
 }
@@ -226,10 +226,10 @@ func unquote(literal string) string { return literal[1 : len(literal)-1] }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// like is the pattern for anything that contains text.
-func like(text string) string { return "%" + likeEscapes.Replace(text) + "%" }
+// likePattern is the pattern for anything that contains text.
+func likePattern(text string) string { return "%" + likeEscapes.Replace(text) + "%" }
 
-func asciiOnly(text string) string {
+func escapeNonASCII(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r < utf8.RuneSelf {

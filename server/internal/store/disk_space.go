@@ -1,0 +1,168 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Disk is the room on a file system, in bytes.
+type Disk struct{ Free, Total int64 }
+
+// measureInterval is how old a measurement of the disk may be. It also bounds how long
+// plain events are refused after there is room again.
+const measureInterval = 250 * time.Millisecond
+
+// diskSpace watches the disk. While it is nearly full, plain events are refused so
+// that questions and answers have the rest; when it is full, a ballast file is
+// given up for them, since on a full disk SQLite can't even delete. It measures
+// when somebody wants to write, not by a clock of its own.
+type diskSpace struct {
+	dir, reserveFile      string
+	reserveBytes          int64 // the ballast's size
+	minFree, warnFree     int64
+	disk                  func(dir string) (Disk, error)
+	clock                 func() time.Time
+	log                   *slog.Logger
+	low                   atomic.Bool
+	measuredAt            atomic.Int64 // Unix nanoseconds
+	mu                    sync.Mutex   // guards the ballast and what follows
+	lowWarned, hasReserve bool
+}
+
+func newDiskSpace(file string, cfg *Config) *diskSpace {
+	s := &diskSpace{
+		dir: filepath.Dir(file), reserveFile: file + ".ballast", reserveBytes: max(cfg.ReserveFileBytes, 0),
+		minFree: cfg.MinFree, warnFree: cfg.WarnFree, disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
+	}
+	info, err := os.Lstat(s.reserveFile)
+	s.hasReserve = err == nil && info.Mode().IsRegular() && info.Size() > 0
+	s.measure()
+	return s
+}
+
+// requireRoom says whether a plain event may be stored.
+func (s *diskSpace) requireRoom() error {
+	if age := s.clock().UnixNano() - s.measuredAt.Load(); age > int64(measureInterval) || age < 0 {
+		s.measure()
+	}
+	if s.low.Load() {
+		return errDiskFull
+	}
+	return nil
+}
+
+var errDiskFull = &schema.HintError{
+	Err:  fmt.Errorf("%w: this was not stored; questions and answers still are, and everything stored so far is kept", schema.ErrFull),
+	Hint: "Free some space on the disk that holds the hub's database; events are taken again within a second.",
+}
+
+// measure measures the disk, and puts the ballast back once there is room for it.
+func (s *diskSpace) measure() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.measuredAt.Store(s.clock().UnixNano())
+	d, err := s.disk(s.dir)
+	if err != nil {
+		s.log.Warn("can't measure the disk", "err", err)
+		return
+	}
+	// Small file systems get small reserves.
+	minFree, reserve := min(s.minFree, d.Total/20), min(s.reserveBytes, d.Total/8)
+	if !s.hasReserve && reserve > 0 && d.Free >= minFree+reserve && s.createReserveLocked(reserve) {
+		d.Free -= reserve
+	}
+	need := minFree
+	if !s.hasReserve {
+		need += reserve
+	}
+	s.setLowLocked(d.Free < need, d.Free)
+	if warn := d.Free < s.warnFree && d.Free < d.Total/10; warn != s.lowWarned {
+		s.lowWarned = warn
+		if warn {
+			s.log.Warn("the disk is getting full", "free_bytes", d.Free)
+		}
+	}
+}
+
+func (s *diskSpace) setLowLocked(low bool, free int64) {
+	if s.low.Swap(low) == low {
+		return
+	}
+	if low {
+		s.log.Error("the disk is nearly full: plain events are refused, questions and answers are not", "free_bytes", free)
+	} else {
+		s.log.Info("there is room on the disk again: all events are taken", "free_bytes", free)
+	}
+}
+
+// releaseReserve gives the ballast up; false when there was none. Plain events are
+// refused from now on, until there is room for it again.
+func (s *diskSpace) releaseReserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLowLocked(true, 0)
+	s.measuredAt.Store(s.clock().UnixNano())
+	if !s.hasReserve {
+		return false
+	}
+	s.hasReserve = false
+	if err := os.Remove(s.reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Error("can't give up the ballast file", "file", s.reserveFile, "err", err)
+		return false
+	}
+	s.log.Warn("the disk is full: gave up the ballast file", "file", s.reserveFile)
+	return true
+}
+
+func (s *diskSpace) createReserveLocked(size int64) bool {
+	f, err := os.OpenFile(s.reserveFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(preallocate(f, size), f.Close())
+	}
+	if err != nil {
+		_ = os.Remove(s.reserveFile)
+		s.log.Warn("can't make the ballast file", "file", s.reserveFile, "err", err)
+		return false
+	}
+	s.hasReserve = true
+	return true
+}
+
+// writeZeros writes zeros, for file systems that can't allocate.
+func writeZeros(f *os.File, size int64) error {
+	zeros := make([]byte, min(size, 1<<20))
+	for at := int64(0); at < size; at += int64(len(zeros)) {
+		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFull reports whether SQLite found the disk full. It can notice while it
+// grows its shared memory file, too.
+func isFull(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
+// isBusy reports whether another program kept the database locked.
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}

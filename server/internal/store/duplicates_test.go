@@ -1,0 +1,107 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// duplicateQuestion is a question that asks what others with the key ask.
+func duplicateQuestion(key string) *EventDraft {
+	d := newQuestionDraft("s", time.Time{})
+	d.NewQuestion.DuplicateKey = []byte(key)
+	return d
+}
+
+func (b *testStore) statusOf(t testing.TB, id schema.EventID) schema.Status {
+	t.Helper()
+	e, _, err := b.Event(t.Context(), id)
+	require.NoError(t, err)
+	var st schema.Status
+	require.NoError(t, json.Unmarshal(e.Status, &st))
+	return st
+}
+
+// resolution is the change that ends a question as it is now.
+func (b *testStore) resolution(t testing.TB, id schema.EventID) Change {
+	t.Helper()
+	q, err := b.Question(t.Context(), id)
+	require.NoError(t, err)
+	return Change{Event: &q.Event, Version: q.Version, State: schema.Responded, Status: []byte(`{"status":"responded"}`), Ends: true}
+}
+
+func TestDuplicateGroup_HasMaximumSize(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	drafts := make([]*EventDraft, maxGroupSize+2)
+	for i := range drafts {
+		drafts[i] = duplicateQuestion("k")
+	}
+	all := b.AppendAll(t.Context(), drafts)
+	for _, r := range all {
+		require.NoError(t, r.Err)
+	}
+	first, next, last := all[0].Receipt.Event.ID, all[maxGroupSize].Receipt.Event.ID, all[maxGroupSize+1].Receipt.Event.ID
+	require.Equal(t, maxGroupSize, b.statusOf(t, first).Waiters)
+	require.Zero(t, b.statusOf(t, next).SameAs, "it begins a card of its own")
+	require.Equal(t, next, b.statusOf(t, last).SameAs)
+	members, err := b.GroupMembers(t.Context(), first)
+	require.NoError(t, err)
+	require.Len(t, members, maxGroupSize-1)
+	require.Equal(t, b.statusOf(t, first).Revision, members[maxGroupSize-2].Joined)
+}
+
+// TestDuplicateGroup_PublishesEveryChange: who follows the log sees every change of a group, in order.
+func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	other := b.append(t, duplicateQuestion("l")).ID
+	require.NoError(t, b.Apply(t.Context(), b.resolution(t, two)))
+	require.NoError(t, b.Apply(t.Context(), b.resolution(t, one)))
+	rows := b.publishedRows()
+	for i, row := range rows {
+		require.Equal(t, int64(i+1), row.Seq, "without holes")
+	}
+	require.Equal(t, rows[len(rows)-1].Seq, b.Head())
+	last := map[schema.EventID]schema.Status{}
+	for _, row := range rows {
+		var st schema.Status
+		require.NoError(t, json.Unmarshal(row.Event.Status, &st))
+		last[row.Event.ID] = st
+	}
+	require.Zero(t, last[three].SameAs)
+	require.Zero(t, last[three].Waiters, "alone again")
+	require.Equal(t, int64(2), last[three].Revision)
+	require.Zero(t, last[other].Waiters)
+	b.reopen(t)
+	require.Equal(t, last[three], b.statusOf(t, three))
+}
+
+// TestDuplicateGroup_ResolvesAtomically: when one of the others was changed meanwhile, none ends.
+func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	one, two, three := b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID, b.append(t, duplicateQuestion("k")).ID
+	c := b.resolution(t, one)
+	c.Duplicates = []Change{b.resolution(t, two), b.resolution(t, three)}
+	stale := c
+	stale.Duplicates = []Change{c.Duplicates[0], c.Duplicates[1]}
+	stale.Duplicates[1].Version++
+	head := b.Head()
+	require.ErrorIs(t, b.Apply(t.Context(), stale), ErrConflict)
+	require.Equal(t, head, b.Head())
+	require.Equal(t, 3, b.statusOf(t, one).Waiters)
+	require.NoError(t, b.Apply(t.Context(), c))
+	for _, id := range []schema.EventID{one, two, three} {
+		require.Equal(t, schema.Responded, b.statusOf(t, id).Status)
+	}
+	members, err := b.GroupMembers(t.Context(), one)
+	require.NoError(t, err)
+	require.Empty(t, members)
+	require.Zero(t, b.statusOf(t, b.append(t, duplicateQuestion("k")).ID).SameAs, "who asks later begins anew")
+}
