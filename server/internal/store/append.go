@@ -13,6 +13,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// EventDraft is an event to append. ID is ignored.
+type EventDraft struct {
+	Event
+	Chat        []byte       // a transcript, kept apart
+	Key         string       // idempotency key
+	NewQuestion *NewQuestion // with Event.Question and Event.Status
+}
+
+// Receipt says what became of a Draft.
+type Receipt struct {
+	Event    *Event // with its ID and, when Replayed, its present status
+	Replayed bool   // the key was known: nothing was stored but the new address
+}
+
 // Append stores an event and returns once it is committed and published. A Key
 // that is known returns the first event instead and keeps d's address, listener
 // key and protocol as the question's new ones; an answer on its way there is due

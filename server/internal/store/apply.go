@@ -4,9 +4,39 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 )
+
+// Change is one guarded change of a question: all of it or nothing.
+type Change struct {
+	Event   *Event // the question's event as read; carries the ID
+	Version int64  // guard: the question is still at this version
+	State   schema.State
+	Status  []byte // the new humanInTheLoopStatus
+	Answer  []byte // nil leaves it as it is
+	// Delivery is stored as the question's delivery; nil leaves it as it is.
+	Delivery *Delivery
+	// Deadline is the question's new one; zero leaves it as it is. Unlimited takes it away.
+	Deadline   time.Time
+	NoDeadline bool
+	// UndoWindow is the question's new one; nil leaves it as it is, an empty one takes it away.
+	UndoWindow *UndoWindow
+	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
+	// empty name.
+	Awaiting []string
+	// Timers are the question's new ones; nil leaves them as they are.
+	Timers *Timers
+	// Duplicates are the ends of the questions that ask the same and are answered with it.
+	Duplicates []Change
+	// Rule is the rule that decided, which is counted with it; 0: none did.
+	Rule int64
+	// Ends marks the change that takes the question out of pending.
+	Ends bool
+	// Ledger is what the ledger is to tell of it, in the same transaction.
+	Ledger []LedgerRecord
+}
 
 // Apply changes a question, all of c or nothing, and returns once it is committed
 // and published. It fails with ErrConflict when the question is no longer at

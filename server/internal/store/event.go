@@ -12,6 +12,27 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// Event is a stored event, in the pieces its JSON is spliced from. The slices
+// are shared and must not be changed.
+type Event struct {
+	ID         schema.EventID
+	UID        string    // UUIDv7
+	ReceivedAt time.Time // the hub's clock
+	Timestamp  int64     // the agent's clock, Unix ms
+
+	App, Session, Type, Tool string // copies of members of Envelope, for indexes
+
+	// Envelope is every top-level member that is the client's own and not kept
+	// apart: "source_app":"a","session_id":… without braces.
+	Envelope []byte
+	Payload  []byte // the payload object, as it was sent
+	// PayloadBytes is set where a list left a payload of more than
+	// schema.MaxListed bytes out: Payload is {} and this is its size.
+	PayloadBytes int
+	Question     []byte // humanInTheLoop without its secrets; nil: it asks nothing
+	Status       []byte // humanInTheLoopStatus; nil: it asks nothing
+}
+
 // listed are the columns of an event in a list, in the order of scan; whole are
 // the same with a payload of any size. The question's are NULL where none is
 // asked: the join on iif then looks nothing up.
@@ -133,60 +154,6 @@ func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, e
 	}
 	e, err := s.buildEvent(ctx, &r)
 	return e, chat, err
-}
-
-const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
-	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
-	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
-	WHERE q.stream_id = 1 AND q.seq = ?`
-
-// Question returns a question, its payload whole: schema.ErrNotFound when there
-// is no such event, schema.ErrNoQuestion when it asks nothing.
-func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
-	var (
-		r        eventRow
-		q        Question
-		d        deliveryRow
-		deadline int64
-		held     []byte
-		until    int64
-		timers   [2]int64
-	)
-	into := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
-	err := s.readers.get(ctx, append(into, d.dest()...), queryQuestion, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, s.explainNoQuestion(ctx, id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	e, err := s.buildEvent(ctx, &r)
-	if err != nil {
-		return nil, err
-	}
-	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.toDelivery(id)
-	q.Timers = Timers{Remind: fromMillis(timers[0]), Escalate: fromMillis(timers[1])}
-	if until > 0 {
-		q.UndoWindow = &UndoWindow{Answer: held, Until: fromMillis(until)}
-	}
-	return &q, nil
-}
-
-const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
-
-func (s *Store) explainNoQuestion(ctx context.Context, id schema.EventID) error {
-	var found int
-	err := s.readers.get(ctx, []any{&found}, queryIsEvent, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return schema.ErrNotFound
-	case err != nil:
-		return err
-	default:
-		return schema.ErrNoQuestion
-	}
 }
 
 // toMillis is a time as a column holds it; 0 for the zero time.

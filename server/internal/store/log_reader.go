@@ -9,6 +9,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// LogRow is one committed entry of the hub's log, numbered without holes.
+type LogRow struct {
+	Seq   int64
+	Event *Event // whole for a new event and for the end of a question; else ID and Status
+	// Change is set for a change of a question, unset for a new event.
+	Change bool
+	Ends   bool // this change is the question's end
+}
+
 var (
 	queryLogEvents = `SELECT ` + eventColumns + listedPayload + `q.question, q.asked FROM ` + eventTables + `
 		WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?`

@@ -9,6 +9,29 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
+// Delivery is an answer on its way to an agent.
+type Delivery struct {
+	ID       schema.EventID // of the question
+	AnswerID string         // UUIDv7, the same over all attempts
+	State    schema.DeliveryState
+	Attempts int
+	// Sent is set before the first byte goes to a version 1 listener, and when
+	// the agent took its question back. After that nothing is ever sent again.
+	Sent   bool
+	Due    time.Time // of the next attempt
+	Until  time.Time // when to give up
+	Leased time.Time // until then the lessee alone works on it
+	// Handled is when a person took care of it: nothing is tried by itself any more.
+	Handled time.Time
+}
+
+// Listener is where the agent of a pending question waits for its answer.
+type Listener struct {
+	ID     schema.EventID // of the question
+	URL    string         // secret
+	Status []byte         // humanInTheLoopStatus
+}
+
 // deliveryRow is a delivery as it is scanned; all NULL where there is none.
 type deliveryRow struct {
 	answer, state               sql.NullString

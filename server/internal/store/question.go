@@ -1,39 +1,13 @@
 package store
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 )
-
-// Event is a stored event, in the pieces its JSON is spliced from. The slices
-// are shared and must not be changed.
-type Event struct {
-	ID         schema.EventID
-	UID        string    // UUIDv7
-	ReceivedAt time.Time // the hub's clock
-	Timestamp  int64     // the agent's clock, Unix ms
-
-	App, Session, Type, Tool string // copies of members of Envelope, for indexes
-
-	// Envelope is every top-level member that is the client's own and not kept
-	// apart: "source_app":"a","session_id":… without braces.
-	Envelope []byte
-	Payload  []byte // the payload object, as it was sent
-	// PayloadBytes is set where a list left a payload of more than
-	// schema.MaxListed bytes out: Payload is {} and this is its size.
-	PayloadBytes int
-	Question     []byte // humanInTheLoop without its secrets; nil: it asks nothing
-	Status       []byte // humanInTheLoopStatus; nil: it asks nothing
-}
-
-// EventDraft is an event to append. ID is ignored.
-type EventDraft struct {
-	Event
-	Chat        []byte       // a transcript, kept apart
-	Key         string       // idempotency key
-	NewQuestion *NewQuestion // with Event.Question and Event.Status
-}
 
 // NewQuestion is what the hub keeps to itself about a question.
 type NewQuestion struct {
@@ -79,12 +53,6 @@ const (
 	ByRequest
 )
 
-// Receipt says what became of a Draft.
-type Receipt struct {
-	Event    *Event // with its ID and, when Replayed, its present status
-	Replayed bool   // the key was known: nothing was stored but the new address
-}
-
 // Question is a question with everything the hub knows of it.
 type Question struct {
 	Event
@@ -102,74 +70,56 @@ type UndoWindow struct {
 	Until  time.Time // when it counts
 }
 
-// Listener is where the agent of a pending question waits for its answer.
-type Listener struct {
-	ID     schema.EventID // of the question
-	URL    string         // secret
-	Status []byte         // humanInTheLoopStatus
+const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
+	q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker, q.requester, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at, q.escalate_at, q.lifeline,
+	d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
+	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
+	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
+	WHERE q.stream_id = 1 AND q.seq = ?`
+
+// Question returns a question, its payload whole: schema.ErrNotFound when there
+// is no such event, schema.ErrNoQuestion when it asks nothing.
+func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
+	var (
+		r        eventRow
+		q        Question
+		d        deliveryRow
+		deadline int64
+		held     []byte
+		until    int64
+		timers   [2]int64
+	)
+	into := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	err := s.readers.get(ctx, append(into, d.dest()...), queryQuestion, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, s.explainNoQuestion(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.buildEvent(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	q.Event, q.Deadline, q.Delivery = *e, fromMillis(deadline), d.toDelivery(id)
+	q.Timers = Timers{Remind: fromMillis(timers[0]), Escalate: fromMillis(timers[1])}
+	if until > 0 {
+		q.UndoWindow = &UndoWindow{Answer: held, Until: fromMillis(until)}
+	}
+	return &q, nil
 }
 
-// Delivery is an answer on its way to an agent.
-type Delivery struct {
-	ID       schema.EventID // of the question
-	AnswerID string         // UUIDv7, the same over all attempts
-	State    schema.DeliveryState
-	Attempts int
-	// Sent is set before the first byte goes to a version 1 listener, and when
-	// the agent took its question back. After that nothing is ever sent again.
-	Sent   bool
-	Due    time.Time // of the next attempt
-	Until  time.Time // when to give up
-	Leased time.Time // until then the lessee alone works on it
-	// Handled is when a person took care of it: nothing is tried by itself any more.
-	Handled time.Time
-}
+const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
 
-// Change is one guarded change of a question: all of it or nothing.
-type Change struct {
-	Event   *Event // the question's event as read; carries the ID
-	Version int64  // guard: the question is still at this version
-	State   schema.State
-	Status  []byte // the new humanInTheLoopStatus
-	Answer  []byte // nil leaves it as it is
-	// Delivery is stored as the question's delivery; nil leaves it as it is.
-	Delivery *Delivery
-	// Deadline is the question's new one; zero leaves it as it is. Unlimited takes it away.
-	Deadline   time.Time
-	NoDeadline bool
-	// UndoWindow is the question's new one; nil leaves it as it is, an empty one takes it away.
-	UndoWindow *UndoWindow
-	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
-	// empty name.
-	Awaiting []string
-	// Timers are the question's new ones; nil leaves them as they are.
-	Timers *Timers
-	// Duplicates are the ends of the questions that ask the same and are answered with it.
-	Duplicates []Change
-	// Rule is the rule that decided, which is counted with it; 0: none did.
-	Rule int64
-	// Ends marks the change that takes the question out of pending.
-	Ends bool
-	// Ledger is what the ledger is to tell of it, in the same transaction.
-	Ledger []LedgerRecord
-}
-
-// LogRow is one committed entry of the hub's log, numbered without holes.
-type LogRow struct {
-	Seq   int64
-	Event *Event // whole for a new event and for the end of a question; else ID and Status
-	// Change is set for a change of a question, unset for a new event.
-	Change bool
-	Ends   bool // this change is the question's end
-}
-
-// Filter selects events. Zero values select everything.
-type Filter struct {
-	App, Session, Type, Tool string
-	Status                   string // pending, responded, timeout, error, undelivered
-	Text                     string
-	From, To                 time.Time // ReceivedAt, To exclusive
-	Before, After            schema.EventID
-	Limit                    int
-	Oldest                   bool // the oldest Limit matches rather than the newest; After implies it
+func (s *Store) explainNoQuestion(ctx context.Context, id schema.EventID) error {
+	var found int
+	err := s.readers.get(ctx, []any{&found}, queryIsEvent, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return schema.ErrNotFound
+	case err != nil:
+		return err
+	default:
+		return schema.ErrNoQuestion
+	}
 }

@@ -150,14 +150,3 @@ func (t *tx) recordRuleUse(id int64) error {
 	}
 	return err
 }
-
-var queryQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	WHERE q.stream_id = 1 AND q.seq < ? ORDER BY q.seq DESC LIMIT ?`
-
-// Questions returns up to n questions that were asked before the given one, the newest
-// first; fewer when they are big.
-func (s *Store) Questions(ctx context.Context, before schema.EventID, n int) ([]*Event, error) {
-	rows, err := s.readers.query(ctx, queryQuestions, before, n)
-	return s.readEvents(ctx, rows, err)
-}
