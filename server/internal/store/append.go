@@ -13,39 +13,39 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// EventDraft is an event to append. ID is ignored.
+// EventDraft is an event to append. Its ID is ignored.
 type EventDraft struct {
 	Event
-	Chat        []byte       // a transcript, kept apart
-	Key         string       // idempotency key
-	NewQuestion *NewQuestion // with Event.Question and Event.Status
+	Chat        []byte       // transcript, stored in its own table
+	Key         string       // idempotency key; empty: none
+	NewQuestion *NewQuestion // set together with Event.Question and Event.Status
 }
 
-// Receipt says what became of a Draft.
+// Receipt is the result of appending an EventDraft.
 type Receipt struct {
-	Event    *Event // with its ID and, when Replayed, its present status
-	Replayed bool   // the key was known: nothing was stored but the new address
+	Event    *Event // with its ID and, if Replayed, its current status
+	Replayed bool   // the key was known: only the new callback address was stored
 }
 
-// Append stores an event and returns once it is committed and published. A Key
-// that is known returns the first event instead and keeps d's address, listener
-// key and protocol as the question's new ones; an answer on its way there is due
-// now, unless a version 1 listener may have it already.
+// Append stores an event and returns once it is committed and published. If d.Key is
+// known, Append returns the first event with that key instead and stores d's address,
+// listener key and protocol as those of the question. An answer in the outbox becomes
+// due immediately, unless a version 1 listener may have received it already.
 //
-// ReceivedAt is the receipt's: it never goes back from one event to the next, and
-// is the hub's clock when d has none.
+// The receipt holds the final ReceivedAt: d's, or the hub's clock if d has none. It
+// never decreases from one event to the next, except when the clock was wrong by more
+// than an hour.
 //
-// It fails with schema.ErrBusy when too much is queued, with schema.ErrFull when
-// the disk is nearly full and d asks nothing, and with schema.ErrStopping. When
-// ctx ends while d is queued, Append returns ctx.Err() and nothing is stored;
-// once the writer has taken d, Append waits for the commit. So d's bytes are the
-// caller's again when it returns.
+// Errors: schema.ErrBusy if the write queue is full, schema.ErrFull if the disk is
+// nearly full and d has no question, and schema.ErrStopping. If ctx ends while d is
+// queued, Append returns ctx.Err() and nothing is stored. Once the writer has taken d,
+// Append waits for the commit, so the caller owns d's bytes again when it returns.
 func (s *Store) Append(ctx context.Context, d *EventDraft) (Receipt, error) {
 	return s.startAppend(d).wait(ctx, s)
 }
 
-// AppendAll is Append of several events that keep their order and share what
-// commits they can. Each has a result of its own: one that fails stops no other.
+// AppendAll appends several events. They keep their order and share commits where
+// possible. Each draft has its own result: a failed one does not stop the others.
 func (s *Store) AppendAll(ctx context.Context, drafts []*EventDraft) []Result {
 	pending := make([]*pendingAppend, len(drafts))
 	for i, d := range drafts {
@@ -58,17 +58,17 @@ func (s *Store) AppendAll(ctx context.Context, drafts []*EventDraft) []Result {
 	return results
 }
 
-// Result is what became of one Draft of several.
+// Result is the outcome for one draft of AppendAll.
 type Result struct {
 	Receipt Receipt
 	Err     error
 }
 
-// pendingAppend is a Draft on its way to the writer.
+// pendingAppend is an EventDraft that is queued for the writer.
 type pendingAppend struct {
 	op      op
 	receipt Receipt
-	err     error // why it was not even queued
+	err     error // set if the draft was not queued
 }
 
 func (s *Store) startAppend(d *EventDraft) *pendingAppend {
@@ -107,7 +107,7 @@ func (a *pendingAppend) wait(ctx context.Context, s *Store) (Receipt, error) {
 	if !a.receipt.Replayed {
 		return a.receipt, nil
 	}
-	// Read by now: it is committed, and the writer has other things to do.
+	// A reader loads the event: it is committed, and the writer stays free.
 	e, _, err := s.Event(ctx, a.receipt.Event.ID)
 	return Receipt{Event: e, Replayed: true}, err
 }
@@ -173,12 +173,11 @@ func (t *tx) insertQuestion(e *Event, a *NewQuestion, ids nameIDs) error {
 
 const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
 
-// callbackRetryWindow is how long an answer is tried at an address that has only just been
-// told.
+// callbackRetryWindow is the minimum time for retries at a new callback address.
 const callbackRetryWindow = time.Minute
 
-// replayIdempotent takes the address that a repeated question gives. The answer is due
-// there now, unless the agent has it or a version 1 listener may have it.
+// replayIdempotent stores the address of a repeated question. An answer in the outbox
+// becomes due now, unless the agent has it or a version 1 listener may have it.
 func (t *tx) replayIdempotent(seq int64, a *NewQuestion) error {
 	if a == nil {
 		return nil
@@ -195,11 +194,12 @@ func (t *tx) replayIdempotent(seq int64, a *NewQuestion) error {
 	return err
 }
 
-// maxClockBackstep is how far a clock may go back and events still take the time of
-// the one before. More than that was a wrong clock, and is taken as it comes.
+// maxClockBackstep is the largest clock step back for which events keep the time of
+// their predecessor. After a larger step the old clock was wrong, and the new time is
+// accepted as is.
 const maxClockBackstep = time.Hour
 
-// receivedAt is when an event counts as received.
+// receivedAt returns the time an event counts as received, and advances the counter.
 func (t *tx) receivedAt(at time.Time) time.Time {
 	if at.IsZero() {
 		at = t.now
@@ -212,7 +212,7 @@ func (t *tx) receivedAt(at time.Time) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// hashKey shortens an idempotency key to what the index holds.
+// hashKey returns the 16 bytes of an idempotency key's hash that the index stores.
 func hashKey(key string) []byte {
 	if key == "" {
 		return nil
@@ -221,7 +221,8 @@ func hashKey(key string) []byte {
 	return sum[:16]
 }
 
-// nullable keeps a nil slice from being stored as an empty blob, blob the reverse.
+// nullable stores a nil slice as NULL instead of an empty blob. nonNilBlob does the
+// reverse.
 
 func nullable(b []byte) any {
 	if b == nil {

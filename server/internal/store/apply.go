@@ -9,39 +9,40 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Change is one guarded change of a question: all of it or nothing.
+// Change is one atomic change of a question, guarded by its version (optimistic
+// concurrency).
 type Change struct {
 	Event   *Event // the question's event as read; carries the ID
-	Version int64  // guard: the question is still at this version
+	Version int64  // expected version of the question
 	State   schema.State
-	Status  []byte // the new humanInTheLoopStatus
-	Answer  []byte // nil leaves it as it is
-	// Delivery is stored as the question's delivery; nil leaves it as it is.
+	Status  []byte // new humanInTheLoopStatus
+	Answer  []byte // nil: unchanged
+	// Delivery replaces the question's outbox row; nil: unchanged.
 	Delivery *Delivery
-	// Deadline is the question's new one; zero leaves it as it is. Unlimited takes it away.
+	// Deadline is the new deadline; zero: unchanged. NoDeadline removes it.
 	Deadline   time.Time
 	NoDeadline bool
-	// UndoWindow is the question's new one; nil leaves it as it is, an empty one takes it away.
+	// UndoWindow is the new undo window; nil: unchanged, an empty one removes it.
 	UndoWindow *UndoWindow
-	// Awaiting is whom the question waits for; nil leaves it as it is. Everyone is one
-	// empty name.
+	// Awaiting lists the people the question waits for; nil: unchanged. A single empty
+	// name stands for everyone.
 	Awaiting []string
-	// Timers are the question's new ones; nil leaves them as they are.
+	// Timers are the new timers; nil: unchanged.
 	Timers *Timers
-	// Duplicates are the ends of the questions that ask the same and are answered with it.
+	// Duplicates are the resolutions of the other questions in the duplicate group.
 	Duplicates []Change
-	// Rule is the rule that decided, which is counted with it; 0: none did.
+	// Rule is the ID of the rule that decided, whose use is counted; 0: none.
 	Rule int64
-	// Ends marks the change that takes the question out of pending.
+	// Ends marks a resolution: the question is no longer pending.
 	Ends bool
-	// Ledger is what the ledger is to tell of it, in the same transaction.
+	// Ledger are the audit log records, written in the same transaction.
 	Ledger []LedgerRecord
 }
 
-// Apply changes a question, all of c or nothing, and returns once it is committed
-// and published. It fails with ErrConflict when the question is no longer at
-// c.Version, with schema.ErrNotFound and schema.ErrNoQuestion. Of ctx and c's
-// bytes holds what is said at Append.
+// Apply changes a question, all of c or nothing, and returns once it is committed and
+// published. It fails with ErrConflict if the question is no longer at c.Version, and
+// with schema.ErrNotFound or schema.ErrNoQuestion. ctx and ownership of c's bytes work
+// as for Append.
 func (s *Store) Apply(ctx context.Context, c Change) error {
 	return s.writer.do(ctx, &op{
 		essential:      true,
@@ -65,7 +66,7 @@ func (t *tx) apply(c *Change) error {
 	return t.leaveGroup(c.Event.ID)
 }
 
-// applyOne writes a change of one question.
+// applyOne writes the change of a single question, without its duplicates.
 func (t *tx) applyOne(c *Change) error {
 	id := c.Event.ID
 	changed, err := t.exec(`UPDATE questions
@@ -118,8 +119,8 @@ func (t *tx) applyOne(c *Change) error {
 	return nil
 }
 
-// changeLogRow is the log's row for a change: the whole event at the end of a
-// question, which version 1 pages get once more.
+// changeLogRow returns the log row of a change. A resolution carries the whole event,
+// because version 1 pages expect the event again.
 func changeLogRow(seq int64, e *Event, status []byte, ends bool) LogRow {
 	row := LogRow{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
 	if ends {

@@ -10,12 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Backup writes a consistent, compact copy of the database to file, mode 0600,
-// while the hub goes on. It refuses to overwrite, and leaves nothing behind when
-// it fails.
+// Backup writes a consistent, compact copy of the database to file with mode 0600 while
+// the hub keeps running. It does not overwrite, and leaves no file behind on failure.
 func (s *Store) Backup(ctx context.Context, file string) error { return BackupFile(ctx, s.file, file) }
 
-// BackupFile is Backup of the database at path, whether a hub has it open or not.
+// BackupFile is like Backup for the database at path, whether or not a hub has it open.
 func BackupFile(ctx context.Context, path, file string) error {
 	db, err := openExisting(path)
 	if err != nil {
@@ -25,7 +24,7 @@ func BackupFile(ctx context.Context, path, file string) error {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s: %w; nothing was written, give a new name", file, fs.ErrExist)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600, and empty, which VACUUM takes
+	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600 and empty, which VACUUM INTO accepts
 	if err != nil {
 		return fmt.Errorf("make the backup: %w", err)
 	}
@@ -44,8 +43,8 @@ func BackupFile(ctx context.Context, path, file string) error {
 	return nil
 }
 
-// Check reads the whole database at path and reports the first damage that SQLite
-// finds in it. A hub may have it open.
+// Check reads the whole database at path and returns an error for the first corruption
+// that SQLite finds. A hub may have the database open.
 func Check(ctx context.Context, path string) error {
 	db, err := openExisting(path)
 	if err != nil {
@@ -62,8 +61,8 @@ func Check(ctx context.Context, path string) error {
 	return nil
 }
 
-// openExisting opens a connection beside the hub's own. The hub's readers would not
-// do: they may not write, not even elsewhere.
+// openExisting opens a separate connection to an existing database. The hub's readers
+// can't make a backup: query_only also forbids VACUUM INTO.
 func openExisting(path string) (*sql.DB, error) {
 	file, err := databasePath(path)
 	if err != nil {
@@ -88,8 +87,9 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// renameNoReplace gives the finished copy its name. A link does not overwrite; where
-// there are none, the name was free a moment ago.
+// renameNoReplace moves the finished copy to its final name. A hard link never
+// overwrites. Where links are not supported, it falls back to a rename; the name was
+// free when the backup began.
 func renameNoReplace(temp, file string) error {
 	err := os.Link(temp, file)
 	if err == nil || errors.Is(err, fs.ErrExist) {

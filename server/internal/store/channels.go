@@ -9,18 +9,18 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Channel is a way by which people are told, with its secrets.
+// Channel is a configured notification channel, including its secrets.
 type Channel struct {
 	ID         int64
 	Name, Kind string
 	URL        string // secret
-	Secret     string // of a webhook
-	Person     string // whose; empty: everybody's
+	Secret     string // of a webhook; empty: none
+	Person     string // owner; empty: shared by everyone
 	CreatedAt  time.Time
 	CreatedBy  string
 }
 
-// channelLedgerData is what the ledger keeps of a channel: nothing that is a secret.
+// channelLedgerData is the part of a channel that the audit log stores. It has no secrets.
 type channelLedgerData struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
@@ -30,7 +30,7 @@ type channelLedgerData struct {
 
 const queryChannels = `SELECT id, name, kind, url, secret, person, created_at, created_by FROM channels WHERE stream_id = 1 ORDER BY id`
 
-// Channels are all channels, the oldest first.
+// Channels returns all channels, oldest first.
 func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
 	rows, err := s.readers.query(ctx, queryChannels)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Store) Channels(ctx context.Context) (channels []Channel, _ error) {
 	return channels, rows.Err()
 }
 
-// AddChannel stores a channel and gives it its ID, which no other ever had. It fails
-// with schema.ErrInvalid when there are limit of them already.
+// AddChannel stores a channel and sets its ID and CreatedAt. IDs are never reused. It
+// fails with schema.ErrInvalid if there are limit channels already.
 func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		var count int
@@ -76,8 +76,8 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 	}})
 }
 
-// RemoveChannel removes a channel with what it had still to send, and names the
-// questions that was about. It fails with schema.ErrNotFound.
+// RemoveChannel removes a channel and fails its queued notifications. It returns the
+// questions of those notifications. It fails with schema.ErrNotFound.
 func (s *Store) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
 	err = s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		removed := channelLedgerData{ID: id}

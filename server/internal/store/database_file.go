@@ -15,10 +15,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// lockSuffix names the file beside the database that keeps a second hub off it.
+// lockSuffix is appended to the database's name for the lock file, which keeps a second
+// hub from opening the database.
 const lockSuffix = ".lock"
 
-// databasePath makes an absolute file name of Config.Path.
+// databasePath returns Config.Path as an absolute file name.
 func databasePath(path string) (string, error) {
 	name := strings.TrimPrefix(path, "sqlite:")
 	if name == "" || strings.HasPrefix(name, ":") {
@@ -27,14 +28,14 @@ func databasePath(path string) (string, error) {
 	return filepath.Abs(name)
 }
 
-// requireHubDatabase refuses a file that is there and is no hub's, before anything is done
-// to it or beside it: -db may name anything by mistake. Behind a lock of ours
-// there is nothing to find out.
+// requireHubDatabase fails if file exists and is not a hub's database. It runs before
+// anything is written to the file or next to it, because -db may name any file by
+// mistake. If our lock file exists, the check is skipped.
 func requireHubDatabase(ctx context.Context, file string) error {
 	info, err := os.Lstat(file)
 	_, errLock := os.Lstat(file + lockSuffix)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || errLock == nil {
-		return nil // a new one, or others say what is wrong with it
+		return nil // a new file, or a later step reports the problem
 	}
 	db, err := sql.Open("sqlite", fileURI(file, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
 	if err != nil {
@@ -61,9 +62,9 @@ func ensurePrivateDir(file string) error {
 	return nil
 }
 
-// ensurePrivateFile makes sure that file is there, is a plain file and is nobody
-// else's to read. It must run before SQLite has the file open: closing another
-// descriptor of it would drop SQLite's locks.
+// ensurePrivateFile creates file if needed and makes sure that it is a regular file
+// with mode 0600. It must run before SQLite opens the file: closing another descriptor
+// of the same file would drop SQLite's locks.
 func ensurePrivateFile(file string) error {
 	info, err := os.Lstat(file)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// nameKind says what a name names, and names.kind stores it.
+// nameKind is the kind of a name, as stored in names.kind.
 type nameKind int64
 
 const (
@@ -24,18 +24,18 @@ type nameKey struct {
 	text string
 }
 
-// Sessions in the lists of filter values, and the most of anything else.
+// Limits of FilterOptions: session IDs, and names of any other kind.
 const (
 	maxListedSessions = 300
 	maxListedNames    = 1000
 )
 
-// maxCachedNames is how many names the cache holds before it starts anew: sessions
-// come without end.
+// maxCachedNames bounds the cache: new session IDs never stop coming. A full cache is
+// cleared.
 const maxCachedNames = 20_000
 
-// dictionary caches the table of names, which are ids in every other table. Only the
-// writer adds ids: one that a reader had found could have been pruned since.
+// dictionary caches the table names, whose IDs stand for names in all other tables.
+// Only the writer adds to ids: an ID found by a reader may have been pruned since.
 type dictionary struct {
 	mu    sync.RWMutex
 	ids   map[nameKey]int64
@@ -83,8 +83,8 @@ func (n *dictionary) addTextLocked(id int64, text string) {
 	n.texts[id] = text
 }
 
-// clear empties the cache, for a transaction that made or removed names and may
-// be rolled back. That is rare, and what is needed is soon read again.
+// clear empties the cache, for a transaction that added or removed names and may be
+// rolled back. That is rare, and names in use are soon read again.
 func (n *dictionary) clear() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +92,7 @@ func (n *dictionary) clear() {
 	clear(n.texts)
 }
 
-// ensureNameID returns the id of a name, which it makes when it is new. No text is 0.
+// ensureNameID returns the ID of a name and inserts a new name. The empty name has ID 0.
 func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -117,7 +117,7 @@ func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
 	return id, nil
 }
 
-// nameIDs are the four names of an event.
+// nameIDs are the IDs of an event's four names.
 type nameIDs struct{ app, session, typ, tool int64 }
 
 func (t *tx) ensureNameIDs(e *Event) (ids nameIDs, err error) {
@@ -133,7 +133,7 @@ func (t *tx) ensureNameIDs(e *Event) (ids nameIDs, err error) {
 	return ids, nil
 }
 
-// findNameID returns the id of a name for a filter; false when no event has it.
+// findNameID returns the ID of a name, and false if no event has that name.
 func (s *Store) findNameID(ctx context.Context, k nameKind, text string) (int64, bool, error) {
 	if id, ok := s.dictionary.id(nameKey{k, text}); ok {
 		return id, true, nil
@@ -146,7 +146,7 @@ func (s *Store) findNameID(ctx context.Context, k nameKind, text string) (int64,
 	return id, err == nil, err
 }
 
-// nameText is the name that an event holds the id of.
+// nameText returns the name with the given ID; empty if it was pruned.
 func (s *Store) nameText(ctx context.Context, k nameKind, id int64) (string, error) {
 	if id == 0 {
 		return "", nil
@@ -166,8 +166,8 @@ func (s *Store) nameText(ctx context.Context, k nameKind, id int64) (string, err
 	return text, nil
 }
 
-// FilterOptions are the values that Find can filter by, in order; of sessions the
-// 300 that began last, the newest first. It reads no events.
+// FilterOptions returns the values that Find can filter by, sorted; of session IDs the
+// 300 newest, newest first. It reads no events.
 func (s *Store) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 	var o schema.FilterOptions
 	for _, list := range []struct {
@@ -197,7 +197,7 @@ func (s *Store) listNames(ctx context.Context, query string, k nameKind, limit i
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	list := []string{} // an empty list is [] in JSON, not null
+	list := []string{} // encodes to [] rather than null
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {

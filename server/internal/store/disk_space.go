@@ -17,27 +17,26 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Disk is the room on a file system, in bytes.
+// Disk is the free and total space of a file system, in bytes.
 type Disk struct{ Free, Total int64 }
 
-// measureInterval is how old a measurement of the disk may be. It also bounds how long
-// plain events are refused after there is room again.
+// measureInterval is the maximum age of a measurement. It also bounds how long plain
+// events are refused after space was freed.
 const measureInterval = 250 * time.Millisecond
 
-// diskSpace watches the disk. While it is nearly full, plain events are refused so
-// that questions and answers have the rest; when it is full, a ballast file is
-// given up for them, since on a full disk SQLite can't even delete. It measures
-// when somebody wants to write, not by a clock of its own.
+// diskSpace monitors free disk space. On a nearly full disk it refuses plain events and
+// leaves the rest to questions and answers. On a full disk it deletes a reserve file,
+// because SQLite can't even delete rows then. It measures on writes, not on a timer.
 type diskSpace struct {
 	dir, reserveFile      string
-	reserveBytes          int64 // the ballast's size
+	reserveBytes          int64 // wanted size of the reserve file
 	minFree, warnFree     int64
 	disk                  func(dir string) (Disk, error)
 	clock                 func() time.Time
 	log                   *slog.Logger
 	low                   atomic.Bool
 	measuredAt            atomic.Int64 // Unix nanoseconds
-	mu                    sync.Mutex   // guards the ballast and what follows
+	mu                    sync.Mutex   // guards the reserve file and the fields below
 	lowWarned, hasReserve bool
 }
 
@@ -52,7 +51,8 @@ func newDiskSpace(file string, cfg *Config) *diskSpace {
 	return s
 }
 
-// requireRoom says whether a plain event may be stored.
+// requireRoom returns errDiskFull if plain events are refused. It measures the disk if
+// the last measurement is too old.
 func (s *diskSpace) requireRoom() error {
 	if age := s.clock().UnixNano() - s.measuredAt.Load(); age > int64(measureInterval) || age < 0 {
 		s.measure()
@@ -68,7 +68,7 @@ var errDiskFull = &schema.HintError{
 	Hint: "Free some space on the disk that holds the hub's database; events are taken again within a second.",
 }
 
-// measure measures the disk, and puts the ballast back once there is room for it.
+// measure updates the disk state and recreates the reserve file once there is space.
 func (s *diskSpace) measure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +107,8 @@ func (s *diskSpace) setLowLocked(low bool, free int64) {
 	}
 }
 
-// releaseReserve gives the ballast up; false when there was none. Plain events are
-// refused from now on, until there is room for it again.
+// releaseReserve deletes the reserve file and reports whether it freed space. Plain
+// events are refused until there is space to recreate it.
 func (s *diskSpace) releaseReserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *diskSpace) createReserveLocked(size int64) bool {
 	return true
 }
 
-// writeZeros writes zeros, for file systems that can't allocate.
+// writeZeros fills f with size zero bytes, for file systems without preallocation.
 func writeZeros(f *os.File, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
 	for at := int64(0); at < size; at += int64(len(zeros)) {
@@ -151,8 +151,8 @@ func writeZeros(f *os.File, size int64) error {
 	return nil
 }
 
-// isFull reports whether SQLite found the disk full. It can notice while it
-// grows its shared memory file, too.
+// isFull reports whether SQLite ran out of disk space, including the case where it
+// could not grow its shared memory file.
 func isFull(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -161,7 +161,7 @@ func isFull(err error) bool {
 	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
-// isBusy reports whether another program kept the database locked.
+// isBusy reports whether another program held the database lock.
 func isBusy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY

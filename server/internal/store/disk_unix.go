@@ -4,7 +4,7 @@ package store
 
 import "golang.org/x/sys/unix"
 
-// measureDisk measures the file system that dir is on.
+// measureDisk returns the free and total space of dir's file system.
 func measureDisk(dir string) (Disk, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

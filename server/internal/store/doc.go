@@ -1,13 +1,17 @@
-// Package store keeps the hub's log, its questions and their deliveries in one
-// SQLite file. It is the only place with SQL.
+// Package store keeps the hub's log, questions and outbox in one SQLite file. It is the
+// only package with SQL.
 //
-// Everything that changes goes through one goroutine, which commits whatever has
-// queued in one transaction (group commit) and, once that is fsynced, publishes
-// the new rows in their order and lets the callers go. So a method that returned
-// nil has its effect on disk, and readers of the log see changes in the order in
-// which they were committed. Reads run on connections of their own, which can't
-// write.
+// All writes go through one goroutine, the writer. It commits everything in its queue in
+// one transaction (group commit). After the fsync it publishes the new log rows in order
+// and releases the callers. So the effect of a method that returned nil is on disk, and
+// readers of the log see changes in commit order. Reads use separate connections that
+// cannot write.
 //
-// Every committed change is one row of the log, numbered 1, 2, 3 … without holes:
-// an event (its number is its id) or a change of a question.
+// Every committed change is one row of the log, numbered 1, 2, 3 … without gaps: an
+// event (its number is its ID) or a change of a question.
+//
+// Besides the log the database holds the outbox (outbox.go), projections computed from
+// the log (projections.go), a trigram index for text search (trigram_index.go), the
+// inbox index (inbox.go), the hash-chained audit log (ledger.go), rules, notifications
+// and accounts.
 package store

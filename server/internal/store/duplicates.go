@@ -10,19 +10,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Questions that ask the same at once are one group. The writer keeps it whole in the
-// transactions that a question comes and goes in: so fifty at once are counted right,
-// and no crash leaves a group without its first. Of the statuses it changes nothing but
-// SameAs, Waiters and Revision.
+// Pending questions with equal content in one session form a duplicate group. The
+// writer updates the group in the transaction that adds or resolves a member, so
+// concurrent members are counted correctly and no crash leaves a group without a
+// leader. It changes only SameAs, Waiters and Revision of their statuses.
 
-// maxGroupSize is how many questions one answer can end. Whatever comes beyond begins
-// another group.
+// maxGroupSize bounds how many questions one answer can resolve. Further duplicates
+// start a new group.
 const maxGroupSize = 100
 
-// GroupMember is a question that asks the same as the first of its group.
+// GroupMember is a member of a duplicate group, other than its leader.
 type GroupMember struct {
 	ID     schema.EventID
-	Joined int64 // it is counted from this revision of the first one on
+	Joined int64 // the leader's revision from which this member is counted
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 	queryGroupRow     = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
 )
 
-// GroupMembers returns the pending questions that ask the same as a pending first one.
+// GroupMembers returns the pending duplicates of the pending question leader.
 func (s *Store) GroupMembers(ctx context.Context, leader schema.EventID) ([]GroupMember, error) {
 	var key []byte
 	var sameAs int64
@@ -64,7 +64,7 @@ func scanGroupMembers(rows *sql.Rows, err error) (list []GroupMember, _ error) {
 	return list, rows.Err()
 }
 
-// groupRow is a question of a group as it is read.
+// groupRow is the stored state of one question in a duplicate group.
 type groupRow struct {
 	id      schema.EventID
 	version int64
@@ -78,8 +78,8 @@ func (g *groupRow) parseStatus(status []byte) error {
 	return nil
 }
 
-// groupLeader finds the question that a new one asks the same as, and notes it in the new
-// one's status; nil: there is none.
+// groupLeader returns the leader that a new question joins, and sets SameAs in the new
+// question's status. It returns nil if there is no group to join.
 func (t *tx) groupLeader(e *Event, a *NewQuestion) (*groupRow, error) {
 	if a.DuplicateKey == nil {
 		return nil, nil
@@ -105,7 +105,7 @@ func (t *tx) groupLeader(e *Event, a *NewQuestion) (*groupRow, error) {
 	return &leader, err
 }
 
-// joinGroup counts a question that was just stored in its group.
+// joinGroup adds a question that was just stored to the group of leader; nil: no group.
 func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
 	if leader == nil {
 		return nil
@@ -118,7 +118,7 @@ func (t *tx) joinGroup(id schema.EventID, leader *groupRow) error {
 	return err
 }
 
-// updateGroupStatus stores a status that says something else of the group.
+// updateGroupStatus stores g's status under a new version and appends the log row.
 func (t *tx) updateGroupStatus(g *groupRow) error {
 	g.version++
 	g.status.Revision = g.version
@@ -139,8 +139,8 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 	return nil
 }
 
-// leaveGroup takes a question that has ended out of its group. After the first one the next
-// one is the first.
+// leaveGroup removes a resolved question from its group. If it was the leader, the next
+// member becomes the leader.
 func (t *tx) leaveGroup(id schema.EventID) error {
 	var key []byte
 	var sameAs schema.EventID
@@ -191,7 +191,7 @@ func (t *tx) readGroupRow(id schema.EventID) (g *groupRow, state schema.State, e
 	return g, state, g.parseStatus(status)
 }
 
-// decrementGroup counts one question less in a group.
+// decrementGroup lowers the leader's member count by one.
 func (t *tx) decrementGroup(leader schema.EventID) error {
 	g, state, err := t.readGroupRow(leader)
 	if err != nil || state != schema.Pending {

@@ -6,11 +6,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// maxEarlierOutcomes is how many earlier questions about a call are counted, the newest
-// ones.
+// maxEarlierOutcomes bounds how many earlier questions EarlierOutcomes returns.
 const maxEarlierOutcomes = 1000
 
-// EarlierOutcome is how a question ended.
+// EarlierOutcome is the outcome of an earlier question.
 type EarlierOutcome struct {
 	ID      schema.EventID
 	Outcome schema.Outcome
@@ -22,8 +21,9 @@ const queryEarlierOutcomes = `SELECT p.seq, coalesce(json_extract(CAST(p.status 
 	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
 	ORDER BY p.seq DESC LIMIT ?`
 
-// EarlierOutcomes returns how questions about the same call ended that were asked before
-// this one, the newest first. None for a question that is about no call.
+// EarlierOutcomes returns the outcomes of earlier resolved questions about the same
+// tool call in the same application, newest first. It returns none for a question
+// without a call.
 func (s *Store) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error) {
 	rows, err := s.readers.query(ctx, queryEarlierOutcomes, id, maxEarlierOutcomes)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Event is a stored event, in the pieces its JSON is spliced from. The slices
-// are shared and must not be changed.
+// Event is a stored event, split into the pieces that its JSON is spliced from. The
+// slices are shared and must not be modified.
 type Event struct {
 	ID         schema.EventID
 	UID        string    // UUIDv7
@@ -22,34 +22,34 @@ type Event struct {
 
 	App, Session, Type, Tool string // copies of members of Envelope, for indexes
 
-	// Envelope is every top-level member that is the client's own and not kept
-	// apart: "source_app":"a","session_id":… without braces.
+	// Envelope holds the top-level members that the client sent and that have no field
+	// of their own: "source_app":"a","session_id":… without braces.
 	Envelope []byte
-	Payload  []byte // the payload object, as it was sent
-	// PayloadBytes is set where a list left a payload of more than
-	// schema.MaxListed bytes out: Payload is {} and this is its size.
+	Payload  []byte // the payload object as sent
+	// PayloadBytes is the payload's size if a list omitted it, which it does above
+	// schema.MaxListed bytes. Payload is {} then.
 	PayloadBytes int
-	Question     []byte // humanInTheLoop without its secrets; nil: it asks nothing
-	Status       []byte // humanInTheLoopStatus; nil: it asks nothing
+	Question     []byte // humanInTheLoop without its secrets; nil: no question
+	Status       []byte // humanInTheLoopStatus; nil: no question
 }
 
-// listed are the columns of an event in a list, in the order of scan; whole are
-// the same with a payload of any size. The question's are NULL where none is
-// asked: the join on iif then looks nothing up.
+// eventColumns, followed by listedPayload or fullPayload, are the columns that
+// eventRow.dest scans. The columns of questions are NULL for an event without a
+// question: the iif in the join avoids the lookup.
 const (
 	eventColumns = `e.seq, e.uid, e.received_at, e.timestamp, e.app, e.session, e.type, e.tool, e.envelope, `
 	fullPayload  = `e.payload, 0, `
 	eventTables  = `events e LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)`
 )
 
-// listedPayload cuts the payload without reading its pages.
+// listedPayload omits a big payload without reading its pages.
 var listedPayload = `iif(length(e.payload) > ` + strconv.Itoa(schema.MaxListed) + `, NULL, e.payload), length(e.payload), `
 
-// maxPageBytes is when a list stops growing, so that no request reads a database of
-// big events into memory.
+// maxPageBytes bounds the size of a list, so that no request reads a database of big
+// events into memory.
 const maxPageBytes = 16 << 20
 
-// eventRow is what a row of eventColumns is scanned into.
+// eventRow is a scanned row of eventColumns.
 type eventRow struct {
 	seq, received int64
 	uid           []byte
@@ -66,7 +66,7 @@ func (r *eventRow) dest() []any {
 	}
 }
 
-// buildEvent makes the event of what was scanned.
+// buildEvent converts a scanned row to an Event and resolves its names.
 func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
 	e := &r.event
 	e.ID, e.ReceivedAt = schema.EventID(r.seq), fromMillis(r.received)
@@ -90,21 +90,20 @@ func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
 	return e, nil
 }
 
-// readEvents reads a list of events: all that the query finds, or as many as
-// maxPageBytes allow.
+// readEvents reads rows into events, up to maxPageBytes.
 func (s *Store) readEvents(ctx context.Context, rows *sql.Rows, err error) ([]*Event, error) {
 	events, _, err := s.readEventPage(ctx, rows, err)
 	return events, err
 }
 
-// readEventPage is events, and says whether the rows ran into maxPageBytes. They are closed
-// before names are looked up: a reader must not wait for another connection while
-// it holds one.
+// readEventPage is like readEvents and reports whether it stopped at maxPageBytes. It
+// closes rows before it resolves names: a reader must not wait for a second connection
+// while it holds one.
 func (s *Store) readEventPage(ctx context.Context, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
 	return s.readEventsUpTo(ctx, maxPageBytes, rows, err)
 }
 
-// readEventsUpTo is page with another limit to the bytes.
+// readEventsUpTo is like readEventPage with another limit in bytes.
 func (s *Store) readEventsUpTo(ctx context.Context, limit int, rows *sql.Rows, err error) (events []*Event, full bool, _ error) {
 	if err != nil {
 		return nil, false, err
@@ -140,8 +139,8 @@ var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
 	FROM ` + eventTables + ` LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
 	WHERE e.stream_id = 1 AND e.seq = ?`
 
-// Event returns one event, its payload whole, and its transcript: nil when it has
-// none. It fails with schema.ErrNotFound.
+// Event returns an event with its full payload, and its transcript or nil. It fails
+// with schema.ErrNotFound.
 func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, error) {
 	var r eventRow
 	var chat []byte
@@ -156,7 +155,7 @@ func (s *Store) Event(ctx context.Context, id schema.EventID) (*Event, []byte, e
 	return e, chat, err
 }
 
-// toMillis is a time as a column holds it; 0 for the zero time.
+// toMillis returns t in Unix milliseconds, and 0 for the zero time.
 func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -2,9 +2,9 @@ package store
 
 import "strconv"
 
-// AppendJSON appends the event as JSON, spliced from its pieces: nothing the
-// client sent is decoded or encoded again. A payload of more than limit bytes is
-// left out and marked; limit < 0 keeps any.
+// AppendJSON appends the event as JSON to dst. It splices the stored pieces and does not
+// decode or encode what the client sent. A payload of more than limit bytes is omitted
+// and marked; a negative limit keeps any payload.
 func (e *Event) AppendJSON(dst []byte, limit int) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, int64(e.ID), 10)

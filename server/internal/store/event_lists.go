@@ -10,8 +10,7 @@ import (
 var queryRecent = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM ` + eventTables + `
 	WHERE e.stream_id = 1 ORDER BY e.seq DESC LIMIT ?`
 
-// Recent returns the newest limit events, the oldest first; fewer when they are
-// big.
+// Recent returns the newest limit events, oldest first, or fewer if they are big.
 func (s *Store) Recent(ctx context.Context, limit int) ([]*Event, error) {
 	rows, err := s.readers.query(ctx, queryRecent, limit)
 	events, err := s.readEvents(ctx, rows, err)
@@ -23,7 +22,7 @@ var queryPending = `SELECT ` + eventColumns + listedPayload + `q.question, q.sta
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	WHERE q.stream_id = 1 AND q.state = 'pending' AND q.seq > ? ORDER BY q.seq LIMIT 1000`
 
-// Pending returns every pending question, the oldest first.
+// Pending returns all pending questions, oldest first.
 func (s *Store) Pending(ctx context.Context) ([]*Event, error) {
 	var all []*Event
 	for last := schema.EventID(0); ; last = all[len(all)-1].ID {
@@ -43,8 +42,8 @@ var queryQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.s
 	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
 	WHERE q.stream_id = 1 AND q.seq < ? ORDER BY q.seq DESC LIMIT ?`
 
-// Questions returns up to n questions that were asked before the given one, the newest
-// first; fewer when they are big.
+// Questions returns up to n questions asked before the given one, newest first, or fewer
+// if they are big.
 func (s *Store) Questions(ctx context.Context, before schema.EventID, n int) ([]*Event, error) {
 	rows, err := s.readers.query(ctx, queryQuestions, before, n)
 	return s.readEvents(ctx, rows, err)

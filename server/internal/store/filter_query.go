@@ -21,15 +21,15 @@ type Filter struct {
 	App, Session, Type, Tool string
 	Status                   string // pending, responded, timeout, error, undelivered
 	Text                     string
-	From, To                 time.Time // ReceivedAt, To exclusive
+	From, To                 time.Time // range of ReceivedAt, To exclusive
 	Before, After            schema.EventID
 	Limit                    int
-	Oldest                   bool // the oldest Limit matches rather than the newest; After implies it
+	Oldest                   bool // return the oldest matches rather than the newest; implied by After
 }
 
-// How much of the log one step of a filter reads, and how much it reads at most
-// when the steps before found nothing. Names are compared in the narrow index, some
-// ten events per microsecond; a text in the wide rows, at two microseconds each.
+// Bounds in log rows, for one step of a query and for all steps of a query without
+// matches. Names are compared in a narrow index, about ten events per microsecond. Text
+// is compared in the wide rows, about two microseconds per event.
 const (
 	nameScanStep  = 64 << 10
 	nameScanLimit = 1 << 20
@@ -38,17 +38,17 @@ const (
 	maxTextBytes  = 1 << 10
 )
 
-// Undelivered is the Filter.Status of the questions whose answer the agent may
-// not have.
+// Undelivered is the Filter.Status of questions whose answer may not have reached the
+// agent.
 const Undelivered = "undelivered"
 
-// filterQuery is a filter in terms of the tables. It walks one index, which it names
-// itself: left to choose, SQLite takes ones that cost seconds.
+// filterQuery is a Filter translated to the tables. It scans one index, named in the
+// statement: left to choose, SQLite picks indexes that take seconds.
 type filterQuery struct {
-	names     []nameTerm // the one that is the rarest in general first
+	names     []nameTerm // usually most selective first
 	status    string
-	patterns  []string // of the text, for LIKE: as typed, and where JSON spells it differently
-	from, to  int64    // numbers of the log, both included
+	patterns  []string // LIKE patterns of the text: as typed, and as JSON may escape it
+	from, to  int64    // sequence numbers, both inclusive
 	limit     int
 	ascending bool
 }
@@ -67,18 +67,16 @@ func (q *filterQuery) hasValidStatus() bool {
 	}
 }
 
-// collect collects the matches in the query's direction, step by step.
-// Find returns the events that f selects, the oldest first: the newest f.Limit
-// of them or, with Oldest or After, the oldest. Without a limit they are
-// schema.RecentLimit.
+// Find returns the events that f selects, oldest first: the newest f.Limit matches or,
+// with Oldest or After, the oldest. The default limit is schema.RecentLimit.
 //
-// A page may be short when the matches are far apart or big: ask on from its
-// oldest event (from its newest, with Oldest or After). It is empty only when nothing
-// matches, at least not among the next million events (for a text, the next
-// hundred thousand) that have all the names of f.
+// A page may be short if the matches are far apart or big. Continue before its oldest
+// event (with Oldest or After, after its newest). A page is empty only if nothing
+// matches within the next million events that have all names of f (for a text, the next
+// hundred thousand).
 //
-// Text is looked for in the question and in the event's JSON as it was sent,
-// without regard to the case of ASCII letters.
+// Text is searched in the question and in the event's JSON as sent, ignoring the case
+// of ASCII letters.
 func (s *Store) Find(ctx context.Context, f Filter) ([]*Event, error) {
 	q, ok, err := s.newFilterQuery(ctx, &f)
 	if err != nil || !ok {
@@ -91,7 +89,7 @@ func (s *Store) Find(ctx context.Context, f Filter) ([]*Event, error) {
 	return events, err
 }
 
-// newFilterQuery makes the query for a filter; false when nothing can match.
+// newFilterQuery translates f. It returns false if nothing can match.
 func (s *Store) newFilterQuery(ctx context.Context, f *Filter) (*filterQuery, bool, error) {
 	if len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text) {
 		return nil, false, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}
@@ -121,7 +119,7 @@ func (s *Store) newFilterQuery(ctx context.Context, f *Filter) (*filterQuery, bo
 	return q, err == nil && q.from <= q.to, err
 }
 
-// setBounds finds the part of the log that f speaks of.
+// setBounds sets q's range of sequence numbers from f's IDs and times.
 func (s *Store) setBounds(ctx context.Context, f *Filter, q *filterQuery) error {
 	q.from, q.to = int64(f.After)+1, s.head.Load()
 	if f.Before > 0 {
@@ -146,9 +144,9 @@ func (s *Store) setBounds(ctx context.Context, f *Filter, q *filterQuery) error 
 
 const queryReceived = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
 
-// firstSeqSince returns the number of the first event received at t or later, or one
-// more than the head. received_at does not go back, so a search by halves finds it
-// with some twenty reads and no index.
+// firstSeqSince returns the number of the first event received at t or later, or the
+// head plus one. received_at does not decrease, so a binary search finds the event in
+// about twenty reads without an index.
 func (s *Store) firstSeqSince(ctx context.Context, t time.Time) (int64, error) {
 	low, high := int64(1), s.head.Load()+1
 	for low < high {
@@ -168,6 +166,8 @@ func (s *Store) firstSeqSince(ctx context.Context, t time.Time) (int64, error) {
 	return low, nil
 }
 
+// collect returns the matches in the order of the query. It scans step by step and
+// stops after the first step with matches.
 func (q *filterQuery) collect(ctx context.Context, s *Store) (events []*Event, err error) {
 	step, limit := int64(nameScanStep), int64(nameScanLimit)
 	if q.patterns != nil {
@@ -199,8 +199,8 @@ func (q *filterQuery) collect(ctx context.Context, s *Store) (events []*Event, e
 	return events, nil
 }
 
-// window is what the next step reads: so much of the log that about step events
-// of it must be looked at. false: nothing is left.
+// window returns the range for the next step, which compares about step events. It
+// returns false if nothing is left.
 func (q *filterQuery) window(ctx context.Context, s *Store, step int64) (from, to int64, ok bool, err error) {
 	switch {
 	case q.status != "" || len(q.names) == 0 && q.patterns == nil:
@@ -219,7 +219,7 @@ func (q *filterQuery) window(ctx context.Context, s *Store, step int64) (from, t
 	return max(q.from, segment.Int64<<nameSegmentBits), q.to, segment.Valid, err
 }
 
-// sqlBuilder collects a statement and its arguments.
+// sqlBuilder builds a statement and its arguments.
 type sqlBuilder struct {
 	strings.Builder
 	args []any
@@ -237,7 +237,7 @@ func (q *filterQuery) order() string {
 	return "DESC"
 }
 
-// nameSegmentSQL finds where the next n zones that have all the names end.
+// nameSegmentSQL returns the query for the end of the next n segments that have all names.
 func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 	var b sqlBuilder
 	edge := "min"
@@ -251,8 +251,8 @@ func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 	return b.String(), b.args
 }
 
-// joinNameSegments joins the zones of the other names to those of the first. EXISTS says the
-// same, but SQLite then asks it of every event.
+// joinNameSegments joins the segments of the other names to those of the first. EXISTS
+// is equivalent, but SQLite would evaluate it for every event.
 func (q *filterQuery) joinNameSegments(b *sqlBuilder) {
 	b.add(`zones z`)
 	for i, n := range q.names[1:] {
@@ -260,7 +260,7 @@ func (q *filterQuery) joinNameSegments(b *sqlBuilder) {
 	}
 }
 
-// sql is the statement that reads the matches between two numbers.
+// sql returns the statement that reads the matches in a range of sequence numbers.
 func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 	var b sqlBuilder
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)
@@ -296,8 +296,8 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 	return b.String(), b.args
 }
 
-// addConditions adds what the index can't answer by itself. Names are compared in the
-// table that is walked, whose index has them all.
+// addConditions adds the conditions that the index can't resolve. Names are compared in
+// the scanned table, whose index contains them.
 func (q *filterQuery) addConditions(b *sqlBuilder, table string) {
 	for _, n := range q.names {
 		b.add(` AND `+table+`.`+n.column+` = ?`, n.id)
@@ -312,21 +312,21 @@ func (q *filterQuery) addConditions(b *sqlBuilder, table string) {
 	b.add(`)`)
 }
 
-// likePatterns are the LIKE patterns for a text: as typed, and as JSON may spell it,
-// since an event is kept as it was sent: as it is, with the escapes of Go, and in
-// ASCII as Python writes it. nil for no text.
+// likePatterns returns the LIKE patterns for a text, or nil for an empty text. Events
+// are stored as sent, so the text may appear literally, JSON-escaped, escaped by Go
+// (<, > and &), or in ASCII as Python writes it.
 func likePatterns(text string) (list []string) {
 	if text == "" {
 		return nil
 	}
-	html, _ := json.Marshal(text) // a string can't fail
+	html, _ := json.Marshal(text) // strings always encode
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text)
 	asIs := unquote(strings.TrimSuffix(plain.String(), "\n"))
 	spellings := []string{text, asIs, unquote(string(html)), escapeNonASCII(asIs)}
-	if strings.ContainsRune(text, 0) { // it would end the pattern early, and is never as it is in JSON
+	if strings.ContainsRune(text, 0) { // NUL would end the pattern, and JSON always escapes it
 		spellings = spellings[1:]
 	}
 	for _, s := range slices.Compact(spellings) {
@@ -339,7 +339,7 @@ func unquote(literal string) string { return literal[1 : len(literal)-1] }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// likePattern is the pattern for anything that contains text.
+// likePattern returns the pattern for anything that contains text.
 func likePattern(text string) string { return "%" + likeEscapes.Replace(text) + "%" }
 
 func escapeNonASCII(text string) string {

@@ -10,10 +10,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// everyone is the name under which a question awaits whoever may answer.
+// everyone is the recipient of a question that any approver may answer.
 const everyone = ""
 
-// insertAwaiting notes whom a question waits for.
+// insertAwaiting stores the people that a question waits for.
 func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error {
 	if len(names) == 1 {
 		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
@@ -26,7 +26,7 @@ func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error 
 	return err
 }
 
-// updateInboxIndex keeps what an inbox finds a question by as c leaves it.
+// updateInboxIndex updates the awaiting rows and the inbox column for c.
 func (t *tx) updateInboxIndex(c *Change) error {
 	if !c.Ends && c.Awaiting == nil {
 		return nil
@@ -53,12 +53,12 @@ func (t *tx) updateInboxIndex(c *Change) error {
 // InboxFilter selects questions for an inbox. Zero values select everything.
 type InboxFilter struct {
 	Status   schema.HitlStatus
-	Agents   []string // source_app names; one of them
-	Awaiting string   // pending ones that wait for this person, or for everyone
-	// Everyone selects pending ones that wait for everyone; with Awaiting it is implied.
+	Agents   []string // any of these source_app names
+	Awaiting string   // pending questions that wait for this person or for everyone
+	// Everyone selects pending questions that wait for everyone; implied by Awaiting.
 	Everyone bool
-	From, To time.Time      // asked, To exclusive
-	Before   schema.EventID // zero: from the newest on
+	From, To time.Time      // time of the question, To exclusive
+	Before   schema.EventID // zero: start at the newest
 	Limit    int
 }
 
@@ -93,18 +93,17 @@ var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.s
 		CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = j.value
 		CROSS JOIN events e ON e.stream_id = 1 AND e.seq = j.value`
 
-// maxInboxBytes is when a page of an inbox stops growing.
+// maxInboxBytes bounds the size of an inbox page.
 const maxInboxBytes = 4 << 20
 
-// indexRange is one stretch of an index that a filter walks: all its matches together are
-// the filter's.
+// indexRange is a query for one index range of a filter. The filter's matches are the
+// union of its ranges.
 type indexRange struct {
 	query string
 	args  []any
 }
 
-// Inbox returns questions as lists show them, the newest first, and whether there are
-// more behind them.
+// Inbox returns questions in list form, newest first, and reports whether there are more.
 func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, more bool, err error) {
 	from, to, err := s.inboxBounds(ctx, f)
 	if err != nil {
@@ -139,8 +138,7 @@ func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, m
 
 func compareNewestFirst(a, b schema.EventID) int { return int(b - a) }
 
-// inboxBounds finds the part of the log that f speaks of: numbers from one on and before
-// another.
+// inboxBounds returns f's range of sequence numbers, to exclusive.
 func (s *Store) inboxBounds(ctx context.Context, f InboxFilter) (from, to int64, err error) {
 	to = s.head.Load() + 1
 	if f.Before > 0 {
@@ -161,7 +159,7 @@ func (s *Store) inboxBounds(ctx context.Context, f InboxFilter) (from, to int64,
 	return from, to, nil
 }
 
-// inboxIndexRanges are the stretches of f, but for its times.
+// inboxIndexRanges returns the index ranges of f, which do not include its times.
 func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []indexRange, err error) {
 	apps, err := s.appIDs(ctx, f.Agents)
 	if err != nil {
@@ -201,7 +199,7 @@ func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []ind
 	return list, nil
 }
 
-// appIDs are the ids of those of the names that are known, each once.
+// appIDs returns the IDs of the known names, without duplicates.
 func (s *Store) appIDs(ctx context.Context, names []string) (ids []int64, err error) {
 	for _, name := range names {
 		id, ok, err := s.findNameID(ctx, appName, name)
@@ -215,7 +213,7 @@ func (s *Store) appIDs(ctx context.Context, names []string) (ids []int64, err er
 	return ids, nil
 }
 
-// InboxDays counts the questions that were asked between each edge and the next one.
+// InboxDays counts the questions asked between each pair of consecutive edges, by status.
 func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]schema.HitlCounts, error) {
 	apps, err := s.appIDs(ctx, agents)
 	if err != nil {
@@ -230,7 +228,7 @@ func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []strin
 	days := make([]schema.HitlCounts, len(edges)-1)
 	for i := range days {
 		if starts[i] == starts[i+1] {
-			continue // nothing happened
+			continue // no questions in this interval
 		}
 		for status, into := range days[i].All() {
 			if len(agents) == 0 {
@@ -251,9 +249,9 @@ func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []strin
 	return days, nil
 }
 
-// InboxCounts are figures of all questions. Days and Counts are InboxDays'.
-// awaiting is the person whose WaitingOnMe it is; empty: somebody whom only those wait
-// for that wait for everyone.
+// InboxCounts returns the totals of all questions, except Days and Counts, which come
+// from InboxDays. WaitingOnMe counts the questions that wait for the person awaiting or
+// for everyone; with an empty awaiting, only the latter.
 func (s *Store) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
 	for _, n := range []struct {
 		into  *int64

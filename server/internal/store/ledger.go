@@ -12,29 +12,31 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// LedgerRecord is something that was decided, for the ledger.
+// LedgerRecord is one action for the audit log.
 type LedgerRecord struct {
 	Action     string         // such as question.voted
 	Actor      string         // a person, an agent's token, a rule, or the hub
-	QuestionID schema.EventID // the question; 0: none
-	// Data is what else is to be kept, as JSON. The ledger outlives what it tells of:
-	// no payload and no secret belongs here.
+	QuestionID schema.EventID // 0: none
+	// Data holds further details and is encoded as JSON. The audit log outlives the
+	// objects it describes: it must not contain payloads or secrets.
 	Data any
 }
 
-// chainEnd is the ledger's end, which the next entry continues.
+// chainEnd is the number and hash of the audit log's last entry, which the next entry
+// is chained to.
 type chainEnd struct {
 	n    int64
 	hash string
 }
 
-// AppendLedger writes an act that changes no question to the ledger. One that goes with a
-// change is written with it: Change.Ledger, or tx.note in the op that makes it.
+// AppendLedger appends a record to the audit log for an action that changes no question.
+// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
 func (s *Store) AppendLedger(ctx context.Context, act LedgerRecord) error {
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(act) }})
 }
 
-// appendLedger appends acts to the ledger, in the transaction of what they tell.
+// appendLedger appends records to the audit log in this transaction, each with the hash
+// of its predecessor.
 func (t *tx) appendLedger(acts ...LedgerRecord) error {
 	for _, act := range acts {
 		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: act.Action, Actor: act.Actor, QuestionID: act.QuestionID}
@@ -59,7 +61,7 @@ func (t *tx) appendLedger(acts ...LedgerRecord) error {
 	return nil
 }
 
-// readChainEnd is the ledger's end as it was left.
+// readChainEnd reads the audit log's last entry.
 func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
 	end := chainEnd{hash: schema.FirstPrev}
 	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.n, &end.hash)
@@ -69,12 +71,12 @@ func readChainEnd(ctx context.Context, conn *sql.Conn) (chainEnd, error) {
 	return end, err
 }
 
-// LedgerPage selects entries of the ledger. Zero values select everything.
+// LedgerPage selects entries of the audit log. Zero values select everything.
 type LedgerPage struct {
-	After, Before int64 // numbers, both exclusive
+	After, Before int64 // entry numbers, both exclusive
 	QuestionID    schema.EventID
 	Limit         int
-	Oldest        bool // the oldest Limit entries rather than the newest
+	Oldest        bool // return the oldest Limit entries rather than the newest
 }
 
 const (
@@ -84,8 +86,8 @@ const (
 	queryLedgerNewestOfQuestion = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
 )
 
-// Ledger returns entries of the ledger, the oldest first, as JSON: byte for byte what
-// their hashes are of.
+// Ledger returns entries of the audit log as JSON, oldest first. They are the exact
+// bytes that were hashed.
 func (s *Store) Ledger(ctx context.Context, p LedgerPage) (entries []json.RawMessage, _ error) {
 	if p.Before <= 0 {
 		p.Before = math.MaxInt64

@@ -4,6 +4,6 @@ package store
 
 import "io"
 
-// lock does nothing where there is no flock: two hubs on one file then lose
-// nothing, SQLite sees to that, but each misses what the other one publishes.
+// lock does nothing on systems without flock. Two hubs on one file lose no data, since
+// SQLite locks it, but each misses what the other one publishes.
 func lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }

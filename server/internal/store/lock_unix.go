@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the lock that keeps a second hub off the database. It is a file of
-// its own: a lock on the database's would be SQLite's business. It ends with the
-// process, however that ends.
+// lock takes the lock that keeps a second hub off the database. It locks a separate
+// file, since locks on the database itself belong to SQLite. The lock ends with the
+// process.
 func lock(file string) (io.Closer, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// LogRow is one committed entry of the hub's log, numbered without holes.
+// LogRow is one committed row of the log. Rows are numbered without gaps.
 type LogRow struct {
 	Seq   int64
-	Event *Event // whole for a new event and for the end of a question; else ID and Status
-	// Change is set for a change of a question, unset for a new event.
+	Event *Event // complete for a new event and for a resolution; otherwise only ID and Status
+	// Change is true for a change of a question and false for a new event.
 	Change bool
-	Ends   bool // this change is the question's end
+	Ends   bool // the change is the question's resolution
 }
 
 var (
@@ -28,11 +28,10 @@ var (
 const queryLogChanges = `SELECT seq, question, ends, status FROM changes
 	WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
 
-// After returns the log behind seq, in order and exactly as it was published, but
-// for payloads of more than schema.MaxListed bytes. It returns up to limit rows,
-// fewer when they are big, and none only at the end of the log. It fails with
-// ErrLogRewound when seq is more than Head, and with ErrPruned when rows behind seq
-// are gone.
+// After returns the log after seq, in order and exactly as published, except that
+// payloads of more than schema.MaxListed bytes are omitted. It returns up to limit rows,
+// fewer if they are big, and none only at the end of the log. It fails with ErrLogRewound
+// if seq is greater than Head, and with ErrPruned if rows after seq were removed.
 func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, error) {
 	head := s.head.Load()
 	switch {
@@ -45,7 +44,7 @@ func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, erro
 	}
 	rows, err := s.readLog(ctx, seq, min(head, seq+int64(limit)), limit)
 	switch {
-	case seq < s.pruned.Load(): // meanwhile
+	case seq < s.pruned.Load(): // pruned during the read
 		return nil, ErrPruned
 	case err != nil:
 		return nil, err
@@ -55,8 +54,8 @@ func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, erro
 	return rows, nil
 }
 
-// readLog merges the two kinds of rows behind seq and up to end. What is up to
-// the head does not change, so two queries see the same log.
+// readLog merges events and changes after seq up to end. Committed rows don't change, so
+// both queries see the same log.
 func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]LogRow, error) {
 	found, err := s.readers.query(ctx, queryLogEvents, seq, end, limit)
 	events, err := s.readEvents(ctx, found, err)
@@ -71,7 +70,7 @@ func (s *Store) readLog(ctx context.Context, seq, end int64, limit int) ([]LogRo
 		rows = append(rows, LogRow{Seq: int64(e.ID), Event: e})
 	}
 	slices.SortFunc(rows, func(a, b LogRow) int { return int(a.Seq - b.Seq) })
-	// Where the events ran out of room, the changes behind them wait.
+	// If the events ran into the size limit, later changes wait for the next call.
 	for i := range rows {
 		if rows[i].Seq != seq+1+int64(i) {
 			rows = rows[:i]
@@ -97,7 +96,7 @@ func (s *Store) readLogChanges(ctx context.Context, seq, end int64, limit int) (
 	return changes, rows.Err()
 }
 
-// loadEndedEvents puts the whole event into the rows that end a question.
+// loadEndedEvents adds the complete event to rows that are resolutions.
 func (s *Store) loadEndedEvents(ctx context.Context, rows []LogRow) error {
 	for i, row := range rows {
 		if !row.Ends {

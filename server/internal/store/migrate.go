@@ -14,14 +14,13 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the database to this program's schema, each step in a
-// transaction of its own.
+// migrate upgrades the database to the current schema, each step in its own transaction.
 func migrate(ctx context.Context, db *sql.DB) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	// The provider is not closed: that would close db.
+	// Closing the provider would close db.
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
@@ -41,13 +40,13 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Template makes a database file that has the schema and holds no hub yet. Open makes one
-// out of it, or out of any copy of it, ten times faster than out of nothing: storetest
-// gives each test such a copy.
+// Template creates a database file with the schema but without a hub's identity. Opening
+// a copy of it is ten times faster than migrating an empty file; storetest gives each
+// test such a copy.
 func Template(ctx context.Context, file string) error {
 	db, err := connect(ctx, file, "NORMAL", false)
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, db), db.Close()) // the last connection folds the log into the file
+	return errors.Join(migrate(ctx, db), db.Close()) // the last connection checkpoints the WAL into the file
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
-// nameCondition is a condition on one of an event's names, in ids.
+// nameCondition is a condition on one of an event's names, as a set of IDs.
 type nameCondition struct {
 	column  string
 	negated bool
 	ids     []int64
 }
 
-// How many names of a kind are looked through, and how many ids a statement may
-// hold. Beyond that the names of each event are compared.
+// Bounds on the names of a kind that are matched, and on the IDs in a statement. Beyond
+// them the name is compared for each event.
 const (
 	maxScannedNames = 50_000
 	maxNameIDs      = 200
 )
 
-// nameConditions finds the ids of the names that conditions speak of. The language has
-// no regard to case and knows *, so they can be many.
+// nameConditions resolves names to IDs. Filters ignore case and accept *, so a name can
+// match many IDs.
 func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (sets []nameCondition, err error) {
 	kinds := map[string]nameKind{"app": appName, "session": sessionName, "type": typeName, "tool": toolName}
 	for _, n := range names {
@@ -40,15 +40,16 @@ func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (sets [
 	return sets, nil
 }
 
-// queryNames finds names by a pattern, of ASCII: the others are compared in Go.
+// queryNames selects names by an ASCII pattern, and all names that are not ASCII, which
+// Go compares.
 const (
 	queryNames = `SELECT id, name FROM (SELECT id, name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?)
 		WHERE name LIKE ? ESCAPE '\' OR length(CAST(name AS BLOB)) > length(name) LIMIT ?`
 	queryCountNames = `SELECT count(*) FROM (SELECT 1 FROM names WHERE stream_id = 1 AND kind = ? LIMIT ?)`
 )
 
-// matchingNameIDs are the ids of the names that fit. few: there are not too many, and all
-// were looked at.
+// matchingNameIDs returns the IDs of the names that match n. complete is false if there
+// are too many names or matches.
 func (s *Store) matchingNameIDs(ctx context.Context, k nameKind, n *filter.Name) (ids []int64, complete bool, err error) {
 	var count int
 	if err := s.readers.get(ctx, []any{&count}, queryCountNames, k, maxScannedNames+1); err != nil || count > maxScannedNames {
@@ -72,7 +73,8 @@ func (s *Store) matchingNameIDs(ctx context.Context, k nameKind, n *filter.Name)
 	return ids, len(ids) <= maxNameIDs, rows.Err()
 }
 
-// likeFragments is the LIKE pattern for the pieces with anything in between.
+// likeFragments returns the LIKE pattern for the fragments in order, with anything in
+// between.
 func likeFragments(pieces []string) string {
 	escaped := make([]string, len(pieces))
 	for i, p := range pieces {
@@ -81,13 +83,13 @@ func likeFragments(pieces []string) string {
 	return strings.Join(escaped, "%")
 }
 
-// matchesNothing reports whether no event at all can match. The tool of an event that does
-// not name it at its top is in its payload.
+// matchesNothing reports whether no event can match. An event without a top-level tool
+// name may have one in its payload.
 func (n nameCondition) matchesNothing() bool {
 	return !n.negated && len(n.ids) == 0 && n.column != "tool"
 }
 
-// sql is the condition on a table that has the names.
+// sql returns the condition for a table with name columns, starting with AND.
 func (n nameCondition) sql(table string) string {
 	ids := make([]string, len(n.ids))
 	for i, id := range n.ids {

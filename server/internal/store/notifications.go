@@ -10,18 +10,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Notification is a message about a question as it is kept.
+// Notification is a stored notification about a question.
 type Notification struct {
 	ID       int64
 	Question schema.EventID
 	Channel  int64 // 0: Web Push
-	N        int   // of the reminder
+	N        int   // number of the reminder
 	MadeAt   time.Time
-	Due      time.Time // of the next attempt, while it is queued
+	Due      time.Time // next attempt, while queued
 	schema.Notification
 }
 
-// NotificationProgress is what of a question has been made notices of, beside that it was asked.
+// NotificationProgress records which notifications of a question were planned, besides
+// the first.
 type NotificationProgress struct {
 	Reminders int
 	Escalated bool
@@ -46,12 +47,12 @@ const (
 	notificationColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
 )
 
-// NotificationCursor is how far the notices have come in the log.
+// NotificationCursor returns the log position up to which notifications were planned.
 func (s *Store) NotificationCursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.readers.get(ctx, []any{&cursor}, queryNotificationCursor)
 }
 
-// SetNotificationCursor notes that everything up to there has been made notices of.
+// SetNotificationCursor advances the cursor. A lower value is ignored.
 func (s *Store) SetNotificationCursor(ctx context.Context, cursor int64) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
@@ -59,9 +60,9 @@ func (s *Store) SetNotificationCursor(ctx context.Context, cursor int64) error {
 	}})
 }
 
-// QuestionsSince names the questions that were asked or changed behind seq, each
-// once, and up to where that holds; it steps over plain events without reading them,
-// and over what retention removed.
+// QuestionsSince returns the questions that were asked or changed after seq, each once,
+// and the log position up to which the list is complete. It skips plain events without
+// reading them, and pruned rows.
 func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
 	head := s.head.Load()
 	upTo = head
@@ -99,7 +100,7 @@ func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids [
 	return ids, upTo, nil
 }
 
-// NotificationProgress is what of a question has been made notices of.
+// NotificationProgress returns the progress of a question's notifications; zero if none.
 func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n NotificationProgress, err error) {
 	err = s.readers.get(ctx, []any{&n.Reminders, &n.Escalated}, queryNotificationProgress, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -108,15 +109,15 @@ func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n 
 	return n, err
 }
 
-// BecameGroupLeader reports whether a question that another one spoke for speaks for itself by
-// now, and nobody has been told of it.
+// BecameGroupLeader reports whether a former duplicate now leads its group and has no
+// notification yet.
 func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (alone bool, err error) {
 	err = s.readers.get(ctx, []any{&alone}, queryBecameGroupLeader, id)
 	return alone, err
 }
 
-// AddNotifications stores notices of a question; those that are there already stay as
-// they are. done, when given, is noted in the same transaction.
+// AddNotifications stores notifications of a question and leaves existing ones
+// unchanged. If done is not nil, it is stored in the same transaction.
 func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notices []Notification, done *NotificationProgress) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		for i := range notices {
@@ -143,14 +144,14 @@ func (t *tx) addNotification(id schema.EventID, n *Notification) error {
 	return err
 }
 
-// NotificationsOf are all notices of a question, in no order.
+// NotificationsOf returns all notifications of a question, unordered.
 func (s *Store) NotificationsOf(ctx context.Context, id schema.EventID) ([]Notification, error) {
 	rows, err := s.readers.query(ctx, queryNotificationsOf, id)
 	return scanNotifications(rows, err)
 }
 
-// DueNotifications are up to n notices of a channel that are to be sent now, the longest due
-// first, and when the next one is: zero when none is queued.
+// DueNotifications returns up to n due notifications of a channel, longest due first,
+// and the time of the next one: zero if none is queued.
 func (s *Store) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []Notification, next time.Time, err error) {
 	rows, err := s.readers.query(ctx, queryDueNotifications, channel, toMillis(now), n)
 	if due, err = scanNotifications(rows, err); err != nil {
@@ -177,20 +178,20 @@ func scanNotifications(rows *sql.Rows, err error) (notices []Notification, _ err
 	return notices, rows.Err()
 }
 
-// Claim is what came of ClaimNotification.
+// Claim is the result of ClaimNotification.
 type Claim int
 
-// What can come of it.
+// The results of ClaimNotification.
 const (
-	Claimed       Claim = iota // it is ours to send, until the given time
-	ClaimLost                  // somebody had it, or it is not queued any more
-	ClaimCooldown              // its person had one by this channel within the cooldown
-	ClaimInFlight              // one to the same person by the same channel is under way
+	Claimed       Claim = iota // leased to the caller until the given time
+	ClaimLost                  // leased to another worker, or no longer queued
+	ClaimCooldown              // the recipient got a notification through this channel within the cooldown
+	ClaimInFlight              // another notification to the recipient through this channel is being sent
 )
 
-// ClaimNotification takes a queued notice to send it until the given time, when nothing was
-// sent to its person by its channel after since; a zero since: whatever was sent.
-// Both are one step, so that two notices can't slip through one cooldown.
+// ClaimNotification leases a queued notification until the given time, unless its
+// recipient got one through its channel after since. A zero since disables the cooldown.
+// Check and lease are one step, so two notifications can't pass the same cooldown.
 func (s *Store) ClaimNotification(ctx context.Context, n *Notification, until, since time.Time) (claim Claim, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
 		claim, err = t.claimNotification(n, until, since)
@@ -207,7 +208,7 @@ func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, 
 			return ClaimLost, err
 		}
 		now := toMillis(t.now)
-		// What was sent in the future was sent before the clock was put right.
+		// A send time in the future was recorded before the clock was corrected.
 		if last.Valid && last.Int64 > toMillis(since) && last.Int64 <= now {
 			return ClaimCooldown, nil
 		}
@@ -226,8 +227,8 @@ func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, 
 	return Claimed, nil
 }
 
-// SetNotification writes what became of a notice. One that is not queued any more stays as it
-// is, unless it was sent after all.
+// SetNotification stores the result of an attempt. A notification that is no longer
+// queued stays unchanged, unless it was sent after all.
 func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
@@ -237,8 +238,8 @@ func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 	}})
 }
 
-// SuppressNotifications makes the queued notices of a question suppressed; it reports whether
-// there were any.
+// SuppressNotifications suppresses the queued notifications of a question and reports
+// whether there were any.
 func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (some bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
@@ -249,8 +250,8 @@ func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, wh
 	return some, err
 }
 
-// ReleaseNotificationLeases gives back what was under way when the hub stopped, and names the
-// pending questions that have notices.
+// ReleaseNotificationLeases makes notifications due whose sending was interrupted by a
+// restart. It returns the pending questions that have notifications.
 func (s *Store) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, toMillis(t.now))
@@ -263,7 +264,7 @@ func (s *Store) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID
 	return scanIDs(rows, err)
 }
 
-// NotificationSettings are a person's own; zero when there are none.
+// NotificationSettings returns a person's settings; zero if there are none.
 func (s *Store) NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
 	var raw []byte
 	err = s.readers.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)

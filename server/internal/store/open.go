@@ -16,55 +16,54 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Config says where the database is and how it is kept. Zero values mean the
-// documented defaults.
+// Config configures Open. Zero values select the documented defaults.
 type Config struct {
-	Path        string           // a file, or sqlite:FILE
-	Synchronous string           // FULL (default) or NORMAL, which may lose the last moments in a power cut
-	Clock       func() time.Time // time.Now
-	Log         *slog.Logger     // discards
+	Path        string           // a file name, or sqlite:FILE
+	Synchronous string           // FULL (default), or NORMAL, which may lose the last commits in a power failure
+	Clock       func() time.Time // default: time.Now
+	Log         *slog.Logger     // default: discards
 
-	// Publish gets every committed row, in commit order, on the writer's
-	// goroutine, before the caller that wrote it is released. It must be quick
-	// and must not call the store's writing methods. See SetPublish.
+	// Publish receives all committed rows in commit order. It runs on the writer's
+	// goroutine before the caller is released, so it must be quick and must not call
+	// methods that write. See SetPublish.
 	Publish func([]LogRow)
 
-	// Committed is called after every group commit, on the writer's goroutine,
-	// for metrics.
+	// Committed is called after every group commit, on the writer's goroutine, for
+	// metrics.
 	Committed func(Commit)
 
-	// ReserveFileBytes is the size of a file that is given up when the disk is full,
-	// so that questions and answers can still be stored: 32 MiB, at most an
+	// ReserveFileBytes is the size of the reserve file, which is deleted when the disk is
+	// full so that questions and answers can still be stored. Default: 32 MiB, at most an
 	// eighth of the disk; negative: none.
 	ReserveFileBytes int64
-	// Plain events are refused with schema.ErrFull while less than MinFree is
-	// left on the disk: 128 MiB, at most a twentieth of it. Below WarnFree, 512
-	// MiB and at most a tenth, the log says so.
+	// Plain events are refused with schema.ErrFull below MinFree bytes of free space.
+	// Default: 128 MiB, at most a twentieth of the disk. Below WarnFree (512 MiB, at most
+	// a tenth) a warning is logged.
 	MinFree, WarnFree int64
-	// Disk measures the file system that dir is on. For tests.
+	// Disk measures the file system of dir. Tests replace it.
 	Disk func(dir string) (Disk, error)
 }
 
-// Commit is one group commit.
+// Commit describes one group commit.
 type Commit struct {
-	Ops  int // writes that shared it
+	Ops  int // writes in the group
 	Took time.Duration
-	Err  error // nothing of the group was stored
+	Err  error // if set, nothing of the group was stored
 }
 
-// The number of connections that read, and the stream that everything is in.
+// Number of reader connections, and the stream that all rows belong to.
 const (
 	maxReaders = 4
 	streamID   = 1
 )
 
-// Store is an open database. Its methods may be called concurrently.
+// Store is an open database. Its methods are safe for concurrent use.
 type Store struct {
 	file        string
 	hubID       string
 	key         []byte
 	clock       func() time.Time
-	writeDB     *sql.DB // one connection, which the writer keeps
+	writeDB     *sql.DB // single connection, held by the writer
 	readers     readers
 	writer      *writer
 	dictionary  *dictionary
@@ -73,7 +72,7 @@ type Store struct {
 	head        atomic.Int64
 	pruned      atomic.Int64
 	ingestRate  ingestRate
-	indexerWake chan struct{} // told when the index of texts has something to do; never closed
+	indexerWake chan struct{} // capacity 1; signals that the indexer has work; never closed
 	log         *slog.Logger
 	close       func() error
 }
@@ -108,10 +107,10 @@ func orDefault(n, byDefault int64) int64 {
 	return n
 }
 
-// Open opens the database, which it creates and migrates when needed, and takes
-// a lock on it: ErrLocked says who else has it. Leases of deliveries are cleared:
-// whatever was on its way when the hub stopped is due now, and what may be sent
-// again is the callback's to decide (Delivery.Sent).
+// Open opens the database, and creates and migrates it if needed. It locks the
+// database: ErrLocked names the process that holds it. Open clears the leases of the
+// outbox, so deliveries that were interrupted by a restart are due now. Package delivery
+// decides which of them may be sent again (see Delivery.Sent).
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
-	// The folder must be there before the lock, the lock before the database.
+	// Order matters: the directory comes before the lock, and the lock before the database.
 	if err := ensurePrivateDir(s.file); err != nil {
 		return err
 	}
@@ -142,9 +141,9 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	if err := ensurePrivateFile(s.file); err != nil {
 		return err
 	}
-	// With these locks another library that opens and closes the file does not
-	// drop SQLite's. Elsewhere than on Linux it can't be had, and is not needed
-	// to be correct.
+	// With open file description locks, another library that opens and closes the file
+	// does not drop SQLite's locks. They exist only on Linux and are not required for
+	// correctness.
 	_, _ = sqlite.OFDLocking(true)
 	if s.writeDB, err = connect(ctx, s.file, cfg.Synchronous, false); err != nil {
 		return err
@@ -185,7 +184,7 @@ func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql
 	return db, nil
 }
 
-// initialize makes a new database a hub's, and takes up an old one where it was left.
+// initialize creates a new hub's identity and loads the state of an existing one.
 func (s *Store) initialize(ctx context.Context, w *writer) error {
 	fresh := make([]byte, 32)
 	_, _ = rand.Read(fresh)
@@ -219,20 +218,20 @@ func (s *Store) initialize(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// SetPublish sets Config.Publish, once, before the first write.
+// SetPublish sets Config.Publish. Call it at most once, before the first write.
 func (s *Store) SetPublish(publish func([]LogRow)) { s.writer.publish = publish }
 
-// HubID names this database: another one means another history.
+// HubID identifies this database. A different ID means a different history.
 func (s *Store) HubID() string { return s.hubID }
 
-// Key is 32 random bytes, made with the database and kept in it.
+// Key returns the hub's 32 random bytes, created with the database and stored in it.
 func (s *Store) Key() []byte { return s.key }
 
-// Head is the last number given out, 0 for none.
+// Head returns the last assigned sequence number; 0: none.
 func (s *Store) Head() int64 { return s.head.Load() }
 
-// Close commits what is queued, refuses what comes after with schema.ErrStopping,
-// and gives the database up. It is idempotent.
+// Close commits queued writes, rejects later ones with schema.ErrStopping and closes the
+// database. It is idempotent.
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shutDown() error {
@@ -240,7 +239,7 @@ func (s *Store) shutDown() error {
 	if s.writer != nil {
 		s.writer.stop()
 	}
-	// The readers go first: the last connection to close folds the WAL away.
+	// Readers close first: the last connection to close checkpoints the WAL.
 	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -9,30 +9,31 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Delivery is an answer on its way to an agent.
+// Delivery is the outbox row of an answer: its path to the agent.
 type Delivery struct {
 	ID       schema.EventID // of the question
-	AnswerID string         // UUIDv7, the same over all attempts
+	AnswerID string         // UUIDv7, the same for all attempts
 	State    schema.DeliveryState
 	Attempts int
-	// Sent is set before the first byte goes to a version 1 listener, and when
-	// the agent took its question back. After that nothing is ever sent again.
+	// Sent is set before the first byte goes to a version 1 listener, and when the agent
+	// withdrew its question. Nothing is sent after that.
 	Sent   bool
-	Due    time.Time // of the next attempt
-	Until  time.Time // when to give up
-	Leased time.Time // until then the lessee alone works on it
-	// Handled is when a person took care of it: nothing is tried by itself any more.
+	Due    time.Time // next attempt; zero: none
+	Until  time.Time // end of retries
+	Leased time.Time // end of the current worker's exclusive lease
+	// Handled is the time a person marked the delivery as handled, which ends automatic
+	// retries; zero: not handled.
 	Handled time.Time
 }
 
-// Listener is where the agent of a pending question waits for its answer.
+// Listener is the address where the agent of a pending question waits for its answer.
 type Listener struct {
 	ID     schema.EventID // of the question
 	URL    string         // secret
 	Status []byte         // humanInTheLoopStatus
 }
 
-// deliveryRow is a delivery as it is scanned; all NULL where there is none.
+// deliveryRow is a scanned delivery; all columns are NULL if there is none.
 type deliveryRow struct {
 	answer, state               sql.NullString
 	attempts                    sql.NullInt64
@@ -55,8 +56,8 @@ func (r *deliveryRow) toDelivery(id schema.EventID) *Delivery {
 	}
 }
 
-// isOpen reports whether there is something left to do: an attempt is to be made or
-// under way, or the state allows another one and Due names its time.
+// isOpen reports whether an attempt is pending or in progress, or the state allows
+// another attempt and Due names its time.
 func (d *Delivery) isOpen() bool {
 	if !d.Handled.IsZero() {
 		return false
@@ -71,8 +72,8 @@ func (d *Delivery) isOpen() bool {
 	}
 }
 
-// Undelivered reports whether a person should know that the agent may not have
-// its answer.
+// Undelivered reports whether a person should know that the answer may not have reached
+// the agent.
 func (d *Delivery) Undelivered() bool {
 	if !d.Handled.IsZero() {
 		return false
@@ -118,14 +119,14 @@ const (
 	queryPendingOf = `SELECT seq FROM questions WHERE stream_id = 1 AND state = 'pending' AND session = ? AND app = ? ORDER BY seq`
 )
 
-// LeaseDeliveries takes up to n deliveries that are due and not leased, the
-// longest due first, and leases them to the caller until the given time. Nothing
-// is ever due in the states none, delivered, acked, pulled, too_late and blocked,
-// nor, with a zero Due, in unconfirmed, refused and unreachable. next is when
-// to ask again: zero when nothing is open.
+// LeaseDeliveries leases up to n due deliveries to the caller until the given time,
+// longest due first. It returns their questions, and in next when to call again: zero
+// if no delivery is open. Deliveries in the states none, delivered, acked, pulled,
+// too_late and blocked are never due, nor are unconfirmed, refused and unreachable ones
+// with a zero Due.
 func (s *Store) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
 	if next, err = s.readTime(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
-		return nil, next, err // nothing to lease: the writer need not be bothered
+		return nil, next, err // nothing to lease: spare the writer
 	}
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
 		leased, err = t.leaseDeliveries(now, until, n)
@@ -152,10 +153,9 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 	return ids, nil
 }
 
-// DueQuestions returns pending questions for which the time has come: up to n
-// whose held answer counts now, then up to n whose deadline has passed, then up to n
-// with a timer that is due, the longest due first. next is the earliest such time
-// after now: zero when there is none.
+// DueQuestions returns pending questions with work due at now: up to n with an ended
+// undo window, then up to n past their deadline, then up to n with a due timer, each
+// longest due first. next is the earliest such time after now: zero if there is none.
 func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
 	for _, of := range []struct{ due, next string }{{queryEndedUndoWindows, queryNextUndoEnd}, {queryPassedDeadlines, queryNextDeadline}, {queryDueTimers, queryNextTimer}} {
 		rows, err := s.readers.query(ctx, of.due, toMillis(now), n)
@@ -175,7 +175,7 @@ func (s *Store) DueQuestions(ctx context.Context, now time.Time, n int) (due []s
 	return due, next, nil
 }
 
-// PendingOf returns the pending questions of a session, the oldest first.
+// PendingOf returns the pending questions of a session, oldest first.
 func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.EventID, error) {
 	appID, ok, err := s.findNameID(ctx, appName, app)
 	if err != nil || !ok {
@@ -189,8 +189,8 @@ func (s *Store) PendingOf(ctx context.Context, app, session string) ([]schema.Ev
 	return scanIDs(rows, err)
 }
 
-// Listeners returns the version 2 listeners of up to limit pending questions
-// behind the given one, the oldest question first.
+// Listeners returns the version 2 listeners of up to limit pending questions after the
+// given one, oldest first.
 func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) (listeners []Listener, _ error) {
 	rows, err := s.readers.query(ctx, queryListeners, after, limit)
 	if err != nil {
@@ -207,14 +207,14 @@ func (s *Store) Listeners(ctx context.Context, after schema.EventID, limit int) 
 	return listeners, rows.Err()
 }
 
-// Lifelines returns up to limit pending questions with such a lifeline behind the
-// given one, the oldest first.
+// Lifelines returns up to limit pending questions with the given liveness signal after
+// the given one, oldest first.
 func (s *Store) Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
 	rows, err := s.readers.query(ctx, queryLifelines, of, after, limit)
 	return scanIDs(rows, err)
 }
 
-// readTime reads one time; zero when there is none.
+// readTime reads one time; zero if there is no row or it is NULL.
 func (s *Store) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
 	err := s.readers.get(ctx, []any{&ms}, query, args...)

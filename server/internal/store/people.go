@@ -9,24 +9,24 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Person is somebody the hub knows by name.
+// Person is an account.
 type Person struct {
 	Name                  string
 	Role                  schema.Role
 	Owner                 bool
 	Email                 string
-	Subject               string    // by which a provider knows them; empty: none does
-	CreatedAt, LastSeenAt time.Time // Seen is zero when they never were
+	Subject               string    // OpenID Connect issuer and subject; empty: not linked
+	CreatedAt, LastSeenAt time.Time // LastSeenAt is zero if never seen
 }
 
-// SignIn is a browser that somebody signed in with. Cookie and Key are hashes.
+// SignIn is a signed-in browser. Cookie and Key are hashes.
 type SignIn struct {
 	ID, Person, Way, UserAgent string
 	Cookie, Key                []byte
 	CreatedAt, LastSeenAt      time.Time
 }
 
-// Token is a credential for programs. Hash is all that is kept of it.
+// Token is a credential for programs. Only its hash is stored.
 type Token struct {
 	ID, Name, Prefix, Person         string
 	Apps                             []string
@@ -34,25 +34,25 @@ type Token struct {
 	CreatedAt, LastUsedAt, ExpiresAt time.Time // zero: never
 }
 
-// Code is a sign-in link that nobody has used yet.
+// Code is an unused sign-in link.
 type Code struct {
 	Hash                 []byte
-	Person               string // empty: whoever takes it owns the hub
-	Way                  string // of the sign-in that it becomes
+	Person               string // empty: whoever uses the code becomes the hub's owner
+	Way                  string // of the sign-in that it creates: link or oidc
 	CreatedAt, ExpiresAt time.Time
 }
 
-// Passkey is a credential of a person's own device, as WebAuthn has it.
+// Passkey is a WebAuthn credential of a person.
 type Passkey struct {
 	ID, Person, Name      string
 	Credential, PublicKey []byte
 	SignCount             uint32
 	Flags                 byte
 	Transports            []string
-	CreatedAt, LastUsedAt time.Time // Used is zero when it never was
+	CreatedAt, LastUsedAt time.Time // LastUsedAt is zero if never used
 }
 
-// People is everything that is kept of the people of a hub.
+// People is the complete state of accounts and credentials.
 type People struct {
 	Persons []Person
 	SignIns []SignIn
@@ -63,21 +63,21 @@ type People struct {
 	Passkeys []Passkey
 }
 
-// PeopleChange is one change of them: all of it or nothing. What it names is written
-// as it stands, whether it was there or not.
+// PeopleChange is one atomic change of accounts and credentials. Listed records are
+// inserted or replaced.
 type PeopleChange struct {
-	People        // Locked counts with SetLocked only
+	People        // Locked is used only with SetLocked
 	SetLocked     bool
-	WithoutPerson []string // names
-	WithoutSignIn []string // ids
-	WithoutToken  []string // ids
-	WithoutCode   [][]byte // hashes
+	WithoutPerson []string // names to remove
+	WithoutSignIn []string // IDs to remove
+	WithoutToken  []string // IDs to remove
+	WithoutCode   [][]byte // hashes to remove
 
-	WithoutPasskey []string       // ids
-	Acts           []LedgerRecord // what the ledger keeps of it
+	WithoutPasskey []string       // IDs to remove
+	Acts           []LedgerRecord // audit log records of the change
 }
 
-// People reads them all. There are few, and whoever asks keeps them in memory.
+// People reads all accounts and credentials. There are few, and callers cache them.
 func (s *Store) People(ctx context.Context) (*People, error) {
 	var p People
 	if err := s.readers.get(ctx, []any{&p.Locked}, `SELECT locked FROM hub WHERE stream_id = 1`); err != nil {
@@ -171,8 +171,8 @@ func (p *People) scanPasskey(rows *sql.Rows) error {
 	return json.Unmarshal([]byte(transports), &p.Passkeys[len(p.Passkeys)-1].Transports)
 }
 
-// ChangePeople writes c and returns once it is committed. It goes on when the disk is
-// full: people must be able to sign in, and to shut somebody out.
+// ChangePeople writes c and returns once it is committed. It works on a full disk:
+// people must be able to sign in and to revoke access.
 func (s *Store) ChangePeople(ctx context.Context, c *PeopleChange) error {
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.changePeople(c) }})
 }
@@ -188,7 +188,7 @@ func (t *tx) changePeople(c *PeopleChange) error {
 	for _, name := range c.WithoutPerson {
 		steps = append(steps,
 			write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name),
-			// Whoever is of that name later is told at other places.
+			// A later account of that name must not inherit these.
 			write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name),
 			write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name))
 	}

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// A setting is one pragma as the DSN sets it and as it reads back.
+// pragma is one pragma: the value set in the DSN, and the value it must read back as.
 type pragma struct{ name, value, want string }
 
-// pragmas are the pragmas of every connection. They stand in the DSN because a
-// PRAGMA that is executed reaches one pooled connection only.
+// pragmas returns the pragmas of every connection. They are part of the DSN because an
+// executed PRAGMA affects only one pooled connection.
 func pragmas(synchronous string, readOnly bool) []pragma {
 	level := map[string]string{"NORMAL": "1", "FULL": "2"}[synchronous]
 	both := []pragma{
@@ -22,9 +22,9 @@ func pragmas(synchronous string, readOnly bool) []pragma {
 		{"synchronous", synchronous, level},
 		{"trusted_schema", "0", "0"},
 		{"cell_size_check", "1", "1"},
-		// Without it a redacted or pruned secret stays in the file's free pages.
+		// Otherwise a redacted or pruned secret stays in the file's free pages.
 		{"secure_delete", "1", "1"},
-		// More pages between checkpoints are faster by a tenth and double the p99.
+		// More pages between checkpoints are 10% faster but double the p99.
 		{"wal_autocheckpoint", "1000", "1000"},
 		{"journal_size_limit", "67108864", "67108864"},
 	}
@@ -34,13 +34,13 @@ func pragmas(synchronous string, readOnly bool) []pragma {
 	return append(both, pragma{"query_only", "0", "0"})
 }
 
-// dsnKeys are the keys that the driver checks; a typo in a _pragma goes unseen.
+// dsnKeys are parameters that the driver validates. It ignores a typo in _pragma.
 var dsnKeys = map[string]string{
 	"busy_timeout": "_busy_timeout", "journal_mode": "_journal_mode",
 	"synchronous": "_synchronous", "query_only": "_query_only",
 }
 
-// dsn names the database with its settings.
+// dsn returns the data source name of a database, including its pragmas.
 func dsn(file, synchronous string, readOnly bool) string {
 	q := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}}
 	for _, s := range pragmas(synchronous, readOnly) {
@@ -64,7 +64,7 @@ func fileURI(file string, q url.Values) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-// checkPragmas reads the settings back from a connection of db.
+// checkPragmas reads the pragmas back from a connection of db.
 func checkPragmas(ctx context.Context, db *sql.DB, synchronous string, readOnly bool) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {

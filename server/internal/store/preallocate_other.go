@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// preallocate gives f size bytes on the disk.
+// preallocate reserves size bytes of disk for f.
 func preallocate(f *os.File, size int64) error { return writeZeros(f, size) }

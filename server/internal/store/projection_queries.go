@@ -18,7 +18,8 @@ const (
 		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
 )
 
-// Decisions is how questions ended from one quarter on and before another.
+// Decisions returns how questions were resolved in the quarter-hours from (inclusive) to
+// to (exclusive).
 func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int64, error) {
 	rows, err := s.readers.query(ctx, queryDecisions, from, to)
 	if err != nil {
@@ -37,17 +38,17 @@ func (s *Store) Decisions(ctx context.Context, from, to int64) (map[Decision]int
 	return decisions, rows.Err()
 }
 
-// bucketRange is a part of a span of time that one kind of row covers.
+// bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
 type bucketRange struct{ unit, from, to int64 }
 
-// bucketRanges covers the quarters from one on: as quarters up to the end of that day
-// of UTC, then as days.
+// bucketRanges covers all time since quarter from: in quarters until the end of that UTC
+// day, then in days.
 func bucketRanges(from int64) []bucketRange {
 	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
 	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
 }
 
-// Activity is what each application did from a quarter on.
+// Activity returns the activity of each application since quarter from.
 func (s *Store) Activity(ctx context.Context, from int64) (map[string]Activity, error) {
 	sums := map[string]Activity{}
 	for _, part := range bucketRanges(from) {
@@ -77,7 +78,7 @@ func scanActivity(rows *sql.Rows, err error, sums map[string]Activity) error {
 	return rows.Err()
 }
 
-// Add is the sum of two.
+// Add returns a + b.
 func (a Activity) Add(b Activity) Activity {
 	return Activity{
 		Events: a.Events + b.Events, Tools: a.Tools + b.Tools, Failures: a.Failures + b.Failures,
@@ -90,7 +91,7 @@ func (a Activity) Add(b Activity) Activity {
 	}
 }
 
-// Negate is what takes it away again.
+// Negate returns -a, which Add uses to subtract.
 func (a Activity) Negate() Activity {
 	return Activity{
 		Events: -a.Events, Tools: -a.Tools, Failures: -a.Failures, Questions: -a.Questions, WaitedMS: -a.WaitedMS,
@@ -101,7 +102,7 @@ func (a Activity) Negate() Activity {
 	}
 }
 
-// ToolTimes sums up the uses of all tools from a quarter on.
+// ToolTimes returns the uses of all tools since quarter from. Keys have only Tool and Bin.
 func (s *Store) ToolTimes(ctx context.Context, from int64) (map[ToolKey]ToolTime, error) {
 	sums := map[ToolKey]ToolTime{}
 	for _, part := range bucketRanges(from) {
@@ -123,8 +124,8 @@ const (
 	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY last DESC LIMIT 1`
 )
 
-// SessionsOf counts the sessions of an application that were active since a time,
-// and returns what is kept of its latest; nil when it has none.
+// SessionsOf returns the number of sessions of an application that were active since the
+// given time, and the facts of its latest session; nil if it has none.
 func (s *Store) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
 	first, err := s.firstSeqSince(ctx, since)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Store) SessionsOf(ctx context.Context, app string, since time.Time) (ac
 	return active, latest, err
 }
 
-// pruneProjections removes the figures of before a time.
+// pruneProjections removes decisions, activity and tool times from before the given time.
 func (s *Store) pruneProjections(ctx context.Context, before time.Time) error {
 	if before.IsZero() {
 		return nil

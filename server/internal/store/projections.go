@@ -9,77 +9,76 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// QuarterMS is the unit of time of derived figures, in ms: every time zone's day
-// begins with a quarter of an hour.
+// QuarterMS is the bucket size of projections in ms, a quarter of an hour: in every time
+// zone a day begins at a multiple of it.
 const QuarterMS = 15 * 60 * 1000
 
-// quartersPerDay is how many quarters a day of UTC has.
+// quartersPerDay is the number of quarter-hours in a UTC day.
 const quartersPerDay = 96
 
-// LogEntry is what the derived tables are told from: a new event, or how a question
-// ended.
+// LogEntry is an input of the projections: a new event or a resolution.
 type LogEntry struct {
 	Seq   int64
-	Event *Event // whole; Status as it began, or as it is after the end
-	Chat  []byte // the transcript of a new event
-	Ends  bool   // the question's end
+	Event *Event // complete; Status is the initial one, or the one after the resolution
+	Chat  []byte // transcript of a new event
+	Ends  bool   // the entry is a resolution
 }
 
-// ProjectionBatch is what a stretch of the log adds to the derived tables.
+// ProjectionBatch is the change that a batch of log entries makes to the projections.
 type ProjectionBatch struct {
-	From, To  int64 // from behind From up to To; the guard of the whole
+	From, To  int64 // covers the log after From up to To; applied only if the cursor is at From
 	Sessions  []SessionRow
-	Left      []SessionKey // sessions that are another's now, and had no tools
+	Left      []SessionKey // sessions to remove: their events moved to another session, and they had no tools
 	Activity  map[ActivityKey]Activity
-	Decisions map[Decision]int64 // how many
+	Decisions map[Decision]int64 // counts to add
 	Tools     map[ToolKey]ToolTime
 }
 
-// SessionRow is a session as it is kept.
+// SessionRow is the stored projection of a session.
 type SessionRow struct {
 	App, Session string
 	First, Last  schema.EventID
-	Text         string // what a search looks in, in lower case
+	Text         string // searchable text, lower case
 	Facts        []byte
 }
 
-// ActivityKey says whose activity it is.
+// ActivityKey identifies an activity aggregate.
 type ActivityKey struct {
 	Quarter int64
 	App     string
 }
 
-// Activity is what an application did.
+// Activity is the aggregated activity of one application.
 type Activity struct {
 	Events, Tools, Failures, Questions, WaitedMS int64
 	Tokens                                       schema.Tokens
 	CostUSD                                      float64
 }
 
-// Decision is one way in which questions end.
+// Decision identifies an aggregate of resolved questions.
 type Decision struct {
 	Quarter int64
 	App     string
 	Outcome string // approved, denied, answered, timeout, cancelled, other
-	Person  bool   // a person decided
-	Bin     int64  // of the time it took
+	Person  bool   // decided by a person
+	Bin     int64  // histogram bucket of the waiting time
 }
 
-// ToolKey says which uses of a tool are summed up: those of a session within a
-// quarter that took about the same time.
+// ToolKey identifies an aggregate of tool calls: of one session, in one quarter, with
+// similar duration.
 type ToolKey struct {
 	Session schema.EventID // SessionRow.First
 	Quarter int64
 	Tool    string
-	Bin     int64 // -1: not known how long
+	Bin     int64 // histogram bucket of the duration; -1: unknown
 }
 
-// ToolTime sums up uses of a tool.
+// ToolTime aggregates calls of a tool.
 type ToolTime struct{ Calls, Failures, TotalMS int64 }
 
 const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
 
-// Cursor is how far the derived tables have come.
+// Cursor returns the log position up to which the projections are complete.
 func (s *Store) Cursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
 }
@@ -91,9 +90,9 @@ var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.a
 const queryEntryEnds = `SELECT seq, question, status FROM changes
 	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
 
-// LogEntries reads the log behind seq and up to the returned number, which is at
-// most limit further, less where events are big, and seq at the end of the log.
-// Unlike After it steps over what retention removed.
+// LogEntries reads the log after seq. upTo is the position it reached: at most
+// seq+limit, less if events are big, and seq at the end of the log. Unlike After it
+// skips pruned rows.
 func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error) {
 	upTo = min(s.head.Load(), seq+int64(limit))
 	if upTo <= seq {
@@ -118,7 +117,7 @@ func (s *Store) LogEntries(ctx context.Context, seq int64, limit int) (entries [
 		if err != nil {
 			return nil, seq, err
 		}
-		if e.App != "" { // else it was removed meanwhile, and its names with it
+		if e.App != "" { // otherwise it was pruned during the read, with its names
 			entries = append(entries, LogEntry{Seq: r.seq, Event: e, Chat: chats[i]})
 		}
 	}
@@ -143,7 +142,7 @@ func (s *Store) scanEntries(ctx context.Context, seq, upTo int64) (scanned []*ev
 	return scanned, chats, bytes >= maxPageBytes, rows.Err()
 }
 
-// readEnds reads how questions ended, each with its event.
+// readEnds reads the resolutions of questions, each with its event.
 func (s *Store) readEnds(ctx context.Context, seq, upTo int64) ([]LogEntry, error) {
 	found, err := s.scanEnds(ctx, seq, upTo)
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *Store) readEnds(ctx context.Context, seq, upTo int64) ([]LogEntry, erro
 	for _, end := range found {
 		e, _, err := s.Event(ctx, end.Event.ID)
 		if errors.Is(err, schema.ErrNotFound) {
-			continue // removed meanwhile
+			continue // pruned during the read
 		}
 		if err != nil {
 			return nil, err
@@ -180,8 +179,8 @@ func (s *Store) scanEnds(ctx context.Context, seq, upTo int64) (ends []LogEntry,
 	return ends, rows.Err()
 }
 
-// ApplyProjection adds d to the derived tables and moves the cursor, all or nothing. It
-// fails with ErrConflict when the cursor is not at d.From.
+// ApplyProjection adds d to the projections and advances the cursor, atomically. It fails
+// with ErrConflict if the cursor is not at d.From.
 func (s *Store) ApplyProjection(ctx context.Context, d *ProjectionBatch) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error { return t.applyProjection(d) }})
 }
@@ -231,7 +230,7 @@ func (t *tx) upsertSession(r *SessionRow) error {
 	if err != nil {
 		return err
 	}
-	// Retention may have been faster than the follower.
+	// Retention may have overtaken the projector.
 	return t.deleteSessionIfEmpty(r.App, r.Session)
 }
 
@@ -274,7 +273,7 @@ var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n 
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
 	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
 
-// deleteSessionIfEmpty removes a session that has no event any more.
+// deleteSessionIfEmpty removes a session without events from the projections.
 func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	var first, last, found int64
 	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
@@ -282,7 +281,7 @@ func (t *tx) deleteSessionIfEmpty(app, session string) error {
 		return nil
 	}
 	if err == nil {
-		err = t.get([]any{&found}, queryIsEvent, last) // mostly it is there, and so is the session
+		err = t.get([]any{&found}, queryIsEvent, last) // fast path: usually the session's last event still exists
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = t.get([]any{&found}, queryRemainingEvent, app, session)

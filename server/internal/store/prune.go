@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// RetentionPolicy says what may be removed. Zero values remove nothing.
+// RetentionPolicy selects what Prune removes. Zero values remove nothing.
 type RetentionPolicy struct {
-	EventsBefore      time.Time // events without a question received before
-	MaxBytes          int64     // then the oldest of them while the database holds more
-	QuestionsBefore   time.Time // questions received and last changed before, with all that belongs to them
-	ProjectionsBefore time.Time // derived figures of before
-	Batch             int       // events in one transaction, 250
+	EventsBefore      time.Time // removes events without a question received before this time
+	MaxBytes          int64     // removes the oldest of them while the database holds more than this
+	QuestionsBefore   time.Time // removes questions received and last changed before this time, with all their rows
+	ProjectionsBefore time.Time // removes aggregates from before this time
+	Batch             int       // events per transaction; default 250
 }
 
-// PruneResult says what was removed.
+// PruneResult counts the removed rows.
 type PruneResult struct {
 	Events, Questions, Changes int64
 }
 
-// Prune removes what the policy allows, in small transactions between other
-// writes, and never a pending question or one whose answer is still on its way.
-// Names that no event has any more leave the filter options, sessions without an
-// event the list of sessions; figures stay until their own time. Free pages are
-// overwritten and used again; the file does not shrink (a backup is compact).
+// Prune removes what the policy selects, in small transactions between other writes. It
+// never removes a pending question, or one whose answer is still being delivered. Names
+// without events leave the filter options, and sessions without events leave the list of
+// sessions. Aggregates have their own limit. Free pages are overwritten and reused: the
+// file does not shrink, but a backup is compact.
 //
-// It stops early when ctx ends and when the hub is busy; what was removed by then
-// stays removed, and is in the result.
+// Prune stops early if ctx ends or the hub is busy. The result counts what was removed
+// until then.
 func (s *Store) Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error) {
 	if p.Batch <= 0 {
 		p.Batch = 250
@@ -71,14 +71,14 @@ func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *Prune
 	return nil
 }
 
-// pruneRange is a walk over the log: numbers from from on and before end go.
+// pruneRange is the remaining range of sequence numbers to prune; end is exclusive.
 type pruneRange struct {
 	from, end int64
 	batch     int
 }
 
-// exceedsSize reports whether the database holds more than limit bytes, free pages
-// not counted.
+// exceedsSize reports whether the database holds more than limit bytes, not counting
+// free pages.
 func (s *Store) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 	var pages, free, size int64
 	for _, p := range []struct {
@@ -92,7 +92,7 @@ func (s *Store) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 	return (pages-free)*size > limit, nil
 }
 
-// pruneBatch removes the next events that ask nothing; false when none is left.
+// pruneBatch removes the next events without a question. It returns false if none is left.
 func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, done *PruneResult) (more bool, err error) {
 	var pruned []prunedEvent
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
@@ -107,7 +107,7 @@ func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, done *PruneResult
 	return true, nil
 }
 
-// prunedEvent is a removed event with its names.
+// prunedEvent is a removed event with its name IDs.
 type prunedEvent struct {
 	seq int64
 	ids nameIDs
@@ -155,8 +155,8 @@ func (t *tx) deleteEvent(seq int64) error {
 	return err
 }
 
-// deleteUnreferenced removes the zones of names that the zones have no more, the names that no
-// zone has, the sessions that have no event, and the texts from the index.
+// deleteUnreferenced removes what only the pruned events used: segments of names, names,
+// sessions, and their text in the trigram index.
 func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 	sessions, err := t.sessionKeysOf(pruned)
 	if err != nil {
@@ -170,12 +170,12 @@ func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 			return err
 		}
 	}
-	// Both caches may hold what is gone now.
+	// Both caches may hold removed names.
 	t.clearCaches()
 	return t.removeFromIndex(pruned)
 }
 
-// sessionKeysOf names the sessions of removed events.
+// sessionKeysOf returns the sessions of removed events.
 func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[SessionKey]bool, error) {
 	sessions, seen := map[SessionKey]bool{}, map[nameIDs]bool{}
 	for _, g := range pruned {
@@ -189,7 +189,7 @@ func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[SessionKey]bool, error) {
 		switch {
 		case err == nil:
 			sessions[key] = true
-		case !errors.Is(err, sql.ErrNoRows): // without a name there is no session
+		case !errors.Is(err, sql.ErrNoRows): // a session without names has no row
 			return nil, err
 		}
 	}

@@ -14,8 +14,9 @@ const (
 	queryCountSubscriptions = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
 )
 
-// AddPushSubscription stores a browser of a person's for Web Push, whosever it was before. It
-// fails with schema.ErrInvalid when they have limit of them already.
+// AddPushSubscription stores a person's browser for Web Push, and takes it over from a
+// previous owner. It fails with schema.ErrInvalid if the person has limit browsers
+// already.
 func (s *Store) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		var count int
@@ -32,7 +33,7 @@ func (s *Store) AddPushSubscription(ctx context.Context, person string, b schema
 	}})
 }
 
-// RemovePushSubscription forgets a browser.
+// RemovePushSubscription removes a browser's subscription.
 func (s *Store) RemovePushSubscription(ctx context.Context, endpoint string) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
@@ -40,7 +41,7 @@ func (s *Store) RemovePushSubscription(ctx context.Context, endpoint string) err
 	}})
 }
 
-// PushSubscriptions are a person's.
+// PushSubscriptions returns a person's subscriptions.
 func (s *Store) PushSubscriptions(ctx context.Context, person string) (all []schema.PushSubscription, _ error) {
 	rows, err := s.readers.query(ctx, queryPushSubscriptions, person)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Store) PushSubscriptions(ctx context.Context, person string) (all []sch
 	return all, rows.Err()
 }
 
-// PushSubscribers are those who have a browser.
+// PushSubscribers returns the set of people with a subscription.
 func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.readers.query(ctx, queryPushSubscribers)
 	if err != nil {
@@ -75,13 +76,13 @@ func (s *Store) PushSubscribers(ctx context.Context) (map[string]bool, error) {
 	return people, rows.Err()
 }
 
-// PushKeys are the hub's keys for Web Push; empty before they are set.
+// PushKeys returns the hub's key pair for Web Push; empty before SetPushKeys.
 func (s *Store) PushKeys(ctx context.Context) (private, public string, err error) {
 	return private, public, s.readers.get(ctx, []any{&private, &public}, queryPushKeys)
 }
 
-// SetPushKeys keeps the hub's keys for Web Push, unless it has some: browsers
-// subscribed with those.
+// SetPushKeys stores the hub's key pair for Web Push unless it has one: existing
+// subscriptions depend on that one.
 func (s *Store) SetPushKeys(ctx context.Context, private, public string) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, private, public)
@@ -89,14 +90,14 @@ func (s *Store) SetPushKeys(ctx context.Context, private, public string) error {
 	}})
 }
 
-// IsLinkUsed reports whether somebody has voted by a signed link.
+// IsLinkUsed reports whether a signed link was used to vote.
 func (s *Store) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
 	var n int
 	err := s.readers.get(ctx, []any{&n}, queryIsLinkUsed, id, mac)
 	return n > 0, err
 }
 
-// UseLink notes that somebody has voted by a signed link.
+// UseLink records that a signed link was used to vote.
 func (s *Store) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, toMillis(t.now))

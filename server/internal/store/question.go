@@ -9,30 +9,29 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// NewQuestion is what the hub keeps to itself about a question.
+// NewQuestion is the part of a question that the hub does not show to clients.
 type NewQuestion struct {
-	URL              string // where to dial; empty: the agent pulls
+	URL              string // callback address, secret; empty: the agent pulls
 	ListenerKey      string
 	Protocol         int       // 2: the listener acknowledges
 	Deadline         time.Time // zero: never
-	Text             string    // what a search looks in
-	RequesterProcess []byte    // schema.Process of the asking program, JSON; nil: not known
-	Requester        string    // who asked, by their credentials; empty: not known
-	Call             []byte    // a hash that tells the call apart that is asked about; nil: none
+	Text             string    // searchable text
+	RequesterProcess []byte    // schema.Process of the requester, JSON; nil: unknown
+	Requester        string    // authenticated name of the requester; empty: unknown
+	Call             []byte    // hash that identifies the tool call; nil: none
 	Lifeline         Lifeline
-	DuplicateKey     []byte   // tells what is asked apart from all else; nil: it stands alone
+	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
 	Awaiting         []string // as in Change; nil: everyone
 	Timers           Timers
 }
 
-// Timers are what is due for a pending question before its deadline; the zero time:
-// nothing.
+// Timers are the times of a pending question's reminder and escalation; zero: none.
 type Timers struct {
-	Remind   time.Time // whoever has not answered
-	Escalate time.Time // to more people
+	Remind   time.Time // remind recipients who have not answered
+	Escalate time.Time // address the question to more people
 }
 
-// next is the earlier one.
+// next returns the earlier timer; zero if none is set.
 func (t Timers) next() time.Time {
 	if t.Remind.IsZero() || !t.Escalate.IsZero() && t.Escalate.Before(t.Remind) {
 		return t.Escalate
@@ -40,34 +39,35 @@ func (t Timers) next() time.Time {
 	return t.Remind
 }
 
-// Lifeline is what tells that the asker of a question is gone, which ends it.
+// Lifeline is the liveness signal of a question: the connection whose loss shows that
+// the requester is gone and resolves the question.
 type Lifeline int
 
-// The lifelines.
+// The liveness signals.
 const (
 	NoLifeline Lifeline = iota
-	// ByListener: nobody listens at URL any more.
+	// ByListener: the listener at URL is gone.
 	ByListener
-	// ByRequest: the question was asked by a request that waits for the answer, and
-	// its connection is over.
+	// ByRequest: the connection of the HTTP request that asked and waits for the answer
+	// is closed.
 	ByRequest
 )
 
-// Question is a question with everything the hub knows of it.
+// Question is a question with all of its stored state.
 type Question struct {
 	Event
 	NewQuestion
-	Version    int64 // grows with every change; Apply is guarded by it
+	Version    int64 // incremented by every change; the guard of Apply
 	State      schema.State
 	Answer     []byte      // schema.Answer without hookEvent; nil while pending
-	UndoWindow *UndoWindow // an answer that can still be undone; nil: none
+	UndoWindow *UndoWindow // nil: none
 	Delivery   *Delivery   // nil while pending
 }
 
-// UndoWindow is an answer that was given and does not count yet.
+// UndoWindow is an answer that was given but can still be undone.
 type UndoWindow struct {
 	Answer []byte    // schema.Answer
-	Until  time.Time // when it counts
+	Until  time.Time // when the answer becomes final
 }
 
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
@@ -77,8 +77,8 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
 	WHERE q.stream_id = 1 AND q.seq = ?`
 
-// Question returns a question, its payload whole: schema.ErrNotFound when there
-// is no such event, schema.ErrNoQuestion when it asks nothing.
+// Question returns a question with its full payload. It fails with schema.ErrNotFound if
+// there is no such event, and with schema.ErrNoQuestion if the event has no question.
 func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, error) {
 	var (
 		r        eventRow

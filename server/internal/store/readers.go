@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// readers are the connections that can't write, and their prepared statements.
+// readers is the pool of read-only connections and their prepared statements.
 type readers struct {
 	db    *sql.DB
-	stmts sync.Map // :: SQL → *sql.Stmt, for texts that don't vary
+	stmts sync.Map // SQL text → *sql.Stmt, for constant statements
 }
 
 func (r *readers) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -35,7 +35,7 @@ func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Ro
 	return s.QueryContext(ctx, args...)
 }
 
-// get reads one row; sql.ErrNoRows when there is none.
+// get reads one row. It returns sql.ErrNoRows if there is none.
 func (r *readers) get(ctx context.Context, into []any, query string, args ...any) error {
 	s, err := r.stmt(ctx, query)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ErrRuleEnded is a decision by a rule that was revoked, or ended, before the decision
-// was stored.
+// ErrRuleEnded is returned by Apply if the deciding rule was revoked or expired before
+// the decision was stored.
 var ErrRuleEnded = errors.New("the rule does not hold any more")
 
-// Rule is a rule as it is kept.
+// Rule is a stored rule.
 type Rule struct {
 	schema.Rule
-	After schema.EventID // the log's head when it was made
-	// Since is when it was made by the clock as it is now: CreatedAt, unless the clock
-	// was set since.
+	After schema.EventID // the log's head when the rule was created
+	// Since is the creation time on the current clock: CreatedAt, adjusted by later clock
+	// steps.
 	Since schema.Millis
 }
 
@@ -31,13 +31,13 @@ const (
 	queryRule      = ruleColumns + ` AND id = ?`
 )
 
-// ruleLedgerData is what the ledger keeps of a rule.
+// ruleLedgerData is the part of a rule that the audit log stores.
 type ruleLedgerData struct {
 	ID   int64  `json:"rule"`
 	Text string `json:"text,omitempty"`
 }
 
-// MakeRule stores a rule and returns it as it is kept, with its number.
+// MakeRule stores a rule and returns it with its ID.
 func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 	made := Rule{Rule: r, Since: r.CreatedAt}
 	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
@@ -61,8 +61,8 @@ func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 	return made, err
 }
 
-// RevokeRule ends a rule for good and returns it: schema.ErrNotFound when there is no
-// such rule. One that was revoked before stays as it is.
+// RevokeRule revokes a rule and returns it. It fails with schema.ErrNotFound. A rule that
+// was revoked before stays unchanged.
 func (s *Store) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (Rule, error) {
 	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(at), by, id)
@@ -85,7 +85,7 @@ func (s *Store) RevokeRule(ctx context.Context, id int64, by string, at time.Tim
 	return list[0], nil
 }
 
-// EndRules ends the rules that hold no longer than a session, which is over.
+// EndRules ends the rules that were limited to a session that has ended.
 func (s *Store) EndRules(ctx context.Context, app, session string, at time.Time) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
@@ -94,8 +94,8 @@ func (s *Store) EndRules(ctx context.Context, app, session string, at time.Time)
 	}})
 }
 
-// MoveRules moves the times of the rules that end along with the clock, which shows now
-// after it was set by so much.
+// MoveRules shifts the expiry of rules after the clock was stepped by the given duration
+// to now.
 func (s *Store) MoveRules(ctx context.Context, now time.Time, by time.Duration) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
 		_, err := t.exec(`UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
@@ -104,13 +104,13 @@ func (s *Store) MoveRules(ctx context.Context, now time.Time, by time.Duration) 
 	}})
 }
 
-// Rules returns up to n rules, the newest first, those that are over too.
+// Rules returns up to n rules, newest first, including ended ones.
 func (s *Store) Rules(ctx context.Context, n int) ([]Rule, error) {
 	rows, err := s.readers.query(ctx, queryRules, n)
 	return scanRules(rows, err)
 }
 
-// LiveRules returns the rules that hold, the oldest first.
+// LiveRules returns the rules that are active at now, oldest first.
 func (s *Store) LiveRules(ctx context.Context, now time.Time) ([]Rule, error) {
 	rows, err := s.readers.query(ctx, queryLiveRules, toMillis(now))
 	return scanRules(rows, err)
@@ -142,7 +142,8 @@ func scanRules(rows *sql.Rows, err error) (list []Rule, _ error) {
 	return list, rows.Err()
 }
 
-// recordRuleUse counts a decision by a rule. One that was revoked meanwhile decides nothing.
+// recordRuleUse counts a decision by a rule. It fails with ErrRuleEnded if the rule was
+// revoked in the meantime.
 func (t *tx) recordRuleUse(id int64) error {
 	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, toMillis(t.now), id)
 	if err == nil && used == 0 {

@@ -11,32 +11,32 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
-// Search selects events by a filter in the language that people write.
+// Search is a search of the log with a filter expression.
 type Search struct {
 	Filter        *filter.Filter
-	From, To      time.Time // ReceivedAt, To exclusive
+	From, To      time.Time // range of ReceivedAt, To exclusive
 	Before, After schema.EventID
-	Oldest        bool // upwards, the oldest matches first; After implies it
+	Oldest        bool // search upwards, oldest matches first; implied by After
 
-	Limit  int           // matches, schema.RecentLimit
-	Bytes  int           // of what they hold, but at least one event; 0: no limit
-	Within time.Duration // how long to look on while there is more to look at; 0: to the end
+	Limit  int           // matches; default schema.RecentLimit
+	Bytes  int           // total size of the matches, but at least one event; 0: unlimited
+	Within time.Duration // time limit; 0: none
 }
 
-// SearchPage is what a Search found: all that matches from where it began to
-// SearchedTo, that included, the oldest first. Complete says that nothing else
-// matches in that direction.
+// SearchPage is the result of a Search: all matches from its start to SearchedTo,
+// inclusive, oldest first. Complete means that there are no more matches in that
+// direction.
 type SearchPage struct {
 	Events     []*Event
 	SearchedTo schema.EventID
 	Complete   bool
 }
 
-// Search looks for what matches, and stops when it has looked for Within: ask on
-// from SearchedTo until it is Complete. However short Within is, every call gets
-// on.
+// Search returns the matches that it finds within the time limit q.Within. Continue from
+// SearchedTo until the result is Complete. Every call makes progress, however short its
+// limit.
 //
-// What the index of texts does not reach yet is looked through row by row.
+// The part of the log that the trigram index does not cover yet is searched row by row.
 func (s *Store) Search(ctx context.Context, q Search) (SearchPage, error) {
 	run := &searchRun{
 		Search: q, store: s, ascending: q.Oldest || q.After > 0,
@@ -58,24 +58,24 @@ func (s *Store) Search(ctx context.Context, q Search) (SearchPage, error) {
 	return run.page, err
 }
 
-// searchRun is a Search under way.
+// searchRun is the state of one call of Store.Search.
 type searchRun struct {
 	Search
 	store         *Store
 	ascending     bool
-	from, to      int64 // what is left of the log to look at, both included
-	questionsOnly bool  // only questions match
+	from, to      int64 // range left to search, both inclusive
+	questionsOnly bool  // only questions can match
 	status        string
 	conditions    []nameCondition
-	trigrams      []uint32  // of the texts that all must be there
-	stmt          *sql.Stmt // reads the events of a span that have the names
+	trigrams      []uint32  // hashes of trigrams that every match contains
+	stmt          *sql.Stmt // reads the events of a range that satisfy the name conditions
 	deadline      time.Time
-	examined      int // events, and as many as a first batch for every span
+	examined      int // events examined, plus firstBatch for every window
 	bytes         int
 	page          SearchPage
 }
 
-// setBounds finds the part of the log and the names that the search speaks of.
+// setBounds sets the range and the name conditions of the search.
 func (run *searchRun) setBounds(ctx context.Context) (err error) {
 	var q filterQuery
 	if err := run.store.setBounds(ctx, &Filter{From: run.From, To: run.To, Before: run.Before, After: run.After}, &q); err != nil {
@@ -96,12 +96,12 @@ func (run *searchRun) setBounds(ctx context.Context) (err error) {
 	return err
 }
 
-// windowSize is how many numbers of the log are looked at in one go. It bounds a
-// statement that walks the narrow index and finds nothing, some ten events per
-// microsecond, since it can't be stopped.
+// windowSize is how many sequence numbers one step searches. It bounds a statement that
+// scans the narrow index without matches, about ten events per microsecond, because a
+// running statement can't be stopped.
 const windowSize = 64 << 10
 
-// search looks at one span after the other until enough is found or time is up.
+// search examines one window after the other until it has enough matches or the time is up.
 func (run *searchRun) search(ctx context.Context) (err error) {
 	if run.stmt, err = run.store.readers.db.PrepareContext(ctx, run.sql()); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (run *searchRun) search(ctx context.Context) (err error) {
 	return nil
 }
 
-// nextWindow is what to look at next. All end at multiples of windowSize, as zones and the
-// blocks of the index do.
+// nextWindow returns the next window. Windows end at multiples of windowSize, which are
+// also bounds of name segments and index blocks.
 func (run *searchRun) nextWindow() (from, to int64) {
 	if run.ascending {
 		return run.from, min(run.to, run.from|(windowSize-1))
@@ -137,7 +137,7 @@ func (run *searchRun) nextWindow() (from, to int64) {
 	return max(run.from, run.to&^(windowSize-1)), run.to
 }
 
-// advancePast notes that the walk is through with a span.
+// advancePast records that a range was searched completely.
 func (run *searchRun) advancePast(from, to int64) {
 	if run.ascending {
 		run.from, run.page.SearchedTo = to+1, schema.EventID(to)
@@ -146,9 +146,9 @@ func (run *searchRun) advancePast(from, to int64) {
 	run.to, run.page.SearchedTo = from-1, schema.EventID(from)
 }
 
-// isOverTime reports whether time is up. On a machine that is busy with other things it
-// would be up at once, call after call: a few events are looked at in any case. But
-// a few may be too much, too, of what is made to be slow.
+// isOverTime reports whether the time is up. A first batch of events is always examined:
+// on a busy machine the time could be up immediately in every call. But if those few
+// events take too long, as with a filter crafted to be slow, maxOvertime applies.
 func (run *searchRun) isOverTime() bool {
 	if run.Within <= 0 || run.examined == 0 {
 		return false
@@ -157,18 +157,18 @@ func (run *searchRun) isOverTime() bool {
 	return overtime > 0 && run.examined >= firstBatch || overtime > maxOvertime
 }
 
-// maxOvertime is how long after its time a search is given up in any case.
+// maxOvertime is how long a search may exceed its time limit.
 const maxOvertime = 500 * time.Millisecond
 
-// Events are read some at a time: few at first, since the newest often match, and
-// never more than a batch may weigh.
+// Events are read in batches: small ones first, since the newest often match, and never
+// more than batchBytes.
 const (
 	firstBatch = 32
 	lastBatch  = 256
 	batchBytes = 1 << 20
 )
 
-// scanRange matches the events of a run. false: it stopped before the end.
+// scanRange examines the events of r. It returns false if it stopped before the end.
 func (run *searchRun) scanRange(ctx context.Context, r seqRange) (more bool, err error) {
 	for n := firstBatch; r.from <= r.to; n = min(2*n, lastBatch) {
 		rows, err := run.stmt.QueryContext(ctx, r.from, r.to, n)
@@ -194,7 +194,7 @@ func (run *searchRun) scanRange(ctx context.Context, r seqRange) (more bool, err
 	return !run.isOverTime(), nil
 }
 
-// visit looks at one event. false: that was enough.
+// visit examines one event. It returns false if the search has to stop.
 func (run *searchRun) visit(e *Event) bool {
 	run.examined++
 	if run.Filter.Match(e.toFilterEvent()) {
@@ -209,7 +209,7 @@ func (run *searchRun) visit(e *Event) bool {
 	return len(run.page.Events) < run.Limit && !run.isOverTime()
 }
 
-// jsonOverhead is what AppendJSON puts around the pieces of an event, at most.
+// jsonOverhead is the maximum that AppendJSON adds to the pieces of an event, in bytes.
 const jsonOverhead = 256
 
 func (e *Event) toFilterEvent() *filter.Event {
@@ -219,8 +219,8 @@ func (e *Event) toFilterEvent() *filter.Event {
 	}
 }
 
-// sql is the statement that reads the events between two numbers. It walks the
-// questions where only they can match, else the narrow index.
+// sql returns the statement that reads the events of a range. It scans the questions if
+// only they can match, and the narrow index otherwise.
 func (run *searchRun) sql() string {
 	var b sqlBuilder
 	b.add(`SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM `)

@@ -1,16 +1,16 @@
 package store
 
-// A zone is a stretch of nameSegmentSize numbers of the log. For every name the table
-// zones has the zones with events of that name, so that a filter by something
-// rare skips the rest of the log. An index per column would find the same at
-// three times the cost: it dirties a page per value and commit, this one a row
-// per value and zone.
+// A name segment is a range of nameSegmentSize sequence numbers. The table zones is a zone
+// map: it lists for every name the segments with events of that name, so a filter by a
+// rare name skips the rest of the log. An index per column would do the same at three
+// times the cost: it dirties a page per value and commit, the zone map a row per value
+// and segment.
 const (
 	nameSegmentBits = 9
 	nameSegmentSize = 1 << nameSegmentBits
 )
 
-// segmentNames are the names that the newest zone is known to have in the table.
+// segmentNames caches the names that the table already lists for the newest segment.
 type segmentNames struct {
 	segment int64
 	names   map[int64]bool
@@ -18,13 +18,13 @@ type segmentNames struct {
 
 func newSegmentNames() segmentNames { return segmentNames{segment: -1, names: map[int64]bool{}} }
 
-// clear forgets what a rolled back transaction marked.
+// clear empties the cache after a rollback.
 func (m *segmentNames) clear() {
 	m.segment = -1
 	clear(m.names)
 }
 
-// recordNames records that the event seq has the names.
+// recordNames records in the zone map that the event seq has the names.
 func (t *tx) recordNames(seq int64, ids nameIDs) error {
 	names := &t.w.segmentNames
 	if segment := seq >> nameSegmentBits; segment != names.segment {

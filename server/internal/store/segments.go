@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A stretch is 64 numbers of the log, the finest that an index tells apart.
+// A segment is 64 sequence numbers, the finest unit that the indexes distinguish.
 const (
 	segmentBits       = 6
 	segmentsPerWindow = windowSize >> segmentBits
 )
 
-// segmentSet are the stretches of a span.
+// segmentSet is a set of segments of a window.
 type segmentSet [segmentsPerWindow]bool
 
 func (c *segmentSet) fill() *segmentSet {
@@ -24,10 +24,11 @@ func (c *segmentSet) fill() *segmentSet {
 	return c
 }
 
-// seqRange is a part of a span, both ends included.
+// seqRange is a range of sequence numbers, both ends inclusive.
 type seqRange struct{ from, to int64 }
 
-// ranges are the pieces of from to to that the set has, in the walk's direction.
+// ranges returns the maximal ranges of the set's segments within from and to, in search
+// order.
 func (c *segmentSet) ranges(from, to int64, up bool) iter.Seq[seqRange] {
 	base := from &^ (windowSize - 1)
 	first, last := (from-base)>>segmentBits, (to-base)>>segmentBits
@@ -52,7 +53,7 @@ func (c *segmentSet) ranges(from, to int64, up bool) iter.Seq[seqRange] {
 	}
 }
 
-// candidates are the stretches of a span that may have a match.
+// candidates returns the segments of a window that may contain a match.
 func (run *searchRun) candidates(ctx context.Context, from, to int64) (*segmentSet, error) {
 	set := new(segmentSet).fill()
 	if run.questionsOnly { // its index is narrow enough
@@ -66,7 +67,7 @@ func (run *searchRun) candidates(ctx context.Context, from, to int64) (*segmentS
 	return set, run.keepSegmentsWithText(ctx, set, seqRange{from, to})
 }
 
-// keepNameSegments leaves the stretches of zones that have one of the names.
+// keepNameSegments removes the segments in which no event satisfies the name condition.
 func (run *searchRun) keepNameSegments(ctx context.Context, n nameCondition, set *segmentSet, r seqRange) error {
 	if n.negated || n.column == "tool" {
 		return nil
@@ -93,7 +94,8 @@ func (run *searchRun) keepNameSegments(ctx context.Context, n nameCondition, set
 	return rows.Err()
 }
 
-// conditionSegmentsSQL finds the zones of the names one by one, each in its index.
+// conditionSegmentsSQL returns the query for the name segments of a condition. It looks
+// up each name in the primary key.
 func conditionSegmentsSQL(n nameCondition) string {
 	ids := make([]string, len(n.ids))
 	for i, id := range n.ids {

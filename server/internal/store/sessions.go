@@ -12,12 +12,12 @@ import (
 // SessionFilter selects sessions. Zero values select everything.
 type SessionFilter struct {
 	App    string
-	Text   string // in the title, the application, the session's id or its directory
+	Text   string // in the title, the application, the session ID or its directory
 	Before schema.EventID
 	Limit  int
 }
 
-// SessionFacts is what is kept of a session; nil when there is none.
+// SessionFacts returns the stored facts of a session; nil if there is none.
 func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
 	err = s.readers.get(ctx, []any{&facts}, querySessionFacts, app, session)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -28,7 +28,7 @@ func (s *Store) SessionFacts(ctx context.Context, app, session string) (facts []
 
 const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
 
-// SessionsNamed are the sessions with this id, whatever their application: the latest
+// SessionsNamed returns the sessions with this session ID in any application, latest
 // active first.
 func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []SessionKey, _ error) {
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
@@ -49,11 +49,11 @@ func (s *Store) SessionsNamed(ctx context.Context, session string) (keys []Sessi
 const querySessionsWithID = `SELECT app FROM sessions INDEXED BY sessions_by_id
 	WHERE stream_id = 1 AND session = ? ORDER BY last DESC LIMIT 16`
 
-// A search looks at so many sessions at a time.
+// sessionScanLimit is how many sessions one call of a text search examines.
 const sessionScanLimit = 20_000
 
-// What a page of sessions walks. A search reads their texts only, and asks for as
-// many as match among the next sessionScanLimit.
+// Queries of a page of sessions. A text search reads only their texts, until it has a page
+// or has examined sessionScanLimit sessions.
 const (
 	querySessions = `SELECT last, facts FROM sessions INDEXED BY sessions_by_last
 		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
@@ -66,9 +66,9 @@ const (
 	querySessionByLast = `SELECT facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
 )
 
-// Sessions returns what is kept of the sessions that f selects, the latest active
-// first. next is the Before of the page behind; 0: there is none. A search may
-// find less than a page, or nothing, and still have a next one.
+// Sessions returns the facts of the sessions that f selects, latest active first. next is
+// the Before of the next page; 0: this is the last one. A text search may return a short
+// or empty page that still has a next one.
 func (s *Store) Sessions(ctx context.Context, f SessionFilter) (facts [][]byte, next schema.EventID, err error) {
 	if f.Before <= 0 {
 		f.Before = 1 << 62
@@ -107,7 +107,7 @@ func (s *Store) searchSessions(ctx context.Context, f SessionFilter) (facts [][]
 		var raw []byte
 		err := s.readers.get(ctx, []any{&raw}, querySessionByLast, last)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // something happened in it just now: it is on an earlier page
+			continue // it was active just now and moved to an earlier page
 		}
 		if err != nil {
 			return nil, 0, err
@@ -150,13 +150,13 @@ func (s *Store) findSessions(ctx context.Context, f SessionFilter) (found []sche
 
 const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE stream_id = 1 AND first = ?`
 
-// SessionTools sums up the tools of the session whose first event is given.
+// SessionTools returns the tool uses of the session whose first event is given.
 func (s *Store) SessionTools(ctx context.Context, first schema.EventID) (map[ToolKey]ToolTime, error) {
 	rows, err := s.readers.query(ctx, querySessionTools, first)
 	return scanToolTimes(rows, err)
 }
 
-// scanToolTimes sums rows up by tool and bin.
+// scanToolTimes adds rows up by tool and duration bucket.
 func scanToolTimes(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
 	if err != nil {
 		return nil, err
@@ -175,13 +175,13 @@ func scanToolTimes(rows *sql.Rows, err error) (map[ToolKey]ToolTime, error) {
 	return tools, rows.Err()
 }
 
-// SessionKey names a session.
+// SessionKey identifies a session.
 type SessionKey struct{ App, Session string }
 
 const queryPendingCounts = `SELECT app, session, count(*) FROM questions INDEXED BY questions_by_session
 	WHERE stream_id = 1 AND state = 'pending' GROUP BY session, app`
 
-// PendingCounts is how many questions are pending now, by the session that asks.
+// PendingCounts returns the number of pending questions of each session that has any.
 func (s *Store) PendingCounts(ctx context.Context) (map[SessionKey]int64, error) {
 	found, err := s.scanPendingCounts(ctx)
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"os"
 )
 
-// Stats are figures for metrics. Of group commits tells Config.Committed.
+// Stats are values for metrics. Config.Committed reports the group commits.
 type Stats struct {
 	Events, Pending, Undelivered int64
 	DatabaseBytes, WALBytes      int64
-	FreeBytes                    int64 // on the disk
-	Queued                       int   // writes that wait
-	DiskLow                      bool  // plain events are refused: the disk is nearly full
+	FreeBytes                    int64 // of the disk
+	Queued                       int   // writes in the queue
+	DiskLow                      bool  // plain events are refused because the disk is nearly full
 }
 
 const (
@@ -20,7 +20,7 @@ const (
 	queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
 )
 
-// Stats counts without reading the events, and measures the disk anew.
+// Stats counts rows without reading the events, and measures the disk.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	s.diskSpace.measure()
 	out := Stats{
@@ -41,7 +41,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return out, nil
 }
 
-// fileSize only looks: opening and closing the file would drop SQLite's locks.
+// fileSize returns the size of a file, or 0. It uses stat because opening and closing the
+// file would drop SQLite's locks.
 func fileSize(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	// floodRate is how many rows a second are a flood: then the processor is what
-	// posters wait for.
+	// floodRate is the overload threshold in rows per second. Above it, posters wait for
+	// the processor.
 	floodRate = 2500
-	// rateWindow is the least time over which the rate is taken, rateHalfLife is when what
-	// came counts half: a batch is no flood, and a slow flush does not end one.
+	// rateWindow is the minimum sampling interval and rateHalfLife the half-life of the
+	// moving average: a single batch is no overload, and a slow flush does not end one.
 	rateWindow   = 20 * time.Millisecond
 	rateHalfLife = 100 * time.Millisecond
-	// Work behind the log takes one part in delayFactor of the time of a flood, and
-	// goes on after maxDelay at the latest.
+	// During an overload, background readers work 1/delayFactor of the time, and continue
+	// after maxDelay at the latest.
 	delayFactor = 50
 	maxDelay    = 2 * time.Second
 )
 
-// ingestRate is how fast the log grows.
+// ingestRate is a moving average of the log's growth.
 type ingestRate struct {
 	mu    sync.Mutex
 	since time.Time
-	head  int64 // then
+	head  int64 // log head at that time
 	rate  float64
 }
 
-// update notes where the log is now, and returns how many rows a second came lately.
+// update records the log's head at now and returns the current rate in rows per second.
 func (f *ingestRate) update(now time.Time, head int64) float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,9 +45,9 @@ func (s *Store) isOverloaded() bool {
 	return s.ingestRate.update(time.Now(), s.head.Load()) > floodRate
 }
 
-// Throttle is called by what reads behind the log after a piece of work that took
-// so long. While events flood in it returns late, so that posters have the
-// processor; else at once, and soon after a flood has ended.
+// Throttle delays a background reader while events arrive faster than floodRate, so that
+// posters get the processor. The delay is proportional to worked, at most maxDelay, and
+// ends soon after the overload. Throttle returns immediately without an overload.
 func (s *Store) Throttle(ctx context.Context, worked time.Duration) {
 	end := time.Now().Add(min(delayFactor*worked, maxDelay))
 	for ctx.Err() == nil && s.isOverloaded() {
@@ -55,6 +55,6 @@ func (s *Store) Throttle(ctx context.Context, worked time.Duration) {
 		if remaining <= 0 {
 			return
 		}
-		_ = sleep(ctx, min(remaining, rateWindow)) // the loop looks at ctx
+		_ = sleep(ctx, min(remaining, rateWindow)) // the loop checks ctx
 	}
 }

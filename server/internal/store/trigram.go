@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// See migrations/0003_search.sql for the words.
+// See migrations/0003_search.sql for the structure of the index.
 const (
 	blockBits      = 10
 	blockSize      = 1 << blockBits
@@ -13,28 +13,29 @@ const (
 	sliceShift     = trigramBits - 6
 )
 
-// maxTrigrams is how many different grams a stretch may have. One with more is base64
-// or the like: to say what is in it would take more room than to look.
+// maxTrigrams is the number of different trigrams above which a segment is saturated. It
+// holds base64 or the like: listing its trigrams would take more space than searching it
+// is worth, so it is always a candidate.
 const maxTrigrams = 32 << 10
 
-// trigramHash names three bytes of folded text.
+// trigramHash returns the 20-bit hash of three bytes of folded text.
 func trigramHash(a, b, c byte) uint32 {
 	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9e3779b1 >> (32 - trigramBits)
 }
 
-// eachTrigram calls fn with the grams of a text, but for those across lines.
+// eachTrigram calls fn with the hashes of a text's trigrams, except those across lines.
 func eachTrigram(text []byte, fn func(gram uint32)) {
 	for i := 0; i+2 < len(text); i++ {
 		if text[i+2] == '\n' {
-			i += 2 // and the next two
+			i += 2 // the next two trigrams contain the newline, too
 			continue
 		}
 		fn(trigramHash(text[i], text[i+1], text[i+2]))
 	}
 }
 
-// requiredTrigrams are the grams that a text with all the literals has, each once. A few
-// tell as much as many.
+// requiredTrigrams returns the hashes of trigrams that a text with all the literals
+// contains, without duplicates. It stops at a few, which are as selective as many.
 func requiredTrigrams(literals []string) (list []uint32) {
 	const enough = 24
 	seen := map[uint32]bool{}
@@ -49,14 +50,15 @@ func requiredTrigrams(literals []string) (list []uint32) {
 	return list
 }
 
-// blockBuilder is the index of a block while it is made: of every gram the stretches.
+// blockBuilder builds the index of a block: for every trigram hash a bit mask of the
+// segments that contain it.
 type blockBuilder struct {
 	segments     [1 << trigramBits]uint16
-	trigramCount int // of the stretch under way
+	trigramCount int // distinct hashes in the current segment
 	saturated    uint16
 }
 
-// add takes in a text of stretch n.
+// add indexes a text of segment n.
 func (b *blockBuilder) add(n int, text []byte) {
 	bit := uint16(1) << n
 	eachTrigram(text, func(g uint32) {
@@ -70,7 +72,7 @@ func (b *blockBuilder) add(n int, text []byte) {
 	}
 }
 
-// encodeSlice encodes the grams that begin with 6 bits.
+// encodeSlice appends the encoded trigrams whose hash begins with the 6 bits n.
 func (b *blockBuilder) encodeSlice(n int, dst []byte) []byte {
 	last := -1
 	for low := range 1 << sliceShift {
@@ -85,7 +87,7 @@ func (b *blockBuilder) encodeSlice(n int, dst []byte) []byte {
 	return dst
 }
 
-// lookupTrigram finds a gram in its slice: in which stretches it is.
+// lookupTrigram returns the segments of a trigram from its encoded slice, as a bit mask.
 func lookupTrigram(slice []byte, gram uint32) uint16 {
 	want, low := int64(gram&(1<<sliceShift-1)), int64(-1)
 	for len(slice) > 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 )
 
-// indexer makes the index of texts, block by block, behind the log. A block is
-// written in one transaction or not at all, and the newest one there tells how far
-// the index has come: whatever stops it, it goes on where it was.
+// indexer builds the trigram index in the background, one block at a time. A block is
+// written in one transaction, and the newest stored block is the indexer's position, so
+// it can resume after any interruption.
 type indexer struct {
 	*Store
-	builder *blockBuilder // nil while there is nothing to do: it is 2 MiB
+	builder *blockBuilder // nil while idle, because it takes 2 MiB
 }
 
-// RunIndexer keeps the index of texts up with the log until ctx ends. While writes queue
-// it works a little only, and catches up later.
+// RunIndexer keeps the trigram index up to date until ctx ends. It yields while writes
+// are queued and catches up later. It always returns nil.
 func (s *Store) RunIndexer(ctx context.Context) error {
 	x := &indexer{Store: s}
 	var last string
@@ -43,7 +43,7 @@ func (s *Store) RunIndexer(ctx context.Context) error {
 	return nil
 }
 
-// markStale marks the blocks that another version made of other texts.
+// markStale marks the blocks that were built by another version of the index text.
 func (x *indexer) markStale(ctx context.Context) error {
 	return x.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
@@ -51,10 +51,10 @@ func (x *indexer) markStale(ctx context.Context) error {
 	}})
 }
 
-// indexRetryDelay is how long the index rests after an error, such as a full disk.
+// indexRetryDelay is the pause after an error such as a full disk.
 const indexRetryDelay = 10 * time.Second
 
-// wait returns when there may be something to do.
+// wait blocks until there may be work, or until the retry after a failure.
 func (x *indexer) wait(ctx context.Context, failed bool) {
 	wake := (<-chan struct{})(x.indexerWake)
 	var retry <-chan time.Time
@@ -70,11 +70,11 @@ func (x *indexer) wait(ctx context.Context, failed bool) {
 	}
 }
 
-// notifyIndexer says that a block is full or that events are gone.
+// notifyIndexer signals that a block is full or that events were pruned.
 func (s *Store) notifyIndexer() {
 	select {
 	case s.indexerWake <- struct{}{}:
-	default: // it is told already
+	default: // a signal is pending already
 	}
 }
 
@@ -84,7 +84,7 @@ const (
 	queryNextEvent  = `SELECT seq FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
 )
 
-// buildNext makes one block; false when there is none to make.
+// buildNext builds one block. It returns false if there is none to build.
 func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
 	n, err := x.nextBlock(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -103,8 +103,8 @@ func (x *indexer) buildNext(ctx context.Context) (more bool, err error) {
 	return err == nil, err
 }
 
-// nextBlock finds a block to make: one to make anew, or the next one that is full.
-// sql.ErrNoRows: there is none.
+// nextBlock returns the next block to build: a stale one, or the next full one. It
+// returns sql.ErrNoRows if there is none.
 func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 	if err = x.readers.get(ctx, []any{&n}, queryStaleBlock); !errors.Is(err, sql.ErrNoRows) {
 		return n, err
@@ -118,12 +118,12 @@ func (x *indexer) nextBlock(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	if n = seq >> blockBits; x.head.Load() < n<<blockBits+blockSize-1 {
-		return 0, sql.ErrNoRows // not full
+		return 0, sql.ErrNoRows // not full yet
 	}
 	return n, nil
 }
 
-// readBlock fills the block, and returns how many events are in it.
+// readBlock loads block n into the builder and returns its number of events.
 func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error) {
 	*x.builder = blockBuilder{}
 	var text []byte
@@ -155,9 +155,9 @@ func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error
 	return events, nil
 }
 
-// backoff is how long to leave the processor to others after some work: not at all
-// while nothing comes in, and for long while writes queue. In a flood Throttle adds
-// to that.
+// backoff returns how long to leave the processor to others after some work: zero while
+// the log does not grow, and long while writes are queued. Throttle adds to it during an
+// overload.
 func (x *indexer) backoff(worked time.Duration, head int64) time.Duration {
 	switch {
 	case len(x.writer.queue) > 0:
@@ -185,8 +185,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 const queryCountBlockEvents = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
 
-// writeBlock stores the block, unless events of it have been removed since it was read:
-// then it is due again.
+// writeBlock stores the built block, unless some of its events were pruned since they
+// were read. Then the block stays due.
 func (x *indexer) writeBlock(ctx context.Context, n int64, events int) error {
 	slices := make([][]byte, slicesPerBlock)
 	for i := range slices {
@@ -223,8 +223,8 @@ func (t *tx) deleteTrigrams(block int64) error {
 	return err
 }
 
-// removeFromIndex takes out of the index what removed events had in it. Their blocks are
-// made anew.
+// removeFromIndex removes the blocks of pruned events from the index. They will be
+// rebuilt.
 func (t *tx) removeFromIndex(pruned []prunedEvent) error {
 	last := int64(-1)
 	for _, g := range pruned {
@@ -248,8 +248,8 @@ const queryTrigrams = `SELECT b.block, b.crowded, g.grams FROM search_blocks b
 	CROSS JOIN search_grams g ON g.place = (1 << 48) + (b.block << 6) + ?
 	WHERE b.stream_id = 1 AND b.block BETWEEN ? AND ? AND b.made = ?`
 
-// keepSegmentsWithText leaves the stretches that have all the grams. What is not in the index
-// stays.
+// keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
+// are not indexed stay.
 func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet, r seqRange) error {
 	for _, g := range run.trigrams {
 		if *set == (segmentSet{}) {

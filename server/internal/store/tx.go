@@ -10,15 +10,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// tx is the transaction of a group.
+// tx is the transaction of one group commit.
 type tx struct {
 	w        *writer
 	counters counters
-	now      time.Time // one for all that is in it
-	rows     []LogRow  // to publish
+	now      time.Time // the same for all ops of the group
+	rows     []LogRow  // to publish after the commit
 }
 
-// A fatalError leaves the transaction in doubt; the whole group fails with it.
+// fatalError means that the transaction may be lost: the whole group fails.
 type fatalError struct{ error }
 
 func (f fatalError) Unwrap() error { return f.error }
@@ -33,13 +33,13 @@ func (t *tx) runAll(group []*op) error {
 	return nil
 }
 
-// runOne runs one op, whose failure undoes nothing but itself.
+// runOne runs one op. If it fails, only its own effects are undone.
 func (t *tx) runOne(o *op) error {
 	before, rows := t.counters, len(t.rows)
 	if !o.needsSavepoint {
 		err := t.classifyError(o.run(t))
 		if err != nil {
-			before.lastNameID = t.counters.lastNameID // the names it made are there
+			before.lastNameID = t.counters.lastNameID // names that it inserted stay
 			t.counters, t.rows = before, t.rows[:rows]
 		}
 		return err
@@ -52,7 +52,7 @@ func (t *tx) runOne(o *op) error {
 		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
 			return fatalError{err}
 		}
-		if t.counters != before { // it had made names and marks, perhaps
+		if t.counters != before { // it may have inserted names and segment names
 			t.clearCaches()
 		}
 		t.counters, t.rows = before, t.rows[:rows]
@@ -63,7 +63,7 @@ func (t *tx) runOne(o *op) error {
 	return err
 }
 
-// classifyError makes errors after which SQLite may have rolled back fatal.
+// classifyError makes errors fatal after which SQLite may have rolled back.
 func (t *tx) classifyError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -77,13 +77,13 @@ func (t *tx) classifyError(err error) error {
 	}
 }
 
-// clearCaches drops what the caches may hold of a transaction that is undone.
+// clearCaches drops cached names that a rollback or a removal may have invalidated.
 func (t *tx) clearCaches() {
 	t.w.dictionary.clear()
 	t.w.segmentNames.clear()
 }
 
-// writeCounters writes the counters in the transaction that they count.
+// writeCounters stores the counters if they changed.
 func (t *tx) writeCounters() error {
 	if t.counters == t.w.counters {
 		return nil
@@ -93,14 +93,14 @@ func (t *tx) writeCounters() error {
 	return err
 }
 
-// nextSeq gives out the log's next number.
+// nextSeq assigns the next sequence number of the log.
 func (t *tx) nextSeq() int64 {
 	t.counters.head++
 	return t.counters.head
 }
 
-// The writer's statements have no deadline: one that is cancelled would leave the
-// transaction open, and committable.
+// The writer's statements have no deadline: a canceled statement would leave the
+// transaction open, where a later commit could include it.
 
 func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	if s, ok := t.w.stmts[query]; ok {
@@ -134,7 +134,7 @@ func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	return s.QueryContext(context.Background(), args...)
 }
 
-// get reads one row; sql.ErrNoRows when there is none.
+// get reads one row. It returns sql.ErrNoRows if there is none.
 func (t *tx) get(into []any, query string, args ...any) error {
 	s, err := t.stmt(query)
 	if err != nil {

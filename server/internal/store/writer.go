@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	queueLimit = 4096 // ops that may wait; more are refused
+	queueLimit = 4096 // ops in the queue; more are rejected
 	groupLimit = 512  // ops in one transaction
 )
 
-// writer owns the connection that writes. It commits whatever has queued, never
-// waits for more, and runs until stop.
+// writer owns the connection that writes. It commits whatever is queued, never waits for
+// a group to fill, and runs until stop.
 type writer struct {
 	conn         *sql.Conn
-	stmts        map[string]*sql.Stmt // :: SQL → prepared on conn
+	stmts        map[string]*sql.Stmt // SQL text → statement prepared on conn
 	dictionary   *dictionary
 	diskSpace    *diskSpace
 	clock        func() time.Time
@@ -30,32 +30,32 @@ type writer struct {
 	publish      func([]LogRow)
 	committed    func(Commit)
 	store        *Store
-	counters     counters // as of the last COMMIT
+	counters     counters // as of the last commit
 	segmentNames segmentNames
 
-	mu      sync.RWMutex // guards stopped, and queue against being closed while it is sent to
+	mu      sync.RWMutex // guards stopped, and the queue against a send after close
 	stopped bool
 	queue   chan *op
 	done    chan struct{} // closed when the goroutine has ended
 }
 
-// counters is what the writer counts. A transaction works on a copy, which replaces
-// the old one when it commits.
+// counters are running values that the writer caches. A transaction works on a copy,
+// which becomes current when it commits.
 type counters struct {
 	head, pruned, events, received int64
-	lastNameID                     int64    // the last id given out in names
-	chainEnd                       chainEnd // the end of the table ledger
+	lastNameID                     int64    // last ID assigned in the table names
+	chainEnd                       chainEnd // end of the audit log's hash chain
 }
 
-// op is one write. It runs on the writer's goroutine, perhaps twice: the first
-// time may have been rolled back.
+// op is one write. run executes on the writer's goroutine, possibly twice, because the
+// first transaction may have been rolled back.
 type op struct {
 	run            func(t *tx) error
-	essential      bool // goes on when the disk is full: it is a question's or an answer's
-	needsSavepoint bool // has several statements, which must not be half done
+	essential      bool // also runs on a full disk, unlike the append of a plain event
+	needsSavepoint bool // has several statements, which must be undone together
 	state          atomic.Int32
 	err            error
-	done           chan struct{} // closed when err is set
+	done           chan struct{} // closed once err is set
 }
 
 // The states of an op.
@@ -77,9 +77,9 @@ func newWriter(ctx context.Context, s *Store, cfg *Config) (*writer, error) {
 	}, nil
 }
 
-// do queues an op and waits until it is committed and published. When ctx ends
-// before the writer took it, nothing happens and do returns ctx.Err(); after that
-// it waits, so that the caller's bytes are its own again when do returns.
+// do queues an op and waits until it is committed and published. If ctx ends before the
+// writer takes the op, do returns ctx.Err() and nothing happens. After that do waits for
+// the commit, so the caller owns its bytes again when do returns.
 func (w *writer) do(ctx context.Context, o *op) error {
 	if err := w.enqueue(o); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (w *writer) enqueue(o *op) error {
 	}
 }
 
-// stop returns when everything queued is committed and the goroutine has ended.
+// stop returns once all queued ops are committed and the goroutine has ended.
 func (w *writer) stop() {
 	w.mu.Lock()
 	if !w.stopped {
@@ -129,8 +129,8 @@ func (w *writer) stop() {
 }
 
 func (w *writer) run() {
-	// On a thread of its own the writer does not queue behind requests for a
-	// processor: a fifth more events per second.
+	// On its own thread the writer does not queue behind requests for a processor, which
+	// makes it 20% faster.
 	runtime.LockOSThread()
 	defer close(w.done)
 	group := make([]*op, 0, groupLimit)
@@ -145,7 +145,7 @@ func (w *writer) run() {
 	_ = w.conn.Close()
 }
 
-// takeQueued adds what has queued to the group.
+// takeQueued adds the queued ops to the group.
 func (w *writer) takeQueued(group []*op) []*op {
 	for len(group) < groupLimit {
 		select {
@@ -168,9 +168,8 @@ func appendClaimed(group []*op, o *op) []*op {
 	return append(group, o)
 }
 
-// commit runs a group of ops in one transaction, which whatever queues meanwhile
-// joins. On a full disk it gives up the ballast and runs what must not fail once
-// more.
+// commit runs a group of ops in one transaction and adds ops that arrive meanwhile. On a
+// full disk it deletes the reserve file and runs the essential ops again.
 func (w *writer) commit(group []*op) {
 	start := time.Now()
 	group, err := w.attempt(group, w.takeQueued)
@@ -192,7 +191,7 @@ func (w *writer) commit(group []*op) {
 	}
 }
 
-// failDroppable fails the ops that may fail on a full disk and returns the others.
+// failDroppable fails the ops that are not essential and returns the essential ones.
 func failDroppable(group []*op) []*op {
 	essential := make([]*op, 0, len(group))
 	for _, o := range group {
@@ -204,7 +203,7 @@ func failDroppable(group []*op) []*op {
 	return essential
 }
 
-// protocolError is the protocol's error for one of SQLite's.
+// protocolError maps SQLite's errors to those of package schema.
 func protocolError(err error) error {
 	switch {
 	case isFull(err):
@@ -216,8 +215,8 @@ func protocolError(err error) error {
 	}
 }
 
-// attempt commits and publishes the group, or changes nothing at all. more adds
-// to the group whenever all of it has run. It returns the group as it grew.
+// attempt commits and publishes the group, or changes nothing. It calls more after all
+// ops have run, until more adds nothing, and returns the extended group.
 func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	t := &tx{w: w, counters: w.counters, now: w.clock()}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
@@ -237,7 +236,7 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 		_, err = t.exec("COMMIT")
 	}
 	if err != nil {
-		// SQLite may have rolled back by itself.
+		// SQLite may have rolled back already.
 		_, _ = t.exec("ROLLBACK")
 		t.clearCaches()
 		return group, err
