@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,8 +22,8 @@ func mustParse(t testing.TB, text string) *filter.Filter {
 	return f
 }
 
-// searchAll asks on until the search is complete, and returns the matches in the
-// order of ids and how many calls it took.
+// searchAll repeats the search until it is complete. It returns the matches by ascending ID
+// and the number of calls.
 func (b *testStore) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
 	t.Helper()
 	up := q.Oldest || q.After > 0
@@ -39,16 +40,16 @@ func (b *testStore) searchAll(t testing.TB, q Search) (all []*Event, calls int) 
 			return all, calls
 		}
 		if up {
-			require.Greater(t, found.SearchedTo, q.After, "it gets on")
+			require.Greater(t, found.SearchedTo, q.After, "the search makes progress")
 			q.After = found.SearchedTo
 		} else {
-			require.True(t, q.Before == 0 || found.SearchedTo < q.Before, "it gets on: %d, %d", found.SearchedTo, q.Before)
+			require.True(t, q.Before == 0 || found.SearchedTo < q.Before, "the search makes progress: %d, %d", found.SearchedTo, q.Before)
 			q.Before = found.SearchedTo
 		}
 	}
 }
 
-// generator make drafts that differ in everything a filter can look at.
+// generator makes drafts that differ in every filterable property.
 type generator struct{ *rand.Rand }
 
 func (r generator) pick(of ...string) string { return of[min(r.IntN(len(of)), r.IntN(len(of)))] }
@@ -91,8 +92,8 @@ func (r generator) filter() string {
 	return strings.Join(terms, " ")
 }
 
-// TestSearch_MatchesNaiveLoop compares random searches, in both directions, in pages
-// and cut short at every moment, with the filter asked of every event.
+// TestSearch_MatchesNaiveLoop compares random searches, in both directions, paged and
+// interrupted at any point, with the filter applied to every event.
 func TestSearch_MatchesNaiveLoop(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -134,7 +135,7 @@ func TestSearch_MatchesNaiveLoop(t *testing.T) {
 	require.Greater(t, matched, 1000)
 }
 
-// buildIndex makes the index of all that is full.
+// buildIndex indexes all full blocks.
 func (b *testStore) buildIndex(t testing.TB) {
 	t.Helper()
 	x := &indexer{Store: b.Store}
@@ -145,7 +146,7 @@ func (b *testStore) buildIndex(t testing.TB) {
 	}
 }
 
-// countBlocks is how many blocks the index has.
+// countBlocks returns the number of blocks in the index.
 func (b *testStore) countBlocks(t testing.TB) (n int) {
 	t.Helper()
 	require.NoError(t, b.readers.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
@@ -180,7 +181,7 @@ func TestSearch_ProgressesWithTinyTimeout(t *testing.T) {
 	for _, up := range []bool{true, false} {
 		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Within: 1, Oldest: up})
 		require.Len(t, all, 700)
-		require.Greater(t, calls, 700/firstBatch-1, "time was up again and again")
+		require.Greater(t, calls, 700/firstBatch-1, "every call examines one batch")
 	}
 }
 
@@ -195,7 +196,7 @@ func TestSearch_CompletesOnEmptyLog(t *testing.T) {
 	require.Equal(t, SearchPage{SearchedTo: 7, Complete: true}, found)
 }
 
-// A payload that a list leaves out is not looked into, as a page can't either.
+// Search ignores payloads that lists omit, because the dashboard can't match them either.
 func TestSearch_IgnoresOmittedPayloads(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -208,7 +209,7 @@ func TestSearch_IgnoresOmittedPayloads(t *testing.T) {
 	}
 }
 
-// More names than a statement can hold are compared one by one.
+// More names than fit in a statement are compared for each event.
 func TestSearch_HandlesManyNames(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -219,16 +220,17 @@ func TestSearch_HandlesManyNames(t *testing.T) {
 	require.Len(t, all, 3*maxNameIDs-11)
 }
 
-// TestSearch_StopsAfterMaxOvertime is given up before it has looked at the few events
-// that any other may look at.
+// A filter crafted to be slow is interrupted within the first batch of events.
 func TestSearch_StopsAfterMaxOvertime(t *testing.T) {
 	t.Parallel()
-	w := &searchRun{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-maxOvertime)}
-	require.False(t, w.isOverTime(), "every call gets on")
-	w.examined = 1
-	require.True(t, w.isOverTime())
-	w.deadline = time.Now().Add(-time.Millisecond)
-	require.False(t, w.isOverTime())
-	w.examined = firstBatch
-	require.True(t, w.isOverTime())
+	synctest.Test(t, func(t *testing.T) { // its clock stands still
+		run := &searchRun{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-maxOvertime - time.Nanosecond)}
+		require.False(t, run.isOverTime(), "every call makes progress")
+		run.examined = 1
+		require.True(t, run.isOverTime())
+		run.deadline = time.Now().Add(-maxOvertime)
+		require.False(t, run.isOverTime())
+		run.examined = firstBatch
+		require.True(t, run.isOverTime())
+	})
 }

@@ -38,8 +38,8 @@ func TestBlockBuilder_EncodesEveryTrigram(t *testing.T) {
 	for g := range uint32(1 << trigramBits) {
 		require.Equal(t, want[g], lookupTrigram(slices[g>>sliceShift], g))
 	}
-	require.Zero(t, lookupTrigram([]byte{0x80}, 1), "a cut off slice is harmless")
-	require.Zero(t, lookupTrigram([]byte{1, 0}, 0), "a cut off slice is harmless")
+	require.Zero(t, lookupTrigram([]byte{0x80}, 1), "a truncated slice is harmless")
+	require.Zero(t, lookupTrigram([]byte{1, 0}, 0), "a truncated slice is harmless")
 }
 
 func TestTrigrams_StayWithinLine(t *testing.T) {
@@ -54,11 +54,11 @@ func TestTrigrams_StayWithinLine(t *testing.T) {
 	require.Equal(t, []uint32{abc}, of("abc\nx\n"))
 	require.Empty(t, of("ab"))
 	require.Equal(t, []uint32{abc, bcd}, requiredTrigrams([]string{"abc", "ab", "abcd"}))
-	require.Len(t, requiredTrigrams([]string{"日"}), 1, "one letter of three bytes is enough")
+	require.Len(t, requiredTrigrams([]string{"日"}), 1, "a letter of three bytes is a trigram")
 	require.Less(t, len(requiredTrigrams([]string{strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 3)})), 36)
 }
 
-// The index tells a search where to look: of a long log it reads what it must.
+// The index limits a search to the segments that may match.
 func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -92,7 +92,7 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		"ne":                      {{1, 3072}},
 		"needle agent:app app":    {tail, crowded, {1472, 1535}, {640, 703}},
 		"needle -command:*needle": {tail, crowded, {1472, 1535}, {640, 703}},
-		"risk:nowhere":            {{1, 3072}}, // walks the questions, of which there are none
+		"risk:nowhere":            {{1, 3072}}, // scans the questions, and there are none
 	} {
 		w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}}
 		w.questionsOnly, w.trigrams = w.Filter.QuestionsOnly(), requiredTrigrams(w.Filter.RequiredLiterals())
@@ -101,12 +101,12 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, slices.Collect(candidates.ranges(w.from, w.to, false)), text)
 	}
-	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "needle"), Within: time.Minute})
+	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "needle"), Within: time.Hour})
 	require.Equal(t, []schema.EventID{700, 1500}, eventIDs(all))
 	require.Equal(t, 1, calls)
 }
 
-// What retention removed is in the index no more, and the rest is still found.
+// The index drops pruned events, and the remaining ones are still found.
 func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -123,17 +123,17 @@ func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	require.Equal(t, 3, b.countBlocks(t))
 	_, err := b.Prune(t.Context(), RetentionPolicy{EventsBefore: clockStart.Add(1500 * time.Second)})
 	require.NoError(t, err)
-	require.Equal(t, 1, b.countBlocks(t), "those with holes are made anew")
+	require.Equal(t, 1, b.countBlocks(t), "blocks with pruned events leave the index")
 	require.Equal(t, 1*slicesPerBlock, b.countTrigramRows(t))
 	find := func(word string) []schema.EventID {
 		all, _ := b.searchAll(t, Search{Filter: mustParse(t, word)})
 		return eventIDs(all)
 	}
-	require.Equal(t, []schema.EventID{1600}, find("word1600x"), "not in the index for the moment")
+	require.Equal(t, []schema.EventID{1600}, find("word1600x"), "found without the index")
 	b.buildIndex(t)
 	require.Equal(t, 3, b.countBlocks(t))
 	require.Empty(t, find("word1400x"))
-	require.Equal(t, []schema.EventID{101}, find("word101x"), "questions stay longer")
+	require.Equal(t, []schema.EventID{101}, find("word101x"), "questions stay")
 	require.Equal(t, []schema.EventID{1600}, find("word1600x"))
 
 	b.answer(t, 101)
@@ -148,7 +148,7 @@ func TestTrigramIndex_FollowsRetention(t *testing.T) {
 	require.Zero(t, b.countTrigramRows(t))
 	b.appendMany(t, 2*blockSize, func(int) *EventDraft { return newDraft("app", "s", "Stop", "") })
 	b.buildIndex(t)
-	require.Equal(t, 2, b.countBlocks(t), "it goes on where the log does")
+	require.Equal(t, 2, b.countBlocks(t), "the indexer continues with the next events")
 }
 
 func (b *testStore) countTrigramRows(t testing.TB) (n int) {
@@ -157,7 +157,7 @@ func (b *testStore) countTrigramRows(t testing.TB) (n int) {
 	return n
 }
 
-// A block is not stored when events of it were removed while it was made.
+// A block is not stored if some of its events were pruned while it was built.
 func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -178,7 +178,7 @@ func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 	require.Equal(t, 1, b.countBlocks(t))
 }
 
-// An index that another version made of other texts is not used, and made anew.
+// An index built from another version of the index text is not used, and is rebuilt.
 func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -205,7 +205,7 @@ func (b *testStore) execSQL(t testing.TB, query string) {
 	}}))
 }
 
-// startIndexer runs Index until stop is called, as the hub does.
+// startIndexer runs RunIndexer until stop is called, as the hub does.
 func (b *testStore) startIndexer(t testing.TB) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -216,7 +216,7 @@ func (b *testStore) startIndexer(t testing.TB) (stop func()) {
 	}
 }
 
-// The index follows the log by itself, and takes up where it was after a restart.
+// The indexer follows the log, and resumes after a restart.
 func TestIndexer_FollowsLog(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -233,18 +233,18 @@ func TestIndexer_FollowsLog(t *testing.T) {
 	}
 	for n := range 2 {
 		grow()
-		require.Eventually(t, indexed(n+1), 20*time.Second, time.Millisecond)
+		require.Eventually(t, indexed(n+1), time.Minute, time.Millisecond)
 	}
 	stop()
 	grow()
 	b.reopen(t)
 	require.Equal(t, 2, b.countBlocks(t))
 	stop = b.startIndexer(t)
-	require.Eventually(t, indexed(3), 20*time.Second, time.Millisecond)
+	require.Eventually(t, indexed(3), time.Minute, time.Millisecond)
 	stop()
 }
 
-// A full disk, or whatever keeps the index from being written, stops no search.
+// Searches work even if the index can't be written, as on a full disk.
 func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -262,7 +262,7 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	require.Equal(t, 1, b.countBlocks(t))
 }
 
-// Searches, events that come in, the index and retention go on together.
+// Searches, appends, the indexer and retention run concurrently.
 func TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -302,7 +302,7 @@ func TestSearch_IsCorrectUnderConcurrency(t *testing.T) {
 	}
 }
 
-// The indexer gives way: a little to events that come in, much to writes that wait.
+// The indexer yields a little to a growing log, and much to queued writes.
 func TestIndexer_BacksOffUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
