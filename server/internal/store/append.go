@@ -29,7 +29,7 @@ type Receipt struct {
 
 // Append stores an event and returns once it is committed and published. If d.Key is
 // known, Append returns the first event with that key instead and stores d's address,
-// listener key and protocol as those of the question. An answer in the outbox becomes
+// listener key and protocol for the question. An answer in the outbox becomes
 // due immediately, unless a version 1 listener may have received it already.
 //
 // The receipt holds the final ReceivedAt: d's, or the hub's clock if d has none. It
@@ -74,12 +74,12 @@ type pendingAppend struct {
 func (s *Store) startAppend(d *EventDraft) *pendingAppend {
 	a := &pendingAppend{}
 	if (d.NewQuestion == nil) != (d.Question == nil) || (d.NewQuestion == nil) != (d.Status == nil) {
-		a.err = errors.New("a draft must have Ask, Question and Status together")
+		a.err = errors.New("a draft needs all or none of NewQuestion, Question and Status")
 		return a
 	}
 	uid, err := uuid.Parse(d.UID)
 	if err != nil {
-		a.err = fmt.Errorf("a draft's UID: %w", err)
+		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
 		return a
 	}
 	asks := d.NewQuestion != nil

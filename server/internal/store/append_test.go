@@ -102,8 +102,8 @@ func TestReceivedAt_IgnoresSmallClockSteps(t *testing.T) {
 		return b.append(t, d).ReceivedAt.UTC()
 	}
 	require.Equal(t, clockStart.Add(time.Minute), at(clockStart.Add(time.Minute)))
-	require.Equal(t, clockStart.Add(time.Minute), at(clockStart), "a clock that was set back a little")
-	require.Equal(t, clockStart.Add(-48*time.Hour), at(clockStart.Add(-48*time.Hour)), "one that had been quite wrong")
+	require.Equal(t, clockStart.Add(time.Minute), at(clockStart), "small clock step back")
+	require.Equal(t, clockStart.Add(-48*time.Hour), at(clockStart.Add(-48*time.Hour)), "clock that was wrong by more than an hour")
 }
 
 func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
@@ -142,20 +142,20 @@ func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 	require.Equal(t, "ws://127.0.0.1:7/new", b.question(t, 1).URL)
 }
 
-// A repeated question tells a new address: the answer goes there at once, unless
-// the agent has it or may have it.
+// A repeated question may have a new callback address. Its answer becomes due there,
+// unless the agent has it or may have it.
 func TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		delivery Delivery
 		due      bool
 	}{
-		"given up":             {Delivery{State: schema.Unreachable}, true},
-		"pulls until now":      {Delivery{State: schema.NoDelivery}, true},
-		"sent to version 1":    {Delivery{State: schema.Unconfirmed, Sent: true}, false},
-		"acknowledged":         {Delivery{State: schema.Acked}, false},
-		"delivered to version": {Delivery{State: schema.Delivered, Sent: true}, false},
-		"pulled":               {Delivery{State: schema.Pulled}, false},
+		"unreachable":            {Delivery{State: schema.Unreachable}, true},
+		"never called back":      {Delivery{State: schema.NoDelivery}, true},
+		"sent to version 1":      {Delivery{State: schema.Unconfirmed, Sent: true}, false},
+		"acknowledged":           {Delivery{State: schema.Acked}, false},
+		"delivered to version 1": {Delivery{State: schema.Delivered, Sent: true}, false},
+		"pulled":                 {Delivery{State: schema.Pulled}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 			require.NoError(t, b.Apply(context.Background(), change))
 			leased, _, err := b.LeaseDeliveries(context.Background(), clockStart, clockStart.Add(time.Minute), 9)
 			require.NoError(t, err)
-			require.Empty(t, leased, "nothing is open before")
+			require.Empty(t, leased, "nothing is open before the repeated request")
 
 			b.clock.advance(time.Hour)
 			_, err = b.Append(context.Background(), d)
@@ -176,13 +176,13 @@ func TestIdempotencyKey_MakesUndeliveredAnswerDue(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.due, len(leased) == 1)
 			if c.due {
-				require.True(t, b.question(t, 1).Delivery.Until.After(b.clock.now()), "there is time to try")
+				require.True(t, b.question(t, 1).Delivery.Until.After(b.clock.now()), "there is time for retries")
 			}
 		})
 	}
 }
 
-// newBlockedStore is a store whose writer stands still in its first publication.
+// newBlockedStore returns a store whose writer blocks in its first publication.
 func newBlockedStore(t *testing.T) (b *testStore, release func()) {
 	t.Helper()
 	reached, free := make(chan struct{}), make(chan struct{})
@@ -201,7 +201,7 @@ func newBlockedStore(t *testing.T) (b *testStore, release func()) {
 	return b, release
 }
 
-// enqueue puts ops behind a held writer, so that they share a transaction.
+// enqueue queues ops behind a blocked writer, so that they share a transaction.
 func (b *testStore) enqueue(t *testing.T, ops ...*op) {
 	t.Helper()
 	for _, o := range ops {
@@ -251,7 +251,7 @@ func TestGroupCommit_IsolatesFailedWrite(t *testing.T) {
 		}
 		return broken
 	}}
-	twice := &op{run: func(t *tx) error { // a number that is taken
+	twice := &op{run: func(t *tx) error { // a number that is taken already
 		t.counters.head--
 		_, err := t.append(newDraft("app", "new name", "Stop", ""), [16]byte{1})
 		return err
@@ -291,7 +291,7 @@ func TestGroupCommit_StoresNothingOnFailure(t *testing.T) {
 	<-two.done
 	require.ErrorIs(t, one.err, broken)
 	require.ErrorIs(t, two.err, broken)
-	require.EqualValues(t, 2, b.append(t, newDraft("app", "lost", "Stop", "")).ID, "the numbers were given back")
+	require.EqualValues(t, 2, b.append(t, newDraft("app", "lost", "Stop", "")).ID, "the failed group used no numbers")
 	require.Len(t, b.publishedRows(), 2)
 	require.EqualValues(t, 2, b.Head())
 	found, err := b.Find(context.Background(), Filter{Session: "lost"})

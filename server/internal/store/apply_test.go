@@ -30,7 +30,7 @@ func TestApply_FirstChangeWins(t *testing.T) {
 		require.ErrorIs(t, err, ErrConflict)
 	}
 	require.Equal(t, 1, won)
-	require.Len(t, b.publishedRows(), 2, "an event and its end")
+	require.Len(t, b.publishedRows(), 2, "an event and its resolution")
 
 	now := b.question(t, q.ID)
 	require.Equal(t, schema.Responded, now.State)
@@ -62,7 +62,7 @@ func TestApply_KeepsUnsetFields(t *testing.T) {
 	require.Equal(t, c.Status, now.Status)
 }
 
-// What the log returns is what was published, whatever happened since.
+// The log returns the rows as they were published, regardless of later changes.
 func TestAfter_ReturnsPublishedRows(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)

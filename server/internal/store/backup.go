@@ -22,11 +22,11 @@ func BackupFile(ctx context.Context, path, file string) error {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("%s: %w; nothing was written, give a new name", file, fs.ErrExist)
+		return fmt.Errorf("%s: %w; nothing was written, choose a new name", file, fs.ErrExist)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600 and empty, which VACUUM INTO accepts
 	if err != nil {
-		return fmt.Errorf("make the backup: %w", err)
+		return fmt.Errorf("create the backup: %w", err)
 	}
 	defer func() { _ = os.Remove(temp.Name()) }()
 	for _, step := range []func() error{
@@ -37,7 +37,7 @@ func BackupFile(ctx context.Context, path, file string) error {
 		func() error { return syncFile(filepath.Dir(file)) },
 	} {
 		if err := step(); err != nil {
-			return fmt.Errorf("make the backup %s: %w; the hub's own database is as it was", file, err)
+			return fmt.Errorf("create the backup %s: %w; the hub's database is unchanged", file, err)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func Check(ctx context.Context, path string) error {
 		return fmt.Errorf("check the database: %w", err)
 	}
 	if result != "ok" {
-		return fmt.Errorf("the database is damaged: %s; stop the hub, keep a copy of the file, and go on from a backup", result)
+		return fmt.Errorf("the database is corrupt: %s; stop the hub, keep a copy of the file, and restore a backup", result)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func openExisting(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("there is no database: %w", err)
+		return nil, fmt.Errorf("find the database: %w", err)
 	}
 	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
 	if err != nil {

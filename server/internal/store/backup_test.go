@@ -72,5 +72,5 @@ func TestBackup_RefusesToOverwrite(t *testing.T) {
 	require.Error(t, b.Backup(ctx, filepath.Join(dir, "copy.db")))
 	rest, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Empty(t, rest, "a backup that failed leaves nothing")
+	require.Empty(t, rest, "a failed backup leaves no file")
 }

@@ -21,8 +21,8 @@ import (
 
 var benchEvents = flag.Int("events", 100_000, "events in the database of BenchmarkRead; 1000000 for the goals")
 
-// busyEvent is an event like those of a busy hub: 20 apps, 40 sessions at a time that
-// come and go, 12 types, 15 tools, a payload of 1.1 KB.
+// busyEvent returns an event like those of a busy hub: 20 apps, 40 changing sessions at a
+// time, 12 types, 15 tools, and a payload of 1.1 KB.
 func busyEvent(i int) *EventDraft {
 	tool := fmt.Sprint("tool", rand.IntN(15))
 	d := newDraft(fmt.Sprint("app", rand.IntN(20)), fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/2000*5+rand.IntN(40)), fmt.Sprint("type", rand.IntN(12)), tool)
@@ -33,8 +33,8 @@ func busyEvent(i int) *EventDraft {
 
 var busyPayload = `{"hook_event_name":"PreToolUse","tool_input":{"command":"` + strings.Repeat("go test ./... ", 73) + `"}}`
 
-// BenchmarkAppend writes durably with many producers and, in turns within the
-// same run, without fsync: full/normal is what durability leaves of the rate.
+// BenchmarkAppend writes with many producers, alternating with and without fsync.
+// full/normal is the throughput with fsync relative to that without.
 func BenchmarkAppend(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
@@ -91,7 +91,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkRead asks what the dashboard asks, of a database of -events events.
+// BenchmarkRead runs the dashboard's queries on a database of -events events.
 func BenchmarkRead(b *testing.B) {
 	s := newTestStore(b, withSynchronous("NORMAL"))
 	n := *benchEvents
@@ -109,7 +109,7 @@ func BenchmarkRead(b *testing.B) {
 		default:
 			d := busyEvent(i)
 			if d.App == "app0" && d.Tool == "tool0" {
-				d.Tool = "tool1" // the two are everywhere, but never together
+				d.Tool = "tool1" // both are common but never occur together
 			}
 			d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 			return d
@@ -156,7 +156,7 @@ func (b *testStore) newestEvent(t testing.TB) *Event {
 	return events[0]
 }
 
-// BenchmarkOpen starts on a database of -events events, and makes a new one.
+// BenchmarkOpen opens a database of -events events, and creates a new one.
 func BenchmarkOpen(b *testing.B) {
 	s := newTestStore(b, withSynchronous("NORMAL"))
 	s.appendMany(b, *benchEvents, busyEvent)
@@ -195,7 +195,7 @@ func BenchmarkPrune(b *testing.B) {
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(max(removed, 1)), "cpu-µs/event")
 }
 
-// reportCPUTime reports processor time, too, which neighbours on the machine disturb less.
+// reportCPUTime also reports processor time, which other processes disturb less.
 func reportCPUTime(b *testing.B, read func() error) {
 	b.Helper()
 	used, n := cpuTime(), 0

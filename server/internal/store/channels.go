@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -58,7 +59,7 @@ func (s *Store) AddChannel(ctx context.Context, c *Channel, limit int) error {
 			return err
 		}
 		if count >= limit {
-			return &schema.FieldError{Detail: "is one channel too many: remove another first"}
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)}
 		}
 		if _, err := t.exec(`UPDATE notifier SET channel = channel + 1 WHERE stream_id = 1`); err != nil {
 			return err

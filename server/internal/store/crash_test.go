@@ -18,8 +18,8 @@ import (
 
 const crashFileEnv = "HOOKBACK_STORE_CRASH_TEST"
 
-// runCrashChild runs the child of TestStore_LosesNothingOnKill, which writes until it is
-// killed and says of every row that it was acknowledged.
+// runCrashChild runs the child process of the crash tests. It writes until it is killed
+// and prints every acknowledged write. It returns false in the parent process.
 func runCrashChild() bool {
 	file := os.Getenv(crashFileEnv)
 	if file == "" {
@@ -67,7 +67,7 @@ func runCrashChild() bool {
 	return true
 }
 
-// crashIndexName ends the name of a database whose index a child makes.
+// crashIndexName is the database name for which the child builds the trigram index.
 const crashIndexName = "index.db"
 
 func indexUntilKilled(s *Store) {
@@ -81,7 +81,7 @@ func indexUntilKilled(s *Store) {
 	}
 }
 
-// A kill -9 while the index is made leaves whole blocks, and it goes on behind them.
+// After kill -9 the index has only complete blocks, and the indexer resumes after them.
 func TestIndexer_ResumesAfterKill(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, func(c *Config) { c.Path = t.TempDir() + "/" + crashIndexName })
@@ -96,7 +96,7 @@ func TestIndexer_ResumesAfterKill(t *testing.T) {
 		killAfter(t, b.cfg.Path, blocks)
 		b.open(t)
 		require.GreaterOrEqual(t, b.countBlocks(t), before+blocks)
-		require.Equal(t, b.countBlocks(t)*slicesPerBlock, b.countTrigramRows(t), "no block is half there")
+		require.Equal(t, b.countBlocks(t)*slicesPerBlock, b.countTrigramRows(t), "no block is incomplete")
 		all, _ := b.searchAll(t, Search{Filter: mustParse(t, "word77*x word7777x")})
 		require.Empty(t, all)
 		all, _ = b.searchAll(t, Search{Filter: mustParse(t, "text:word77*x")})
@@ -106,7 +106,7 @@ func TestIndexer_ResumesAfterKill(t *testing.T) {
 	require.Equal(t, 8, b.countBlocks(t))
 }
 
-// A kill -9 at any moment loses nothing that was acknowledged.
+// kill -9 at any moment loses no acknowledged write.
 func TestStore_LosesNothingOnKill(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/hub.db"
@@ -125,7 +125,7 @@ func TestStore_LosesNothingOnKill(t *testing.T) {
 				require.NoError(t, err, line)
 				require.Equal(t, schema.Responded, q.State, line)
 				require.Equal(t, uid, q.UID)
-				require.False(t, q.Delivery.Due.IsZero(), "a delivery that was under way is due")
+				require.False(t, q.Delivery.Due.IsZero(), "an interrupted delivery is due")
 				continue
 			}
 			e, _, err := s.Event(context.Background(), schema.EventID(n))
@@ -139,7 +139,8 @@ func TestStore_LosesNothingOnKill(t *testing.T) {
 	require.Greater(t, total, 3*300)
 }
 
-// killAfter runs a child until it has acknowledged some rows, and returns them.
+// killAfter runs a child until it has acknowledged the given number of writes, kills it
+// and returns them.
 func killAfter(t *testing.T, file string, rows int) (acked []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^$")
@@ -153,7 +154,7 @@ func killAfter(t *testing.T, file string, rows int) (acked []string) {
 	for lines.Scan() {
 		line := lines.Text()
 		if strings.HasPrefix(line, "event") || strings.HasPrefix(line, "answer") {
-			if strings.Count(line, " ") == 2 && len(line) > 36 { // whole
+			if strings.Count(line, " ") == 2 && len(line) > 36 { // complete
 				acked = append(acked, line)
 			}
 		} else {
@@ -167,7 +168,7 @@ func killAfter(t *testing.T, file string, rows int) (acked []string) {
 	return acked
 }
 
-// requireDense reads the whole log, which must have every number once.
+// requireDense reads the whole log and requires every number exactly once.
 func requireDense(t *testing.T, s *Store) {
 	t.Helper()
 	seq := int64(0)

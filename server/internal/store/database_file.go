@@ -23,7 +23,7 @@ const lockSuffix = ".lock"
 func databasePath(path string) (string, error) {
 	name := strings.TrimPrefix(path, "sqlite:")
 	if name == "" || strings.HasPrefix(name, ":") {
-		return "", fmt.Errorf("the database must be a file, not %q: give its name, or sqlite:FILE", path)
+		return "", fmt.Errorf("the database must be a file, not %q; use a file name or sqlite:FILE", path)
 	}
 	return filepath.Abs(name)
 }
@@ -45,7 +45,7 @@ func requireHubDatabase(ctx context.Context, file string) error {
 	var ours bool
 	err = db.QueryRowContext(ctx, `SELECT count(*) = 0 OR total(name IN ('hub', 'goose_db_version')) > 0 FROM sqlite_master`).Scan(&ours)
 	if isNotDatabase(err) || err == nil && !ours {
-		return fmt.Errorf("%s is not a hub's database: nothing was changed; give another file with -db", file)
+		return fmt.Errorf("%s is not a hub's database; nothing was changed; choose another file with -db", file)
 	}
 	return err
 }
@@ -57,7 +57,7 @@ func isNotDatabase(err error) bool {
 
 func ensurePrivateDir(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("make the database's folder: %w", err)
+		return fmt.Errorf("create the database's directory: %w", err)
 	}
 	return nil
 }
@@ -71,17 +71,17 @@ func ensurePrivateFile(file string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err != nil {
-			return fmt.Errorf("make the database: %w", err)
+			return fmt.Errorf("create the database: %w", err)
 		}
 		return f.Close()
 	case err != nil:
-		return fmt.Errorf("look at the database: %w", err)
+		return fmt.Errorf("inspect the database: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is a link or no plain file: nothing was opened; give the database's real name", file)
+		return fmt.Errorf("%s is not a regular file; nothing was opened; use the database's real path rather than a link", file)
 	}
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("make the database private: %w", err)
+			return fmt.Errorf("restrict access to the database: %w", err)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ const measureInterval = 250 * time.Millisecond
 // because SQLite can't even delete rows then. It measures on writes, not on a timer.
 type diskSpace struct {
 	dir, reserveFile      string
-	reserveBytes          int64 // wanted size of the reserve file
+	reserveBytes          int64 // target size of the reserve file
 	minFree, warnFree     int64
 	disk                  func(dir string) (Disk, error)
 	clock                 func() time.Time
@@ -64,8 +64,8 @@ func (s *diskSpace) requireRoom() error {
 }
 
 var errDiskFull = &schema.HintError{
-	Err:  fmt.Errorf("%w: this was not stored; questions and answers still are, and everything stored so far is kept", schema.ErrFull),
-	Hint: "Free some space on the disk that holds the hub's database; events are taken again within a second.",
+	Err:  fmt.Errorf("%w: this was not stored; questions and answers are still accepted, and existing data is safe", schema.ErrFull),
+	Hint: "Free space on the disk that holds the hub's database. Events are accepted again within a second.",
 }
 
 // measure updates the disk state and recreates the reserve file once there is space.
@@ -75,7 +75,7 @@ func (s *diskSpace) measure() {
 	s.measuredAt.Store(s.clock().UnixNano())
 	d, err := s.disk(s.dir)
 	if err != nil {
-		s.log.Warn("can't measure the disk", "err", err)
+		s.log.Warn("disk measurement failed", "err", err)
 		return
 	}
 	// Small file systems get small reserves.
@@ -91,7 +91,7 @@ func (s *diskSpace) measure() {
 	if warn := d.Free < s.warnFree && d.Free < d.Total/10; warn != s.lowWarned {
 		s.lowWarned = warn
 		if warn {
-			s.log.Warn("the disk is getting full", "free_bytes", d.Free)
+			s.log.Warn("disk space is running low", "free_bytes", d.Free)
 		}
 	}
 }
@@ -101,9 +101,9 @@ func (s *diskSpace) setLowLocked(low bool, free int64) {
 		return
 	}
 	if low {
-		s.log.Error("the disk is nearly full: plain events are refused, questions and answers are not", "free_bytes", free)
+		s.log.Error("disk nearly full: refusing plain events, still storing questions and answers", "free_bytes", free)
 	} else {
-		s.log.Info("there is room on the disk again: all events are taken", "free_bytes", free)
+		s.log.Info("disk space available again: accepting all events", "free_bytes", free)
 	}
 }
 
@@ -119,10 +119,10 @@ func (s *diskSpace) releaseReserve() bool {
 	}
 	s.hasReserve = false
 	if err := os.Remove(s.reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Error("can't give up the ballast file", "file", s.reserveFile, "err", err)
+		s.log.Error("reserve file deletion failed", "file", s.reserveFile, "err", err)
 		return false
 	}
-	s.log.Warn("the disk is full: gave up the ballast file", "file", s.reserveFile)
+	s.log.Warn("disk full: deleted the reserve file", "file", s.reserveFile)
 	return true
 }
 
@@ -133,7 +133,7 @@ func (s *diskSpace) createReserveLocked(size int64) bool {
 	}
 	if err != nil {
 		_ = os.Remove(s.reserveFile)
-		s.log.Warn("can't make the ballast file", "file", s.reserveFile, "err", err)
+		s.log.Warn("reserve file creation failed", "file", s.reserveFile, "err", err)
 		return false
 	}
 	s.hasReserve = true

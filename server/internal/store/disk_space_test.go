@@ -64,8 +64,8 @@ func TestDiskSpace_AcceptsIfUnmeasurable(t *testing.T) {
 	b.append(t, newDraft("app", "s", "Stop", ""))
 }
 
-// On a full disk the ballast goes, and questions and answers have its room; plain
-// events wait until there is room for it again.
+// On a full disk the reserve file makes room for questions and answers. Plain events are
+// refused until there is space to recreate it.
 func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	t.Parallel()
 	var (
@@ -73,8 +73,7 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 		b    *testStore
 	)
 	free.Store(1 << 30)
-	// SQLite is full when the file may have no more pages; the room that the
-	// ballast gives up is a higher limit.
+	// SQLite's page limit simulates the full disk. Deleting the reserve file raises it.
 	limit := func(pages string) {
 		_, err := b.writer.conn.ExecContext(context.Background(), "PRAGMA max_page_count = "+pages)
 		require.NoError(t, err)
@@ -82,7 +81,7 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	b = newTestStore(t, func(c *Config) {
 		c.ReserveFileBytes, c.Disk = 1<<20, fakeDisk(&free)
 		c.Log = slog.New(logRecorder{func(message string) {
-			if strings.Contains(message, "gave up the ballast") {
+			if strings.Contains(message, "deleted the reserve file") {
 				free.Store(1 << 20)
 				limit("100000")
 			}
@@ -91,7 +90,7 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	ctx := context.Background()
 	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"))
 	q := b.append(t, newQuestionDraft("s", time.Time{})).ID
-	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: as big as it is
+	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: the current size
 
 	var acked []schema.EventID
 	var err error
@@ -112,12 +111,12 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	}
 	b.clock.advance(time.Second)
 	_, err = b.Append(ctx, newDraft("app", "s", "Stop", ""))
-	require.ErrorIs(t, err, schema.ErrFull, "what the ballast left is not for plain events")
+	require.ErrorIs(t, err, schema.ErrFull, "the space of the reserve file is not for plain events")
 
 	free.Store(1 << 30)
 	b.clock.advance(time.Second)
 	acked = append(acked, b.append(t, newDraft("app", "s", "Stop", "")).ID)
-	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"), "it is back")
+	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"), "the reserve file is back")
 	requireDense(t, b.Store)
 	b.reopen(t)
 	for _, id := range acked {
@@ -126,7 +125,7 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	}
 }
 
-// A question that is written together with plain events survives the group's end.
+// A question in the same group as plain events is stored although they fail.
 func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
 	t.Parallel()
 	b, release := newBlockedStore(t)

@@ -73,7 +73,7 @@ type groupRow struct {
 
 func (g *groupRow) parseStatus(status []byte) error {
 	if err := json.Unmarshal(status, &g.status); err != nil {
-		return fmt.Errorf("reading stored status of %d: %w", g.id, err)
+		return fmt.Errorf("decode the status of question %d: %w", g.id, err)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (t *tx) updateGroupStatus(g *groupRow) error {
 	g.status.Revision = g.version
 	status, err := json.Marshal(g.status)
 	if err != nil {
-		return fmt.Errorf("encoding the status: %w", err)
+		return fmt.Errorf("encode the status: %w", err)
 	}
 	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ? WHERE stream_id = 1 AND seq = ?`,
 		g.version, status, toMillis(t.now), g.id)

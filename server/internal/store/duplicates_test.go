@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// duplicateQuestion is a question that asks what others with the key ask.
+// duplicateQuestion returns a question with the given duplicate key.
 func duplicateQuestion(key string) *EventDraft {
 	d := newQuestionDraft("s", time.Time{})
 	d.NewQuestion.DuplicateKey = []byte(key)
@@ -26,7 +26,7 @@ func (b *testStore) statusOf(t testing.TB, id schema.EventID) schema.Status {
 	return st
 }
 
-// resolution is the change that ends a question as it is now.
+// resolution returns the change that resolves a question in its current version.
 func (b *testStore) resolution(t testing.TB, id schema.EventID) Change {
 	t.Helper()
 	q, err := b.Question(t.Context(), id)
@@ -47,7 +47,7 @@ func TestDuplicateGroup_HasMaximumSize(t *testing.T) {
 	}
 	first, next, last := all[0].Receipt.Event.ID, all[maxGroupSize].Receipt.Event.ID, all[maxGroupSize+1].Receipt.Event.ID
 	require.Equal(t, maxGroupSize, b.statusOf(t, first).Waiters)
-	require.Zero(t, b.statusOf(t, next).SameAs, "it begins a card of its own")
+	require.Zero(t, b.statusOf(t, next).SameAs, "it starts a new group")
 	require.Equal(t, next, b.statusOf(t, last).SameAs)
 	members, err := b.GroupMembers(t.Context(), first)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestDuplicateGroup_HasMaximumSize(t *testing.T) {
 	require.Equal(t, b.statusOf(t, first).Revision, members[maxGroupSize-2].Joined)
 }
 
-// TestDuplicateGroup_PublishesEveryChange: who follows the log sees every change of a group, in order.
+// The log contains every change of a duplicate group, in order.
 func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -65,7 +65,7 @@ func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, one)))
 	rows := b.publishedRows()
 	for i, row := range rows {
-		require.Equal(t, int64(i+1), row.Seq, "without holes")
+		require.Equal(t, int64(i+1), row.Seq, "without gaps")
 	}
 	require.Equal(t, rows[len(rows)-1].Seq, b.Head())
 	last := map[schema.EventID]schema.Status{}
@@ -75,14 +75,14 @@ func TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 		last[row.Event.ID] = st
 	}
 	require.Zero(t, last[three].SameAs)
-	require.Zero(t, last[three].Waiters, "alone again")
+	require.Zero(t, last[three].Waiters, "a group of one has no count")
 	require.Equal(t, int64(2), last[three].Revision)
 	require.Zero(t, last[other].Waiters)
 	b.reopen(t)
 	require.Equal(t, last[three], b.statusOf(t, three))
 }
 
-// TestDuplicateGroup_ResolvesAtomically: when one of the others was changed meanwhile, none ends.
+// If one member was changed concurrently, no question of the group is resolved.
 func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -103,5 +103,5 @@ func TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	members, err := b.GroupMembers(t.Context(), one)
 	require.NoError(t, err)
 	require.Empty(t, members)
-	require.Zero(t, b.statusOf(t, b.append(t, duplicateQuestion("k")).ID).SameAs, "who asks later begins anew")
+	require.Zero(t, b.statusOf(t, b.append(t, duplicateQuestion("k")).ID).SameAs, "a later duplicate starts a new group")
 }

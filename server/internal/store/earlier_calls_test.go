@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// questionAboutCall is a question about a call, named by a letter.
+// questionAboutCall returns a question about the given call; empty: none.
 func questionAboutCall(app, call string) *EventDraft {
 	d := newQuestionDraft("s", clockStart)
 	d.App = app
@@ -42,7 +42,7 @@ func TestEarlierOutcomes_ListsSameCallNewestFirst(t *testing.T) {
 		require.NoError(t, err)
 		return list
 	}
-	require.Empty(t, earlier(7), "none has ended")
+	require.Empty(t, earlier(7), "all are pending")
 	b.resolve(t, 1, schema.Responded, schema.Approve)
 	b.resolve(t, 2, schema.Responded, schema.Deny)
 	b.resolve(t, 3, schema.Responded, schema.Deny)
@@ -50,8 +50,8 @@ func TestEarlierOutcomes_ListsSameCallNewestFirst(t *testing.T) {
 	b.resolve(t, 5, schema.Responded, schema.Deny)
 	b.resolve(t, 6, schema.TimedOut, schema.Timeout)
 	b.resolve(t, 9, schema.Responded, schema.Approve)
-	require.Equal(t, []EarlierOutcome{{6, schema.Timeout}, {2, schema.Deny}, {1, schema.Approve}}, earlier(7), "the newest first; not what came later, nor another call or application")
+	require.Equal(t, []EarlierOutcome{{6, schema.Timeout}, {2, schema.Deny}, {1, schema.Approve}}, earlier(7), "newest first; no later questions, other calls or other applications")
 	require.Empty(t, earlier(1))
-	require.Empty(t, earlier(8), "a question about no call")
+	require.Empty(t, earlier(8), "a question without a call")
 	require.Empty(t, earlier(404))
 }

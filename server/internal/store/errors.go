@@ -7,12 +7,12 @@ import "errors"
 var (
 	// ErrConflict is returned by Apply if the question has changed since it was read.
 	// Read it again and decide again.
-	ErrConflict = errors.New("the question has changed meanwhile")
+	ErrConflict = errors.New("the question was changed concurrently")
 	// ErrLogRewound is returned by After for a number that was never assigned: the
 	// database is older than the reader's cursor.
-	ErrLogRewound = errors.New("the log does not reach that far: the database is an older one")
+	ErrLogRewound = errors.New("the log ends before that position: the database is older")
 	// ErrPruned is returned by After if retention removed rows after the cursor.
-	ErrPruned = errors.New("the log has been pruned behind that point")
+	ErrPruned = errors.New("the log was pruned after that position")
 	// ErrLocked is returned by Open if another hub has the database open.
 	ErrLocked = errors.New("another hub has this database open")
 )

@@ -22,8 +22,8 @@ type Event struct {
 
 	App, Session, Type, Tool string // copies of members of Envelope, for indexes
 
-	// Envelope holds the top-level members that the client sent and that have no field
-	// of their own: "source_app":"a","session_id":… without braces.
+	// Envelope holds the client's top-level members that are not stored separately:
+	// "source_app":"a","session_id":… without braces.
 	Envelope []byte
 	Payload  []byte // the payload object as sent
 	// PayloadBytes is the payload's size if a list omitted it, which it does above

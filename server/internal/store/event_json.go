@@ -2,8 +2,8 @@ package store
 
 import "strconv"
 
-// AppendJSON appends the event as JSON to dst. It splices the stored pieces and does not
-// decode or encode what the client sent. A payload of more than limit bytes is omitted
+// AppendJSON appends the event as JSON to dst. It splices the stored pieces without
+// decoding or encoding the client's JSON. A payload of more than limit bytes is omitted
 // and marked; a negative limit keeps any payload.
 func (e *Event) AppendJSON(dst []byte, limit int) []byte {
 	dst = append(dst, `{"id":`...)

@@ -251,8 +251,8 @@ func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 	return b.String(), b.args
 }
 
-// joinNameSegments joins the segments of the other names to those of the first. EXISTS
-// is equivalent, but SQLite would evaluate it for every event.
+// joinNameSegments joins the segments of the first name to the segments of the other
+// names. EXISTS is equivalent, but SQLite would evaluate it for every event.
 func (q *filterQuery) joinNameSegments(b *sqlBuilder) {
 	b.add(`zones z`)
 	for i, n := range q.names[1:] {

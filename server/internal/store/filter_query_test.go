@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// appendMany appends n events in one go, which the writer commits in groups.
+// appendMany appends n events without waiting for each, so the writer commits groups.
 func (b *testStore) appendMany(t testing.TB, n int, make func(i int) *EventDraft) {
 	t.Helper()
 	pending := []*op{}
@@ -42,7 +42,7 @@ func (b *testStore) awaitOps(t testing.TB, ops []*op) {
 	}
 }
 
-// TestFind_MatchesNaiveLoop compares random filters with the obvious way to find.
+// TestFind_MatchesNaiveLoop compares random filters with a linear search.
 func TestFind_MatchesNaiveLoop(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -117,7 +117,7 @@ func (b *testStore) allEvents(t testing.TB) (all []*Event) {
 	return all
 }
 
-// naiveFind is Find as a loop; a question that was answered is undelivered, too.
+// naiveFind is Find as a loop. Every answered question counts as undelivered.
 func naiveFind(all []*Event, f Filter) []*Event {
 	found := []*Event{}
 	for _, e := range all {
@@ -217,7 +217,7 @@ func TestRecent_LimitsPageSize(t *testing.T) {
 	for _, f := range []Filter{{}, {App: "app"}} {
 		got, err = b.Find(context.Background(), f)
 		require.NoError(t, err)
-		require.Equal(t, []schema.EventID{2, 3}, eventIDs(got), "ask on before 2")
+		require.Equal(t, []schema.EventID{2, 3}, eventIDs(got), "the next page is before 2")
 	}
 }
 
@@ -239,7 +239,7 @@ func TestFilterOptions_ListsDistinctValues(t *testing.T) {
 	require.Equal(t, "s349", o.SessionIDs[0])
 }
 
-// A text is found however the client's JSON library spelled it.
+// A text is found however the client's JSON library escaped it.
 func TestFind_MatchesEveryJSONSpelling(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -281,7 +281,7 @@ func FuzzFind_MatchesText(f *testing.F) {
 		id := b.append(t, d).ID
 		got, err := b.Find(context.Background(), Filter{Text: search, After: id - 1})
 		require.NoError(t, err)
-		// Two braces are all there is of JSON.
+		// The rest of the event's JSON is just the payload's two braces.
 		want := strings.Contains(foldASCII(text), foldASCII(search)) || strings.Contains(`{}`, search)
 		require.Equal(t, want, len(got) == 1, "%q in %q", search, text)
 	})

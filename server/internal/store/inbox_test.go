@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// inboxIDs is the ids that a filter finds, the newest first.
+// inboxIDs returns the IDs that a filter finds, newest first.
 func (b *testStore) inboxIDs(t testing.TB, f InboxFilter) (ids []schema.EventID) {
 	t.Helper()
 	if f.Limit == 0 {
@@ -25,7 +25,7 @@ func (b *testStore) inboxIDs(t testing.TB, f InboxFilter) (ids []schema.EventID)
 	return ids
 }
 
-// appendQuestion stores a question that waits for some people.
+// appendQuestion stores a question that waits for the given people.
 func (b *testStore) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
 	t.Helper()
 	d := newQuestionDraft("s", time.Time{})
@@ -33,7 +33,7 @@ func (b *testStore) appendQuestion(t testing.TB, awaiting ...string) schema.Even
 	return b.append(t, d).ID
 }
 
-// applyChange applies a change to the question as it is.
+// applyChange applies c to the current version of a question.
 func (b *testStore) applyChange(t testing.TB, id schema.EventID, c Change) {
 	t.Helper()
 	q, err := b.Question(context.Background(), id)
@@ -42,7 +42,7 @@ func (b *testStore) applyChange(t testing.TB, id schema.EventID, c Change) {
 	require.NoError(t, b.Apply(context.Background(), c))
 }
 
-// TestInbox_FollowsVotes: the table follows the votes, and forgets what is over.
+// The awaiting table follows the votes, and drops resolved questions.
 func TestInbox_FollowsVotes(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -56,18 +56,18 @@ func TestInbox_FollowsVotes(t *testing.T) {
 	require.Equal(t, ids(3), b.inboxIDs(t, InboxFilter{Awaiting: "grace", Limit: 1}))
 
 	b.applyChange(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`), Awaiting: []string{"grace"}})
-	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Awaiting: "ada"}), "has voted")
+	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Awaiting: "ada"}), "ada has voted")
 	b.applyChange(t, 2, Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`)})
-	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}), "left as it is")
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}), "nil leaves it unchanged")
 	b.applyChange(t, 2, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
 	b.applyChange(t, 3, Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
 	require.Equal(t, ids(1), b.inboxIDs(t, InboxFilter{Awaiting: "grace"}))
-	require.Equal(t, ids(2), b.inboxIDs(t, InboxFilter{Status: schema.HitlDecided}), "voting without agreement is an end by people")
+	require.Equal(t, ids(2), b.inboxIDs(t, InboxFilter{Status: schema.HitlDecided}), "no quorum counts as decided by people")
 	require.Equal(t, ids(3), b.inboxIDs(t, InboxFilter{Status: schema.HitlCancelled}))
 	require.Empty(t, b.inboxIDs(t, InboxFilter{Status: schema.HitlExpired}))
 }
 
-// TestInbox_SortsLikeHitlStatus holds the store's column against HitlStatus.
+// The inbox column agrees with HitlStatus for every kind of resolution.
 func TestInbox_SortsLikeHitlStatus(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -86,7 +86,7 @@ func TestInbox_SortsLikeHitlStatus(t *testing.T) {
 	}
 }
 
-// TestInboxDays_CountsByDayAsked: what was asked counts on its day, as it is by now.
+// A question counts on the day it was asked, with its current status.
 func TestInboxDays_CountsByDayAsked(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)

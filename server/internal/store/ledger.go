@@ -43,7 +43,7 @@ func (t *tx) appendLedger(acts ...LedgerRecord) error {
 		if act.Data != nil {
 			var err error
 			if e.Data, err = json.Marshal(act.Data); err != nil {
-				return fmt.Errorf("encoding what the ledger keeps of %s: %w", act.Action, err)
+				return fmt.Errorf("encode the audit log data of %s: %w", act.Action, err)
 			}
 		}
 		if err := e.Seal(t.counters.chainEnd.n, t.counters.chainEnd.hash); err != nil {

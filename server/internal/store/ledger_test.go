@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ledgerEntries reads the whole ledger, which must be one chain.
+// ledgerEntries reads the whole audit log and requires an intact hash chain.
 func (b *testStore) ledgerEntries(t testing.TB) (entries []schema.LedgerEntry) {
 	t.Helper()
 	lines, err := b.Ledger(context.Background(), LedgerPage{Oldest: true, Limit: 1000})
@@ -51,7 +51,7 @@ func TestLedger_ChainSurvivesRestart(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`{"n":%d,"text":"<b> & \u2028"}`, parseN(t, entries[7].Data)), string(entries[7].Data))
 	require.Equal(t, []string{"question.voted", "question.ended", "person.made"},
 		[]string{entries[20].Action, entries[21].Action, entries[22].Action})
-	require.Len(t, b.publishedRows(), 2, "a note is none of the log's")
+	require.Len(t, b.publishedRows(), 2, "audit log records are not rows of the log")
 }
 
 func parseN(t testing.TB, data []byte) int {
@@ -60,7 +60,7 @@ func parseN(t testing.TB, data []byte) int {
 	return d.N
 }
 
-// What did not happen is not in the ledger, and leaves no hole in it.
+// A rejected change leaves no entry and no gap in the audit log.
 func TestLedger_OmitsRejectedChanges(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
@@ -71,7 +71,7 @@ func TestLedger_OmitsRejectedChanges(t *testing.T) {
 			c := answerChange(q)
 			c.Ledger = []LedgerRecord{{Action: "question.ended", Actor: fmt.Sprint("p", i), QuestionID: q.ID}}
 			_ = b.Apply(ctx, c)
-			_ = b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}) // can't be written
+			_ = b.AppendLedger(ctx, LedgerRecord{Action: "hub.locked", Actor: "ada", Data: func() {}}) // not encodable
 		})
 	}
 	all.Wait()
@@ -109,7 +109,7 @@ func TestLedger_PagesBothWays(t *testing.T) {
 	}
 }
 
-// Retention takes questions, never what the ledger says of them.
+// Retention removes questions but not their audit log entries.
 func TestLedger_OutlivesPrunedQuestions(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()

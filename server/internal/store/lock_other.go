@@ -5,5 +5,5 @@ package store
 import "io"
 
 // lock does nothing on systems without flock. Two hubs on one file lose no data, since
-// SQLite locks it, but each misses what the other one publishes.
+// SQLite locks it, but each misses the events that the other publishes.
 func lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }

@@ -19,13 +19,13 @@ import (
 func lock(file string) (io.Closer, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("make the database's lock: %w", err)
+		return nil, fmt.Errorf("create the database's lock file: %w", err)
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		err = writePID(f)
 	} else if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("%w%s: nothing was changed; stop that hub, or give this one another file with -db", ErrLocked, holder(f))
+		err = fmt.Errorf("%w%s; nothing was changed; stop that hub, or choose another file with -db", ErrLocked, holder(f))
 	}
 	if err != nil {
 		_ = f.Close()

@@ -49,7 +49,7 @@ func (s *Store) After(ctx context.Context, seq int64, limit int) ([]LogRow, erro
 	case err != nil:
 		return nil, err
 	case len(rows) == 0:
-		return nil, fmt.Errorf("the log has a hole behind %d", seq)
+		return nil, fmt.Errorf("the log has a gap after %d", seq)
 	}
 	return rows, nil
 }
@@ -108,7 +108,7 @@ func (s *Store) loadEndedEvents(ctx context.Context, rows []LogRow) error {
 			return err
 		}
 		if len(events) == 0 {
-			return errors.Join(schema.ErrNotFound, fmt.Errorf("the question of change %d", row.Seq))
+			return errors.Join(schema.ErrNotFound, fmt.Errorf("read the question of change %d", row.Seq))
 		}
 		rows[i] = changeLogRow(row.Seq, events[0], row.Event.Status, true)
 	}

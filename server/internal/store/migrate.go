@@ -28,14 +28,14 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	current, newest, err := p.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the schema's version: %w", err)
+		return fmt.Errorf("read the schema version: %w", err)
 	case current == newest:
 		return nil
 	case current > newest:
-		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this one knows %d): nothing was changed; start that version, or another database with -db", current, newest)
+		return fmt.Errorf("the database was written by a newer Hookback (schema %d, this version supports %d); nothing was changed; start that version, or choose another database with -db", current, newest)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("bring the schema from %d to %d: %w", current, newest, err)
+		return fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
 	}
 	return nil
 }

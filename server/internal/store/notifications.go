@@ -66,8 +66,8 @@ func (s *Store) SetNotificationCursor(ctx context.Context, cursor int64) error {
 func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
 	head := s.head.Load()
 	upTo = head
-	type touch struct{ seq, question int64 }
-	var found []touch
+	type questionChange struct{ seq, question int64 }
+	var found []questionChange
 	for _, query := range []string{queryAskedSince, queryChangedSince} {
 		rows, err := s.readers.query(ctx, query, seq, head, limit)
 		if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) QuestionsSince(ctx context.Context, seq int64, limit int) (ids [
 		}
 		n := 0
 		for rows.Next() {
-			var t touch
+			var t questionChange
 			if err := rows.Scan(&t.seq, &t.question); err != nil {
 				_ = rows.Close()
 				return nil, seq, err

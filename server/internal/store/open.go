@@ -83,7 +83,7 @@ func (c *Config) setDefaults() error {
 		c.Synchronous = "FULL"
 	case "FULL", "NORMAL":
 	default:
-		return fmt.Errorf("synchronous is %q; it can be FULL or NORMAL", c.Synchronous)
+		return fmt.Errorf("synchronous is %q; must be FULL or NORMAL", c.Synchronous)
 	}
 	c.ReserveFileBytes = orDefault(c.ReserveFileBytes, 32<<20)
 	c.MinFree = orDefault(c.MinFree, 128<<20)

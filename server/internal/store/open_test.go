@@ -44,7 +44,7 @@ func TestOpen_MakesFilesPrivate(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"hub.db": true, "hub.db-wal": true, "hub.db-shm": true, "hub.db.lock": true, "hub.db.ballast": true}, names)
 
-	// A restored copy that everyone may read is made private.
+	// A restored copy that others can read is made private.
 	require.NoError(t, b.Close())
 	require.NoError(t, os.Chmod(dir+"/hub.db", 0o644))
 	b.open(t)
@@ -86,7 +86,7 @@ func TestOpen_RefusesNonDatabase(t *testing.T) {
 	require.Equal(t, strings.Repeat("no database ", 100), string(kept))
 }
 
-// -db may name anything by mistake: somebody's text, or another program's database.
+// -db may name any file by mistake, such as a text file or another program's database.
 func TestOpen_LeavesForeignFileUntouched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestOpen_LeavesForeignFileUntouched(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 2, "nothing was put beside them")
+	require.Len(t, entries, 2, "no other file was created")
 }
 
 func TestOpen_RefusesNewerSchema(t *testing.T) {
@@ -137,8 +137,8 @@ func TestOpen_KeepsHubIDAndKey(t *testing.T) {
 	require.NotEqual(t, key, newTestStore(t).Key())
 }
 
-// Every setting is really in effect, on both kinds of connection: a hub with any
-// other value does not start.
+// Every pragma is in effect on both kinds of connections: a hub with any other value
+// does not start.
 func TestPragmas_AreReadBack(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
@@ -177,7 +177,7 @@ func TestReaders_CannotWrite(t *testing.T) {
 	require.ErrorContains(t, err, "no such column", "double quotes are names, never strings")
 }
 
-// _txlock=immediate can't be read back: it shows in what a transaction takes.
+// _txlock=immediate can't be read back, so the test checks the lock of a transaction.
 func TestWriter_LocksImmediately(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)

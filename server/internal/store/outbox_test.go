@@ -36,14 +36,14 @@ func TestLeaseDeliveries_LeasesOnce(t *testing.T) {
 	now := clockStart.Add(5 * time.Second)
 	leased, next, err = b.LeaseDeliveries(ctx, now, now.Add(time.Minute), 9)
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{3, 1}, leased, "the longest due first")
+	require.Equal(t, []schema.EventID{3, 1}, leased, "longest due first")
 	require.Equal(t, now.Add(time.Minute), next.UTC(), "when the leases end")
 	leased, _, err = b.LeaseDeliveries(ctx, now, now.Add(time.Minute), 9)
 	require.NoError(t, err)
 	require.Empty(t, leased)
 	leased, _, err = b.LeaseDeliveries(ctx, now.Add(time.Minute), now.Add(2*time.Minute), 1)
 	require.NoError(t, err)
-	require.Len(t, leased, 1, "the lessee did not come back")
+	require.Len(t, leased, 1, "the lease has expired")
 }
 
 func TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
 	require.ElementsMatch(t, []schema.EventID{1, 3, 5}, leased)
 	q := b.question(t, 1)
 	require.True(t, q.Delivery.Sent)
-	require.Equal(t, schema.Sending, q.Delivery.State, "what to make of it is the callback's to say")
+	require.Equal(t, schema.Sending, q.Delivery.State, "package delivery decides what to do with it")
 }
 
 func TestDueQuestions_ReturnsPassedDeadlines(t *testing.T) {
@@ -138,17 +138,17 @@ func TestDueQuestions_ListsUndoWindowsFirst(t *testing.T) {
 	require.Equal(t, clockStart.Add(5*time.Second), first.Until.UTC())
 
 	hold(3, nil)
-	require.NotNil(t, b.question(t, 3).UndoWindow, "a change that does not speak of it leaves it")
+	require.NotNil(t, b.question(t, 3).UndoWindow, "nil leaves it unchanged")
 	hold(3, &UndoWindow{})
 	require.Nil(t, b.question(t, 3).UndoWindow)
 	due, next, err := b.DueQuestions(ctx, clockStart.Add(5*time.Second), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{2, 1}, due)
-	require.Equal(t, clockStart.Add(time.Minute), next.UTC(), "and then the deadlines")
+	require.Equal(t, clockStart.Add(time.Minute), next.UTC(), "the deadlines come next")
 	b.answer(t, 2)
 	due, _, err = b.DueQuestions(ctx, clockStart.Add(time.Minute), 9)
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{1, 1, 3}, due, "holds first")
+	require.Equal(t, []schema.EventID{1, 1, 3}, due, "undo windows first")
 }
 
 func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
@@ -166,7 +166,7 @@ func TestLeaseDeliveries_SkipsHandled(t *testing.T) {
 	again := newQuestionDraft("s", time.Time{})
 	again.Key = "k"
 	b.append(t, again)
-	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again: it wants its answer")
+	require.True(t, b.question(t, id).Delivery.Handled.IsZero(), "the agent asks again, so it still waits for the answer")
 	leased, _, err = b.LeaseDeliveries(ctx, clockStart.Add(time.Hour), clockStart.Add(2*time.Hour), 9)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, leased)

@@ -37,7 +37,7 @@ type Token struct {
 // Code is an unused sign-in link.
 type Code struct {
 	Hash                 []byte
-	Person               string // empty: whoever uses the code becomes the hub's owner
+	Person               string // empty: using the code makes its user the hub's owner
 	Way                  string // of the sign-in that it creates: link or oidc
 	CreatedAt, ExpiresAt time.Time
 }

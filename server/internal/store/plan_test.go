@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Every query reads through an index, in order. A plan that changes is a change
-// of the golden file, for someone to look at.
+// Every query uses an index and needs no sorting. A changed plan changes the golden file
+// and has to be reviewed.
 func TestQueryPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -60,7 +60,7 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 type plannedQuery struct {
 	name, query string
 	args        []any
-	golden      bool // of the combinations of a filter, those that differ
+	golden      bool // false for filters whose plan another combination covers
 }
 
 func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
@@ -72,27 +72,27 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Pending", queryPending, []any{0}, true},
 		{"After, events", queryLogEvents, []any{0, 9, 9}, true},
 		{"After, changes", queryLogChanges, []any{0, 9, 9}, true},
-		{"After, the event of an end", queryLogEvent, []any{1}, true},
+		{"After, event of a resolution", queryLogEvent, []any{1}, true},
 		{"FilterOptions, in order", queryNamesInOrder, []any{1, 9}, true},
 		{"SessionsNamed", querySessionsWithID, []any{"s"}, true},
 		{"FilterOptions, sessions", queryNamesNewest, []any{2, 9}, true},
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDueDeliveries, []any{1, 9}, true},
-		{"NoticeCursor", queryNotificationCursor, nil, true},
+		{"NotificationCursor", queryNotificationCursor, nil, true},
 		{"QuestionsSince, asked", queryAskedSince, []any{0, 9, 9}, true},
 		{"QuestionsSince, changed", queryChangedSince, []any{0, 9, 9}, true},
-		{"Noticed", queryNotificationProgress, []any{1}, true},
-		{"NoticesOf", queryNotificationsOf, []any{1}, true},
-		{"DueNotices, due", queryDueNotifications, []any{1, 9, 9}, true},
-		{"DueNotices, next", queryNextNotification, []any{1}, true},
-		{"ClaimNotice, last sent", queryLastSent, []any{1, "ada"}, true},
-		{"ClaimNotice, under way", queryClaimsInFlight, []any{1, 9, 9, "ada", 1}, true},
-		{"FreeNotices, pending", queryPendingNotified, nil, true},
+		{"NotificationProgress", queryNotificationProgress, []any{1}, true},
+		{"NotificationsOf", queryNotificationsOf, []any{1}, true},
+		{"DueNotifications, due", queryDueNotifications, []any{1, 9, 9}, true},
+		{"DueNotifications, next", queryNextNotification, []any{1}, true},
+		{"ClaimNotification, last sent", queryLastSent, []any{1, "ada"}, true},
+		{"ClaimNotification, in flight", queryClaimsInFlight, []any{1, 9, 9, "ada", 1}, true},
+		{"ReleaseNotificationLeases, pending", queryPendingNotified, nil, true},
 		{"Channels", queryChannels, nil, true},
-		{"Browsers", queryPushSubscriptions, []any{"ada"}, true},
-		{"PushPeople", queryPushSubscribers, nil, true},
+		{"PushSubscriptions", queryPushSubscriptions, []any{"ada"}, true},
+		{"PushSubscribers", queryPushSubscribers, nil, true},
 		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
-		{"Subscribe, count", queryCountSubscriptions, []any{"ada", "e"}, true},
+		{"AddPushSubscription, count", queryCountSubscriptions, []any{"ada", "e"}, true},
 		{"Lifelines", queryLifelines, []any{1, 0, 9}, true},
 		{"Ledger", queryLedger, []any{0, 9, 9}, true},
 		{"Ledger, newest", queryLedgerNewest, []any{0, 9, 9}, true},
@@ -100,8 +100,8 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Ledger, newest of a question", queryLedgerNewestOfQuestion, []any{0, 9, 9, 1}, true},
 		{"DueQuestions, next", queryNextDeadline, []any{1}, true},
 		{"DueQuestions, due", queryPassedDeadlines, []any{1, 9}, true},
-		{"DueQuestions, next hold", queryNextUndoEnd, []any{1}, true},
-		{"DueQuestions, due holds", queryEndedUndoWindows, []any{1, 9}, true},
+		{"DueQuestions, next end of an undo window", queryNextUndoEnd, []any{1}, true},
+		{"DueQuestions, ended undo windows", queryEndedUndoWindows, []any{1, 9}, true},
 		{"DueQuestions, next timer", queryNextTimer, []any{1}, true},
 		{"DueQuestions, due timers", queryDueTimers, []any{1, 9}, true},
 		{"PendingOf", queryPendingOf, []any{1, 1}, true},
@@ -116,9 +116,9 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"InboxCounts, listening", queryCountWaiter, []any{"listening"}, true},
 		{"InboxCounts, waiting for a person", queryCountAwaiting, []any{"ada"}, true},
 		{"InboxCounts, agents", queryRequesters, nil, true},
-		{"Earlier", queryEarlierOutcomes, []any{1, 9}, true},
-		{"Append, what asks the same", queryGroupLeader, []any{[]byte("k")}, true},
-		{"Members", queryGroupMembers, []any{[]byte("k"), 1}, true},
+		{"EarlierOutcomes", queryEarlierOutcomes, []any{1, 9}, true},
+		{"Append, leader of the duplicate group", queryGroupLeader, []any{[]byte("k")}, true},
+		{"GroupMembers", queryGroupMembers, []any{[]byte("k"), 1}, true},
 		{"Questions", queryQuestions, []any{9, 9}, true},
 		{"Rules", queryRules, []any{9}, true},
 		{"LiveRules", queryLiveRules, []any{1}, true},
@@ -131,8 +131,8 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Stats, pending", queryCountPending, nil, true},
 		{"Stats, undelivered", queryCountUndelivered, nil, true},
 		{"Cursor", queryCursor, nil, true},
-		{"Entries, events", queryEntryEvents, []any{0, 9}, true},
-		{"Entries, ends", queryEntryEnds, []any{0, 9}, true},
+		{"LogEntries, events", queryEntryEvents, []any{0, 9}, true},
+		{"LogEntries, resolutions", queryEntryEnds, []any{0, 9}, true},
 		{"SessionFacts", querySessionFacts, []any{"app", "s"}, true},
 		{"Sessions", querySessions, []any{9, 9}, true},
 		{"Sessions of an application", querySessionsOf, []any{"app", 9, 9}, true},
@@ -146,7 +146,7 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"ToolTimes", queryToolTimes, []any{1, 0, 9}, true},
 		{"SessionsOf, count", queryCountSessions, []any{"app", 9}, true},
 		{"SessionsOf, latest", queryLatestSession, []any{"app"}, true},
-		{"Prune, what a session has left", queryRemainingEvent, []any{"app", "s"}, true},
+		{"Prune, remaining event of a session", queryRemainingEvent, []any{"app", "s"}, true},
 	}
 	for _, f := range filterCombinations() {
 		q, ok, err := b.newFilterQuery(context.Background(), &f)
@@ -158,22 +158,22 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		list = append(list, plannedQuery{name, query, args, golden})
 		if f.Status == "" && len(q.names) > 0 {
 			query, args = q.nameSegmentSQL(9)
-			list = append(list, plannedQuery{name + ", zones", query, args, golden})
+			list = append(list, plannedQuery{name + ", name segments", query, args, golden})
 		}
 	}
 	return append(list, plannedSearches(t, b)...)
 }
 
-// plannedSearches are the statements of searches, of every shape.
+// plannedSearches returns the statements of searches of every form.
 func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 	list = append(list,
-		plannedQuery{"Search, names that fit", queryNames, []any{1, 9, "%", 9}, true},
-		plannedQuery{"Search, where the texts are", queryTrigrams, []any{1, 1, 9, "1"}, true},
-		plannedQuery{"Index, a block to make anew", queryStaleBlock, nil, true},
-		plannedQuery{"Index, how far it is", queryLastBlock, nil, true},
-		plannedQuery{"Index, the next event", queryNextEvent, []any{1}, true},
-		plannedQuery{"Index, is all of it still there", queryCountBlockEvents, []any{1, 9}, true},
-		plannedQuery{"Search, how many names", queryCountNames, []any{1, 9}, true},
+		plannedQuery{"Search, matching names", queryNames, []any{1, 9, "%", 9}, true},
+		plannedQuery{"Search, trigrams", queryTrigrams, []any{1, 1, 9, "1"}, true},
+		plannedQuery{"Index, stale block", queryStaleBlock, nil, true},
+		plannedQuery{"Index, last block", queryLastBlock, nil, true},
+		plannedQuery{"Index, next event", queryNextEvent, []any{1}, true},
+		plannedQuery{"Index, events of a block", queryCountBlockEvents, []any{1, 9}, true},
+		plannedQuery{"Search, number of names", queryCountNames, []any{1, 9}, true},
 	)
 	for _, text := range []string{
 		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
@@ -183,16 +183,16 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 			w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}, ascending: up}
 			w.questionsOnly, w.status = w.Filter.QuestionsOnly(), w.Filter.Status()
 			require.NoError(t, w.setBounds(context.Background()))
-			list = append(list, plannedQuery{fmt.Sprintf("Search %s up=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
+			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
 			for _, n := range w.conditions {
-				list = append(list, plannedQuery{"Search " + text + ", zones of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !up})
+				list = append(list, plannedQuery{"Search " + text + ", name segments of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !up})
 			}
 		}
 	}
 	return list
 }
 
-// filterCombinations are every combination of the terms of a filter.
+// filterCombinations returns every combination of filter terms.
 func filterCombinations() (list []Filter) {
 	for i := range 1 << 6 {
 		for _, status := range []string{"", "pending", Undelivered} {
@@ -226,8 +226,8 @@ func explainPlan(t *testing.T, b *testStore, query string, args []any) (lines []
 	return lines
 }
 
-// The writer's statements, which are spread over its ops, read through an index
-// too. Those of a whole life are planned.
+// The writer's statements are spread over its ops, so the test runs the ops and explains
+// the statements that the writer prepared. They use an index, too.
 func TestWriterPlans_UseIndexes(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
@@ -264,7 +264,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	}
 }
 
-// countArgs is how many arguments a statement wants.
+// countArgs returns the number of arguments of a statement.
 func countArgs(query string) int {
 	if n := strings.Count(query, "?"); !strings.Contains(query, "?1") {
 		return n

@@ -74,10 +74,10 @@ func checkPragmas(ctx context.Context, db *sql.DB, synchronous string, readOnly 
 	for _, s := range pragmas(synchronous, readOnly) {
 		var got string
 		if err := conn.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&got); err != nil {
-			return fmt.Errorf("read the setting %s: %w", s.name, err)
+			return fmt.Errorf("read the pragma %s: %w", s.name, err)
 		}
 		if got != s.want {
-			return fmt.Errorf("SQLite did not take the setting %s=%s (it says %s), without which answers could be lost; nothing was opened: this file system or this build of SQLite can't be used", s.name, s.value, strconv.Quote(got))
+			return fmt.Errorf("SQLite did not accept %s=%s (it reports %s), so answers could be lost; nothing was opened; use another file system or build of SQLite", s.name, s.value, strconv.Quote(got))
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ type LogEntry struct {
 type ProjectionBatch struct {
 	From, To  int64 // covers the log after From up to To; applied only if the cursor is at From
 	Sessions  []SessionRow
-	Left      []SessionKey // sessions to remove: their events moved to another session, and they had no tools
+	Left      []SessionKey // sessions that moved to another application; their rows are removed, and they had no tools
 	Activity  map[ActivityKey]Activity
 	Decisions map[Decision]int64 // counts to add
 	Tools     map[ToolKey]ToolTime

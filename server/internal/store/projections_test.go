@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// newSessionRow is a row for a session whose newest event is last.
+// newSessionRow returns the row of a session whose newest event is last.
 func newSessionRow(session string, first, last schema.EventID) SessionRow {
 	return SessionRow{App: "app", Session: session, First: first, Last: last, Text: "title of " + session, Facts: fmt.Appendf(nil, `{"last":%d}`, last)}
 }
@@ -53,7 +53,7 @@ func TestApplyProjection_IsAtomic(t *testing.T) {
 		Tools:     map[ToolKey]ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bin: 7}: {Calls: 1, TotalMS: 7}},
 	}
 	require.NoError(t, b.ApplyProjection(ctx, d))
-	require.ErrorIs(t, b.ApplyProjection(ctx, d), ErrConflict, "the cursor has moved on")
+	require.ErrorIs(t, b.ApplyProjection(ctx, d), ErrConflict, "the cursor has advanced")
 	cursor, err := b.Cursor(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, cursor)
@@ -104,18 +104,18 @@ func TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 
 	entries, upTo, err := b.LogEntries(ctx, 0, 100)
 	require.NoError(t, err)
-	require.EqualValues(t, 5, upTo, "a change that ends nothing is stepped over")
+	require.EqualValues(t, 5, upTo, "a change that is no resolution is skipped")
 	require.Len(t, entries, 4)
 	require.Equal(t, string(d.Payload), string(entries[0].Event.Payload), "whole")
 	require.Equal(t, "[1]", string(entries[0].Chat))
-	require.JSONEq(t, `{"status":"pending","revision":1}`, string(entries[1].Event.Status), "as it began")
+	require.JSONEq(t, `{"status":"pending","revision":1}`, string(entries[1].Event.Status), "initial status")
 	end := entries[3]
 	require.True(t, end.Ends)
 	require.Equal(t, []int64{4, 2}, []int64{end.Seq, int64(end.Event.ID)})
-	require.JSONEq(t, `{"status":"responded","revision":2}`, string(end.Event.Status), "as it ended, not as it is")
+	require.JSONEq(t, `{"status":"responded","revision":2}`, string(end.Event.Status), "status after the resolution, not the current one")
 	require.NotNil(t, end.Event.Question)
 
-	// In pieces it is the same.
+	// Reading in small steps returns the same entries.
 	var seqs []int64
 	for at, turn := int64(0), 0; at < b.Head(); turn++ {
 		require.Less(t, turn, 10)
@@ -134,7 +134,7 @@ func TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	require.EqualValues(t, 5, upTo)
 }
 
-// TestLogEntries_LimitsPageSize: no step reads more than it can hold.
+// One call returns no more than fits the page size.
 func TestLogEntries_LimitsPageSize(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -153,8 +153,7 @@ func TestLogEntries_LimitsPageSize(t *testing.T) {
 	require.Len(t, rest, 6-len(entries))
 }
 
-// TestLogEntries_SkipsPrunedRows: a follower that is far behind goes on where retention
-// left something.
+// A projector that is far behind continues after the pruned rows.
 func TestLogEntries_SkipsPrunedRows(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
@@ -205,7 +204,7 @@ func TestSessions_PagesAndSearches(t *testing.T) {
 		}
 		d.Sessions = append(d.Sessions, row)
 	}
-	for i := range d.Sessions { // the others end where they began
+	for i := range d.Sessions { // the other sessions have a single event
 		if d.Sessions[i].App == "app" {
 			d.Sessions[i].Last = schema.EventID(i + 1 + (i+2)/3)
 		}
@@ -215,7 +214,7 @@ func TestSessions_PagesAndSearches(t *testing.T) {
 	require.Len(t, b.sessionFacts(t, SessionFilter{App: "third"}), 4)
 	require.Len(t, b.sessionFacts(t, SessionFilter{App: "third", Text: "OF S3"}), 1)
 	require.Empty(t, b.sessionFacts(t, SessionFilter{App: "third", Text: "of s4"}))
-	require.Empty(t, b.sessionFacts(t, SessionFilter{Text: "%"}), "a text is no pattern")
+	require.Empty(t, b.sessionFacts(t, SessionFilter{Text: "%"}), "LIKE wildcards are literal")
 	all := b.sessionFacts(t, SessionFilter{})
 	for _, f := range []SessionFilter{{Limit: 3}, {Limit: 3, Text: "title"}, {Limit: 10}, {Limit: 10, Text: "title"}} {
 		var pages []string
@@ -244,12 +243,12 @@ func TestPendingCounts_CountsBySession(t *testing.T) {
 	require.Equal(t, map[SessionKey]int64{{"app", "a"}: 2, {"app", "b"}: 1}, counts)
 }
 
-// TestPrune_RemovesEmptySessions, and only then; figures stay until their time.
+// Sessions are removed only with their last event. Aggregates have their own limit.
 func TestPrune_RemovesEmptySessions(t *testing.T) {
 	t.Parallel()
 	b, ctx := newTestStore(t), context.Background()
 	add := func(app, session string) schema.EventID { return b.append(t, newDraft(app, session, "Stop", "")).ID }
-	for range 700 { // more than a zone
+	for range 700 { // more than a name segment
 		add("app", "gone")
 	}
 	add("app", "stays with a question")
@@ -258,12 +257,12 @@ func TestPrune_RemovesEmptySessions(t *testing.T) {
 	add("app", "shares its id")
 	b.clock.advance(2 * time.Hour)
 	young := add("other", "shares its id")
-	add("app", "not told yet")
+	add("app", "not yet projected")
 	head := schema.EventID(b.Head())
 	b.applyProjection(t, &ProjectionBatch{
 		Sessions: []SessionRow{
 			newSessionRow("gone", 1, 700), newSessionRow("stays with a question", 701, asked+1), newSessionRow("shares its id", asked+2, asked+2),
-			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, newSessionRow("not told yet", head, head),
+			{App: "other", Session: "shares its id", First: young, Last: young, Facts: []byte(`{}`)}, newSessionRow("not yet projected", head, head),
 		},
 		Activity: map[ActivityKey]Activity{{Quarter: 5000, App: "app"}: {Events: 700}},
 		Tools:    map[ToolKey]ToolTime{{Session: 1, Quarter: 5000, Tool: "Bash", Bin: 3}: {Calls: 2}},
@@ -279,15 +278,15 @@ func TestPrune_RemovesEmptySessions(t *testing.T) {
 	require.False(t, has("app", "shares its id"))
 	require.True(t, has("other", "shares its id"))
 	require.True(t, has("app", "stays with a question"))
-	require.True(t, has("app", "not told yet"))
+	require.True(t, has("app", "not yet projected"))
 	tools, err := b.SessionTools(ctx, 1)
 	require.NoError(t, err)
 	require.Empty(t, tools)
 	times, err := b.ToolTimes(ctx, 0)
 	require.NoError(t, err)
-	require.NotEmpty(t, times, "the figures of its days stay")
+	require.NotEmpty(t, times, "aggregates by day stay")
 
-	// A follower that was slower than retention brings nothing back.
+	// A projector slower than retention does not bring back removed sessions.
 	b.applyProjection(t, &ProjectionBatch{From: b.Head(), To: b.Head() + 1, Sessions: []SessionRow{newSessionRow("gone", 1, 700)}})
 	require.False(t, has("app", "gone"))
 
@@ -299,7 +298,7 @@ func TestPrune_RemovesEmptySessions(t *testing.T) {
 	require.False(t, has("app", "stays with a question"))
 	activity, err := b.Activity(ctx, 0)
 	require.NoError(t, err)
-	require.EqualValues(t, 700, activity["app"].Events, "of that quarter, not of before")
+	require.EqualValues(t, 700, activity["app"].Events, "not older than that quarter")
 	_, err = b.Prune(ctx, RetentionPolicy{ProjectionsBefore: time.UnixMilli(5200 * QuarterMS)})
 	require.NoError(t, err)
 	activity, err = b.Activity(ctx, 0)
@@ -331,8 +330,8 @@ func TestSessionsOf_CountsActiveSince(t *testing.T) {
 	require.Nil(t, latest)
 }
 
-// TestMigrate_KeepsLogOfFirstSchema gets the tables and keeps its log; the follower
-// begins at the beginning.
+// A database of schema 1 gets the new tables and keeps its log. The projector starts at
+// the beginning.
 func TestMigrate_KeepsLogOfFirstSchema(t *testing.T) {
 	t.Parallel()
 	b := &testStore{clock: &fakeClock{}}
@@ -374,9 +373,9 @@ func TestReaders_StopOnCancel(t *testing.T) {
 	cancel()
 	for name, read := range map[string]func() error{
 		"Cursor":        func() error { _, err := b.Cursor(ctx); return err },
-		"Entries":       func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
+		"LogEntries":    func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
 		"Sessions":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1}); return err },
-		"a search":      func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1, Text: "x"}); return err },
+		"search":        func() error { _, _, err := b.Sessions(ctx, SessionFilter{Limit: 1, Text: "x"}); return err },
 		"SessionFacts":  func() error { _, err := b.SessionFacts(ctx, "a", "b"); return err },
 		"SessionTools":  func() error { _, err := b.SessionTools(ctx, 1); return err },
 		"SessionsOf":    func() error { _, _, err := b.SessionsOf(ctx, "a", clockStart); return err },

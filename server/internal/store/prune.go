@@ -21,13 +21,13 @@ type PruneResult struct {
 	Events, Questions, Changes int64
 }
 
-// Prune removes what the policy selects, in small transactions between other writes. It
+// Prune removes the rows that the policy selects, in small transactions between other writes. It
 // never removes a pending question, or one whose answer is still being delivered. Names
 // without events leave the filter options, and sessions without events leave the list of
 // sessions. Aggregates have their own limit. Free pages are overwritten and reused: the
 // file does not shrink, but a backup is compact.
 //
-// Prune stops early if ctx ends or the hub is busy. The result counts what was removed
+// Prune stops early if ctx ends or the hub is busy. The result counts the rows removed
 // until then.
 func (s *Store) Prune(ctx context.Context, p RetentionPolicy) (PruneResult, error) {
 	if p.Batch <= 0 {
@@ -200,11 +200,11 @@ const querySessionKey = `SELECT a.name, s.name FROM names a CROSS JOIN names s
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
 
 func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
-	type spot struct{ zone, name int64 }
-	seen := map[spot]bool{}
+	type nameSegment struct{ zone, name int64 }
+	seen := map[nameSegment]bool{}
 	for _, g := range pruned {
 		for _, id := range [...]int64{g.ids.app, g.ids.session, g.ids.typ, g.ids.tool} {
-			key := spot{g.seq >> nameSegmentBits, id}
+			key := nameSegment{g.seq >> nameSegmentBits, id}
 			if id == 0 || seen[key] {
 				continue
 			}

@@ -58,14 +58,14 @@ func TestPrune_RemovesByAge(t *testing.T) {
 	d.Key = "key0"
 	r, err := b.Append(ctx, d)
 	require.NoError(t, err)
-	require.False(t, r.Replayed, "a key goes with its event")
+	require.False(t, r.Replayed, "the key is removed with its event")
 	found, err := b.Find(ctx, Filter{Session: "old1", Type: "Stop"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 
 	b.reopen(t)
 	_, err = b.After(ctx, 100, 10)
-	require.ErrorIs(t, err, ErrPruned, "after a restart, too")
+	require.ErrorIs(t, err, ErrPruned, "also after a restart")
 	done, err = b.Prune(ctx, RetentionPolicy{EventsBefore: cut})
 	require.NoError(t, err)
 	require.Zero(t, done)
@@ -91,7 +91,7 @@ func TestPrune_RemovesQuestionData(t *testing.T) {
 	_, err = b.Question(ctx, settled)
 	require.ErrorIs(t, err, schema.ErrNotFound)
 	_, err = b.After(ctx, 5, 10)
-	require.ErrorIs(t, err, ErrPruned, "6 was the end of the pruned question")
+	require.ErrorIs(t, err, ErrPruned, "6 was the resolution of the pruned question")
 	rows, err := b.After(ctx, 6, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
@@ -122,14 +122,14 @@ func TestPrune_RemovesBySize(t *testing.T) {
 	before := fileSize(b.file)
 	b.appendMany(t, 200, func(int) *EventDraft { return newDraft("app", "s", "Stop", "") })
 	require.NoError(t, b.Close())
-	require.Equal(t, before, fileSize(b.file), "free pages are used again")
+	require.Equal(t, before, fileSize(b.file), "free pages are reused")
 	b.open(t)
 	done, err = b.Prune(ctx, RetentionPolicy{MaxBytes: 1})
 	require.NoError(t, err)
 	require.Positive(t, done.Events)
 	left, err = b.Find(ctx, Filter{Limit: 1000})
 	require.NoError(t, err)
-	require.Len(t, left, 1, "what may not be removed stays, however little is allowed")
+	require.Len(t, left, 1, "questions stay, however low the limit")
 }
 
 func TestPrune_OverwritesFreedPages(t *testing.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -24,7 +25,7 @@ func (s *Store) AddPushSubscription(ctx context.Context, person string, b schema
 			return err
 		}
 		if count >= limit {
-			return &schema.FieldError{Detail: "is one browser too many: turn notifications off in another first"}
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)}
 		}
 		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
 			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,

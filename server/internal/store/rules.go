@@ -13,7 +13,7 @@ import (
 
 // ErrRuleEnded is returned by Apply if the deciding rule was revoked or expired before
 // the decision was stored.
-var ErrRuleEnded = errors.New("the rule does not hold any more")
+var ErrRuleEnded = errors.New("the rule has ended")
 
 // Rule is a stored rule.
 type Rule struct {
@@ -48,7 +48,7 @@ func (s *Store) MakeRule(ctx context.Context, r schema.Rule) (Rule, error) {
 		made.ID, made.After = last.Int64+1, schema.EventID(t.counters.head)
 		text, err := json.Marshal(made.Rule)
 		if err != nil {
-			return fmt.Errorf("encoding a rule: %w", err)
+			return fmt.Errorf("encode a rule: %w", err)
 		}
 		_, err = t.exec(`INSERT INTO rules (stream_id, id, rule, after, since, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, 0)`,
@@ -132,7 +132,7 @@ func scanRules(rows *sql.Rows, err error) (list []Rule, _ error) {
 			return nil, err
 		}
 		if err := json.Unmarshal(text, &r.Rule); err != nil {
-			return nil, fmt.Errorf("reading rule %d: %w", id, err)
+			return nil, fmt.Errorf("decode rule %d: %w", id, err)
 		}
 		r.ID, r.ExpiresAt, r.RevokedAt, r.RevokedBy = id, schema.Millis(expires), schema.Millis(revoked), by
 		r.Since = schema.Millis(since)

@@ -34,8 +34,7 @@ func (b *testStore) liveRuleIDs(t testing.TB) (ids []int64) {
 	return ids
 }
 
-// TestRule_UseIsCountedWithDecision: both or neither, and a revoked one decides
-// nothing.
+// The decision and its count are stored together, and a revoked rule decides nothing.
 func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -47,7 +46,7 @@ func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	require.ErrorIs(t, b.Apply(t.Context(), c), ErrConflict)
 	list, err := b.Rules(t.Context(), 9)
 	require.NoError(t, err)
-	require.Equal(t, int64(1), list[0].Uses, "once for one decision")
+	require.Equal(t, int64(1), list[0].Uses, "one use per decision")
 	require.Equal(t, schema.Millis(b.clock.now().UnixMilli()), list[0].LastUseAt)
 
 	revoked, err := b.RevokeRule(t.Context(), r.ID, "bob", b.clock.now())
@@ -58,7 +57,7 @@ func TestRule_UseIsCountedWithDecision(t *testing.T) {
 	head := b.Head()
 	require.ErrorIs(t, b.Apply(t.Context(), c), ErrRuleEnded)
 	require.Equal(t, head, b.Head())
-	require.Equal(t, schema.Pending, b.statusOf(t, two).Status, "left to a person")
+	require.Equal(t, schema.Pending, b.statusOf(t, two).Status, "the question stays pending")
 	again, err := b.RevokeRule(t.Context(), r.ID, "eve", b.clock.now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, revoked, again)
@@ -100,9 +99,9 @@ func TestLiveRules_ExcludesEndedRules(t *testing.T) {
 	b.clock.advance(59 * time.Minute)
 	require.Equal(t, []int64{short.ID, ever.ID, ofT.ID}, b.liveRuleIDs(t))
 	b.clock.advance(2 * time.Minute)
-	require.Equal(t, []int64{ever.ID}, b.liveRuleIDs(t), "an hour by the clock as it was set")
+	require.Equal(t, []int64{ever.ID}, b.liveRuleIDs(t), "an hour on the new clock")
 	list, err := b.Rules(t.Context(), 2)
 	require.NoError(t, err)
-	require.Equal(t, []int64{5, 4}, []int64{list[0].ID, list[1].ID}, "the newest, whether they hold or not")
+	require.Equal(t, []int64{5, 4}, []int64{list[0].ID, list[1].ID}, "newest first, including ended ones")
 	require.Equal(t, int64(6), b.makeRule(t, nil).ID)
 }

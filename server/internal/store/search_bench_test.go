@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// variedEvent is a busy event with a text of its own: 120 words of 20,000, some of them
-// often, and an id that nothing else has.
+// variedEvent returns a busy event with random text: 120 words of a vocabulary of 20,000
+// with a Zipf distribution, and a unique ID.
 func variedEvent(r *rand.Rand, zipf *rand.Zipf, i int) *EventDraft {
 	d := busyEvent(i)
 	if d.App == "app0" && d.Tool == "tool0" {
-		d.Tool = "tool1" // the two are everywhere, but never together
+		d.Tool = "tool1" // both are common but never occur together
 	}
 	d.ReceivedAt = clockStart.Add(time.Duration(i) * time.Second)
 	var text strings.Builder
@@ -45,8 +45,8 @@ var vocabulary = func() (words []string) {
 	return words
 }()
 
-// BenchmarkSearch looks through a history of -events events. calls is how many
-// times a page asks until it has 50 matches or the end; ms/call is what each takes.
+// BenchmarkSearch searches a history of -events events. calls is the number of calls until
+// a page has 50 matches or the search is complete; ms/call is the time of each.
 func BenchmarkSearch(b *testing.B) {
 	s := newTestStore(b, withSynchronous("NORMAL"))
 	n := *benchEvents
@@ -118,7 +118,7 @@ func benchmarkSearch(b *testing.B, s *testStore, q Search) {
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(b.N), "cpu-ms/op")
 }
 
-// benchmarkIndex makes the index, once.
+// benchmarkIndex builds the index once.
 func benchmarkIndex(b *testing.B, s *testStore, n int) {
 	before, used, start := s.usedBytes(b), cpuTime(), time.Now()
 	s.buildIndex(b)
@@ -126,7 +126,7 @@ func benchmarkIndex(b *testing.B, s *testStore, n int) {
 		float64((cpuTime()-used).Microseconds())/float64(n), float64(before)/float64(n), time.Since(start))
 }
 
-// usedBytes is what the database holds, in bytes.
+// usedBytes returns the size of the database without free pages.
 func (b *testStore) usedBytes(t testing.TB) int64 {
 	t.Helper()
 	var pages, free int64
@@ -135,9 +135,9 @@ func (b *testStore) usedBytes(t testing.TB) int64 {
 	return (pages - free) * 4096
 }
 
-// BenchmarkAppendIndexed writes with 64 producers, in turns with and without the
-// indexer at work: rate-x is what is left of the rate, cpu-µs/indexed what the
-// index costs in all.
+// BenchmarkAppendIndexed writes with 64 producers, alternating with and without a running
+// indexer. rate-x is the throughput with the indexer relative to that without;
+// cpu-µs/indexed is the processor time of the index per event.
 func BenchmarkAppendIndexed(b *testing.B) {
 	stores := []*testStore{newTestStore(b, withSynchronous("FULL")), newTestStore(b, withSynchronous("FULL"))}
 	stop := stores[0].startIndexer(b)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSegmentSet_RangesCoverSet compares runs with a loop over every number.
+// TestSegmentSet_RangesCoverSet compares ranges with a loop over every number.
 func TestSegmentSet_RangesCoverSet(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -31,7 +31,7 @@ func TestSegmentSet_RangesCoverSet(t *testing.T) {
 			last := seqRange{}
 			for piece := range set.ranges(from, to, up) {
 				require.LessOrEqual(t, piece.from, piece.to)
-				require.True(t, last == seqRange{} || up && piece.from > last.to+1 || !up && piece.to < last.from-1, "neighbours are one run")
+				require.True(t, last == seqRange{} || up && piece.from > last.to+1 || !up && piece.to < last.from-1, "neighbors form one range")
 				last = piece
 				for n := piece.from; n <= piece.to; n++ {
 					got = append(got, n)
@@ -42,15 +42,14 @@ func TestSegmentSet_RangesCoverSet(t *testing.T) {
 		}
 	}
 	for range new(segmentSet).ranges(0, windowSize-1, false) {
-		require.Fail(t, "an empty set has no runs")
+		require.Fail(t, "an empty set has no ranges")
 	}
 	for piece := range new(segmentSet).fill().ranges(7, windowSize-1, false) {
 		require.Equal(t, seqRange{7, windowSize - 1}, piece)
 	}
 }
 
-// A name that is rare is found without a look at the rest of the log, though it is
-// spelled with other capitals.
+// A search for a rare name reads only the segments that contain it, in any letter case.
 func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
@@ -66,8 +65,8 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		"agent:/rare/ -type:preto*":   {{1536, 2047}, {512, 1023}},
 		"agent:rare* agent:app":       {{1536, 2047}, {512, 1023}},
 		"-agent:rare*":                {{1, 3072}},
-		"agent:rare* status:pending":  {{1, 3072}}, // walks the pending ones
-		"tool:bash":                   {{1, 3072}}, // it may be in a payload
+		"agent:rare* status:pending":  {{1, 3072}}, // scans the pending questions
+		"tool:bash":                   {{1, 3072}}, // may also be in a payload
 		"agent:nobody":                nil,
 		"session:s type:stop agent:*": {{1536, 2047}, {512, 1023}},
 	} {

@@ -16,22 +16,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if runCrashChild() { // this process is the child of TestCrash
+	if runCrashChild() { // this process is the child of a crash test
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// clockStart is when the tests' clock starts.
+// clockStart is the initial time of fakeClock.
 var clockStart = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// fakeClock moves when it is told to.
+// fakeClock is a clock that moves only with advance.
 type fakeClock struct{ elapsed atomic.Int64 }
 
 func (c *fakeClock) now() time.Time          { return clockStart.Add(time.Duration(c.elapsed.Load())) }
 func (c *fakeClock) advance(d time.Duration) { c.elapsed.Add(int64(d)) }
 
-// testStore is a store and what it published.
+// testStore is a store with its fake clock and the rows that it published.
 type testStore struct {
 	*Store
 	clock *fakeClock
@@ -74,14 +74,14 @@ func (b *testStore) open(t testing.TB) {
 	b.Store = s
 }
 
-// reopen is a restart of the hub.
+// reopen restarts the hub.
 func (b *testStore) reopen(t testing.TB) {
 	t.Helper()
 	require.NoError(t, b.Close())
 	b.open(t)
 }
 
-// newDraft is an event of an app's session.
+// newDraft returns a plain event.
 func newDraft(app, session, typ, tool string) *EventDraft {
 	return &EventDraft{Event: Event{
 		UID: uuid.Must(uuid.NewV7()).String(), App: app, Session: session, Type: typ, Tool: tool, Timestamp: 1_758_000_000_000,
@@ -90,7 +90,7 @@ func newDraft(app, session, typ, tool string) *EventDraft {
 	}}
 }
 
-// newQuestionDraft is an event that asks, with a deadline when it is not zero.
+// newQuestionDraft returns an event with a question; a zero deadline means none.
 func newQuestionDraft(session string, deadline time.Time) *EventDraft {
 	d := newDraft("app", session, "PermissionRequest", "Bash")
 	d.Question = []byte(`{"question":"May I?","type":"permission"}`)
@@ -113,7 +113,7 @@ func (b *testStore) question(t testing.TB, id schema.EventID) *Question {
 	return q
 }
 
-// answerChange is the change that answers q, with a delivery on its way.
+// answerChange returns the change that answers q and queues the delivery.
 func answerChange(q *Question) Change {
 	return Change{
 		Event: &q.Event, Version: q.Version, State: schema.Responded, Ends: true,

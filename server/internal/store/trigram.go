@@ -24,7 +24,7 @@ func trigramHash(a, b, c byte) uint32 {
 }
 
 // eachTrigram calls fn with the hashes of a text's trigrams, except those across lines.
-func eachTrigram(text []byte, fn func(gram uint32)) {
+func eachTrigram(text []byte, fn func(hash uint32)) {
 	for i := 0; i+2 < len(text); i++ {
 		if text[i+2] == '\n' {
 			i += 2 // the next two trigrams contain the newline, too

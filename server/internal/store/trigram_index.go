@@ -34,7 +34,7 @@ func (s *Store) RunIndexer(ctx context.Context) error {
 			continue
 		case err != nil && ctx.Err() == nil && err.Error() != last:
 			last = err.Error()
-			s.log.Error("the search index can't be kept; searches take longer until it can", "err", err)
+			s.log.Error("search index update failed: searches are slower until it succeeds", "err", err)
 		}
 		x.builder = nil
 		x.wait(ctx, err != nil)

@@ -111,7 +111,7 @@ func (w *writer) enqueue(o *op) error {
 		return nil
 	default:
 		return &schema.HintError{
-			Err:  fmt.Errorf("%w: this was not stored, everything stored so far is kept", schema.ErrBusy),
+			Err:  fmt.Errorf("%w: this was not stored; existing data is safe", schema.ErrBusy),
 			Hint: "Try again in a second.",
 		}
 	}
@@ -168,7 +168,7 @@ func appendClaimed(group []*op, o *op) []*op {
 	return append(group, o)
 }
 
-// commit runs a group of ops in one transaction and adds ops that arrive meanwhile. On a
+// commit runs a group of ops in one transaction and adds ops that arrive in the meantime. On a
 // full disk it deletes the reserve file and runs the essential ops again.
 func (w *writer) commit(group []*op) {
 	start := time.Now()
@@ -178,7 +178,7 @@ func (w *writer) commit(group []*op) {
 		_, err = w.attempt(failDroppable(group), nil)
 	}
 	if err != nil {
-		w.log.Error("a group of writes was not stored", "ops", len(group), "err", err)
+		w.log.Error("group commit failed", "ops", len(group), "err", err)
 	}
 	if w.committed != nil {
 		w.committed(Commit{Ops: len(group), Took: time.Since(start), Err: err})
@@ -203,13 +203,13 @@ func failDroppable(group []*op) []*op {
 	return essential
 }
 
-// protocolError maps SQLite's errors to those of package schema.
+// protocolError maps an error of SQLite to one of package schema.
 func protocolError(err error) error {
 	switch {
 	case isFull(err):
 		return errDiskFull
 	case isBusy(err):
-		return fmt.Errorf("%w: another program has the database locked: %w", schema.ErrBusy, err)
+		return fmt.Errorf("%w: another program locked the database: %w", schema.ErrBusy, err)
 	default:
 		return err
 	}
