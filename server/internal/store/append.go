@@ -154,17 +154,17 @@ func (t *tx) append(d *EventDraft, uid uuid.UUID) (Receipt, error) {
 	return Receipt{Event: &e}, t.joinGroup(e.ID, leader)
 }
 
-func (t *tx) insertQuestion(e *Event, a *NewQuestion, ids nameIDs) error {
+func (t *tx) insertQuestion(e *Event, q *NewQuestion, ids nameIDs) error {
 	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, toMillis(t.now),
-		toMillis(a.Deadline), a.URL, a.ListenerKey, a.Protocol, nullable(a.RequesterProcess), a.Text, nullable(a.Call), a.Lifeline,
-		toMillis(a.Timers.Remind), toMillis(a.Timers.Escalate), toMillis(a.Timers.next()), nullable(a.DuplicateKey), a.Requester)
+		toMillis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, nullable(q.RequesterProcess), q.Text, nullable(q.Call), q.Lifeline,
+		toMillis(q.Timers.Remind), toMillis(q.Timers.Escalate), toMillis(q.Timers.next()), nullable(q.DuplicateKey), q.Requester)
 	if err != nil {
 		return err
 	}
-	names := a.Awaiting
+	names := q.Awaiting
 	if names == nil {
 		names = []string{everyone}
 	}
@@ -178,13 +178,13 @@ const callbackRetryWindow = time.Minute
 
 // replayIdempotent stores the address of a repeated question. An answer in the outbox
 // becomes due now, unless the agent has it or a version 1 listener may have it.
-func (t *tx) replayIdempotent(seq int64, a *NewQuestion) error {
-	if a == nil {
+func (t *tx) replayIdempotent(seq int64, q *NewQuestion) error {
+	if q == nil {
 		return nil
 	}
 	changed, err := t.exec(`UPDATE questions SET url = ?, listener_key = ?, protocol = ?, version = version + 1
-		WHERE stream_id = 1 AND seq = ?`, a.URL, a.ListenerKey, a.Protocol, seq)
-	if err != nil || changed == 0 || a.URL == "" {
+		WHERE stream_id = 1 AND seq = ?`, q.URL, q.ListenerKey, q.Protocol, seq)
+	if err != nil || changed == 0 || q.URL == "" {
 		return err
 	}
 	now := toMillis(t.now)

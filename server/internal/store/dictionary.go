@@ -46,50 +46,50 @@ func newDictionary() *dictionary {
 	return &dictionary{ids: map[nameKey]int64{}, texts: map[int64]string{}}
 }
 
-func (n *dictionary) id(key nameKey) (int64, bool) {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	id, ok := n.ids[key]
+func (d *dictionary) id(key nameKey) (int64, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	id, ok := d.ids[key]
 	return id, ok
 }
 
-func (n *dictionary) text(id int64) (string, bool) {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	text, ok := n.texts[id]
+func (d *dictionary) text(id int64) (string, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	text, ok := d.texts[id]
 	return text, ok
 }
 
-func (n *dictionary) add(key nameKey, id int64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.ids) >= maxCachedNames {
-		clear(n.ids)
+func (d *dictionary) add(key nameKey, id int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.ids) >= maxCachedNames {
+		clear(d.ids)
 	}
-	n.ids[key] = id
-	n.addTextLocked(id, key.text)
+	d.ids[key] = id
+	d.addTextLocked(id, key.text)
 }
 
-func (n *dictionary) addText(id int64, text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.addTextLocked(id, text)
+func (d *dictionary) addText(id int64, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addTextLocked(id, text)
 }
 
-func (n *dictionary) addTextLocked(id int64, text string) {
-	if len(n.texts) >= maxCachedNames {
-		clear(n.texts)
+func (d *dictionary) addTextLocked(id int64, text string) {
+	if len(d.texts) >= maxCachedNames {
+		clear(d.texts)
 	}
-	n.texts[id] = text
+	d.texts[id] = text
 }
 
 // clear empties the cache, for a transaction that added or removed names and may be
 // rolled back. That is rare, and names in use are soon read again.
-func (n *dictionary) clear() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	clear(n.ids)
-	clear(n.texts)
+func (d *dictionary) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.ids)
+	clear(d.texts)
 }
 
 // ensureNameID returns the ID of a name and inserts a new name. The empty name has ID 0.

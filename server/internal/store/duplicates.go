@@ -80,13 +80,13 @@ func (g *groupRow) parseStatus(status []byte) error {
 
 // groupLeader returns the leader that a new question joins, and sets SameAs in the new
 // question's status. It returns nil if there is no group to join.
-func (t *tx) groupLeader(e *Event, a *NewQuestion) (*groupRow, error) {
-	if a.DuplicateKey == nil {
+func (t *tx) groupLeader(e *Event, q *NewQuestion) (*groupRow, error) {
+	if q.DuplicateKey == nil {
 		return nil, nil
 	}
 	var leader groupRow
 	var status []byte
-	err := t.get([]any{&leader.id, &leader.version, &status}, queryGroupLeader, a.DuplicateKey)
+	err := t.get([]any{&leader.id, &leader.version, &status}, queryGroupLeader, q.DuplicateKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

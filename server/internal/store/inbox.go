@@ -109,12 +109,12 @@ func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, m
 	if err != nil {
 		return nil, false, err
 	}
-	strands, err := s.inboxIndexRanges(ctx, f)
+	ranges, err := s.inboxIndexRanges(ctx, f)
 	if err != nil {
 		return nil, false, err
 	}
 	var ids []schema.EventID
-	for _, st := range strands {
+	for _, st := range ranges {
 		rows, err := s.readers.query(ctx, st.query, append(st.args, from, to, f.Limit+1)...)
 		found, err := scanIDs(rows, err)
 		if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) inboxBounds(ctx context.Context, f InboxFilter) (from, to int64,
 }
 
 // inboxIndexRanges returns the index ranges of f, which do not include its times.
-func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []indexRange, err error) {
+func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (ranges []indexRange, err error) {
 	apps, err := s.appIDs(ctx, f.Agents)
 	if err != nil {
 		return nil, err
@@ -172,13 +172,13 @@ func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []ind
 		}
 		for _, person := range slices.Compact([]string{everyone, f.Awaiting}) {
 			if !byAgent {
-				list = append(list, indexRange{queryInboxAwaiting, []any{person}})
+				ranges = append(ranges, indexRange{queryInboxAwaiting, []any{person}})
 			}
 			for _, app := range apps {
-				list = append(list, indexRange{queryInboxAwaitingAgent, []any{person, app}})
+				ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{person, app}})
 			}
 		}
-		return list, nil
+		return ranges, nil
 	}
 	statuses := schema.HitlStatuses
 	if f.Status != "" {
@@ -188,15 +188,15 @@ func (s *Store) inboxIndexRanges(ctx context.Context, f InboxFilter) (list []ind
 	case byAgent:
 		for _, app := range apps {
 			for _, status := range statuses {
-				list = append(list, indexRange{queryInboxAgent, []any{app, string(status)}})
+				ranges = append(ranges, indexRange{queryInboxAgent, []any{app, string(status)}})
 			}
 		}
 	case f.Status != "":
-		list = append(list, indexRange{queryInboxStatus, []any{string(f.Status)}})
+		ranges = append(ranges, indexRange{queryInboxStatus, []any{string(f.Status)}})
 	default:
-		list = append(list, indexRange{queryInbox, nil})
+		ranges = append(ranges, indexRange{queryInbox, nil})
 	}
-	return list, nil
+	return ranges, nil
 }
 
 // appIDs returns the IDs of the known names, without duplicates.

@@ -31,19 +31,19 @@ type chainEnd struct {
 
 // AppendLedger appends a record to the audit log for an action that changes no question.
 // A record about a change is written with it: see Change.Ledger and tx.appendLedger.
-func (s *Store) AppendLedger(ctx context.Context, act LedgerRecord) error {
-	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(act) }})
+func (s *Store) AppendLedger(ctx context.Context, record LedgerRecord) error {
+	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error { return t.appendLedger(record) }})
 }
 
 // appendLedger appends records to the audit log in this transaction, each with the hash
 // of its predecessor.
-func (t *tx) appendLedger(acts ...LedgerRecord) error {
-	for _, act := range acts {
-		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: act.Action, Actor: act.Actor, QuestionID: act.QuestionID}
-		if act.Data != nil {
+func (t *tx) appendLedger(records ...LedgerRecord) error {
+	for _, record := range records {
+		e := schema.LedgerEntry{At: schema.Millis(toMillis(t.now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
+		if record.Data != nil {
 			var err error
-			if e.Data, err = json.Marshal(act.Data); err != nil {
-				return fmt.Errorf("encode the audit log data of %s: %w", act.Action, err)
+			if e.Data, err = json.Marshal(record.Data); err != nil {
+				return fmt.Errorf("encode the audit log data of %s: %w", record.Action, err)
 			}
 		}
 		if err := e.Seal(t.counters.chainEnd.n, t.counters.chainEnd.hash); err != nil {

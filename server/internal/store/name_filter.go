@@ -25,19 +25,19 @@ const (
 
 // nameConditions resolves names to IDs. Filters ignore case and accept *, so a name can
 // match many IDs.
-func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (sets []nameCondition, err error) {
+func (s *Store) nameConditions(ctx context.Context, names []filter.Name) (conditions []nameCondition, err error) {
 	kinds := map[string]nameKind{"app": appName, "session": sessionName, "type": typeName, "tool": toolName}
 	for _, n := range names {
-		set := nameCondition{column: n.Key, negated: n.Not}
+		condition := nameCondition{column: n.Key, negated: n.Not}
 		var complete bool
-		if set.ids, complete, err = s.matchingNameIDs(ctx, kinds[n.Key], &n); err != nil {
+		if condition.ids, complete, err = s.matchingNameIDs(ctx, kinds[n.Key], &n); err != nil {
 			return nil, err
 		}
 		if complete {
-			sets = append(sets, set)
+			conditions = append(conditions, condition)
 		}
 	}
-	return sets, nil
+	return conditions, nil
 }
 
 // queryNames selects names by an ASCII pattern, and all names that are not ASCII, which
@@ -85,22 +85,22 @@ func likeFragments(pieces []string) string {
 
 // matchesNothing reports whether no event can match. An event without a top-level tool
 // name may have one in its payload.
-func (n nameCondition) matchesNothing() bool {
-	return !n.negated && len(n.ids) == 0 && n.column != "tool"
+func (c nameCondition) matchesNothing() bool {
+	return !c.negated && len(c.ids) == 0 && c.column != "tool"
 }
 
 // sql returns the condition for a table with name columns, starting with AND.
-func (n nameCondition) sql(table string) string {
-	ids := make([]string, len(n.ids))
-	for i, id := range n.ids {
+func (c nameCondition) sql(table string) string {
+	ids := make([]string, len(c.ids))
+	for i, id := range c.ids {
 		ids[i] = strconv.FormatInt(id, 10)
 	}
 	in := "IN"
-	if n.negated {
+	if c.negated {
 		in = "NOT IN"
 	}
-	condition := fmt.Sprintf("%s.%s %s (%s)", table, n.column, in, strings.Join(ids, ", "))
-	if n.column == "tool" {
+	condition := fmt.Sprintf("%s.%s %s (%s)", table, c.column, in, strings.Join(ids, ", "))
+	if c.column == "tool" {
 		condition = fmt.Sprintf("(%s.tool = 0 OR %s)", table, condition)
 	}
 	return " AND " + condition

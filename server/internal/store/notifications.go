@@ -111,17 +111,17 @@ func (s *Store) NotificationProgress(ctx context.Context, id schema.EventID) (n 
 
 // BecameGroupLeader reports whether a former duplicate now leads its group and has no
 // notification yet.
-func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (alone bool, err error) {
-	err = s.readers.get(ctx, []any{&alone}, queryBecameGroupLeader, id)
-	return alone, err
+func (s *Store) BecameGroupLeader(ctx context.Context, id schema.EventID) (leads bool, err error) {
+	err = s.readers.get(ctx, []any{&leads}, queryBecameGroupLeader, id)
+	return leads, err
 }
 
 // AddNotifications stores notifications of a question and leaves existing ones
 // unchanged. If done is not nil, it is stored in the same transaction.
-func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notices []Notification, done *NotificationProgress) error {
+func (s *Store) AddNotifications(ctx context.Context, id schema.EventID, notifications []Notification, done *NotificationProgress) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
-		for i := range notices {
-			if err := t.addNotification(id, &notices[i]); err != nil {
+		for i := range notifications {
+			if err := t.addNotification(id, &notifications[i]); err != nil {
 				return err
 			}
 		}
@@ -161,7 +161,7 @@ func (s *Store) DueNotifications(ctx context.Context, channel int64, now time.Ti
 	return due, next, err
 }
 
-func scanNotifications(rows *sql.Rows, err error) (notices []Notification, _ error) {
+func scanNotifications(rows *sql.Rows, err error) (notifications []Notification, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -173,9 +173,9 @@ func scanNotifications(rows *sql.Rows, err error) (notices []Notification, _ err
 			return nil, err
 		}
 		n.Due, n.MadeAt, n.At = fromMillis(due), fromMillis(madeAt), schema.Millis(at)
-		notices = append(notices, n)
+		notifications = append(notifications, n)
 	}
-	return notices, rows.Err()
+	return notifications, rows.Err()
 }
 
 // Claim is the result of ClaimNotification.
@@ -240,14 +240,14 @@ func (s *Store) SetNotification(ctx context.Context, n *Notification) error {
 
 // SuppressNotifications suppresses the queued notifications of a question and reports
 // whether there were any.
-func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (some bool, err error) {
+func (s *Store) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
 			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, toMillis(t.now), id)
-		some = n > 0
+		found = n > 0
 		return err
 	}})
-	return some, err
+	return found, err
 }
 
 // ReleaseNotificationLeases makes notifications due whose sending was interrupted by a

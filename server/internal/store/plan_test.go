@@ -179,13 +179,13 @@ func plannedSearches(t *testing.T, b *testStore) (list []plannedQuery) {
 		"word", "agent:app", "-agent:app type:pre* session:s", "tool:bash", "status:pending", "-status:pending", "status:re*",
 		"kind:permission agent:app -tool:bash", "id:1",
 	} {
-		for _, up := range []bool{false, true} {
-			w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}, ascending: up}
-			w.questionsOnly, w.status = w.Filter.QuestionsOnly(), w.Filter.Status()
-			require.NoError(t, w.setBounds(context.Background()))
-			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, up), w.sql(), []any{1, 9, 9}, !up})
-			for _, n := range w.conditions {
-				list = append(list, plannedQuery{"Search " + text + ", name segments of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !up})
+		for _, ascending := range []bool{false, true} {
+			run := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}, ascending: ascending}
+			run.questionsOnly, run.status = run.Filter.QuestionsOnly(), run.Filter.Status()
+			require.NoError(t, run.setBounds(context.Background()))
+			list = append(list, plannedQuery{fmt.Sprintf("Search %s ascending=%v", text, ascending), run.sql(), []any{1, 9, 9}, !ascending})
+			for _, n := range run.conditions {
+				list = append(list, plannedQuery{"Search " + text + ", name segments of " + n.column, conditionSegmentsSQL(n), []any{1, 9}, !ascending})
 			}
 		}
 	}

@@ -169,9 +169,9 @@ const (
 )
 
 // scanRange examines the events of r. It returns false if it stopped before the end.
-func (run *searchRun) scanRange(ctx context.Context, r seqRange) (more bool, err error) {
-	for n := firstBatch; r.from <= r.to; n = min(2*n, lastBatch) {
-		rows, err := run.stmt.QueryContext(ctx, r.from, r.to, n)
+func (run *searchRun) scanRange(ctx context.Context, remaining seqRange) (more bool, err error) {
+	for n := firstBatch; remaining.from <= remaining.to; n = min(2*n, lastBatch) {
+		rows, err := run.stmt.QueryContext(ctx, remaining.from, remaining.to, n)
 		events, full, err := run.store.readEventsUpTo(ctx, batchBytes, rows, err)
 		if err != nil {
 			return false, err
@@ -185,12 +185,12 @@ func (run *searchRun) scanRange(ctx context.Context, r seqRange) (more bool, err
 			break
 		}
 		if last := int64(events[len(events)-1].ID); run.ascending {
-			r.from = last + 1
+			remaining.from = last + 1
 		} else {
-			r.to = last - 1
+			remaining.to = last - 1
 		}
 	}
-	run.advancePast(r.from, r.to)
+	run.advancePast(remaining.from, remaining.to)
 	return !run.isOverTime(), nil
 }
 
@@ -236,8 +236,8 @@ func (run *searchRun) sql() string {
 		b.add(`events e INDEXED BY events_scan
 			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL) WHERE e.stream_id = 1`)
 	}
-	for _, set := range run.conditions {
-		b.add(set.sql(table))
+	for _, condition := range run.conditions {
+		b.add(condition.sql(table))
 	}
 	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + (&filterQuery{ascending: run.ascending}).order() + ` LIMIT ?`)
 	return b.String()

@@ -26,12 +26,12 @@ func mustParse(t testing.TB, text string) *filter.Filter {
 // and the number of calls.
 func (b *testStore) searchAll(t testing.TB, q Search) (all []*Event, calls int) {
 	t.Helper()
-	up := q.Oldest || q.After > 0
+	ascending := q.Oldest || q.After > 0
 	for {
 		found, err := b.Search(context.Background(), q)
 		require.NoError(t, err)
 		calls++
-		if up {
+		if ascending {
 			all = append(all, found.Events...)
 		} else {
 			all = append(found.Events, all...)
@@ -39,7 +39,7 @@ func (b *testStore) searchAll(t testing.TB, q Search) (all []*Event, calls int) 
 		if found.Complete {
 			return all, calls
 		}
-		if up {
+		if ascending {
 			require.Greater(t, found.SearchedTo, q.After, "the search makes progress")
 			q.After = found.SearchedTo
 		} else {
@@ -178,8 +178,8 @@ func TestSearch_ProgressesWithTinyTimeout(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	b.appendMany(t, 700, func(int) *EventDraft { return newDraft("app", "s", "PreToolUse", "Bash") })
-	for _, up := range []bool{true, false} {
-		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Within: 1, Oldest: up})
+	for _, ascending := range []bool{true, false} {
+		all, calls := b.searchAll(t, Search{Filter: mustParse(t, "-nowhere"), Within: 1, Oldest: ascending})
 		require.Len(t, all, 700)
 		require.Greater(t, calls, 700/firstBatch-1, "every call examines one batch")
 	}

@@ -17,11 +17,11 @@ const (
 // segmentSet is a set of segments of a window.
 type segmentSet [segmentsPerWindow]bool
 
-func (c *segmentSet) fill() *segmentSet {
-	for i := range c {
-		c[i] = true
+func (s *segmentSet) fill() *segmentSet {
+	for i := range s {
+		s[i] = true
 	}
-	return c
+	return s
 }
 
 // seqRange is a range of sequence numbers, both ends inclusive.
@@ -29,20 +29,20 @@ type seqRange struct{ from, to int64 }
 
 // ranges returns the maximal ranges of the set's segments within from and to, in search
 // order.
-func (c *segmentSet) ranges(from, to int64, up bool) iter.Seq[seqRange] {
+func (s *segmentSet) ranges(from, to int64, ascending bool) iter.Seq[seqRange] {
 	base := from &^ (windowSize - 1)
 	first, last := (from-base)>>segmentBits, (to-base)>>segmentBits
 	step := int64(1)
-	if !up {
+	if !ascending {
 		first, last, step = last, first, -1
 	}
 	return func(yield func(seqRange) bool) {
 		for i := first; i != last+step; i += step {
-			if !c[i] {
+			if !s[i] {
 				continue
 			}
 			begin := i
-			for i != last && c[i+step] {
+			for i != last && s[i+step] {
 				i += step
 			}
 			low, high := min(begin, i), max(begin, i)
@@ -68,11 +68,11 @@ func (run *searchRun) candidates(ctx context.Context, from, to int64) (*segmentS
 }
 
 // keepNameSegments removes the segments in which no event satisfies the name condition.
-func (run *searchRun) keepNameSegments(ctx context.Context, n nameCondition, set *segmentSet, r seqRange) error {
-	if n.negated || n.column == "tool" {
+func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set *segmentSet, r seqRange) error {
+	if c.negated || c.column == "tool" {
 		return nil
 	}
-	rows, err := run.store.readers.db.QueryContext(ctx, conditionSegmentsSQL(n), r.from>>nameSegmentBits, r.to>>nameSegmentBits)
+	rows, err := run.store.readers.db.QueryContext(ctx, conditionSegmentsSQL(c), r.from>>nameSegmentBits, r.to>>nameSegmentBits)
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func (run *searchRun) keepNameSegments(ctx context.Context, n nameCondition, set
 		if err := rows.Scan(&segment); err != nil {
 			return err
 		}
-		const each = nameSegmentSize >> segmentBits
-		for i := range int64(each) {
-			found[(segment*each+i)%segmentsPerWindow] = true
+		const perNameSegment = nameSegmentSize >> segmentBits
+		for i := range int64(perNameSegment) {
+			found[(segment*perNameSegment+i)%segmentsPerWindow] = true
 		}
 	}
 	for i := range set {
@@ -96,9 +96,9 @@ func (run *searchRun) keepNameSegments(ctx context.Context, n nameCondition, set
 
 // conditionSegmentsSQL returns the query for the name segments of a condition. It looks
 // up each name in the primary key.
-func conditionSegmentsSQL(n nameCondition) string {
-	ids := make([]string, len(n.ids))
-	for i, id := range n.ids {
+func conditionSegmentsSQL(c nameCondition) string {
+	ids := make([]string, len(c.ids))
+	for i, id := range c.ids {
 		ids[i] = strconv.FormatInt(id, 10)
 	}
 	return fmt.Sprintf(`SELECT zone FROM zones WHERE stream_id = 1 AND name IN (%s) AND zone BETWEEN ? AND ?`, strings.Join(ids, ", "))

@@ -26,12 +26,12 @@ func TestSegmentSet_RangesCoverSet(t *testing.T) {
 				want = append(want, n)
 			}
 		}
-		for _, up := range []bool{true, false} {
+		for _, ascending := range []bool{true, false} {
 			var got []int64
 			last := seqRange{}
-			for piece := range set.ranges(from, to, up) {
+			for piece := range set.ranges(from, to, ascending) {
 				require.LessOrEqual(t, piece.from, piece.to)
-				require.True(t, last == seqRange{} || up && piece.from > last.to+1 || !up && piece.to < last.from-1, "neighbors form one range")
+				require.True(t, last == seqRange{} || ascending && piece.from > last.to+1 || !ascending && piece.to < last.from-1, "neighbors form one range")
 				last = piece
 				for n := piece.from; n <= piece.to; n++ {
 					got = append(got, n)
@@ -70,13 +70,13 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		"agent:nobody":                nil,
 		"session:s type:stop agent:*": {{1536, 2047}, {512, 1023}},
 	} {
-		w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}}
-		w.questionsOnly = w.Filter.QuestionsOnly()
-		require.NoError(t, w.setBounds(t.Context()))
+		run := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}}
+		run.questionsOnly = run.Filter.QuestionsOnly()
+		require.NoError(t, run.setBounds(t.Context()))
 		var got []seqRange
-		if w.from <= w.to {
-			from, to := w.nextWindow()
-			candidates, err := w.candidates(t.Context(), from, to)
+		if run.from <= run.to {
+			from, to := run.nextWindow()
+			candidates, err := run.candidates(t.Context(), from, to)
 			require.NoError(t, err)
 			got = slices.Collect(candidates.ranges(from, to, false))
 		}

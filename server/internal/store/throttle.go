@@ -30,15 +30,15 @@ type ingestRate struct {
 }
 
 // update records the log's head at now and returns the current rate in rows per second.
-func (f *ingestRate) update(now time.Time, head int64) float64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if elapsed := now.Sub(f.since); elapsed >= rateWindow {
-		recent := float64(head-f.head) / elapsed.Seconds()
-		f.rate = recent + (f.rate-recent)*math.Exp2(-elapsed.Seconds()/rateHalfLife.Seconds())
-		f.since, f.head = now, head
+func (r *ingestRate) update(now time.Time, head int64) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if elapsed := now.Sub(r.since); elapsed >= rateWindow {
+		recent := float64(head-r.head) / elapsed.Seconds()
+		r.rate = recent + (r.rate-recent)*math.Exp2(-elapsed.Seconds()/rateHalfLife.Seconds())
+		r.since, r.head = now, head
 	}
-	return f.rate
+	return r.rate
 }
 
 func (s *Store) isOverloaded() bool {

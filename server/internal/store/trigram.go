@@ -88,8 +88,8 @@ func (b *blockBuilder) encodeSlice(n int, dst []byte) []byte {
 }
 
 // lookupTrigram returns the segments of a trigram from its encoded slice, as a bit mask.
-func lookupTrigram(slice []byte, gram uint32) uint16 {
-	want, low := int64(gram&(1<<sliceShift-1)), int64(-1)
+func lookupTrigram(slice []byte, hash uint32) uint16 {
+	want, low := int64(hash&(1<<sliceShift-1)), int64(-1)
 	for len(slice) > 0 {
 		step, n := binary.Uvarint(slice)
 		if n <= 0 || len(slice) < n+2 {

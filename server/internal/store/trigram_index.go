@@ -262,8 +262,8 @@ func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *segmentSet,
 	return nil
 }
 
-func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, g uint32, set *segmentSet, r seqRange) error {
-	rows, err := run.store.readers.query(ctx, queryTrigrams, g>>sliceShift, r.from>>blockBits, r.to>>blockBits, filter.IndexVersion)
+func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *segmentSet, r seqRange) error {
+	rows, err := run.store.readers.query(ctx, queryTrigrams, hash>>sliceShift, r.from>>blockBits, r.to>>blockBits, filter.IndexVersion)
 	if err != nil {
 		return err
 	}
@@ -275,10 +275,10 @@ func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, g uint32, set
 		if err := rows.Scan(&block, &saturated, &slice); err != nil {
 			return err
 		}
-		mask := lookupTrigram(slice, g) | saturated
-		const each = blockSize >> segmentBits
-		for i := range int64(each) {
-			at := (block*each + i) % segmentsPerWindow
+		mask := lookupTrigram(slice, hash) | saturated
+		const perBlock = blockSize >> segmentBits
+		for i := range int64(perBlock) {
+			at := (block*perBlock + i) % segmentsPerWindow
 			set[at] = set[at] && mask&(1<<i) != 0
 		}
 	}

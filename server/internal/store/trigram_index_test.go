@@ -80,26 +80,26 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 	b.buildIndex(t)
 	require.Equal(t, 3, b.countBlocks(t))
 	tail := seqRange{3072, 3072} // not in a full block yet
-	crowded := seqRange{2048, 2111}
+	saturated := seqRange{2048, 2111}
 	for text, want := range map[string][]seqRange{
-		"needle":                  {tail, crowded, {1472, 1535}, {640, 703}},
-		"command:*needle":         {tail, crowded, {1472, 1535}, {640, 703}},
-		"nowhere":                 {tail, crowded},
-		"command:nowhere":         {tail, crowded},
+		"needle":                  {tail, saturated, {1472, 1535}, {640, 703}},
+		"command:*needle":         {tail, saturated, {1472, 1535}, {640, 703}},
+		"nowhere":                 {tail, saturated},
+		"command:nowhere":         {tail, saturated},
 		"-needle":                 {{1, 3072}},
-		"/NEEDLE$/":               {tail, crowded, {1472, 1535}, {640, 703}},
+		"/NEEDLE$/":               {tail, saturated, {1472, 1535}, {640, 703}},
 		"/needle|x/":              {{1, 3072}},
 		"ne":                      {{1, 3072}},
-		"needle agent:app app":    {tail, crowded, {1472, 1535}, {640, 703}},
-		"needle -command:*needle": {tail, crowded, {1472, 1535}, {640, 703}},
+		"needle agent:app app":    {tail, saturated, {1472, 1535}, {640, 703}},
+		"needle -command:*needle": {tail, saturated, {1472, 1535}, {640, 703}},
 		"risk:nowhere":            {{1, 3072}}, // scans the questions, and there are none
 	} {
-		w := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}}
-		w.questionsOnly, w.trigrams = w.Filter.QuestionsOnly(), requiredTrigrams(w.Filter.RequiredLiterals())
-		require.NoError(t, w.setBounds(t.Context()))
-		candidates, err := w.candidates(t.Context(), w.from, w.to)
+		run := &searchRun{store: b.Store, Search: Search{Filter: mustParse(t, text)}}
+		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), requiredTrigrams(run.Filter.RequiredLiterals())
+		require.NoError(t, run.setBounds(t.Context()))
+		candidates, err := run.candidates(t.Context(), run.from, run.to)
 		require.NoError(t, err)
-		require.Equal(t, want, slices.Collect(candidates.ranges(w.from, w.to, false)), text)
+		require.Equal(t, want, slices.Collect(candidates.ranges(run.from, run.to, false)), text)
 	}
 	all, calls := b.searchAll(t, Search{Filter: mustParse(t, "needle"), Within: time.Hour})
 	require.Equal(t, []schema.EventID{700, 1500}, eventIDs(all))

@@ -1,26 +1,26 @@
--- Where in the log a text can be. The log is cut into blocks of 1024 numbers, and
--- these into 16 stretches of 64. A block says of every three bytes in a row
--- (hashed to 20 bits) in which of its stretches they occur, so that a search reads
--- the events of those stretches only that have all of what it looks for.
+-- The trigram index for text search. The log is divided into blocks of 1024 sequence
+-- numbers, and a block into 16 segments of 64. For every trigram (three consecutive
+-- bytes, hashed to 20 bits) a block stores the segments that contain it, so a search
+-- reads only the segments that contain all trigrams of its text.
 --
--- It is made in the background from blocks that are full. What is not in it is
--- looked through event by event.
+-- An indexer builds it in the background from full blocks. The rest of the log is
+-- searched event by event.
 
 -- +goose Up
 
 CREATE TABLE search_blocks (
     stream_id INTEGER NOT NULL,
-    block     INTEGER NOT NULL, -- block n is the numbers from n*1024 to n*1024+1023
-    made      TEXT    NOT NULL, -- of which texts: filter.IndexVersion; empty: events were removed since, it has no grams
-    crowded   INTEGER NOT NULL, -- bits of the stretches with too much in them to say what
+    block     INTEGER NOT NULL, -- block n is the range from n*1024 to n*1024+1023
+    made      TEXT    NOT NULL, -- filter.IndexVersion of the indexed text; empty: stale and without trigrams, because events were removed
+    crowded   INTEGER NOT NULL, -- bit mask of saturated segments: too many trigrams to list, always searched
     PRIMARY KEY (stream_id, block)
 ) WITHOUT ROWID, STRICT;
 
 CREATE INDEX search_blocks_stale ON search_blocks (stream_id, block) WHERE made = '';
 
--- Split by the first 6 bits of the hash. The key is a number, which SQLite finds in
--- one step.
+-- The trigrams of a block, in slices by the first 6 bits of the hash. An integer key is
+-- SQLite's fastest lookup.
 CREATE TABLE search_grams (
-    place INTEGER NOT NULL PRIMARY KEY, -- stream_id << 48 | block << 6 | those 6 bits
-    grams BLOB    NOT NULL              -- the other 14 bits in order, each as the step from the last one (varint) and its stretches (2 bytes)
+    place INTEGER NOT NULL PRIMARY KEY, -- stream_id << 48 | block << 6 | first 6 bits
+    grams BLOB    NOT NULL              -- the other 14 bits in ascending order, each as the delta to its predecessor (varint) and a bit mask of segments (2 bytes)
 ) STRICT;

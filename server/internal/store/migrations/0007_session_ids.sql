@@ -1,4 +1,4 @@
--- Whose a session is, by its id alone: telemetry knows no application.
+-- Finds a session by its ID alone, because telemetry has no application.
 
 -- +goose Up
 

@@ -1,5 +1,4 @@
--- The people of the hub, how they sign in, and the credentials of programs. Of every
--- secret only its SHA-256 is kept.
+-- Accounts, sign-ins and tokens. Secrets are stored only as SHA-256.
 
 -- +goose Up
 
@@ -7,14 +6,14 @@ CREATE TABLE people (
     stream_id  INTEGER NOT NULL,
     name       TEXT    NOT NULL,
     role       TEXT    NOT NULL, -- schema.Role
-    owner      INTEGER NOT NULL, -- 1: the hub is theirs
+    owner      INTEGER NOT NULL, -- 1: owner of the hub
     email      TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
     seen_at    INTEGER NOT NULL, -- 0: never
     PRIMARY KEY (stream_id, name)
 ) STRICT;
 
--- Browsers that somebody signed in with. A change needs the cookie and the key.
+-- Signed-in browsers. Requests that change something need the cookie and the key.
 CREATE TABLE sign_ins (
     stream_id  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
@@ -32,10 +31,10 @@ CREATE TABLE tokens (
     stream_id  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
     name       TEXT    NOT NULL,
-    prefix     TEXT    NOT NULL, -- how it begins, to tell it apart
+    prefix     TEXT    NOT NULL, -- first characters, to recognize it
     hash       BLOB    NOT NULL,
-    person     TEXT    NOT NULL, -- people.name; empty: an agent's
-    apps       TEXT    NOT NULL, -- patterns of source_app, a JSON array
+    person     TEXT    NOT NULL, -- people.name; empty: a token for agents
+    apps       TEXT    NOT NULL, -- source_app patterns, a JSON array
     created_at INTEGER NOT NULL,
     used_at    INTEGER NOT NULL, -- 0: never
     expires_at INTEGER NOT NULL, -- 0: never
@@ -46,12 +45,12 @@ CREATE TABLE tokens (
 CREATE TABLE sign_in_codes (
     stream_id  INTEGER NOT NULL,
     hash       BLOB    NOT NULL,
-    person     TEXT    NOT NULL, -- people.name; empty: whoever takes it gives a name and owns the hub
+    person     TEXT    NOT NULL, -- people.name; empty: its user chooses a name and becomes the owner
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     PRIMARY KEY (stream_id, hash)
 ) STRICT;
 
-ALTER TABLE hub ADD COLUMN locked INTEGER NOT NULL DEFAULT 0; -- 1: answers of signed-in operators only
+ALTER TABLE hub ADD COLUMN locked INTEGER NOT NULL DEFAULT 0; -- 1: only signed-in operators can answer
 
-ALTER TABLE questions ADD COLUMN requester TEXT NOT NULL DEFAULT ''; -- who asked, by their token or sign-in; empty: nobody knows
+ALTER TABLE questions ADD COLUMN requester TEXT NOT NULL DEFAULT ''; -- authenticated name of the requester; empty: unknown

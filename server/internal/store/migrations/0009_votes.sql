@@ -1,15 +1,15 @@
--- The ledger: acts that decided something, each with the hash of the one before.
+-- The audit log: a hash chain of all decisions and administrative actions.
 
 -- +goose Up
 
--- Rows are written once, in the transaction of what they tell, and never changed nor
--- removed: not by retention either, which would break the chain.
+-- Rows are written in the transaction of the action that they record. They are never
+-- changed or removed, not even by retention, which would break the chain.
 CREATE TABLE ledger (
     stream_id INTEGER NOT NULL,
-    n         INTEGER NOT NULL, -- from 1, without holes
-    question  INTEGER NOT NULL, -- questions.seq; 0: it is about no question
-    hash      TEXT    NOT NULL, -- of the entry, as in it
-    entry     BLOB    NOT NULL, -- schema.LedgerEntry, JSON, byte for byte what was hashed
+    n         INTEGER NOT NULL, -- from 1, without gaps
+    question  INTEGER NOT NULL, -- questions.seq; 0: none
+    hash      TEXT    NOT NULL, -- copy of the hash in the entry
+    entry     BLOB    NOT NULL, -- schema.LedgerEntry, JSON, the exact bytes that were hashed
     PRIMARY KEY (stream_id, n)
 ) STRICT;
 

@@ -1,4 +1,4 @@
--- Who is told of a question, by which channel, and whether it went out.
+-- Notifications: their channels, recipients and delivery.
 
 -- +goose Up
 
@@ -8,31 +8,31 @@ CREATE TABLE channels (
     name       TEXT    NOT NULL,
     kind       TEXT    NOT NULL,
     url        TEXT    NOT NULL, -- secret
-    secret     TEXT    NOT NULL, -- of a webhook; empty: it has none
-    person     TEXT    NOT NULL, -- whose; empty: everybody's
+    secret     TEXT    NOT NULL, -- of a webhook; empty: none
+    person     TEXT    NOT NULL, -- owner; empty: shared by everyone
     created_at INTEGER NOT NULL,
     created_by TEXT    NOT NULL,
     PRIMARY KEY (stream_id, id)
 ) STRICT;
 
--- One message each, at most once for what it is about: the unique index.
+-- One row per notification. The unique index prevents duplicates.
 CREATE TABLE notices (
     stream_id INTEGER NOT NULL,
     id        INTEGER NOT NULL,
     question  INTEGER NOT NULL, -- questions.seq
     channel   INTEGER NOT NULL, -- channels.id; 0: Web Push
-    name      TEXT    NOT NULL, -- the channel's, which may be gone
-    person    TEXT    NOT NULL, -- empty: nobody by name
-    kind      TEXT    NOT NULL, -- schema.Notice.Kind
-    n         INTEGER NOT NULL, -- of the reminder; 0 otherwise
-    state     TEXT    NOT NULL, -- schema.Notice.State
+    name      TEXT    NOT NULL, -- of the channel, which may be removed later
+    person    TEXT    NOT NULL, -- empty: no named recipient
+    kind      TEXT    NOT NULL, -- schema.Notification.Kind
+    n         INTEGER NOT NULL, -- number of the reminder; 0 otherwise
+    state     TEXT    NOT NULL, -- schema.Notification.State
     why       TEXT    NOT NULL,
     error     TEXT    NOT NULL,
     attempts  INTEGER NOT NULL,
-    due       INTEGER NOT NULL, -- of the next attempt, while queued
-    leased    INTEGER NOT NULL, -- until then an attempt is under way; 0: none is
+    due       INTEGER NOT NULL, -- next attempt, while queued
+    leased    INTEGER NOT NULL, -- end of the lease of an attempt in progress; 0: none
     made_at   INTEGER NOT NULL,
-    at        INTEGER NOT NULL, -- of the last thing that happened to it
+    at        INTEGER NOT NULL, -- last change
     PRIMARY KEY (stream_id, id)
 ) STRICT;
 
@@ -40,56 +40,56 @@ CREATE UNIQUE INDEX notices_once ON notices (stream_id, question, channel, perso
 
 CREATE INDEX notices_due ON notices (stream_id, channel, due) WHERE state = 'queued';
 
--- For the cooldown.
+-- Serves the cooldown.
 CREATE INDEX notices_sent ON notices (stream_id, channel, person, at) WHERE state = 'sent';
 
--- What of a question has been made notices of, beside that it was asked.
+-- Which notifications of a question were planned, besides the first.
 CREATE TABLE noticed (
     stream_id INTEGER NOT NULL,
     question  INTEGER NOT NULL,
-    reminders INTEGER NOT NULL, -- so many of its reminders
-    escalated INTEGER NOT NULL, -- 1: that it was put to more people
+    reminders INTEGER NOT NULL, -- number of reminders
+    escalated INTEGER NOT NULL, -- 1: the escalation
     PRIMARY KEY (stream_id, question)
 ) STRICT;
 
--- When people want to hear of questions; person is empty for who is not known.
+-- Notification preferences; person is empty for unauthenticated users.
 CREATE TABLE notice_settings (
     stream_id INTEGER NOT NULL,
     person    TEXT    NOT NULL,
-    settings  BLOB    NOT NULL, -- schema.NoticeSettings, JSON
+    settings  BLOB    NOT NULL, -- schema.NotificationSettings, JSON
     PRIMARY KEY (stream_id, person)
 ) STRICT;
 
--- How far the notices follow the log. What was asked before this table was made is
--- nobody's news any more.
+-- State of the notifier. Its cursor starts at the log's head: questions older than this
+-- table get no notifications.
 CREATE TABLE notifier (
     stream_id INTEGER NOT NULL PRIMARY KEY,
-    cursor    INTEGER NOT NULL,
-    channel   INTEGER NOT NULL, -- the last id given out in channels
-    push      TEXT    NOT NULL, -- the private key for Web Push, secret; empty: not made yet
-    push_key  TEXT    NOT NULL  -- the public one
+    cursor    INTEGER NOT NULL, -- log position up to which notifications were planned
+    channel   INTEGER NOT NULL, -- last id assigned in channels
+    push      TEXT    NOT NULL, -- private key for Web Push, secret; empty: not created yet
+    push_key  TEXT    NOT NULL  -- public key
 ) STRICT;
 
 INSERT INTO notifier (stream_id, cursor, channel, push, push_key) SELECT stream_id, head, 0, '', '' FROM streams;
 
--- Browsers that get Web Push.
+-- Web Push subscriptions.
 CREATE TABLE browsers (
     stream_id INTEGER NOT NULL,
-    endpoint  TEXT    NOT NULL, -- secret: who knows it can disturb the person
+    endpoint  TEXT    NOT NULL, -- secret: it suffices to send the person push messages
     p256dh    TEXT    NOT NULL,
     auth      TEXT    NOT NULL, -- secret
-    person    TEXT    NOT NULL, -- whose; empty: nobody by name
+    person    TEXT    NOT NULL, -- owner; empty: unauthenticated user
     made_at   INTEGER NOT NULL,
     PRIMARY KEY (stream_id, endpoint)
 ) STRICT;
 
 CREATE INDEX browsers_by_person ON browsers (stream_id, person);
 
--- Signed links that were used, each with the question that it was for.
+-- Signed links that were used to vote.
 CREATE TABLE links_used (
     stream_id INTEGER NOT NULL,
     question  INTEGER NOT NULL,
-    mac       BLOB    NOT NULL, -- of its token
+    mac       BLOB    NOT NULL, -- of the link's token
     at        INTEGER NOT NULL,
     PRIMARY KEY (stream_id, question, mac)
 ) STRICT;

@@ -1,7 +1,7 @@
--- Who signs in with an OpenID provider.
+-- Sign-in with an OpenID Connect provider.
 
 -- +goose Up
 
-ALTER TABLE people ADD COLUMN subject TEXT NOT NULL DEFAULT ''; -- by which the provider knows them: its issuer and its sub; empty: it does not
+ALTER TABLE people ADD COLUMN subject TEXT NOT NULL DEFAULT ''; -- issuer and sub at the provider; empty: not linked
 
-ALTER TABLE sign_in_codes ADD COLUMN way TEXT NOT NULL DEFAULT 'link'; -- what the sign-in is by: link, oidc
+ALTER TABLE sign_in_codes ADD COLUMN way TEXT NOT NULL DEFAULT 'link'; -- method of the sign-in: link, oidc

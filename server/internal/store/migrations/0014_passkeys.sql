@@ -1,4 +1,4 @@
--- Credentials of people's own devices, which prove answers. Only public keys are here.
+-- WebAuthn credentials, which sign answers. Only public keys are stored.
 
 -- +goose Up
 
@@ -6,11 +6,11 @@ CREATE TABLE passkeys (
     stream_id  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
     person     TEXT    NOT NULL, -- people.name
-    name       TEXT    NOT NULL, -- that the person gave it
-    credential BLOB    NOT NULL, -- its id to the device
-    public_key BLOB    NOT NULL, -- COSE
-    sign_count INTEGER NOT NULL, -- as the device said last; 0: it does not count
-    flags      INTEGER NOT NULL, -- of WebAuthn's authenticator data
+    name       TEXT    NOT NULL, -- chosen by the person
+    credential BLOB    NOT NULL, -- credential ID
+    public_key BLOB    NOT NULL, -- COSE key
+    sign_count INTEGER NOT NULL, -- last value reported by the authenticator; 0: not supported
+    flags      INTEGER NOT NULL, -- from the WebAuthn authenticator data
     transports TEXT    NOT NULL, -- a JSON array
     created_at INTEGER NOT NULL,
     used_at    INTEGER NOT NULL, -- 0: never
