@@ -29,8 +29,8 @@ type Receipt struct {
 
 // Append stores an event and returns once it is committed and published. If d.Key is
 // known, Append returns the first event with that key instead and stores d's address,
-// listener key and protocol for the question. An answer in the outbox becomes
-// due immediately, unless a version 1 listener may have received it already.
+// listener key and protocol for the question. An answer in the outbox becomes due
+// immediately, unless a version 1 listener may have received it already.
 //
 // The receipt holds the final ReceivedAt: d's, or the hub's clock if d has none. It
 // never decreases from one event to the next, except when the clock was wrong by more
@@ -82,13 +82,13 @@ func (s *Store) startAppend(d *EventDraft) *pendingAppend {
 		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
 		return a
 	}
-	asks := d.NewQuestion != nil
-	if !asks {
+	hasQuestion := d.NewQuestion != nil
+	if !hasQuestion {
 		if a.err = s.diskSpace.requireRoom(); a.err != nil {
 			return a
 		}
 	}
-	a.op.essential, a.op.needsSavepoint = asks, asks || d.Chat != nil
+	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Chat != nil
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid)
 		return err

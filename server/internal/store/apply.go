@@ -84,14 +84,14 @@ func (t *tx) applyOne(c *Change) error {
 			return err
 		}
 	}
-	if h := c.UndoWindow; h != nil {
-		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(h.Answer), toMillis(h.Until), id); err != nil {
+	if window := c.UndoWindow; window != nil {
+		if _, err := t.exec(`UPDATE questions SET held = ?, held_until = ? WHERE stream_id = 1 AND seq = ?`, nullable(window.Answer), toMillis(window.Until), id); err != nil {
 			return err
 		}
 	}
-	if w := c.Timers; w != nil {
+	if timers := c.Timers; timers != nil {
 		if _, err := t.exec(`UPDATE questions SET remind_at = ?, escalate_at = ?, next_at = ? WHERE stream_id = 1 AND seq = ?`,
-			toMillis(w.Remind), toMillis(w.Escalate), toMillis(w.next()), id); err != nil {
+			toMillis(timers.Remind), toMillis(timers.Escalate), toMillis(timers.next()), id); err != nil {
 			return err
 		}
 	}
@@ -124,9 +124,9 @@ func (t *tx) applyOne(c *Change) error {
 func changeLogRow(seq int64, e *Event, status []byte, ends bool) LogRow {
 	row := LogRow{Seq: seq, Event: &Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
 	if ends {
-		whole := *e
-		whole.Status = status
-		row.Event = &whole
+		full := *e
+		full.Status = status
+		row.Event = &full
 	}
 	return row
 }

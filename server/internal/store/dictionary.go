@@ -122,11 +122,11 @@ type nameIDs struct{ app, session, typ, tool int64 }
 
 func (t *tx) ensureNameIDs(e *Event) (ids nameIDs, err error) {
 	for _, n := range []struct {
-		into *int64
+		dest *int64
 		kind nameKind
 		text string
 	}{{&ids.app, appName, e.App}, {&ids.session, sessionName, e.Session}, {&ids.typ, typeName, e.Type}, {&ids.tool, toolName, e.Tool}} {
-		if *n.into, err = t.ensureNameID(n.kind, n.text); err != nil {
+		if *n.dest, err = t.ensureNameID(n.kind, n.text); err != nil {
 			return ids, err
 		}
 	}
@@ -171,7 +171,7 @@ func (s *Store) nameText(ctx context.Context, k nameKind, id int64) (string, err
 func (s *Store) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 	var o schema.FilterOptions
 	for _, list := range []struct {
-		into *[]string
+		dest *[]string
 		kind nameKind
 	}{{&o.SourceApps, appName}, {&o.HookEventTypes, typeName}, {&o.ToolNames, toolName}, {&o.SessionIDs, sessionName}} {
 		query, limit := queryNamesInOrder, maxListedNames
@@ -179,7 +179,7 @@ func (s *Store) FilterOptions(ctx context.Context) (schema.FilterOptions, error)
 			query, limit = queryNamesNewest, maxListedSessions
 		}
 		var err error
-		if *list.into, err = s.listNames(ctx, query, list.kind, limit); err != nil {
+		if *list.dest, err = s.listNames(ctx, query, list.kind, limit); err != nil {
 			return schema.FilterOptions{}, err
 		}
 	}

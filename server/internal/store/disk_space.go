@@ -24,8 +24,8 @@ type Disk struct{ Free, Total int64 }
 // events are refused after space was freed.
 const measureInterval = 250 * time.Millisecond
 
-// diskSpace monitors free disk space. On a nearly full disk it refuses plain events and
-// leaves the rest to questions and answers. On a full disk it deletes a reserve file,
+// diskSpace monitors free disk space. On a nearly full disk it refuses plain events (those
+// without a question) and leaves the rest to questions and answers. On a full disk it deletes a reserve file,
 // because SQLite can't even delete rows then. It measures on writes, not on a timer.
 type diskSpace struct {
 	dir, reserveFile      string

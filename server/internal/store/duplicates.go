@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Pending questions with equal content in one session form a duplicate group. The
-// writer updates the group in the transaction that adds or resolves a member, so
+// Deduplication: pending questions with equal content in one session form a duplicate
+// group. The writer updates the group in the transaction that adds or resolves a member, so
 // concurrent members are counted correctly and no crash leaves a group without a
 // leader. It changes only SameAs, Waiters and Revision of their statuses.
 

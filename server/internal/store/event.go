@@ -79,11 +79,11 @@ func (s *Store) buildEvent(ctx context.Context, r *eventRow) (*Event, error) {
 		e.Payload, e.PayloadBytes = []byte("{}"), r.payloadBytes
 	}
 	for _, n := range []struct {
-		into *string
+		dest *string
 		kind nameKind
 		id   int64
 	}{{&e.App, appName, r.ids.app}, {&e.Session, sessionName, r.ids.session}, {&e.Type, typeName, r.ids.typ}, {&e.Tool, toolName, r.ids.tool}} {
-		if *n.into, err = s.nameText(ctx, n.kind, n.id); err != nil {
+		if *n.dest, err = s.nameText(ctx, n.kind, n.id); err != nil {
 			return nil, err
 		}
 	}

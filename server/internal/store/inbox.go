@@ -114,8 +114,8 @@ func (s *Store) Inbox(ctx context.Context, f InboxFilter) (questions []*Event, m
 		return nil, false, err
 	}
 	var ids []schema.EventID
-	for _, st := range ranges {
-		rows, err := s.readers.query(ctx, st.query, append(st.args, from, to, f.Limit+1)...)
+	for _, r := range ranges {
+		rows, err := s.readers.query(ctx, r.query, append(r.args, from, to, f.Limit+1)...)
 		found, err := scanIDs(rows, err)
 		if err != nil {
 			return nil, false, err
@@ -254,7 +254,7 @@ func (s *Store) InboxDays(ctx context.Context, edges []time.Time, agents []strin
 // for everyone; with an empty awaiting, only the latter.
 func (s *Store) InboxCounts(ctx context.Context, awaiting string) (st schema.HitlStats, err error) {
 	for _, n := range []struct {
-		into  *int64
+		dest  *int64
 		query string
 		args  []any
 	}{
@@ -262,7 +262,7 @@ func (s *Store) InboxCounts(ctx context.Context, awaiting string) (st schema.Hit
 		{&st.ResolversCount, queryCountWaiter, []any{string(schema.Listening)}},
 		{&st.ResponsesCount, queryCountStatus, []any{string(schema.HitlDecided), 0, s.head.Load() + 1}},
 	} {
-		if err := s.readers.get(ctx, []any{n.into}, n.query, n.args...); err != nil {
+		if err := s.readers.get(ctx, []any{n.dest}, n.query, n.args...); err != nil {
 			return st, err
 		}
 	}

@@ -203,7 +203,7 @@ func (s *Store) ClaimNotification(ctx context.Context, n *Notification, until, s
 func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, error) {
 	if !since.IsZero() {
 		var last sql.NullInt64
-		var underWay int64
+		var inFlight int64
 		if err := t.get([]any{&last}, queryLastSent, n.Channel, n.Person); err != nil {
 			return ClaimLost, err
 		}
@@ -212,10 +212,10 @@ func (t *tx) claimNotification(n *Notification, until, since time.Time) (Claim, 
 		if last.Valid && last.Int64 > toMillis(since) && last.Int64 <= now {
 			return ClaimCooldown, nil
 		}
-		if err := t.get([]any{&underWay}, queryClaimsInFlight, n.Channel, now, now, n.Person, n.ID); err != nil {
+		if err := t.get([]any{&inFlight}, queryClaimsInFlight, n.Channel, now, now, n.Person, n.ID); err != nil {
 			return ClaimLost, err
 		}
-		if underWay > 0 {
+		if inFlight > 0 {
 			return ClaimInFlight, nil
 		}
 	}

@@ -21,11 +21,11 @@ type PruneResult struct {
 	Events, Questions, Changes int64
 }
 
-// Prune removes the rows that the policy selects, in small transactions between other writes. It
-// never removes a pending question, or one whose answer is still being delivered. Names
-// without events leave the filter options, and sessions without events leave the list of
-// sessions. Aggregates have their own limit. Free pages are overwritten and reused: the
-// file does not shrink, but a backup is compact.
+// Prune removes the rows that the policy selects, in small transactions between other
+// writes. It never removes a pending question, or one whose answer is still being
+// delivered. Names without events leave the filter options, and sessions without events
+// leave the list of sessions. Aggregates have their own limit. Free pages are overwritten
+// and reused: the file does not shrink, but a backup is compact.
 //
 // Prune stops early if ctx ends or the hub is busy. The result counts the rows removed
 // until then.
@@ -34,18 +34,18 @@ func (s *Store) Prune(ctx context.Context, p RetentionPolicy) (PruneResult, erro
 		p.Batch = 250
 	}
 	defer s.notifyIndexer()
-	var done PruneResult
-	err := s.pruneEvents(ctx, &p, &done)
+	var result PruneResult
+	err := s.pruneEvents(ctx, &p, &result)
 	if err == nil {
-		err = s.pruneQuestions(ctx, &p, &done)
+		err = s.pruneQuestions(ctx, &p, &result)
 	}
 	if err == nil {
 		err = s.pruneProjections(ctx, p.ProjectionsBefore)
 	}
-	return done, err
+	return result, err
 }
 
-func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *PruneResult) error {
+func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, result *PruneResult) error {
 	events := pruneRange{batch: p.Batch}
 	if !p.EventsBefore.IsZero() {
 		var err error
@@ -53,18 +53,18 @@ func (s *Store) pruneEvents(ctx context.Context, p *RetentionPolicy, done *Prune
 			return err
 		}
 		for more := true; more; {
-			if more, err = s.pruneBatch(ctx, &events, done); err != nil {
+			if more, err = s.pruneBatch(ctx, &events, result); err != nil {
 				return err
 			}
 		}
 	}
 	events.end = s.head.Load() + 1
 	for more := p.MaxBytes > 0; more; {
-		over, err := s.exceedsSize(ctx, p.MaxBytes)
-		if err != nil || !over {
+		exceeded, err := s.exceedsSize(ctx, p.MaxBytes)
+		if err != nil || !exceeded {
 			return err
 		}
-		if more, err = s.pruneBatch(ctx, &events, done); err != nil {
+		if more, err = s.pruneBatch(ctx, &events, result); err != nil {
 			return err
 		}
 	}
@@ -82,10 +82,10 @@ type pruneRange struct {
 func (s *Store) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 	var pages, free, size int64
 	for _, p := range []struct {
-		into  *int64
+		dest  *int64
 		query string
 	}{{&pages, `PRAGMA page_count`}, {&free, `PRAGMA freelist_count`}, {&size, `PRAGMA page_size`}} {
-		if err := s.readers.get(ctx, []any{p.into}, p.query); err != nil {
+		if err := s.readers.get(ctx, []any{p.dest}, p.query); err != nil {
 			return false, err
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Store) exceedsSize(ctx context.Context, limit int64) (bool, error) {
 }
 
 // pruneBatch removes the next events without a question. It returns false if none is left.
-func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, done *PruneResult) (more bool, err error) {
+func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, result *PruneResult) (more bool, err error) {
 	var pruned []prunedEvent
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
 		pruned, err = t.pruneEvents(p)
@@ -102,7 +102,7 @@ func (s *Store) pruneBatch(ctx context.Context, p *pruneRange, done *PruneResult
 	if err != nil || len(pruned) == 0 {
 		return false, err
 	}
-	done.Events += int64(len(pruned))
+	result.Events += int64(len(pruned))
 	p.from = pruned[len(pruned)-1].seq + 1
 	return true, nil
 }
@@ -137,8 +137,8 @@ func (t *tx) pruneEvents(p *pruneRange) ([]prunedEvent, error) {
 	if err != nil || len(pruned) == 0 {
 		return nil, err
 	}
-	for _, g := range pruned {
-		if err := t.deleteEvent(g.seq); err != nil {
+	for _, e := range pruned {
+		if err := t.deleteEvent(e.seq); err != nil {
 			return nil, err
 		}
 	}
@@ -155,8 +155,8 @@ func (t *tx) deleteEvent(seq int64) error {
 	return err
 }
 
-// deleteUnreferenced removes what only the pruned events used: segments of names, names,
-// sessions, and their text in the trigram index.
+// deleteUnreferenced removes the rows that only the pruned events used: name segments,
+// names, sessions, and trigrams.
 func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 	sessions, err := t.sessionKeysOf(pruned)
 	if err != nil {
@@ -178,8 +178,8 @@ func (t *tx) deleteUnreferenced(pruned []prunedEvent) error {
 // sessionKeysOf returns the sessions of removed events.
 func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[SessionKey]bool, error) {
 	sessions, seen := map[SessionKey]bool{}, map[nameIDs]bool{}
-	for _, g := range pruned {
-		ids := nameIDs{app: g.ids.app, session: g.ids.session}
+	for _, e := range pruned {
+		ids := nameIDs{app: e.ids.app, session: e.ids.session}
 		if seen[ids] {
 			continue
 		}
@@ -200,16 +200,16 @@ const querySessionKey = `SELECT a.name, s.name FROM names a CROSS JOIN names s
 	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
 
 func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
-	type nameSegment struct{ zone, name int64 }
+	type nameSegment struct{ segment, name int64 }
 	seen := map[nameSegment]bool{}
-	for _, g := range pruned {
-		for _, id := range [...]int64{g.ids.app, g.ids.session, g.ids.typ, g.ids.tool} {
-			key := nameSegment{g.seq >> nameSegmentBits, id}
+	for _, e := range pruned {
+		for _, id := range [...]int64{e.ids.app, e.ids.session, e.ids.typ, e.ids.tool} {
+			key := nameSegment{e.seq >> nameSegmentBits, id}
 			if id == 0 || seen[key] {
 				continue
 			}
 			seen[key] = true
-			if err := t.deleteNameSegmentIfEmpty(key.zone, id); err != nil {
+			if err := t.deleteNameSegmentIfEmpty(key.segment, id); err != nil {
 				return err
 			}
 		}
@@ -235,7 +235,7 @@ const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questi
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
 	ORDER BY seq LIMIT ?`
 
-func (s *Store) pruneQuestions(ctx context.Context, p *RetentionPolicy, done *PruneResult) error {
+func (s *Store) pruneQuestions(ctx context.Context, p *RetentionPolicy, result *PruneResult) error {
 	if p.QuestionsBefore.IsZero() {
 		return nil
 	}
@@ -253,8 +253,8 @@ func (s *Store) pruneQuestions(ctx context.Context, p *RetentionPolicy, done *Pr
 		if err != nil || len(pruned) == 0 {
 			return err
 		}
-		done.Questions += int64(len(pruned))
-		done.Changes += changes
+		result.Questions += int64(len(pruned))
+		result.Changes += changes
 		from = pruned[len(pruned)-1].seq + 1
 	}
 }
@@ -264,14 +264,14 @@ func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (pruned []prune
 	if pruned, err = scanPruned(rows, err); err != nil || len(pruned) == 0 {
 		return nil, 0, err
 	}
-	for _, g := range pruned {
+	for _, e := range pruned {
 		var last int64
-		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
+		err := t.get([]any{&last}, `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
 		if err != nil {
 			return nil, 0, err
 		}
-		t.counters.pruned = max(t.counters.pruned, g.seq, last)
-		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, g.seq)
+		t.counters.pruned = max(t.counters.pruned, e.seq, last)
+		n, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND question = ?`, e.seq)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -283,11 +283,11 @@ func (t *tx) pruneQuestions(from, end int64, p *RetentionPolicy) (pruned []prune
 			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
 			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
 		} {
-			if _, err := t.exec(query, g.seq); err != nil {
+			if _, err := t.exec(query, e.seq); err != nil {
 				return nil, 0, err
 			}
 		}
-		if err := t.deleteEvent(g.seq); err != nil {
+		if err := t.deleteEvent(e.seq); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -89,8 +89,8 @@ func (s *Store) Question(ctx context.Context, id schema.EventID) (*Question, err
 		until    int64
 		timers   [2]int64
 	)
-	into := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
-	err := s.readers.get(ctx, append(into, d.dest()...), queryQuestion, id)
+	dest := append(r.dest(), &q.URL, &q.ListenerKey, &q.Protocol, &deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.Version, &q.State, &q.Answer, &held, &until, &timers[0], &timers[1], &q.Lifeline)
+	err := s.readers.get(ctx, append(dest, d.dest()...), queryQuestion, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, s.explainNoQuestion(ctx, id)
 	}

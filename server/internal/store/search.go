@@ -113,8 +113,8 @@ func (run *searchRun) search(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		for piece := range candidates.ranges(from, to, run.ascending) {
-			if more, err := run.scanRange(ctx, piece); err != nil || !more {
+		for r := range candidates.ranges(from, to, run.ascending) {
+			if more, err := run.scanRange(ctx, r); err != nil || !more {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ const (
 	batchBytes = 1 << 20
 )
 
-// scanRange examines the events of r. It returns false if it stopped before the end.
+// scanRange examines the events of a range. It returns false if it stopped before the end.
 func (run *searchRun) scanRange(ctx context.Context, remaining seqRange) (more bool, err error) {
 	for n := firstBatch; remaining.from <= remaining.to; n = min(2*n, lastBatch) {
 		rows, err := run.stmt.QueryContext(ctx, remaining.from, remaining.to, n)

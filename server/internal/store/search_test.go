@@ -223,7 +223,7 @@ func TestSearch_HandlesManyNames(t *testing.T) {
 // A filter crafted to be slow is interrupted within the first batch of events.
 func TestSearch_StopsAfterMaxOvertime(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // its clock stands still
+	synctest.Test(t, func(t *testing.T) { // whose clock does not advance
 		run := &searchRun{Search: Search{Within: time.Millisecond}, deadline: time.Now().Add(-maxOvertime - time.Nanosecond)}
 		require.False(t, run.isOverTime(), "every call makes progress")
 		run.examined = 1

@@ -31,10 +31,10 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		out.FreeBytes = d.Free
 	}
 	for _, n := range []struct {
-		into  *int64
+		dest  *int64
 		query string
 	}{{&out.Events, queryCountEvents}, {&out.Pending, queryCountPending}, {&out.Undelivered, queryCountUndelivered}} {
-		if err := s.readers.get(ctx, []any{n.into}, n.query); err != nil {
+		if err := s.readers.get(ctx, []any{n.dest}, n.query); err != nil {
 			return Stats{}, err
 		}
 	}

@@ -133,18 +133,18 @@ func (x *indexer) readBlock(ctx context.Context, n int64) (events int, err error
 		first := n<<blockBits + int64(i)<<segmentBits
 		for last := first + 1<<segmentBits - 1; first <= last; {
 			rows, err := x.readers.query(ctx, queryLogEvents, first-1, last, 1<<segmentBits)
-			found, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
+			batch, full, err := x.readEventsUpTo(ctx, batchBytes, rows, err)
 			if err != nil {
 				return 0, err
 			}
-			for _, e := range found {
+			for _, e := range batch {
 				text = filter.IndexText(text[:0], e.toFilterEvent())
 				x.builder.add(i, text)
 			}
-			if events += len(found); !full {
+			if events += len(batch); !full {
 				break
 			}
-			first = int64(found[len(found)-1].ID) + 1
+			first = int64(batch[len(batch)-1].ID) + 1
 		}
 		worked := time.Since(start)
 		x.Throttle(ctx, worked)
@@ -227,8 +227,8 @@ func (t *tx) deleteTrigrams(block int64) error {
 // rebuilt.
 func (t *tx) removeFromIndex(pruned []prunedEvent) error {
 	last := int64(-1)
-	for _, g := range pruned {
-		n := g.seq >> blockBits
+	for _, e := range pruned {
+		n := e.seq >> blockBits
 		if n == last {
 			continue
 		}

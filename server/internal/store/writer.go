@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	queueLimit = 4096 // ops in the queue; more are rejected
+	queueLimit = 4096 // ops in the queue; more are rejected (backpressure)
 	groupLimit = 512  // ops in one transaction
 )
 
@@ -168,8 +168,8 @@ func appendClaimed(group []*op, o *op) []*op {
 	return append(group, o)
 }
 
-// commit runs a group of ops in one transaction and adds ops that arrive in the meantime. On a
-// full disk it deletes the reserve file and runs the essential ops again.
+// commit runs a group of ops in one transaction and adds ops that arrive in the meantime.
+// On a full disk it deletes the reserve file and runs the essential ops again.
 func (w *writer) commit(group []*op) {
 	start := time.Now()
 	group, err := w.attempt(group, w.takeQueued)
