@@ -19,11 +19,11 @@ Asks a person and waits. Without --text or --choice the answer is yes or no.
 Prints approved, denied, the text or the chosen label.
 `
 
-// asking is what the flags of ask say.
-type asking struct {
+// askFlags is what the flags of ask say.
+type askFlags struct {
 	*flags
 	text          bool
-	choices       list
+	choices       stringList
 	json          bool
 	timeout       time.Duration
 	risk, why     string
@@ -33,8 +33,8 @@ type asking struct {
 	onTimeout     string
 }
 
-func newAsking(env func(string) string) *asking {
-	a := &asking{flags: newFlags("ask", askHelp, env)}
+func newAskFlags(env func(string) string) *askFlags {
+	a := &askFlags{flags: newFlags("ask", askHelp, env)}
 	a.BoolVar(&a.text, "text", false, "ask for a text")
 	a.Var(&a.choices, "choice", "offer this `label`; give it once for each")
 	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
@@ -50,7 +50,7 @@ func newAsking(env func(string) string) *asking {
 }
 
 // setTimeout reads --timeout.
-func (a *asking) setTimeout(text string) (err error) {
+func (a *askFlags) setTimeout(text string) (err error) {
 	a.timeout, err = time.ParseDuration(text)
 	switch {
 	case err != nil:
@@ -62,17 +62,17 @@ func (a *asking) setTimeout(text string) (err error) {
 	}
 }
 
-// request makes the question, or says what is wrong with the command line.
-func (a *asking) request() (agentclient.Request, error) {
+// buildRequest makes the question, or says what is wrong with the command line.
+func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	r := agentclient.Request{
 		Kind: schema.Permission, Choices: a.choices, Timeout: a.timeout,
 		Risk: schema.Risk(a.risk), OnUnreachable: agentclient.Fallback(a.onUnreachable), FailRun: a.onTimeout == schema.FailRun,
 	}
 	switch {
-	case len(a.words) == 0:
+	case len(a.positional) == 0:
 		return r, errors.New(`what is the question? hookback ask "May I?"`)
-	case len(a.words) > 1:
-		return r, fmt.Errorf("ask takes one question, not %d words; put it in quotes", len(a.words))
+	case len(a.positional) > 1:
+		return r, fmt.Errorf("ask takes one question, not %d words; put it in quotes", len(a.positional))
 	case a.text && len(a.choices) > 0:
 		return r, errors.New("it is --text or --choice, not both")
 	case !slices.Contains([]agentclient.Fallback{agentclient.Deny, agentclient.Allow, agentclient.Fail}, r.OnUnreachable):
@@ -91,14 +91,14 @@ func (a *asking) request() (agentclient.Request, error) {
 		r.Context = &schema.Context{Why: a.why}
 	}
 	if a.approvals != 0 || a.to != "" {
-		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: a.approvals, Recipients: recipients(a.to)}
+		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: a.approvals, Recipients: parseRecipients(a.to)}
 	}
-	r.Question = a.words[0]
+	r.Question = a.positional[0]
 	return r, nil
 }
 
-// recipients are who may answer, as --to says it.
-func recipients(to string) *schema.Recipients {
+// parseRecipients are who may answer, as --to says it.
+func parseRecipients(to string) *schema.Recipients {
 	switch to {
 	case "":
 		return nil
@@ -113,72 +113,72 @@ func recipients(to string) *schema.Recipients {
 }
 
 func runAsk(ctx context.Context, args []string, env func(string) string, std streams) int {
-	a := newAsking(env)
+	a := newAskFlags(env)
 	if status, done := a.parse(args, std); done {
 		return status
 	}
-	r, err := a.request()
+	r, err := a.buildRequest()
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	client := agentclient.New(a.options())
 	defer client.Close() // before the program ends: the answer's acknowledgement must get out
-	line := newStatusLine(std.err)
+	line := newWaitLine(std.err)
 	r.OnWaiting = line.show
 	d, err := client.Ask(ctx, r)
 	line.clear()
-	return a.report(d, err, std)
+	return a.printDecision(d, err, std)
 }
 
-// report prints the decision and picks the exit status.
-func (a *asking) report(d agentclient.Decision, err error, std streams) int {
+// printDecision prints the decision and picks the exit status.
+func (a *askFlags) printDecision(d agentclient.Decision, err error, std streams) int {
 	if a.json {
-		whole := struct {
+		output := struct {
 			Approved bool `json:"approved"`
 			Answered bool `json:"answered"`
 			agentclient.Decision
 		}{d.Approved(), d.Answered(), d}
-		text, jsonErr := json.Marshal(whole)
+		text, jsonErr := json.Marshal(output)
 		if jsonErr != nil {
-			return std.complain("the decision can't be written as JSON: %v", jsonErr)
+			return std.printError("the decision can't be written as JSON: %v", jsonErr)
 		}
 		fmt.Fprintf(std.out, "%s\n", text)
 	}
 	switch {
 	case errors.Is(err, agentclient.ErrTimedOut):
-		std.complain("%s; the run should stop here", a.noAnswer(d))
+		std.printError("%s; the run should stop here", a.noAnswerText(d))
 		return exitFailRun
 	case err != nil:
-		return std.complain("%s", a.failure(d, err))
+		return std.printError("%s", a.errorText(d, err))
 	}
 	switch {
 	case d.Answered() && d.Outcome == schema.Deny && d.Kind == schema.Permission:
-		a.print(std, "denied")
+		a.printAnswer(std, "denied")
 		if d.Reason != "" {
-			fmt.Fprintln(std.err, "hookback: "+denial(d))
+			fmt.Fprintln(std.err, "hookback: "+denialText(d))
 		}
-		return exitNo
+		return exitDenied
 	case d.Approved():
-		a.print(std, "approved")
+		a.printAnswer(std, "approved")
 		if d.Source == agentclient.NoHub {
 			fmt.Fprintln(std.err, "hookback: no hub could be reached; approved because of --on-unreachable allow")
 		}
-		return exitYes
+		return exitOK
 	case d.Answered():
-		a.print(std, d.Text+d.Choice)
-		return exitYes
+		a.printAnswer(std, d.Text+d.Choice)
+		return exitOK
 	default:
-		return std.complain("%s", a.noAnswer(d))
+		return std.printError("%s", a.noAnswerText(d))
 	}
 }
 
-func (a *asking) print(std streams, answer string) {
+func (a *askFlags) printAnswer(std streams, answer string) {
 	if !a.json {
 		fmt.Fprintln(std.out, answer)
 	}
 }
 
-func denial(d agentclient.Decision) string {
+func denialText(d agentclient.Decision) string {
 	who := "a person"
 	if d.RespondedBy != nil && d.RespondedBy.Name != "" {
 		who = d.RespondedBy.Name
@@ -186,18 +186,18 @@ func denial(d agentclient.Decision) string {
 	return who + " denied it: " + d.Reason
 }
 
-// noAnswer says why there is none, and what to do.
-func (a *asking) noAnswer(d agentclient.Decision) string {
+// noAnswerText says why there is none, and what to do.
+func (a *askFlags) noAnswerText(d agentclient.Decision) string {
 	switch d.Outcome {
 	case agentclient.Unreachable:
-		return "no hub can be reached at " + a.address() + ", so nobody was asked and nothing is approved; " +
+		return "no hub can be reached at " + a.hubAddress() + ", so nobody was asked and nothing is approved; " +
 			"start one (go run ./server), or name another with --hub"
 	case agentclient.Malformed:
 		return "an answer came that does not answer the question, so nothing is approved; ask again"
 	case schema.Timeout:
 		return fmt.Sprintf("nobody answered within %v, so nothing is approved; ask again, or give more time with --timeout", a.timeout)
 	case schema.NoQuorum:
-		return "people voted and did not agree (" + votes(d.Votes) + "), so nothing is approved"
+		return "people voted and did not agree (" + formatVotes(d.Votes) + "), so nothing is approved"
 	case schema.Cancelled, schema.Withdrawn:
 		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "), so nothing is approved"
 		if d.Reason != "" {
@@ -209,29 +209,29 @@ func (a *asking) noAnswer(d agentclient.Decision) string {
 	}
 }
 
-// votes are who voted for what.
-func votes(all []schema.Vote) string {
-	told := make([]string, len(all))
+// formatVotes are who voted for what.
+func formatVotes(all []schema.Vote) string {
+	texts := make([]string, len(all))
 	for i, v := range all {
-		told[i] = v.User + ": " + v.Choice
+		texts[i] = v.User + ": " + v.Choice
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(texts, ", ")
 }
 
-// failure says what an error of Ask means.
-func (a *asking) failure(d agentclient.Decision, err error) string {
+// errorText says what an error of Ask means.
+func (a *askFlags) errorText(d agentclient.Decision, err error) string {
 	switch {
 	case errors.Is(err, context.Canceled) && d.Outcome == schema.Withdrawn:
 		return "interrupted; the question is withdrawn"
 	case errors.Is(err, context.Canceled):
 		return "interrupted; the hub could not be told, so the question stays in its inbox until it times out"
 	default:
-		return explain(err)
+		return errorWithHint(err)
 	}
 }
 
-// explain is an error and, where the hub gave one, its advice.
-func explain(err error) string {
+// errorWithHint is an error and, where the hub gave one, its advice.
+func errorWithHint(err error) string {
 	var hint *schema.HintError
 	if errors.As(err, &hint) {
 		return err.Error() + "; " + hint.Hint
@@ -242,7 +242,7 @@ func explain(err error) string {
 	return err.Error()
 }
 
-func (a *asking) address() string {
+func (a *askFlags) hubAddress() string {
 	if a.hub != "" {
 		return a.hub
 	}

@@ -29,28 +29,28 @@ Every finding that is not well has its remedy beside it.
 Exit status: 0 healthy, 1 problems were found, 2 wrong usage.
 `
 
-// state says how good a finding is.
-type state string
+// severity says how good a finding is.
+type severity string
 
 // The states. What is worth a look is no problem.
 const (
-	well  state = "ok"
-	look  state = "look"
-	wrong state = "problem"
+	severityOK      severity = "ok"
+	severityWarning severity = "look"
+	severityProblem severity = "problem"
 )
 
 // finding is one thing that was looked at.
 type finding struct {
-	Agent  string `json:"agent,omitempty"` // "": the hub
-	State  state  `json:"state"`
-	Text   string `json:"text"`
-	Remedy string `json:"remedy,omitempty"`
+	Agent    string   `json:"agent,omitempty"` // "": the hub
+	Severity severity `json:"state"`
+	Text     string   `json:"text"`
+	Remedy   string   `json:"remedy,omitempty"`
 }
 
 // doctor is one run of the verb.
 type doctor struct {
 	*flags
-	agents list
+	agents stringList
 	asJSON bool
 	runs   int
 
@@ -60,7 +60,7 @@ type doctor struct {
 }
 
 func runDoctor(ctx context.Context, args []string, env func(string) string, std streams) int {
-	d := &doctor{flags: bareFlags("doctor", doctorHelp), env: env}
+	d := &doctor{flags: newBareFlags("doctor", doctorHelp), env: env}
 	d.Var(&d.agents, "agent", "look at this agent only, by `name`")
 	d.StringVar(&d.hub, "hub", env("HOOKBACK_URL"), "the hub's `address` (HOOKBACK_URL)")
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
@@ -68,35 +68,35 @@ func runDoctor(ctx context.Context, args []string, env func(string) string, std 
 	if status, done := d.parse(args, std); done {
 		return status
 	}
-	if len(d.words) > 0 {
-		return std.complain("doctor takes flags only, not %q", d.words[0])
+	if len(d.positional) > 0 {
+		return std.printError("doctor takes flags only, not %q", d.positional[0])
 	}
 	for i, name := range d.agents {
 		if name == "claude" {
 			d.agents[i] = "claude-code"
 		} else if !slices.Contains(install.Names(), name) {
-			return std.complain("there is no agent %q; it is %s", name, strings.Join(install.Names(), ", "))
+			return std.printError("there is no agent %q; it is %s", name, strings.Join(install.Names(), ", "))
 		}
 	}
 	var err error
-	if d.machine, err = machine(env); err != nil {
-		return std.complain("%v", err)
+	if d.machine, err = newMachine(env); err != nil {
+		return std.printError("%v", err)
 	}
 	d.examine(ctx)
 	return d.report(std)
 }
 
-func (d *doctor) well(agent, text string, args ...any) {
-	d.findings = append(d.findings, finding{Agent: agent, State: well, Text: fmt.Sprintf(text, args...)})
+func (d *doctor) ok(agent, text string, args ...any) {
+	d.findings = append(d.findings, finding{Agent: agent, Severity: severityOK, Text: fmt.Sprintf(text, args...)})
 }
 
-// look and wrong take the remedy first, since the text has arguments.
-func (d *doctor) look(agent, remedy, text string, args ...any) {
-	d.findings = append(d.findings, finding{agent, look, fmt.Sprintf(text, args...), remedy})
+// warn and wrong take the remedy first, since the text has arguments.
+func (d *doctor) warn(agent, remedy, text string, args ...any) {
+	d.findings = append(d.findings, finding{agent, severityWarning, fmt.Sprintf(text, args...), remedy})
 }
 
-func (d *doctor) wrong(agent, remedy, text string, args ...any) {
-	d.findings = append(d.findings, finding{agent, wrong, fmt.Sprintf(text, args...), remedy})
+func (d *doctor) fail(agent, remedy, text string, args ...any) {
+	d.findings = append(d.findings, finding{agent, severityProblem, fmt.Sprintf(text, args...), remedy})
 }
 
 // examine looks at everything.
@@ -107,15 +107,15 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 	all, err := install.Inspect(d.machine)
 	if err != nil {
-		d.wrong("", "delete that file", "%v", err)
+		d.fail("", "delete that file", "%v", err)
 		return
 	}
-	all = slices.DeleteFunc(all, func(one install.InstalledHooks) bool {
-		return len(d.agents) > 0 && !slices.Contains(d.agents, one.Agent)
+	all = slices.DeleteFunc(all, func(hooks install.InstalledHooks) bool {
+		return len(d.agents) > 0 && !slices.Contains(d.agents, hooks.Agent)
 	})
-	straight := d.examineDirect(all)
-	if len(all) == 0 && !straight {
-		d.wrong("", "hookback install", "Hookback is not installed for any agent here")
+	hasHTTPHooks := d.examineHTTPHooks(all)
+	if len(all) == 0 && !hasHTTPHooks {
+		d.fail("", "hookback install", "Hookback is not installed for any agent here")
 	}
 	for len(all) > 0 {
 		n := 1
@@ -128,23 +128,23 @@ func (d *doctor) examine(ctx context.Context) {
 	d.examineState()
 }
 
-// examineDirect looks at Claude Code's http hooks, which need no program, and reports
+// examineHTTPHooks looks at Claude Code's http hooks, which need no program, and reports
 // whether there are any.
-func (d *doctor) examineDirect(all []install.InstalledHooks) bool {
+func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 	const agent = "claude-code"
 	if len(d.agents) > 0 && !slices.Contains(d.agents, agent) {
 		return false
 	}
 	found := install.HTTPHooks(d.machine)
 	for _, f := range found {
-		file := tilde(d.machine.Home, f.File)
+		file := abbreviateHome(d.machine.Home, f.File)
 		switch {
 		case f.Blocked != "":
-			d.wrong(agent, "add the address there", "%s: %s to %s will not run: %s", file, count(len(f.Events), "http hook"), f.URL, f.Blocked)
+			d.fail(agent, "add the address there", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
 		case slices.ContainsFunc(all, func(one install.InstalledHooks) bool { return one.Agent == agent }):
-			d.look(agent, "take one of the two away", "%s: %s to %s beside the installed ones: each event is told twice", file, count(len(f.Events), "http hook"), f.URL)
+			d.warn(agent, "take one of the two away", "%s: %s to %s beside the installed ones: each event is told twice", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
-			d.well(agent, "%s: %s to %s", file, count(len(f.Events), "http hook"), f.URL)
+			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
 		}
 	}
 	return len(found) > 0
@@ -153,79 +153,79 @@ func (d *doctor) examineDirect(all []install.InstalledHooks) bool {
 // examineState looks at what hooks left behind.
 func (d *doctor) examineState() {
 	if kept := len(newSpool(d.env).list()); kept > 0 {
-		d.look("", "the next hook that finds the hub sends them", "%s kept until a hub answers", count(kept, "event"))
+		d.warn("", "the next hook that finds the hub sends them", "%s kept until a hub answers", formatCount(kept, "event"))
 	}
 	if _, err := agentclient.LoadPolicy(d.machine.Dir, d.env); err != nil {
-		d.wrong("", "correct it (hookback policy check); until then people are asked about every call", "the policy can't be read: %v", err)
-	} else if !hasPolicy(d.machine.Dir, d.env) {
-		d.well("", "no policy: only the agents' own permission prompts come to Hookback (hookback policy init writes one)")
+		d.fail("", "correct it (hookback policy check); until then people are asked about every call", "the policy can't be read: %v", err)
+	} else if !hasPolicyFile(d.machine.Dir, d.env) {
+		d.ok("", "no policy: only the agents' own permission prompts come to Hookback (hookback policy init writes one)")
 	}
 }
 
 // examineAgent looks at one agent: its settings, then its hooks at work.
-func (d *doctor) examineAgent(ctx context.Context, hub *clinic, places []install.InstalledHooks) {
+func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []install.InstalledHooks) {
 	agent := places[0].Agent
-	sound := true
+	usable := true
 	for i := range places {
-		sound = d.examineSettings(&places[i]) && sound
+		usable = d.examineSettings(&places[i]) && usable
 	}
 	for _, reason := range install.DisabledBy(d.machine, agent) {
-		d.wrong(agent, "take that setting away", "its hooks don't run: %s", reason)
+		d.fail(agent, "take that setting away", "its hooks don't run: %s", reason)
 	}
-	if version, oldest, enough := install.Version(d.machine, agent); !enough {
-		d.look(agent, "update it", "version %s is older than %s and knows less", version, oldest)
+	if version, minimum, enough := install.Version(d.machine, agent); !enough {
+		d.warn(agent, "update it", "version %s is older than %s and knows less", version, minimum)
 	}
 	if len(places) > 1 {
-		d.look(agent, "hookback uninstall --scope "+string(places[1].Scope), "its hooks are installed twice (%s, %s), and run twice",
-			tilde(d.machine.Home, places[0].File), tilde(d.machine.Home, places[1].File))
+		d.warn(agent, "hookback uninstall --scope "+string(places[1].Scope), "its hooks are installed twice (%s, %s), and run twice",
+			abbreviateHome(d.machine.Home, places[0].File), abbreviateHome(d.machine.Home, places[1].File))
 	}
-	if hub == nil || !sound {
+	if hub == nil || !usable {
 		return
 	}
-	d.examineAge(ctx, hub, agent)
+	d.examineLastEvent(ctx, hub, agent)
 	d.examineHooks(ctx, hub, places[0])
 }
 
 // examineSettings looks at one file, and reports whether its hooks can run.
-func (d *doctor) examineSettings(at *install.InstalledHooks) bool {
-	file := tilde(d.machine.Home, at.File)
-	if at.Err != nil {
+func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
+	file := abbreviateHome(d.machine.Home, hooks.File)
+	if hooks.Err != nil {
 		remedy := "correct the file: until then hookback install leaves it as it is"
-		if _, err := os.Stat(at.File); err != nil {
-			remedy = "hookback install --agent " + at.Agent
+		if _, err := os.Stat(hooks.File); err != nil {
+			remedy = "hookback install --agent " + hooks.Agent
 		}
-		d.wrong(at.Agent, remedy, "%s: %v", file, at.Err)
+		d.fail(hooks.Agent, remedy, "%s: %v", file, hooks.Err)
 		return false
 	}
-	mode, changed, gone := install.Gate, []string{}, ""
-	for _, e := range at.Entries {
+	mode, changed, missing := install.Gate, []string{}, ""
+	for _, e := range hooks.Entries {
 		if e.Observes() {
 			mode = install.Observe
 		}
 		if e.Changed {
 			changed = append(changed, e.Event)
 		}
-		if err := d.runnable(e.Binary); err != nil {
-			gone = err.Error()
+		if err := d.checkProgram(e.Binary); err != nil {
+			missing = err.Error()
 		}
 	}
-	again := fmt.Sprintf("hookback install --agent %s --scope %s --mode %s", at.Agent, at.Scope, mode)
-	if gone != "" {
-		d.wrong(at.Agent, again, "%s: %s", file, gone)
+	reinstall := fmt.Sprintf("hookback install --agent %s --scope %s --mode %s", hooks.Agent, hooks.Scope, mode)
+	if missing != "" {
+		d.fail(hooks.Agent, reinstall, "%s: %s", file, missing)
 		return false
 	}
-	d.well(at.Agent, "%s: %s (%s)", file, count(len(at.Entries), "hook"), mode)
+	d.ok(hooks.Agent, "%s: %s (%s)", file, formatCount(len(hooks.Entries), "hook"), mode)
 	if len(changed) > 0 {
-		d.look(at.Agent, again+" --force, if that was not meant", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
+		d.warn(hooks.Agent, reinstall+" --force, if that was not meant", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
 	}
-	if len(at.Missing) > 0 {
-		d.look(at.Agent, again, "%s: not installed for %s", file, strings.Join(at.Missing, ", "))
+	if len(hooks.Missing) > 0 {
+		d.warn(hooks.Agent, reinstall, "%s: not installed for %s", file, strings.Join(hooks.Missing, ", "))
 	}
 	return true
 }
 
-// runnable is an error when there is no such program.
-func (d *doctor) runnable(binary string) error {
+// checkProgram is an error when there is no such program.
+func (d *doctor) checkProgram(binary string) error {
 	if !filepath.IsAbs(binary) {
 		if _, err := lookPath(d.env, binary); err != nil {
 			return fmt.Errorf("%s is not on the PATH", binary)
@@ -239,51 +239,51 @@ func (d *doctor) runnable(binary string) error {
 	return nil
 }
 
-// examineAge looks when the hub heard of the agent last.
-func (d *doctor) examineAge(ctx context.Context, hub *clinic, agent string) {
-	last, among, err := hub.lastOf(ctx, agent)
+// examineLastEvent looks when the hub heard of the agent last.
+func (d *doctor) examineLastEvent(ctx context.Context, hub *doctorClient, agent string) {
+	last, scanned, err := hub.lastEventOf(ctx, agent)
 	switch {
 	case err != nil:
-		d.wrong(agent, "look at the hub's log", "the hub doesn't list events: %v", err)
+		d.fail(agent, "look at the hub's log", "the hub doesn't list events: %v", err)
 	case last.IsZero():
-		d.look(agent, cmp.Or(install.Hint(agent), "use it once"), "installed, but no event of it is among the hub's newest %d", among)
+		d.warn(agent, cmp.Or(install.Hint(agent), "use it once"), "installed, but no event of it is among the hub's newest %d", scanned)
 	default:
-		d.well(agent, "its last event came %s ago", age(time.Since(last)))
+		d.ok(agent, "its last event came %s ago", formatAge(time.Since(last)))
 	}
 }
 
-// count is a number of things in words.
-func count(n int, thing string) string {
+// formatCount is a number of things in words.
+func formatCount(n int, noun string) string {
 	if n != 1 {
-		thing += "s"
+		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// age is a duration as people say it.
-func age(t time.Duration) string {
+// formatAge is a duration as people say it.
+func formatAge(d time.Duration) string {
 	switch {
-	case t < time.Minute:
-		return fmt.Sprintf("%d s", max(t, 0)/time.Second)
-	case t < time.Hour:
-		return fmt.Sprintf("%d min", t/time.Minute)
-	case t < 48*time.Hour:
-		return fmt.Sprintf("%d h", t/time.Hour)
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(d, 0)/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
 	}
-	return fmt.Sprintf("%d days", t/(24*time.Hour))
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
 // report prints the findings and gives the exit status.
 func (d *doctor) report(std streams) (status int) {
-	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.State == wrong }) {
-		status = exitNo
+	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.Severity == severityProblem }) {
+		status = exitDenied
 	}
 	if d.asJSON {
 		e := json.NewEncoder(std.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		if err := e.Encode(map[string]any{"healthy": status == exitYes, "findings": d.findings}); err != nil {
-			return std.complain("%v", err)
+		if err := e.Encode(map[string]any{"healthy": status == exitOK, "findings": d.findings}); err != nil {
+			return std.printError("%v", err)
 		}
 		return status
 	}
@@ -293,7 +293,7 @@ func (d *doctor) report(std streams) (status int) {
 			fmt.Fprintln(std.out, cmp.Or(install.Title(f.Agent), "Hookback"))
 			last = f.Agent
 		}
-		fmt.Fprintf(std.out, "  %s %s\n", map[state]string{well: "✓", look: "!", wrong: "✗"}[f.State], f.Text)
+		fmt.Fprintf(std.out, "  %s %s\n", map[severity]string{severityOK: "✓", severityWarning: "!", severityProblem: "✗"}[f.Severity], f.Text)
 		if f.Remedy != "" {
 			fmt.Fprintf(std.out, "    → %s\n", f.Remedy)
 		}

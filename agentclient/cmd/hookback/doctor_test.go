@@ -15,13 +15,13 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// visit is a run of the doctor, with what it found.
-type visit struct {
+// doctorReport is a run of the doctor, with what it found.
+type doctorReport struct {
 	Healthy  bool
 	Findings []finding
 }
 
-func (d *desk) doctor(args ...string) (v visit) {
+func (d *testMachine) doctor(args ...string) (v doctorReport) {
 	d.t.Helper()
 	got := d.run(append([]string{"doctor", "--json", "--runs", "2"}, args...)...)
 	require.NoError(d.t, json.Unmarshal([]byte(got.out), &v), got.out+got.err)
@@ -30,21 +30,21 @@ func (d *desk) doctor(args ...string) (v visit) {
 	return v
 }
 
-// says are the findings of a state, one a line, with their remedies.
-func (v visit) says(s state) string {
+// lines are the findings of a state, one a line, with their remedies.
+func (v doctorReport) lines(s severity) string {
 	var all []string
 	for _, f := range v.Findings {
-		if f.State == s {
+		if f.Severity == s {
 			all = append(all, f.Agent+": "+f.Text+" → "+f.Remedy)
 		}
 	}
 	return strings.Join(all, "\n")
 }
 
-// pending counts the cards at a hub.
-func pending(t *testing.T, hub string) int {
+// countPending counts the cards at a hub.
+func countPending(t *testing.T, hub string) int {
 	t.Helper()
-	c, _, err := openClinic(t.Context(), hub, func(string) string { return "" })
+	c, _, err := newDoctorClient(t.Context(), hub, func(string) string { return "" })
 	require.NoError(t, err)
 	defer c.close()
 	var waiting []schema.Event
@@ -52,16 +52,16 @@ func pending(t *testing.T, hub string) int {
 	return len(waiting)
 }
 
-// TestTheDoctorTriesEveryAgentsGate: each agent's own command denies a call when
+// TestDoctor_ProbesGateOfEveryAgent: each agent's own command denies a call when
 // the person says no, and nothing is left behind.
-func TestTheDoctorTriesEveryAgentsGate(t *testing.T) {
+func TestDoctor_ProbesGateOfEveryAgent(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	t.Run("agents", func(t *testing.T) {
-		for agent := range gates {
+		for agent := range gateSamples {
 			t.Run(agent, func(t *testing.T) {
 				t.Parallel()
-				d := setupDesk(t)
+				d := newTestMachine(t)
 				if agent == "kiro" {
 					require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".kiro", "agents"), 0o700))
 					require.NoError(t, os.WriteFile(filepath.Join(d.home, ".kiro", "agents", "mine.json"), []byte("{}"), 0o600))
@@ -69,41 +69,41 @@ func TestTheDoctorTriesEveryAgentsGate(t *testing.T) {
 				d.env["HOOKBACK_URL"] = hub.URL()
 				require.Equal(t, 0, d.run("install", "--agent", agent).status)
 				v := d.doctor()
-				require.True(t, v.Healthy, v.says(wrong))
-				found := v.says(well)
+				require.True(t, v.Healthy, v.lines(severityProblem))
+				found := v.lines(severityOK)
 				require.Contains(t, found, ": the hub at "+hub.URL()+" answers (ok, version ")
 				require.Contains(t, found, ": an event arrives, in ")
 				require.Contains(t, found, agent+": the gate holds: a made-up call was denied, in ")
-				require.Contains(t, found+v.says(look), agent+": a hook takes ")
-				require.Contains(t, v.says(look), agent+": installed, but no event of it is among the hub's newest ")
+				require.Contains(t, found+v.lines(severityWarning), agent+": a hook takes ")
+				require.Contains(t, v.lines(severityWarning), agent+": installed, but no event of it is among the hub's newest ")
 			})
 		}
 	})
-	require.Zero(t, pending(t, hub.URL()))
+	require.Zero(t, countPending(t, hub.URL()))
 }
 
-func TestTheDoctorOfAnObserverTriesNoGate(t *testing.T) {
+func TestDoctor_ObserveModeSkipsGateProbe(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	d.env["HOOKBACK_URL"] = hub.URL()
 	require.Equal(t, 0, d.run("install", "--agent", "gemini", "--mode", "observe").status)
 	v := d.doctor()
-	require.True(t, v.Healthy, v.says(wrong))
-	require.Contains(t, v.says(well), "8 hooks (observe)")
-	require.NotContains(t, v.says(well), "the gate")
+	require.True(t, v.Healthy, v.lines(severityProblem))
+	require.Contains(t, v.lines(severityOK), "8 hooks (observe)")
+	require.NotContains(t, v.lines(severityOK), "the gate")
 }
 
-func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+func TestDoctor_ReportsFindings(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	script := func(d *desk, text string) string {
+	script := func(d *testMachine, text string) string {
 		path := filepath.Join(d.home, "bin", "hookback")
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700)) //nolint:gosec // it is run
 		return path
 	}
-	edit := func(t *testing.T, d *desk, file, from, to string) {
+	edit := func(t *testing.T, d *testMachine, file, from, to string) {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(d.home, file))
 		require.NoError(t, err)
@@ -112,96 +112,96 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 	const settings = ".claude/settings.json"
 	for name, test := range map[string]struct {
-		state state
-		does  func(t *testing.T, d *desk) []string // flags of doctor
+		state severity
+		does  func(t *testing.T, d *testMachine) []string // flags of doctor
 		want  string
 	}{
-		"nothing is installed": {wrong, func(t *testing.T, d *desk) []string {
+		"nothing is installed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			return nil
 		}, ": Hookback is not installed for any agent here → hookback install"},
-		"no hub": {wrong, func(*testing.T, *desk) []string {
+		"no hub": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "http://127.0.0.1:1"}
 		}, ": no hub answers at http://127.0.0.1:1: "},
-		"no address": {wrong, func(*testing.T, *desk) []string {
+		"no address": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "ftp://x"}
 		}, "correct HOOKBACK_URL or --hub"},
-		"the program is gone": {wrong, func(t *testing.T, d *desk) []string {
+		"the program is gone": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, "exit 0")
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			require.NoError(t, os.Remove(path))
 			return nil
 		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback is gone → hookback install --agent claude-code --scope user --mode gate"},
-		"another program": {wrong, func(t *testing.T, d *desk) []string {
+		"another program": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "cat >/dev/null")).status)
 			return nil
 		}, `claude-code: the gate does not hold: no question came to the hub (the hook said "") → look at ~/.local/state/hookback/hook.log`},
-		"a program that fails": {wrong, func(t *testing.T, d *desk) []string {
+		"a program that fails": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "echo oh >&2; exit 3")).status)
 			return nil
 		}, "claude-code: a hook fails: exit status 3: oh\n → run it by hand: HOME/bin/hookback hook claude-code"},
-		"a program that says yes": {wrong, func(t *testing.T, d *desk) []string {
+		"a program that says yes": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not hold: the hook said "},
-		"a program that adds a word": {wrong, func(t *testing.T, d *desk) []string {
+		"a program that adds a word": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" | sed 's/"behavior"/"extra":1,"behavior"/'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not hold: the hook said "},
-		"hooks are off": {wrong, func(t *testing.T, d *desk) []string {
+		"hooks are off": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", `{"disableAllHooks": true,`)
 			return nil
 		}, "claude-code: its hooks don't run: disableAllHooks is set in HOME/" + settings},
-		"broken settings": {wrong, func(t *testing.T, d *desk) []string {
+		"broken settings": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
 		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → correct the file: until then hookback install leaves it as it is"},
-		"a policy that can't be read": {wrong, func(t *testing.T, d *desk) []string {
+		"a policy that can't be read": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
 		}, ": the policy can't be read: "},
-		"changed by hand": {look, func(t *testing.T, d *desk) []string {
+		"changed by hand": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"timeout": 3600`, `"timeout": 30`)
 			return nil
 		}, "claude-code: ~/" + settings + ": changed by hand: PreToolUse → hookback install --agent claude-code --scope user --mode gate --force"},
-		"an event is missing": {look, func(t *testing.T, d *desk) []string {
+		"an event is missing": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Notification"`, `"Notifications"`)
 			return nil
 		}, "claude-code: ~/" + settings + ": not installed for Notification → hookback install"},
-		"installed twice": {look, func(t *testing.T, d *desk) []string {
+		"installed twice": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
 			return nil
 		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + "), and run twice → hookback uninstall --scope project"},
-		"another hub": {look, func(t *testing.T, d *desk) []string {
+		"another hub": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil
 		}, "claude-code: its hooks use another hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
-		"http hooks beside": {look, func(t *testing.T, d *desk) []string {
+		"http hooks beside": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code beside the installed ones: each event is told twice"},
-		"http hooks alone, and not allowed": {wrong, func(t *testing.T, d *desk) []string {
+		"http hooks alone, and not allowed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["https://*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code will not run: allowedHttpHookUrls in HOME/"},
-		"http hooks alone": {well, func(t *testing.T, d *desk) []string {
+		"http hooks alone": {severityOK, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["http://127.*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
-		"never fired": {look, func(t *testing.T, d *desk) []string {
+		"never fired": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			return nil
 		}, "claude-code: installed, but no event of it is among the hub's newest"},
-		"fired": {well, func(t *testing.T, d *desk) []string {
+		"fired": {severityOK, func(t *testing.T, d *testMachine) []string {
 			event := `{"hook_event_type": "Stop", "source_app": "shop", "agent": "claude-code"}`
-			got := d.child(event, program, "send")
+			got := d.exec(event, program, "send")
 			require.Equal(t, 0, got.status, got.err)
 			return nil
 		}, "claude-code: its last event came "},
@@ -212,20 +212,20 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			if name == "never fired" {
 				hub = hubtest.Start(t)
 			}
-			d := setupDesk(t)
+			d := newTestMachine(t)
 			d.env["HOOKBACK_URL"] = hub.URL()
 			require.Equal(t, 0, d.run("install", "--agent", "claude").status)
 			v := d.doctor(test.does(t, d)...)
-			require.Contains(t, strings.ReplaceAll(v.says(test.state), d.home, "HOME"), test.want)
-			require.Equal(t, test.state != wrong, v.Healthy, v.says(wrong))
+			require.Contains(t, strings.ReplaceAll(v.lines(test.state), d.home, "HOME"), test.want)
+			require.Equal(t, test.state != severityProblem, v.Healthy, v.lines(severityProblem))
 		})
 	}
 }
 
-func TestTheDoctorSaysItInWords(t *testing.T) {
+func TestDoctor_PrintsReport(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	d.env["HOOKBACK_URL"] = hub.URL()
 	require.Equal(t, 0, d.run("install", "--agent", "codex").status)
 	got := d.run("doctor", "--agent", "codex")
@@ -241,7 +241,7 @@ Codex CLI
   [✓!] a hook takes \d+ ms \(median of 5; the slowest \d+ ms\)
 `, got.out)
 	require.Contains(t, got.out, "no policy: only the agents' own permission prompts come to Hookback")
-	require.Zero(t, pending(t, hub.URL()))
+	require.Zero(t, countPending(t, hub.URL()))
 
 	for want, args := range map[string][]string{
 		"doctor takes flags only": {"x"}, `there is no agent "x"`: {"--agent", "x"}, "-nope": {"--nope"},
@@ -253,22 +253,22 @@ Codex CLI
 }
 
 // A hub that is none, or that takes events and loses them, is named.
-func TestTheDoctorDoesNotTrustAHub(t *testing.T) {
+func TestDoctor_RejectsIncompleteHub(t *testing.T) {
 	t.Parallel()
 	var fake fakehub.Hub
 	require.NoError(t, fake.Start())
 	t.Cleanup(fake.Stop)
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	v := d.doctor("--hub", fake.URL())
 	require.False(t, v.Healthy)
-	require.Contains(t, v.says(wrong), "no hub answers at "+fake.URL())
+	require.Contains(t, v.lines(severityProblem), "no hub answers at "+fake.URL())
 }
 
-func TestAgesAreSaidInWords(t *testing.T) {
+func TestFormatAge(t *testing.T) {
 	t.Parallel()
 	for want, of := range map[string]time.Duration{
 		"0 s": -time.Second, "59 s": 59 * time.Second, "1 min": 119 * time.Second, "1 h": time.Hour, "47 h": 47 * time.Hour, "3 days": 73 * time.Hour,
 	} {
-		require.Equal(t, want, age(of))
+		require.Equal(t, want, formatAge(of))
 	}
 }

@@ -13,14 +13,14 @@ import (
 // flags are one verb's flags and, beside them, its words: both may come in any order.
 type flags struct {
 	*flag.FlagSet
-	help  string // before the list of flags
-	words []string
+	help       string // before the list of flags
+	positional []string
 
 	hub, app, session string
 }
 
-func newFlags(verb, help string, env func(string) string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError), help: help}
+func newFlags(name, help string, env func(string) string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard) // parse reports errors, usage prints the help
 	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
 	f.StringVar(&f.app, "app", "", "the agent's `name`; default: the working directory's")
@@ -35,29 +35,29 @@ func (f *flags) parse(args []string, std streams) (status int, done bool) {
 		err := f.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
 			f.usage(std.out)
-			return exitYes, true
+			return exitOK, true
 		}
 		if err != nil {
-			return std.complain("%v; see hookback %s --help", err, f.Name()), true
+			return std.printError("%v; see hookback %s --help", err, f.Name()), true
 		}
 		rest := f.Args()
 		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" || len(rest) == 0 {
-			f.words = append(f.words, rest...)
+			f.positional = append(f.positional, rest...)
 			return 0, false
 		}
-		f.words, args = append(f.words, rest[0]), rest[1:]
+		f.positional, args = append(f.positional, rest[0]), rest[1:]
 	}
 	return 0, false
 }
 
 func (f *flags) usage(w io.Writer) {
 	fmt.Fprint(w, f.help)
-	flags := "\nFlags:\n"
-	f.VisitAll(func(one *flag.Flag) {
-		fmt.Fprint(w, flags)
-		flags = ""
-		name, about := flag.UnquoteUsage(one)
-		fmt.Fprintf(w, "  --%-24s %s\n", strings.TrimSpace(one.Name+" "+name), about)
+	heading := "\nFlags:\n"
+	f.VisitAll(func(fl *flag.Flag) {
+		fmt.Fprint(w, heading)
+		heading = ""
+		name, text := flag.UnquoteUsage(fl)
+		fmt.Fprintf(w, "  --%-24s %s\n", strings.TrimSpace(fl.Name+" "+name), text)
 	})
 }
 
@@ -69,13 +69,13 @@ func (f *flags) options() agentclient.Options {
 	return o
 }
 
-// list is a flag that may be given several times.
-type list []string
+// stringList is a flag that may be given several times.
+type stringList []string
 
-func (l *list) String() string { return strings.Join(*l, ", ") }
+func (l *stringList) String() string { return strings.Join(*l, ", ") }
 
 // Set adds one value.
-func (l *list) Set(value string) error {
+func (l *stringList) Set(value string) error {
 	*l = append(*l, value)
 	return nil
 }

@@ -38,8 +38,8 @@ own prompt decides; what the policy says a person must decide is refused where t
 agent has no prompt to fall back on. --on-unreachable says it otherwise.
 `
 
-// hooking is one run of hook: its command line, and where it runs.
-type hooking struct {
+// hookRun is one run of hook: its command line, and where it runs.
+type hookRun struct {
 	agent         hook.AgentInfo
 	event         string
 	observe       bool
@@ -49,22 +49,22 @@ type hooking struct {
 	onTimeout     string
 	explain       bool
 
-	exit    func(status int) // ends the process; nil where it is not the hook's alone
-	begun   func()           // from here on a signal is taken by whoever decides
-	env     func(string) string
-	dir     string
-	std     streams
-	started time.Time
-	// absentFor is how long nobody may listen at the hub's addresses, and takeTime how
+	exit           func(status int) // ends the process; nil where it is not the hook's alone
+	releaseSignals func()           // from here on a signal is taken by whoever decides
+	env            func(string) string
+	workDir        string
+	std            streams
+	started        time.Time
+	// connectTimeout is how long nobody may listen at the hub's addresses, and acceptTimeout how
 	// long a hub may take to take a question.
-	absentFor, takeTime time.Duration
-	journal             journal
-	spool               spool
+	connectTimeout, acceptTimeout time.Duration
+	log                           hookLog
+	spool                         spool
 }
 
-// lastFor is how long a hook that has answered may take to tell the hub: its agent may
+// reportTimeout is how long a hook that has answered may take to tell the hub: its agent may
 // wait for its end.
-const lastFor = 2 * time.Second
+const reportTimeout = 2 * time.Second
 
 // The words of --on-unreachable.
 const (
@@ -73,7 +73,7 @@ const (
 	thenAsk   = "ask"
 )
 
-func (h *hooking) flags() *flags {
+func (h *hookRun) flags() *flags {
 	f := &flags{FlagSet: flag.NewFlagSet("hook", flag.ContinueOnError), help: hookHelp}
 	f.SetOutput(io.Discard)
 	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that don't say it on stdin")
@@ -89,7 +89,7 @@ func (h *hooking) flags() *flags {
 
 // runHook is the verb hook.
 func runHook(ctx context.Context, args []string, env func(string) string, std streams) int {
-	return newHooking(env, std).run(ctx, args)
+	return newHookRun(env, std).run(ctx, args)
 }
 
 // hookProcess is runHook in a process that does nothing else. It must be quick to
@@ -99,57 +99,57 @@ func hookProcess(args []string, env func(string) string, std streams, exit func(
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	signal.Ignore(syscall.SIGPIPE)
-	h := newHooking(env, std)
+	h := newHookRun(env, std)
 	h.exit = exit
 	// A signal while the input is read: there is nobody to tell, and nothing to say.
-	h.begun = onSignal(func() { exit(exitYes) })
+	h.releaseSignals = onSignal(func() { exit(exitOK) })
 	return h.run(context.Background(), args)
 }
 
-func newHooking(env func(string) string, std streams) *hooking {
-	return &hooking{
-		env: env, std: std, started: time.Now(), begun: func() {}, absentFor: absentFor, takeTime: takeTime, journal: newJournal(env), spool: newSpool(env),
+func newHookRun(env func(string) string, std streams) *hookRun {
+	return &hookRun{
+		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout, acceptTimeout: acceptTimeout, log: newHookLog(env), spool: newSpool(env),
 	}
 }
 
 // run does it all. Whatever happens inside, the agent gets an answer that it
 // understands, or silence.
-func (h *hooking) run(ctx context.Context, args []string) (status int) {
+func (h *hookRun) run(ctx context.Context, args []string) (status int) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.note("panic: %v\n%s", p, debug.Stack())
+			h.logf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	f := h.flags()
 	if helped, err := h.parse(f, args); helped {
-		return exitYes
+		return exitOK
 	} else if err != nil {
-		return h.pass(err)
+		return h.exitNoOpinion(err)
 	}
-	c, shortened, err := h.read()
+	c, truncated, err := h.readCall()
 	if err != nil {
-		return h.pass(err)
+		return h.exitNoOpinion(err)
 	}
 	if h.explain {
-		h.explainCall(c, shortened)
-		return exitYes
+		h.explainCall(c, truncated)
+		return exitOK
 	}
-	return h.serve(ctx, c, shortened)
+	return h.handle(ctx, c, truncated)
 }
 
-// pass is the end of what can't be understood: the agent goes on as without a hook,
+// exitNoOpinion is the end of what can't be understood: the agent goes on as without a hook,
 // and the local log knows why.
-func (h *hooking) pass(err error) (status int) {
+func (h *hookRun) exitNoOpinion(err error) (status int) {
 	if h.explain {
 		fmt.Fprintf(h.std.out, "%v\nIt would print nothing, exit 0 and note this in hook.log: the agent does what it would do without a hook.\n", err)
-		return exitYes
+		return exitOK
 	}
-	h.note("%v", err)
-	return exitYes
+	h.logf("%v", err)
+	return exitOK
 }
 
 // parse reads the command line. helped: it asked for help, and got it.
-func (h *hooking) parse(f *flags, args []string) (helped bool, err error) {
+func (h *hookRun) parse(f *flags, args []string) (helpShown bool, err error) {
 	for len(args) > 0 {
 		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 			f.usage(h.std.out)
@@ -158,15 +158,15 @@ func (h *hooking) parse(f *flags, args []string) (helped bool, err error) {
 			return false, err
 		}
 		if args = f.Args(); len(args) > 0 {
-			f.words, args = append(f.words, args[0]), args[1:]
+			f.positional, args = append(f.positional, args[0]), args[1:]
 		}
 	}
-	if len(f.words) != 1 {
-		return false, fmt.Errorf("hook takes the name of one agent, not %q", f.words)
+	if len(f.positional) != 1 {
+		return false, fmt.Errorf("hook takes the name of one agent, not %q", f.positional)
 	}
 	var known bool
-	if h.agent, known = hook.Find(f.words[0]); !known {
-		return false, fmt.Errorf("there is no agent %q", f.words[0])
+	if h.agent, known = hook.Find(f.positional[0]); !known {
+		return false, fmt.Errorf("there is no agent %q", f.positional[0])
 	}
 	switch h.onUnreachable {
 	case "", thenAllow, thenDeny, thenAsk:
@@ -176,26 +176,26 @@ func (h *hooking) parse(f *flags, args []string) (helped bool, err error) {
 	if !slices.Contains([]string{"", schema.EmitTimeout, schema.FailRun}, h.onTimeout) {
 		return false, fmt.Errorf("--on-timeout %q: it must be emit_timeout or fail_run", h.onTimeout)
 	}
-	h.dir, err = os.Getwd()
+	h.workDir, err = os.Getwd()
 	if err != nil {
-		h.dir = "" // deleted meanwhile: agents say where they work
+		h.workDir = "" // deleted meanwhile: agents say where they work
 	}
 	return false, nil
 }
 
-// note writes a line into the local log.
-func (h *hooking) note(format string, args ...any) {
-	h.journal.note("hook %s: %s", cmp.Or(h.agent.Name, "?"), fmt.Sprintf(format, args...))
+// logf writes a line into the local log.
+func (h *hookRun) logf(format string, args ...any) {
+	h.log.printf("hook %s: %s", cmp.Or(h.agent.Name, "?"), fmt.Sprintf(format, args...))
 }
 
-// read makes a call of stdin. shortened: it is too long, and its long strings are cut.
-func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
-	text, shortened, err := readInput(h.std.in)
+// readCall makes a call of stdin. shortened: it is too long, and its long strings are cut.
+func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
+	text, truncated, err := readInput(h.std.in)
 	if err != nil {
 		return nil, false, err
 	}
-	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.dir, Attended: attended}.Parsed()
-	if err := h.recognise(in); err != nil {
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, Attended: isInteractive}.Parsed()
+	if err := h.identifyCaller(in); err != nil {
 		return nil, false, err
 	}
 	call, err := h.agent.Agent.Parse(in)
@@ -206,38 +206,38 @@ func (h *hooking) read() (c *hook.Call, shortened bool, err error) {
 	e.SourceApp = cmp.Or(h.app, e.SourceApp, h.agent.Name)
 	e.Agent = cmp.Or(e.Agent, h.agent.Name)
 	if e.Timestamp == 0 {
-		e.Timestamp = millis(h.started)
+		e.Timestamp = toMillis(h.started)
 	}
-	e.IdempotencyKey = keyOf(e)
-	return &call, shortened, nil
+	e.IdempotencyKey = idempotencyKey(e)
+	return &call, truncated, nil
 }
 
-// serve decides, answers and tells the hub.
-func (h *hooking) serve(ctx context.Context, c *hook.Call, shortened bool) (status int) {
-	plan := h.plan(c, shortened)
-	if !plan.ask {
+// handle decides, answers and tells the hub.
+func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (status int) {
+	hd := h.decide(c, truncated)
+	if !hd.ask {
 		// The answer comes first: it counts even if the agent loses its patience.
 		if h.exit != nil {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
 		}
-		h.begun()
-		status = h.reply(h.agent.Agent.Render(c, plan.verdict))
-		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(plan.verdict.Reason))
+		h.releaseSignals()
+		status = h.writeReply(h.agent.Agent.Render(c, hd.verdict))
+		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(hd.verdict.Reason))
 		if h.exit != nil { // whatever holds it up, a disk that doesn't answer
-			defer time.AfterFunc(lastFor, func() { h.exit(status) }).Stop()
+			defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
 		}
-		h.tell(c)
+		h.report(c)
 		return status
 	}
-	verdict, answered := h.askPerson(ctx, c, plan)
+	verdict, answered := h.askPerson(ctx, c, hd)
 	if !answered {
-		return exitYes // interrupted: whatever is said now is thrown away
+		return exitOK // interrupted: whatever is said now is thrown away
 	}
-	return h.reply(h.agent.Agent.Render(c, verdict))
+	return h.writeReply(h.agent.Agent.Render(c, verdict))
 }
 
-// reply prints, in one write, and gives the exit status.
-func (h *hooking) reply(r hook.Reply) (status int) {
+// writeReply prints, in one write, and gives the exit status.
+func (h *hookRun) writeReply(r hook.Reply) (status int) {
 	if len(r.Stdout) > 0 {
 		_, _ = h.std.out.Write(r.Stdout) // the agent may be gone
 	}
@@ -248,7 +248,7 @@ func (h *hooking) reply(r hook.Reply) (status int) {
 }
 
 // hubs are the hub's addresses.
-func (h *hooking) hubs() ([]string, error) {
+func (h *hookRun) hubs() ([]string, error) {
 	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
 }
 

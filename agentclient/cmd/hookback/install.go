@@ -41,10 +41,10 @@ A copy of each file as it was is kept with the state of the program
 Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong usage.
 `
 
-// installing is the flags of install and uninstall.
-type installing struct {
+// installFlags is the flags of install and uninstall.
+type installFlags struct {
 	*flags
-	agents      list
+	agents      stringList
 	scope, mode string
 	binary      string
 	dryRun      bool
@@ -53,23 +53,23 @@ type installing struct {
 	home        string // is written ~
 }
 
-func (i *installing) common(f *flags) {
+func (i *installFlags) addCommonFlags(f *flags) {
 	i.flags = f
 	f.Var(&i.agents, "agent", "only this agent, by `name`; give it once for each: auto, "+strings.Join(install.Names(), ", "))
 	f.BoolVar(&i.dryRun, "dry-run", false, "show what would change, and write nothing")
 	f.BoolVar(&i.force, "force", false, "also entries that were changed by hand")
 }
 
-// bareFlags are flags without those of ask and send.
-func bareFlags(verb, help string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError), help: help}
+// newBareFlags are flags without those of ask and send.
+func newBareFlags(name, help string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard)
 	return f
 }
 
 func runInstall(_ context.Context, args []string, env func(string) string, std streams) int {
-	i := &installing{}
-	i.common(bareFlags("install", installHelp))
+	i := &installFlags{}
+	i.addCommonFlags(newBareFlags("install", installHelp))
 	i.StringVar(&i.scope, "scope", "user", "whose settings, a `scope`: user, project, or local (the project's that aren't shared; Claude Code only)")
 	i.StringVar(&i.mode, "mode", "gate", "what it may do, a `mode`: gate or observe")
 	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL where it is not the usual one")
@@ -77,26 +77,26 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	if status, done := i.parse(args, std); done {
 		return status
 	}
-	m, err := machine(env)
+	m, err := newMachine(env)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	o, err := i.options(m, env)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	if len(o.Agents) == 0 {
-		return std.complain("no coding agent was found here; name one with --agent: %s", strings.Join(install.Names(), ", "))
+		return std.printError("no coding agent was found here; name one with --agent: %s", strings.Join(install.Names(), ", "))
 	}
 	if i.home = m.Home; i.dryRun {
-		detected(std.err, m, o)
+		printDetected(std.err, m, o)
 	}
 	p, err := install.Install(m, o)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
-	status := i.carryOut(p, std)
-	if o.Mode == install.Gate && !i.dryRun && !hasPolicy(m.Dir, env) {
+	status := i.apply(p, std)
+	if o.Mode == install.Gate && !i.dryRun && !hasPolicyFile(m.Dir, env) {
 		p.Notes = append(p.Notes, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one")
 	}
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
@@ -109,26 +109,26 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 }
 
 // options checks the flags.
-func (i *installing) options(m install.Machine, env func(string) string) (o install.Options, err error) {
-	if len(i.words) > 0 {
-		return o, fmt.Errorf("install takes flags only, not %q; name agents with --agent", i.words[0])
+func (i *installFlags) options(m install.Machine, env func(string) string) (o install.Options, err error) {
+	if len(i.positional) > 0 {
+		return o, fmt.Errorf("install takes flags only, not %q; name agents with --agent", i.positional[0])
 	}
 	o = install.Options{Scope: install.Scope(i.scope), Mode: install.Mode(i.mode), Force: i.force}
-	if o.Agents, err = i.chosen(m); err != nil {
+	if o.Agents, err = i.selectedAgents(m); err != nil {
 		return o, err
 	}
 	if o.Hub = i.hub; o.Hub == "" && o.Scope != install.Project {
 		o.Hub, _, _ = strings.Cut(env("HOOKBACK_URL"), ",")
 	}
-	if o.Hub, err = hubToWrite(o.Hub); err != nil {
+	if o.Hub, err = settingsHubAddress(o.Hub); err != nil {
 		return o, err
 	}
-	o.Binary, err = i.program(env)
+	o.Binary, err = i.programPath(env)
 	return o, err
 }
 
-// chosen are the agents that --agent names; auto and none are those that are here.
-func (i *installing) chosen(m install.Machine) (names []string, err error) {
+// selectedAgents are the agents that --agent names; auto and none are those that are here.
+func (i *installFlags) selectedAgents(m install.Machine) (names []string, err error) {
 	add := func(name string) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -154,8 +154,8 @@ func (i *installing) chosen(m install.Machine) (names []string, err error) {
 	return names, nil
 }
 
-// hubToWrite is an address for settings: empty where it is the usual one.
-func hubToWrite(address string) (string, error) {
+// settingsHubAddress is an address for settings: empty where it is the usual one.
+func settingsHubAddress(address string) (string, error) {
 	address = strings.TrimRight(strings.TrimSpace(address), "/")
 	if address == "" {
 		return "", nil
@@ -174,10 +174,10 @@ func hubToWrite(address string) (string, error) {
 
 var temporaryBuild = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[/\\]go-build[0-9]*[/\\]`) })
 
-// program is the path of hookback that is written. A path that leads here through
+// programPath is the path of hookback that is written. A path that leads here through
 // a link, as package managers make them, outlives an upgrade; the file behind it
 // does not.
-func (i *installing) program(env func(string) string) (string, error) {
+func (i *installFlags) programPath(env func(string) string) (string, error) {
 	path := i.binary
 	if path == "" {
 		self, err := os.Executable()
@@ -213,17 +213,17 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// carryOut shows the plan, or does it, and says what became of each file.
-func (i *installing) carryOut(p *install.Plan, std streams) (status int) {
-	tell := std.out
+// apply shows the plan, or does it, and says what became of each file.
+func (i *installFlags) apply(p *install.Plan, std streams) (status int) {
+	messages := std.out
 	if i.dryRun {
-		tell = std.err // the diff has stdout to itself
+		messages = std.err // the diff has stdout to itself
 	}
 	failed := map[string]error{}
 	if !i.dryRun {
 		for _, f := range p.Apply() {
 			if f.File == "" {
-				return std.complain("%v", f.Err)
+				return std.printError("%v", f.Err)
 			}
 			failed[f.File] = f.Err
 		}
@@ -236,33 +236,33 @@ func (i *installing) carryOut(p *install.Plan, std streams) (status int) {
 		return err != nil
 	})
 	for all := p.Changes; len(all) > 0; {
-		n := i.alike(all)
-		i.tellOf(all[:n], tell, std.out)
+		n := i.groupSize(all)
+		i.printGroup(all[:n], messages, std.out)
 		all = all[n:]
 	}
 	for _, f := range p.Problems {
-		said := strings.TrimPrefix(f.Error(), install.Title(f.Agent)+": ")
-		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.Title(f.Agent), strings.ReplaceAll(said, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
-		status = exitNo
+		text := strings.TrimPrefix(f.Error(), install.Title(f.Agent)+": ")
+		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.Title(f.Agent), strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
+		status = exitDenied
 	}
 	return status
 }
 
-// alike is how many changes from the first on are one to a person: an agent that wants
+// groupSize is how many changes from the first on are one to a person: an agent that wants
 // a file for each event has eight of them.
-func (i *installing) alike(all []install.Change) (n int) {
+func (i *installFlags) groupSize(all []install.Change) (n int) {
 	first := &all[0]
 	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {
 		c := &all[n]
-		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.became(c) != i.became(first) || len(c.Notes) > 0 {
+		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.resultText(c) != i.resultText(first) || len(c.Notes) > 0 {
 			break
 		}
 	}
 	return n
 }
 
-// tellOf says what became of files that are alike.
-func (i *installing) tellOf(all []install.Change, tell, diff io.Writer) {
+// printGroup says what became of files that are alike.
+func (i *installFlags) printGroup(all []install.Change, messages, diff io.Writer) {
 	c := &all[0]
 	for k := range all {
 		if i.dryRun {
@@ -270,19 +270,19 @@ func (i *installing) tellOf(all []install.Change, tell, diff io.Writer) {
 		}
 	}
 	if c.HasChanges() || !i.quiet {
-		name, became := tilde(i.home, c.File), i.became(c)
+		name, result := abbreviateHome(i.home, c.File), i.resultText(c)
 		if len(all) > 1 {
-			name, became = tilde(i.home, filepath.Dir(c.File)), fmt.Sprintf("%s (%d files)", became, len(all))
+			name, result = abbreviateHome(i.home, filepath.Dir(c.File)), fmt.Sprintf("%s (%d files)", result, len(all))
 		}
-		fmt.Fprintf(tell, "✓ %-18s %s: %s\n", c.Title, name, became)
+		fmt.Fprintf(messages, "✓ %-18s %s: %s\n", c.Title, name, result)
 	}
 	for _, s := range c.Notes {
-		fmt.Fprintf(tell, "  ! %s\n", s)
+		fmt.Fprintf(messages, "  ! %s\n", s)
 	}
 }
 
-// became says in a word what happened to a file.
-func (i *installing) became(c *install.Change) string {
+// resultText says in a word what happened to a file.
+func (i *installFlags) resultText(c *install.Change) string {
 	word := "changed"
 	switch {
 	case !c.HasChanges():
@@ -298,12 +298,12 @@ func (i *installing) became(c *install.Change) string {
 	return word
 }
 
-// machine is this computer, as the installation sees it.
-func machine(env func(string) string) (m install.Machine, err error) {
+// newMachine is this computer, as the installation sees it.
+func newMachine(env func(string) string) (m install.Machine, err error) {
 	m = install.Machine{
 		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: stateDir(env), Env: env, Now: time.Now,
 		LookPath: func(name string) (string, error) { return lookPath(env, name) },
-		Version:  askVersion, Windows: runtime.GOOS == "windows",
+		Version:  programVersion, Windows: runtime.GOOS == "windows",
 	}
 	if !filepath.IsAbs(m.Home) || m.State == "" {
 		return m, errors.New("this user has no home directory (HOME), so there are no settings")
@@ -327,8 +327,8 @@ func lookPath(env func(string) string, name string) (string, error) {
 
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+`) })
 
-// askVersion asks an agent which version it is, "" when it doesn't say soon.
-func askVersion(program string) string {
+// programVersion asks an agent which version it is, "" when it doesn't say soon.
+func programVersion(program string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
@@ -340,8 +340,8 @@ func askVersion(program string) string {
 	return versionNumber().FindString(string(out))
 }
 
-// hasPolicy reports whether any policy says which calls need a person.
-func hasPolicy(dir string, env func(string) string) bool {
+// hasPolicyFile reports whether any policy says which calls need a person.
+func hasPolicyFile(dir string, env func(string) string) bool {
 	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(env))
 	return slices.ContainsFunc(files, func(file string) bool {
 		_, err := os.Stat(file)
@@ -349,16 +349,16 @@ func hasPolicy(dir string, env func(string) string) bool {
 	})
 }
 
-// tilde shortens a path below the home.
-func tilde(home, path string) string {
+// abbreviateHome shortens a path below the home.
+func abbreviateHome(home, path string) string {
 	if rest, below := strings.CutPrefix(path, home+string(filepath.Separator)); below {
 		return "~" + string(filepath.Separator) + rest
 	}
 	return path
 }
 
-// detected tells what was found of the chosen agents.
-func detected(w io.Writer, m install.Machine, o install.Options) {
+// printDetected tells what was found of the chosen agents.
+func printDetected(w io.Writer, m install.Machine, o install.Options) {
 	for _, f := range install.Detect(m) {
 		if !slices.Contains(o.Agents, f.Agent) {
 			continue
@@ -366,7 +366,7 @@ func detected(w io.Writer, m install.Machine, o install.Options) {
 		var where []string
 		for _, path := range []string{f.Dir, f.Program} {
 			if path != "" {
-				where = append(where, tilde(m.Home, path))
+				where = append(where, abbreviateHome(m.Home, path))
 			}
 		}
 		fmt.Fprintf(w, "  %-18s found: %s\n", f.Title, strings.Join(where, ", "))

@@ -20,31 +20,31 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// desk is a machine of a test's own with the real program on its PATH.
-type desk struct {
+// testMachine is a machine of a test's own with the real program on its PATH.
+type testMachine struct {
 	t    *testing.T
 	ctx  context.Context
 	home string
 	env  map[string]string
 }
 
-func setupDesk(t *testing.T) *desk {
+func newTestMachine(t *testing.T) *testMachine {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	d := &desk{t: t, ctx: ctx, home: t.TempDir()}
+	d := &testMachine{t: t, ctx: ctx, home: t.TempDir()}
 	d.env = map[string]string{"HOME": d.home, "PATH": filepath.Dir(program) + ":/usr/bin:/bin"}
 	return d
 }
 
 // run runs the program in a project of its own.
-func (d *desk) run(args ...string) outcome {
+func (d *testMachine) run(args ...string) cliResult {
 	d.t.Helper()
-	return d.child("", append([]string{program}, args...)...)
+	return d.exec("", append([]string{program}, args...)...)
 }
 
-// child runs a process with the desk's environment.
-func (d *desk) child(stdin string, argv ...string) outcome {
+// exec runs a process with the desk's environment.
+func (d *testMachine) exec(stdin string, argv ...string) cliResult {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.ctx, argv[0], argv[1:]...)
 	for name, value := range d.env {
@@ -56,25 +56,25 @@ func (d *desk) child(stdin string, argv ...string) outcome {
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		require.NoError(d.t, err)
 	}
-	return outcome{cmd.ProcessState.ExitCode(), out.String(), complaints.String()}
+	return cliResult{cmd.ProcessState.ExitCode(), out.String(), complaints.String()}
 }
 
-func (d *desk) project() string {
+func (d *testMachine) project() string {
 	dir := filepath.Join(d.home, "project")
 	require.NoError(d.t, os.MkdirAll(dir, 0o700))
 	return dir
 }
 
-func (d *desk) machine() install.Machine {
+func (d *testMachine) machine() install.Machine {
 	d.t.Helper()
-	m, err := machine(func(name string) string { return d.env[name] })
+	m, err := newMachine(func(name string) string { return d.env[name] })
 	require.NoError(d.t, err)
 	m.Dir = d.project()
 	return m
 }
 
-// installed is the entry of an event.
-func (d *desk) installed(agent, event string) install.Entry {
+// installedEntry is the entry of an event.
+func (d *testMachine) installedEntry(agent, event string) install.Entry {
 	d.t.Helper()
 	all, err := install.Inspect(d.machine())
 	require.NoError(d.t, err)
@@ -89,8 +89,8 @@ func (d *desk) installed(agent, event string) install.Entry {
 	return install.Entry{}
 }
 
-// gates is the event at which each agent's calls are gated, and a sample of it.
-var gates = map[string]struct{ event, sample string }{
+// gateSamples is the event at which each agent's calls are gated, and a sample of it.
+var gateSamples = map[string]struct{ event, sample string }{
 	"claude-code": {"PreToolUse", "claude-code-PreToolUse-Bash"},
 	"codex":       {"PreToolUse", "codex-PreToolUse"},
 	"gemini":      {"BeforeTool", "gemini-BeforeTool"},
@@ -106,15 +106,15 @@ var gates = map[string]struct{ event, sample string }{
 	"kiro":        {"preToolUse", "kiro-preToolUse"},
 }
 
-// TestWhatIsInstalledRuns: the very command of the settings, run as the agent would
+// TestInstall_InstalledCommandReportsEvent: the very command of the settings, run as the agent would
 // run it, gets the event to the hub; without the program it is silent and well.
-func TestWhatIsInstalledRuns(t *testing.T) {
+func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	for agent, gate := range gates {
+	for agent, gate := range gateSamples {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			d := setupDesk(t)
+			d := newTestMachine(t)
 			sample, err := os.ReadFile(filepath.Join("..", "..", "hook", "testdata", gate.sample+".json"))
 			require.NoError(t, err)
 			if agent == "kiro" {
@@ -130,26 +130,26 @@ func TestWhatIsInstalledRuns(t *testing.T) {
 			}
 			got := d.run("install", "--agent", agent, "--hub", hub.URL(), "--binary", link, "--mode", mode)
 			require.Equal(t, 0, got.status, got.err)
-			entry := d.installed(agent, gate.event)
+			entry := d.installedEntry(agent, gate.event)
 			require.Equal(t, link, entry.Binary)
-			ran := d.child(string(sample), entry.Argv...)
+			ran := d.exec(string(sample), entry.Argv...)
 			require.Equal(t, 0, ran.status)
 			require.Empty(t, ran.err)
 			require.Contains(t, []string{"", "{}", "{}\n"}, ran.out, "no policy, no opinion")
-			require.Eventually(t, func() bool { return eventsOf(t, hub.URL(), agent) > 0 }, 20*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return countEvents(t, hub.URL(), agent) > 0 }, 20*time.Second, 10*time.Millisecond)
 
 			require.NoError(t, os.Remove(link))
 			if entry.Argv[0] != link { // who starts it without a shell, goes on without it
-				require.Equal(t, outcome{}, d.child(string(sample), entry.Argv...), "the program is gone")
+				require.Equal(t, cliResult{}, d.exec(string(sample), entry.Argv...), "the program is gone")
 			}
 			require.Equal(t, 0, d.run("uninstall").status)
-			require.Equal(t, outcome{out: "Nothing to take out: Hookback stands in none of these settings.\n"}, d.run("uninstall"))
+			require.Equal(t, cliResult{out: "Nothing to take out: Hookback stands in none of these settings.\n"}, d.run("uninstall"))
 		})
 	}
 }
 
-// eventsOf counts what a hub has of an agent.
-func eventsOf(t *testing.T, hub, agent string) (n int) {
+// countEvents counts what a hub has of an agent.
+func countEvents(t *testing.T, hub, agent string) (n int) {
 	t.Helper()
 	res, err := http.Get(hub + schema.PathEvents + "?" + url.Values{"limit": {"1000"}}.Encode()) //nolint:noctx // a test's own hub
 	if err != nil {
@@ -169,9 +169,9 @@ func eventsOf(t *testing.T, hub, agent string) (n int) {
 	return n
 }
 
-func TestInstallSaysWhatItDoes(t *testing.T) {
+func TestInstall_PrintsChanges(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	got := d.run("install")
 	require.Equal(t, 2, got.status)
 	require.Contains(t, got.err, "no coding agent was found here; name one with --agent: claude-code, codex")
@@ -203,19 +203,19 @@ func TestInstallSaysWhatItDoes(t *testing.T) {
 	require.Contains(t, got.err, "✗ Codex CLI          ~/.codex/hooks.json: line 2, column 2: a name in double quotes is wanted here\n")
 }
 
-func TestAnAgentNamedTwiceIsInstalledOnce(t *testing.T) {
+func TestInstall_DeduplicatesAgents(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	got := d.run("install", "--agent", "codex,claude,codex", "--agent", "claude-code")
 	require.Zero(t, got.status, got.err)
 	require.Equal(t, 1, strings.Count(got.out, "Codex CLI  "), got.out)
 	require.Equal(t, 1, strings.Count(got.out, "Claude Code  "), got.out)
 }
 
-// TestFilesThatAreAlikeAreOneLine: Cline wants a file for each event.
-func TestFilesThatAreAlikeAreOneLine(t *testing.T) {
+// TestInstall_GroupsSimilarFiles: Cline wants a file for each event.
+func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	const hooks = "✓ Cline              ~/Documents/Cline/Hooks: "
 	require.Equal(t, hooks+"written (8 files)\n", d.run("install", "--agent", "cline").out)
 	require.Equal(t, hooks+"as it should be (8 files)\n", d.run("install", "--agent", "cline").out)
@@ -229,10 +229,10 @@ func TestFilesThatAreAlikeAreOneLine(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-// TestLocalSettingsAreClaudeCodesOnly: the agents that have none aren't complained of.
-func TestLocalSettingsAreClaudeCodesOnly(t *testing.T) {
+// TestInstall_LocalScopeIsClaudeOnly: the agents that have none aren't complained of.
+func TestInstall_LocalScopeIsClaudeOnly(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	for _, dir := range []string{".claude", ".codex", ".cursor"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(d.home, dir), 0o700))
 	}
@@ -244,9 +244,9 @@ func TestLocalSettingsAreClaudeCodesOnly(t *testing.T) {
 	require.Contains(t, got.err, "✗ Codex CLI          there are no settings of that scope \"local\"\n")
 }
 
-func TestInstallRefusesNonsense(t *testing.T) {
+func TestInstall_RejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	for want, args := range map[string][]string{
 		"install takes flags only":                {"claude"},
 		`there is no agent "clod"`:                {"--agent", "clod"},
@@ -267,9 +267,9 @@ func TestInstallRefusesNonsense(t *testing.T) {
 	require.Contains(t, d.run("install").err, "this user has no home directory")
 }
 
-func TestTheUsualHubIsNotWritten(t *testing.T) {
+func TestInstall_OmitsDefaultHub(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	file := filepath.Join(d.home, ".codex", "hooks.json")
 	for address, want := range map[string]string{
 		"http://127.0.0.1:4000/": "", "localhost:4000": "", "": "", "10.0.0.7:4000": " --hub http://10.0.0.7:4000\"", "https://h.example/hub/": " --hub https://h.example/hub\"",
@@ -286,13 +286,13 @@ func TestTheUsualHubIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestALinkThatLeadsHereIsWhatIsWritten(t *testing.T) {
+func TestInstall_PrefersSymlinkOnPath(t *testing.T) {
 	t.Parallel()
-	d := setupDesk(t)
+	d := newTestMachine(t)
 	link := filepath.Join(d.home, "bin", "hookback")
 	require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
 	require.NoError(t, os.Symlink(program, link))
 	d.env["PATH"] = filepath.Dir(link)
 	require.Equal(t, 0, d.run("install", "--agent", "codex").status)
-	require.Equal(t, link, d.installed("codex", "Stop").Binary)
+	require.Equal(t, link, d.installedEntry("codex", "Stop").Binary)
 }

@@ -19,10 +19,10 @@ import (
 
 // The exit statuses.
 const (
-	exitYes      = 0
-	exitNo       = 1
-	exitNoAnswer = 2
-	exitFailRun  = 3 // ask --on-timeout fail_run, and nobody answered in time
+	exitOK      = 0
+	exitDenied  = 1
+	exitError   = 2
+	exitFailRun = 3 // ask --on-timeout fail_run, and nobody answered in time
 )
 
 func main() {
@@ -41,20 +41,20 @@ type streams struct {
 	out, err io.Writer
 }
 
-// complain says what went wrong and returns the status for it.
-func (s streams) complain(format string, args ...any) int {
+// printError says what went wrong and returns the status for it.
+func (s streams) printError(format string, args ...any) int {
 	fmt.Fprintf(s.err, "hookback: "+format+"\n", args...)
-	return exitNoAnswer
+	return exitError
 }
 
-// verb is one thing the program can do: its own --help says more than about.
-type verb struct {
-	name, about string
-	run         func(ctx context.Context, args []string, env func(string) string, std streams) int
+// command is one thing the program can do: its own --help says more than about.
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, env func(string) string, std streams) int
 }
 
-// verbs lists them in the order of the usage text.
-var verbs = []verb{
+// commands lists them in the order of the usage text.
+var commands = []command{
 	{"ask", "ask a person, and wait for the answer", runAsk},
 	{"hook", "what a coding agent runs as its hook", runHook},
 	{"install", "write it into the settings of the coding agents here", runInstall},
@@ -68,7 +68,7 @@ var verbs = []verb{
 	{"version", "print the program's version", runVersion},
 }
 
-const usage = `hookback asks a person and waits for the answer, through a Hookback hub.
+const usageHeader = `hookback asks a person and waits for the answer, through a Hookback hub.
 
   hookback ask "May I delete ./build?"       a yes or a no
   hookback ask "Which one?" --choice a --choice b
@@ -77,7 +77,7 @@ const usage = `hookback asks a person and waits for the answer, through a Hookba
 
 `
 
-const usageEnd = `
+const usageFooter = `
 hookback VERB --help shows a verb's flags.
 
 Exit status of ask and send: 0 approved or answered (the answer is on stdout),
@@ -90,38 +90,38 @@ ever does. SSL_CERT_FILE names a certificate authority of one's own.
 `
 
 func printUsage(w io.Writer) {
-	fmt.Fprint(w, usage)
-	for _, v := range verbs {
-		fmt.Fprintf(w, "  %-12s%s\n", v.name, v.about)
+	fmt.Fprint(w, usageHeader)
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-12s%s\n", c.name, c.summary)
 	}
-	fmt.Fprint(w, usageEnd)
+	fmt.Fprint(w, usageFooter)
 }
 
 // run is the whole program.
 func run(ctx context.Context, args []string, env func(string) string, std streams) int {
 	if len(args) == 0 {
 		printUsage(std.err)
-		return exitNoAnswer
+		return exitError
 	}
 	name := args[0]
 	switch name {
 	case "help", "-h", "-help", "--help":
 		printUsage(std.out)
-		return exitYes
+		return exitOK
 	case "-version", "--version":
 		name = "version"
 	}
-	for _, v := range verbs {
-		if v.name == name {
-			return v.run(ctx, args[1:], env, std)
+	for _, c := range commands {
+		if c.name == name {
+			return c.run(ctx, args[1:], env, std)
 		}
 	}
-	return std.complain("there is no %q; hookback help lists what there is", name)
+	return std.printError("there is no %q; hookback help lists what there is", name)
 }
 
 func runVersion(_ context.Context, _ []string, _ func(string) string, std streams) int {
 	fmt.Fprintln(std.out, version())
-	return exitYes
+	return exitOK
 }
 
 // version is what the Go toolchain stamped into the program.

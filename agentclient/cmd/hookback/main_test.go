@@ -22,38 +22,38 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// bench is a hub and a way to run the program against it.
-type bench struct {
+// hubHarness is a hub and a way to run the program against it.
+type hubHarness struct {
 	ctx context.Context
 	hub *fakehub.Hub
 }
 
-func setup(t *testing.T, hub *fakehub.Hub) *bench {
+func newHubHarness(t *testing.T, hub *fakehub.Hub) *hubHarness {
 	t.Helper()
 	require.NoError(t, hub.Start())
 	t.Cleanup(hub.Stop)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	return &bench{ctx: ctx, hub: hub}
+	return &hubHarness{ctx: ctx, hub: hub}
 }
 
-// outcome is what a run of the program left.
-type outcome struct {
+// cliResult is what a run of the program left.
+type cliResult struct {
 	status   int
 	out, err string
 }
 
-func (b *bench) run(ctx context.Context, stdin string, args ...string) outcome {
+func (b *hubHarness) run(ctx context.Context, stdin string, args ...string) cliResult {
 	var out, complaints bytes.Buffer
 	env := func(name string) string {
 		return map[string]string{"HOOKBACK_URL": b.hub.URL(), "HOOKBACK_SESSION": "s1"}[name]
 	}
 	status := run(ctx, args, env, streams{strings.NewReader(stdin), &out, &complaints})
-	return outcome{status, out.String(), complaints.String()}
+	return cliResult{status, out.String(), complaints.String()}
 }
 
-// answered runs ask while a person gives the answer.
-func (b *bench) answered(t *testing.T, a schema.Answer, args ...string) outcome {
+// runAnswered runs ask while a person gives the answer.
+func (b *hubHarness) runAnswered(t *testing.T, a schema.Answer, args ...string) cliResult {
 	t.Helper()
 	var person sync.WaitGroup
 	person.Go(func() {
@@ -71,75 +71,75 @@ func (b *bench) answered(t *testing.T, a schema.Answer, args ...string) outcome 
 
 func ptr[T any](v T) *T { return &v }
 
-func TestAskPrintsTheAnswer(t *testing.T) {
+func TestAsk_PrintsAnswer(t *testing.T) {
 	t.Parallel()
 	ana := &schema.Responder{Name: "Ana"}
 	for name, test := range map[string]struct {
 		args   []string
 		answer schema.Answer
-		want   outcome
+		want   cliResult
 	}{
-		"approved": {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(true)}, outcome{0, "approved\n", ""}},
-		"denied":   {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(false)}, outcome{1, "denied\n", ""}},
+		"approved": {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(true)}, cliResult{0, "approved\n", ""}},
+		"denied":   {[]string{"ask", "Go?"}, schema.Answer{Permission: ptr(false)}, cliResult{1, "denied\n", ""}},
 		"denied with a reason": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Permission: ptr(false), Reason: "not today", RespondedBy: ana},
-			outcome{1, "denied\n", "hookback: Ana denied it: not today\n"},
+			cliResult{1, "denied\n", "hookback: Ana denied it: not today\n"},
 		},
-		"text": {[]string{"ask", "Name?", "--text"}, schema.Answer{Response: ptr("Bo\nB")}, outcome{0, "Bo\nB\n", ""}},
+		"text": {[]string{"ask", "Name?", "--text"}, schema.Answer{Response: ptr("Bo\nB")}, cliResult{0, "Bo\nB\n", ""}},
 		"choice, flags in front": {
 			[]string{"ask", "--choice", "a", "-choice=b", "Which?"},
 			schema.Answer{Choice: ptr("b")},
-			outcome{0, "b\n", ""},
+			cliResult{0, "b\n", ""},
 		},
-		"a question like a flag": {[]string{"ask", "--", "--really?"}, schema.Answer{Permission: ptr(true)}, outcome{0, "approved\n", ""}},
+		"a question like a flag": {[]string{"ask", "--", "--really?"}, schema.Answer{Permission: ptr(true)}, cliResult{0, "approved\n", ""}},
 		"cancelled": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Reason: "superseded"},
-			outcome{2, "", "hookback: the question ended without an answer (cancelled), so nothing is approved: superseded\n"},
+			cliResult{2, "", "hookback: the question ended without an answer (cancelled), so nothing is approved: superseded\n"},
 		},
 		"nobody": {
 			[]string{"ask", "--timeout", "1m", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
-			outcome{2, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout\n"},
+			cliResult{2, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout\n"},
 		},
 		"nobody, and the run is to fail": {
 			[]string{"ask", "--timeout", "1m", "--on-timeout", "fail_run", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
-			outcome{3, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout; the run should stop here\n"},
+			cliResult{3, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout; the run should stop here\n"},
 		},
 		"two of two": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(true), Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "approve"}}},
-			outcome{0, "approved\n", ""},
+			cliResult{0, "approved\n", ""},
 		},
 		"one of two, from a hub that counts no votes": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(true)},
-			outcome{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+			cliResult{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
 		},
 		"no agreement": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.NoQuorum, Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "deny"}}},
-			outcome{2, "", "hookback: people voted and did not agree (ada: approve, grace: deny), so nothing is approved\n"},
+			cliResult{2, "", "hookback: people voted and did not agree (ada: approve, grace: deny), so nothing is approved\n"},
 		},
 		"nonsense": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Response: ptr("yes")},
-			outcome{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+			cliResult{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, test.want, setup(t, &fakehub.Hub{}).answered(t, test.answer, test.args...))
+			require.Equal(t, test.want, newHubHarness(t, &fakehub.Hub{}).runAnswered(t, test.answer, test.args...))
 		})
 	}
 }
 
-func TestAskSendsItsFlags(t *testing.T) {
+func TestAsk_SendsFlags(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
-	got := b.answered(t, schema.Answer{Permission: ptr(true)},
+	b := newHubHarness(t, &fakehub.Hub{})
+	got := b.runAnswered(t, schema.Answer{Permission: ptr(true)},
 		"ask", "Go?", "--risk", "high", "--why", "because", "--timeout=0", "--app", "tool", "--session", "s2")
 	require.Equal(t, 0, got.status, got.err)
 	q := b.hub.Events()[0]
@@ -150,7 +150,7 @@ func TestAskSendsItsFlags(t *testing.T) {
 	require.Zero(t, *q.HumanInTheLoop.Timeout)
 }
 
-func TestAskSaysWhoMayAnswer(t *testing.T) {
+func TestAsk_SendsRecipients(t *testing.T) {
 	t.Parallel()
 	yes := schema.Answer{Permission: ptr(true), Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "approve"}}}
 	for to, want := range map[string]*schema.Recipients{
@@ -158,30 +158,30 @@ func TestAskSaysWhoMayAnswer(t *testing.T) {
 		"owner":       {Mode: "owner"},
 		"ada, grace ": {Mode: "selected_members", Members: []string{"ada", "grace"}},
 	} {
-		b := setup(t, &fakehub.Hub{})
-		got := b.answered(t, yes, "ask", "Go?", "--approvals", "1", "--to", to)
-		require.Equal(t, exitYes, got.status, got.err)
+		b := newHubHarness(t, &fakehub.Hub{})
+		got := b.runAnswered(t, yes, "ask", "Go?", "--approvals", "1", "--to", to)
+		require.Equal(t, exitOK, got.status, got.err)
 		q := b.hub.Events()[0].HumanInTheLoop
 		require.Equal(t, 1, q.RequiredApprovals)
 		require.Equal(t, want, q.Recipients)
 	}
 }
 
-func TestAskAsJSON(t *testing.T) {
+func TestAsk_PrintsJSON(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
-	got := b.answered(t, schema.Answer{Permission: ptr(false), Reason: "no", Guidance: "g"}, "ask", "Go?", "--json")
+	b := newHubHarness(t, &fakehub.Hub{})
+	got := b.runAnswered(t, schema.Answer{Permission: ptr(false), Reason: "no", Guidance: "g"}, "ask", "Go?", "--json")
 	require.Equal(t, 1, got.status)
 	require.JSONEq(t, `{"approved":false,"answered":true,"kind":"permission","outcome":"deny","source":"human",
 		"reason":"no","guidance":"g","respondedAt":"`+time.UnixMilli(1734189245000).Format(time.RFC3339)+`","eventId":1}`, got.out)
 }
 
-func TestAskWithoutAHub(t *testing.T) {
+func TestAsk_UnreachableHubUsesFallback(t *testing.T) {
 	t.Parallel()
 	var gone fakehub.Hub
 	require.NoError(t, gone.Start())
 	gone.Stop()
-	b := &bench{ctx: context.Background(), hub: &gone}
+	b := &hubHarness{ctx: context.Background(), hub: &gone}
 	for fallback, want := range map[string]struct {
 		status int
 		out    string
@@ -207,9 +207,9 @@ func TestAskWithoutAHub(t *testing.T) {
 	})
 }
 
-func TestWrongUsage(t *testing.T) {
+func TestRun_RejectsWrongUsage(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
+	b := newHubHarness(t, &fakehub.Hub{})
 	for _, test := range []struct {
 		args []string
 		err  string
@@ -240,9 +240,9 @@ func TestWrongUsage(t *testing.T) {
 	require.Empty(t, b.hub.Events())
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestRun_PrintsHelpAndVersion(t *testing.T) {
 	t.Parallel()
-	b := &bench{ctx: context.Background(), hub: &fakehub.Hub{}}
+	b := &hubHarness{ctx: context.Background(), hub: &fakehub.Hub{}}
 	for _, args := range [][]string{{"help"}, {"--help"}, {"ask", "-h"}, {"send", "--help"}, {"version"}} {
 		got := b.run(b.ctx, "", args...)
 		require.Equal(t, 0, got.status, args)
@@ -251,18 +251,18 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	require.Contains(t, b.run(b.ctx, "", "ask", "--help").out, "--on-unreachable")
 	usage := b.run(b.ctx, "", "help").out
-	for _, v := range verbs {
-		require.Regexp(t, `(?m)^  `+v.name+` +`+regexp.QuoteMeta(v.about)+`$`, usage)
+	for _, v := range commands {
+		require.Regexp(t, `(?m)^  `+v.name+` +`+regexp.QuoteMeta(v.summary)+`$`, usage)
 	}
 }
 
 func TestSend(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
+	b := newHubHarness(t, &fakehub.Hub{})
 	got := b.run(b.ctx, "", "send", "--type", "PostToolUse", "--tool", "Bash", "--summary", "ls", "--payload", `{"a":1}`)
-	require.Equal(t, outcome{0, "1\n", ""}, got)
+	require.Equal(t, cliResult{0, "1\n", ""}, got)
 	got = b.run(b.ctx, `{"hook_event_type":"Stop","payload":{"b":2},"custom":[1],"summary":"own"}`, "send", "--summary", "flag")
-	require.Equal(t, outcome{0, "2\n", ""}, got)
+	require.Equal(t, cliResult{0, "2\n", ""}, got)
 	first, second := b.hub.Events()[0], b.hub.Events()[1]
 	require.Equal(t, "Bash", first.ToolName)
 	require.Equal(t, "s1", first.SessionID)
@@ -274,34 +274,34 @@ func TestSend(t *testing.T) {
 	require.Contains(t, got.err, "larger than 8 MiB")
 }
 
-func TestTheHubsRefusalAndItsHintAreShown(t *testing.T) {
+func TestAsk_PrintsHintOfRejection(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
+	b := newHubHarness(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
 		fakehub.Refuse(w, &schema.HintError{Err: schema.ErrForbidden, Hint: "sign in first"})
 		return true
 	}})
 	got := b.run(b.ctx, "", "ask", "Go?")
-	require.Equal(t, outcome{2, "", "hookback: the question was not asked: " + schema.ErrForbidden.Error() + "; sign in first\n"}, got)
+	require.Equal(t, cliResult{2, "", "hookback: the question was not asked: " + schema.ErrForbidden.Error() + "; sign in first\n"}, got)
 	got = b.run(b.ctx, `{"hook_event_type":"x"}`, "send")
 	require.Contains(t, got.err, "sign in first")
 }
 
-func TestAnInterruptWithdraws(t *testing.T) {
+func TestAsk_InterruptWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
+	b := newHubHarness(t, &fakehub.Hub{})
 	ctx, interrupt := context.WithCancel(b.ctx)
-	done := make(chan outcome, 1)
+	done := make(chan cliResult, 1)
 	go func() { done <- b.run(ctx, "", "ask", "Go?") }()
 	q, err := b.hub.Question(b.ctx, 1)
 	require.NoError(t, err)
 	interrupt()
-	require.Equal(t, outcome{2, "", "hookback: interrupted; the question is withdrawn\n"}, <-done)
+	require.Equal(t, cliResult{2, "", "hookback: interrupted; the question is withdrawn\n"}, <-done)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
 }
 
-func TestAnInterruptThatTheHubDoesNotHearOf(t *testing.T) {
+func TestAsk_InterruptReportsFailedWithdrawal(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
+	b := newHubHarness(t, &fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/cancel") {
 			return false
 		}
@@ -309,7 +309,7 @@ func TestAnInterruptThatTheHubDoesNotHearOf(t *testing.T) {
 		return true
 	}})
 	ctx, interrupt := context.WithCancel(b.ctx)
-	done := make(chan outcome, 1)
+	done := make(chan cliResult, 1)
 	go func() { done <- b.run(ctx, "", "ask", "Go?") }()
 	_, err := b.hub.Question(b.ctx, 1)
 	require.NoError(t, err)
@@ -317,23 +317,23 @@ func TestAnInterruptThatTheHubDoesNotHearOf(t *testing.T) {
 	require.Contains(t, (<-done).err, "could not be told")
 }
 
-func TestStatusText(t *testing.T) {
+func TestWaitText(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	w := agentclient.WaitStatus{Page: "http://127.0.0.1:4000/inbox/12"}
-	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", statusText(w, now))
+	require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 …", waitText(w, now))
 	for left, want := range map[time.Duration]string{
 		298 * time.Second: "4:58 left", 61*time.Minute + time.Second: "1:01:01 left", -time.Second: "0:00 left",
 	} {
 		w.Until = now.Add(left)
-		require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 … "+want, statusText(w, now))
+		require.Equal(t, "Waiting for an answer at http://127.0.0.1:4000/inbox/12 … "+want, waitText(w, now))
 	}
 }
 
-func TestTheStatusLineComesAndGoes(t *testing.T) {
+func TestWaitLine_ShowsAndClears(t *testing.T) {
 	t.Parallel()
 	shown := make(chan string, 1)
-	l := newStatusLine(io.Discard)
+	l := newWaitLine(io.Discard)
 	require.Nil(t, l.w, "a stream that is no terminal gets no line")
 	l.show(agentclient.WaitStatus{})
 	l.w = writerFunc(func(b []byte) (int, error) {
@@ -355,9 +355,9 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // The program itself: the answer's acknowledgement must be out before it exits,
 // and a signal must withdraw.
-func TestTheProgram(t *testing.T) {
+func TestProgram_AnswersAndSignals(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &fakehub.Hub{})
+	b := newHubHarness(t, &fakehub.Hub{})
 	start := func(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 		c := exec.CommandContext(b.ctx, program, args...)
 		c.Env = append(os.Environ(), "HOOKBACK_URL="+b.hub.URL())

@@ -36,12 +36,12 @@ With HOOKBACK_TOKEN it shows the hub who it speaks for. Voting needs a person's 
 `
 
 const (
-	// mcpAtOnce is how many calls may wait for the hub at a time.
-	mcpAtOnce = 64
-	// mcpGrace is how long calls under way may take once stdin has ended.
-	mcpGrace = 2 * time.Second
-	// rpcFailed is the code of errors that are none of the protocol's own.
-	rpcFailed = -32000
+	// maxConcurrentCalls is how many calls may wait for the hub at a time.
+	maxConcurrentCalls = 64
+	// shutdownGrace is how long calls under way may take once stdin has ended.
+	shutdownGrace = 2 * time.Second
+	// rpcServerError is the code of errors that are none of the protocol's own.
+	rpcServerError = -32000
 )
 
 // mcpBridge passes messages from stdin to a hub's /mcp, and what it answers to stdout.
@@ -81,12 +81,12 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	if len(f.words) > 0 {
-		return std.complain("mcp takes no words; see hookback mcp --help")
+	if len(f.positional) > 0 {
+		return std.printError("mcp takes no words; see hookback mcp --help")
 	}
 	hubs, err := agentclient.Hubs(f.hub)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	query := url.Values{"session": {cmp.Or(f.session, "mcp-"+rand.Text()[:10])}}
 	if dir, err := os.Getwd(); f.app != "" || err == nil {
@@ -100,14 +100,14 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, MaxIdleConnsPerHost: mcpAtOnce,
+				Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, MaxIdleConnsPerHost: maxConcurrentCalls,
 			},
 		},
 	}
 	if err := b.run(ctx, std.in); err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
-	return exitYes
+	return exitOK
 }
 
 // run passes on one message after the other until stdin or ctx ends. Calls wait for
@@ -118,7 +118,7 @@ func (b *mcpBridge) run(ctx context.Context, in io.Reader) error {
 	lines, failed := make(chan []byte), make(chan error, 1)
 	go func() {
 		defer close(lines)
-		failed <- eachLine(in, func(line []byte) bool {
+		failed <- forEachLine(in, func(line []byte) bool {
 			select {
 			case lines <- line:
 				return true
@@ -128,14 +128,14 @@ func (b *mcpBridge) run(ctx context.Context, in io.Reader) error {
 		})
 	}()
 	var calls sync.WaitGroup
-	places := make(chan struct{}, mcpAtOnce)
+	slots := make(chan struct{}, maxConcurrentCalls)
 	for {
 		select {
 		case line, more := <-lines:
 			if !more {
-				return b.finish(&calls, cancel, <-failed)
+				return b.drain(&calls, cancel, <-failed)
 			}
-			b.take(ctx, line, &calls, places)
+			b.dispatch(ctx, line, &calls, slots)
 		case <-ctx.Done():
 			calls.Wait()
 			return nil
@@ -143,19 +143,19 @@ func (b *mcpBridge) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// finish lets the calls under way end, for a moment: whoever asked is gone.
-func (b *mcpBridge) finish(calls *sync.WaitGroup, cancel context.CancelFunc, err error) error {
-	timer := time.AfterFunc(mcpGrace, cancel)
+// drain lets the calls under way end, for a moment: whoever asked is gone.
+func (b *mcpBridge) drain(calls *sync.WaitGroup, cancel context.CancelFunc, err error) error {
+	timer := time.AfterFunc(shutdownGrace, cancel)
 	defer timer.Stop()
 	calls.Wait()
 	return err
 }
 
-// eachLine calls f with the lines that are not empty, until it returns false.
-func eachLine(in io.Reader, f func([]byte) bool) error {
+// forEachLine calls f with the lines that are not empty, until it returns false.
+func forEachLine(in io.Reader, f func([]byte) bool) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := longLine(reader)
+		line, err := readLine(reader)
 		if line = bytes.TrimSpace(line); len(line) > 0 && !f(line) {
 			return nil
 		}
@@ -168,11 +168,11 @@ func eachLine(in io.Reader, f func([]byte) bool) error {
 	}
 }
 
-// longLine reads a line of at most twice a message's size.
-func longLine(reader *bufio.Reader) (line []byte, err error) {
+// readLine reads a line of at most twice a message's size.
+func readLine(reader *bufio.Reader) (line []byte, err error) {
 	for {
-		piece, err := reader.ReadSlice('\n')
-		line = append(line, piece...)
+		chunk, err := reader.ReadSlice('\n')
+		line = append(line, chunk...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
@@ -182,37 +182,37 @@ func longLine(reader *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// take passes one message on. What is no call is waited for, so that messages stay in
+// dispatch passes one message on. What is no call is waited for, so that messages stay in
 // their order.
-func (b *mcpBridge) take(ctx context.Context, line []byte, calls *sync.WaitGroup, places chan struct{}) {
+func (b *mcpBridge) dispatch(ctx context.Context, line []byte, calls *sync.WaitGroup, slots chan struct{}) {
 	var m rpcMessage
 	if err := json.Unmarshal(line, &m); err != nil {
-		b.fail(json.RawMessage("null"), -32700, "this line is no message of JSON-RPC: "+err.Error())
+		b.writeError(json.RawMessage("null"), -32700, "this line is no message of JSON-RPC: "+err.Error())
 		return
 	}
 	if !m.isCall() || m.Method == "initialize" {
-		b.post(ctx, &m, line)
+		b.forward(ctx, &m, line)
 		return
 	}
-	places <- struct{}{}
+	slots <- struct{}{}
 	calls.Go(func() {
-		defer func() { <-places }()
-		b.post(ctx, &m, line)
+		defer func() { <-slots }()
+		b.forward(ctx, &m, line)
 	})
 }
 
-// post sends a message and writes what comes back. A call always gets an answer.
-func (b *mcpBridge) post(ctx context.Context, m *rpcMessage, line []byte) {
+// forward sends a message and writes what comes back. A call always gets an answer.
+func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url, bytes.NewReader(line))
 	if err != nil {
-		b.refuse(m, err.Error())
+		b.replyError(m, err.Error())
 		return
 	}
-	b.address(req, m)
+	b.setHeaders(req, m)
 	res, err := b.http.Do(req)
 	if err != nil {
 		if ctx.Err() == nil {
-			b.refuse(m, fmt.Sprintf("no Hookback hub answers at %s, so nobody was asked and nothing is approved; start one (go run ./server), or name another with HOOKBACK_URL", b.hub))
+			b.replyError(m, fmt.Sprintf("no Hookback hub answers at %s, so nobody was asked and nothing is approved; start one (go run ./server), or name another with HOOKBACK_URL", b.hub))
 		}
 		return
 	}
@@ -222,36 +222,36 @@ func (b *mcpBridge) post(ctx context.Context, m *rpcMessage, line []byte) {
 	b.mu.Unlock()
 	media, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	answered := false
-	write := func(message []byte) { answered = b.write(m, message) || answered }
+	write := func(message []byte) { answered = b.writeMessage(m, message) || answered }
 	switch {
 	case media == "text/event-stream" && res.StatusCode == http.StatusOK:
-		eachEvent(res.Body, write)
+		forEachEvent(res.Body, write)
 	case media == "application/json":
 		if body, err := io.ReadAll(io.LimitReader(res.Body, 2*schema.MaxBody)); err == nil {
 			write(body)
 		}
 	case res.StatusCode >= 300:
-		b.refuse(m, whyRefused(res, b.hub))
+		b.replyError(m, rejectionText(res, b.hub))
 		return
 	}
 	if !answered && ctx.Err() == nil {
-		b.refuse(m, "the hub at "+b.hub+" ended the connection before it answered; nothing is approved")
+		b.replyError(m, "the hub at "+b.hub+" ended the connection before it answered; nothing is approved")
 	}
 }
 
-// address puts the headers on a request that the protocol wants beside the message.
-func (b *mcpBridge) address(req *http.Request, m *rpcMessage) {
+// setHeaders puts the headers on a request that the protocol wants beside the message.
+func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 	b.mu.Lock()
 	version, session := b.version, b.session
 	b.mu.Unlock()
-	var own string
-	if json.Unmarshal(m.Params.Meta["io.modelcontextprotocol/protocolVersion"], &own) == nil {
-		version = own
+	var fromMessage string
+	if json.Unmarshal(m.Params.Meta["io.modelcontextprotocol/protocolVersion"], &fromMessage) == nil {
+		version = fromMessage
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": version, "Mcp-Session-Id": session,
-		"Mcp-Method": m.Method, "Mcp-Name": headerText(cmp.Or(m.Params.Name, m.Params.URI)),
+		"Mcp-Method": m.Method, "Mcp-Name": encodeHeaderValue(cmp.Or(m.Params.Name, m.Params.URI)),
 	} {
 		if value != "" {
 			req.Header.Set(name, value)
@@ -262,24 +262,24 @@ func (b *mcpBridge) address(req *http.Request, m *rpcMessage) {
 	}
 }
 
-// headerText is a value as the protocol puts it in a header.
-func headerText(value string) string {
-	plain := value == strings.TrimSpace(value) && !strings.HasPrefix(value, "=?base64?")
+// encodeHeaderValue is a value as the protocol puts it in a header.
+func encodeHeaderValue(value string) string {
+	isPlain := value == strings.TrimSpace(value) && !strings.HasPrefix(value, "=?base64?")
 	for _, r := range value {
-		plain = plain && r >= ' ' && r < 0x7f
+		isPlain = isPlain && r >= ' ' && r < 0x7f
 	}
-	if plain {
+	if isPlain {
 		return value
 	}
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
-// eachEvent calls f with the data of every event of a stream.
-func eachEvent(stream io.Reader, f func([]byte)) {
+// forEachEvent calls f with the data of every event of a stream.
+func forEachEvent(stream io.Reader, f func([]byte)) {
 	reader := bufio.NewReader(stream)
 	var data []byte
 	for {
-		line, err := longLine(reader)
+		line, err := readLine(reader)
 		line = bytes.TrimRight(line, "\r\n")
 		if text, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			data = append(append(data, bytes.TrimPrefix(text, []byte(" "))...), '\n')
@@ -294,8 +294,8 @@ func eachEvent(stream io.Reader, f func([]byte)) {
 	}
 }
 
-// write puts a message on a line of its own; answers says that it is the call's answer.
-func (b *mcpBridge) write(m *rpcMessage, message []byte) (answers bool) {
+// writeMessage puts a message on a line of its own; answers says that it is the call's answer.
+func (b *mcpBridge) writeMessage(m *rpcMessage, message []byte) (answers bool) {
 	var line bytes.Buffer
 	if json.Compact(&line, message) != nil {
 		return false
@@ -314,15 +314,15 @@ func (b *mcpBridge) write(m *rpcMessage, message []byte) (answers bool) {
 	return answers
 }
 
-// refuse answers a call with an error. What is no call has no answer.
-func (b *mcpBridge) refuse(m *rpcMessage, why string) {
+// replyError answers a call with an error. What is no call has no answer.
+func (b *mcpBridge) replyError(m *rpcMessage, text string) {
 	if m.isCall() {
-		b.fail(m.ID, rpcFailed, why)
+		b.writeError(m.ID, rpcServerError, text)
 	}
 }
 
-func (b *mcpBridge) fail(id json.RawMessage, code int, why string) {
-	message, err := json.Marshal(schema.RPC{JSONRPC: "2.0", ID: id, Error: &schema.RPCError{Code: code, Message: why}})
+func (b *mcpBridge) writeError(id json.RawMessage, code int, text string) {
+	message, err := json.Marshal(schema.RPC{JSONRPC: "2.0", ID: id, Error: &schema.RPCError{Code: code, Message: text}})
 	if err != nil {
 		return // an id that was read can be written
 	}
@@ -331,8 +331,8 @@ func (b *mcpBridge) fail(id json.RawMessage, code int, why string) {
 	_, _ = b.out.Write(append(message, '\n'))
 }
 
-// whyRefused is what a hub, or whatever listens there, says of a request.
-func whyRefused(res *http.Response, hub string) string {
+// rejectionText is what a hub, or whatever listens there, says of a request.
+func rejectionText(res *http.Response, hub string) string {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	var p schema.Problem
 	switch {

@@ -20,8 +20,8 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// mcpProcess connects the SDK's own client to the real program.
-func mcpProcess(t *testing.T, hub string, progress chan<- string, args ...string) *sdk.ClientSession {
+// startMCPSession connects the SDK's own client to the real program.
+func startMCPSession(t *testing.T, hub string, progress chan<- string, args ...string) *sdk.ClientSession {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "HOOKBACK_URL="+hub)
@@ -42,13 +42,13 @@ func toolText(t *testing.T, result *sdk.CallToolResult) string {
 	return text.Text
 }
 
-// TestMCPOverTheRealProgram: ask, be told of progress while waiting, get the answer; and
+// TestMCP_RealProgramAsksAndReconnects: ask, be told of progress while waiting, get the answer; and
 // a hub that comes back is used again.
-func TestMCPOverTheRealProgram(t *testing.T) {
+func TestMCP_RealProgramAsksAndReconnects(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	progress := make(chan string, 10)
-	session := mcpProcess(t, hub.URL(), progress, "--app", "planner", "--timeout", "60")
+	session := startMCPSession(t, hub.URL(), progress, "--app", "planner", "--timeout", "60")
 	ask := func() (ticket struct {
 		RequestID schema.EventID `json:"request_id"`
 		Secret    string         `json:"secret"`
@@ -93,21 +93,21 @@ func postJSON(url, body string) error {
 	return nil
 }
 
-// mcpLines runs the verb in this process over lines of stdin, and returns those of stdout.
-func mcpLines(t *testing.T, hub string, env map[string]string, lines ...string) []string {
+// runMCPLines runs the verb in this process over lines of stdin, and returns those of stdout.
+func runMCPLines(t *testing.T, hub string, env map[string]string, lines ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	status := run(t.Context(), []string{"mcp", "--hub", hub}, func(name string) string { return env[name] },
 		streams{strings.NewReader(strings.Join(lines, "\n")), &out, &errs})
-	require.Equal(t, exitYes, status, errs.String())
+	require.Equal(t, exitOK, status, errs.String())
 	if out.Len() == 0 {
 		return nil
 	}
 	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 }
 
-// TestMCPPassesOnWhatTheHubSays holds the bridge against answers of every form.
-func TestMCPPassesOnWhatTheHubSays(t *testing.T) {
+// TestMCP_ForwardsResponses holds the bridge against answers of every form.
+func TestMCP_ForwardsResponses(t *testing.T) {
 	t.Parallel()
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}`
 	for name, c := range map[string]struct {
@@ -138,7 +138,7 @@ func TestMCPPassesOnWhatTheHubSays(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			}))
 			defer server.Close()
-			lines := mcpLines(t, server.URL, nil, c.line)
+			lines := runMCPLines(t, server.URL, nil, c.line)
 			if c.want == "" && c.wantError == "" {
 				require.Empty(t, lines)
 				return
@@ -156,9 +156,9 @@ func TestMCPPassesOnWhatTheHubSays(t *testing.T) {
 	}
 }
 
-// TestMCPSendsWhatTheProtocolWantsBesideTheMessage: the version that was agreed on, the
+// TestMCP_SendsProtocolHeaders: the version that was agreed on, the
 // session, the names, and who it is.
-func TestMCPSendsWhatTheProtocolWantsBesideTheMessage(t *testing.T) {
+func TestMCP_SendsProtocolHeaders(t *testing.T) {
 	t.Parallel()
 	seen := make(chan http.Header, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +172,7 @@ func TestMCPSendsWhatTheProtocolWantsBesideTheMessage(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18"}}`, m.ID)
 	}))
 	defer server.Close()
-	lines := mcpLines(t, server.URL, map[string]string{"HOOKBACK_TOKEN": "hubin_secret", "HOOKBACK_SESSION": "s1"},
+	lines := runMCPLines(t, server.URL, map[string]string{"HOOKBACK_TOKEN": "hubin_secret", "HOOKBACK_SESSION": "s1"},
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
 		`{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"größe"}}`,
 	)
@@ -186,19 +186,19 @@ func TestMCPSendsWhatTheProtocolWantsBesideTheMessage(t *testing.T) {
 	require.Equal(t, "s-1", second.Get("Mcp-Session-Id"))
 	require.Equal(t, "=?base64?Z3LDtsOfZQ==?=", second.Get("Mcp-Name"))
 
-	lines = mcpLines(t, server.URL, nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	lines = runMCPLines(t, server.URL, nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	require.Len(t, lines, 1)
 	require.Equal(t, "2026-07-28", (<-seen).Get("Mcp-Protocol-Version"), "of the message itself")
 }
 
-func TestMCPWithoutAHub(t *testing.T) {
+func TestMCP_UnreachableHubReturnsError(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	lines := mcpLines(t, server.URL, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, ``, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	lines := runMCPLines(t, server.URL, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, ``, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "no Hookback hub answers at "+server.URL)
 	var out, errs bytes.Buffer
-	require.Equal(t, exitNoAnswer, run(t.Context(), []string{"mcp", "word"}, func(string) string { return "" }, streams{strings.NewReader(""), &out, &errs}))
-	require.Equal(t, exitNoAnswer, run(t.Context(), []string{"mcp", "--hub", "ftp://x"}, func(string) string { return "" }, streams{strings.NewReader(""), &out, &errs}))
+	require.Equal(t, exitError, run(t.Context(), []string{"mcp", "word"}, func(string) string { return "" }, streams{strings.NewReader(""), &out, &errs}))
+	require.Equal(t, exitError, run(t.Context(), []string{"mcp", "--hub", "ftp://x"}, func(string) string { return "" }, streams{strings.NewReader(""), &out, &errs}))
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// starter is the policy that a user begins with.
+// starterPolicy is the policy that a user begins with.
 //
 //go:embed policystarter.json
-var starter []byte
+var starterPolicy []byte
 
 const policyHelp = `hookback policy init [--project]
 hookback policy check [FILE]
@@ -68,90 +68,90 @@ func runPolicy(ctx context.Context, args []string, env func(string) string, std 
 		return policyTest(ctx, args[1:], env, std)
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(std.out, policyHelp)
-		return exitYes
+		return exitOK
 	default:
-		return std.complain("policy takes init, check or test, not %q; see hookback policy --help", sub)
+		return std.printError("policy takes init, check or test, not %q; see hookback policy --help", sub)
 	}
 }
 
 // policyInit writes the starter, but never over a file.
 func policyInit(args []string, env func(string) string, std streams) int {
-	f := bareFlags("policy init", policyHelp)
+	f := newBareFlags("policy init", policyHelp)
 	project := f.Bool("project", false, "write it for the project you are in, not for yourself")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	if len(f.words) > 0 {
-		return std.complain("policy init takes no %q; it knows where the file belongs", f.words[0])
+	if len(f.positional) > 0 {
+		return std.printError("policy init takes no %q; it knows where the file belongs", f.positional[0])
 	}
 	file, mode := agentclient.UserPolicyFile(env), fs.FileMode(0o600)
 	if *project {
 		dir, err := os.Getwd()
 		if err != nil {
-			return std.complain("%v", err)
+			return std.printError("%v", err)
 		}
 		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyName), 0o644
 	}
 	if file == "" {
-		return std.complain("there is no place for your own policy: neither XDG_CONFIG_HOME nor HOME is set")
+		return std.printError("there is no place for your own policy: neither XDG_CONFIG_HOME nor HOME is set")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return std.complain("%s is there already; it stays as it is. hookback policy check says what it does", file)
+		return std.printError("%s is there already; it stays as it is. hookback policy check says what it does", file)
 	}
 	if err == nil {
-		_, err = out.Write(starter)
+		_, err = out.Write(starterPolicy)
 		err = errors.Join(err, out.Close())
 	}
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	fmt.Fprintf(std.out, "%s\nRead it, change it, then: hookback policy check; hookback policy test\n", file)
-	return exitYes
+	return exitOK
 }
 
 // policyCheck says what is wrong, else what the rules do.
 func policyCheck(args []string, env func(string) string, std streams) int {
-	f := bareFlags("policy check", policyHelp)
+	f := newBareFlags("policy check", policyHelp)
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	files, err := policyFiles(f.words, env)
+	files, err := selectPolicyFiles(f.positional, env)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
-	read, bad := 0, 0
+	read, invalid := 0, 0
 	for _, file := range files {
 		p, err := agentclient.ReadPolicy(file)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && len(f.words) == 0:
+		case errors.Is(err, fs.ErrNotExist) && len(f.positional) == 0:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return std.complain("there is no %s", file)
+			return std.printError("there is no %s", file)
 		case err != nil:
 			fmt.Fprintln(std.err, err)
-			bad++
-		case len(f.words) == 0 && file != agentclient.UserPolicyFile(env):
-			describe(std, file, p.ForProject())
+			invalid++
+		case len(f.positional) == 0 && file != agentclient.UserPolicyFile(env):
+			printRules(std, file, p.ForProject())
 		default:
-			describe(std, file, p)
+			printRules(std, file, p)
 		}
 		read++
 	}
 	switch {
-	case bad > 0:
-		return exitNo
+	case invalid > 0:
+		return exitDenied
 	case read == 0:
 		fmt.Fprintln(std.out, "No policy applies here, so agents ask as they always do. hookback policy init writes one.")
 	}
-	return exitYes
+	return exitOK
 }
 
-// describe says in words what a policy does, and what is odd about it.
-func describe(std streams, file string, p *agentclient.PolicyFile) {
+// printRules says in words what a policy does, and what is odd about it.
+func printRules(std streams, file string, p *agentclient.PolicyFile) {
 	fmt.Fprintf(std.out, "%s\n", file)
 	for i, r := range p.Rules() {
 		fmt.Fprintf(std.out, "%4d. %s\n", i+1, printable(r.Sentence, 2000))
@@ -164,8 +164,8 @@ func describe(std streams, file string, p *agentclient.PolicyFile) {
 	}
 }
 
-// policyFiles are the file on the command line, else those that apply here.
-func policyFiles(words []string, env func(string) string) ([]string, error) {
+// selectPolicyFiles are the file on the command line, else those that apply here.
+func selectPolicyFiles(words []string, env func(string) string) ([]string, error) {
 	switch len(words) {
 	case 0:
 		dir, err := os.Getwd()

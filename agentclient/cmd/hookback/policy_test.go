@@ -18,16 +18,16 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// place is a user with a home and a project, and perhaps a hub.
-type place struct {
+// policyProject is a user with a home and a project, and perhaps a hub.
+type policyProject struct {
 	home, project, hub string
 }
 
-// sit makes a place and works in its project.
-func sit(t *testing.T) *place {
+// newPolicyProject makes a place and works in its project.
+func newPolicyProject(t *testing.T) *policyProject {
 	t.Helper()
 	dir := t.TempDir()
-	d := &place{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	d := &policyProject{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, ".git"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(d.home, 0o700))
@@ -35,22 +35,22 @@ func sit(t *testing.T) *place {
 	return d
 }
 
-func (d *place) policy(ctx context.Context, args ...string) outcome {
+func (d *policyProject) policy(ctx context.Context, args ...string) cliResult {
 	var out, complaints bytes.Buffer
 	env := func(name string) string { return map[string]string{"HOME": d.home, "HOOKBACK_URL": d.hub}[name] }
 	status := run(ctx, append([]string{"policy"}, args...), env, streams{strings.NewReader(""), &out, &complaints})
-	return outcome{status, out.String(), complaints.String()}
+	return cliResult{status, out.String(), complaints.String()}
 }
 
-func (d *place) write(t *testing.T, text string) string {
+func (d *policyProject) write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(d.project, "hookback.json")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
-func TestPolicyInitWritesOnceAndWhereItCounts(t *testing.T) {
-	d := sit(t)
+func TestPolicyInit_NeverOverwrites(t *testing.T) {
+	d := newPolicyProject(t)
 	for _, test := range []struct {
 		args []string
 		file string
@@ -59,15 +59,15 @@ func TestPolicyInitWritesOnceAndWhereItCounts(t *testing.T) {
 		{[]string{"init", "--project"}, filepath.Join(d.project, "hookback.json")},
 	} {
 		got := d.policy(t.Context(), test.args...)
-		require.Equal(t, exitYes, got.status, got.err)
+		require.Equal(t, exitOK, got.status, got.err)
 		require.Contains(t, got.out, test.file)
 		text, err := os.ReadFile(test.file)
 		require.NoError(t, err)
-		require.Equal(t, string(starter), string(text))
+		require.Equal(t, string(starterPolicy), string(text))
 
 		require.NoError(t, os.WriteFile(test.file, []byte(`{"rules": []}`), 0o600))
 		got = d.policy(t.Context(), test.args...)
-		require.Equal(t, exitNoAnswer, got.status)
+		require.Equal(t, exitError, got.status)
 		require.Contains(t, got.err, "it stays as it is")
 		text, err = os.ReadFile(test.file)
 		require.NoError(t, err)
@@ -75,24 +75,24 @@ func TestPolicyInitWritesOnceAndWhereItCounts(t *testing.T) {
 	}
 }
 
-func TestPolicyCheckSaysRulesInWordsOrWhatIsWrong(t *testing.T) {
-	d := sit(t)
+func TestPolicyCheck_PrintsRulesOrProblems(t *testing.T) {
+	d := newPolicyProject(t)
 	got := d.policy(t.Context(), "check")
-	require.Equal(t, exitYes, got.status)
+	require.Equal(t, exitOK, got.status)
 	require.Contains(t, got.out, "No policy applies here")
 
 	file := d.write(t, `{"rules": [
 {"tool": "Bash", "when": {"command": {"contains": "rm\u001b[2J"}}, "then": "ask", "reason": "It deletes."},
 {"tool": "Bsah", "then": "deny"}]}`)
 	got = d.policy(t.Context(), "check")
-	require.Equal(t, exitYes, got.status)
+	require.Equal(t, exitOK, got.status)
 	require.Equal(t, file+"\n   1. Bash when command contains \"rm\\x1b[2J\": ask, because: It deletes.\n   2. Bsah: deny\n", got.out)
 	require.Equal(t, "warning: "+file+":3:1: no agent we know has a tool \"Bsah\"; did you mean \"Bash\"?\n", got.err)
 
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "aks"}, {"tol": "x", "then": "ask"}]}`)
 	for _, args := range [][]string{{"check"}, {"check", file}, {"test"}} {
 		got = d.policy(t.Context(), args...)
-		require.Equal(t, exitNo, got.status)
+		require.Equal(t, exitDenied, got.status)
 		require.Contains(t, got.err, file+`:1:37: then can't be "aks"; did you mean "ask"?`)
 		require.Contains(t, got.err, `a rule has no member "tol"; did you mean "tool"?`)
 	}
@@ -100,8 +100,8 @@ func TestPolicyCheckSaysRulesInWordsOrWhatIsWrong(t *testing.T) {
 	require.Contains(t, d.policy(t.Context(), "check").out, "no rules, so no opinion")
 }
 
-func TestPolicyUsage(t *testing.T) {
-	d := sit(t)
+func TestPolicy_RejectsWrongUsage(t *testing.T) {
+	d := newPolicyProject(t)
 	for want, args := range map[string][]string{
 		`policy takes init, check or test, not ""`:     {},
 		`policy takes init, check or test, not "tset"`: {"tset"},
@@ -114,12 +114,12 @@ func TestPolicyUsage(t *testing.T) {
 		"policy init takes no":                         {"init", "x"},
 	} {
 		got := d.policy(t.Context(), args...)
-		require.NotEqual(t, exitYes, got.status, "%v", args)
+		require.NotEqual(t, exitOK, got.status, "%v", args)
 		require.Contains(t, got.err, want, "%v", args)
 	}
 	for _, args := range [][]string{{"--help"}, {"check", "--help"}, {"init", "--help"}} {
 		got := d.policy(t.Context(), args...)
-		require.Equal(t, exitYes, got.status)
+		require.Equal(t, exitOK, got.status)
 		require.Contains(t, got.out, "The first rule that matches decides")
 	}
 	require.Contains(t, d.policy(t.Context(), "test", "--help").out, "--since duration")
@@ -128,8 +128,8 @@ func TestPolicyUsage(t *testing.T) {
 	require.Contains(t, d.policy(t.Context(), "test").err, "no hub can be reached")
 }
 
-// remembers is a hub with calls in its history.
-func remembers(t *testing.T, d *place, calls ...string) {
+// startHubWithCalls is a hub with calls in its history.
+func startHubWithCalls(t *testing.T, d *policyProject, calls ...string) {
 	t.Helper()
 	hub := hubtest.Start(t)
 	d.hub = hub.URL()
@@ -146,22 +146,22 @@ func remembers(t *testing.T, d *place, calls ...string) {
 	}
 }
 
-// past is a stored hook call of Claude Code's.
-func past(tool, input string) string {
+// recordedInput is a stored hook call of Claude Code's.
+func recordedInput(tool, input string) string {
 	return fmt.Sprintf(`{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": %q, "tool_input": %s}`, tool, input)
 }
 
-func TestPolicyTestCountsWhatItWouldHaveSaid(t *testing.T) {
-	d := sit(t)
+func TestPolicyTest_CountsEffects(t *testing.T) {
+	d := newPolicyProject(t)
 	calls := []string{
-		past("Bash", `{"command": "rm -rf build"}`), past("Bash", `{"command": "rm -rf \u001b[2J\n`+strings.Repeat("x", 300)+`"}`),
-		past("Bash", `{"command": "git status"}`), past("Bash", `{"command": "git status; rm x"}`), past("Write", `{"file_path": "/etc/passwd"}`),
-		past("refund", `{"amount": "many"}`), `{"nothing": "of use"}`,
+		recordedInput("Bash", `{"command": "rm -rf build"}`), recordedInput("Bash", `{"command": "rm -rf \u001b[2J\n`+strings.Repeat("x", 300)+`"}`),
+		recordedInput("Bash", `{"command": "git status"}`), recordedInput("Bash", `{"command": "git status; rm x"}`), recordedInput("Write", `{"file_path": "/etc/passwd"}`),
+		recordedInput("refund", `{"amount": "many"}`), `{"nothing": "of use"}`,
 	}
 	for i := range 250 { // more than a page
-		calls = append(calls, past("Read", fmt.Sprintf(`{"file_path": "/p/%d"}`, i)))
+		calls = append(calls, recordedInput("Read", fmt.Sprintf(`{"file_path": "/p/%d"}`, i)))
 	}
-	remembers(t, d, calls...)
+	startHubWithCalls(t, d, calls...)
 	file := d.write(t, `{"rules": [
 {"tool": "Bash", "when": {"command": {"contains": "rm -rf"}}, "then": "ask"},
 {"tool": "Write", "when": {"file": {"glob": "/etc/*"}}, "then": "deny"},
@@ -169,7 +169,7 @@ func TestPolicyTestCountsWhatItWouldHaveSaid(t *testing.T) {
 {"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"},
 {"tool": "WebFetch", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test")
-	require.Equal(t, exitYes, got.status, got.err)
+	require.Equal(t, exitOK, got.status, got.err)
 	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion of 252.\n")
 	require.Contains(t, got.out, file+":2  2 calls\n    Bash when command contains \"rm -rf\": ask\n")
 	require.Contains(t, got.out, " Bash: rm -rf build\n")
@@ -179,9 +179,9 @@ func TestPolicyTestCountsWhatItWouldHaveSaid(t *testing.T) {
 	require.Contains(t, got.out, "Bash when command matches \"git *\": left to the agent, since only your own policy can allow\n")
 	require.Contains(t, got.out, "1 rule matched nothing.")
 
-	var result trial
+	var result replayReport
 	got = d.policy(t.Context(), "test", file, "--json", "--since", "all")
-	require.Equal(t, exitYes, got.status, got.err)
+	require.Equal(t, exitOK, got.status, got.err)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &result))
 	require.Equal(t, []int{256, 3, 1, 1, 251}, []int{result.Calls, result.Asked, result.Denied, result.Allowed, result.NoOpinion})
 	require.Len(t, result.Rules, 5)
@@ -192,52 +192,52 @@ func TestPolicyTestCountsWhatItWouldHaveSaid(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got = d.policy(ctx, "test", "--json")
-	require.Equal(t, exitNoAnswer, got.status)
+	require.Equal(t, exitError, got.status)
 	require.Contains(t, got.err, "interrupted after 0 calls")
 	require.NoError(t, json.Unmarshal([]byte(got.out), &result))
 	require.True(t, result.Interrupted)
 }
 
-func TestExamplesAreFew(t *testing.T) {
-	d := sit(t)
+func TestPolicyTest_LimitsExamples(t *testing.T) {
+	d := newPolicyProject(t)
 	var calls []string
 	for i := range 10 {
-		calls = append(calls, past("Bash", fmt.Sprintf(`{"command": "make %d"}`, i)))
+		calls = append(calls, recordedInput("Bash", fmt.Sprintf(`{"command": "make %d"}`, i)))
 	}
-	remembers(t, d, calls...)
+	startHubWithCalls(t, d, calls...)
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test", "--since", "1h")
 	require.Equal(t, 3, strings.Count(got.out, "Bash: make"), got.out)
 	require.Contains(t, got.out, "make 0\n", "they are the first ones")
 }
 
-func TestSinceIsATimeBack(t *testing.T) {
+func TestParseSince(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
 		"7d": now.AddDate(0, 0, -7), "12h": now.Add(-12 * time.Hour), "90m": now.Add(-90 * time.Minute), "all": {},
 	} {
-		got, err := sinceTime(text, now)
+		got, err := parseSince(text, now)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	for _, text := range []string{"", "7", "d", "0d", "-1d", "0s", "-5m", "1e9d", "99999999999d", "week", "1d2h"} {
-		_, err := sinceTime(text, now)
+		_, err := parseSince(text, now)
 		require.Error(t, err, "%q", text)
 	}
 }
 
-func TestNumbersAreGrouped(t *testing.T) {
+func TestFormatCount_GroupsDigits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 calls", 1: "1 call", 999: "999 calls", 1000: "1,000 calls", 1234567: "1,234,567 calls"} {
-		require.Equal(t, want, times(n, "call"))
+		require.Equal(t, want, formatGroupedCount(n, "call"))
 	}
 }
 
-// TestTheStarterKnowsHarmFromHarmlessness is what a user gets who changes nothing.
-func TestTheStarterKnowsHarmFromHarmlessness(t *testing.T) {
+// TestStarterPolicy_SeparatesHarmfulCalls is what a user gets who changes nothing.
+func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 	t.Parallel()
-	p, err := agentclient.ParsePolicy("starter.json", starter)
+	p, err := agentclient.ParsePolicy("starter.json", starterPolicy)
 	require.NoError(t, err)
 	require.Empty(t, p.Warnings())
 	say := func(tool, member, value string) agentclient.PolicyResult {

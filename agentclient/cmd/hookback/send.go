@@ -20,14 +20,14 @@ flags; without, it is read from stdin as JSON, and the flags fill in what it
 leaves out. source_app, session_id and timestamp may be left out.
 `
 
-// sending is what the flags of send say.
-type sending struct {
+// sendFlags is what the flags of send say.
+type sendFlags struct {
 	*flags
 	kind, payload, tool, summary string
 }
 
-func newSending(env func(string) string) *sending {
-	s := &sending{flags: newFlags("send", sendHelp, env)}
+func newSendFlags(env func(string) string) *sendFlags {
+	s := &sendFlags{flags: newFlags("send", sendHelp, env)}
 	s.StringVar(&s.kind, "type", "", "the event's `hook_event_type`, such as PostToolUse")
 	s.StringVar(&s.payload, "payload", "", "its payload, a `JSON` object")
 	s.StringVar(&s.tool, "tool", "", "the `name` of the tool it is about")
@@ -36,10 +36,10 @@ func newSending(env func(string) string) *sending {
 }
 
 // event makes the event of the flags, or of stdin where they name no type.
-func (s *sending) event(stdin io.Reader) (schema.Event, error) {
+func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 	e := schema.Event{HookEventType: s.kind}
-	if len(s.words) > 0 {
-		return e, fmt.Errorf("send takes flags only, not %q", s.words[0])
+	if len(s.positional) > 0 {
+		return e, fmt.Errorf("send takes flags only, not %q", s.positional[0])
 	}
 	if s.kind == "" {
 		if f, ok := stdin.(*os.File); ok && isTerminal(f) {
@@ -63,31 +63,31 @@ func (s *sending) event(stdin io.Reader) (schema.Event, error) {
 		e.Payload = json.RawMessage(s.payload)
 	}
 	for _, f := range []struct {
-		to   *string
-		flag string
+		field *string
+		value string
 	}{{&e.ToolName, s.tool}, {&e.Summary, s.summary}} {
-		if *f.to == "" {
-			*f.to = f.flag
+		if *f.field == "" {
+			*f.field = f.value
 		}
 	}
 	return e, nil
 }
 
 func runSend(ctx context.Context, args []string, env func(string) string, std streams) int {
-	s := newSending(env)
+	s := newSendFlags(env)
 	if status, done := s.parse(args, std); done {
 		return status
 	}
 	e, err := s.event(std.in)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	client := agentclient.New(s.options())
 	defer client.Close()
 	sent, err := client.Send(ctx, e)
 	if err != nil {
-		return std.complain("%s", explain(err))
+		return std.printError("%s", errorWithHint(err))
 	}
 	fmt.Fprintln(std.out, sent.ID)
-	return exitYes
+	return exitOK
 }

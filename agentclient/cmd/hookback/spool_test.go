@@ -18,17 +18,17 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func eventOf(session string) schema.Event {
+func newEvent(session string) schema.Event {
 	return schema.Event{SourceApp: "a", SessionID: session, HookEventType: "Stop", Payload: json.RawMessage(`{"x":1}`)}
 }
 
-// taker is a hub that takes batches.
-type taker struct {
+// batchHub is a hub that takes batches.
+type batchHub struct {
 	batches [][]schema.Event
 	fail    func(batch []schema.Event) error
 }
 
-func (k *taker) post(body net.Buffers) ([]byte, error) {
+func (k *batchHub) post(body net.Buffers) ([]byte, error) {
 	var events []schema.Event
 	var text []byte
 	for _, part := range body {
@@ -50,7 +50,7 @@ func (k *taker) post(body net.Buffers) ([]byte, error) {
 	return json.Marshal(results)
 }
 
-func (k *taker) sessions() (all []string) {
+func (k *batchHub) sessions() (all []string) {
 	for _, b := range k.batches {
 		for _, e := range b {
 			all = append(all, e.SessionID)
@@ -59,16 +59,16 @@ func (k *taker) sessions() (all []string) {
 	return all
 }
 
-func (k *taker) flush(s spool) { s.flush(time.Now().Add(time.Minute), k.post) }
+func (k *batchHub) flush(s spool) { s.flush(time.Now().Add(time.Minute), k.post) }
 
 func newTestSpool(t *testing.T) spool { return spool{filepath.Join(t.TempDir(), "deep", "spool")} }
 
-// fill keeps n events; their order is that of their sessions.
-func fill(t *testing.T, s spool, n int) (sessions []string) {
+// fillSpool keeps n events; their order is that of their sessions.
+func fillSpool(t *testing.T, s spool, n int) (sessions []string) {
 	t.Helper()
 	for i := range n {
 		session := fmt.Sprintf("s%d", i)
-		first, err := s.keep(eventOf(session))
+		first, err := s.keep(newEvent(session))
 		require.NoError(t, err)
 		require.Equal(t, i == 0, first)
 		names := s.list()
@@ -86,11 +86,11 @@ func fill(t *testing.T, s spool, n int) (sessions []string) {
 	return sessions
 }
 
-func TestSpoolKeepsInOrder(t *testing.T) {
+func TestSpool_KeepsOrder(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
-	want := fill(t, s, 5)
-	hub := &taker{}
+	want := fillSpool(t, s, 5)
+	hub := &batchHub{}
 	hub.flush(s)
 	require.Equal(t, want, hub.sessions())
 	require.Len(t, hub.batches, 1, "one request")
@@ -99,13 +99,13 @@ func TestSpoolKeepsInOrder(t *testing.T) {
 	require.Len(t, hub.batches, 1, "nothing is sent when there is nothing")
 }
 
-func TestSpoolIsPrivate(t *testing.T) {
+func TestSpool_FilesArePrivate(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions are another thing there")
 	}
 	s := newTestSpool(t)
-	fill(t, s, 1)
+	fillSpool(t, s, 1)
 	info, err := os.Stat(filepath.Join(s.dir, s.list()[0]))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -114,36 +114,36 @@ func TestSpoolIsPrivate(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }
 
-func TestSpoolDropsTheOldest(t *testing.T) {
+func TestSpool_DropsOldest(t *testing.T) {
 	t.Parallel()
-	for name, length := range map[string]int{"too many": 1, "too much": spoolBytes / spoolFiles * 2} {
+	for name, length := range map[string]int{"too many": 1, "too much": maxSpoolBytes / maxSpoolFiles * 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestSpool(t)
 			require.NoError(t, os.MkdirAll(s.dir, 0o700))
-			for i := range spoolFiles {
+			for i := range maxSpoolFiles {
 				name := fmt.Sprintf("%013d-0-%d.json", i, length)
 				require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), nil, 0o600))
 			}
-			_, err := s.keep(eventOf("new"))
+			_, err := s.keep(newEvent("new"))
 			require.NoError(t, err)
 			names := s.list()
-			require.LessOrEqual(t, len(names), spoolFiles)
+			require.LessOrEqual(t, len(names), maxSpoolFiles)
 			total := 0
 			for _, name := range names {
-				total += lengthOf(name)
+				total += lengthInName(name)
 			}
-			require.LessOrEqual(t, total, spoolBytes)
+			require.LessOrEqual(t, total, maxSpoolBytes)
 			require.NotContains(t, names, fmt.Sprintf("%013d-0-%d.json", 0, length))
-			require.Contains(t, names, fmt.Sprintf("%013d-0-%d.json", spoolFiles-1, length))
+			require.Contains(t, names, fmt.Sprintf("%013d-0-%d.json", maxSpoolFiles-1, length))
 		})
 	}
 }
 
-func TestSpoolSkipsWhatIsTorn(t *testing.T) {
+func TestSpool_SkipsTornFiles(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
-	want := fill(t, s, 2)
+	want := fillSpool(t, s, 2)
 	for name, text := range map[string]string{
 		"0000000000000-a-9.json": `{"a":1`, "0000000000000-b-6.json": `{"a":1`, "0000000000000-c-0.json": "",
 	} {
@@ -155,7 +155,7 @@ func TestSpoolSkipsWhatIsTorn(t *testing.T) {
 	}
 	abandoned := filepath.Join(s.dir, ".0000000000001-e-9.json")
 	require.NoError(t, os.WriteFile(abandoned, nil, 0o600))
-	hub := &taker{}
+	hub := &batchHub{}
 	hub.flush(s)
 	require.Equal(t, want, hub.sessions())
 	left, err := os.ReadDir(s.dir)
@@ -164,7 +164,7 @@ func TestSpoolSkipsWhatIsTorn(t *testing.T) {
 	require.NoFileExists(t, abandoned)
 }
 
-func TestSpoolKeepsWhatTheHubDoesNotTake(t *testing.T) {
+func TestSpool_KeepsUnacceptedEvents(t *testing.T) {
 	t.Parallel()
 	trouble := errors.New("down")
 	for name, test := range map[string]struct {
@@ -176,18 +176,18 @@ func TestSpoolKeepsWhatTheHubDoesNotTake(t *testing.T) {
 		"one is refused": {func(b []schema.Event) error {
 			for _, e := range b {
 				if e.SessionID == "s1" {
-					return refusal{400}
+					return rejectionError{400}
 				}
 			}
 			return nil
 		}, 0, []string{"s0", "s2", "s3"}},
-		"all are refused": {func([]schema.Event) error { return refusal{413} }, 0, nil},
+		"all are refused": {func([]schema.Event) error { return rejectionError{413} }, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestSpool(t)
-			fill(t, s, 4)
-			hub := &taker{fail: test.fail}
+			fillSpool(t, s, 4)
+			hub := &batchHub{fail: test.fail}
 			hub.flush(s)
 			require.Len(t, s.list(), test.left)
 			require.Equal(t, test.sent, hub.sessions())
@@ -195,7 +195,7 @@ func TestSpoolKeepsWhatTheHubDoesNotTake(t *testing.T) {
 	}
 }
 
-func TestSpoolReadsTheResults(t *testing.T) {
+func TestSpool_ReadsBatchResults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer string
@@ -209,71 +209,71 @@ func TestSpoolReadsTheResults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestSpool(t)
-			fill(t, s, 3)
+			fillSpool(t, s, 3)
 			s.flush(time.Now().Add(time.Minute), func(net.Buffers) ([]byte, error) { return []byte(test.answer), nil })
 			require.Len(t, s.list(), test.left)
-			require.NoFileExists(t, s.claimed())
+			require.NoFileExists(t, s.claimFile())
 		})
 	}
 }
 
-func TestSpoolSendsInBoundedRequests(t *testing.T) {
+func TestSpool_BoundsRequestSize(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
 	require.NoError(t, os.MkdirAll(s.dir, 0o700))
 	for i := range 5 {
-		e := eventOf(fmt.Sprintf("s%d", i))
-		e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", spoolBatch/3) + `"}`)
+		e := newEvent(fmt.Sprintf("s%d", i))
+		e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", maxSpoolBatch/3) + `"}`)
 		_, err := s.keep(e)
 		require.NoError(t, err)
 	}
-	hub := &taker{}
+	hub := &batchHub{}
 	hub.flush(s)
 	require.Len(t, hub.sessions(), 5)
 	require.Len(t, hub.batches, 3)
 }
 
-func TestSpoolKeepsALargeEventWithoutItsPayload(t *testing.T) {
+func TestSpool_DropsLargePayload(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
-	e := eventOf("big")
-	e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", spoolEvent) + `"}`)
+	e := newEvent("big")
+	e.Payload = json.RawMessage(`{"x":"` + strings.Repeat("y", maxSpoolEvent) + `"}`)
 	_, err := s.keep(e)
 	require.NoError(t, err)
-	hub := &taker{}
+	hub := &batchHub{}
 	hub.flush(s)
 	require.Equal(t, []string{"big"}, hub.sessions())
 	require.Contains(t, string(hub.batches[0][0].Payload), "left out")
-	e.Summary = strings.Repeat("y", spoolEvent)
+	e.Summary = strings.Repeat("y", maxSpoolEvent)
 	_, err = s.keep(e)
 	require.ErrorContains(t, err, "too large to be kept")
 }
 
-func TestSpoolIsSentByOneAtATime(t *testing.T) {
+func TestSpool_ClaimIsExclusive(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
-	fill(t, s, 1)
+	fillSpool(t, s, 1)
 	require.True(t, s.claim())
 	require.False(t, s.claim())
-	hub := &taker{}
+	hub := &batchHub{}
 	hub.flush(s)
 	require.Empty(t, hub.batches)
-	old := time.Now().Add(-2 * spoolClaim)
-	require.NoError(t, os.Chtimes(s.claimed(), old, old))
+	old := time.Now().Add(-2 * claimTTL)
+	require.NoError(t, os.Chtimes(s.claimFile(), old, old))
 	hub.flush(s)
 	require.Len(t, hub.batches, 1, "who claimed it is gone")
 }
 
-func TestSpoolOfManyAtOnce(t *testing.T) {
+func TestSpool_ConcurrentHooksLoseNothing(t *testing.T) {
 	t.Parallel()
 	s := newTestSpool(t)
-	hub := &taker{}
+	hub := &batchHub{}
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	for i := range 8 {
 		work.Go(func() {
 			for j := range 25 {
-				if _, err := s.keep(eventOf(fmt.Sprintf("s%d-%d", i, j))); err != nil {
+				if _, err := s.keep(newEvent(fmt.Sprintf("s%d-%d", i, j))); err != nil {
 					t.Error(err)
 				}
 				s.flush(time.Now().Add(time.Minute), func(body net.Buffers) ([]byte, error) {
@@ -293,15 +293,15 @@ func TestSpoolOfManyAtOnce(t *testing.T) {
 	require.Len(t, seen, 200, "none is lost")
 }
 
-func TestSpoolWithoutAPlace(t *testing.T) {
+func TestSpool_WithoutDirectory(t *testing.T) {
 	t.Parallel()
-	_, err := spool{}.keep(eventOf("s"))
+	_, err := spool{}.keep(newEvent("s"))
 	require.ErrorIs(t, err, errNoSpool)
 	spool{}.flush(time.Now().Add(time.Minute), nil)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	s := spool{filepath.Join(file, "spool")}
-	_, err = s.keep(eventOf("s"))
+	_, err = s.keep(newEvent("s"))
 	require.Error(t, err)
 	require.Empty(t, s.list())
 	_, err = newTestSpool(t).keep(schema.Event{Payload: json.RawMessage("{")})

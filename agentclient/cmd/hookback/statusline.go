@@ -39,13 +39,13 @@ or slow costs at most a fifth of a second, once in that time, and is told to nob
 
 // Bounds of a status line.
 const (
-	maxStatus    = 1 << 20            // bytes of what Claude Code says
-	statusFor    = 7 * 24 * time.Hour // how long a session's state is kept
-	statusOthers = 64                 // how many other sessions' state is looked at for that
+	maxStatusInput  = 1 << 20            // bytes of what Claude Code says
+	sessionStateTTL = 7 * 24 * time.Hour // how long a session's state is kept
+	maxSweep        = 64                 // how many other sessions' state is looked at for that
 )
 
-// status is what Claude Code tells its status line, as far as it is of use here.
-type status struct {
+// sessionStatus is what Claude Code tells its status line, as far as it is of use here.
+type sessionStatus struct {
 	SessionID string `json:"session_id,omitempty"`
 	Cwd       string `json:"cwd,omitempty"`
 	Version   string `json:"version,omitempty"`
@@ -71,10 +71,10 @@ type status struct {
 	} `json:"context_window,omitzero"`
 }
 
-// line is the status line of those who have none.
-func (s *status) line() string {
+// text is the status line of those who have none.
+func (s *sessionStatus) text() string {
 	var parts []string
-	for _, p := range []string{cmp.Or(s.Model.Name, s.Model.ID), s.folder(), s.money(), s.context()} {
+	for _, p := range []string{cmp.Or(s.Model.Name, s.Model.ID), s.projectName(), s.costText(), s.contextText()} {
 		p = strings.Map(func(r rune) rune {
 			if unicode.IsPrint(r) {
 				return r
@@ -88,86 +88,86 @@ func (s *status) line() string {
 	return strings.Join(parts, " · ")
 }
 
-func (s *status) folder() string {
+func (s *sessionStatus) projectName() string {
 	dir := strings.TrimRight(cmp.Or(s.Workspace.Project, s.Workspace.Dir, s.Cwd), `/\`)
 	return dir[strings.LastIndexAny(dir, `/\`)+1:]
 }
 
-func (s *status) money() string {
+func (s *sessionStatus) costText() string {
 	if s.Cost.USD <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("$%.2f", s.Cost.USD)
 }
 
-func (s *status) context() string {
+func (s *sessionStatus) contextText() string {
 	if s.Context.Used <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("context %.0f %%", s.Context.Used)
 }
 
-// event is what the hub is told.
-func (s *status) event(app string) (schema.Event, error) {
+// toEvent is what the hub is told.
+func (s *sessionStatus) toEvent(app string) (schema.Event, error) {
 	payload, err := json.Marshal(s)
 	return schema.Event{
-		SourceApp: cmp.Or(app, s.folder(), "claude-code"), SessionID: s.SessionID, HookEventType: "StatusLine",
-		Agent: "claude-code", ModelName: s.Model.ID, Payload: payload, Timestamp: millis(time.Now()), Summary: s.line(),
+		SourceApp: cmp.Or(app, s.projectName(), "claude-code"), SessionID: s.SessionID, HookEventType: "StatusLine",
+		Agent: "claude-code", ModelName: s.Model.ID, Payload: payload, Timestamp: toMillis(time.Now()), Summary: s.text(),
 	}, err
 }
 
-// lining is one run of statusline.
-type lining struct {
+// statuslineRun is one run of statusline.
+type statuslineRun struct {
 	*flags
 	every time.Duration
 	env   func(string) string
 	std   streams
-	// sendTime is how long the hub may take to take an event.
-	sendTime time.Duration
+	// sendTimeout is how long the hub may take to take an event.
+	sendTimeout time.Duration
 }
 
 // runStatusline is the verb statusline. What goes wrong here is nobody's business:
 // the line is shown, and the status is the wrapped command's.
 func runStatusline(ctx context.Context, args []string, env func(string) string, std streams) int {
-	return newLining(env, std).run(ctx, args)
+	return newStatuslineRun(env, std).run(ctx, args)
 }
 
-func newLining(env func(string) string, std streams) *lining {
-	l := &lining{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std, sendTime: sendTime}
+func newStatuslineRun(env func(string) string, std streams) *statuslineRun {
+	l := &statuslineRun{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std, sendTimeout: sendTimeout}
 	l.DurationVar(&l.every, "every", 3*time.Second, "the least `time` between two events of a session")
 	return l
 }
 
-func (l *lining) run(ctx context.Context, args []string) int {
+func (l *statuslineRun) run(ctx context.Context, args []string) int {
 	std := l.std
 	if status, done := l.parse(args, std); done {
 		return status
 	}
 	if f, ok := std.in.(*os.File); ok && isTerminal(f) {
-		return std.complain("Claude Code runs this; see hookback statusline --help")
+		return std.printError("Claude Code runs this; see hookback statusline --help")
 	}
-	text, _ := io.ReadAll(io.LimitReader(std.in, maxStatus))
-	told := make(chan struct{})
-	var s status
+	text, _ := io.ReadAll(io.LimitReader(std.in, maxStatusInput))
+	reported := make(chan struct{})
+	var s sessionStatus
 	_ = json.Unmarshal(text, &s) // of what is of another type the rest counts
 	go func() {
-		defer close(told)
+		defer close(reported)
 		defer func() { _ = recover() }()
-		l.tell(&s)
+		l.report(&s)
 	}()
-	code := exitYes
-	if len(l.words) > 0 {
-		code = l.wrap(ctx, io.MultiReader(bytes.NewReader(text), std.in), &s)
+	code := exitOK
+	if len(l.positional) > 0 {
+		code = l.runWrapped(ctx, io.MultiReader(bytes.NewReader(text), std.in), &s)
 	} else {
-		fmt.Fprintln(std.out, s.line())
+		fmt.Fprintln(std.out, s.text())
 	}
-	<-told
+	<-reported
 	return code
 }
 
-// wrap runs the command that is wrapped. One that can't be started leaves our line.
-func (l *lining) wrap(ctx context.Context, stdin io.Reader, s *status) int {
-	cmd := exec.CommandContext(ctx, l.words[0], l.words[1:]...)
+// runWrapped runs the command that is wrapped. One that can't be started leaves our line.
+func (l *statuslineRun) runWrapped(ctx context.Context, stdin io.Reader, s *sessionStatus) int {
+	cmd := exec.CommandContext(ctx, l.positional[0], l.positional[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, l.std.out, l.std.err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
@@ -175,22 +175,22 @@ func (l *lining) wrap(ctx context.Context, stdin io.Reader, s *status) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success(): // it need not read its stdin
-		return exitYes
+		return exitOK
 	case errors.As(err, &exit):
-		return max(exit.ExitCode(), exitNo)
+		return max(exit.ExitCode(), exitDenied)
 	default:
-		fmt.Fprintln(l.std.out, s.line())
-		return exitYes
+		fmt.Fprintln(l.std.out, s.text())
+		return exitOK
 	}
 }
 
-// tell sends the event, where there is something new.
-func (l *lining) tell(s *status) {
+// report sends the event, where there is something new.
+func (l *statuslineRun) report(s *sessionStatus) {
 	now := time.Now()
 	if s.SessionID == "" || len(s.SessionID) > schema.MaxName {
 		return
 	}
-	file, due := l.due(s, now)
+	file, due := l.reserveReport(s, now)
 	if !due {
 		return
 	}
@@ -198,7 +198,7 @@ func (l *lining) tell(s *status) {
 	if err != nil {
 		return
 	}
-	e, err := s.event(l.app)
+	e, err := s.toEvent(l.app)
 	if err != nil {
 		return
 	}
@@ -206,21 +206,21 @@ func (l *lining) tell(s *status) {
 	if err != nil {
 		return
 	}
-	_, err = courier{hubs, l.env}.post(now.Add(l.sendTime), schema.PathEvents, net.Buffers{body})
-	if err == nil || errors.As(err, new(refusal)) { // the same again would be refused again
-		_ = os.WriteFile(file, []byte(s.news()), 0o600)
+	_, err = rawPoster{hubs, l.env}.post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
+	if err == nil || errors.As(err, new(rejectionError)) { // the same again would be refused again
+		_ = os.WriteFile(file, []byte(s.changeKey()), 0o600)
 	}
 }
 
-// news is what makes a status worth telling.
-func (s *status) news() string {
+// changeKey is what makes a status worth telling.
+func (s *sessionStatus) changeKey() string {
 	return fmt.Sprintf("%s %.4f %.0f", s.Model.ID, s.Cost.USD, s.Context.Used)
 }
 
-// due reports whether it is time to tell the hub. It notes in the session's file that
+// reserveReport reports whether it is time to tell the hub. It notes in the session's file that
 // this was tried, so that a hub that is down costs its time once in a while. What the
 // hub was told is written there when it has taken it: else it is tried again.
-func (l *lining) due(s *status, now time.Time) (file string, is bool) {
+func (l *statuslineRun) reserveReport(s *sessionStatus, now time.Time) (file string, due bool) {
 	dir := stateDir(l.env)
 	if dir == "" {
 		return "", false
@@ -232,11 +232,11 @@ func (l *lining) due(s *status, now time.Time) (file string, is bool) {
 		if age := now.Sub(info.ModTime()); age >= 0 && age < l.every {
 			return "", false
 		}
-		if before, err := os.ReadFile(file); err == nil && string(before) == s.news() {
+		if before, err := os.ReadFile(file); err == nil && string(before) == s.changeKey() {
 			return "", false
 		}
 	} else {
-		sweep(dir, now)
+		removeStaleState(dir, now)
 	}
 	if os.MkdirAll(dir, 0o700) != nil {
 		return "", false
@@ -244,17 +244,17 @@ func (l *lining) due(s *status, now time.Time) (file string, is bool) {
 	return file, os.WriteFile(file, nil, 0o600) == nil
 }
 
-// sweep removes what is left of sessions that nobody has heard of for long.
-func sweep(dir string, now time.Time) {
+// removeStaleState removes what is left of sessions that nobody has heard of for long.
+func removeStaleState(dir string, now time.Time) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return
 	}
 	defer func() { _ = d.Close() }()
-	list, _ := d.ReadDir(statusOthers)
-	for _, one := range list {
-		if info, err := one.Info(); err == nil && now.Sub(info.ModTime()) > statusFor {
-			_ = os.Remove(filepath.Join(dir, one.Name()))
+	list, _ := d.ReadDir(maxSweep)
+	for _, entry := range list {
+		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > sessionStateTTL {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}
 }

@@ -21,40 +21,40 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// statusSaid is what Claude Code says to its status line.
-const statusSaid = `{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/src/api/sub","prompt_id":"p1","model":{"id":"claude-opus-5-5","display_name":"Opus 5.5"},` +
+// statusInput is what Claude Code says to its status line.
+const statusInput = `{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/src/api/sub","prompt_id":"p1","model":{"id":"claude-opus-5-5","display_name":"Opus 5.5"},` +
 	`"workspace":{"current_dir":"/src/api/sub","project_dir":"/src/api/"},"version":"2.1.330","output_style":{"name":"default"},` +
 	`"cost":{"total_cost_usd":0.4213,"total_duration_ms":180000,"total_api_duration_ms":2300,"total_lines_added":156,"total_lines_removed":23},` +
 	`"context_window":{"context_window_size":200000,"used_percentage":43.4,"current_usage":{"input_tokens":8500}},"rate_limits":{"five_hour":{"used_percentage":9}}}`
 
-// statusline runs it in a home, and returns what it printed and its status. The hub has
+// runStatuslineIn runs it in a home, and returns what it printed and its status. The hub has
 // more time than Claude Code would leave it: a busy machine is not what this is about.
-func statusline(t *testing.T, home, hub, stdin string, args ...string) (string, int) {
+func runStatuslineIn(t *testing.T, home, hub, stdin string, args ...string) (string, int) {
 	t.Helper()
-	return lineOf{home, hub, 10 * time.Second}.run(t, stdin, args...)
+	return statuslineSession{home, hub, 10 * time.Second}.run(t, stdin, args...)
 }
 
-// lineOf is a session's status line.
-type lineOf struct {
-	home, hub string
-	sendTime  time.Duration
+// statuslineSession is a session's status line.
+type statuslineSession struct {
+	home, hub   string
+	sendTimeout time.Duration
 }
 
-func (s lineOf) run(t *testing.T, stdin string, args ...string) (string, int) {
+func (s statuslineSession) run(t *testing.T, stdin string, args ...string) (string, int) {
 	t.Helper()
 	var out, err bytes.Buffer
 	env := func(name string) string {
 		return map[string]string{"HOME": s.home, "HOOKBACK_URL": s.hub}[name]
 	}
-	l := newLining(env, streams{strings.NewReader(stdin), &out, &err})
-	l.sendTime = s.sendTime
+	l := newStatuslineRun(env, streams{strings.NewReader(stdin), &out, &err})
+	l.sendTimeout = s.sendTimeout
 	status := l.run(t.Context(), args)
 	require.Empty(t, err.String())
 	return out.String(), status
 }
 
-// posts are the events that a hub is sent.
-func posts(t *testing.T) (hub string, next func() schema.Event, none func()) {
+// startEventSink are the events that a hub is sent.
+func startEventSink(t *testing.T) (hub string, next func() schema.Event, none func()) {
 	t.Helper()
 	bodies := make(chan []byte, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,11 +83,11 @@ func posts(t *testing.T) (hub string, next func() schema.Event, none func()) {
 	return hub, next, none
 }
 
-func TestStatuslineTellsTheHub(t *testing.T) {
+func TestStatusline_ReportsChanges(t *testing.T) {
 	t.Parallel()
-	hub, next, none := posts(t)
+	hub, next, none := startEventSink(t)
 	home := t.TempDir()
-	line, status := statusline(t, home, hub, statusSaid)
+	line, status := runStatuslineIn(t, home, hub, statusInput)
 	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", line)
 	require.Zero(t, status)
 	e := next()
@@ -96,40 +96,40 @@ func TestStatuslineTellsTheHub(t *testing.T) {
 		"workspace":{"current_dir":"/src/api/sub","project_dir":"/src/api/"},"context_window":{"context_window_size":200000,"used_percentage":43.4},
 		"cost":{"total_cost_usd":0.4213,"total_duration_ms":180000,"total_api_duration_ms":2300,"total_lines_added":156,"total_lines_removed":23}}`, string(e.Payload))
 
-	dearer := strings.Replace(statusSaid, "0.4213", "0.5", 1)
-	statusline(t, home, hub, dearer)
+	dearer := strings.Replace(statusInput, "0.4213", "0.5", 1)
+	runStatuslineIn(t, home, hub, dearer)
 	none()
-	statusline(t, home, hub, statusSaid, "--every", "0s")
+	runStatuslineIn(t, home, hub, statusInput, "--every", "0s")
 	none() // nothing is new
-	statusline(t, home, hub, dearer, "--every", "0s")
+	runStatuslineIn(t, home, hub, dearer, "--every", "0s")
 	next()
-	statusline(t, home, hub, strings.Replace(statusSaid, `"s1"`, `"s2"`, 1), "--app", "mine")
+	runStatuslineIn(t, home, hub, strings.Replace(statusInput, `"s1"`, `"s2"`, 1), "--app", "mine")
 	require.Equal(t, "mine", next().SourceApp, "another session has its own time")
 }
 
-func TestStatuslineIsTheWrappedOnes(t *testing.T) {
+func TestStatusline_RunsWrappedCommand(t *testing.T) {
 	t.Parallel()
-	hub, next, _ := posts(t)
+	hub, next, _ := startEventSink(t)
 	home := t.TempDir()
-	out, status := statusline(t, home, hub, statusSaid, "--", "cat")
-	require.Equal(t, statusSaid, out, "the same stdin, the same output")
+	out, status := runStatuslineIn(t, home, hub, statusInput, "--", "cat")
+	require.Equal(t, statusInput, out, "the same stdin, the same output")
 	require.Zero(t, status)
 	next()
-	long := `{"session_id":"long","pad":"` + strings.Repeat("x", maxStatus) + `"}`
-	out, _ = statusline(t, home, hub, long, "--", "cat")
+	long := `{"session_id":"long","pad":"` + strings.Repeat("x", maxStatusInput) + `"}`
+	out, _ = runStatuslineIn(t, home, hub, long, "--", "cat")
 	require.Equal(t, long, out, "also of one that we don't read whole")
-	out, status = statusline(t, home, hub, statusSaid, "--", "sh", "-c", "printf 'a\\033[1mb'; exit 3")
+	out, status = runStatuslineIn(t, home, hub, statusInput, "--", "sh", "-c", "printf 'a\\033[1mb'; exit 3")
 	require.Equal(t, "a\x1b[1mb", out)
 	require.Equal(t, 3, status)
-	out, status = statusline(t, home, hub, statusSaid, "--", filepath.Join(home, "gone"))
+	out, status = runStatuslineIn(t, home, hub, statusInput, "--", filepath.Join(home, "gone"))
 	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", out, "a command that is not there leaves a line")
 	require.Zero(t, status)
 }
 
-// TestStatuslineNeverFails: whatever is said, and whoever does not listen.
-func TestStatuslineNeverFails(t *testing.T) {
+// TestStatusline_NeverFails: whatever is said, and whoever does not listen.
+func TestStatusline_NeverFails(t *testing.T) {
 	t.Parallel()
-	hub, _, none := posts(t)
+	hub, _, none := startEventSink(t)
 	home := t.TempDir()
 	for name, c := range map[string]struct{ stdin, line string }{
 		"nothing":      {``, ""},
@@ -137,7 +137,7 @@ func TestStatuslineNeverFails(t *testing.T) {
 		"another type": {`{"session_id":7,"model":[],"cost":{"total_cost_usd":"x"},"cwd":"/a/b"}`, "b"},
 		"hostile":      {"{\"model\":{\"display_name\":\"\u202eO\u001b[31m\\n" + strings.Repeat("é", 100) + "\"},\"cost\":{\"total_cost_usd\":-1}}", ""},
 	} {
-		line, status := statusline(t, home, hub, c.stdin)
+		line, status := runStatuslineIn(t, home, hub, c.stdin)
 		require.Zero(t, status, name)
 		require.Equal(t, 1, strings.Count(line, "\n"), name)
 		require.NotContains(t, line, "\x1b", name)
@@ -152,23 +152,23 @@ func TestStatuslineNeverFails(t *testing.T) {
 	require.NoError(t, err)
 	defer silent.Close() // takes connections and says nothing
 	began := time.Now()
-	unheard := lineOf{home, "http://" + silent.Addr().String(), sendTime}
-	line, status := unheard.run(t, statusSaid)
+	unheard := statuslineSession{home, "http://" + silent.Addr().String(), sendTimeout}
+	line, status := unheard.run(t, statusInput)
 	require.Equal(t, "Opus 5.5 · api · $0.42 · context 43 %\n", line)
 	require.Zero(t, status)
 	require.Less(t, time.Since(began), 2*time.Second)
-	unheard.run(t, strings.Replace(statusSaid, "0.4213", "1", 1))
+	unheard.run(t, strings.Replace(statusInput, "0.4213", "1", 1))
 	files, err := os.ReadDir(filepath.Join(home, ".local", "state", "hookback", "statusline"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
-	_, status = statusline(t, home, "ftp://nowhere", statusSaid, "--every", "0s")
+	_, status = runStatuslineIn(t, home, "ftp://nowhere", statusInput, "--every", "0s")
 	require.Zero(t, status)
-	_, status = statusline(t, filepath.Join(home, "not", "there"), hub, statusSaid)
+	_, status = runStatuslineIn(t, filepath.Join(home, "not", "there"), hub, statusInput)
 	require.Zero(t, status)
 }
 
-// TestStatuslineTellsAgain what no hub has taken, and nothing that one has, or refused.
-func TestStatuslineTellsAgain(t *testing.T) {
+// TestStatusline_RetriesUnacceptedReport what no hub has taken, and nothing that one has, or refused.
+func TestStatusline_RetriesUnacceptedReport(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answers []int
@@ -190,21 +190,21 @@ func TestStatuslineTellsAgain(t *testing.T) {
 			t.Cleanup(server.Close)
 			home := t.TempDir()
 			for range c.posts + 2 {
-				statusline(t, home, server.URL, statusSaid, "--every", "0s")
+				runStatuslineIn(t, home, server.URL, statusInput, "--every", "0s")
 			}
 			require.EqualValues(t, c.posts, posts.Load())
-			statusline(t, home, server.URL, strings.Replace(statusSaid, "0.4213", "0.5", 1))
+			runStatuslineIn(t, home, server.URL, strings.Replace(statusInput, "0.4213", "0.5", 1))
 			require.EqualValues(t, c.posts, posts.Load(), "before its time")
 		})
 	}
 }
 
-// TestStatuslineForgets the sessions of last week.
-func TestStatuslineForgets(t *testing.T) {
+// TestStatusline_RemovesStaleState the sessions of last week.
+func TestStatusline_RemovesStaleState(t *testing.T) {
 	t.Parallel()
-	hub, next, _ := posts(t)
+	hub, next, _ := startEventSink(t)
 	home := t.TempDir()
-	statusline(t, home, hub, statusSaid)
+	runStatuslineIn(t, home, hub, statusInput)
 	next()
 	dir := filepath.Join(home, ".local", "state", "hookback", "statusline")
 	files, err := os.ReadDir(dir)
@@ -212,23 +212,23 @@ func TestStatuslineForgets(t *testing.T) {
 	old := filepath.Join(dir, files[0].Name())
 	last := time.Now().Add(-8 * 24 * time.Hour)
 	require.NoError(t, os.Chtimes(old, last, last))
-	statusline(t, home, hub, strings.Replace(statusSaid, `"s1"`, `"s2"`, 1))
+	runStatuslineIn(t, home, hub, strings.Replace(statusInput, `"s1"`, `"s2"`, 1))
 	next()
 	require.NoFileExists(t, old)
 }
 
-// TestStatuslineReachesARealHub, and its cost is the session's.
-func TestStatuslineReachesARealHub(t *testing.T) {
+// TestStatusline_ReportsCostToRealHub, and its cost is the session's.
+func TestStatusline_ReportsCostToRealHub(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t).URL()
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub}, SourceApp: "api", SessionID: "s1"})
 	defer client.Close()
 	_, err := client.Send(t.Context(), schema.Event{HookEventType: "UserPromptSubmit", Payload: []byte(`{"prompt":"go"}`)})
 	require.NoError(t, err)
-	line := lineOf{t.TempDir(), hub, sendTime}
+	line := statuslineSession{t.TempDir(), hub, sendTimeout}
 	var detail schema.SessionDetail
 	require.Eventually(t, func() bool {
-		line.run(t, statusSaid, "--every", "0s") // a busy hub may miss one
+		line.run(t, statusInput, "--every", "0s") // a busy hub may miss one
 		answer, err := http.Get(hub + schema.PathSession + "?source_app=api&session_id=s1")
 		if err != nil {
 			return false

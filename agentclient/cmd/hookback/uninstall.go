@@ -23,33 +23,33 @@ Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong us
 `
 
 func runUninstall(_ context.Context, args []string, env func(string) string, std streams) int {
-	i := &installing{}
-	i.common(bareFlags("uninstall", uninstallHelp))
+	i := &installFlags{}
+	i.addCommonFlags(newBareFlags("uninstall", uninstallHelp))
 	i.StringVar(&i.scope, "scope", "", "only these settings, a `scope`: user, project or local")
 	if status, done := i.parse(args, std); done {
 		return status
 	}
-	m, err := machine(env)
+	m, err := newMachine(env)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
-	if len(i.words) > 0 {
-		return std.complain("uninstall takes flags only, not %q; name agents with --agent", i.words[0])
+	if len(i.positional) > 0 {
+		return std.printError("uninstall takes flags only, not %q; name agents with --agent", i.positional[0])
 	}
 	o := install.Options{Scope: install.Scope(i.scope), Force: i.force}
 	if strings.Join(i.agents, "") != "" && !(len(i.agents) == 1 && i.agents[0] == "auto") {
-		if o.Agents, err = i.chosen(m); err != nil {
-			return std.complain("%v", err)
+		if o.Agents, err = i.selectedAgents(m); err != nil {
+			return std.printError("%v", err)
 		}
 	}
 	p, err := install.Remove(m, o)
 	if err != nil {
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	}
 	found := slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.HasChanges() || len(c.Notes) > 0 })
 	i.quiet, i.home = true, m.Home
-	status := i.carryOut(p, std)
-	if !found && status == exitYes {
+	status := i.apply(p, std)
+	if !found && status == exitOK {
 		fmt.Fprintln(std.out, "Nothing to take out: Hookback stands in none of these settings.")
 	}
 	return status

@@ -28,79 +28,79 @@ That its end was cut off nobody sees in what is left. Keep the hash that verify
 prints, somewhere else, and give it as --head later.
 `
 
-// longestEntry is more than a hub writes in one line.
-const longestEntry = 8 << 20
+// maxLedgerEntry is more than a hub writes in one line.
+const maxLedgerEntry = 8 << 20
 
-// verifying is one check of a ledger.
-type verifying struct {
+// ledgerVerifier is one check of a ledger.
+type ledgerVerifier struct {
 	schema.LedgerCheck
-	head string // a hash that must be in it; empty: none
-	met  bool   // it was
+	head      string // a hash that must be in it; empty: none
+	headFound bool   // it was
 }
 
-// brokenError is what is wrong with a ledger, told from not being able to read it.
-type brokenError struct{ error }
+// brokenLedgerError is what is wrong with a ledger, told from not being able to read it.
+type brokenLedgerError struct{ error }
 
 func runVerify(ctx context.Context, args []string, env func(string) string, std streams) int {
-	f := bareFlags("verify", verifyHelp)
+	f := newBareFlags("verify", verifyHelp)
 	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
 	head := f.String("head", "", "the `hash` of an entry that must be there, as printed before")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	v := &verifying{head: strings.ToLower(*head)}
-	if raw, err := hex.DecodeString(v.head); err != nil || len(f.words) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
-		return std.complain("verify takes one FILE at most, and --head 64 hex digits; see hookback verify --help")
+	v := &ledgerVerifier{head: strings.ToLower(*head)}
+	if raw, err := hex.DecodeString(v.head); err != nil || len(f.positional) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
+		return std.printError("verify takes one FILE at most, and --head 64 hex digits; see hookback verify --help")
 	}
-	err := v.run(ctx, f, std.in)
-	var broken brokenError
+	err := v.check(ctx, f, std.in)
+	var broken brokenLedgerError
 	switch {
 	case errors.As(err, &broken):
 		fmt.Fprintf(std.out, "broken: %v\n", broken.error)
-		return exitNo
+		return exitDenied
 	case err != nil:
-		return std.complain("%s", explain(err))
-	case v.head != "" && !v.met:
+		return std.printError("%s", errorWithHint(err))
+	case v.head != "" && !v.headFound:
 		fmt.Fprintf(std.out, "broken: entries 1 to %d follow one another, but none has the hash %s: entries were cut off or written anew\n", v.N, v.head)
-		return exitNo
+		return exitDenied
 	case v.N == 0:
 		fmt.Fprintln(std.out, "the ledger has no entries")
 	default:
 		fmt.Fprintf(std.out, "whole: entries 1 to %d follow one another, none was changed\nhead: %s\n", v.N, v.Head)
 	}
-	return exitYes
+	return exitOK
 }
 
-func (v *verifying) run(ctx context.Context, f *flags, stdin io.Reader) error {
+func (v *ledgerVerifier) check(ctx context.Context, f *flags, stdin io.Reader) error {
 	switch {
-	case len(f.words) == 0:
-		return v.hub(ctx, f.options())
-	case f.words[0] == "-":
-		return v.file(stdin)
+	case len(f.positional) == 0:
+		return v.checkHub(ctx, f.options())
+	case f.positional[0] == "-":
+		return v.checkFile(stdin)
 	}
-	file, err := os.Open(f.words[0])
+	file, err := os.Open(f.positional[0])
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return v.file(file)
+	return v.checkFile(file)
 }
 
-func (v *verifying) file(r io.Reader) error {
+func (v *ledgerVerifier) checkFile(r io.Reader) error {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestEntry)
+	lines.Buffer(nil, maxLedgerEntry)
 	for lines.Scan() {
-		if err := v.entry(lines.Bytes()); err != nil {
+		if err := v.checkEntry(lines.Bytes()); err != nil {
 			return err
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return brokenError{fmt.Errorf("entry %d is longer than any that a hub writes", v.N+1)}
+		return brokenLedgerError{fmt.Errorf("entry %d is longer than any that a hub writes", v.N+1)}
 	}
 	return lines.Err()
 }
 
-func (v *verifying) hub(ctx context.Context, o agentclient.Options) error {
+func (v *ledgerVerifier) checkHub(ctx context.Context, o agentclient.Options) error {
 	client := agentclient.New(o)
 	defer client.Close()
 	for {
@@ -109,17 +109,17 @@ func (v *verifying) hub(ctx context.Context, o agentclient.Options) error {
 			return err
 		}
 		for _, entry := range page {
-			if err := v.entry(entry); err != nil {
+			if err := v.checkEntry(entry); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (v *verifying) entry(line []byte) error {
+func (v *ledgerVerifier) checkEntry(line []byte) error {
 	if err := v.Next(bytes.TrimSpace(line)); err != nil {
-		return brokenError{err}
+		return brokenLedgerError{err}
 	}
-	v.met = v.met || v.Head == v.head
+	v.headFound = v.headFound || v.Head == v.head
 	return nil
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// decisions makes a hub with a ledger of n entries.
-func decisions(t *testing.T, n int) *hubtest.Hub {
+// startHubWithLedger makes a hub with a ledger of n entries.
+func startHubWithLedger(t *testing.T, n int) *hubtest.Hub {
 	t.Helper()
 	hub := hubtest.Start(t)
 	for i := range n {
-		post(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},
+		postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},
 			"humanInTheLoop":{"question":"May I?","type":"permission"}}`)
-		post(t, hub.URL()+schema.At(schema.PathCancel, schema.EventID(2*i+1)), `{"reason":"Not <now> & never."}`)
+		postEvent(t, hub.URL()+schema.At(schema.PathCancel, schema.EventID(2*i+1)), `{"reason":"Not <now> & never."}`)
 	}
 	return hub
 }
 
-func post(t *testing.T, address, body string) {
+func postEvent(t *testing.T, address, body string) {
 	t.Helper()
 	res, err := http.Post(address, "application/json", strings.NewReader(body))
 	require.NoError(t, err)
@@ -40,18 +40,18 @@ func post(t *testing.T, address, body string) {
 	require.Equal(t, http.StatusOK, res.StatusCode, "%s", text)
 }
 
-func verify(t *testing.T, hub string, stdin string, args ...string) outcome {
+func verifyLedger(t *testing.T, hub string, stdin string, args ...string) cliResult {
 	var out, complaints bytes.Buffer
 	env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub}[name] }
 	status := run(t.Context(), append([]string{"verify"}, args...), env, streams{strings.NewReader(stdin), &out, &complaints})
-	return outcome{status, out.String(), complaints.String()}
+	return cliResult{status, out.String(), complaints.String()}
 }
 
-func TestVerifyChecksTheHubsLedgerAndItsExport(t *testing.T) {
+func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	t.Parallel()
-	hub := decisions(t, 4)
-	whole := verify(t, hub.URL(), "")
-	require.Equal(t, exitYes, whole.status, whole.err)
+	hub := startHubWithLedger(t, 4)
+	whole := verifyLedger(t, hub.URL(), "")
+	require.Equal(t, exitOK, whole.status, whole.err)
 	require.Contains(t, whole.out, "whole: entries 1 to 4 follow one another")
 	_, head, _ := strings.Cut(strings.TrimSpace(whole.out), "head: ")
 
@@ -62,32 +62,32 @@ func TestVerifyChecksTheHubsLedgerAndItsExport(t *testing.T) {
 	require.NoError(t, res.Body.Close())
 	file := filepath.Join(t.TempDir(), "ledger.ndjson")
 	require.NoError(t, os.WriteFile(file, export, 0o600))
-	require.Equal(t, whole, verify(t, "", "", file, "--head", head), "no hub is needed")
-	require.Equal(t, whole, verify(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
+	require.Equal(t, whole, verifyLedger(t, "", "", file, "--head", head), "no hub is needed")
+	require.Equal(t, whole, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
 
 	lines := strings.SplitAfter(string(export), "\n")
-	require.Equal(t, exitYes, verify(t, "", strings.Join(lines[:3], ""), "-").status, "of itself a shorter ledger is whole")
+	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "of itself a shorter ledger is whole")
 	for name, tc := range map[string]struct{ file, says string }{
 		"its end cut off":   {strings.Join(lines[:3], ""), "entries 1 to 3 follow one another, but none has the hash " + head},
 		"all of it cut off": {"", "none has the hash"},
 		"cut in a line":     {string(export[:len(export)-9]), "entry 4 is not readable"},
 		"a line changed":    {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
 		"a line gone":       {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
-		"a line too long":   {lines[0] + strings.Repeat(" ", longestEntry) + lines[1], "entry 2 is longer"},
+		"a line too long":   {lines[0] + strings.Repeat(" ", maxLedgerEntry) + lines[1], "entry 2 is longer"},
 	} {
-		got := verify(t, "", tc.file, "-", "--head", head)
-		require.Equal(t, exitNo, got.status, name)
+		got := verifyLedger(t, "", tc.file, "-", "--head", head)
+		require.Equal(t, exitDenied, got.status, name)
 		require.True(t, strings.HasPrefix(got.out, "broken: "), name)
 		require.Contains(t, got.out, tc.says, name)
 	}
-	post(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, exitYes, verify(t, hub.URL(), "", "--head", head).status, "a ledger goes on")
+	postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
+	require.Equal(t, exitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "a ledger goes on")
 }
 
 // Whoever can write to the database can change a row; not so that nobody sees it.
-func TestVerifySeesWhatWasChangedInTheDatabase(t *testing.T) {
+func TestVerify_DetectsDatabaseChange(t *testing.T) {
 	t.Parallel()
-	hub := decisions(t, 5)
+	hub := startHubWithLedger(t, 5)
 	hub.Stop()
 	db, err := sql.Open("sqlite", hub.DB())
 	require.NoError(t, err)
@@ -95,23 +95,23 @@ func TestVerifySeesWhatWasChangedInTheDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	hub.Restart()
-	got := verify(t, hub.URL(), "")
-	require.Equal(t, exitNo, got.status, got.err)
+	got := verifyLedger(t, hub.URL(), "")
+	require.Equal(t, exitDenied, got.status, got.err)
 	require.Contains(t, got.out, "entry 3 was changed")
 }
 
-func TestVerifySaysWhyItCantCheck(t *testing.T) {
+func TestVerify_ReportsErrors(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	got := verify(t, hub.URL(), "")
-	require.Equal(t, outcome{exitYes, "the ledger has no entries\n", ""}, got)
+	got := verifyLedger(t, hub.URL(), "")
+	require.Equal(t, cliResult{exitOK, "the ledger has no entries\n", ""}, got)
 	for _, args := range [][]string{{"--head", "abc"}, {"--head", strings.Repeat("x", 64)}, {"a", "b"}, {"--nonsense"}, {"no/such/file"}} {
-		got := verify(t, hub.URL(), "", args...)
-		require.Equal(t, exitNoAnswer, got.status, fmt.Sprint(args))
+		got := verifyLedger(t, hub.URL(), "", args...)
+		require.Equal(t, exitError, got.status, fmt.Sprint(args))
 		require.NotEmpty(t, got.err)
 	}
 	hub.Stop()
-	got = verify(t, hub.URL(), "")
-	require.Equal(t, exitNoAnswer, got.status)
+	got = verifyLedger(t, hub.URL(), "")
+	require.Equal(t, exitError, got.status)
 	require.Contains(t, got.err, "no hub can be reached")
 }

@@ -12,19 +12,19 @@ import (
 
 // explainCall says in words and JSON what would be sent, what would be decided, and
 // what each verdict would make the hook print. It sends nothing.
-func (h *hooking) explainCall(c *hook.Call, shortened bool) {
+func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 	w := h.std.out
 	fmt.Fprintf(w, "%s · %s of session %s\n", h.agent.Title, c.Event.HookEventType, c.Event.SessionID)
 	if c.Event.Agent != h.agent.Name {
 		fmt.Fprintf(w, "The caller is %s: it runs the hooks of %s too.\n", c.Event.Agent, h.agent.Name)
 	}
-	if shortened {
+	if truncated {
 		fmt.Fprintf(w, "The input is too long; its long strings are left out.\n")
 	}
-	p := h.plan(c, shortened)
-	fmt.Fprintln(w, "\n"+h.inWords(c, p))
-	if p.ask {
-		r := h.question(c, p)
+	hd := h.decide(c, truncated)
+	fmt.Fprintln(w, "\n"+h.describeDecision(c, hd))
+	if hd.ask {
+		r := h.buildRequest(c, hd)
 		e := r.Event
 		e.HumanInTheLoop.Timeout = nil
 		printJSON(w, "It would post this event, with the question; the answer comes back to the hook:", e)
@@ -46,47 +46,47 @@ func (h *hooking) explainCall(c *hook.Call, shortened bool) {
 		{"ask at the agent's own prompt", hook.Verdict{Effect: hook.Ask, Reason: "the reason"}},
 		{"no opinion", hook.Verdict{}},
 	}
-	if p.ask {
+	if hd.ask {
 		rows = append(rows,
-			row{"no hub", h.fallback(c, p, noHub, h.absent())},
-			row{"nobody at the page", h.fallback(c, p, nobody, h.unwatched())},
-			row{"no answer in time", h.fallback(c, p, noAnswer, "Nobody answered in time, so nothing was approved.")},
+			row{"no hub", h.fallbackVerdict(c, hd, noHub, h.noHubText())},
+			row{"nobody at the page", h.fallbackVerdict(c, hd, noDashboard, h.noDashboardText())},
+			row{"no answer in time", h.fallbackVerdict(c, hd, noAnswer, "Nobody answered in time, so nothing was approved.")},
 		)
 	}
 	for _, v := range rows {
 		r := h.agent.Agent.Render(c, v.verdict)
-		fmt.Fprintf(w, "  %-30s exit %d, stdout %s", v.when, r.Exit, orNothing(r.Stdout))
+		fmt.Fprintf(w, "  %-30s exit %d, stdout %s", v.when, r.Exit, outputText(r.Stdout))
 		if r.Exit != 0 {
-			fmt.Fprintf(w, ", stderr %s", orNothing(r.Stderr))
+			fmt.Fprintf(w, ", stderr %s", outputText(r.Stderr))
 		}
 		fmt.Fprintln(w)
 	}
 }
 
-// atOnce is what a hook says without asking a person through the hub.
-var atOnce = map[hook.Effect]string{
+// immediateText is what a hook says without asking a person through the hub.
+var immediateText = map[hook.Effect]string{
 	hook.Allow: "It is allowed at once",
 	hook.Deny:  "It is denied at once",
 	hook.Ask:   "The agent is told to ask at its own prompt, as is wanted",
 	"":         "This agent can't be told so, and does what it would do without a hook: allowed",
 }
 
-// sentence ends a text with one full stop.
-func sentence(text string) string { return strings.TrimRight(text, ".") + "." }
+// withPeriod ends a text with one full stop.
+func withPeriod(text string) string { return strings.TrimRight(text, ".") + "." }
 
-// inWords says what is decided, and by what.
-func (h *hooking) inWords(c *hook.Call, p plan) string {
+// describeDecision says what is decided, and by what.
+func (h *hookRun) describeDecision(c *hook.Call, hd hookDecision) string {
 	switch {
 	case h.observe:
 		return "It only observes (--observe): the hub is told, nothing is decided."
 	case c.Point == hook.Observe:
 		return "Nothing is decided here: the hub is told."
-	case p.ask && p.ruling.Effect != "":
-		return sentence(because("A person is asked", p.ruling))
-	case p.ask:
+	case hd.ask && hd.policy.Effect != "":
+		return withPeriod(policyReason("A person is asked", hd.policy))
+	case hd.ask:
 		return "The agent asks its user, so a person is asked through the hub."
-	case p.ruling.Effect != "":
-		return sentence(because(atOnce[p.verdict.Effect], p.ruling))
+	case hd.policy.Effect != "":
+		return withPeriod(policyReason(immediateText[hd.verdict.Effect], hd.policy))
 	default:
 		return "The policy has no opinion: the agent does what it would do without a hook."
 	}
@@ -101,12 +101,12 @@ func printJSON(w io.Writer, title string, v any) {
 		fmt.Fprintf(w, "\n%s\n  it can't be written as JSON: %v\n", title, err)
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n  %s", title, readable(b.Bytes()))
+	fmt.Fprintf(w, "\n%s\n  %s", title, unescapeHTML(b.Bytes()))
 }
 
-// readable is JSON without the escapes that only web pages need; types that write
+// unescapeHTML is JSON without the escapes that only web pages need; types that write
 // themselves have them.
-func readable(text []byte) []byte {
+func unescapeHTML(text []byte) []byte {
 	plain := map[string]byte{"003c": '<', "003e": '>', "0026": '&'}
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -125,7 +125,7 @@ func readable(text []byte) []byte {
 	return out
 }
 
-func orNothing(text []byte) string {
+func outputText(text []byte) string {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return "nothing"
 	}

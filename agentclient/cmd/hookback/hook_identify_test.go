@@ -10,10 +10,10 @@ import (
 
 // Cursor also runs what stands in Claude Code's settings. It hears its own language,
 // or nothing where it has a hook of ours of its own: that one asks already.
-func TestAnotherAgentRunsTheHook(t *testing.T) {
+func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	input := sample(t, "cursor-beforeShellExecution")
+	input := readSample(t, "cursor-beforeShellExecution")
 	for name, test := range map[string]struct {
 		file, text string
 		events     int
@@ -26,25 +26,25 @@ func TestAnotherAgentRunsTheHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub := startHub(t, nil)
-			c := setupChild(t, hub.URL(), input)
+			c := newHookCommand(t, hub.URL(), input)
 			c.env = []string{"CLAUDE_PROJECT_DIR=" + filepath.Join(c.home, "project")}
 			if test.file != "" {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(c.home, test.file)), 0o700))
 				require.NoError(t, os.WriteFile(filepath.Join(c.home, test.file), []byte(test.text), 0o600))
 			}
-			require.Equal(t, silence, c.run(t))
+			require.Equal(t, noOutput, c.run(t))
 			require.Len(t, hub.Events(), test.events)
 			if test.events > 0 {
 				require.Equal(t, "cursor", hub.Events()[0].Agent)
 				return
 			}
-			require.Contains(t, c.journal(), "Cursor runs the hook of Claude Code, and has its own in ")
+			require.Contains(t, c.log(), "Cursor runs the hook of Claude Code, and has its own in ")
 		})
 	}
-	c := setupChild(t, hub.URL(), input, "--on-unreachable", "deny")
+	c := newHookCommand(t, hub.URL(), input, "--on-unreachable", "deny")
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600))
 	hub.Stop()
 	got := c.run(t)
 	require.Contains(t, got.out, `{"permission":"deny"`, "Cursor's own words")
-	require.Equal(t, outcome{0, got.out, ""}, got)
+	require.Equal(t, cliResult{0, got.out, ""}, got)
 }

@@ -24,7 +24,7 @@ func encodeEvent(e *schema.Event) (net.Buffers, error) {
 	if !hook.Valid(e.Payload) {
 		return nil, errors.New("the payload is no JSON")
 	}
-	head := make(object, 1, 1<<10)
+	head := make(jsonObject, 1, 1<<10)
 	head[0] = '{'
 	for _, m := range []struct{ name, value string }{
 		{"source_app", e.SourceApp}, {"session_id", e.SessionID}, {"hook_event_type", e.HookEventType},
@@ -34,59 +34,59 @@ func encodeEvent(e *schema.Event) (net.Buffers, error) {
 		{"notification_type", e.NotificationType}, {"custom_instructions", e.CustomInstructions}, {"source", e.Source},
 		{"reason", e.Reason}, {"idempotency_key", e.IdempotencyKey},
 	} {
-		head.text(m.name, m.value)
+		head.addString(m.name, m.value)
 	}
 	if e.Timestamp != 0 {
-		head.raw("timestamp", strconv.AppendInt(nil, int64(e.Timestamp), 10))
+		head.addRaw("timestamp", strconv.AppendInt(nil, int64(e.Timestamp), 10))
 	}
-	head.flag("is_interrupt", e.IsInterrupt)
-	head.flag("stop_hook_active", e.StopHookActive)
+	head.addBool("is_interrupt", e.IsInterrupt)
+	head.addBool("stop_hook_active", e.StopHookActive)
 	for _, m := range []struct {
 		name  string
 		value json.RawMessage
 	}{{"chat", e.Chat}, {"permission_suggestions", e.PermissionSuggestions}} {
 		if len(m.value) > 0 && json.Valid(m.value) {
-			head.raw(m.name, m.value)
+			head.addRaw(m.name, m.value)
 		}
 	}
 	for name, value := range e.Extra {
 		if json.Valid(value) {
-			head.raw(name, value)
+			head.addRaw(name, value)
 		}
 	}
-	head.name("payload")
+	head.addKey("payload")
 	return net.Buffers{head, e.Payload, []byte("}")}, nil
 }
 
-// object is a JSON object under way.
-type object []byte
+// jsonObject is a JSON object under way.
+type jsonObject []byte
 
-func (o *object) name(name string) {
+func (o *jsonObject) addKey(name string) {
 	if len(*o) > 1 {
 		*o = append(*o, ',')
 	}
 	*o = append(appendString(*o, name), ':')
 }
 
-// text writes a member that is left out when it is empty.
-func (o *object) text(name, value string) {
+// addString writes a member that is left out when it is empty.
+func (o *jsonObject) addString(name, value string) {
 	if value == "" {
 		return
 	}
-	o.name(name)
+	o.addKey(name)
 	*o = appendString(*o, value)
 }
 
-func (o *object) flag(name string, value *bool) {
+func (o *jsonObject) addBool(name string, value *bool) {
 	if value == nil {
 		return
 	}
-	o.name(name)
+	o.addKey(name)
 	*o = strconv.AppendBool(*o, *value)
 }
 
-func (o *object) raw(name string, value []byte) {
-	o.name(name)
+func (o *jsonObject) addRaw(name string, value []byte) {
+	o.addKey(name)
 	*o = append(*o, value...)
 }
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a new one, for an agent to run in.
-func terminal(t *testing.T) *os.File {
+// openTerminal opens a new one, for an agent to run in.
+func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -39,9 +39,9 @@ type agentRun struct {
 	shell         bool // between it and its hook
 }
 
-// runIn runs a hook as such an agent does, without a hub, in a project whose policy
+// runAgent runs a hook as such an agent does, without a hub, in a project whose policy
 // wants a person, and gives what the hook printed.
-func runIn(t *testing.T, r agentRun) string {
+func runAgent(t *testing.T, r agentRun) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -64,10 +64,10 @@ func runIn(t *testing.T, r agentRun) string {
 	agent := exec.CommandContext(t.Context(), binary, r.args...)
 	agent.Dir, agent.WaitDelay = home, 10*time.Second
 	agent.Env = []string{
-		"AGENT_THAT_RUNS=" + command, "AGENT_INPUT=" + file("input", sample(t, r.agent+"-"+event)),
-		"AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + absentHub(t), r.env,
+		"TEST_AGENT_COMMAND=" + command, "TEST_AGENT_INPUT=" + file("input", readSample(t, r.agent+"-"+event)),
+		"TEST_AGENT_OUTPUT=" + filepath.Join(home, "output"), "HOME=" + home, "HOOKBACK_URL=" + closedHubURL(t), r.env,
 	}
-	tty := terminal(t)
+	tty := openTerminal(t)
 	if r.stdin {
 		agent.Stdin = tty
 	}
@@ -83,7 +83,7 @@ func runIn(t *testing.T, r agentRun) string {
 // Gemini CLI waits for ever when it is told to ask and nobody sits at it, and says to no
 // hook whether somebody does. Unless it is certain, a call that a person must decide is
 // refused, with the cause and what to do.
-func TestGeminiIsToldToAskOnlyWhereSomebodySits(t *testing.T) {
+func TestIsInteractive_GeminiAsksOnlyAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		agentRun
@@ -103,7 +103,7 @@ func TestGeminiIsToldToAskOnlyWhereSomebodySits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := runIn(t, test.agentRun)
+			out := runAgent(t, test.agentRun)
 			if test.certainly {
 				require.True(t, strings.HasPrefix(out, `{"decision":"ask","systemMessage":"No Hookback hub answers at `), "%s", out)
 				return
@@ -115,7 +115,7 @@ func TestGeminiIsToldToAskOnlyWhereSomebodySits(t *testing.T) {
 }
 
 // Crush goes on, and asks, where a hook says nothing; crush run and --yolo only go on.
-func TestCrushIsLeftAloneOnlyWhereSomebodySits(t *testing.T) {
+func TestIsInteractive_CrushPromptsOnlyAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args      []string
@@ -127,7 +127,7 @@ func TestCrushIsLeftAloneOnlyWhereSomebodySits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := runIn(t, agentRun{agent: "crush", args: test.args, stdin: true, stdout: true})
+			out := runAgent(t, agentRun{agent: "crush", args: test.args, stdin: true, stdout: true})
 			if test.certainly {
 				require.Empty(t, out)
 				return

@@ -19,14 +19,14 @@ import (
 
 func noEnv(string) string { return "" }
 
-func parts(text ...string) (b net.Buffers) {
+func newParts(text ...string) (b net.Buffers) {
 	for _, t := range text {
 		b = append(b, []byte(t))
 	}
 	return b
 }
 
-func TestCourierPosts(t *testing.T) {
+func TestRawPoster_PostsBody(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
 	var body string
@@ -37,8 +37,8 @@ func TestCourierPosts(t *testing.T) {
 		_, _ = io.WriteString(w, `{"id":1}`)
 	}))
 	defer server.Close()
-	c := courier{[]string{server.URL + "/sub%20path"}, noEnv}
-	answer, err := c.post(time.Now().Add(time.Minute), "/events", parts(`{"a":`, `1}`))
+	c := rawPoster{[]string{server.URL + "/sub%20path"}, noEnv}
+	answer, err := c.post(time.Now().Add(time.Minute), "/events", newParts(`{"a":`, `1}`))
 	require.NoError(t, err)
 	require.Equal(t, `{"id":1}`, string(answer))
 	require.Equal(t, `{"a":1}`, body)
@@ -52,40 +52,40 @@ func TestCourierPosts(t *testing.T) {
 	require.Nil(t, answer)
 }
 
-func TestCourierTakesTheLongWayWhereItMust(t *testing.T) {
+func TestRawPoster_UsesClientForProxies(t *testing.T) {
 	t.Parallel()
 	for address, direct := range map[string]bool{
 		"http://127.0.0.1:4000": true, "http://localhost:4000": true, "http://[::1]:4000": true, "http://hub.example": false,
 		"https://127.0.0.1:4000": false, "http://me:secret@127.0.0.1": false,
 	} {
-		proxied := courier{env: func(name string) string {
+		proxied := rawPoster{env: func(name string) string {
 			if name == "HTTP_PROXY" {
 				return "http://proxy.example"
 			}
 			return ""
 		}}
-		require.Equal(t, direct, proxied.direct(mustParse(t, address)), address)
+		require.Equal(t, direct, proxied.isDirect(mustParse(t, address)), address)
 	}
-	require.True(t, courier{env: noEnv}.direct(mustParse(t, "http://hub.example")))
+	require.True(t, rawPoster{env: noEnv}.isDirect(mustParse(t, "http://hub.example")))
 
 	hub := startHub(t, nil)
 	body, err := encodeEvent(&schema.Event{SourceApp: "a", SessionID: "s", HookEventType: "Stop", Payload: json.RawMessage("{}")})
 	require.NoError(t, err)
-	_, err = courier{[]string{"http://user:word@" + strings.TrimPrefix(hub.URL(), "http://")}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	_, err = rawPoster{[]string{"http://user:word@" + strings.TrimPrefix(hub.URL(), "http://")}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
 	require.NoError(t, err)
 	require.Len(t, hub.Events(), 1)
-	_, err = courier{[]string{"https://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
+	_, err = rawPoster{[]string{"https://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, body)
 	require.Error(t, err)
 }
 
-func TestCourierKnowsAHubsNo(t *testing.T) {
+func TestRawPoster_ReturnsRejection(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, func(w http.ResponseWriter, _ *http.Request) bool {
 		fakehub.Refuse(w, schema.ErrForbidden)
 		return true
 	})
-	_, err := courier{[]string{hub.URL(), "http://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, parts("{}"))
-	require.ErrorIs(t, err, refusal{403})
+	_, err := rawPoster{[]string{hub.URL(), "http://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, newParts("{}"))
+	require.ErrorIs(t, err, rejectionError{403})
 	require.EqualError(t, err, "the hub refused it (403)")
 }
 

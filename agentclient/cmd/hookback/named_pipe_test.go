@@ -15,7 +15,7 @@ import (
 
 // A pipe in the place of a file of ours would hold the hook up until somebody comes to
 // its other end, and the agent with it.
-func TestPipesHoldNoHookUp(t *testing.T) {
+func TestHook_NamedPipesDoNotBlock(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"the log":                    ".local/state/hookback/hook.log",
@@ -30,11 +30,11 @@ func TestPipesHoldNoHookUp(t *testing.T) {
 			hub := startHub(t, nil)
 			address := hub.URL()
 			if name != "an event" {
-				address = absentHub(t)
+				address = closedHubURL(t)
 			}
-			c := setupChild(t, address, sample(t, "claude-code-PreToolUse-Bash"))
+			c := newHookCommand(t, address, readSample(t, "claude-code-PreToolUse-Bash"))
 			if name == "the settings of its caller" {
-				c = setupChild(t, address, sample(t, "cursor-beforeShellExecution"))
+				c = newHookCommand(t, address, readSample(t, "cursor-beforeShellExecution"))
 			}
 			pipe := filepath.Join(c.home, file)
 			require.NoError(t, os.MkdirAll(filepath.Dir(pipe), 0o700))
@@ -49,11 +49,11 @@ func TestPipesHoldNoHookUp(t *testing.T) {
 }
 
 // What an agent said is read at a terminal, in the log.
-func TestTheLogHasNoControlCharacters(t *testing.T) {
+func TestHookLog_ReplacesControlCharacters(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	j := newJournal(func(name string) string { return map[string]string{"HOME": home}[name] })
-	j.note("a\x1b[2Jb\r\u202ec\nd é")
+	j := newHookLog(func(name string) string { return map[string]string{"HOME": home}[name] })
+	j.printf("a\x1b[2Jb\r\u202ec\nd é")
 	text, err := os.ReadFile(j.file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "a�[2Jb��c\n\td é\n")

@@ -10,16 +10,16 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// statusLine shows on a terminal where the question waits and how long still.
+// waitLine shows on a terminal where the question waits and how long still.
 // Elsewhere it shows nothing.
-type statusLine struct {
+type waitLine struct {
 	w    io.Writer // nil: no terminal
 	stop chan struct{}
 	done sync.WaitGroup
 }
 
-func newStatusLine(w io.Writer) *statusLine {
-	l := &statusLine{stop: make(chan struct{})}
+func newWaitLine(w io.Writer) *waitLine {
+	l := &waitLine{stop: make(chan struct{})}
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
 		l.w = w
 	}
@@ -32,7 +32,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // show keeps the line up to date until clear.
-func (l *statusLine) show(w agentclient.WaitStatus) {
+func (l *waitLine) show(w agentclient.WaitStatus) {
 	if l.w == nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (l *statusLine) show(w agentclient.WaitStatus) {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
-			fmt.Fprint(l.w, "\r\x1b[K"+statusText(w, time.Now()))
+			fmt.Fprint(l.w, "\r\x1b[K"+waitText(w, time.Now()))
 			select {
 			case <-tick.C:
 			case <-l.stop:
@@ -52,13 +52,13 @@ func (l *statusLine) show(w agentclient.WaitStatus) {
 }
 
 // clear takes the line away, for good.
-func (l *statusLine) clear() {
+func (l *waitLine) clear() {
 	close(l.stop)
 	l.done.Wait()
 }
 
-// statusText is the line at a moment.
-func statusText(w agentclient.WaitStatus, now time.Time) string {
+// waitText is the line at a moment.
+func waitText(w agentclient.WaitStatus, now time.Time) string {
 	text := "Waiting for an answer at " + w.Page + " …"
 	if w.Until.IsZero() {
 		return text

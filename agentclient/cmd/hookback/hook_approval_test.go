@@ -19,13 +19,13 @@ import (
 
 // What a reply makes an agent do, as the agents' documentation says or as they were
 // seen to do. It is written from that alone, not from the adapters.
-type effect struct {
+type observedEffect struct {
 	approves bool // the call runs, or runs in another form, or a question gets an answer
 	holds    bool // the call does not run unless a person at the agent says so
 }
 
-// effectOf reads a reply as that agent does.
-func effectOf(agent string, point hook.Point, r hook.Reply) effect {
+// observeEffect reads a reply as that agent does.
+func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect {
 	var o struct {
 		Decision, Permission, PermissionDecision, Behavior, Reply, Action string
 
@@ -59,7 +59,7 @@ func effectOf(agent string, point hook.Point, r hook.Reply) effect {
 		return false
 	}
 	denies := says("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
-	e := effect{
+	e := observedEffect{
 		approves: says("allow", "approve", "once", "always", "accept") ||
 			(o.UpdatedInput != nil || o.ModifiedArgs != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
 		holds: denies || says("ask", "force_ask"),
@@ -70,16 +70,16 @@ func effectOf(agent string, point hook.Point, r hook.Reply) effect {
 	case agent == "codex" && says("ask"): // it reports a failure, and runs the call
 		e.holds = false
 	case agent == "codex" && point != hook.Prompt:
-		e.holds = e.holds && codexTakes(r.Stdout)
+		e.holds = e.holds && codexAcceptsDeny(r.Stdout)
 	case agent == "cursor" && point == hook.Prompt && says("ask"):
 		e.holds = false
 	}
 	return e
 }
 
-// codexTakes reports whether Codex would take a deny: with one member that it doesn't
+// codexAcceptsDeny reports whether Codex would take a deny: with one member that it doesn't
 // know, or without a reason, it runs the call.
-func codexTakes(stdout []byte) bool {
+func codexAcceptsDeny(stdout []byte) bool {
 	var o struct {
 		Output struct {
 			Event    string `json:"hookEventName"`
@@ -93,37 +93,37 @@ func codexTakes(stdout []byte) bool {
 }
 
 // A reply of every kind is told apart, or the tests below would say nothing.
-func TestEffects(t *testing.T) {
+func TestObservedEffect_DistinguishesReplies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		agent, stdout string
 		exit          int
-		want          effect
+		want          observedEffect
 	}{
-		{"claude-code", ``, 0, effect{}},
-		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, 0, effect{approves: true}},
-		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}`, 0, effect{holds: true}},
-		{"claude-code", `{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}`, 0, effect{approves: true}},
-		{"claude-code", `{"hookSpecificOutput":{"action":"accept","content":{}}}`, 0, effect{approves: true}},
-		{"claude-code", `{bad`, 0, effect{}},
-		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, effect{holds: true}},
-		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}`, 0, effect{}},
-		{"codex", `{"continue":true,"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, effect{}},
-		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"r"}}`, 0, effect{}},
-		{"gemini", `{"hookSpecificOutput":{"tool_input":{}}}`, 0, effect{approves: true}},
-		{"cursor", `{"permission":"ask"}`, 0, effect{holds: true}},
-		{"copilot", `{"behavior":"allow"}`, 0, effect{approves: true}},
-		{"opencode", `{"reply":"once"}`, 0, effect{approves: true}},
-		{"opencode", `{"answers":[["a"]]}`, 0, effect{approves: true}},
-		{"cline", `{"cancel":true}`, 0, effect{holds: true}},
-		{"windsurf", ``, 2, effect{holds: true}},
+		{"claude-code", ``, 0, observedEffect{}},
+		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, 0, observedEffect{approves: true}},
+		{"claude-code", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}`, 0, observedEffect{holds: true}},
+		{"claude-code", `{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}`, 0, observedEffect{approves: true}},
+		{"claude-code", `{"hookSpecificOutput":{"action":"accept","content":{}}}`, 0, observedEffect{approves: true}},
+		{"claude-code", `{bad`, 0, observedEffect{}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, observedEffect{holds: true}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}`, 0, observedEffect{}},
+		{"codex", `{"continue":true,"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`, 0, observedEffect{}},
+		{"codex", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"r"}}`, 0, observedEffect{}},
+		{"gemini", `{"hookSpecificOutput":{"tool_input":{}}}`, 0, observedEffect{approves: true}},
+		{"cursor", `{"permission":"ask"}`, 0, observedEffect{holds: true}},
+		{"copilot", `{"behavior":"allow"}`, 0, observedEffect{approves: true}},
+		{"opencode", `{"reply":"once"}`, 0, observedEffect{approves: true}},
+		{"opencode", `{"answers":[["a"]]}`, 0, observedEffect{approves: true}},
+		{"cline", `{"cancel":true}`, 0, observedEffect{holds: true}},
+		{"windsurf", ``, 2, observedEffect{holds: true}},
 	} {
-		require.Equal(t, test.want, effectOf(test.agent, hook.Gate, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
+		require.Equal(t, test.want, observeEffect(test.agent, hook.Gate, hook.Reply{Stdout: []byte(test.stdout), Exit: test.exit}), test.stdout)
 	}
 }
 
-// callOf is one sample input as its agent's adapter reads it.
-type callOf struct {
+// sampleCall is one sample input as its agent's adapter reads it.
+type sampleCall struct {
 	name  string
 	agent hook.AgentInfo
 	env   map[string]string
@@ -131,8 +131,8 @@ type callOf struct {
 	call  hook.Call
 }
 
-// everyCall reads all samples, with a person at the agent and without.
-func everyCall(t *testing.T) (all []callOf) {
+// readSampleCalls reads all samples, with a person at the agent and without.
+func readSampleCalls(t *testing.T) (all []sampleCall) {
 	t.Helper()
 	files, err := filepath.Glob("../../hook/testdata/*.json")
 	require.NoError(t, err)
@@ -148,23 +148,23 @@ func everyCall(t *testing.T) (all []callOf) {
 			}
 			event, _, _ := strings.Cut(native, "-")
 			for _, env := range []map[string]string{{}, {"HOOKBACK_HEADLESS": "1", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}} {
-				one := callOf{name: fmt.Sprint(name, len(env)), agent: a, env: env, text: string(text)}
-				one.call, err = a.Agent.Parse(hook.Input{Stdin: text, Event: event, Env: func(n string) string { return env[n] }})
+				sc := sampleCall{name: fmt.Sprint(name, len(env)), agent: a, env: env, text: string(text)}
+				sc.call, err = a.Agent.Parse(hook.Input{Stdin: text, Event: event, Env: func(n string) string { return env[n] }})
 				require.NoError(t, err, name)
-				decides[a.Name] = decides[a.Name] || one.call.Point != hook.Observe
-				all = append(all, one)
+				decides[a.Name] = decides[a.Name] || sc.call.Point != hook.Observe
+				all = append(all, sc)
 			}
 		}
 	}
 	require.Len(t, decides, len(hook.Agents), "an agent has no sample")
-	for agent, some := range decides {
-		require.True(t, some, "no sample of %s asks for a decision", agent)
+	for agent, hasDecision := range decides {
+		require.True(t, hasDecision, "no sample of %s asks for a decision", agent)
 	}
 	return all
 }
 
-// failures are all ends of a question that are no person's yes.
-var failures = []agentclient.Decision{
+// unapprovedDecisions are all ends of a question that are no person's yes.
+var unapprovedDecisions = []agentclient.Decision{
 	{}, {Outcome: agentclient.Unreachable, Source: agentclient.NoHub}, {Outcome: agentclient.Malformed, Source: agentclient.BadAnswer},
 	{Outcome: agentclient.Rejected, Source: agentclient.NotAsked}, {Outcome: schema.Timeout, Source: schema.ByTimeout},
 	{Outcome: schema.NoQuorum, Source: schema.ByQuorum}, {Outcome: schema.Cancelled, Source: schema.ByCancel},
@@ -174,37 +174,37 @@ var failures = []agentclient.Decision{
 
 // Whatever goes wrong, whatever the agent, wherever it asks: nothing is approved. And
 // what the policy leaves to a person does not run because there is none.
-func TestNothingIsEverSilentlyApproved(t *testing.T) {
+func TestHookRun_FailureNeverApproves(t *testing.T) {
 	t.Parallel()
 	rulings := []agentclient.PolicyResult{{}, {Effect: agentclient.ThenAsk, Reason: "r"}}
-	for _, c := range everyCall(t) {
+	for _, c := range readSampleCalls(t) {
 		for _, option := range []string{"", thenDeny, thenAsk} {
 			for _, ruling := range rulings {
-				h := &hooking{agent: c.agent, onUnreachable: option, env: noEnv}
-				p := plan{ask: true, ruling: ruling}
+				h := &hookRun{agent: c.agent, onUnreachable: option, env: noEnv}
+				p := hookDecision{ask: true, policy: ruling}
 				check := func(v hook.Verdict, agentWentOn bool, what any) {
-					got := effectOf(c.agent.Name, c.call.Point, c.agent.Agent.Render(&c.call, v))
+					got := observeEffect(c.agent.Name, c.call.Point, c.agent.Agent.Render(&c.call, v))
 					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Effect, what)
 					gated := c.call.Point == hook.Gate || c.call.Point == hook.DeferToPrompt
 					if gated && !agentWentOn && (ruling.Effect == agentclient.ThenAsk || option == thenDeny) {
 						require.True(t, got.holds, "%s, %q: %v runs", c.name, option, what)
 					}
 				}
-				for _, d := range failures {
+				for _, d := range unapprovedDecisions {
 					for _, kind := range []schema.Kind{schema.Permission, schema.FreeText, schema.Choice} {
 						d.Kind = kind
 						if d.Outcome == schema.Deny && kind != schema.Permission {
 							continue // a label of that name, which is an answer
 						}
-						check(h.verdictOf(&c.call, p, d), d.Source == schema.ByAgent || d.Source == schema.ByOrphaned, d)
+						check(h.verdictFor(&c.call, p, d), d.Source == schema.ByAgent || d.Source == schema.ByOrphaned, d)
 					}
 				}
-				for _, cause := range []error{errNobody, errSlow, errLate, nil} {
-					v, answered := h.unasked(&c.call, p, cause, schema.ErrInvalid)
+				for _, cause := range []error{errNoDashboard, errHubSlow, errDeadline, nil} {
+					v, answered := h.errorVerdict(&c.call, p, cause, schema.ErrInvalid)
 					require.True(t, answered)
 					check(v, false, cause)
 				}
-				_, answered := h.unasked(&c.call, p, errStopped, context.Canceled)
+				_, answered := h.errorVerdict(&c.call, p, errInterrupted, context.Canceled)
 				require.False(t, answered, "silence")
 			}
 		}
@@ -213,10 +213,10 @@ func TestNothingIsEverSilentlyApproved(t *testing.T) {
 
 // The same through the whole way, without a hub: with a policy that can't be read
 // everything is a person's to decide, and nobody can be asked.
-func TestNothingIsApprovedWithoutAHub(t *testing.T) {
+func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 	t.Parallel()
-	gone := absentHub(t)
-	for _, c := range everyCall(t) {
+	gone := closedHubURL(t)
+	for _, c := range readSampleCalls(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for option, broken := range map[string]bool{"": true, thenDeny: false, thenAsk: true} {
@@ -225,14 +225,14 @@ func TestNothingIsApprovedWithoutAHub(t *testing.T) {
 					env[name] = value
 				}
 				var out, complaints strings.Builder
-				h := newHooking(func(name string) string { return env[name] }, streams{strings.NewReader(c.text), &out, &complaints})
-				h.agent, h.dir, h.onUnreachable, h.absentFor = c.agent, t.TempDir(), option, time.Millisecond
+				h := newHookRun(func(name string) string { return env[name] }, streams{strings.NewReader(c.text), &out, &complaints})
+				h.agent, h.workDir, h.onUnreachable, h.connectTimeout = c.agent, t.TempDir(), option, time.Millisecond
 				if broken {
-					require.NoError(t, os.WriteFile(filepath.Join(h.dir, agentclient.PolicyName), []byte("{"), 0o600))
+					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyName), []byte("{"), 0o600))
 				}
 				call := c.call
-				status := h.serve(t.Context(), &call, false)
-				got := effectOf(c.agent.Name, c.call.Point, hook.Reply{Stdout: []byte(out.String()), Exit: status})
+				status := h.handle(t.Context(), &call, false)
+				got := observeEffect(c.agent.Name, c.call.Point, hook.Reply{Stdout: []byte(out.String()), Exit: status})
 				require.False(t, got.approves, out.String())
 				if c.call.Point == hook.Gate && broken {
 					require.True(t, got.holds, "it runs: %s", out.String())

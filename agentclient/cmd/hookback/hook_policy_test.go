@@ -19,16 +19,16 @@ const projectPolicy = `{"rules": [
 	{"tool": "Bash", "when": {"command": {"glob": "go test*"}}, "then": "allow"}
 ]}`
 
-// gated is Claude Code's PreToolUse for a command.
-func gated(command string) string {
+// preToolUse is Claude Code's PreToolUse for a command.
+func preToolUse(command string) string {
 	return `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"` + command + `"}}`
 }
 
 // The policies, through the real program: what they allow and deny needs nobody, not
 // even a hub.
-func TestThePolicyDecides(t *testing.T) {
+func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	t.Parallel()
-	gone := absentHub(t)
+	gone := closedHubURL(t)
 	for name, test := range map[string]struct {
 		command string
 		flags   []string
@@ -51,7 +51,7 @@ func TestThePolicyDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setupChild(t, gone, gated(test.command), test.flags...)
+			c := newHookCommand(t, gone, preToolUse(test.command), test.flags...)
 			writePolicy(t, c.home, projectPolicy)
 			if test.user != "" {
 				writePolicy(t, filepath.Join(c.home, ".config", "hookback"), test.user)
@@ -59,11 +59,11 @@ func TestThePolicyDecides(t *testing.T) {
 			got := c.run(t)
 			if test.want != "" {
 				require.NotEmpty(t, got.out)
-				require.JSONEq(t, test.want, redirected(got.out), "paths aside")
+				require.JSONEq(t, test.want, stripPolicyDirs(got.out), "paths aside")
 			}
 			require.Equal(t, test.want == "", got.out == "", got.out)
-			require.Equal(t, outcome{0, got.out, ""}, got)
-			require.Equal(t, 1, c.spooled())
+			require.Equal(t, cliResult{0, got.out, ""}, got)
+			require.Equal(t, 1, c.spooledEvents())
 		})
 	}
 }
@@ -76,37 +76,37 @@ func writePolicy(t *testing.T, dir, text string) {
 
 var policyPath = regexp.MustCompile(`[^ ("]*hookback\.json`)
 
-// redirected is text without the directories in front of the policy's name.
-func redirected(text string) string {
+// stripPolicyDirs is text without the directories in front of the policy's name.
+func stripPolicyDirs(text string) string {
 	return policyPath.ReplaceAllString(text, "hookback.json")
 }
 
 // Where nobody sits at a dialog the hook itself waits for the person whom the policy
 // wants asked.
-func TestThePolicyAsksAPerson(t *testing.T) {
+func TestHook_PolicyAsksPerson(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), gated("psql -c 'DROP x'"))
+	c := newHookCommand(t, hub.URL(), preToolUse("psql -c 'DROP x'"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	writePolicy(t, c.home, projectPolicy)
 	r := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, schema.CriticalRisk, q.HumanInTheLoop.Risk)
-	require.Equal(t, "Asked by the Hookback policy (hookback.json:2): it deletes data", redirected(q.HumanInTheLoop.Context.Why))
+	require.Equal(t, "Asked by the Hookback policy (hookback.json:2): it deletes data", stripPolicyDirs(q.HumanInTheLoop.Context.Why))
 	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(false), Reason: "not today"})
 	require.NoError(t, err)
 	got, _ := r.wait()
 	require.Contains(t, got.out, `"permissionDecision":"deny","permissionDecisionReason":"not today\n`)
-	require.Equal(t, outcome{0, got.out, ""}, got)
+	require.Equal(t, cliResult{0, got.out, ""}, got)
 }
 
 // Cursor runs its user's hooks in ~/.cursor, wherever it works; and a model that has
 // gone to another folder is under its project's policy all the same.
-func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
+func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 	t.Parallel()
 	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
-	require.Equal(t, []string{""}, newHooking(noEnv, streams{}).places(callAt(hook.Gate, canAll)))
+	require.Equal(t, []string{""}, newHookRun(noEnv, streams{}).policyDirs(newCall(hook.Gate, allCapabilities)))
 	for _, test := range []struct{ project, cwd, here, want string }{
 		{"", "", "", ""},
 		{"allow", "", "", ""}, // or a model could write itself one
@@ -120,13 +120,13 @@ func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
 		{"allow", "", "{", "ask"},
 	} {
 		root := t.TempDir()
-		h := newHooking(func(name string) string {
+		h := newHookRun(func(name string) string {
 			if name == "CLAUDE_PROJECT_DIR" {
 				return filepath.Join(root, "project")
 			}
 			return ""
 		}, streams{})
-		h.dir = filepath.Join(root, "here")
+		h.workDir = filepath.Join(root, "here")
 		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.here} {
 			switch then {
 			case "":
@@ -136,8 +136,8 @@ func TestThePolicyOfEveryPlaceCounts(t *testing.T) {
 				writePolicy(t, filepath.Join(root, name), rules(then))
 			}
 		}
-		c := callAt(hook.Gate, canAll)
+		c := newCall(hook.Gate, allCapabilities)
 		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
-		require.Equal(t, agentclient.Effect(test.want), h.rule(c, false).Effect, test)
+		require.Equal(t, agentclient.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
 	}
 }

@@ -24,11 +24,11 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	if os.Getenv("HOOK_THAT_PANICS") != "" {
-		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panics{}})
+	if os.Getenv("TEST_PANICKING_HOOK") != "" {
+		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panickingAdapter{}})
 		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
 	}
-	if hookCommand := os.Getenv("AGENT_THAT_RUNS"); hookCommand != "" {
+	if hookCommand := os.Getenv("TEST_AGENT_COMMAND"); hookCommand != "" {
 		os.Exit(runAsAgent(hookCommand))
 	}
 	dir, err := os.MkdirTemp("", "hookback-test-")
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // runAsAgent is what a process of this test does as an agent: it runs a hook, as Gemini
 // CLI does, with input in a pipe and through a shell.
 func runAsAgent(command string) int {
-	input, err := os.ReadFile(os.Getenv("AGENT_INPUT"))
+	input, err := os.ReadFile(os.Getenv("TEST_AGENT_INPUT"))
 	if err != nil {
 		return 1
 	}
@@ -62,7 +62,7 @@ func runAsAgent(command string) int {
 	run.Stdin = strings.NewReader(string(input))
 	run.Env = []string{"HOME=" + os.Getenv("HOME"), "HOOKBACK_URL=" + os.Getenv("HOOKBACK_URL")}
 	out, err := run.Output()
-	if err != nil || os.WriteFile(os.Getenv("AGENT_OUTPUT"), out, 0o600) != nil {
+	if err != nil || os.WriteFile(os.Getenv("TEST_AGENT_OUTPUT"), out, 0o600) != nil {
 		return 1
 	}
 	return 0
@@ -79,10 +79,10 @@ func buildProgram(to string) error {
 	return nil
 }
 
-// panics is an agent whose adapter panics where its input says.
-type panics struct{}
+// panickingAdapter is an agent whose adapter panics where its input says.
+type panickingAdapter struct{}
 
-func (panics) Parse(in hook.Input) (hook.Call, error) {
+func (panickingAdapter) Parse(in hook.Input) (hook.Call, error) {
 	if strings.Contains(string(in.Stdin), "read") {
 		panic("in Read")
 	}
@@ -91,10 +91,10 @@ func (panics) Parse(in hook.Input) (hook.Call, error) {
 	return c, err
 }
 
-func (panics) Render(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
+func (panickingAdapter) Render(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
 
-// child is a hook as an agent runs it.
-type child struct {
+// hookCommand is a hook as an agent runs it.
+type hookCommand struct {
 	home, hub string
 	args      []string // behind "hook"
 	env       []string
@@ -102,28 +102,30 @@ type child struct {
 	program   string
 }
 
-// setupChild is a hook of claude-code with a home of its own.
-func setupChild(t testing.TB, hub, stdin string, flags ...string) *child {
+// newHookCommand is a hook of claude-code with a home of its own.
+func newHookCommand(t testing.TB, hub, stdin string, flags ...string) *hookCommand {
 	t.Helper()
-	return &child{
+	return &hookCommand{
 		home: t.TempDir(), hub: hub, stdin: strings.NewReader(stdin), program: program,
 		args: append([]string{"claude-code"}, flags...),
 	}
 }
 
-func (c *child) state() string { return filepath.Join(c.home, ".local", "state", "hookback") }
+func (c *hookCommand) stateDir() string { return filepath.Join(c.home, ".local", "state", "hookback") }
 
-// journal is the hook's log.
-func (c *child) journal() string {
-	text, _ := os.ReadFile(filepath.Join(c.state(), "hook.log"))
+// log is the hook's log.
+func (c *hookCommand) log() string {
+	text, _ := os.ReadFile(filepath.Join(c.stateDir(), "hook.log"))
 	return string(text)
 }
 
-// spooled counts the events that are kept.
-func (c *child) spooled() int { return len(spool{filepath.Join(c.state(), "spool")}.list()) }
+// spooledEvents counts the events that are kept.
+func (c *hookCommand) spooledEvents() int {
+	return len(spool{filepath.Join(c.stateDir(), "spool")}.list())
+}
 
 // command is the process, not started.
-func (c *child) command(ctx context.Context) *exec.Cmd {
+func (c *hookCommand) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.program, slices.Concat([]string{"hook"}, c.args)...)
 	cmd.Env = slices.Concat([]string{"HOME=" + c.home, "HOOKBACK_URL=" + c.hub, "CLAUDE_PROJECT_DIR=" + c.home}, c.env)
 	cmd.Dir, cmd.Stdin = c.home, c.stdin
@@ -131,37 +133,37 @@ func (c *child) command(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// running is a hook that was started.
-type running struct {
+// startedHook is a hook that was started.
+type startedHook struct {
 	*exec.Cmd
-	out, err bytes.Buffer
-	begun    time.Time
+	out, err  bytes.Buffer
+	startedAt time.Time
 }
 
-func (c *child) start(t testing.TB, ctx context.Context) *running {
+func (c *hookCommand) start(t testing.TB, ctx context.Context) *startedHook {
 	t.Helper()
-	r := &running{Cmd: c.command(ctx), begun: time.Now()}
+	r := &startedHook{Cmd: c.command(ctx), startedAt: time.Now()}
 	r.Stdout, r.Stderr = &r.out, &r.err
 	require.NoError(t, r.Start())
 	return r
 }
 
 // wait is what the hook left, and how long it took.
-func (r *running) wait() (outcome, time.Duration) {
+func (r *startedHook) wait() (cliResult, time.Duration) {
 	_ = r.Wait()
-	return outcome{r.ProcessState.ExitCode(), r.out.String(), r.err.String()}, time.Since(r.begun)
+	return cliResult{r.ProcessState.ExitCode(), r.out.String(), r.err.String()}, time.Since(r.startedAt)
 }
 
-func (c *child) run(t testing.TB) outcome {
+func (c *hookCommand) run(t testing.TB) cliResult {
 	t.Helper()
 	got, _ := c.start(t, t.Context()).wait()
 	return got
 }
 
-// silence is no opinion, for every agent.
-var silence outcome
+// noOutput is no opinion, for every agent.
+var noOutput cliResult
 
-func sample(t testing.TB, name string) string {
+func readSample(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "hook", "testdata", name+".json"))
 	require.NoError(t, err)

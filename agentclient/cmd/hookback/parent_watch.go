@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// lookEvery is how often a waiting hook looks after its agent.
-const lookEvery = 500 * time.Millisecond
+// parentPollInterval is how often a waiting hook looks after its agent.
+const parentPollInterval = 500 * time.Millisecond
 
-// onOrphaned calls f when the program that started this one is gone. Claude Code runs
+// onParentExit calls f when the program that started this one is gone. Claude Code runs
 // a hook in a session of its own: when it is killed, nothing tells the hook, which
 // would ask a person on behalf of nobody until its deadline.
-func onOrphaned(f func()) (stop func()) {
+func onParentExit(f func()) (stop func()) {
 	parent, done := os.Getppid(), make(chan struct{})
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(parentPollInterval)
 	go func() {
 		defer ticker.Stop()
 		for {

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	examplesKept = 3   // of each rule
-	historyPage  = 200 // events
+	maxExamples   = 3   // of each rule
+	eventPageSize = 200 // events
 )
 
-// trial is what a policy would have said of the calls that a hub remembers.
-type trial struct {
-	Since       string   `json:"since"` // "all" without a beginning
-	Calls       int      `json:"calls"`
-	Asked       int      `json:"asked"`
-	Denied      int      `json:"denied"`
-	Allowed     int      `json:"allowed"`
-	NoOpinion   int      `json:"noOpinion"`
-	Interrupted bool     `json:"interrupted,omitempty"`
-	Rules       []*tried `json:"rules"` // in the policy's order, those that never matched too
+// replayReport is what a policy would have said of the calls that a hub remembers.
+type replayReport struct {
+	Since       string       `json:"since"` // "all" without a beginning
+	Calls       int          `json:"calls"`
+	Asked       int          `json:"asked"`
+	Denied      int          `json:"denied"`
+	Allowed     int          `json:"allowed"`
+	NoOpinion   int          `json:"noOpinion"`
+	Interrupted bool         `json:"interrupted,omitempty"`
+	Rules       []*ruleStats `json:"rules"` // in the policy's order, those that never matched too
 }
 
-// tried is one rule of a trial.
-type tried struct {
+// ruleStats is one rule of a trial.
+type ruleStats struct {
 	Where    string             `json:"where"`
 	Rule     string             `json:"rule"`
 	Then     agentclient.Effect `json:"then"`
@@ -51,31 +51,31 @@ type example struct {
 }
 
 func policyTest(ctx context.Context, args []string, env func(string) string, std streams) int {
-	f := bareFlags("policy test", policyTestHelp)
+	f := newBareFlags("policy test", policyTestHelp)
 	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
 	since, asJSON := f.String("since", "7d", "how far back, a `duration` such as 7d, 12h or all"), f.Bool("json", false, "print the result as JSON")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
-	from, err := sinceTime(*since, time.Now())
+	from, err := parseSince(*since, time.Now())
 	if err != nil {
-		return std.complain("--since %s: %v", *since, err)
+		return std.printError("--since %s: %v", *since, err)
 	}
-	t := &trial{Since: *since, Rules: []*tried{}}
-	policy, err := t.load(f.words, env)
+	t := &replayReport{Since: *since, Rules: []*ruleStats{}}
+	policy, err := t.loadPolicies(f.positional, env)
 	if err != nil {
 		fmt.Fprintln(std.err, err)
-		return exitNo
+		return exitDenied
 	}
 	if len(t.Rules) == 0 {
-		return std.complain("there are no rules to try; hookback policy init writes some")
+		return std.printError("there are no rules to try; hookback policy init writes some")
 	}
 	client := agentclient.New(f.options())
 	defer client.Close()
-	err = t.run(ctx, client, policy, from, newProgress(std.err))
+	err = t.replay(ctx, client, policy, from, newProgressLine(std.err))
 	t.Interrupted = ctx.Err() != nil
 	if err != nil && !t.Interrupted {
-		return std.complain("%s", explain(err))
+		return std.printError("%s", errorWithHint(err))
 	}
 	if *asJSON {
 		err = json.NewEncoder(std.out).Encode(t)
@@ -84,17 +84,17 @@ func policyTest(ctx context.Context, args []string, env func(string) string, std
 	}
 	switch {
 	case err != nil:
-		return std.complain("%v", err)
+		return std.printError("%v", err)
 	case t.Interrupted:
-		return std.complain("interrupted after %d calls", t.Calls)
+		return std.printError("interrupted after %d calls", t.Calls)
 	default:
-		return exitYes
+		return exitOK
 	}
 }
 
-// load reads the policies and lists their rules.
-func (t *trial) load(words []string, env func(string) string) (agentclient.Policy, error) {
-	files, err := policyFiles(words, env)
+// loadPolicies reads the policies and lists their rules.
+func (t *replayReport) loadPolicies(words []string, env func(string) string) (agentclient.Policy, error) {
+	files, err := selectPolicyFiles(words, env)
 	if err != nil {
 		return nil, err
 	}
@@ -112,42 +112,42 @@ func (t *trial) load(words []string, env func(string) string) (agentclient.Polic
 		}
 		read = append(read, p)
 		for _, r := range p.Rules() {
-			t.Rules = append(t.Rules, &tried{Where: r.Where, Rule: r.Sentence, Then: r.Effect})
+			t.Rules = append(t.Rules, &ruleStats{Where: r.Where, Rule: r.Sentence, Then: r.Effect})
 		}
 	}
 	return agentclient.JoinPolicies(read...), nil
 }
 
-// run tries the policy on every call since from. It holds one page of events.
-func (t *trial) run(ctx context.Context, client *agentclient.Client, p agentclient.Policy, from time.Time, show progress) error {
+// replay tries the policy on every call since from. It holds one page of events.
+func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p agentclient.Policy, from time.Time, show progressLine) error {
 	defer show.clear()
-	rules := map[string]*tried{}
+	rules := map[string]*ruleStats{}
 	for _, r := range t.Rules {
 		rules[r.Where] = cmp.Or(rules[r.Where], r) // two on one line count as one
 	}
-	q := agentclient.EventQuery{Type: "PreToolUse", From: from, Limit: historyPage}
+	q := agentclient.EventQuery{Type: "PreToolUse", From: from, Limit: eventPageSize}
 	for {
 		page, err := client.Events(ctx, q)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		for i := range page {
-			call, ok := pastCall(&page[i])
+			call, ok := recordedCall(&page[i])
 			if !ok {
 				continue
 			}
-			ruling := p.Rule(call)
-			t.count(ruling.Effect)
-			if r := rules[ruling.Where]; r != nil {
-				r.add(ruling, page[i].ID, call)
+			result := p.Rule(call)
+			t.countEffect(result.Effect)
+			if r := rules[result.Where]; r != nil {
+				r.add(result, page[i].ID, call)
 			}
 		}
 		q.After = page[len(page)-1].ID
-		show.at(t.Calls)
+		show.show(t.Calls)
 	}
 }
 
-func (t *trial) count(then agentclient.Effect) {
+func (t *replayReport) countEffect(then agentclient.Effect) {
 	t.Calls++
 	switch then {
 	case agentclient.ThenAsk:
@@ -161,20 +161,20 @@ func (t *trial) count(then agentclient.Effect) {
 	}
 }
 
-func (r *tried) add(ruling agentclient.PolicyResult, id schema.EventID, call agentclient.ToolCall) {
+func (r *ruleStats) add(result agentclient.PolicyResult, id schema.EventID, call agentclient.ToolCall) {
 	r.Calls++
-	if ruling.Effect != r.Then {
+	if result.Effect != r.Then {
 		r.Unclear++
 	}
-	if len(r.Examples) < examplesKept {
+	if len(r.Examples) < maxExamples {
 		text := cmp.Or(call.Command, string(call.Arguments))
 		r.Examples = append(r.Examples, example{id, printable(call.Name+": "+text, 120)})
 	}
 }
 
-// pastCall is the call of an event: read by the adapter of the agent that sent it,
+// recordedCall is the call of an event: read by the adapter of the agent that sent it,
 // else from the fields that most agents have.
-func pastCall(e *schema.Event) (agentclient.ToolCall, bool) {
+func recordedCall(e *schema.Event) (agentclient.ToolCall, bool) {
 	if agent, ok := hook.Find(e.Agent); ok {
 		c, err := agent.Agent.Parse(hook.Input{Stdin: e.Payload, Event: e.HookEventType, Env: func(string) string { return "" }})
 		if err == nil && c.Tool != nil {
@@ -199,40 +199,40 @@ func pastCall(e *schema.Event) (agentclient.ToolCall, bool) {
 }
 
 // String is the result for people.
-func (t *trial) String() string {
+func (t *replayReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in the last %s: would have asked %s, denied %s, allowed %s; no opinion of %s.\n",
-		times(t.Calls, "call"), t.Since, times(t.Asked, "time"), grouped(t.Denied), grouped(t.Allowed), grouped(t.NoOpinion))
+		formatGroupedCount(t.Calls, "call"), t.Since, formatGroupedCount(t.Asked, "time"), groupDigits(t.Denied), groupDigits(t.Allowed), groupDigits(t.NoOpinion))
 	never := 0
 	for _, r := range t.Rules {
 		if r.Calls == 0 {
 			never++
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s  %s\n    %s\n", r.Where, times(r.Calls, "call"), printable(r.Rule, 300))
+		fmt.Fprintf(&b, "\n%s  %s\n    %s\n", r.Where, formatGroupedCount(r.Calls, "call"), printable(r.Rule, 300))
 		if r.Unclear > 0 {
-			fmt.Fprintf(&b, "    asked about %s, since the rule could not be tried\n", times(r.Unclear, "call"))
+			fmt.Fprintf(&b, "    asked about %s, since the rule could not be tried\n", formatGroupedCount(r.Unclear, "call"))
 		}
 		for _, e := range r.Examples {
 			fmt.Fprintf(&b, "      #%d %s\n", e.Event, e.Call)
 		}
 	}
 	if never > 0 {
-		fmt.Fprintf(&b, "\n%s matched nothing.\n", times(never, "rule"))
+		fmt.Fprintf(&b, "\n%s matched nothing.\n", formatGroupedCount(never, "rule"))
 	}
 	return strings.Replace(b.String(), "in the last all", "of all time", 1)
 }
 
-// times is a number and what it counts: 1 call, 1,203 calls.
-func times(n int, what string) string {
+// formatGroupedCount is a number and what it counts: 1 call, 1,203 calls.
+func formatGroupedCount(n int, noun string) string {
 	if n != 1 {
-		what += "s"
+		noun += "s"
 	}
-	return grouped(n) + " " + what
+	return groupDigits(n) + " " + noun
 }
 
-// grouped is a number with commas.
-func grouped(n int) string {
+// groupDigits is a number with commas.
+func groupDigits(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -259,8 +259,8 @@ func printable(text string, n int) string {
 	return text
 }
 
-// sinceTime is the beginning of a time until now; zero: of all time.
-func sinceTime(text string, now time.Time) (time.Time, error) {
+// parseSince is the beginning of a time until now; zero: of all time.
+func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "all" {
 		return time.Time{}, nil
 	}
@@ -274,23 +274,23 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("it must be a time back from now, such as 7d, 12h or 30m, or all")
 }
 
-// progress tells on a terminal how far a long run is.
-type progress struct{ w *os.File } // nil: no terminal
+// progressLine tells on a terminal how far a long run is.
+type progressLine struct{ w *os.File } // nil: no terminal
 
-func newProgress(w any) progress {
+func newProgressLine(w any) progressLine {
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
-		return progress{f}
+		return progressLine{f}
 	}
-	return progress{}
+	return progressLine{}
 }
 
-func (p progress) at(calls int) {
+func (p progressLine) show(calls int) {
 	if p.w != nil {
-		fmt.Fprintf(p.w, "\r\x1b[K%s tried …", times(calls, "call"))
+		fmt.Fprintf(p.w, "\r\x1b[K%s tried …", formatGroupedCount(calls, "call"))
 	}
 }
 
-func (p progress) clear() {
+func (p progressLine) clear() {
 	if p.w != nil {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

@@ -17,7 +17,7 @@ import (
 
 // A person answers at a real hub, which has the event, the question and what became
 // of it; and a hook that is killed leaves no card behind.
-func TestARealHubAndAHook(t *testing.T) {
+func TestHook_RealHubLifecycle(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	page, _, err := websocket.Dial(t.Context(), hub.StreamURL()+"?v=2", nil)
@@ -30,13 +30,13 @@ func TestARealHubAndAHook(t *testing.T) {
 	})
 	defer watching.Wait()
 	defer page.CloseNow()
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	// newest waits until the n-th question is as wanted.
 	newest := func(n int, wanted func(*schema.Status) bool) (e schema.Event) {
 		require.Eventually(t, func() bool {
 			var all []schema.Event
-			if fetch(t, hub.URL()+schema.PathRecent, &all) != nil || len(all) != n {
+			if getJSON(t, hub.URL()+schema.PathRecent, &all) != nil || len(all) != n {
 				return false
 			}
 			e = all[n-1]
@@ -53,10 +53,10 @@ func TestARealHubAndAHook(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.NoError(t, answer.Body.Close())
 	got, _ := r.wait()
-	require.Equal(t, outcome{0, allowed, ""}, got)
+	require.Equal(t, cliResult{0, allowed, ""}, got)
 	newest(1, func(s *schema.Status) bool { return s.Delivery.State == schema.Acked })
 
-	c.stdin = strings.NewReader(sample(t, "claude-code-PermissionRequest-Bash"))
+	c.stdin = strings.NewReader(readSample(t, "claude-code-PermissionRequest-Bash"))
 	r = c.start(t, t.Context())
 	newest(2, pending)
 	require.NoError(t, r.Process.Kill())
@@ -64,7 +64,7 @@ func TestARealHubAndAHook(t *testing.T) {
 	newest(2, func(s *schema.Status) bool { return s.Outcome == schema.Cancelled && s.Source == schema.ByOrphaned })
 }
 
-func fetch(t *testing.T, address string, into any) error {
+func getJSON(t *testing.T, address string, into any) error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	require.NoError(t, err)

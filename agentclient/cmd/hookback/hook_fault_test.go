@@ -43,8 +43,8 @@ func startHub(t testing.TB, intercept func(http.ResponseWriter, *http.Request) b
 	return hub
 }
 
-// saying is a hub that answers everything with the text.
-func saying(status int, media, text string) func(http.ResponseWriter, *http.Request) bool {
+// respondWith is a hub that answers everything with the text.
+func respondWith(status int, media, text string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", media)
 		w.WriteHeader(status)
@@ -53,8 +53,8 @@ func saying(status int, media, text string) func(http.ResponseWriter, *http.Requ
 	}
 }
 
-// startMute listens, and does with each connection what it is told; nil: nothing.
-func startMute(t testing.TB, talk func(net.Conn)) string {
+// startRawListener listens, and does with each connection what it is told; nil: nothing.
+func startRawListener(t testing.TB, talk func(net.Conn)) string {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -83,8 +83,8 @@ func startMute(t testing.TB, talk func(net.Conn)) string {
 	return "http://" + socket.Addr().String()
 }
 
-// absentHub is an address at which nobody listens.
-func absentHub(t testing.TB) string {
+// closedHubURL is an address at which nobody listens.
+func closedHubURL(t testing.TB) string {
 	t.Helper()
 	var gone fakehub.Hub
 	require.NoError(t, gone.Start())
@@ -92,37 +92,37 @@ func absentHub(t testing.TB) string {
 	return gone.URL()
 }
 
-func TestAHookTellsTheHub(t *testing.T) {
+func TestHook_ReportsEventToHub(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), "\ufeff"+sample(t, "claude-code-PostToolUse-Bash")+"\n")
-	require.Equal(t, silence, c.run(t))
+	c := newHookCommand(t, hub.URL(), "\ufeff"+readSample(t, "claude-code-PostToolUse-Bash")+"\n")
+	require.Equal(t, noOutput, c.run(t))
 	require.Len(t, hub.Events(), 1)
 	e := hub.Events()[0]
 	require.Equal(t, "PostToolUse", e.HookEventType)
 	require.Equal(t, "claude-code", e.Agent)
 	require.Equal(t, filepath.Base(c.home), e.SourceApp, "CLAUDE_PROJECT_DIR names the project")
 	require.Equal(t, "hook/claude-code/4b7293f1-045d-4243-b67b-44100f6e03a7/PostToolUse/toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", e.IdempotencyKey)
-	require.Equal(t, strings.TrimSpace(sample(t, "claude-code-PostToolUse-Bash")), string(e.Payload), "the payload is stdin, untouched")
+	require.Equal(t, strings.TrimSpace(readSample(t, "claude-code-PostToolUse-Bash")), string(e.Payload), "the payload is stdin, untouched")
 	require.InDelta(t, time.Now().UnixMilli(), int64(e.Timestamp), 60_000)
-	require.Empty(t, c.journal())
-	require.NoDirExists(t, c.state(), "nothing is written where nothing went wrong")
+	require.Empty(t, c.log())
+	require.NoDirExists(t, c.stateDir(), "nothing is written where nothing went wrong")
 }
 
 // Whatever a hub does, an event that needs no decision costs the agent next to
 // nothing, and is not lost.
-func TestAHubWithTroubles(t *testing.T) {
+func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 	t.Parallel()
 	deaf := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 	for name, test := range map[string]struct {
 		hub  string
 		kept int
 	}{
-		"down":          {absentHub(t), 1},
-		"never answers": {startMute(t, nil), 1},
-		"only listens":  {startMute(t, deaf), 1},
-		"hangs up":      {startMute(t, func(c net.Conn) { _ = c.Close() }), 1},
-		"trickles": {startMute(t, func(c net.Conn) {
+		"down":          {closedHubURL(t), 1},
+		"never answers": {startRawListener(t, nil), 1},
+		"only listens":  {startRawListener(t, deaf), 1},
+		"hangs up":      {startRawListener(t, func(c net.Conn) { _ = c.Close() }), 1},
+		"trickles": {startRawListener(t, func(c net.Conn) {
 			slowly := time.NewTicker(20 * time.Millisecond)
 			defer slowly.Stop()
 			for range slowly.C {
@@ -131,8 +131,8 @@ func TestAHubWithTroubles(t *testing.T) {
 				}
 			}
 		}), 1},
-		"speaks another protocol": {startMute(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); deaf(c) }), 1},
-		"endless headers": {startMute(t, func(c net.Conn) {
+		"speaks another protocol": {startRawListener(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); deaf(c) }), 1},
+		"endless headers": {startRawListener(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			for {
 				if _, err := io.WriteString(c, "X-Y: "+strings.Repeat("z", 4000)+"\r\n"); err != nil {
@@ -140,30 +140,30 @@ func TestAHubWithTroubles(t *testing.T) {
 				}
 			}
 		}), 1},
-		"500":                  {startHub(t, saying(500, "application/problem+json", `{}`)).URL(), 1},
-		"503":                  {startHub(t, saying(503, "text/plain", `busy`)).URL(), 1},
-		"a page":               {startHub(t, saying(200, "text/html", `<h1>Welcome</h1>`)).URL(), 1},
-		"a page that is away":  {startHub(t, saying(404, "text/html", `<h1>404</h1>`)).URL(), 1},
-		"JSON that is none":    {startHub(t, saying(200, "application/json", `hello`)).URL(), 1},
-		"nothing":              {startHub(t, saying(200, "application/json", ``)).URL(), 1},
-		"a redirect":           {startHub(t, saying(302, "text/html", ``)).URL(), 1},
-		"it refuses the event": {startHub(t, saying(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
+		"500":                  {startHub(t, respondWith(500, "application/problem+json", `{}`)).URL(), 1},
+		"503":                  {startHub(t, respondWith(503, "text/plain", `busy`)).URL(), 1},
+		"a page":               {startHub(t, respondWith(200, "text/html", `<h1>Welcome</h1>`)).URL(), 1},
+		"a page that is away":  {startHub(t, respondWith(404, "text/html", `<h1>404</h1>`)).URL(), 1},
+		"JSON that is none":    {startHub(t, respondWith(200, "application/json", `hello`)).URL(), 1},
+		"nothing":              {startHub(t, respondWith(200, "application/json", ``)).URL(), 1},
+		"a redirect":           {startHub(t, respondWith(302, "text/html", ``)).URL(), 1},
+		"it refuses the event": {startHub(t, respondWith(400, "application/problem+json", `{"code":"invalid"}`)).URL(), 0},
 		"no address":           {"ftp://x", 1},
-		"second of two":        {absentHub(t) + "," + startHub(t, nil).URL(), 0},
+		"second of two":        {closedHubURL(t) + "," + startHub(t, nil).URL(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setupChild(t, test.hub, stopEvent)
+			c := newHookCommand(t, test.hub, stopEvent)
 			got, took := c.start(t, t.Context()).wait()
-			require.Equal(t, silence, got)
+			require.Equal(t, noOutput, got)
 			require.Less(t, took, patience)
-			require.Equal(t, test.kept, c.spooled())
+			require.Equal(t, test.kept, c.spooledEvents())
 		})
 	}
 }
 
 // Whatever is on stdin, the agent hears nothing.
-func TestStrangeInput(t *testing.T) {
+func TestHook_InvalidInputIsSilent(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
 	for name, stdin := range map[string]string{
@@ -181,17 +181,17 @@ func TestStrangeInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setupChild(t, hub.URL(), stdin)
+			c := newHookCommand(t, hub.URL(), stdin)
 			got, took := c.start(t, t.Context()).wait()
-			require.Equal(t, silence, got)
+			require.Equal(t, noOutput, got)
 			require.Less(t, took, patience)
-			require.Contains(t, c.journal(), "hook claude-code: its input can't be read")
+			require.Contains(t, c.log(), "hook claude-code: its input can't be read")
 			require.Empty(t, hub.Events())
 		})
 	}
 }
 
-func TestAWrongCommandLine(t *testing.T) {
+func TestHook_InvalidFlagsAreLogged(t *testing.T) {
 	t.Parallel()
 	for note, args := range map[string][]string{
 		"hook takes the name of one agent":   {},
@@ -201,21 +201,21 @@ func TestAWrongCommandLine(t *testing.T) {
 		`invalid value "x" for flag -limit`:  {"claude-code", "--limit", "x"},
 		"not [\"claude-code\" \"x\"]":        {"claude-code", "x"},
 	} {
-		c := setupChild(t, absentHub(t), stopEvent)
+		c := newHookCommand(t, closedHubURL(t), stopEvent)
 		c.args = args
-		require.Equal(t, silence, c.run(t), args)
-		require.Contains(t, c.journal(), note, args)
+		require.Equal(t, noOutput, c.run(t), args)
+		require.Contains(t, c.log(), note, args)
 	}
 }
 
 // A call as large as you like is told and left to the agent's own prompt.
-func TestAHugeInput(t *testing.T) {
+func TestHook_TruncatesHugeInput(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
 	input := `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Write","tool_input":{"file_path":"/w/a","content":"` +
 		strings.Repeat(`\u00e4\n`, 2<<20) + `"}}`
-	c := setupChild(t, hub.URL(), input)
-	require.Equal(t, silence, c.run(t))
+	c := newHookCommand(t, hub.URL(), input)
+	require.Equal(t, noOutput, c.run(t))
 	require.Len(t, hub.Events(), 1)
 	e := hub.Events()[0]
 	require.Nil(t, e.HumanInTheLoop, "nobody can decide about what nobody can read")
@@ -225,7 +225,7 @@ func TestAHugeInput(t *testing.T) {
 }
 
 // Agents have been seen to leave their end of the pipe open.
-func TestStdinThatDoesNotEnd(t *testing.T) {
+func TestHook_StdinThatStaysOpen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		stdin  string
@@ -234,7 +234,7 @@ func TestStdinThatDoesNotEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub := startHub(t, nil)
-			c := setupChild(t, hub.URL(), "")
+			c := newHookCommand(t, hub.URL(), "")
 			r, w, err := os.Pipe()
 			require.NoError(t, err)
 			defer w.Close()
@@ -243,17 +243,17 @@ func TestStdinThatDoesNotEnd(t *testing.T) {
 			_, err = io.WriteString(w, test.stdin)
 			require.NoError(t, err)
 			got, took := c.start(t, t.Context()).wait()
-			require.Equal(t, silence, got)
+			require.Equal(t, noOutput, got)
 			require.Less(t, took, 5*time.Second)
 			require.Len(t, hub.Events(), test.events)
 		})
 	}
 }
 
-func TestAClosedStdout(t *testing.T) {
+func TestHook_ClosedStdoutExitsCleanly(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	cmd := c.command(t.Context())
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -269,41 +269,41 @@ func TestAClosedStdout(t *testing.T) {
 	require.NoError(t, cmd.Wait(), "no signal, and status 0")
 }
 
-func TestAHomeThatCannotBeWrittenTo(t *testing.T) {
+func TestHook_UnwritableHomeIsSilent(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(c *child){
-		"a file in its place": func(c *child) { require.NoError(t, os.WriteFile(filepath.Join(c.home, ".local"), nil, 0o600)) },
-		"read-only":           func(c *child) { require.NoError(t, os.Chmod(c.home, 0o500)) }, // root may write all the same
-		"none":                func(c *child) { c.env = []string{"HOME="} },
-		"relative":            func(c *child) { c.env = []string{"HOME=", "XDG_STATE_HOME=state"} },
+	for name, spoil := range map[string]func(c *hookCommand){
+		"a file in its place": func(c *hookCommand) { require.NoError(t, os.WriteFile(filepath.Join(c.home, ".local"), nil, 0o600)) },
+		"read-only":           func(c *hookCommand) { require.NoError(t, os.Chmod(c.home, 0o500)) }, // root may write all the same
+		"none":                func(c *hookCommand) { c.env = []string{"HOME="} },
+		"relative":            func(c *hookCommand) { c.env = []string{"HOME=", "XDG_STATE_HOME=state"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setupChild(t, absentHub(t), stopEvent)
+			c := newHookCommand(t, closedHubURL(t), stopEvent)
 			spoil(c)
-			require.Equal(t, silence, c.run(t))
+			require.Equal(t, noOutput, c.run(t))
 			c.stdin = strings.NewReader("nonsense")
-			require.Equal(t, silence, c.run(t))
+			require.Equal(t, noOutput, c.run(t))
 			require.NoFileExists(t, filepath.Join(c.home, "state"))
 		})
 	}
 }
 
-func TestAPanicIsNoOpinion(t *testing.T) {
+func TestHook_PanicIsLoggedAndSilent(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, stdin := range []string{"read", sample(t, "claude-code-PermissionRequest-Bash")} {
-		c := setupChild(t, hub.URL(), stdin)
-		c.program, c.args, c.env = self, []string{"panics", "--observe"}, []string{"HOOK_THAT_PANICS=1", "GORACE=atexit_sleep_ms=0"}
-		require.Equal(t, silence, c.run(t))
-		require.Contains(t, c.journal(), "hook panics: panic: in ")
-		require.Contains(t, c.journal(), "goroutine")
+	for _, stdin := range []string{"read", readSample(t, "claude-code-PermissionRequest-Bash")} {
+		c := newHookCommand(t, hub.URL(), stdin)
+		c.program, c.args, c.env = self, []string{"panics", "--observe"}, []string{"TEST_PANICKING_HOOK=1", "GORACE=atexit_sleep_ms=0"}
+		require.Equal(t, noOutput, c.run(t))
+		require.Contains(t, c.log(), "hook panics: panic: in ")
+		require.Contains(t, c.log(), "goroutine")
 	}
 }
 
-func TestAPersonAnswersAHook(t *testing.T) {
+func TestHook_PrintsAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer schema.Answer
@@ -323,7 +323,7 @@ func TestAPersonAnswersAHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub := startHub(t, nil)
-			c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--limit", "65s")
+			c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--limit", "65s")
 			r := c.start(t, t.Context())
 			q, err := hub.Question(t.Context(), 1)
 			require.NoError(t, err)
@@ -334,17 +334,17 @@ func TestAPersonAnswersAHook(t *testing.T) {
 			_, err = q.Push(t.Context(), test.answer)
 			require.NoError(t, err)
 			got, _ := r.wait()
-			require.Equal(t, outcome{0, test.want, ""}, got)
+			require.Equal(t, cliResult{0, test.want, ""}, got)
 			require.Len(t, hub.Events(), 1, "the event is the question's, and sent once")
 		})
 	}
 }
 
 // The hub goes away while the person thinks, and comes back: the answer is pulled.
-func TestAHubThatRestartsMeanwhile(t *testing.T) {
+func TestHook_PullsAnswerAfterHubRestart(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	r := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
@@ -352,12 +352,12 @@ func TestAHubThatRestartsMeanwhile(t *testing.T) {
 	q.Decide(q.Frame(schema.Answer{Permission: ptr(true)}))
 	require.NoError(t, hub.Start())
 	got, _ := r.wait()
-	require.Equal(t, outcome{0, allowed, ""}, got)
+	require.Equal(t, cliResult{0, allowed, ""}, got)
 }
 
-func TestNobodyCanBeAsked(t *testing.T) {
+func TestHook_UnreachableHubUsesFallback(t *testing.T) {
 	t.Parallel()
-	request := sample(t, "claude-code-PermissionRequest-Bash")
+	request := readSample(t, "claude-code-PermissionRequest-Bash")
 	for name, test := range map[string]struct {
 		flags []string
 		want  string // part of it
@@ -370,19 +370,19 @@ func TestNobodyCanBeAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setupChild(t, absentHub(t), request, test.flags...)
+			c := newHookCommand(t, closedHubURL(t), request, test.flags...)
 			got, took := c.start(t, t.Context()).wait()
 			require.Contains(t, got.out, test.want)
-			require.Equal(t, outcome{0, got.out, ""}, got)
+			require.Equal(t, cliResult{0, got.out, ""}, got)
 			require.Equal(t, test.want == "", got.out == "")
 			require.Less(t, took, patience)
-			require.Equal(t, 1, c.spooled(), "what happened is told later")
+			require.Equal(t, 1, c.spooledEvents(), "what happened is told later")
 		})
 	}
 }
 
 // Nobody has the page open: to wait for nobody would only hold the agent up.
-func TestNobodyIsWatching(t *testing.T) {
+func TestHook_NoDashboardUsesFallback(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		env   []string
@@ -398,7 +398,7 @@ func TestNobodyIsWatching(t *testing.T) {
 			t.Parallel()
 			hub := startHub(t, nil)
 			hub.Watching = ptr(0)
-			c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), test.flags...)
+			c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), test.flags...)
 			c.env = test.env
 			r := c.start(t, t.Context())
 			q, err := hub.Question(t.Context(), 1)
@@ -410,7 +410,7 @@ func TestNobodyIsWatching(t *testing.T) {
 			}
 			got, _ := r.wait()
 			require.Contains(t, got.out, test.want)
-			require.Equal(t, outcome{0, got.out, ""}, got)
+			require.Equal(t, cliResult{0, got.out, ""}, got)
 			if !test.waits {
 				require.Contains(t, q.Withdrawal.Reason, "nobody had the page open")
 			}
@@ -420,13 +420,13 @@ func TestNobodyIsWatching(t *testing.T) {
 
 // A hub that accepts a question and never says so must not hold an agent up for as
 // long as the question may take.
-func TestAHubThatDoesNotTakeTheQuestion(t *testing.T) {
+func TestHook_UnacceptedQuestionUsesFallback(t *testing.T) {
 	t.Parallel()
 	for name, hub := range map[string]string{
-		"mute":     startMute(t, nil),
-		"busy":     startHub(t, saying(503, "text/plain", "busy")).URL(),
-		"refuses":  startHub(t, saying(403, "application/problem+json", `{"code":"forbidden","detail":"not you"}`)).URL(),
-		"no hub":   startHub(t, saying(200, "text/html", "<h1>Hi</h1>")).URL(),
+		"mute":     startRawListener(t, nil),
+		"busy":     startHub(t, respondWith(503, "text/plain", "busy")).URL(),
+		"refuses":  startHub(t, respondWith(403, "application/problem+json", `{"code":"forbidden","detail":"not you"}`)).URL(),
+		"no hub":   startHub(t, respondWith(200, "text/html", "<h1>Hi</h1>")).URL(),
 		"no place": "ftp://x",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -434,8 +434,8 @@ func TestAHubThatDoesNotTakeTheQuestion(t *testing.T) {
 			home := t.TempDir()
 			env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub, "HOME": home}[name] }
 			var out, complaints bytes.Buffer
-			h := newHooking(env, streams{strings.NewReader(sample(t, "claude-code-PermissionRequest-Bash")), &out, &complaints})
-			h.absentFor, h.takeTime = time.Millisecond, 200*time.Millisecond
+			h := newHookRun(env, streams{strings.NewReader(readSample(t, "claude-code-PermissionRequest-Bash")), &out, &complaints})
+			h.connectTimeout, h.acceptTimeout = time.Millisecond, 200*time.Millisecond
 			begun := time.Now()
 			require.Equal(t, 0, h.run(t.Context(), []string{"claude-code", "--on-unreachable", "deny"}))
 			require.Contains(t, out.String(), `"behavior":"deny","message":"No`)
@@ -446,52 +446,52 @@ func TestAHubThatDoesNotTakeTheQuestion(t *testing.T) {
 	}
 }
 
-func TestAFullSpool(t *testing.T) {
+func TestHook_FullSpoolDropsOldest(t *testing.T) {
 	t.Parallel()
-	c := setupChild(t, absentHub(t), stopEvent)
-	s := spool{filepath.Join(c.state(), "spool")}
+	c := newHookCommand(t, closedHubURL(t), stopEvent)
+	s := spool{filepath.Join(c.stateDir(), "spool")}
 	require.NoError(t, os.MkdirAll(s.dir, 0o700))
-	for i := range spoolFiles {
+	for i := range maxSpoolFiles {
 		require.NoError(t, os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%013d-0-2.json", i)), []byte("{}"), 0o600))
 	}
-	require.Equal(t, silence, c.run(t))
-	require.Equal(t, spoolFiles, c.spooled())
+	require.Equal(t, noOutput, c.run(t))
+	require.Equal(t, maxSpoolFiles, c.spooledEvents())
 	require.NotEqual(t, "0000000000000-0-2.json", s.list()[0], "the oldest is gone")
 }
 
-func TestTheHooksOwnDeadline(t *testing.T) {
+func TestHook_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil) // this one has no clock: it never tells of a timeout
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--limit", "1s", "--on-unreachable", "deny")
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--limit", "1s", "--on-unreachable", "deny")
 	got, took := c.start(t, t.Context()).wait()
 	require.Contains(t, got.out, `"message":"Nobody answered in time, so nothing was approved."`)
-	require.Equal(t, outcome{0, got.out, ""}, got)
+	require.Equal(t, cliResult{0, got.out, ""}, got)
 	require.Greater(t, took, 500*time.Millisecond)
 	require.Equal(t, "the agent stopped waiting at its own deadline", hub.Events()[0].Withdrawal.Reason)
 }
 
-func TestASignalWithdraws(t *testing.T) {
+func TestHook_SignalWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		hub := startHub(t, nil)
-		c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--on-unreachable", "deny")
+		c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--on-unreachable", "deny")
 		r := c.start(t, t.Context())
 		q, err := hub.Question(t.Context(), 1)
 		require.NoError(t, err)
 		begun := time.Now()
 		require.NoError(t, r.Process.Signal(signal))
 		got, _ := r.wait()
-		require.Equal(t, silence, got, "whatever is printed now is thrown away")
+		require.Equal(t, noOutput, got, "whatever is printed now is thrown away")
 		require.Less(t, time.Since(begun), patience)
 		require.Equal(t, schema.Cancel{Reason: "the agent stopped waiting for this answer", RequestSecret: "secret-1"}, q.Withdrawal)
 	}
 }
 
-func TestASignalWhileItReads(t *testing.T) {
+func TestHook_SignalDuringReadIsSilent(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		hub := startHub(t, nil)
-		c := setupChild(t, hub.URL(), "")
+		c := newHookCommand(t, hub.URL(), "")
 		stdin, agent, err := os.Pipe()
 		require.NoError(t, err)
 		c.stdin = stdin
@@ -501,16 +501,16 @@ func TestASignalWhileItReads(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.Process.Signal(signal))
 		got, _ := r.wait()
-		require.Equal(t, silence, got)
+		require.Equal(t, noOutput, got)
 		require.Empty(t, hub.Events())
 		require.NoError(t, errors.Join(agent.Close(), stdin.Close()))
 	}
 }
 
-func TestAKilledHookListensNoMore(t *testing.T) {
+func TestHook_KilledProcessStopsListening(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	r := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
@@ -521,34 +521,34 @@ func TestAKilledHookListensNoMore(t *testing.T) {
 }
 
 // What is in two settings of the agent runs twice; a person is asked once.
-func TestTwoInstallationsMakeOneCard(t *testing.T) {
+func TestHook_TwoInstallationsShareQuestion(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PreToolUse-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600)) // unreadable: a person is asked
 	first := c.start(t, t.Context())
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
-	c.stdin = strings.NewReader(sample(t, "claude-code-PreToolUse-Bash"))
+	c.stdin = strings.NewReader(readSample(t, "claude-code-PreToolUse-Bash"))
 	address := q.HumanInTheLoop.ResponseWebSocketURL
 	second := c.start(t, t.Context())
 	require.Eventually(t, func() bool { return q.Target() != address }, 20*time.Second, time.Millisecond)
 	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(true)})
 	require.NoError(t, err)
-	for _, r := range []*running{first, second} {
+	for _, r := range []*startedHook{first, second} {
 		got, _ := r.wait()
-		require.Equal(t, outcome{0, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, ""}, got)
+		require.Equal(t, cliResult{0, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, ""}, got)
 	}
 	require.Len(t, hub.Events(), 1)
 }
 
 // A burst: what the hub could not take in time is kept and sent by later hooks.
-func TestHundredsAtOnce(t *testing.T) {
+func TestHook_BurstLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), "")
+	c := newHookCommand(t, hub.URL(), "")
 	var hooks sync.WaitGroup
 	slots := make(chan struct{}, 50)
 	for i := range n {
@@ -557,20 +557,20 @@ func TestHundredsAtOnce(t *testing.T) {
 			defer func() { <-slots }()
 			one := *c
 			one.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"burst-%d","hook_event_name":"Stop"}`, i))
-			if got := one.run(t); got != silence {
+			if got := one.run(t); got != noOutput {
 				t.Error(got)
 			}
 		})
 	}
 	hooks.Wait()
 	for range 100 {
-		if c.spooled() == 0 {
+		if c.spooledEvents() == 0 {
 			break
 		}
 		c.stdin = strings.NewReader(stopEvent)
-		require.Equal(t, silence, c.run(t))
+		require.Equal(t, noOutput, c.run(t))
 	}
-	require.Zero(t, c.spooled())
+	require.Zero(t, c.spooledEvents())
 	seen := map[string]int{}
 	for _, e := range hub.Events() {
 		seen[e.SessionID]++
@@ -580,18 +580,18 @@ func TestHundredsAtOnce(t *testing.T) {
 	}
 }
 
-func TestContextOfAHook(t *testing.T) {
+func TestHook_CanceledContextWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	// In a process of others' (the tests', for one) the context ends a wait too.
 	hub := startHub(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &bench{ctx: ctx, hub: hub}
-	done := make(chan outcome, 1)
-	go func() { done <- b.run(ctx, sample(t, "claude-code-PermissionRequest-Bash"), "hook", "claude-code") }()
+	b := &hubHarness{ctx: ctx, hub: hub}
+	done := make(chan cliResult, 1)
+	go func() { done <- b.run(ctx, readSample(t, "claude-code-PermissionRequest-Bash"), "hook", "claude-code") }()
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	cancel()
-	require.Equal(t, silence, <-done)
+	require.Equal(t, noOutput, <-done)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
 }
 

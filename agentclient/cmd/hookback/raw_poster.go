@@ -18,36 +18,36 @@ import (
 
 // What a hook gives a hub that it tells something: the agent waits meanwhile.
 const (
-	connectTime = 50 * time.Millisecond // on this machine; elsewhere only sendTime counts
-	sendTime    = 200 * time.Millisecond
-	maxReply    = 4 << 20 // bytes that are read of a hub's answer
+	loopbackConnectTimeout = 50 * time.Millisecond // on this machine; elsewhere only sendTimeout counts
+	sendTimeout            = 200 * time.Millisecond
+	maxResponse            = 4 << 20 // bytes that are read of a hub's answer
 )
 
-// refusal is a hub's no: to send the same again can't help.
-type refusal struct{ status int }
+// rejectionError is a hub's no: to send the same again can't help.
+type rejectionError struct{ status int }
 
-func (r refusal) Error() string { return fmt.Sprintf("the hub refused it (%d)", r.status) }
+func (r rejectionError) Error() string { return fmt.Sprintf("the hub refused it (%d)", r.status) }
 
-// courier posts what must be quick. Unlike agentclient it opens one connection,
+// rawPoster posts what must be quick. Unlike agentclient it opens one connection,
 // starts nothing beside it and never tries twice: that saves a third of the time.
-type courier struct {
+type rawPoster struct {
 	hubs []string
 	env  func(string) string
 }
 
 // post sends the parts as one body and returns the answer to it. Any error but a
 // refusal leaves open whether the hub has it.
-func (c courier) post(until time.Time, path string, body net.Buffers) ([]byte, error) {
+func (c rawPoster) post(deadline time.Time, path string, body net.Buffers) ([]byte, error) {
 	err := errors.New("there is no time left")
 	for _, hub := range c.hubs {
-		if time.Until(until) <= 0 {
+		if time.Until(deadline) <= 0 {
 			break
 		}
-		var answer []byte
-		if answer, err = c.postTo(until, hub, path, body); err == nil {
-			return answer, nil
+		var response []byte
+		if response, err = c.postTo(deadline, hub, path, body); err == nil {
+			return response, nil
 		}
-		if errors.As(err, new(refusal)) {
+		if errors.As(err, new(rejectionError)) {
 			return nil, err
 		}
 		err = fmt.Errorf("%s: %w", hub, err)
@@ -55,43 +55,43 @@ func (c courier) post(until time.Time, path string, body net.Buffers) ([]byte, e
 	return nil, err
 }
 
-func (c courier) postTo(until time.Time, hub, path string, body net.Buffers) ([]byte, error) {
+func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers) ([]byte, error) {
 	u, err := url.Parse(hub)
 	if err != nil {
 		return nil, err
 	}
-	if !c.direct(u) {
-		return c.postOverHTTP(until, hub+path, body)
+	if !c.isDirect(u) {
+		return c.postWithClient(deadline, hub+path, body)
 	}
-	dialer := net.Dialer{Deadline: until}
-	if loopback(u.Hostname()) {
-		dialer.Timeout = max(connectTime, time.Until(until)/4)
+	dialer := net.Dialer{Deadline: deadline}
+	if isLoopback(u.Hostname()) {
+		dialer.Timeout = max(loopbackConnectTimeout, time.Until(deadline)/4)
 	}
 	conn, err := dialer.Dial("tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(until)
+	_ = conn.SetDeadline(deadline)
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
 	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n",
-		u.EscapedPath()+path, u.Host, length, c.credential())
+		u.EscapedPath()+path, u.Host, length, c.authorizationHeader())
 	request := append(net.Buffers{head}, body...)
 	if _, err := request.WriteTo(conn); err != nil {
 		return nil, err
 	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodPost})
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodPost})
 	if err != nil {
 		return nil, err
 	}
-	return judge(answer)
+	return readResponse(response)
 }
 
-// credential is the header line that says who asks; empty without a token.
-func (c courier) credential() string {
+// authorizationHeader is the header line that says who asks; empty without a token.
+func (c rawPoster) authorizationHeader() string {
 	h := http.Header{}
 	authorize(h, c.env)
 	if len(h) == 0 {
@@ -109,23 +109,23 @@ func authorize(h http.Header, env func(string) string) {
 	}
 }
 
-// direct reports whether a connection to the hub itself is right: plain HTTP, and
+// isDirect reports whether a connection to the hub itself is right: plain HTTP, and
 // no proxy between.
-func (c courier) direct(u *url.URL) bool {
+func (c rawPoster) isDirect(u *url.URL) bool {
 	if u.Scheme != "http" || u.User != nil {
 		return false
 	}
-	return loopback(u.Hostname()) || c.env("HTTP_PROXY") == "" && c.env("http_proxy") == ""
+	return isLoopback(u.Hostname()) || c.env("HTTP_PROXY") == "" && c.env("http_proxy") == ""
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// postOverHTTP goes the long way, for hubs behind TLS or a proxy.
-func (c courier) postOverHTTP(until time.Time, address string, body net.Buffers) ([]byte, error) {
-	ctx, cancel := context.WithDeadline(context.Background(), until)
+// postWithClient goes the long way, for hubs behind TLS or a proxy.
+func (c rawPoster) postWithClient(deadline time.Time, address string, body net.Buffers) ([]byte, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(bytes.Join(body, nil)))
 	if err != nil {
@@ -137,27 +137,27 @@ func (c courier) postOverHTTP(until time.Time, address string, body net.Buffers)
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	answer, err := client.Do(req)
+	response, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	return judge(answer)
+	return readResponse(response)
 }
 
-// judge tells a hub's yes and no from its troubles, and from what other programs say.
-func judge(answer *http.Response) ([]byte, error) {
-	defer answer.Body.Close()
-	media, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+// readResponse tells a hub's yes and no from its troubles, and from what other programs say.
+func readResponse(response *http.Response) ([]byte, error) {
+	defer response.Body.Close()
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
-	switch code := answer.StatusCode; {
+	switch code := response.StatusCode; {
 	case code == http.StatusOK && isJSON:
-		text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
+		text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		if err != nil || !bytes.ContainsAny(text[:min(len(text), 1)], "{[") {
 			return nil, cmp.Or(err, errors.New("it answers, but not as a hub does"))
 		}
 		return text, nil
 	case code >= 400 && code < 500 && isJSON && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
-		return nil, refusal{code}
+		return nil, rejectionError{code}
 	default:
 		return nil, fmt.Errorf("it answers with %d and %q", code, media)
 	}

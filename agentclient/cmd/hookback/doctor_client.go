@@ -21,45 +21,45 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// clinic is a hub as the doctor uses it: an agent's library, a page that is open,
+// doctorClient is a hub as the doctor uses it: an agent's library, a page that is open,
 // and the person at it.
-type clinic struct {
+type doctorClient struct {
 	url    string
 	http   *http.Client
 	env    func(string) string
 	cancel context.CancelFunc
-	page   sync.WaitGroup
+	stream sync.WaitGroup
 }
 
 // doctorApp is the application that canaries come from.
 const doctorApp = "hookback-doctor"
 
 // examineHub looks whether the hub answers and keeps an event. It is nil when not.
-func (d *doctor) examineHub(ctx context.Context) *clinic {
+func (d *doctor) examineHub(ctx context.Context) *doctorClient {
 	hubs, err := agentclient.Hubs(d.hub)
 	if err != nil {
-		d.wrong("", "correct HOOKBACK_URL or --hub", "%v", err)
+		d.fail("", "correct HOOKBACK_URL or --hub", "%v", err)
 		return nil
 	}
-	hub, health, err := openClinic(ctx, hubs[0], d.env)
+	hub, health, err := newDoctorClient(ctx, hubs[0], d.env)
 	if err != nil {
-		d.wrong("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], causeOf(err))
+		d.fail("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
 		return nil
 	}
-	d.well("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
-	took, err := hub.canary(ctx)
+	d.ok("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
+	took, err := hub.roundTripEvent(ctx)
 	if err != nil {
-		d.wrong("", "look at the hub's log and disk", "an event was sent, and is not there: %v", err)
+		d.fail("", "look at the hub's log and disk", "an event was sent, and is not there: %v", err)
 		hub.close()
 		return nil
 	}
-	d.well("", "an event arrives, in %d ms", took.Milliseconds())
+	d.ok("", "an event arrives, in %d ms", took.Milliseconds())
 	return hub
 }
 
-// causeOf is what is left of a network's error without the names of the layers it
+// rootCause is what is left of a network's error without the names of the layers it
 // came through, such as "connection refused".
-func causeOf(err error) error {
+func rootCause(err error) error {
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
 		err = inner.Err
 	}
@@ -72,10 +72,10 @@ func causeOf(err error) error {
 	return err
 }
 
-// openClinic asks the hub how it is and opens a page at it: without one, hooks don't
+// newDoctorClient asks the hub how it is and opens a page at it: without one, hooks don't
 // wait for an answer.
-func openClinic(ctx context.Context, address string, env func(string) string) (c *clinic, health schema.Health, err error) {
-	c = &clinic{url: address, env: env, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
+func newDoctorClient(ctx context.Context, address string, env func(string) string) (c *doctorClient, health schema.Health, err error) {
+	c = &doctorClient{url: address, env: env, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 	if err := c.call(ctx, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
 		return nil, health, err
 	}
@@ -88,7 +88,7 @@ func openClinic(ctx context.Context, address string, env func(string) string) (c
 		return nil, health, fmt.Errorf("it lets nobody follow its events: %w", err)
 	}
 	conn.SetReadLimit(-1)
-	c.page.Go(func() {
+	c.stream.Go(func() {
 		defer func() { _ = conn.CloseNow() }()
 		for {
 			if _, _, err := conn.Read(ctx); err != nil {
@@ -99,14 +99,14 @@ func openClinic(ctx context.Context, address string, env func(string) string) (c
 	return c, health, nil
 }
 
-func (c *clinic) close() {
+func (c *doctorClient) close() {
 	c.cancel()
-	c.page.Wait()
+	c.stream.Wait()
 	c.http.CloseIdleConnections()
 }
 
 // call makes one request and reads its answer into to.
-func (c *clinic) call(ctx context.Context, method, path string, body, to any) error {
+func (c *doctorClient) call(ctx context.Context, method, path string, body, result any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -129,34 +129,34 @@ func (c *clinic) call(ctx context.Context, method, path string, body, to any) er
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s %s: %s", method, path, res.Status)
 	}
-	return json.Unmarshal(text, to)
+	return json.Unmarshal(text, result)
 }
 
-// canary sends an event and looks for it.
-func (c *clinic) canary(ctx context.Context) (took time.Duration, err error) {
-	began := time.Now()
-	client := agentclient.New(agentclient.Options{Hubs: []string{c.url}, SourceApp: doctorApp, SessionID: doctorSession()})
+// roundTripEvent sends an event and looks for it.
+func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
+	start := time.Now()
+	client := agentclient.New(agentclient.Options{Hubs: []string{c.url}, SourceApp: doctorApp, SessionID: newDoctorSession()})
 	defer func() { _ = client.Close() }()
 	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: does this arrive?"})
 	if err != nil {
 		return 0, err
 	}
-	var there schema.Event
-	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), nil, &there); err != nil {
+	var stored schema.Event
+	if err := c.call(ctx, http.MethodGet, schema.At(schema.PathEvent, sent.ID), nil, &stored); err != nil {
 		return 0, err
 	}
-	if there.SessionID != sent.SessionID {
+	if stored.SessionID != sent.SessionID {
 		return 0, fmt.Errorf("event %d is another one", sent.ID)
 	}
-	return time.Since(began), nil
+	return time.Since(start), nil
 }
 
 // recentEvents is how many of the hub's newest events are looked at.
 const recentEvents = 500
 
-// lastOf is when the hub heard of an agent last, among its newest events; canaries
+// lastEventOf is when the hub heard of an agent last, among its newest events; canaries
 // don't count.
-func (c *clinic) lastOf(ctx context.Context, agent string) (last time.Time, among int, err error) {
+func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
 	var all []schema.Event
 	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
 	if err := c.call(ctx, http.MethodGet, schema.PathRecent+"?"+query.Encode(), nil, &all); err != nil {
@@ -171,26 +171,26 @@ func (c *clinic) lastOf(ctx context.Context, agent string) (last time.Time, amon
 	return last, len(all), nil
 }
 
-// questions are those of a session that still wait.
-func (c *clinic) questions(ctx context.Context, session string) (waiting []schema.Event, err error) {
+// pendingQuestions are those of a session that still wait.
+func (c *doctorClient) pendingQuestions(ctx context.Context, session string) (waiting []schema.Event, err error) {
 	query := url.Values{"session_id": {session}, "status": {string(schema.Pending)}}
 	err = c.call(ctx, http.MethodGet, schema.PathEvents+"?"+query.Encode(), nil, &waiting)
 	return waiting, err
 }
 
 // deny waits for the session's question and answers it with a no.
-func (c *clinic) deny(ctx context.Context, session, reason string) error {
+func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		waiting, err := c.questions(ctx, session)
+		waiting, err := c.pendingQuestions(ctx, session)
 		if err != nil {
 			return err
 		}
 		if len(waiting) > 0 {
 			no := false
 			// The hook may have its answer, and have ended, before the hub says so here.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), canaryTime)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 			defer cancel()
 			return c.call(ctx, http.MethodPost, schema.At(schema.PathRespond, waiting[0].ID), schema.Response{Permission: &no, Reason: reason}, &schema.Event{})
 		}
@@ -202,11 +202,11 @@ func (c *clinic) deny(ctx context.Context, session, reason string) error {
 	}
 }
 
-// tidy takes back what still waits of a session: no card is left behind.
-func (c *clinic) tidy(session string) {
+// cancelPending takes back what still waits of a session: no card is left behind.
+func (c *doctorClient) cancelPending(session string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	waiting, err := c.questions(ctx, session)
+	waiting, err := c.pendingQuestions(ctx, session)
 	if err != nil {
 		return // the question has a lifeline, and its hook is gone
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// loaders are the agents that also run the hooks in another agent's settings, with
+// hookSharers are the agents that also run the hooks in another agent's settings, with
 // the files that tell whether they have hooks of ours besides: below the home, and
 // below the project.
-var loaders = map[string]struct{ user, project string }{
+var hookSharers = map[string]struct{ user, project string }{
 	"cursor":  {".cursor/hooks.json", ".cursor/hooks.json"},
 	"copilot": {".copilot/hooks/hookback.json", ".github/hooks/hookback.json"},
 }
 
-// recognise finds out who really calls, and from then on speaks its language. The
+// identifyCaller finds out who really calls, and from then on speaks its language. The
 // error says that this agent runs a hook of its own too, which does it all.
-func (h *hooking) recognise(in hook.Input) error {
+func (h *hookRun) identifyCaller(in hook.Input) error {
 	caller := hook.Identify(h.agent.Name, in)
 	if caller == h.agent.Name {
 		return nil
@@ -29,8 +29,8 @@ func (h *hooking) recognise(in hook.Input) error {
 	if !known {
 		return nil
 	}
-	for _, file := range h.entriesOf(caller) {
-		if !regular(file) {
+	for _, file := range h.hookFilesOf(caller) {
+		if !isRegularFile(file) {
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -42,16 +42,16 @@ func (h *hooking) recognise(in hook.Input) error {
 	return nil
 }
 
-func (h *hooking) entriesOf(caller string) (files []string) {
-	own, ok := loaders[caller]
+func (h *hookRun) hookFilesOf(caller string) (files []string) {
+	paths, ok := hookSharers[caller]
 	if !ok {
 		return nil
 	}
 	if home := h.env("HOME"); home != "" {
-		files = append(files, filepath.Join(home, own.user))
+		files = append(files, filepath.Join(home, paths.user))
 	}
-	for _, dir := range []string{cmp.Or(h.env("CLAUDE_PROJECT_DIR"), h.dir)} {
-		files = append(files, filepath.Join(dir, own.project))
+	for _, dir := range []string{cmp.Or(h.env("CLAUDE_PROJECT_DIR"), h.workDir)} {
+		files = append(files, filepath.Join(dir, paths.project))
 	}
 	return files
 }

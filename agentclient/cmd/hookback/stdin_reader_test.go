@@ -16,9 +16,9 @@ func TestReadInput(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", `{"a":"` + strings.Repeat("b", 200_000) + `"}`} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.DataErrReader(strings.NewReader(text))} {
-			got, shortened, err := readInput(r)
+			got, truncated, err := readInput(r)
 			require.NoError(t, err)
-			require.False(t, shortened)
+			require.False(t, truncated)
 			require.Equal(t, text, string(got))
 		}
 	}
@@ -33,8 +33,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// open is a pipe whose writer never closes.
-func open(t *testing.T, text string) io.Reader {
+// openPipe is a pipe whose writer never closes.
+func openPipe(t *testing.T, text string) io.Reader {
 	t.Helper()
 	r, w := io.Pipe()
 	t.Cleanup(func() { _ = w.Close() })
@@ -42,21 +42,21 @@ func open(t *testing.T, text string) io.Reader {
 	return r
 }
 
-func TestReadInputThatStaysOpen(t *testing.T) {
+func TestReadInput_StdinStaysOpen(t *testing.T) {
 	t.Parallel()
-	got, _, err := readInput(open(t, `{"a":1}`))
+	got, _, err := readInput(openPipe(t, `{"a":1}`))
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, string(got))
-	_, _, err = readInput(open(t, `{"a":`))
-	require.ErrorIs(t, err, errStdin)
+	_, _, err = readInput(openPipe(t, `{"a":`))
+	require.ErrorIs(t, err, errStdinOpen)
 }
 
-func TestReadInputThatIsTooLong(t *testing.T) {
+func TestReadInput_TruncatesLongStrings(t *testing.T) {
 	t.Parallel()
 	text := `{"session":"s","list":["` + strings.Repeat(`x`, maxStdin) + `","` + strings.Repeat(`\"`, 20_000) + `",1],"end":true}`
-	got, shortened, err := readInput(strings.NewReader(text))
+	got, truncated, err := readInput(strings.NewReader(text))
 	require.NoError(t, err)
-	require.True(t, shortened)
+	require.True(t, truncated)
 	var read struct {
 		Session string
 		List    []any
@@ -73,12 +73,12 @@ func TestReadInputThatIsTooLong(t *testing.T) {
 }
 
 // Wherever a string is cut, what is left is JSON.
-func TestShortenerCutsBetweenCharacters(t *testing.T) {
+func TestTruncator_CutsBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", `\n`, `\\`, `\"`, `\u00e4`, `\ud83d\ude00`, "ä", "€", "😀"} {
 		for before := range 8 {
 			text := `["` + strings.Repeat("x", maxString-before) + strings.Repeat(unit, 10) + `","` + unit + `",{"k\"":"v"}]`
-			var s shortener
+			var s truncator
 			s.add([]byte(text))
 			require.True(t, json.Valid(s.out), "%s after %d", unit, before)
 			require.True(t, utf8.Valid(s.out), "%s after %d", unit, before)
@@ -87,13 +87,13 @@ func TestShortenerCutsBetweenCharacters(t *testing.T) {
 	}
 }
 
-func FuzzShortener(f *testing.F) {
+func FuzzTruncator(f *testing.F) {
 	f.Add([]byte(`{"a":"\ud83d\ude00","b":["\\\""]}`), byte(3))
 	f.Fuzz(func(t *testing.T, text []byte, at byte) {
 		if !json.Valid(text) {
 			return
 		}
-		var whole, pieces shortener
+		var whole, pieces truncator
 		whole.add(text)
 		require.Equal(t, string(text), string(whole.out), "short strings stay as they are")
 		cut := min(int(at), len(text))

@@ -15,62 +15,62 @@ import (
 )
 
 // every answer there is.
-const canAll = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
+const allCapabilities = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
 
-func callAt(p hook.Point, can hook.Capability) *hook.Call {
+func newCall(p hook.Point, can hook.Capability) *hook.Call {
 	return &hook.Call{
 		Point: p, Capabilities: can, Fallback: hook.Pass,
 		Tool: &schema.ToolCall{Name: "Bash"}, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission},
 	}
 }
 
-// hookingIn is a run in a project with the policy; "" is none.
-func hookingIn(t *testing.T, policy string) *hooking {
+// newHookRunIn is a run in a project with the policy; "" is none.
+func newHookRunIn(t *testing.T, policy string) *hookRun {
 	t.Helper()
-	h := newHooking(noEnv, streams{})
-	h.dir = t.TempDir()
+	h := newHookRun(noEnv, streams{})
+	h.workDir = t.TempDir()
 	if policy != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(h.dir, agentclient.PolicyName), []byte(policy), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyName), []byte(policy), 0o600))
 	}
 	return h
 }
 
-func TestPlanWithoutAPolicy(t *testing.T) {
+func TestDecide_WithoutPolicy(t *testing.T) {
 	t.Parallel()
-	h := hookingIn(t, "")
+	h := newHookRunIn(t, "")
 	for _, test := range []struct {
 		point hook.Point
 		asks  bool
 	}{{hook.Observe, false}, {hook.Gate, false}, {hook.DeferToPrompt, false}, {hook.Prompt, true}} {
-		p := h.plan(callAt(test.point, canAll), false)
+		p := h.decide(newCall(test.point, allCapabilities), false)
 		require.Equal(t, test.asks, p.ask, test.point)
 		require.Equal(t, hook.Verdict{}, p.verdict, "the agent's own flow")
-		p = h.plan(callAt(test.point, canAll), true)
+		p = h.decide(newCall(test.point, allCapabilities), true)
 		require.False(t, p.ask, "nobody can read what was cut")
 		require.Equal(t, hook.Pass, p.verdict.Effect, "and there is no rule that it could break")
 		h.observe = true
-		require.Equal(t, plan{}, h.plan(callAt(test.point, canAll), false))
+		require.Equal(t, hookDecision{}, h.decide(newCall(test.point, allCapabilities), false))
 		h.observe = false
 	}
-	nobodyToAsk := callAt(hook.Prompt, canAll)
+	nobodyToAsk := newCall(hook.Prompt, allCapabilities)
 	nobodyToAsk.Ask = nil
-	require.False(t, h.plan(nobodyToAsk, false).ask)
-	question := callAt(hook.Prompt, canAll)
+	require.False(t, h.decide(nobodyToAsk, false).ask)
+	question := newCall(hook.Prompt, allCapabilities)
 	question.Tool = nil
-	require.True(t, h.plan(question, false).ask, "a question is no call")
+	require.True(t, h.decide(question, false).ask, "a question is no call")
 }
 
 // A policy that can't be read is no reason to let anything through.
-func TestPlanWithABrokenPolicy(t *testing.T) {
+func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 	t.Parallel()
-	h := hookingIn(t, `{"rules": [`)
+	h := newHookRunIn(t, `{"rules": [`)
 	for _, test := range []struct {
 		point hook.Point
 		asks  bool
 		word  hook.Effect
 	}{{hook.Observe, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.DeferToPrompt, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
-		c := callAt(test.point, canAll)
-		p := h.plan(c, false)
+		c := newCall(test.point, allCapabilities)
+		p := h.decide(c, false)
 		require.Equal(t, test.asks, p.ask, test.point)
 		require.Equal(t, test.word, p.verdict.Effect, test.point)
 		if test.word == hook.Ask {
@@ -78,7 +78,7 @@ func TestPlanWithABrokenPolicy(t *testing.T) {
 			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
 		}
 		if test.asks {
-			require.Contains(t, h.question(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
+			require.Contains(t, h.buildRequest(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
 			require.Nil(t, c.Ask.Context, "the call stays as it is")
 		}
 	}
@@ -86,73 +86,73 @@ func TestPlanWithABrokenPolicy(t *testing.T) {
 
 // Who makes a call so large that it can't be checked gets no further than one that
 // the policy doesn't let through.
-func TestPlanOfACallThatIsTooLarge(t *testing.T) {
+func TestDecide_TruncatedCallAsks(t *testing.T) {
 	t.Parallel()
-	h := hookingIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
+	h := newHookRunIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
 	for _, point := range []hook.Point{hook.Gate, hook.DeferToPrompt, hook.Prompt} {
-		p := h.plan(callAt(point, canAll), true)
+		p := h.decide(newCall(point, allCapabilities), true)
 		require.False(t, p.ask, "nobody can read what was cut")
 		require.Equal(t, hook.Ask, p.verdict.Effect, point)
 	}
 }
 
 // The stream shows a call that the policy stopped, and why.
-func TestTheHubIsToldWhatThePolicyDid(t *testing.T) {
+func TestHook_ReportsPolicyReason(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PreToolUse-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PreToolUse-Bash"))
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyName), []byte("{"), 0o600))
 	got := c.run(t)
 	require.Contains(t, got.out, `"permissionDecision":"ask"`)
 	require.Contains(t, hub.Events()[0].Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
 }
 
-func TestBecause(t *testing.T) {
+func TestPolicyReason(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "Denied by the Hookback policy", because("Denied", agentclient.PolicyResult{}))
-	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", because("Denied", agentclient.PolicyResult{Where: "hookback.json:3", Reason: "never"}))
+	require.Equal(t, "Denied by the Hookback policy", policyReason("Denied", agentclient.PolicyResult{}))
+	require.Equal(t, "Denied by the Hookback policy (hookback.json:3): never", policyReason("Denied", agentclient.PolicyResult{Where: "hookback.json:3", Reason: "never"}))
 }
 
-func TestFallback(t *testing.T) {
+func TestFallbackVerdict(t *testing.T) {
 	t.Parallel()
-	ask := plan{ask: true, ruling: agentclient.PolicyResult{Effect: agentclient.ThenAsk}}
+	ask := hookDecision{ask: true, policy: agentclient.PolicyResult{Effect: agentclient.ThenAsk}}
 	for name, test := range map[string]struct {
 		option   string
 		point    hook.Point
 		can      hook.Capability
 		fallback hook.Effect
-		plan     plan
-		why      undecided
+		plan     hookDecision
+		why      noDecisionReason
 		want     hook.Effect
 	}{
-		"its own":                       {"", hook.Prompt, canAll, hook.Pass, plan{ask: true}, noHub, hook.Pass},
-		"its own ask":                   {"", hook.Gate, canAll, hook.Ask, ask, noHub, hook.Ask},
+		"its own":                       {"", hook.Prompt, allCapabilities, hook.Pass, hookDecision{ask: true}, noHub, hook.Pass},
+		"its own ask":                   {"", hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Ask},
 		"the policy wants a person":     {"", hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
-		"at its prompt it gets one":     {"", hook.Prompt, canAll, hook.Pass, ask, noHub, hook.Pass},
-		"taken away":                    {"", hook.Gate, canAll, hook.Pass, ask, cancelled, hook.Ask},
-		"allow, no hub":                 {thenAllow, hook.Gate, canAll, hook.Ask, ask, noHub, hook.Allow},
-		"allow, nobody":                 {thenAllow, hook.Prompt, canAll, hook.Pass, plan{}, nobody, hook.Allow},
-		"allow, but somebody was there": {thenAllow, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Pass},
-		"allow, a strange answer":       {thenAllow, hook.Gate, canAll, hook.Ask, ask, malformed, hook.Ask},
-		"allow, the hub said no":        {thenAllow, hook.Gate, canAll, hook.Ask, ask, refused, hook.Ask},
-		"deny":                          {thenDeny, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Deny},
-		"ask":                           {thenAsk, hook.Prompt, canAll, hook.Pass, plan{}, noAnswer, hook.Ask},
+		"at its prompt it gets one":     {"", hook.Prompt, allCapabilities, hook.Pass, ask, noHub, hook.Pass},
+		"taken away":                    {"", hook.Gate, allCapabilities, hook.Pass, ask, canceled, hook.Ask},
+		"allow, no hub":                 {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Allow},
+		"allow, nobody":                 {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noDashboard, hook.Allow},
+		"allow, but somebody was there": {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Pass},
+		"allow, a strange answer":       {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, malformedAnswer, hook.Ask},
+		"allow, the hub said no":        {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, rejected, hook.Ask},
+		"deny":                          {thenDeny, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Deny},
+		"ask":                           {thenAsk, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Ask},
 		"ask where it can't":            {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
 		"ask at a prompt":               {thenAsk, hook.Prompt, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := hooking{onUnreachable: test.option}
-			c := callAt(test.point, test.can)
+			h := hookRun{onUnreachable: test.option}
+			c := newCall(test.point, test.can)
 			c.Fallback = test.fallback
-			v := h.fallback(c, test.plan, test.why, "The cause.")
+			v := h.fallbackVerdict(c, test.plan, test.why, "The cause.")
 			require.Equal(t, test.want, v.Effect)
 			require.True(t, strings.HasPrefix(v.Reason, "The cause."))
 		})
 	}
 }
 
-func TestVerdictOfADecision(t *testing.T) {
+func TestVerdictFor_Decisions(t *testing.T) {
 	t.Parallel()
 	args := raw(`{"command":"ls"}`)
 	permission := func(d agentclient.Decision) agentclient.Decision {
@@ -193,14 +193,14 @@ func TestVerdictOfADecision(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := callAt(hook.Gate, canAll)
+			c := newCall(hook.Gate, allCapabilities)
 			c.Fallback = hook.Ask
-			require.Equal(t, test.want, (&hooking{}).verdictOf(c, plan{}, test.d))
+			require.Equal(t, test.want, (&hookRun{}).verdictFor(c, hookDecision{}, test.d))
 		})
 	}
 }
 
-func TestDeadline(t *testing.T) {
+func TestHookRun_Deadline(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		limit, own time.Duration
@@ -214,32 +214,32 @@ func TestDeadline(t *testing.T) {
 		{6 * time.Second, 0, 0, 3 * time.Second}, // half of what is too short for a margin
 		{-time.Second, 10 * time.Second, 0, 5 * time.Second},
 	} {
-		h := &hooking{limit: test.limit, started: time.Now()}
-		c := callAt(hook.Prompt, canAll)
+		h := &hookRun{limit: test.limit, started: time.Now()}
+		c := newCall(hook.Prompt, allCapabilities)
 		c.Limit, c.Ask.Timeout = test.own, &test.asked
 		require.Equal(t, test.want, h.deadline(c).Sub(h.started))
 	}
 }
 
-func TestKeyOfAnEvent(t *testing.T) {
+func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	e := schema.Event{Agent: "codex", SessionID: "s", HookEventType: "PreToolUse", ToolUseID: "t\n1"}
-	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", keyOf(&e))
+	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", idempotencyKey(&e))
 	e.SessionID = strings.Repeat("s", schema.MaxName)
-	long := keyOf(&e)
+	long := idempotencyKey(&e)
 	require.Len(t, long, 69)
-	require.Equal(t, long, keyOf(&e))
+	require.Equal(t, long, idempotencyKey(&e))
 	e.ToolUseID = ""
-	first := keyOf(&e)
-	require.NotEqual(t, first, keyOf(&e), "the same call asked twice is two questions")
+	first := idempotencyKey(&e)
+	require.NotEqual(t, first, idempotencyKey(&e), "the same call asked twice is two questions")
 }
 
-func TestExplain(t *testing.T) {
+func TestHook_ExplainSendsNothing(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"), "--explain", "--limit", "65s")
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--explain", "--limit", "65s")
 	got := c.run(t)
-	require.Equal(t, outcome{0, got.out, ""}, got)
+	require.Equal(t, cliResult{0, got.out, ""}, got)
 	for _, want := range []string{
 		"Claude Code · PermissionRequest of session ",
 		"The agent asks its user, so a person is asked through the hub.",
@@ -252,31 +252,31 @@ func TestExplain(t *testing.T) {
 	}
 	require.Empty(t, hub.Events(), "nothing is sent")
 	for sample, want := range map[string]string{
-		stopEvent:                                "Nothing is decided here: the hub is told.",
-		sample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent does what it would do without a hook.",
+		stopEvent: "Nothing is decided here: the hub is told.",
+		readSample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent does what it would do without a hook.",
 	} {
-		c = setupChild(t, hub.URL(), sample, "--explain")
+		c = newHookCommand(t, hub.URL(), sample, "--explain")
 		require.Contains(t, c.run(t).out, want)
 	}
-	c = setupChild(t, hub.URL(), stopEvent, "--explain", "--observe")
+	c = newHookCommand(t, hub.URL(), stopEvent, "--explain", "--observe")
 	require.Contains(t, c.run(t).out, "It only observes")
 	for input, want := range map[string]string{"garbage": "It would print nothing, exit 0 and note this in hook.log", "": "It would print nothing"} {
-		c = setupChild(t, hub.URL(), input, "--explain")
+		c = newHookCommand(t, hub.URL(), input, "--explain")
 		got := c.run(t)
-		require.Equal(t, outcome{0, got.out, ""}, got)
+		require.Equal(t, cliResult{0, got.out, ""}, got)
 		require.Contains(t, got.out, want)
 	}
-	c = setupChild(t, hub.URL(), `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"a < b && c > \\u003c"}`, "--explain")
+	c = newHookCommand(t, hub.URL(), `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"a < b && c > \\u003c"}`, "--explain")
 	require.Contains(t, c.run(t).out, `"last_assistant_message": "a < b && c > \\u003c"`)
-	c = setupChild(t, hub.URL(), "", "--help")
+	c = newHookCommand(t, hub.URL(), "", "--help")
 	require.Contains(t, c.run(t).out, "--on-unreachable answer")
 }
 
-func TestJournal(t *testing.T) {
+func TestHookLog_RotatesAtLimit(t *testing.T) {
 	t.Parallel()
-	journal{}.note("nowhere")
-	j := journal{filepath.Join(t.TempDir(), "deep", "hook.log")}
-	j.note("two\nlines of %q", "\x1b[31m\xff")
+	hookLog{}.printf("nowhere")
+	j := hookLog{filepath.Join(t.TempDir(), "deep", "hook.log")}
+	j.printf("two\nlines of %q", "\x1b[31m\xff")
 	text, err := os.ReadFile(j.file)
 	require.NoError(t, err)
 	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z two\n\tlines of "\\x1b\[31m\\xff"\n$`, string(text))
@@ -284,7 +284,7 @@ func TestJournal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	for range 40 {
-		j.note("%s", strings.Repeat("x", maxJournal))
+		j.printf("%s", strings.Repeat("x", maxHookLog))
 	}
 	files, err := os.ReadDir(filepath.Dir(j.file))
 	require.NoError(t, err)
@@ -292,7 +292,7 @@ func TestJournal(t *testing.T) {
 	for _, f := range files {
 		info, err := f.Info()
 		require.NoError(t, err)
-		require.Less(t, info.Size(), int64(maxJournal+maxJournal/8))
+		require.Less(t, info.Size(), int64(maxHookLog+maxHookLog/8))
 	}
 }
 

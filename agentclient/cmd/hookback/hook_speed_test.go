@@ -29,15 +29,15 @@ type contender struct {
 // counts for all of them. Times are from start to exit; what is behind a slash is
 // compared with the empty program. -benchtime 200x makes it 200 rounds.
 func BenchmarkHook(b *testing.B) {
-	input := sample(b, "claude-code-PostToolUse-Bash")
+	input := readSample(b, "claude-code-PostToolUse-Bash")
 	big := strings.Replace(input, `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat("0123456789abcde ", 1<<16)+`", `, 1)
 	require.Greater(b, len(big), 1<<20)
-	quick := startHub(b, saying(200, "application/json", `{"id":1}`)) // the other's fsync and queue are the hub's
+	quick := startHub(b, respondWith(200, "application/json", `{"id":1}`)) // the other's fsync and queue are the hub's
 	stored := hubtest.Start(b)
 
 	// Each in a directory where its own program finds what it needs.
 	hooked := func(hub, stdin string) func() *exec.Cmd {
-		c := setupChild(b, hub, "")
+		c := newHookCommand(b, hub, "")
 		return func() *exec.Cmd {
 			c.stdin = strings.NewReader(stdin)
 			return c.command(b.Context())
@@ -59,7 +59,7 @@ func BenchmarkHook(b *testing.B) {
 		{name: "hook", command: hooked(quick.URL(), input)},
 		{name: "hook-stored", command: hooked(stored.URL(), input)},
 		{name: "hook-1MiB", command: hooked(quick.URL(), big)},
-		{name: "hook-no-hub", command: hooked(absentHub(b), input)},
+		{name: "hook-no-hub", command: hooked(closedHubURL(b), input)},
 		{name: "curl", command: shell("sh", "-c", "curl -s -o "+os.DevNull+" -H 'Content-Type: application/json' --data-binary @- "+quick.URL()+"/nothing")},
 		{name: "python", command: shell("python3", "-c",
 			"import sys,urllib.request as u\ntry: u.urlopen(u.Request('"+quick.URL()+"/nothing', sys.stdin.buffer.read(), {'Content-Type': 'application/json'}))\nexcept u.HTTPError: pass")},
@@ -70,11 +70,11 @@ func BenchmarkHook(b *testing.B) {
 			c.round(b)
 		}
 	}
-	base := race[0].at(50)
+	base := race[0].percentile(50)
 	for _, c := range race {
-		b.ReportMetric(ms(c.at(50)), c.name+"-p50-ms")
-		b.ReportMetric(ms(c.at(95)), c.name+"-p95-ms")
-		b.ReportMetric(ms(c.at(50))/ms(base), c.name+"/empty")
+		b.ReportMetric(ms(c.percentile(50)), c.name+"-p50-ms")
+		b.ReportMetric(ms(c.percentile(95)), c.name+"-p95-ms")
+		b.ReportMetric(ms(c.percentile(50))/ms(base), c.name+"/empty")
 	}
 	b.ReportMetric(0, "ns/op") // of all contenders together it says nothing
 }
@@ -92,8 +92,8 @@ func (c *contender) round(b testing.TB) {
 	}
 }
 
-// at is a percentile.
-func (c *contender) at(percent int) time.Duration {
+// percentile is a percentile.
+func (c *contender) percentile(percent int) time.Duration {
 	slices.Sort(c.times)
 	return c.times[min(len(c.times)-1, len(c.times)*percent/100)]
 }
@@ -116,10 +116,10 @@ func buildEmpty(b testing.TB) string {
 
 // A hook starts with every tool call of every agent. This fails when it becomes
 // several times slower; how fast it is says BenchmarkHook.
-func TestAHookIsQuick(t *testing.T) {
-	hub := startHub(t, saying(200, "application/json", `{"id":1}`))
+func TestHook_StaysFast(t *testing.T) {
+	hub := startHub(t, respondWith(200, "application/json", `{"id":1}`))
 	program := buildEmpty(t)
-	c := setupChild(t, hub.URL(), "")
+	c := newHookCommand(t, hub.URL(), "")
 	empty := contender{command: func() *exec.Cmd { return exec.CommandContext(t.Context(), program) }}
 	told := contender{command: func() *exec.Cmd {
 		c.stdin = strings.NewReader(stopEvent)
@@ -130,13 +130,13 @@ func TestAHookIsQuick(t *testing.T) {
 		told.round(t)
 	}
 	// The quickest of each: what else the machine does only adds to a time.
-	require.Less(t, told.at(0), 5*empty.at(0), "%v against %v", told.at(0), empty.at(0))
+	require.Less(t, told.percentile(0), 5*empty.percentile(0), "%v against %v", told.percentile(0), empty.percentile(0))
 }
 
 // What packages do when the program starts, every hook pays for. It is counted in
 // allocations, which are the same on every machine: a regular expression that is
 // compiled then costs some 40 of them, and 30 µs.
-func TestLittleIsDoneAtTheStart(t *testing.T) {
+func TestProgram_FewInitAllocations(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), program, "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

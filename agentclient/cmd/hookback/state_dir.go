@@ -33,50 +33,50 @@ func stateDir(env func(string) string) string {
 	return filepath.Join(dir, "hookback")
 }
 
-// regular reports whether it is a file that can be read without waiting: a pipe would
+// isRegularFile reports whether it is a file that can be read without waiting: a pipe would
 // wait for whoever writes it.
-func regular(file string) bool {
+func isRegularFile(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// maxJournal is when a log is put aside, in bytes. One that was put aside is kept.
-const maxJournal = 256 << 10
+// maxHookLog is when a log is put aside, in bytes. One that was put aside is kept.
+const maxHookLog = 256 << 10
 
-// journal is the log of hooks, which can say nothing to anybody else. It does its
+// hookLog is the log of hooks, which can say nothing to anybody else. It does its
 // best: a home that can't be written to has no log.
-type journal struct{ file string } // "": none
+type hookLog struct{ file string } // "": none
 
-func newJournal(env func(string) string) journal {
+func newHookLog(env func(string) string) hookLog {
 	dir := stateDir(env)
 	if dir == "" {
-		return journal{}
+		return hookLog{}
 	}
-	return journal{filepath.Join(dir, "hook.log")}
+	return hookLog{filepath.Join(dir, "hook.log")}
 }
 
-// note writes one line.
-func (j journal) note(format string, args ...any) {
-	if j.file == "" {
+// printf writes one line.
+func (l hookLog) printf(format string, args ...any) {
+	if l.file == "" {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(j.file), 0o700) != nil {
+	if os.MkdirAll(filepath.Dir(l.file), 0o700) != nil {
 		return
 	}
-	switch info, err := os.Stat(j.file); {
+	switch info, err := os.Stat(l.file); {
 	case err == nil && !info.Mode().IsRegular():
 		return // to open a pipe would wait for its reader, and the agent with it
-	case err == nil && info.Size() > maxJournal:
-		_ = os.Rename(j.file, j.file+".1")
+	case err == nil && info.Size() > maxHookLog:
+		_ = os.Rename(l.file, l.file+".1")
 	}
-	f, err := os.OpenFile(j.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(l.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
 	defer func() { _ = f.Close() }()
 	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")
-	if len(text) > maxJournal/16 {
-		text = text[:maxJournal/16]
+	if len(text) > maxHookLog/16 {
+		text = text[:maxHookLog/16]
 	}
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {

@@ -18,9 +18,9 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-// canaries are calls that are never made: for each agent the event at which it is
+// probes are calls that are never made: for each agent the event at which it is
 // told no, and what it would write to its hook. SESSION and DIR are filled in.
-var canaries = map[string]struct{ event, input string }{
+var probes = map[string]struct{ event, input string }{
 	"claude-code": {"PermissionRequest", `{"session_id":"SESSION","cwd":"DIR","permission_mode":"default","hook_event_name":"PermissionRequest",
 		"tool_name":"Bash","tool_input":{"command":"echo hookback-doctor","description":"Hookback denies this itself"}}`},
 	"codex": {"PreToolUse", `{"session_id":"SESSION","turn_id":"1","cwd":"DIR","hook_event_name":"PreToolUse","model":"canary",
@@ -48,50 +48,50 @@ var canaries = map[string]struct{ event, input string }{
 		"tool_input":{"command":"echo hookback-doctor"}}`},
 }
 
-// askAll is a policy by which a person decides everything: the canary's.
-const askAll = `{"rules": [{"tool": "*", "then": "ask", "reason": "hookback doctor tries the gate"}]}` + "\n"
+// askAllPolicy is a policy by which a person decides everything: the canary's.
+const askAllPolicy = `{"rules": [{"tool": "*", "then": "ask", "reason": "hookback doctor tries the gate"}]}` + "\n"
 
 // How long a canary may take, and what is slow for a hook.
 const (
-	canaryTime = 20 * time.Second
-	slowHook   = 100 * time.Millisecond
+	probeTimeout = 20 * time.Second
+	slowHook     = 100 * time.Millisecond
 )
 
-// doctorSession is a session that nobody else has.
-func doctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
+// newDoctorSession is a session that nobody else has.
+func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
 
 // examineHooks runs an agent's hooks as it would.
-func (d *doctor) examineHooks(ctx context.Context, hub *clinic, at install.InstalledHooks) {
-	canary, known := canaries[at.Agent]
-	i := slices.IndexFunc(at.Entries, func(e install.Entry) bool { return e.Event == canary.event })
+func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks install.InstalledHooks) {
+	probe, known := probes[hooks.Agent]
+	i := slices.IndexFunc(hooks.Entries, func(e install.Entry) bool { return e.Event == probe.event })
 	if !known || i < 0 {
 		return
 	}
-	entry := at.Entries[i]
-	if address := flagOf(entry.Args, "--hub"); address != "" && "http://"+strings.TrimPrefix(address, "http://") != hub.url {
-		d.look(at.Agent, "hookback doctor --hub "+address, "its hooks use another hub, %s", address)
+	entry := hooks.Entries[i]
+	if address := flagValue(entry.Args, "--hub"); address != "" && "http://"+strings.TrimPrefix(address, "http://") != hub.url {
+		d.warn(hooks.Agent, "hookback doctor --hub "+address, "its hooks use another hub, %s", address)
 		return
 	}
 	if !entry.Observes() {
-		began := time.Now()
-		if err := d.gate(ctx, hub, at.Agent, entry); err != nil {
-			d.wrong(at.Agent, "look at "+tilde(d.machine.Home, newJournal(d.env).file), "the gate does not hold: %v", err)
+		start := time.Now()
+		if err := d.probeGate(ctx, hub, hooks.Agent, entry); err != nil {
+			d.fail(hooks.Agent, "look at "+abbreviateHome(d.machine.Home, newHookLog(d.env).file), "the gate does not hold: %v", err)
 		} else {
-			d.well(at.Agent, "the gate holds: a made-up call was denied, in %d ms", time.Since(began).Milliseconds())
+			d.ok(hooks.Agent, "the gate holds: a made-up call was denied, in %d ms", time.Since(start).Milliseconds())
 		}
 	}
-	median, worst, err := d.pace(ctx, at.Agent, entry)
+	median, worst, err := d.measureHook(ctx, hooks.Agent, entry)
 	switch text := fmt.Sprintf("a hook takes %d ms (median of %d; the slowest %d ms)", median.Milliseconds(), d.runs, worst.Milliseconds()); {
 	case err != nil:
-		d.wrong(at.Agent, "run it by hand: "+strings.Join(entry.Argv, " "), "a hook fails: %v", err)
+		d.fail(hooks.Agent, "run it by hand: "+strings.Join(entry.Argv, " "), "a hook fails: %v", err)
 	case median > slowHook:
-		d.look(at.Agent, "each call of a tool waits that long; look what else the machine does", "%s", text)
+		d.warn(hooks.Agent, "each call of a tool waits that long; look what else the machine does", "%s", text)
 	default:
-		d.well(at.Agent, "%s", text)
+		d.ok(hooks.Agent, "%s", text)
 	}
 }
 
-func flagOf(args []string, name string) string {
+func flagValue(args []string, name string) string {
 	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
 		return args[i+1]
 	}
@@ -99,36 +99,36 @@ func flagOf(args []string, name string) string {
 }
 
 // run is a hook that is run with a canary.
-type canaryRun struct {
-	session, dir string
-	input        []byte
-	cmd          *exec.Cmd
-	out, err     bytes.Buffer
+type probeRun struct {
+	session, dir   string
+	input          []byte
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
 }
 
-// prepare makes the run of an entry in a directory of its own, with the policy.
-func (d *doctor) prepare(ctx context.Context, agent string, e install.Entry, policy string) (r *canaryRun, clean func(), err error) {
+// prepareProbe makes the run of an entry in a directory of its own, with the policy.
+func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.Entry, policy string) (r *probeRun, clean func(), err error) {
 	parent, err := os.MkdirTemp("", "hookback-")
 	if err != nil {
 		return nil, nil, err
 	}
 	clean = func() { _ = os.RemoveAll(parent) }
-	r = &canaryRun{session: doctorSession(), dir: filepath.Join(parent, doctorApp)}
+	r = &probeRun{session: newDoctorSession(), dir: filepath.Join(parent, doctorApp)}
 	if err = os.Mkdir(r.dir, 0o700); err == nil && policy != "" {
 		err = os.WriteFile(filepath.Join(r.dir, "hookback.json"), []byte(policy), 0o600)
 	}
 	dir, _ := json.Marshal(r.dir)
-	r.input = []byte(strings.NewReplacer("SESSION", r.session, `"DIR"`, string(dir)).Replace(canaries[agent].input))
+	r.input = []byte(strings.NewReplacer("SESSION", r.session, `"DIR"`, string(dir)).Replace(probes[agent].input))
 	r.cmd = exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...) //nolint:gosec // it is our own hook, as the settings have it
-	r.cmd.Dir, r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.dir, bytes.NewReader(r.input), &r.out, &r.err
-	r.cmd.Env = d.hookEnv(parent)
+	r.cmd.Dir, r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.dir, bytes.NewReader(r.input), &r.stdout, &r.stderr
+	r.cmd.Env = d.probeEnv(parent)
 	r.cmd.WaitDelay = time.Second
 	return r, clean, err
 }
 
-// hookEnv is the environment of a canary: the user's policy is out of it, and so is
+// probeEnv is the environment of a canary: the user's policy is out of it, and so is
 // the agent in whose terminal the doctor runs.
-func (d *doctor) hookEnv(config string) (env []string) {
+func (d *doctor) probeEnv(config string) (env []string) {
 	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "SystemRoot", "TMPDIR", "XDG_STATE_HOME", "HOOKBACK_TOKEN", "SSL_CERT_FILE", "LocalAppData"} {
 		if value := d.env(name); value != "" {
 			env = append(env, name+"="+value)
@@ -137,21 +137,21 @@ func (d *doctor) hookEnv(config string) (env []string) {
 	return append(env, "HOOKBACK_URL="+d.hub, "XDG_CONFIG_HOME="+config, "AppData="+config)
 }
 
-// gate runs the entry with a call, denies it, and looks whether the agent is told.
-func (d *doctor) gate(ctx context.Context, hub *clinic, agent string, e install.Entry) error {
-	ctx, cancel := context.WithTimeout(ctx, canaryTime)
+// probeGate runs the entry with a call, denies it, and looks whether the agent is told.
+func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string, e install.Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, clean, err := d.prepare(ctx, agent, e, askAll)
+	r, clean, err := d.prepareProbe(ctx, agent, e, askAllPolicy)
 	if err != nil {
 		return err
 	}
 	defer clean()
-	defer hub.tidy(r.session)
+	defer hub.cancelPending(r.session)
 	if err := r.cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- r.cmd.Wait(); cancel() }()
+	exited := make(chan error, 1)
+	go func() { exited <- r.cmd.Wait(); cancel() }()
 	reason := "canary " + r.session
 	denied := hub.deny(ctx, r.session, reason)
 	if denied == nil {
@@ -159,25 +159,25 @@ func (d *doctor) gate(ctx context.Context, hub *clinic, agent string, e install.
 	}
 	cancel()
 	var exit *exec.ExitError
-	if err := <-ended; err != nil && !errors.As(err, &exit) {
+	if err := <-exited; err != nil && !errors.As(err, &exit) {
 		return err
 	}
 	if denied != nil {
-		return fmt.Errorf("no question came to the hub (the hook said %.200q)", r.out.String()+r.err.String())
+		return fmt.Errorf("no question came to the hub (the hook said %.200q)", r.stdout.String()+r.stderr.String())
 	}
-	return r.toldNo(agent, e, reason)
+	return r.checkDenial(agent, e, reason)
 }
 
-// toldNo is an error unless the run's answer is the agent's no with the reason, to
+// checkDenial is an error unless the run's answer is the agent's no with the reason, to
 // the byte but for what stands around the reason.
-func (r *canaryRun) toldNo(agent string, e install.Entry, reason string) error {
-	named, _ := hook.Find(agent)
-	c, err := named.Agent.Parse(hook.Input{Stdin: r.input, Event: flagOf(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
+func (r *probeRun) checkDenial(agent string, e install.Entry, reason string) error {
+	info, _ := hook.Find(agent)
+	c, err := info.Agent.Parse(hook.Input{Stdin: r.input, Event: flagValue(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
 	if err != nil {
 		return err
 	}
-	want := named.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: reason})
-	got := hook.Reply{Stdout: r.out.Bytes(), Stderr: r.err.Bytes(), Exit: r.cmd.ProcessState.ExitCode()}
+	want := info.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: reason})
+	got := hook.Reply{Stdout: r.stdout.Bytes(), Stderr: r.stderr.Bytes(), Exit: r.cmd.ProcessState.ExitCode()}
 	switch {
 	case want.Exit != got.Exit:
 		return fmt.Errorf("the hook ended with status %d, not %d, and said %.300q", got.Exit, want.Exit, got.Stdout)
@@ -187,15 +187,15 @@ func (r *canaryRun) toldNo(agent string, e install.Entry, reason string) error {
 		}
 	default:
 		var a, b any
-		if json.Unmarshal(want.Stdout, &a) != nil || json.Unmarshal(got.Stdout, &b) != nil || !alike(a, b, reason) {
+		if json.Unmarshal(want.Stdout, &a) != nil || json.Unmarshal(got.Stdout, &b) != nil || !equalExceptReason(a, b, reason) {
 			return fmt.Errorf("the hook said %.300q", got.Stdout)
 		}
 	}
 	return nil
 }
 
-// alike compares JSON; where want has the reason, got may have more text around it.
-func alike(want, got any, reason string) bool {
+// equalExceptReason compares JSON; where want has the reason, got may have more text around it.
+func equalExceptReason(want, got any, reason string) bool {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -203,7 +203,7 @@ func alike(want, got any, reason string) bool {
 			return false
 		}
 		for name := range w {
-			if there, ok := g[name]; !ok || !alike(w[name], there, reason) {
+			if member, ok := g[name]; !ok || !equalExceptReason(w[name], member, reason) {
 				return false
 			}
 		}
@@ -218,12 +218,12 @@ func alike(want, got any, reason string) bool {
 	}
 }
 
-// pace runs the entry several times with a call that nobody is asked about.
-func (d *doctor) pace(ctx context.Context, agent string, e install.Entry) (median, worst time.Duration, err error) {
-	e.Argv = withoutAsking(e)
+// measureHook runs the entry several times with a call that nobody is asked about.
+func (d *doctor) measureHook(ctx context.Context, agent string, e install.Entry) (median, worst time.Duration, err error) {
+	e.Argv = observeArgv(e)
 	times := make([]time.Duration, max(d.runs, 1))
 	for i := range times {
-		if times[i], err = d.timed(ctx, agent, e); err != nil {
+		if times[i], err = d.timeHook(ctx, agent, e); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -231,9 +231,9 @@ func (d *doctor) pace(ctx context.Context, agent string, e install.Entry) (media
 	return times[len(times)/2], times[len(times)-1], nil
 }
 
-// withoutAsking is the entry's process, told to observe only: at a prompt of the
+// observeArgv is the entry's process, told to observe only: at a prompt of the
 // agent's own a person would be asked without any policy.
-func withoutAsking(e install.Entry) []string {
+func observeArgv(e install.Entry) []string {
 	argv := slices.Clone(e.Argv)
 	if e.Observes() || len(argv) == 1 {
 		return argv
@@ -245,17 +245,17 @@ func withoutAsking(e install.Entry) []string {
 	return append(argv, "--observe")
 }
 
-func (d *doctor) timed(ctx context.Context, agent string, e install.Entry) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, canaryTime)
+func (d *doctor) timeHook(ctx context.Context, agent string, e install.Entry) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, clean, err := d.prepare(ctx, agent, e, "")
+	r, clean, err := d.prepareProbe(ctx, agent, e, "")
 	if err != nil {
 		return 0, err
 	}
 	defer clean()
-	began := time.Now()
+	start := time.Now()
 	if err := r.cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%w: %.200s", err, r.err.Bytes())
+		return 0, fmt.Errorf("%w: %.200s", err, r.stderr.Bytes())
 	}
-	return time.Since(began), nil
+	return time.Since(start), nil
 }

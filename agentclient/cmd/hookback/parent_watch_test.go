@@ -10,17 +10,17 @@ import (
 )
 
 // Killed, Claude Code tells its hooks nothing: they run on in sessions of their own.
-func TestAHookWhoseAgentIsKilledAsksNoMore(t *testing.T) {
+func TestHook_KilledAgentWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a process keeps its parent's number there")
 	}
 	hub := startHub(t, nil)
-	c := setupChild(t, hub.URL(), sample(t, "claude-code-PermissionRequest-Bash"))
+	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	c.program, c.env = "/bin/sh", []string{"PROGRAM=" + program}
 	agent := c.command(t.Context())
 	agent.Args = []string{"sh", "-c", `exec 3<&0; "$PROGRAM" hook claude-code <&3 & wait`}
-	r := &running{Cmd: agent}
+	r := &startedHook{Cmd: agent}
 	agent.Stdout, agent.Stderr = &r.out, &r.err
 	require.NoError(t, agent.Start())
 	q, err := hub.Question(t.Context(), 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// joined is the parts as one text.
-func joined(body net.Buffers) []byte { return bytes.Join(body, nil) }
+// joinParts is the parts as one text.
+func joinParts(body net.Buffers) []byte { return bytes.Join(body, nil) }
 
 func TestEncodeEvent(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestEncodeEvent(t *testing.T) {
 	body, err := encodeEvent(&e)
 	require.NoError(t, err)
 	var back schema.Event
-	require.NoError(t, json.Unmarshal(joined(body), &back))
+	require.NoError(t, json.Unmarshal(joinParts(body), &back))
 	require.Equal(t, payload, string(back.Payload), "byte for byte")
 	require.Equal(t, e.SourceApp, back.SourceApp)
 	require.Equal(t, e.Summary, back.Summary)
@@ -42,7 +42,7 @@ func TestEncodeEvent(t *testing.T) {
 
 // Whatever member an event gets one day, it is sent: a field that encodeEvent
 // forgets fails here.
-func TestEncodeEventForgetsNothing(t *testing.T) {
+func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 	t.Parallel()
 	hubs := map[string]bool{ // what is the hub's to give, and the question
 		"ID": true, "UID": true, "HumanInTheLoop": true, "HumanInTheLoopStatus": true, "PayloadTruncated": true, "PayloadBytes": true,
@@ -71,7 +71,7 @@ func TestEncodeEventForgetsNothing(t *testing.T) {
 	body, err := encodeEvent(&e)
 	require.NoError(t, err)
 	var back schema.Event
-	require.NoError(t, json.Unmarshal(joined(body), &back))
+	require.NoError(t, json.Unmarshal(joinParts(body), &back))
 	require.Equal(t, e, back)
 }
 

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+)
+
+// TestHookRun_FailRunDeniesOnTimeout says no when nobody answers in time, whoever finds that out,
+// and tells the agent to stop; without --on-timeout its own prompt has the word.
+func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
+	t.Parallel()
+	c := &hook.Call{HasPrompt: true, Point: hook.Prompt, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission}}
+	for name, late := range map[string]func(*hookRun) hook.Verdict{
+		"the hub": func(h *hookRun) hook.Verdict {
+			v, answered := h.errorVerdict(c, hookDecision{}, nil, agentclient.ErrTimedOut)
+			require.True(t, answered)
+			return v
+		},
+		"the hook itself": func(h *hookRun) hook.Verdict {
+			v, answered := h.errorVerdict(c, hookDecision{}, errDeadline, errDeadline)
+			require.True(t, answered)
+			return v
+		},
+		"the decision": func(h *hookRun) hook.Verdict {
+			return h.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout, Source: schema.ByTimeout})
+		},
+	} {
+		failing := &hookRun{onTimeout: schema.FailRun, env: func(string) string { return "" }}
+		v := late(failing)
+		require.Equal(t, hook.Deny, v.Effect, name)
+		require.Contains(t, v.Reason, "stop here", name)
+		require.Equal(t, schema.FailRun, failing.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
+
+		usual := &hookRun{env: func(string) string { return "" }}
+		require.NotEqual(t, hook.Deny, usual.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Effect, name)
+		require.Empty(t, usual.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
+	}
+}
