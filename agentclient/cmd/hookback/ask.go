@@ -15,11 +15,11 @@ import (
 
 const askHelp = `hookback ask "question" [flags]
 
-Asks a person and waits. Without --text or --choice the answer is yes or no.
-Prints approved, denied, the text or the chosen label.
+Asks a person and waits for the answer. Without --text or --choice the person approves
+or denies. Prints approved, denied, the text or the chosen label.
 `
 
-// askFlags is what the flags of ask say.
+// askFlags holds the flags of ask.
 type askFlags struct {
 	*flags
 	text          bool
@@ -36,33 +36,33 @@ type askFlags struct {
 func newAskFlags(env func(string) string) *askFlags {
 	a := &askFlags{flags: newFlags("ask", askHelp, env)}
 	a.BoolVar(&a.text, "text", false, "ask for a text")
-	a.Var(&a.choices, "choice", "offer this `label`; give it once for each")
+	a.Var(&a.choices, "choice", "offer this `label`; repeat the flag for each choice")
 	a.BoolVar(&a.json, "json", false, "print the whole decision as JSON")
 	a.timeout = schema.DefaultTimeout
-	a.Func("timeout", "how long a person has, a `duration` such as 90s or 10m; 0: for ever (default 5m)", a.setTimeout)
-	a.StringVar(&a.risk, "risk", "", "how bad it can get, a `level`: low, medium, high or critical")
-	a.IntVar(&a.approvals, "approvals", 0, "how many people have to agree, a `number` (default 1)")
-	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins, or `names` with commas (default: anyone; with --approvals owner_admins)")
-	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown on the card")
-	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` without a hub: deny, allow or fail (default deny)")
-	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "what no answer in time `means`: emit_timeout (exit status 2) or fail_run (3: the run should stop) (default emit_timeout)")
+	a.Func("timeout", "how long to wait, a `duration` such as 90s or 10m; 0: no limit (default 5m)", a.setTimeout)
+	a.StringVar(&a.risk, "risk", "", "the risk `level`: low, medium, high or critical")
+	a.IntVar(&a.approvals, "approvals", 0, "how many people must agree, a `number` (default 1)")
+	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins or `names` separated by commas (default: anyone; with --approvals owner_admins)")
+	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown with the request")
+	a.StringVar(&a.onUnreachable, "on-unreachable", string(agentclient.Deny), "the `outcome` if no hub is reachable: deny, allow or fail (default deny)")
+	a.StringVar(&a.onTimeout, "on-timeout", schema.EmitTimeout, "the `action` if no one answers in time: emit_timeout (exit status 2) or fail_run (exit status 3: the run should stop) (default emit_timeout)")
 	return a
 }
 
-// setTimeout reads --timeout.
+// setTimeout parses --timeout.
 func (a *askFlags) setTimeout(text string) (err error) {
 	a.timeout, err = time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return errors.New("it must be a number with its unit, such as 90s or 10m")
+		return errors.New("must be a number with a unit, such as 90s or 10m")
 	case a.timeout < 0:
-		return errors.New("it must not be negative; 0 waits for ever")
+		return errors.New("must not be negative; 0 means no limit")
 	default:
 		return nil
 	}
 }
 
-// buildRequest makes the question, or says what is wrong with the command line.
+// buildRequest returns the question, or an error that names the invalid argument.
 func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	r := agentclient.Request{
 		Kind: schema.Permission, Choices: a.choices, Timeout: a.timeout,
@@ -70,15 +70,15 @@ func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	}
 	switch {
 	case len(a.positional) == 0:
-		return r, errors.New(`what is the question? hookback ask "May I?"`)
+		return r, errors.New(`ask requires a question: hookback ask "May I?"`)
 	case len(a.positional) > 1:
-		return r, fmt.Errorf("ask takes one question, not %d words; put it in quotes", len(a.positional))
+		return r, fmt.Errorf("ask takes one question, not %d arguments; put the question in quotes", len(a.positional))
 	case a.text && len(a.choices) > 0:
-		return r, errors.New("it is --text or --choice, not both")
+		return r, errors.New("use --text or --choice, not both")
 	case !slices.Contains([]agentclient.Fallback{agentclient.Deny, agentclient.Allow, agentclient.Fail}, r.OnUnreachable):
-		return r, fmt.Errorf("--on-unreachable %s: it must be deny, allow or fail", a.onUnreachable)
+		return r, fmt.Errorf("--on-unreachable %s: must be deny, allow or fail", a.onUnreachable)
 	case !slices.Contains([]string{schema.EmitTimeout, schema.FailRun}, a.onTimeout):
-		return r, fmt.Errorf("--on-timeout %s: it must be emit_timeout or fail_run", a.onTimeout)
+		return r, fmt.Errorf("--on-timeout %s: must be emit_timeout or fail_run", a.onTimeout)
 	case a.text:
 		r.Kind = schema.FreeText
 	case len(a.choices) > 0:
@@ -97,7 +97,7 @@ func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	return r, nil
 }
 
-// parseRecipients are who may answer, as --to says it.
+// parseRecipients parses --to. It returns nil if to is empty.
 func parseRecipients(to string) *schema.Recipients {
 	switch to {
 	case "":
@@ -122,7 +122,7 @@ func runAsk(ctx context.Context, args []string, env func(string) string, std str
 		return std.printError("%v", err)
 	}
 	client := agentclient.New(a.options())
-	defer client.Close() // before the program ends: the answer's acknowledgement must get out
+	defer client.Close() // waits until the acknowledgement of the answer is sent
 	line := newWaitLine(std.err)
 	r.OnWaiting = line.show
 	d, err := client.Ask(ctx, r)
@@ -130,7 +130,7 @@ func runAsk(ctx context.Context, args []string, env func(string) string, std str
 	return a.printDecision(d, err, std)
 }
 
-// printDecision prints the decision and picks the exit status.
+// printDecision prints d or err and returns the exit status.
 func (a *askFlags) printDecision(d agentclient.Decision, err error, std streams) int {
 	if a.json {
 		output := struct {
@@ -140,7 +140,7 @@ func (a *askFlags) printDecision(d agentclient.Decision, err error, std streams)
 		}{d.Approved(), d.Answered(), d}
 		text, jsonErr := json.Marshal(output)
 		if jsonErr != nil {
-			return std.printError("the decision can't be written as JSON: %v", jsonErr)
+			return std.printError("encode the decision as JSON: %v", jsonErr)
 		}
 		fmt.Fprintf(std.out, "%s\n", text)
 	}
@@ -161,7 +161,7 @@ func (a *askFlags) printDecision(d agentclient.Decision, err error, std streams)
 	case d.Approved():
 		a.printAnswer(std, "approved")
 		if d.Source == agentclient.NoHub {
-			fmt.Fprintln(std.err, "hookback: no hub could be reached; approved because of --on-unreachable allow")
+			fmt.Fprintln(std.err, "hookback: no hub is reachable; approved by --on-unreachable allow")
 		}
 		return exitOK
 	case d.Answered():
@@ -186,30 +186,30 @@ func denialText(d agentclient.Decision) string {
 	return who + " denied it: " + d.Reason
 }
 
-// noAnswerText says why there is none, and what to do.
+// noAnswerText states why no one answered, that nothing was approved, and the next step.
 func (a *askFlags) noAnswerText(d agentclient.Decision) string {
 	switch d.Outcome {
 	case agentclient.Unreachable:
-		return "no hub can be reached at " + a.hubAddress() + ", so nobody was asked and nothing is approved; " +
-			"start one (go run ./server), or name another with --hub"
+		return "no hub is reachable at " + a.hubAddress() + "; no one was asked and nothing was approved; " +
+			"start a hub (go run ./server) or name another with --hub"
 	case agentclient.Malformed:
-		return "an answer came that does not answer the question, so nothing is approved; ask again"
+		return "the hub sent an answer that does not match the question; nothing was approved; ask again"
 	case schema.Timeout:
-		return fmt.Sprintf("nobody answered within %v, so nothing is approved; ask again, or give more time with --timeout", a.timeout)
+		return fmt.Sprintf("no one answered within %v; nothing was approved; ask again, or allow more time with --timeout", a.timeout)
 	case schema.NoQuorum:
-		return "people voted and did not agree (" + formatVotes(d.Votes) + "), so nothing is approved"
+		return "the voters did not agree (" + formatVotes(d.Votes) + "); nothing was approved"
 	case schema.Cancelled, schema.Withdrawn:
-		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "), so nothing is approved"
+		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "); nothing was approved"
 		if d.Reason != "" {
 			text += ": " + d.Reason
 		}
 		return text
 	default:
-		return "the question ended without an answer (" + string(d.Outcome) + "), so nothing is approved"
+		return "the question ended without an answer (" + string(d.Outcome) + "); nothing was approved"
 	}
 }
 
-// formatVotes are who voted for what.
+// formatVotes lists the voters and their choices.
 func formatVotes(all []schema.Vote) string {
 	texts := make([]string, len(all))
 	for i, v := range all {
@@ -218,26 +218,26 @@ func formatVotes(all []schema.Vote) string {
 	return strings.Join(texts, ", ")
 }
 
-// errorText says what an error of Ask means.
+// errorText explains an error of Client.Ask.
 func (a *askFlags) errorText(d agentclient.Decision, err error) string {
 	switch {
 	case errors.Is(err, context.Canceled) && d.Outcome == schema.Withdrawn:
-		return "interrupted; the question is withdrawn"
+		return "interrupted; the question was withdrawn"
 	case errors.Is(err, context.Canceled):
-		return "interrupted; the hub could not be told, so the question stays in its inbox until it times out"
+		return "interrupted; the hub did not confirm the withdrawal, so the question stays in its inbox until it times out"
 	default:
 		return errorWithHint(err)
 	}
 }
 
-// errorWithHint is an error and, where the hub gave one, its advice.
+// errorWithHint returns the text of err and the hub's hint, if it sent one.
 func errorWithHint(err error) string {
 	var hint *schema.HintError
 	if errors.As(err, &hint) {
 		return err.Error() + "; " + hint.Hint
 	}
 	if errors.Is(err, agentclient.ErrUnreachable) {
-		return err.Error() + "; start a hub (go run ./server), or name another with --hub"
+		return err.Error() + "; start a hub (go run ./server) or name another with --hub"
 	}
 	return err.Error()
 }

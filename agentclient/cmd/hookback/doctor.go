@@ -17,37 +17,37 @@ import (
 
 const doctorHelp = `hookback doctor [flags]
 
-Looks whether Hookback works here: what is installed for which agent and whether it
-is as it was written, whether the hub answers, whether events arrive, and whether the
-gate holds. For that it runs the very command of each agent's settings with a made-up
-call, denies it itself at the hub, and looks whether the agent would be told no. The
-call is never run, and no card is left behind; a page that is open shows it for a
-moment.
+Checks that Hookback works on this machine: which agents have it installed and whether
+their settings are unchanged, whether the hub answers, whether events arrive, and
+whether the gate blocks a denied call. To test the gate, it runs the exact command of
+each agent's settings with a made-up call, denies the call at the hub, and checks that
+the agent would receive the denial. The call never runs and no request is left behind;
+an open dashboard shows the request for a moment.
 
-Every finding that is not well has its remedy beside it.
+Every warning and every problem comes with a fix.
 
 Exit status: 0 healthy, 1 problems were found, 2 wrong usage.
 `
 
-// severity says how good a finding is.
+// severity rates a finding. Its values are part of the JSON output.
 type severity string
 
-// The states. What is worth a look is no problem.
+// Severities. Warnings do not affect the exit status.
 const (
 	severityOK      severity = "ok"
 	severityWarning severity = "look"
 	severityProblem severity = "problem"
 )
 
-// finding is one thing that was looked at.
+// finding is the result of one check.
 type finding struct {
-	Agent    string   `json:"agent,omitempty"` // "": the hub
+	Agent    string   `json:"agent,omitempty"` // empty for findings about the hub and this machine
 	Severity severity `json:"state"`
 	Text     string   `json:"text"`
 	Remedy   string   `json:"remedy,omitempty"`
 }
 
-// doctor is one run of the verb.
+// doctor is one run of the doctor command.
 type doctor struct {
 	*flags
 	agents stringList
@@ -61,10 +61,10 @@ type doctor struct {
 
 func runDoctor(ctx context.Context, args []string, env func(string) string, std streams) int {
 	d := &doctor{flags: newBareFlags("doctor", doctorHelp), env: env}
-	d.Var(&d.agents, "agent", "look at this agent only, by `name`")
+	d.Var(&d.agents, "agent", "check only this agent, by `name`")
 	d.StringVar(&d.hub, "hub", env("HOOKBACK_URL"), "the hub's `address` (HOOKBACK_URL)")
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
-	d.IntVar(&d.runs, "runs", 5, "how often each hook is timed, a `number`")
+	d.IntVar(&d.runs, "runs", 5, "how often to time each hook, a `number`")
 	if status, done := d.parse(args, std); done {
 		return status
 	}
@@ -75,7 +75,7 @@ func runDoctor(ctx context.Context, args []string, env func(string) string, std 
 		if name == "claude" {
 			d.agents[i] = "claude-code"
 		} else if !slices.Contains(install.Names(), name) {
-			return std.printError("there is no agent %q; it is %s", name, strings.Join(install.Names(), ", "))
+			return std.printError("unknown agent %q; the agents are %s", name, strings.Join(install.Names(), ", "))
 		}
 	}
 	var err error
@@ -90,7 +90,7 @@ func (d *doctor) ok(agent, text string, args ...any) {
 	d.findings = append(d.findings, finding{Agent: agent, Severity: severityOK, Text: fmt.Sprintf(text, args...)})
 }
 
-// warn and wrong take the remedy first, since the text has arguments.
+// warn and fail take the remedy first, because the arguments belong to the text.
 func (d *doctor) warn(agent, remedy, text string, args ...any) {
 	d.findings = append(d.findings, finding{agent, severityWarning, fmt.Sprintf(text, args...), remedy})
 }
@@ -99,7 +99,7 @@ func (d *doctor) fail(agent, remedy, text string, args ...any) {
 	d.findings = append(d.findings, finding{agent, severityProblem, fmt.Sprintf(text, args...), remedy})
 }
 
-// examine looks at everything.
+// examine runs all checks and collects their findings.
 func (d *doctor) examine(ctx context.Context) {
 	hub := d.examineHub(ctx)
 	if hub != nil {
@@ -115,7 +115,7 @@ func (d *doctor) examine(ctx context.Context) {
 	})
 	hasHTTPHooks := d.examineHTTPHooks(all)
 	if len(all) == 0 && !hasHTTPHooks {
-		d.fail("", "hookback install", "Hookback is not installed for any agent here")
+		d.fail("", "hookback install", "Hookback is not installed for any agent")
 	}
 	for len(all) > 0 {
 		n := 1
@@ -128,7 +128,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.examineState()
 }
 
-// examineHTTPHooks looks at Claude Code's http hooks, which need no program, and reports
+// examineHTTPHooks checks Claude Code's HTTP hooks, which need no program. It reports
 // whether there are any.
 func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 	const agent = "claude-code"
@@ -140,9 +140,9 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 		file := abbreviateHome(d.machine.Home, f.File)
 		switch {
 		case f.Blocked != "":
-			d.fail(agent, "add the address there", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
+			d.fail(agent, "add the URL to that setting", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
 		case slices.ContainsFunc(all, func(one install.InstalledHooks) bool { return one.Agent == agent }):
-			d.warn(agent, "take one of the two away", "%s: %s to %s beside the installed ones: each event is told twice", file, formatCount(len(f.Events), "http hook"), f.URL)
+			d.warn(agent, "remove one of the two", "%s: %s to %s in addition to the installed hooks: each event is sent twice", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
 			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
 		}
@@ -150,19 +150,19 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 	return len(found) > 0
 }
 
-// examineState looks at what hooks left behind.
+// examineState checks the spool and the policies.
 func (d *doctor) examineState() {
 	if kept := len(newSpool(d.env).list()); kept > 0 {
-		d.warn("", "the next hook that finds the hub sends them", "%s kept until a hub answers", formatCount(kept, "event"))
+		d.warn("", "the next hook that reaches the hub sends them", "%s stored until a hub answers", formatCount(kept, "event"))
 	}
 	if _, err := agentclient.LoadPolicy(d.machine.Dir, d.env); err != nil {
-		d.fail("", "correct it (hookback policy check); until then people are asked about every call", "the policy can't be read: %v", err)
+		d.fail("", "fix the file (hookback policy check); until then every call requires approval", "the policy can't be read: %v", err)
 	} else if !hasPolicyFile(d.machine.Dir, d.env) {
-		d.ok("", "no policy: only the agents' own permission prompts come to Hookback (hookback policy init writes one)")
+		d.ok("", "no policy: Hookback receives only the agents' own permission prompts (hookback policy init writes a policy)")
 	}
 }
 
-// examineAgent looks at one agent: its settings, then its hooks at work.
+// examineAgent checks the settings of one agent and then runs its hooks.
 func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []install.InstalledHooks) {
 	agent := places[0].Agent
 	usable := true
@@ -170,13 +170,13 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []i
 		usable = d.examineSettings(&places[i]) && usable
 	}
 	for _, reason := range install.DisabledBy(d.machine, agent) {
-		d.fail(agent, "take that setting away", "its hooks don't run: %s", reason)
+		d.fail(agent, "remove that setting", "its hooks are disabled: %s", reason)
 	}
 	if version, minimum, enough := install.Version(d.machine, agent); !enough {
-		d.warn(agent, "update it", "version %s is older than %s and knows less", version, minimum)
+		d.warn(agent, "update the agent", "version %s is older than %s and supports less", version, minimum)
 	}
 	if len(places) > 1 {
-		d.warn(agent, "hookback uninstall --scope "+string(places[1].Scope), "its hooks are installed twice (%s, %s), and run twice",
+		d.warn(agent, "hookback uninstall --scope "+string(places[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
 			abbreviateHome(d.machine.Home, places[0].File), abbreviateHome(d.machine.Home, places[1].File))
 	}
 	if hub == nil || !usable {
@@ -186,11 +186,11 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []i
 	d.examineHooks(ctx, hub, places[0])
 }
 
-// examineSettings looks at one file, and reports whether its hooks can run.
+// examineSettings checks one settings file and reports whether its hooks can run.
 func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 	file := abbreviateHome(d.machine.Home, hooks.File)
 	if hooks.Err != nil {
-		remedy := "correct the file: until then hookback install leaves it as it is"
+		remedy := "fix the file; until then hookback install does not change it"
 		if _, err := os.Stat(hooks.File); err != nil {
 			remedy = "hookback install --agent " + hooks.Agent
 		}
@@ -216,7 +216,7 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 	}
 	d.ok(hooks.Agent, "%s: %s (%s)", file, formatCount(len(hooks.Entries), "hook"), mode)
 	if len(changed) > 0 {
-		d.warn(hooks.Agent, reinstall+" --force, if that was not meant", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
+		d.warn(hooks.Agent, reinstall+" --force, unless that was intended", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
 	}
 	if len(hooks.Missing) > 0 {
 		d.warn(hooks.Agent, reinstall, "%s: not installed for %s", file, strings.Join(hooks.Missing, ", "))
@@ -224,7 +224,7 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 	return true
 }
 
-// checkProgram is an error when there is no such program.
+// checkProgram returns an error if binary is not an executable file.
 func (d *doctor) checkProgram(binary string) error {
 	if !filepath.IsAbs(binary) {
 		if _, err := lookPath(d.env, binary); err != nil {
@@ -234,25 +234,25 @@ func (d *doctor) checkProgram(binary string) error {
 	}
 	info, err := os.Stat(binary)
 	if err != nil || info.IsDir() || info.Mode()&0o111 == 0 && !d.machine.Windows {
-		return fmt.Errorf("the program %s is gone", binary)
+		return fmt.Errorf("the program %s does not exist or is not executable", binary)
 	}
 	return nil
 }
 
-// examineLastEvent looks when the hub heard of the agent last.
+// examineLastEvent checks when the hub last received an event of the agent.
 func (d *doctor) examineLastEvent(ctx context.Context, hub *doctorClient, agent string) {
 	last, scanned, err := hub.lastEventOf(ctx, agent)
 	switch {
 	case err != nil:
-		d.fail(agent, "look at the hub's log", "the hub doesn't list events: %v", err)
+		d.fail(agent, "check the hub's log", "the hub does not list its events: %v", err)
 	case last.IsZero():
-		d.warn(agent, cmp.Or(install.Hint(agent), "use it once"), "installed, but no event of it is among the hub's newest %d", scanned)
+		d.warn(agent, cmp.Or(install.Hint(agent), "use the agent once"), "installed, but none of the hub's newest %d events is from this agent", scanned)
 	default:
-		d.ok(agent, "its last event came %s ago", formatAge(time.Since(last)))
+		d.ok(agent, "its last event arrived %s ago", formatAge(time.Since(last)))
 	}
 }
 
-// formatCount is a number of things in words.
+// formatCount returns a number with its noun, such as "2 hooks".
 func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -260,7 +260,7 @@ func formatCount(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// formatAge is a duration as people say it.
+// formatAge formats a duration in its largest unit, such as "3 min".
 func formatAge(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -273,10 +273,10 @@ func formatAge(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// report prints the findings and gives the exit status.
+// report prints the findings and returns the exit status.
 func (d *doctor) report(std streams) (status int) {
 	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.Severity == severityProblem }) {
-		status = exitDenied
+		status = exitProblem
 	}
 	if d.asJSON {
 		e := json.NewEncoder(std.out)

@@ -21,8 +21,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// doctorClient is a hub as the doctor uses it: an agent's library, a page that is open,
-// and the person at it.
+// doctorClient talks to a hub in three roles: as an agent, as an open dashboard, and as the
+// person who answers.
 type doctorClient struct {
 	url    string
 	http   *http.Client
@@ -31,34 +31,34 @@ type doctorClient struct {
 	stream sync.WaitGroup
 }
 
-// doctorApp is the application that canaries come from.
+// doctorApp is the source_app of all probes.
 const doctorApp = "hookback-doctor"
 
-// examineHub looks whether the hub answers and keeps an event. It is nil when not.
+// examineHub checks that the hub answers and stores an event. It returns nil if not.
 func (d *doctor) examineHub(ctx context.Context) *doctorClient {
 	hubs, err := agentclient.Hubs(d.hub)
 	if err != nil {
-		d.fail("", "correct HOOKBACK_URL or --hub", "%v", err)
+		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
 		return nil
 	}
 	hub, health, err := newDoctorClient(ctx, hubs[0], d.env)
 	if err != nil {
-		d.fail("", "start one (see the README), or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
+		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
 		return nil
 	}
 	d.ok("", "the hub at %s answers (%s, version %s)", hub.url, health.Status, health.Version)
 	took, err := hub.roundTripEvent(ctx)
 	if err != nil {
-		d.fail("", "look at the hub's log and disk", "an event was sent, and is not there: %v", err)
+		d.fail("", "check the hub's log and disk", "a test event was sent, but the hub does not have it: %v", err)
 		hub.close()
 		return nil
 	}
-	d.ok("", "an event arrives, in %d ms", took.Milliseconds())
+	d.ok("", "a test event arrived in %d ms", took.Milliseconds())
 	return hub
 }
 
-// rootCause is what is left of a network's error without the names of the layers it
-// came through, such as "connection refused".
+// rootCause strips the layers of a network error and returns the innermost one, such as
+// "connection refused".
 func rootCause(err error) error {
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
 		err = inner.Err
@@ -72,8 +72,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// newDoctorClient asks the hub how it is and opens a page at it: without one, hooks don't
-// wait for an answer.
+// newDoctorClient reads the hub's health and opens its event stream like a dashboard.
+// Without an open dashboard, hooks do not wait for an answer.
 func newDoctorClient(ctx context.Context, address string, env func(string) string) (c *doctorClient, health schema.Health, err error) {
 	c = &doctorClient{url: address, env: env, http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 	if err := c.call(ctx, http.MethodGet, schema.PathHealth, nil, &health); err != nil {
@@ -85,7 +85,7 @@ func newDoctorClient(ctx context.Context, address string, env func(string) strin
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http")+schema.PathStream+"?v=2", &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		c.close()
-		return nil, health, fmt.Errorf("it lets nobody follow its events: %w", err)
+		return nil, health, fmt.Errorf("open the event stream: %w", err)
 	}
 	conn.SetReadLimit(-1)
 	c.stream.Go(func() {
@@ -105,7 +105,7 @@ func (c *doctorClient) close() {
 	c.http.CloseIdleConnections()
 }
 
-// call makes one request and reads its answer into to.
+// call sends one request and decodes the JSON response into result.
 func (c *doctorClient) call(ctx context.Context, method, path string, body, result any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -132,12 +132,12 @@ func (c *doctorClient) call(ctx context.Context, method, path string, body, resu
 	return json.Unmarshal(text, result)
 }
 
-// roundTripEvent sends an event and looks for it.
+// roundTripEvent sends an event and reads it back.
 func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
 	start := time.Now()
 	client := agentclient.New(agentclient.Options{Hubs: []string{c.url}, SourceApp: doctorApp, SessionID: newDoctorSession()})
 	defer func() { _ = client.Close() }()
-	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: does this arrive?"})
+	sent, err := client.Send(ctx, schema.Event{HookEventType: "Notification", Summary: "hookback doctor: test event"})
 	if err != nil {
 		return 0, err
 	}
@@ -146,16 +146,16 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		return 0, err
 	}
 	if stored.SessionID != sent.SessionID {
-		return 0, fmt.Errorf("event %d is another one", sent.ID)
+		return 0, fmt.Errorf("event %d is from another session", sent.ID)
 	}
 	return time.Since(start), nil
 }
 
-// recentEvents is how many of the hub's newest events are looked at.
+// recentEvents is the number of newest events that lastEventOf scans.
 const recentEvents = 500
 
-// lastEventOf is when the hub heard of an agent last, among its newest events; canaries
-// don't count.
+// lastEventOf returns the time of the newest event of an agent, probes excluded. last is
+// zero if none of the scanned events is from the agent.
 func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
 	var all []schema.Event
 	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
@@ -171,14 +171,14 @@ func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time
 	return last, len(all), nil
 }
 
-// pendingQuestions are those of a session that still wait.
+// pendingQuestions returns the pending questions of a session.
 func (c *doctorClient) pendingQuestions(ctx context.Context, session string) (waiting []schema.Event, err error) {
 	query := url.Values{"session_id": {session}, "status": {string(schema.Pending)}}
 	err = c.call(ctx, http.MethodGet, schema.PathEvents+"?"+query.Encode(), nil, &waiting)
 	return waiting, err
 }
 
-// deny waits for the session's question and answers it with a no.
+// deny waits for the question of the session and denies it.
 func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -189,7 +189,8 @@ func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
 		}
 		if len(waiting) > 0 {
 			no := false
-			// The hook may have its answer, and have ended, before the hub says so here.
+			// The hook can get its answer and exit before this request returns, which
+			// cancels ctx.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
 			defer cancel()
 			return c.call(ctx, http.MethodPost, schema.At(schema.PathRespond, waiting[0].ID), schema.Response{Permission: &no, Reason: reason}, &schema.Event{})
@@ -202,15 +203,15 @@ func (c *doctorClient) deny(ctx context.Context, session, reason string) error {
 	}
 }
 
-// cancelPending takes back what still waits of a session: no card is left behind.
+// cancelPending cancels the pending questions of a session, so no request is left behind.
 func (c *doctorClient) cancelPending(session string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	waiting, err := c.pendingQuestions(ctx, session)
 	if err != nil {
-		return // the question has a lifeline, and its hook is gone
+		return // the hub abandons the question by itself: the hook has exited
 	}
 	for i := range waiting {
-		_ = c.call(ctx, http.MethodPost, schema.At(schema.PathCancel, waiting[i].ID), schema.Cancel{Reason: "hookback doctor is done"}, &schema.Event{})
+		_ = c.call(ctx, http.MethodPost, schema.At(schema.PathCancel, waiting[i].ID), schema.Cancel{Reason: "hookback doctor has finished"}, &schema.Event{})
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-// probes are calls that are never made: for each agent the event at which it is
-// told no, and what it would write to its hook. SESSION and DIR are filled in.
+// probes are made-up calls that never run. For each agent it has the event at which the
+// call is denied and the hook input. SESSION and DIR are placeholders.
 var probes = map[string]struct{ event, input string }{
 	"claude-code": {"PermissionRequest", `{"session_id":"SESSION","cwd":"DIR","permission_mode":"default","hook_event_name":"PermissionRequest",
 		"tool_name":"Bash","tool_input":{"command":"echo hookback-doctor","description":"Hookback denies this itself"}}`},
-	"codex": {"PreToolUse", `{"session_id":"SESSION","turn_id":"1","cwd":"DIR","hook_event_name":"PreToolUse","model":"canary",
+	"codex": {"PreToolUse", `{"session_id":"SESSION","turn_id":"1","cwd":"DIR","hook_event_name":"PreToolUse","model":"probe",
 		"permission_mode":"default","tool_name":"Bash","tool_input":{"command":"echo hookback-doctor"}}`},
 	"gemini": {"BeforeTool", `{"session_id":"SESSION","cwd":"DIR","hook_event_name":"BeforeTool","tool_name":"run_shell_command",
 		"tool_input":{"command":"echo hookback-doctor"}}`},
@@ -42,25 +42,24 @@ var probes = map[string]struct{ event, input string }{
 		"tool_info":{"command_line":"echo hookback-doctor","cwd":"DIR"}}`},
 	"antigravity": {"PreToolUse", `{"conversationId":"SESSION","workspacePaths":["DIR"],"stepIdx":1,
 		"toolCall":{"name":"run_command","args":{"CommandLine":"echo hookback-doctor","Cwd":"DIR"}}}`},
-	"opencode": {"hookback.js", `{"type":"permission.asked","directory":"DIR","properties":{"id":"per_canary","sessionID":"SESSION","permission":"bash",
+	"opencode": {"hookback.js", `{"type":"permission.asked","directory":"DIR","properties":{"id":"per_probe","sessionID":"SESSION","permission":"bash",
 		"patterns":["echo hookback-doctor"],"metadata":{"command":"echo hookback-doctor"},"always":[]}}`},
 	"kiro": {"preToolUse", `{"hook_event_name":"preToolUse","cwd":"DIR","session_id":"SESSION","tool_name":"execute_bash",
 		"tool_input":{"command":"echo hookback-doctor"}}`},
 }
 
-// askAllPolicy is a policy by which a person decides everything: the canary's.
-const askAllPolicy = `{"rules": [{"tool": "*", "then": "ask", "reason": "hookback doctor tries the gate"}]}` + "\n"
+// askAllPolicy leaves every call of a probe to a person.
+const askAllPolicy = `{"rules": [{"tool": "*", "then": "ask", "reason": "hookback doctor tests the gate"}]}` + "\n"
 
-// How long a canary may take, and what is slow for a hook.
 const (
 	probeTimeout = 20 * time.Second
-	slowHook     = 100 * time.Millisecond
+	slowHook     = 100 * time.Millisecond // median run time above which doctor warns
 )
 
-// newDoctorSession is a session that nobody else has.
+// newDoctorSession returns a unique session ID.
 func newDoctorSession() string { return "doctor-" + strings.ToLower(rand.Text()[:12]) }
 
-// examineHooks runs an agent's hooks as it would.
+// examineHooks runs the hooks of an agent with the agent's exact command.
 func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks install.InstalledHooks) {
 	probe, known := probes[hooks.Agent]
 	i := slices.IndexFunc(hooks.Entries, func(e install.Entry) bool { return e.Event == probe.event })
@@ -69,23 +68,23 @@ func (d *doctor) examineHooks(ctx context.Context, hub *doctorClient, hooks inst
 	}
 	entry := hooks.Entries[i]
 	if address := flagValue(entry.Args, "--hub"); address != "" && "http://"+strings.TrimPrefix(address, "http://") != hub.url {
-		d.warn(hooks.Agent, "hookback doctor --hub "+address, "its hooks use another hub, %s", address)
+		d.warn(hooks.Agent, "hookback doctor --hub "+address, "its hooks use a different hub, %s", address)
 		return
 	}
 	if !entry.Observes() {
 		start := time.Now()
 		if err := d.probeGate(ctx, hub, hooks.Agent, entry); err != nil {
-			d.fail(hooks.Agent, "look at "+abbreviateHome(d.machine.Home, newHookLog(d.env).file), "the gate does not hold: %v", err)
+			d.fail(hooks.Agent, "check "+abbreviateHome(d.machine.Home, newHookLog(d.env).file), "the gate does not block calls: %v", err)
 		} else {
-			d.ok(hooks.Agent, "the gate holds: a made-up call was denied, in %d ms", time.Since(start).Milliseconds())
+			d.ok(hooks.Agent, "the gate works: a made-up call was denied in %d ms", time.Since(start).Milliseconds())
 		}
 	}
 	median, worst, err := d.measureHook(ctx, hooks.Agent, entry)
-	switch text := fmt.Sprintf("a hook takes %d ms (median of %d; the slowest %d ms)", median.Milliseconds(), d.runs, worst.Milliseconds()); {
+	switch text := fmt.Sprintf("a hook takes %d ms (median of %d runs, slowest %d ms)", median.Milliseconds(), d.runs, worst.Milliseconds()); {
 	case err != nil:
-		d.fail(hooks.Agent, "run it by hand: "+strings.Join(entry.Argv, " "), "a hook fails: %v", err)
+		d.fail(hooks.Agent, "run it in a terminal: "+strings.Join(entry.Argv, " "), "a hook fails: %v", err)
 	case median > slowHook:
-		d.warn(hooks.Agent, "each call of a tool waits that long; look what else the machine does", "%s", text)
+		d.warn(hooks.Agent, "every tool call waits that long; check the load of this machine", "%s", text)
 	default:
 		d.ok(hooks.Agent, "%s", text)
 	}
@@ -98,7 +97,7 @@ func flagValue(args []string, name string) string {
 	return ""
 }
 
-// run is a hook that is run with a canary.
+// probeRun is one run of a hook with a made-up call.
 type probeRun struct {
 	session, dir   string
 	input          []byte
@@ -106,7 +105,8 @@ type probeRun struct {
 	stdout, stderr bytes.Buffer
 }
 
-// prepareProbe makes the run of an entry in a directory of its own, with the policy.
+// prepareProbe prepares a run of the entry in a temporary project directory with the given
+// policy. The caller must call clean.
 func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.Entry, policy string) (r *probeRun, clean func(), err error) {
 	parent, err := os.MkdirTemp("", "hookback-")
 	if err != nil {
@@ -119,15 +119,15 @@ func (d *doctor) prepareProbe(ctx context.Context, agent string, e install.Entry
 	}
 	dir, _ := json.Marshal(r.dir)
 	r.input = []byte(strings.NewReplacer("SESSION", r.session, `"DIR"`, string(dir)).Replace(probes[agent].input))
-	r.cmd = exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...) //nolint:gosec // it is our own hook, as the settings have it
+	r.cmd = exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...) //nolint:gosec // Hookback's own command from the settings
 	r.cmd.Dir, r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.dir, bytes.NewReader(r.input), &r.stdout, &r.stderr
 	r.cmd.Env = d.probeEnv(parent)
 	r.cmd.WaitDelay = time.Second
 	return r, clean, err
 }
 
-// probeEnv is the environment of a canary: the user's policy is out of it, and so is
-// the agent in whose terminal the doctor runs.
+// probeEnv returns the environment of a probe. It excludes the user's policy and the
+// variables of an agent in whose terminal the doctor may run.
 func (d *doctor) probeEnv(config string) (env []string) {
 	for _, name := range []string{"HOME", "USERPROFILE", "PATH", "SystemRoot", "TMPDIR", "XDG_STATE_HOME", "HOOKBACK_TOKEN", "SSL_CERT_FILE", "LocalAppData"} {
 		if value := d.env(name); value != "" {
@@ -137,7 +137,8 @@ func (d *doctor) probeEnv(config string) (env []string) {
 	return append(env, "HOOKBACK_URL="+d.hub, "XDG_CONFIG_HOME="+config, "AppData="+config)
 }
 
-// probeGate runs the entry with a call, denies it, and looks whether the agent is told.
+// probeGate runs the entry with a made-up call, denies the call at the hub, and checks that
+// the hook denies it to the agent.
 func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string, e install.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -152,7 +153,7 @@ func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string,
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- r.cmd.Wait(); cancel() }()
-	reason := "canary " + r.session
+	reason := "doctor probe " + r.session
 	denied := hub.deny(ctx, r.session, reason)
 	if denied == nil {
 		<-ctx.Done()
@@ -163,13 +164,13 @@ func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string,
 		return err
 	}
 	if denied != nil {
-		return fmt.Errorf("no question came to the hub (the hook said %.200q)", r.stdout.String()+r.stderr.String())
+		return fmt.Errorf("the hub received no question (the hook printed %.200q)", r.stdout.String()+r.stderr.String())
 	}
 	return r.checkDenial(agent, e, reason)
 }
 
-// checkDenial is an error unless the run's answer is the agent's no with the reason, to
-// the byte but for what stands around the reason.
+// checkDenial returns an error unless the hook's output is exactly the agent's denial. Only
+// the text around the reason may differ.
 func (r *probeRun) checkDenial(agent string, e install.Entry, reason string) error {
 	info, _ := hook.Find(agent)
 	c, err := info.Agent.Parse(hook.Input{Stdin: r.input, Event: flagValue(e.Args, "--event"), Env: func(string) string { return "" }, Dir: r.dir})
@@ -180,21 +181,22 @@ func (r *probeRun) checkDenial(agent string, e install.Entry, reason string) err
 	got := hook.Reply{Stdout: r.stdout.Bytes(), Stderr: r.stderr.Bytes(), Exit: r.cmd.ProcessState.ExitCode()}
 	switch {
 	case want.Exit != got.Exit:
-		return fmt.Errorf("the hook ended with status %d, not %d, and said %.300q", got.Exit, want.Exit, got.Stdout)
+		return fmt.Errorf("the hook exited with status %d, not %d, and printed %.300q", got.Exit, want.Exit, got.Stdout)
 	case len(want.Stdout) == 0:
 		if !bytes.Contains(got.Stderr, []byte(reason)) {
-			return fmt.Errorf("the hook said %.300q", got.Stderr)
+			return fmt.Errorf("the hook printed %.300q", got.Stderr)
 		}
 	default:
 		var a, b any
 		if json.Unmarshal(want.Stdout, &a) != nil || json.Unmarshal(got.Stdout, &b) != nil || !equalExceptReason(a, b, reason) {
-			return fmt.Errorf("the hook said %.300q", got.Stdout)
+			return fmt.Errorf("the hook printed %.300q", got.Stdout)
 		}
 	}
 	return nil
 }
 
-// equalExceptReason compares JSON; where want has the reason, got may have more text around it.
+// equalExceptReason reports whether got equals want. A string that contains reason in want
+// may have other text around it in got.
 func equalExceptReason(want, got any, reason string) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -218,7 +220,7 @@ func equalExceptReason(want, got any, reason string) bool {
 	}
 }
 
-// measureHook runs the entry several times with a call that nobody is asked about.
+// measureHook times runs of the entry that ask no one.
 func (d *doctor) measureHook(ctx context.Context, agent string, e install.Entry) (median, worst time.Duration, err error) {
 	e.Argv = observeArgv(e)
 	times := make([]time.Duration, max(d.runs, 1))
@@ -231,8 +233,8 @@ func (d *doctor) measureHook(ctx context.Context, agent string, e install.Entry)
 	return times[len(times)/2], times[len(times)-1], nil
 }
 
-// observeArgv is the entry's process, told to observe only: at a prompt of the
-// agent's own a person would be asked without any policy.
+// observeArgv returns the entry's command with --observe. Without it, an event that is a
+// permission prompt of the agent would ask a person even without a policy.
 func observeArgv(e install.Entry) []string {
 	argv := slices.Clone(e.Argv)
 	if e.Observes() || len(argv) == 1 {

@@ -72,10 +72,10 @@ func TestDoctor_ProbesGateOfEveryAgent(t *testing.T) {
 				require.True(t, v.Healthy, v.lines(severityProblem))
 				found := v.lines(severityOK)
 				require.Contains(t, found, ": the hub at "+hub.URL()+" answers (ok, version ")
-				require.Contains(t, found, ": an event arrives, in ")
-				require.Contains(t, found, agent+": the gate holds: a made-up call was denied, in ")
+				require.Contains(t, found, ": a test event arrived in ")
+				require.Contains(t, found, agent+": the gate works: a made-up call was denied in ")
 				require.Contains(t, found+v.lines(severityWarning), agent+": a hook takes ")
-				require.Contains(t, v.lines(severityWarning), agent+": installed, but no event of it is among the hub's newest ")
+				require.Contains(t, v.lines(severityWarning), agent+": installed, but none of the hub's newest ")
 			})
 		}
 	})
@@ -119,45 +119,45 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"nothing is installed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			return nil
-		}, ": Hookback is not installed for any agent here → hookback install"},
+		}, ": Hookback is not installed for any agent → hookback install"},
 		"no hub": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "http://127.0.0.1:1"}
 		}, ": no hub answers at http://127.0.0.1:1: "},
 		"no address": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "ftp://x"}
-		}, "correct HOOKBACK_URL or --hub"},
+		}, "fix HOOKBACK_URL or --hub"},
 		"the program is gone": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, "exit 0")
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			require.NoError(t, os.Remove(path))
 			return nil
-		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback is gone → hookback install --agent claude-code --scope user --mode gate"},
+		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback does not exist or is not executable → hookback install --agent claude-code --scope user --mode gate"},
 		"another program": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "cat >/dev/null")).status)
 			return nil
-		}, `claude-code: the gate does not hold: no question came to the hub (the hook said "") → look at ~/.local/state/hookback/hook.log`},
+		}, `claude-code: the gate does not block calls: the hub received no question (the hook printed "") → check ~/.local/state/hookback/hook.log`},
 		"a program that fails": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "echo oh >&2; exit 3")).status)
 			return nil
-		}, "claude-code: a hook fails: exit status 3: oh\n → run it by hand: HOME/bin/hookback hook claude-code"},
+		}, "claude-code: a hook fails: exit status 3: oh\n → run it in a terminal: HOME/bin/hookback hook claude-code"},
 		"a program that says yes": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
-		}, "claude-code: the gate does not hold: the hook said "},
+		}, "claude-code: the gate does not block calls: the hook printed "},
 		"a program that adds a word": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" | sed 's/"behavior"/"extra":1,"behavior"/'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
-		}, "claude-code: the gate does not hold: the hook said "},
+		}, "claude-code: the gate does not block calls: the hook printed "},
 		"hooks are off": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", `{"disableAllHooks": true,`)
 			return nil
-		}, "claude-code: its hooks don't run: disableAllHooks is set in HOME/" + settings},
+		}, "claude-code: its hooks are disabled: disableAllHooks is set in HOME/" + settings},
 		"broken settings": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → correct the file: until then hookback install leaves it as it is"},
+		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → fix the file; until then hookback install does not change it"},
 		"a policy that can't be read": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
@@ -173,15 +173,15 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"installed twice": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
 			return nil
-		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + "), and run twice → hookback uninstall --scope project"},
+		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + ") and run twice → hookback uninstall --scope project"},
 		"another hub": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil
-		}, "claude-code: its hooks use another hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
+		}, "claude-code: its hooks use a different hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
 		"http hooks beside": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
 			return nil
-		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code beside the installed ones: each event is told twice"},
+		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code in addition to the installed hooks: each event is sent twice"},
 		"http hooks alone, and not allowed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
@@ -198,13 +198,13 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
 		"never fired": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			return nil
-		}, "claude-code: installed, but no event of it is among the hub's newest"},
+		}, "claude-code: installed, but none of the hub's newest"},
 		"fired": {severityOK, func(t *testing.T, d *testMachine) []string {
 			event := `{"hook_event_type": "Stop", "source_app": "shop", "agent": "claude-code"}`
 			got := d.exec(event, program, "send")
 			require.Equal(t, 0, got.status, got.err)
 			return nil
-		}, "claude-code: its last event came "},
+		}, "claude-code: its last event arrived "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,19 +232,19 @@ func TestDoctor_PrintsReport(t *testing.T) {
 	require.Equal(t, 0, got.status)
 	require.Regexp(t, `^Hookback
   ✓ the hub at \S+ answers \(ok, version .*\)
-  ✓ an event arrives, in \d+ ms
+  ✓ a test event arrived in \d+ ms
 Codex CLI
   ✓ ~/.codex/hooks.json: 12 hooks \(gate\)
-  ! installed, but no event of it is among the hub's newest \d+
+  ! installed, but none of the hub's newest \d+ events is from this agent
     → open /hooks in Codex and trust Hookback's; untrusted hooks are skipped without a word
-  ✓ the gate holds: a made-up call was denied, in \d+ ms
-  [✓!] a hook takes \d+ ms \(median of 5; the slowest \d+ ms\)
+  ✓ the gate works: a made-up call was denied in \d+ ms
+  [✓!] a hook takes \d+ ms \(median of 5 runs, slowest \d+ ms\)
 `, got.out)
-	require.Contains(t, got.out, "no policy: only the agents' own permission prompts come to Hookback")
+	require.Contains(t, got.out, "no policy: Hookback receives only the agents' own permission prompts")
 	require.Zero(t, countPending(t, hub.URL()))
 
 	for want, args := range map[string][]string{
-		"doctor takes flags only": {"x"}, `there is no agent "x"`: {"--agent", "x"}, "-nope": {"--nope"},
+		"doctor takes flags only": {"x"}, `unknown agent "x"`: {"--agent", "x"}, "-nope": {"--nope"},
 	} {
 		got := d.run(append([]string{"doctor"}, args...)...)
 		require.Equal(t, 2, got.status)

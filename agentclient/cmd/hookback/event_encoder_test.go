@@ -13,7 +13,6 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// joinParts is the parts as one text.
 func joinParts(body net.Buffers) []byte { return bytes.Join(body, nil) }
 
 func TestEncodeEvent(t *testing.T) {
@@ -34,17 +33,16 @@ func TestEncodeEvent(t *testing.T) {
 
 	e.Payload = raw(`{},"humanInTheLoop":{}`)
 	_, err = encodeEvent(&e)
-	require.ErrorContains(t, err, "no JSON")
+	require.ErrorContains(t, err, "payload is not valid JSON")
 	e.Payload, e.HumanInTheLoop = raw(`{}`), &schema.HumanInTheLoop{}
 	_, err = encodeEvent(&e)
-	require.ErrorContains(t, err, "it asks")
+	require.ErrorContains(t, err, "event has a question")
 }
 
-// Whatever member an event gets one day, it is sent: a field that encodeEvent
-// forgets fails here.
+// A field that is added to schema.Event and missing in encodeEvent fails here.
 func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 	t.Parallel()
-	hubs := map[string]bool{ // what is the hub's to give, and the question
+	excluded := map[string]bool{ // set by the hub, or part of a question
 		"ID": true, "UID": true, "HumanInTheLoop": true, "HumanInTheLoopStatus": true, "PayloadTruncated": true, "PayloadBytes": true,
 		"RequestSecret": true, "Watching": true,
 	}
@@ -53,7 +51,7 @@ func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 	for i := range v.NumField() {
 		name, f := v.Type().Field(i).Name, v.Field(i)
 		switch {
-		case hubs[name]:
+		case excluded[name]:
 		case f.Kind() == reflect.String:
 			f.SetString("text of " + name)
 		case f.Type() == reflect.TypeFor[json.RawMessage]():
@@ -65,7 +63,7 @@ func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 		case name == "Extra":
 			f.Set(reflect.ValueOf(map[string]json.RawMessage{"more": raw("1")}))
 		default:
-			t.Fatalf("how is %s set?", name)
+			t.Fatalf("add a value for the new field %s", name)
 		}
 	}
 	body, err := encodeEvent(&e)

@@ -10,26 +10,27 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// flags are one verb's flags and, beside them, its words: both may come in any order.
+// flags holds the flags and positional arguments of one command; both can come in any order.
 type flags struct {
 	*flag.FlagSet
-	help       string // before the list of flags
+	help       string // printed before the list of flags
 	positional []string
 
 	hub, app, session string
 }
 
+// newFlags returns flags with those that ask, send and the other hub clients share.
 func newFlags(name, help string, env func(string) string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard) // parse reports errors, usage prints the help
-	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
-	f.StringVar(&f.app, "app", "", "the agent's `name`; default: the working directory's")
+	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
+	f.StringVar(&f.app, "app", "", "the agent's `name`; default: the name of the working directory")
 	f.StringVar(&f.session, "session", env("HOOKBACK_SESSION"), "the agent's session `id` (HOOKBACK_SESSION)")
 	return f
 }
 
-// parse reads flags before, between and behind the words; -- ends the flags. When
-// done, the program ends with the status.
+// parse accepts flags before, between and after positional arguments; -- ends the
+// flags. If done, the caller must exit with status.
 func (f *flags) parse(args []string, std streams) (status int, done bool) {
 	for len(args) > 0 {
 		err := f.Parse(args)
@@ -69,12 +70,12 @@ func (f *flags) options() agentclient.Options {
 	return o
 }
 
-// stringList is a flag that may be given several times.
+// stringList is a flag that can be repeated.
 type stringList []string
 
 func (l *stringList) String() string { return strings.Join(*l, ", ") }
 
-// Set adds one value.
+// Set appends value.
 func (l *stringList) Set(value string) error {
 	*l = append(*l, value)
 	return nil

@@ -22,23 +22,22 @@ import (
 
 const hookHelp = `hookback hook AGENT [flags] < input
 
-What a coding agent runs as its hook (hookback install writes it into the agent's
-settings). It reads what the agent says on stdin, sends it to the hub as an event
-and, where the agent or the policy wants a decision, asks a person and prints the
-answer as this agent takes it.
+Runs as the hook of a coding agent; hookback install adds it to the agent's settings.
+It reads the agent's JSON from stdin and sends it to the hub as an event. If the agent
+or the policy requires a decision, it asks a person and prints the answer in the format
+of the agent.
 
-It exits 0 and writes nothing to stderr, whatever happens: for agents any other
-status means no. Only agents that have no other word for no get exit status 2, when
-the answer is no. What went wrong stands in hook.log in the state directory
-(~/.local/state/hookback on Linux). Events that no hub takes are kept there and sent
-by a later hook.
+It always exits 0 and writes nothing to stderr, because agents take any other status
+for a denial. The exception: agents without another way to deny get exit status 2 for a
+denial. Errors are logged to hook.log in the state directory (~/.local/state/hookback
+on Linux). Events that no hub accepts are stored there, and a later hook sends them.
 
-When nobody can decide (no hub, nobody at its page, no answer in time), the agent's
-own prompt decides; what the policy says a person must decide is refused where the
-agent has no prompt to fall back on. --on-unreachable says it otherwise.
+If no one can decide (no hub, no open dashboard, no answer in time), the agent's own
+prompt decides. If the agent has no prompt, a call that the policy leaves to a person is
+denied. --on-unreachable changes this.
 `
 
-// hookRun is one run of hook: its command line, and where it runs.
+// hookRun is one run of hook: its command line and its environment.
 type hookRun struct {
 	agent         hook.AgentInfo
 	event         string
@@ -49,24 +48,24 @@ type hookRun struct {
 	onTimeout     string
 	explain       bool
 
-	exit           func(status int) // ends the process; nil where it is not the hook's alone
-	releaseSignals func()           // from here on a signal is taken by whoever decides
+	exit           func(status int) // ends the process; nil if the process is not the hook's own
+	releaseSignals func()           // stops the signal handler of the input phase
 	env            func(string) string
 	workDir        string
 	std            streams
 	started        time.Time
-	// connectTimeout is how long nobody may listen at the hub's addresses, and acceptTimeout how
-	// long a hub may take to take a question.
+	// connectTimeout limits how long every hub address may refuse connections, and
+	// acceptTimeout how long a hub may take to accept a question.
 	connectTimeout, acceptTimeout time.Duration
 	log                           hookLog
 	spool                         spool
 }
 
-// reportTimeout is how long a hook that has answered may take to tell the hub: its agent may
-// wait for its end.
+// reportTimeout limits how long a hook that has printed its answer may report to the hub,
+// because its agent may wait for the process to exit.
 const reportTimeout = 2 * time.Second
 
-// The words of --on-unreachable.
+// Values of --on-unreachable.
 const (
 	thenAllow = "allow"
 	thenDeny  = "deny"
@@ -76,32 +75,31 @@ const (
 func (h *hookRun) flags() *flags {
 	f := &flags{FlagSet: flag.NewFlagSet("hook", flag.ContinueOnError), help: hookHelp}
 	f.SetOutput(io.Discard)
-	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that don't say it on stdin")
-	f.BoolVar(&h.observe, "observe", false, "tell the hub, decide nothing")
+	f.StringVar(&h.event, "event", "", "the event's `name`, for agents that do not send it on stdin")
+	f.BoolVar(&h.observe, "observe", false, "report to the hub, decide nothing")
 	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
-	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several with commas (HOOKBACK_URL)")
+	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
 	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
-	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` when nobody can decide: allow (only without a hub, or with nobody at its page), deny or ask")
-	f.StringVar(&h.onTimeout, "on-timeout", "", "what no answer in time `means`: emit_timeout (as --on-unreachable says) or fail_run (no, with a reason that tells the agent to stop)")
-	f.BoolVar(&h.explain, "explain", false, "say what it would send and answer, and send nothing")
+	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only without a hub or an open dashboard), deny or ask")
+	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
+	f.BoolVar(&h.explain, "explain", false, "print the event and the possible answers, and send nothing")
 	return f
 }
 
-// runHook is the verb hook.
 func runHook(ctx context.Context, args []string, env func(string) string, std streams) int {
 	return newHookRun(env, std).run(ctx, args)
 }
 
-// hookProcess is runHook in a process that does nothing else. It must be quick to
-// end, so it collects no garbage before there is a lot, and it outlives an agent
-// that closes its end of the pipe.
+// hookProcess runs hook in a process of its own. The process must exit quickly, so the
+// garbage collector stays off until the heap is large. SIGPIPE is ignored, so the hook
+// survives an agent that closes its end of the pipe.
 func hookProcess(args []string, env func(string) string, std streams, exit func(int)) int {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	signal.Ignore(syscall.SIGPIPE)
 	h := newHookRun(env, std)
 	h.exit = exit
-	// A signal while the input is read: there is nobody to tell, and nothing to say.
+	// A signal during the input phase: no question is pending and there is nothing to print.
 	h.releaseSignals = onSignal(func() { exit(exitOK) })
 	return h.run(context.Background(), args)
 }
@@ -112,8 +110,8 @@ func newHookRun(env func(string) string, std streams) *hookRun {
 	}
 }
 
-// run does it all. Whatever happens inside, the agent gets an answer that it
-// understands, or silence.
+// run parses args, reads the call and handles it. Any error, panics included, is logged,
+// and the agent gets no output.
 func (h *hookRun) run(ctx context.Context, args []string) (status int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -137,18 +135,18 @@ func (h *hookRun) run(ctx context.Context, args []string) (status int) {
 	return h.handle(ctx, c, truncated)
 }
 
-// exitNoOpinion is the end of what can't be understood: the agent goes on as without a hook,
-// and the local log knows why.
+// exitNoOpinion logs err and returns exit status 0 without output: the agent continues as
+// without a hook.
 func (h *hookRun) exitNoOpinion(err error) (status int) {
 	if h.explain {
-		fmt.Fprintf(h.std.out, "%v\nIt would print nothing, exit 0 and note this in hook.log: the agent does what it would do without a hook.\n", err)
+		fmt.Fprintf(h.std.out, "%v\nThe hook would print nothing, exit 0 and log this to hook.log. The agent would behave as without a hook.\n", err)
 		return exitOK
 	}
 	h.logf("%v", err)
 	return exitOK
 }
 
-// parse reads the command line. helped: it asked for help, and got it.
+// parse parses the command line. helpShown reports whether it printed the help instead.
 func (h *hookRun) parse(f *flags, args []string) (helpShown bool, err error) {
 	for len(args) > 0 {
 		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -162,33 +160,34 @@ func (h *hookRun) parse(f *flags, args []string) (helpShown bool, err error) {
 		}
 	}
 	if len(f.positional) != 1 {
-		return false, fmt.Errorf("hook takes the name of one agent, not %q", f.positional)
+		return false, fmt.Errorf("hook takes one agent name, not %q", f.positional)
 	}
 	var known bool
 	if h.agent, known = hook.Find(f.positional[0]); !known {
-		return false, fmt.Errorf("there is no agent %q", f.positional[0])
+		return false, fmt.Errorf("unknown agent %q", f.positional[0])
 	}
 	switch h.onUnreachable {
 	case "", thenAllow, thenDeny, thenAsk:
 	default:
-		return false, fmt.Errorf("--on-unreachable %q: it must be allow, deny or ask", h.onUnreachable)
+		return false, fmt.Errorf("--on-unreachable %q: must be allow, deny or ask", h.onUnreachable)
 	}
 	if !slices.Contains([]string{"", schema.EmitTimeout, schema.FailRun}, h.onTimeout) {
-		return false, fmt.Errorf("--on-timeout %q: it must be emit_timeout or fail_run", h.onTimeout)
+		return false, fmt.Errorf("--on-timeout %q: must be emit_timeout or fail_run", h.onTimeout)
 	}
 	h.workDir, err = os.Getwd()
 	if err != nil {
-		h.workDir = "" // deleted meanwhile: agents say where they work
+		h.workDir = "" // the directory was deleted; agents send theirs
 	}
 	return false, nil
 }
 
-// logf writes a line into the local log.
+// logf writes an entry to the hook log.
 func (h *hookRun) logf(format string, args ...any) {
 	h.log.printf("hook %s: %s", cmp.Or(h.agent.Name, "?"), fmt.Sprintf(format, args...))
 }
 
-// readCall makes a call of stdin. shortened: it is too long, and its long strings are cut.
+// readCall parses stdin. truncated reports whether the input was too long and its long
+// strings were cut.
 func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	text, truncated, err := readInput(h.std.in)
 	if err != nil {
@@ -200,7 +199,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	}
 	call, err := h.agent.Agent.Parse(in)
 	if err != nil {
-		return nil, false, fmt.Errorf("its input can't be read: %w", err)
+		return nil, false, fmt.Errorf("parse input: %w", err)
 	}
 	e := &call.Event
 	e.SourceApp = cmp.Or(h.app, e.SourceApp, h.agent.Name)
@@ -212,18 +211,18 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	return &call, truncated, nil
 }
 
-// handle decides, answers and tells the hub.
+// handle decides the call, prints the answer and reports the event to the hub.
 func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (status int) {
 	hd := h.decide(c, truncated)
 	if !hd.ask {
-		// The answer comes first: it counts even if the agent loses its patience.
+		// Print first: the answer counts even if the agent kills the hook during the report.
 		if h.exit != nil {
-			signal.Ignore(os.Interrupt, syscall.SIGTERM) // it ends by itself, and soon
+			signal.Ignore(os.Interrupt, syscall.SIGTERM) // the hook exits soon anyway
 		}
 		h.releaseSignals()
 		status = h.writeReply(h.agent.Agent.Render(c, hd.verdict))
 		c.Event.Reason = cmp.Or(c.Event.Reason, oneLine(hd.verdict.Reason))
-		if h.exit != nil { // whatever holds it up, a disk that doesn't answer
+		if h.exit != nil { // even if a disk does not respond
 			defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
 		}
 		h.report(c)
@@ -231,15 +230,15 @@ func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (sta
 	}
 	verdict, answered := h.askPerson(ctx, c, hd)
 	if !answered {
-		return exitOK // interrupted: whatever is said now is thrown away
+		return exitOK // interrupted: the agent discards any output
 	}
 	return h.writeReply(h.agent.Agent.Render(c, verdict))
 }
 
-// writeReply prints, in one write, and gives the exit status.
+// writeReply prints r, stdout in a single write, and returns its exit status.
 func (h *hookRun) writeReply(r hook.Reply) (status int) {
 	if len(r.Stdout) > 0 {
-		_, _ = h.std.out.Write(r.Stdout) // the agent may be gone
+		_, _ = h.std.out.Write(r.Stdout) // the agent may have exited
 	}
 	if r.Exit != 0 && len(r.Stderr) > 0 {
 		_, _ = h.std.err.Write(r.Stderr)
@@ -247,12 +246,12 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 	return r.Exit
 }
 
-// hubs are the hub's addresses.
+// hubs returns the addresses of the hub.
 func (h *hookRun) hubs() ([]string, error) {
 	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
 }
 
-// oneLine is a text for a column of the hub's: at most 1,000 characters.
+// oneLine returns text on one line of at most 1,000 characters.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 1000 {

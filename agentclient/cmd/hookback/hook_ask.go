@@ -16,32 +16,32 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// How a hook waits for a person.
+// Time limits of a hook that asks a person.
 const (
-	limitMargin     = 5 * time.Second        // what is left of the agent's limit when it gives up
-	connectTimeout  = 500 * time.Millisecond // a hub that restarts is back by then
-	acceptTimeout   = 5 * time.Second        // for the hub to take the question
+	limitMargin     = 5 * time.Second        // time left of the agent's limit when the hook stops waiting
+	connectTimeout  = 500 * time.Millisecond // long enough for a hub to restart
+	acceptTimeout   = 5 * time.Second        // for the hub to accept the question
 	hubTimeoutGrace = 500 * time.Millisecond // for the hub's own timeout to arrive
-	flushTimeout    = 5 * time.Second        // for what earlier hooks kept: nobody waits for that
+	flushTimeout    = 5 * time.Second        // for spooled events, which are sent while the question is pending
 )
 
-// Why a hook takes its question back; the hub is told.
+// Reasons for withdrawing a question. They are sent to the hub.
 var (
 	errAgentExited = errors.New("the agent is gone")
 	errInterrupted = errors.New("the agent stopped waiting for this answer")
-	errNoDashboard = errors.New("nobody had the page open, so the agent decides at its own prompt")
-	errHubSlow     = errors.New("the hub took too long to take the question")
+	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
+	errHubSlow     = errors.New("the hub took too long to accept the question")
 	errDeadline    = errors.New("the agent stopped waiting at its own deadline")
 )
 
-// askPerson puts the call to a person and waits. answered is false when the agent
-// does not want to know any more.
+// askPerson asks a person about the call and blocks until the answer, the deadline or a
+// signal. answered is false if the agent no longer waits for output.
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
 	hubs, err := h.hubs()
 	if err != nil {
 		h.logf("%v", err)
 		h.spoolEvent(c.Event, err)
-		return h.fallbackVerdict(c, hd, noHub, "Nobody could be asked: "+err.Error()+"."), true
+		return h.fallbackVerdict(c, hd, noHub, "No one could be asked: "+err.Error()+"."), true
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -65,8 +65,7 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 		go pending.flushSpool(h, hubs)
 	}
 	d, err := client.Ask(ctx, r)
-	// Before the program ends: the answer's acknowledgement must get out.
-	_ = client.Close()
+	_ = client.Close() // waits until the acknowledgement of the answer is sent
 	if !isClosed(pending.accepted) {
 		h.spoolEvent(c.Event, cmp.Or(err, errors.New("no hub answers")))
 	} else {
@@ -78,18 +77,20 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 	return h.errorVerdict(c, hd, context.Cause(ctx), err)
 }
 
-// failRunReason is what is said when nobody answered a question that stops the run then.
-const failRunReason = "Nobody answered in time, so nothing was approved. Without an answer this run must not go on: stop here, and say so."
+// failRunReason instructs the agent to stop. It is the reason of a timeout with
+// --on-timeout fail_run.
+const failRunReason = "No one answered in time. Nothing was approved. Without an answer this run must not continue: stop here and report that."
 
-// timeoutVerdict is what is said when nobody answered in time.
+// timeoutVerdict returns the verdict if no one answered in time.
 func (h *hookRun) timeoutVerdict(c *hook.Call, hd hookDecision) hook.Verdict {
 	if h.onTimeout == schema.FailRun {
 		return hook.Verdict{Effect: hook.Deny, Reason: failRunReason}
 	}
-	return h.fallbackVerdict(c, hd, noAnswer, "Nobody answered in time, so nothing was approved.")
+	return h.fallbackVerdict(c, hd, noAnswer, "No one answered in time. Nothing was approved.")
 }
 
-// errorVerdict is what is said when Ask gave an error: it was ended, or refused.
+// errorVerdict returns the verdict for an error of Client.Ask. cause is the reason why the
+// hook canceled the question, or nil. answered is false if the agent interrupted the hook.
 func (h *hookRun) errorVerdict(c *hook.Call, hd hookDecision, cause, err error) (v hook.Verdict, answered bool) {
 	switch {
 	case errors.Is(cause, errNoDashboard):
@@ -101,17 +102,17 @@ func (h *hookRun) errorVerdict(c *hook.Call, hd hookDecision, cause, err error) 
 	case errors.Is(err, agentclient.ErrTimedOut):
 		return h.timeoutVerdict(c, hd), true
 	case cause == nil:
-		h.logf("the question was refused: %v", err)
-		return h.fallbackVerdict(c, hd, rejected, "Nobody could be asked: "+err.Error()+"."), true
+		h.logf("question rejected: %v", err)
+		return h.fallbackVerdict(c, hd, rejected, "No one could be asked: "+err.Error()+"."), true
 	default:
 		return v, false
 	}
 }
 
-// pendingQuestion is a question under way.
+// pendingQuestion tracks the progress of one question.
 type pendingQuestion struct {
-	accepted chan struct{} // closed when a hub has the question
-	flushed  chan struct{} // closed when what earlier hooks kept is sent
+	accepted chan struct{} // closed when a hub has accepted the question
+	flushed  chan struct{} // closed when the spooled events are sent
 }
 
 func (w *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
@@ -124,7 +125,7 @@ func (w *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
 	h.flushSpool(rawPoster{hubs, h.env}, time.Now().Add(flushTimeout))
 }
 
-// awaitFlush gives a flush that is under way a moment to end.
+// awaitFlush waits for the running flush, at most sendTimeout.
 func (w *pendingQuestion) awaitFlush() {
 	select {
 	case <-w.flushed:
@@ -141,7 +142,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// onSignal calls f when the agent wants the hook to end.
+// onSignal calls handle when the process receives SIGINT or SIGTERM.
 func onSignal(onSignal func()) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -158,7 +159,7 @@ func onSignal(onSignal func()) (stop func()) {
 	}
 }
 
-// buildRequest is the request for the call.
+// buildRequest returns the request for the call. It does not modify c.
 func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Request {
 	ask := *c.Ask
 	ask.Lifeline, ask.AlsoAsked = true, c.HasPrompt
@@ -170,7 +171,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 		if ask.Context != nil {
 			about = *ask.Context
 		}
-		about.Why = strings.TrimSpace(about.Why + "\n" + policyReason("Asked", hd.policy))
+		about.Why = strings.TrimSpace(about.Why + "\n" + policyReason("Approval required", hd.policy))
 		ask.Context = &about
 	}
 	if h.onTimeout == schema.FailRun {
@@ -181,15 +182,15 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	return agentclient.Request{Event: e, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c))}
 }
 
-// deadline is when the hook gives up waiting: before the agent kills it, since what
-// it prints then is thrown away.
+// deadline returns when the hook stops waiting. It is before the agent kills the hook,
+// because the agent discards the output of a killed hook.
 func (h *hookRun) deadline(c *hook.Call) time.Time {
 	limit := h.limit
 	if limit <= 0 {
 		limit = c.Limit
 	}
 	if limit <= 0 {
-		limit = time.Minute // the shortest that most agents give
+		limit = time.Minute // the shortest default of most agents
 	}
 	wait := max(limit-limitMargin, limit/2)
 	if c.Ask.Timeout != nil && *c.Ask.Timeout > 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// hookDecision is what a hook does with a call: it says the verdict, or asks a person.
+// hookDecision is the hook's decision about a call: ask a person, or return verdict.
 type hookDecision struct {
 	ask     bool
-	verdict hook.Verdict             // when it doesn't ask
-	policy  agentclient.PolicyResult // the policy's
+	verdict hook.Verdict             // the verdict if ask is false
+	policy  agentclient.PolicyResult // the result of the policy
 }
 
-// decide decides without asking anybody.
+// decide applies the policy to the call. It asks no one.
 func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	if h.observe || c.Point == hook.Observe {
 		return hookDecision{}
@@ -38,7 +38,7 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	case agentclient.ThenAsk:
 		switch {
 		case truncated || c.Point == hook.DeferToPrompt || c.Ask == nil:
-			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("A person must decide", result)}
+			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("Approval required", result)}
 		default:
 			hd.ask = true
 		}
@@ -48,13 +48,13 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	return hd
 }
 
-// evaluatePolicy is what the policy says of the call. A policy that can't be read, or a call
-// that can't be read whole, leaves it to a person.
+// evaluatePolicy returns the result of the policies for the call. If a policy cannot be
+// read or the call is truncated, a person must decide.
 //
-// Where the agent works and where it runs its hooks may be two projects: Cursor runs
-// them in ~/.cursor, others where the model has gone to. The first of its places
-// rules; the others can only make it stricter, so that nothing is gained by going
-// elsewhere.
+// The agent can work in one project and run its hooks in another: Cursor runs them in
+// ~/.cursor, other agents in the directory that the model has changed to. The policy of
+// the first directory decides and the others can only make it stricter, so a model gains
+// nothing by changing the directory.
 func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest agentclient.PolicyResult) {
 	if c.Tool == nil {
 		return strictest
@@ -69,7 +69,7 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest agentc
 	return strictest
 }
 
-// policyDirs are the directories whose policies count, that of the project first.
+// policyDirs returns the directories whose policies apply, the project's first.
 func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
 	cwd := ""
 	if c.Ask != nil && c.Ask.Context != nil {
@@ -81,7 +81,7 @@ func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
 		}
 	}
 	if len(dirs) == 0 {
-		return []string{""} // the user's own policy counts everywhere
+		return []string{""} // the user's own policy applies everywhere
 	}
 	return dirs
 }
@@ -101,13 +101,13 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) age
 	}
 	result := policy.Rule(call)
 	if truncated && result.Effect != agentclient.ThenDeny && h.mayHavePolicy(dir) {
-		// What was cut may be just what a rule is about.
-		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, too large to be checked", maxStdin>>20)}
+		// A rule may match the part that was cut.
+		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: fmt.Sprintf("the call is larger than %d MiB, which is too large to check", maxStdin>>20)}
 	}
 	return result
 }
 
-// mayHavePolicy reports whether there is any rule that a call could break.
+// mayHavePolicy reports whether a policy file exists, or may exist and is unreadable.
 func (h *hookRun) mayHavePolicy(dir string) bool {
 	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(h.env))
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -116,7 +116,7 @@ func (h *hookRun) mayHavePolicy(dir string) bool {
 	})
 }
 
-// policyReason is a verdict's reason: who decided, why, and where that is written.
+// policyReason returns the reason of a verdict: the action, the rule and the rule's reason.
 func policyReason(action string, r agentclient.PolicyResult) string {
 	text := action + " by the Hookback policy"
 	if r.Where != "" {
@@ -128,20 +128,20 @@ func policyReason(action string, r agentclient.PolicyResult) string {
 	return text
 }
 
-// noDecisionReason is why no person decided.
+// noDecisionReason is the reason why no person decided.
 type noDecisionReason int
 
 const (
-	noHub           noDecisionReason = iota // none took the question
-	noDashboard                             // a hub did, but nobody looks at its page
-	noAnswer                                // in time
-	malformedAnswer                         // an answer came that answers nothing
-	canceled                                // a person or the hub took the question away
-	rejected                                // the hub said no to the question itself
+	noHub           noDecisionReason = iota // no hub accepted the question
+	noDashboard                             // a hub did, but no dashboard is open
+	noAnswer                                // no answer in time
+	malformedAnswer                         // the answer does not match the question
+	canceled                                // a person or the hub canceled the question
+	rejected                                // the hub rejected the question
 )
 
-// fallbackVerdict is the verdict when no person decided. It approves only where the command
-// line says so, and only what nobody could have seen.
+// fallbackVerdict returns the verdict if no person decided. It allows the call only with
+// --on-unreachable allow, and only if no person can have seen the question.
 func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionReason, cause string) hook.Verdict {
 	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
 	switch {
@@ -150,19 +150,19 @@ func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionR
 	case h.onUnreachable == thenDeny:
 		v.Effect = hook.Deny
 	case h.onUnreachable == thenAsk:
-		// Where the agent has no prompt to open, the adapter refuses: silence would run it.
+		// If the agent cannot open a prompt, the adapter denies: no output would run the call.
 		v.Effect = hook.Ask
 		if c.Point == hook.Prompt && !c.Capabilities.Has(hook.CanAsk) {
-			v.Effect = hook.Pass // its prompt opens by itself
+			v.Effect = hook.Pass // the agent's prompt opens anyway
 		}
 	case hd.policy.Effect == agentclient.ThenAsk && c.Point != hook.Prompt:
-		// The agent might run it without a word; the policy wants a person.
+		// The agent might run the call without asking, but the policy requires a person.
 		v.Effect = hook.Ask
 	}
 	return v
 }
 
-// verdictFor is what a decision means to the agent.
+// verdictFor translates a decision into a verdict for the agent.
 func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decision) hook.Verdict {
 	switch {
 	case d.Approved():
@@ -178,13 +178,13 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 	case d.Outcome == agentclient.Unreachable:
 		return h.fallbackVerdict(c, hd, noHub, h.noHubText())
 	case d.Outcome == agentclient.Malformed:
-		return h.fallbackVerdict(c, hd, malformedAnswer, "An answer came from the hub that does not answer the question, so nothing was approved.")
+		return h.fallbackVerdict(c, hd, malformedAnswer, "The hub sent an answer that does not match the question. Nothing was approved.")
 	case d.Outcome == schema.Timeout:
 		return h.timeoutVerdict(c, hd)
 	case d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned:
-		return hook.Verdict{} // answered at the agent, which went on
+		return hook.Verdict{} // answered at the agent, which has continued
 	default:
-		cause := "The question was taken away without an answer, so nothing was approved."
+		cause := "The question was canceled without an answer. Nothing was approved."
 		if d.Reason != "" {
 			cause += " " + d.Reason
 		}
@@ -192,7 +192,8 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 	}
 }
 
-// answersByQuestion are the answers by question; one without questions of its own has the id "".
+// answersByQuestion returns the answers by question ID. The ID of a single question
+// without questions of its own is "".
 func answersByQuestion(d agentclient.Decision) map[string][]string {
 	if d.Answers != nil {
 		return d.Answers
@@ -200,14 +201,14 @@ func answersByQuestion(d agentclient.Decision) map[string][]string {
 	return map[string][]string{"": {d.Choice + d.Text}}
 }
 
-// noHubText says that there is no hub, and what to do.
+// noHubText states that no hub answers, and the next step.
 func (h *hookRun) noHubText() string {
-	return "No Hookback hub answers at " + h.hubAddress() + ", so nobody could be asked. Start it there, or name another with HOOKBACK_URL."
+	return "No Hookback hub answers at " + h.hubAddress() + ", so no one could be asked. Start the hub there, or set HOOKBACK_URL to the address of another hub."
 }
 
-// noDashboardText says that nobody would see the question, and what to do.
+// noDashboardText states that no one would see the question, and the next step.
 func (h *hookRun) noDashboardText() string {
-	return "Nobody has the page of the Hookback hub open (" + h.hubAddress() + "), so nobody was asked. Open it and try again."
+	return "No one has the dashboard of the Hookback hub open (" + h.hubAddress() + "), so no one was asked. Open it and try again."
 }
 
 func (h *hookRun) hubAddress() string {

@@ -74,7 +74,7 @@ func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 		require.Equal(t, test.asks, p.ask, test.point)
 		require.Equal(t, test.word, p.verdict.Effect, test.point)
 		if test.word == hook.Ask {
-			require.Contains(t, p.verdict.Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
+			require.Contains(t, p.verdict.Reason, "Approval required by the Hookback policy: the policy can't be read: ")
 			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
 		}
 		if test.asks {
@@ -104,7 +104,7 @@ func TestHook_ReportsPolicyReason(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyName), []byte("{"), 0o600))
 	got := c.run(t)
 	require.Contains(t, got.out, `"permissionDecision":"ask"`)
-	require.Contains(t, hub.Events()[0].Reason, "A person must decide by the Hookback policy: the policy can't be read: ")
+	require.Contains(t, hub.Events()[0].Reason, "Approval required by the Hookback policy: the policy can't be read: ")
 }
 
 func TestPolicyReason(t *testing.T) {
@@ -187,9 +187,9 @@ func TestVerdictFor_Decisions(t *testing.T) {
 		"at the agent":     {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
 		"the agent ended":  {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
 		"the agent's gone": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
-		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved. why"}},
-		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "Nobody answered in time, so nothing was approved."}},
-		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was taken away without an answer, so nothing was approved."}},
+		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved. why"}},
+		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "No one answered in time. Nothing was approved."}},
+		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,9 +242,9 @@ func TestHook_ExplainSendsNothing(t *testing.T) {
 	require.Equal(t, cliResult{0, got.out, ""}, got)
 	for _, want := range []string{
 		"Claude Code · PermissionRequest of session ",
-		"The agent asks its user, so a person is asked through the hub.",
+		"The agent asks its user for permission, so a person is asked through the hub.",
 		`"hook_event_type": "PermissionRequest"`, `"humanInTheLoop": {`,
-		"It would wait until 1m0s after its start.",
+		"It would wait for at most 1m0s after its start.",
 		"approved                       exit 0, stdout " + allowed + "\n",
 		"no hub                         exit 0, stdout nothing\n",
 	} {
@@ -252,15 +252,15 @@ func TestHook_ExplainSendsNothing(t *testing.T) {
 	}
 	require.Empty(t, hub.Events(), "nothing is sent")
 	for sample, want := range map[string]string{
-		stopEvent: "Nothing is decided here: the hub is told.",
-		readSample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent does what it would do without a hook.",
+		stopEvent: "Nothing is decided at this event: it is only reported to the hub.",
+		readSample(t, "claude-code-PreToolUse-Bash"): "The policy has no opinion: the agent behaves as without a hook.",
 	} {
 		c = newHookCommand(t, hub.URL(), sample, "--explain")
 		require.Contains(t, c.run(t).out, want)
 	}
 	c = newHookCommand(t, hub.URL(), stopEvent, "--explain", "--observe")
-	require.Contains(t, c.run(t).out, "It only observes")
-	for input, want := range map[string]string{"garbage": "It would print nothing, exit 0 and note this in hook.log", "": "It would print nothing"} {
+	require.Contains(t, c.run(t).out, "Observe only (--observe)")
+	for input, want := range map[string]string{"garbage": "The hook would print nothing, exit 0 and log this to hook.log", "": "The hook would print nothing"} {
 		c = newHookCommand(t, hub.URL(), input, "--explain")
 		got := c.run(t)
 		require.Equal(t, cliResult{0, got.out, ""}, got)

@@ -10,16 +10,16 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// explainCall says in words and JSON what would be sent, what would be decided, and
-// what each verdict would make the hook print. It sends nothing.
+// explainCall prints the event, the decision and the hook's output for each verdict. It
+// sends nothing.
 func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 	w := h.std.out
 	fmt.Fprintf(w, "%s · %s of session %s\n", h.agent.Title, c.Event.HookEventType, c.Event.SessionID)
 	if c.Event.Agent != h.agent.Name {
-		fmt.Fprintf(w, "The caller is %s: it runs the hooks of %s too.\n", c.Event.Agent, h.agent.Name)
+		fmt.Fprintf(w, "The caller is %s, which also runs the hooks of %s.\n", c.Event.Agent, h.agent.Name)
 	}
 	if truncated {
-		fmt.Fprintf(w, "The input is too long; its long strings are left out.\n")
+		fmt.Fprintf(w, "The input is too long; its long strings are truncated.\n")
 	}
 	hd := h.decide(c, truncated)
 	fmt.Fprintln(w, "\n"+h.describeDecision(c, hd))
@@ -27,15 +27,15 @@ func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 		r := h.buildRequest(c, hd)
 		e := r.Event
 		e.HumanInTheLoop.Timeout = nil
-		printJSON(w, "It would post this event, with the question; the answer comes back to the hook:", e)
-		fmt.Fprintf(w, "\nIt would wait until %v after its start.\n", h.deadline(c).Sub(h.started))
+		printJSON(w, "The hook would send this event with a question, and wait for the answer:", e)
+		fmt.Fprintf(w, "\nIt would wait for at most %v after its start.\n", h.deadline(c).Sub(h.started))
 	} else {
-		printJSON(w, "It would post this event:", c.Event)
+		printJSON(w, "The hook would send this event:", c.Event)
 	}
 	if c.Point == hook.Observe {
 		return
 	}
-	fmt.Fprintln(w, "\nWhat it would print for each verdict:")
+	fmt.Fprintln(w, "\nOutput for each verdict:")
 	type row struct {
 		when    string
 		verdict hook.Verdict
@@ -49,8 +49,8 @@ func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 	if hd.ask {
 		rows = append(rows,
 			row{"no hub", h.fallbackVerdict(c, hd, noHub, h.noHubText())},
-			row{"nobody at the page", h.fallbackVerdict(c, hd, noDashboard, h.noDashboardText())},
-			row{"no answer in time", h.fallbackVerdict(c, hd, noAnswer, "Nobody answered in time, so nothing was approved.")},
+			row{"no open dashboard", h.fallbackVerdict(c, hd, noDashboard, h.noDashboardText())},
+			row{"no answer in time", h.fallbackVerdict(c, hd, noAnswer, "No one answered in time. Nothing was approved.")},
 		)
 	}
 	for _, v := range rows {
@@ -63,32 +63,32 @@ func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 	}
 }
 
-// immediateText is what a hook says without asking a person through the hub.
+// immediateText describes the effect of a policy that asks no one through the hub.
 var immediateText = map[hook.Effect]string{
-	hook.Allow: "It is allowed at once",
-	hook.Deny:  "It is denied at once",
-	hook.Ask:   "The agent is told to ask at its own prompt, as is wanted",
-	"":         "This agent can't be told so, and does what it would do without a hook: allowed",
+	hook.Allow: "Allowed immediately",
+	hook.Deny:  "Denied immediately",
+	hook.Ask:   "The agent must ask at its own prompt, as required",
+	"":         "This agent has no way to allow a call and behaves as without a hook. Allowed",
 }
 
-// withPeriod ends a text with one full stop.
+// withPeriod returns text with exactly one final period.
 func withPeriod(text string) string { return strings.TrimRight(text, ".") + "." }
 
-// describeDecision says what is decided, and by what.
+// describeDecision describes the decision and its source.
 func (h *hookRun) describeDecision(c *hook.Call, hd hookDecision) string {
 	switch {
 	case h.observe:
-		return "It only observes (--observe): the hub is told, nothing is decided."
+		return "Observe only (--observe): the event is reported to the hub, nothing is decided."
 	case c.Point == hook.Observe:
-		return "Nothing is decided here: the hub is told."
+		return "Nothing is decided at this event: it is only reported to the hub."
 	case hd.ask && hd.policy.Effect != "":
-		return withPeriod(policyReason("A person is asked", hd.policy))
+		return withPeriod(policyReason("Approval required", hd.policy))
 	case hd.ask:
-		return "The agent asks its user, so a person is asked through the hub."
+		return "The agent asks its user for permission, so a person is asked through the hub."
 	case hd.policy.Effect != "":
 		return withPeriod(policyReason(immediateText[hd.verdict.Effect], hd.policy))
 	default:
-		return "The policy has no opinion: the agent does what it would do without a hook."
+		return "The policy has no opinion: the agent behaves as without a hook."
 	}
 }
 
@@ -98,14 +98,14 @@ func printJSON(w io.Writer, title string, v any) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("  ", "  ")
 	if err := e.Encode(v); err != nil {
-		fmt.Fprintf(w, "\n%s\n  it can't be written as JSON: %v\n", title, err)
+		fmt.Fprintf(w, "\n%s\n  encode as JSON: %v\n", title, err)
 		return
 	}
 	fmt.Fprintf(w, "\n%s\n  %s", title, unescapeHTML(b.Bytes()))
 }
 
-// unescapeHTML is JSON without the escapes that only web pages need; types that write
-// themselves have them.
+// unescapeHTML replaces the escapes that encoding/json adds for HTML. SetEscapeHTML does
+// not reach types with their own MarshalJSON.
 func unescapeHTML(text []byte) []byte {
 	plain := map[string]byte{"003c": '<', "003e": '>', "0026": '&'}
 	out := make([]byte, 0, len(text))

@@ -185,7 +185,7 @@ func TestHook_InvalidInputIsSilent(t *testing.T) {
 			got, took := c.start(t, t.Context()).wait()
 			require.Equal(t, noOutput, got)
 			require.Less(t, took, patience)
-			require.Contains(t, c.log(), "hook claude-code: its input can't be read")
+			require.Contains(t, c.log(), "hook claude-code: parse input: ")
 			require.Empty(t, hub.Events())
 		})
 	}
@@ -194,8 +194,8 @@ func TestHook_InvalidInputIsSilent(t *testing.T) {
 func TestHook_InvalidFlagsAreLogged(t *testing.T) {
 	t.Parallel()
 	for note, args := range map[string][]string{
-		"hook takes the name of one agent":   {},
-		`there is no agent "nonsense"`:       {"nonsense"},
+		"hook takes one agent name":          {},
+		`unknown agent "nonsense"`:           {"nonsense"},
 		"flag provided but not defined: -no": {"claude-code", "--no"},
 		"--on-unreachable \"maybe\"":         {"claude-code", "--on-unreachable", "maybe"},
 		`invalid value "x" for flag -limit`:  {"claude-code", "--limit", "x"},
@@ -391,7 +391,7 @@ func TestHook_NoDashboardUsesFallback(t *testing.T) {
 		waits bool
 	}{
 		"headless":        {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, nil, "", false},
-		"headless, deny":  {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, []string{"--on-unreachable", "deny"}, "Nobody has the page of the Hookback hub open", false},
+		"headless, deny":  {[]string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}, []string{"--on-unreachable", "deny"}, "No one has the dashboard of the Hookback hub open", false},
 		"its own is open": {nil, nil, allowed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -412,7 +412,7 @@ func TestHook_NoDashboardUsesFallback(t *testing.T) {
 			require.Contains(t, got.out, test.want)
 			require.Equal(t, cliResult{0, got.out, ""}, got)
 			if !test.waits {
-				require.Contains(t, q.Withdrawal.Reason, "nobody had the page open")
+				require.Contains(t, q.Withdrawal.Reason, "no one had the dashboard open")
 			}
 		})
 	}
@@ -464,7 +464,7 @@ func TestHook_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 	hub := startHub(t, nil) // this one has no clock: it never tells of a timeout
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"), "--limit", "1s", "--on-unreachable", "deny")
 	got, took := c.start(t, t.Context()).wait()
-	require.Contains(t, got.out, `"message":"Nobody answered in time, so nothing was approved."`)
+	require.Contains(t, got.out, `"message":"No one answered in time. Nothing was approved."`)
 	require.Equal(t, cliResult{0, got.out, ""}, got)
 	require.Greater(t, took, 500*time.Millisecond)
 	require.Equal(t, "the agent stopped waiting at its own deadline", hub.Events()[0].Withdrawal.Reason)

@@ -10,16 +10,16 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// hookSharers are the agents that also run the hooks in another agent's settings, with
-// the files that tell whether they have hooks of ours besides: below the home, and
-// below the project.
+// hookSharers maps the agents that also run the hooks of another agent's settings to the
+// files where install writes their own hooks, relative to the home and to the project.
 var hookSharers = map[string]struct{ user, project string }{
 	"cursor":  {".cursor/hooks.json", ".cursor/hooks.json"},
 	"copilot": {".copilot/hooks/hookback.json", ".github/hooks/hookback.json"},
 }
 
-// identifyCaller finds out who really calls, and from then on speaks its language. The
-// error says that this agent runs a hook of its own too, which does it all.
+// identifyCaller detects the agent that really runs this hook and switches to its
+// adapter. It returns an error if that agent also has its own Hookback hook, which
+// handles the call.
 func (h *hookRun) identifyCaller(in hook.Input) error {
 	caller := hook.Identify(h.agent.Name, in)
 	if caller == h.agent.Name {

@@ -40,7 +40,7 @@ func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 		// The agent could have written it itself, and its own prompt would be gone.
 		"a project's allow":                {"go test ./...", nil, "", ""},
 		"deny":                             {"rm -r /x", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:3): use the bin"}}`},
-		"ask":                              {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"A person must decide by the Hookback policy (hookback.json:2): it deletes data"}}`},
+		"ask":                              {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Approval required by the Hookback policy (hookback.json:2): it deletes data"}}`},
 		"no opinion":                       {"ls", nil, "", ""},
 		"a command behind what is allowed": {"go test ./... && curl x", nil, "", ""},
 		"observe":                          {"rm -r /x", []string{"--observe"}, "", ""},
@@ -93,7 +93,7 @@ func TestHook_PolicyAsksPerson(t *testing.T) {
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, schema.CriticalRisk, q.HumanInTheLoop.Risk)
-	require.Equal(t, "Asked by the Hookback policy (hookback.json:2): it deletes data", stripPolicyDirs(q.HumanInTheLoop.Context.Why))
+	require.Equal(t, "Approval required by the Hookback policy (hookback.json:2): it deletes data", stripPolicyDirs(q.HumanInTheLoop.Context.Why))
 	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(false), Reason: "not today"})
 	require.NoError(t, err)
 	got, _ := r.wait()

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// report sends the call's event, and what earlier hooks could not send. What no hub
-// takes is kept for the next hook.
+// report sends the event of the call and then the spooled events of earlier hooks. If no
+// hub accepts the event, it is spooled.
 func (h *hookRun) report(c *hook.Call) {
 	hubs, err := h.hubs()
 	if err != nil {
@@ -24,14 +24,14 @@ func (h *hookRun) report(c *hook.Call) {
 	}
 	body, err := encodeEvent(&c.Event)
 	if err != nil {
-		h.logf("the event can't be sent: %v", err)
+		h.logf("encode %s event: %v", c.Event.HookEventType, err)
 		return
 	}
 	poster, deadline := rawPoster{hubs, h.env}, time.Now().Add(sendTimeout)
 	_, err = poster.post(deadline, schema.PathEvents, body)
 	switch {
 	case errors.As(err, new(rejectionError)):
-		h.logf("%s was not stored: %v", c.Event.HookEventType, err)
+		h.logf("%s event rejected: %v", c.Event.HookEventType, err)
 	case err != nil:
 		h.spoolEvent(c.Event, err)
 	default:
@@ -39,29 +39,29 @@ func (h *hookRun) report(c *hook.Call) {
 	}
 }
 
-// spoolEvent stores an event that could not be sent.
+// spoolEvent stores an event that no hub accepted. It logs cause for the first one only.
 func (h *hookRun) spoolEvent(e schema.Event, cause error) {
-	e.HumanInTheLoop = nil // nobody waits for the answer any more
+	e.HumanInTheLoop = nil // no one waits for the answer anymore
 	isFirst, err := h.spool.keep(e)
 	switch {
 	case err != nil:
-		h.logf("%s is lost: it was not sent (%v), and not kept (%v)", e.HookEventType, cause, err)
+		h.logf("%s event lost: sending failed (%v) and storing failed (%v)", e.HookEventType, cause, err)
 	case isFirst:
-		h.logf("%v; events are kept until the hub is back", cause)
+		h.logf("%v; events are stored until the hub accepts them", cause)
 	}
 }
 
-// flushSpool sends what earlier hooks kept.
+// flushSpool sends the spooled events of earlier hooks.
 func (h *hookRun) flushSpool(poster rawPoster, deadline time.Time) {
 	h.spool.flush(deadline, func(body net.Buffers) ([]byte, error) { return poster.post(deadline, schema.PathBatch, body) })
 }
 
 func toMillis(t time.Time) schema.Millis { return schema.Millis(t.UnixMilli()) }
 
-// idempotencyKey is an event's idempotency key. Two hooks of ours may tell of the same thing,
-// since agents merge settings of several places: what has a number of its own is one
-// event, and one question. What has none is never taken for another because it looks
-// alike: the same call asked twice is two questions.
+// idempotencyKey returns the idempotency key of an event. Agents merge settings of several
+// places, so two hooks can report the same tool call: events with the same tool use ID
+// share a key and make one question. An event without an ID gets a random key, because
+// two equal calls are two questions.
 func idempotencyKey(e *schema.Event) string {
 	if e.ToolUseID == "" {
 		return "hook/" + rand.Text()

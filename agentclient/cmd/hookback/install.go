@@ -23,25 +23,26 @@ import (
 
 const installHelp = `hookback install [flags]
 
-Writes Hookback into the settings of the coding agents on this machine, as their
-hook. It adds its own entries and changes nothing else: comments, order, indentation
-and other people's hooks stay as they are. Doing it again changes nothing, or brings
-its entries up to date. hookback uninstall takes them out again.
+Adds Hookback's hooks to the settings of the coding agents on this machine. It adds its
+own entries and changes nothing else: comments, order, indentation and other hooks stay
+unchanged. Running it again changes nothing or updates its entries. hookback uninstall
+removes them.
 
---mode gate (the default) also asks people: the agent's own permission prompts come
-to Hookback, and what hookback.json says a person must decide. --mode observe sends
+--mode gate (the default) also asks people: about the agent's own permission prompts,
+and about the calls for which hookback.json requires approval. --mode observe sends
 events and never answers.
 
 --scope project writes the project's shared settings: the command is hookback on the
-PATH, and does nothing for those who don't have it.
+PATH, and does nothing on machines without it.
 
-A copy of each file as it was is kept with the state of the program
-(~/.local/state/hookback/backups on Linux), the last five of each.
+Before it changes a file, it saves a copy in the state directory
+(~/.local/state/hookback/backups on Linux). It keeps the last five copies of each file.
 
-Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong usage.
+Exit status: 0 done, 1 something was left unchanged (the reason is on stderr), 2 wrong
+usage.
 `
 
-// installFlags is the flags of install and uninstall.
+// installFlags holds the flags of install and uninstall.
 type installFlags struct {
 	*flags
 	agents      stringList
@@ -49,18 +50,18 @@ type installFlags struct {
 	binary      string
 	dryRun      bool
 	force       bool
-	quiet       bool   // says nothing of what stays as it is
-	home        string // is written ~
+	quiet       bool   // omit unchanged files from the output
+	home        string // printed as ~
 }
 
 func (i *installFlags) addCommonFlags(f *flags) {
 	i.flags = f
-	f.Var(&i.agents, "agent", "only this agent, by `name`; give it once for each: auto, "+strings.Join(install.Names(), ", "))
-	f.BoolVar(&i.dryRun, "dry-run", false, "show what would change, and write nothing")
-	f.BoolVar(&i.force, "force", false, "also entries that were changed by hand")
+	f.Var(&i.agents, "agent", "only this agent, by `name`; repeat the flag for each agent: auto, "+strings.Join(install.Names(), ", "))
+	f.BoolVar(&i.dryRun, "dry-run", false, "print the changes, and write nothing")
+	f.BoolVar(&i.force, "force", false, "also replace or remove entries that were changed by hand")
 }
 
-// newBareFlags are flags without those of ask and send.
+// newBareFlags returns flags without those that newFlags adds.
 func newBareFlags(name, help string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard)
@@ -70,10 +71,10 @@ func newBareFlags(name, help string) *flags {
 func runInstall(_ context.Context, args []string, env func(string) string, std streams) int {
 	i := &installFlags{}
 	i.addCommonFlags(newBareFlags("install", installHelp))
-	i.StringVar(&i.scope, "scope", "user", "whose settings, a `scope`: user, project, or local (the project's that aren't shared; Claude Code only)")
-	i.StringVar(&i.mode, "mode", "gate", "what it may do, a `mode`: gate or observe")
-	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL where it is not the usual one")
-	i.StringVar(&i.binary, "binary", "", "the `path` of hookback to write; default: this program's")
+	i.StringVar(&i.scope, "scope", "user", "the settings to change, a `scope`: user, project, or local (the unshared settings of the project; Claude Code only)")
+	i.StringVar(&i.mode, "mode", "gate", "gate also asks people, observe only sends events, a `mode`")
+	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL, unless it is the default address")
+	i.StringVar(&i.binary, "binary", "", "the `path` of the hookback program in the settings; default: this program")
 	if status, done := i.parse(args, std); done {
 		return status
 	}
@@ -86,7 +87,7 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 		return std.printError("%v", err)
 	}
 	if len(o.Agents) == 0 {
-		return std.printError("no coding agent was found here; name one with --agent: %s", strings.Join(install.Names(), ", "))
+		return std.printError("no coding agent was found; name one with --agent: %s", strings.Join(install.Names(), ", "))
 	}
 	if i.home = m.Home; i.dryRun {
 		printDetected(std.err, m, o)
@@ -97,18 +98,18 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	}
 	status := i.apply(p, std)
 	if o.Mode == install.Gate && !i.dryRun && !hasPolicyFile(m.Dir, env) {
-		p.Notes = append(p.Notes, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one")
+		p.Notes = append(p.Notes, "There is no hookback.json, so Hookback receives only the agents' own permission prompts; hookback policy init writes one")
 	}
 	for _, note := range slices.Compact(slices.Sorted(slices.Values(p.Notes))) {
 		fmt.Fprintf(std.err, "  %s.\n", note)
 	}
 	if slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.HasChanges() }) && !i.dryRun {
-		fmt.Fprintln(std.err, "  hookback doctor shows whether it works; hookback uninstall takes it out again.")
+		fmt.Fprintln(std.err, "  hookback doctor checks the installation; hookback uninstall removes it.")
 	}
 	return status
 }
 
-// options checks the flags.
+// options validates the flags and returns the install options.
 func (i *installFlags) options(m install.Machine, env func(string) string) (o install.Options, err error) {
 	if len(i.positional) > 0 {
 		return o, fmt.Errorf("install takes flags only, not %q; name agents with --agent", i.positional[0])
@@ -127,7 +128,8 @@ func (i *installFlags) options(m install.Machine, env func(string) string) (o in
 	return o, err
 }
 
-// selectedAgents are the agents that --agent names; auto and none are those that are here.
+// selectedAgents returns the agents of --agent without duplicates. auto, also the default,
+// stands for all detected agents that have settings of the scope.
 func (i *installFlags) selectedAgents(m install.Machine) (names []string, err error) {
 	add := func(name string) {
 		if !slices.Contains(names, name) {
@@ -146,7 +148,7 @@ func (i *installFlags) selectedAgents(m install.Machine) (names []string, err er
 			add("claude-code")
 		default:
 			if !slices.Contains(install.Names(), name) {
-				return nil, fmt.Errorf("there is no agent %q; it is auto, %s", name, strings.Join(install.Names(), ", "))
+				return nil, fmt.Errorf("unknown agent %q; the agents are auto, %s", name, strings.Join(install.Names(), ", "))
 			}
 			add(name)
 		}
@@ -154,7 +156,8 @@ func (i *installFlags) selectedAgents(m install.Machine) (names []string, err er
 	return names, nil
 }
 
-// settingsHubAddress is an address for settings: empty where it is the usual one.
+// settingsHubAddress normalizes a hub address for settings. It returns "" for the default
+// address. Addresses with a password are refused, because settings files are not secret.
 func settingsHubAddress(address string) (string, error) {
 	address = strings.TrimRight(strings.TrimSpace(address), "/")
 	if address == "" {
@@ -164,7 +167,7 @@ func settingsHubAddress(address string) (string, error) {
 		address = "http://" + address
 	}
 	if !regexp.MustCompile(`^https?://[^/@?#'"\s]+(/[^@?#'"\s]*)?$`).MatchString(address) {
-		return "", fmt.Errorf("%q is no address of a hub for settings, such as http://10.0.0.7:4000; one with a password belongs into HOOKBACK_URL", address)
+		return "", fmt.Errorf("%q is not a valid hub address for settings, such as http://10.0.0.7:4000; set an address with a password in HOOKBACK_URL", address)
 	}
 	if address == agentclient.DefaultHub || address == "http://localhost:4000" {
 		return "", nil
@@ -174,15 +177,15 @@ func settingsHubAddress(address string) (string, error) {
 
 var temporaryBuild = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[/\\]go-build[0-9]*[/\\]`) })
 
-// programPath is the path of hookback that is written. A path that leads here through
-// a link, as package managers make them, outlives an upgrade; the file behind it
-// does not.
+// programPath returns the absolute path of hookback for the settings. It prefers a symbolic
+// link on the PATH that leads to this program, because the links of package managers
+// survive an upgrade and their targets do not.
 func (i *installFlags) programPath(env func(string) string) (string, error) {
 	path := i.binary
 	if path == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return "", fmt.Errorf("where this program is can't be told (%w); give --binary", err)
+			return "", fmt.Errorf("locate this program: %w; set --binary", err)
 		}
 		path = self
 		if linked, err := lookPath(env, "hookback"); err == nil && sameFile(linked, self) {
@@ -190,7 +193,7 @@ func (i *installFlags) programPath(env func(string) string) (string, error) {
 		}
 	}
 	if temporaryBuild().MatchString(path) {
-		return "", errors.New("this program is a temporary build of go run, and gone in a moment; go install ./agentclient/cmd/hookback, then run hookback install")
+		return "", errors.New("this program is a temporary build of go run; run go install ./agentclient/cmd/hookback, then hookback install")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -213,11 +216,11 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// apply shows the plan, or does it, and says what became of each file.
+// apply prints or carries out the plan, and prints the result for each file.
 func (i *installFlags) apply(p *install.Plan, std streams) (status int) {
 	messages := std.out
 	if i.dryRun {
-		messages = std.err // the diff has stdout to itself
+		messages = std.err // stdout is for the diff
 	}
 	failed := map[string]error{}
 	if !i.dryRun {
@@ -243,13 +246,13 @@ func (i *installFlags) apply(p *install.Plan, std streams) (status int) {
 	for _, f := range p.Problems {
 		text := strings.TrimPrefix(f.Error(), install.Title(f.Agent)+": ")
 		fmt.Fprintf(std.err, "✗ %-18s %s\n", install.Title(f.Agent), strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
-		status = exitDenied
+		status = exitProblem
 	}
 	return status
 }
 
-// groupSize is how many changes from the first on are one to a person: an agent that wants
-// a file for each event has eight of them.
+// groupSize returns how many changes, from the first, share one output line: those of one
+// agent in one directory with the same result. Cline, for example, has eight files.
 func (i *installFlags) groupSize(all []install.Change) (n int) {
 	first := &all[0]
 	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {
@@ -261,7 +264,7 @@ func (i *installFlags) groupSize(all []install.Change) (n int) {
 	return n
 }
 
-// printGroup says what became of files that are alike.
+// printGroup prints the result for a group of files.
 func (i *installFlags) printGroup(all []install.Change, messages, diff io.Writer) {
 	c := &all[0]
 	for k := range all {
@@ -281,12 +284,12 @@ func (i *installFlags) printGroup(all []install.Change, messages, diff io.Writer
 	}
 }
 
-// resultText says in a word what happened to a file.
+// resultText returns the result for one file as text, such as "written".
 func (i *installFlags) resultText(c *install.Change) string {
 	word := "changed"
 	switch {
 	case !c.HasChanges():
-		return "as it should be"
+		return "up to date"
 	case c.Delete:
 		word = "deleted"
 	case !c.Exists:
@@ -298,7 +301,7 @@ func (i *installFlags) resultText(c *install.Change) string {
 	return word
 }
 
-// newMachine is this computer, as the installation sees it.
+// newMachine describes this computer for package install.
 func newMachine(env func(string) string) (m install.Machine, err error) {
 	m = install.Machine{
 		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: stateDir(env), Env: env, Now: time.Now,
@@ -306,13 +309,13 @@ func newMachine(env func(string) string) (m install.Machine, err error) {
 		Version:  programVersion, Windows: runtime.GOOS == "windows",
 	}
 	if !filepath.IsAbs(m.Home) || m.State == "" {
-		return m, errors.New("this user has no home directory (HOME), so there are no settings")
+		return m, errors.New("this user has no home directory (HOME), and so no settings")
 	}
 	m.Dir, err = os.Getwd()
 	return m, err
 }
 
-// lookPath finds a program on the PATH of env.
+// lookPath searches the absolute directories of the PATH in env for a program.
 func lookPath(env func(string) string, name string) (string, error) {
 	for _, dir := range filepath.SplitList(env("PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -327,7 +330,8 @@ func lookPath(env func(string) string, name string) (string, error) {
 
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+`) })
 
-// programVersion asks an agent which version it is, "" when it doesn't say soon.
+// programVersion runs program --version and returns the version number, or "" if it fails
+// or takes more than five seconds.
 func programVersion(program string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -340,7 +344,7 @@ func programVersion(program string) string {
 	return versionNumber().FindString(string(out))
 }
 
-// hasPolicyFile reports whether any policy says which calls need a person.
+// hasPolicyFile reports whether a policy file applies in dir.
 func hasPolicyFile(dir string, env func(string) string) bool {
 	files := append(agentclient.ProjectPolicyFiles(dir), agentclient.UserPolicyFile(env))
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -349,7 +353,7 @@ func hasPolicyFile(dir string, env func(string) string) bool {
 	})
 }
 
-// abbreviateHome shortens a path below the home.
+// abbreviateHome replaces the home directory at the start of path by ~.
 func abbreviateHome(home, path string) string {
 	if rest, below := strings.CutPrefix(path, home+string(filepath.Separator)); below {
 		return "~" + string(filepath.Separator) + rest
@@ -357,7 +361,7 @@ func abbreviateHome(home, path string) string {
 	return path
 }
 
-// printDetected tells what was found of the chosen agents.
+// printDetected prints where each chosen agent was found.
 func printDetected(w io.Writer, m install.Machine, o install.Options) {
 	for _, f := range install.Detect(m) {
 		if !slices.Contains(o.Agents, f.Agent) {

@@ -143,7 +143,7 @@ func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 				require.Equal(t, cliResult{}, d.exec(string(sample), entry.Argv...), "the program is gone")
 			}
 			require.Equal(t, 0, d.run("uninstall").status)
-			require.Equal(t, cliResult{out: "Nothing to take out: Hookback stands in none of these settings.\n"}, d.run("uninstall"))
+			require.Equal(t, cliResult{out: "Nothing to remove: Hookback is not in any of these settings.\n"}, d.run("uninstall"))
 		})
 	}
 }
@@ -174,7 +174,7 @@ func TestInstall_PrintsChanges(t *testing.T) {
 	d := newTestMachine(t)
 	got := d.run("install")
 	require.Equal(t, 2, got.status)
-	require.Contains(t, got.err, "no coding agent was found here; name one with --agent: claude-code, codex")
+	require.Contains(t, got.err, "no coding agent was found; name one with --agent: claude-code, codex")
 
 	require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".codex"), 0o700))
 	file := filepath.Join(d.home, ".codex", "hooks.json")
@@ -187,10 +187,10 @@ func TestInstall_PrintsChanges(t *testing.T) {
 	got = d.run("install")
 	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: written\n", got.out)
 	require.Contains(t, got.err, "open /hooks in Codex and trust them.\n")
-	require.Contains(t, got.err, "hookback doctor shows whether it works; hookback uninstall takes it out again.\n")
-	require.Contains(t, got.err, "There is no hookback.json, so only the agents' own permission prompts come to Hookback; hookback policy init writes one.\n")
+	require.Contains(t, got.err, "hookback doctor checks the installation; hookback uninstall removes it.\n")
+	require.Contains(t, got.err, "There is no hookback.json, so Hookback receives only the agents' own permission prompts; hookback policy init writes one.\n")
 	got = d.run("install", "--agent", "auto")
-	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: as it should be\n", got.out)
+	require.Equal(t, "✓ Codex CLI          ~/.codex/hooks.json: up to date\n", got.out)
 	require.NotContains(t, got.err, "/hooks")
 	require.NotContains(t, got.err, "doctor")
 
@@ -218,7 +218,7 @@ func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	d := newTestMachine(t)
 	const hooks = "✓ Cline              ~/Documents/Cline/Hooks: "
 	require.Equal(t, hooks+"written (8 files)\n", d.run("install", "--agent", "cline").out)
-	require.Equal(t, hooks+"as it should be (8 files)\n", d.run("install", "--agent", "cline").out)
+	require.Equal(t, hooks+"up to date (8 files)\n", d.run("install", "--agent", "cline").out)
 	file := filepath.Join(d.home, "Documents", "Cline", "Hooks", "PreToolUse")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -248,16 +248,16 @@ func TestInstall_RejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	d := newTestMachine(t)
 	for want, args := range map[string][]string{
-		"install takes flags only":                {"claude"},
-		`there is no agent "clod"`:                {"--agent", "clod"},
-		`there is no scope "global"`:              {"--agent", "claude", "--scope", "global"},
-		`there is no mode "watch"`:                {"--agent", "claude", "--mode", "watch"},
-		"--binary: stat":                          {"--agent", "claude", "--binary", "/nowhere/hookback"},
-		"is a directory":                          {"--agent", "claude", "--binary", "/"},
-		"is a temporary build of go run":          {"--agent", "claude", "--binary", "/tmp/go-build123/b001/exe/hookback"},
-		`belongs into HOOKBACK_URL`:               {"--agent", "claude", "--hub", "http://a:b@c"},
-		`"ftp://x" is no address of a hub`:        {"--agent", "claude", "--hub", "ftp://x"},
-		"flag provided but not defined: -unknown": {"--unknown"},
+		"install takes flags only":                       {"claude"},
+		`unknown agent "clod"`:                           {"--agent", "clod"},
+		`there is no scope "global"`:                     {"--agent", "claude", "--scope", "global"},
+		`there is no mode "watch"`:                       {"--agent", "claude", "--mode", "watch"},
+		"--binary: stat":                                 {"--agent", "claude", "--binary", "/nowhere/hookback"},
+		"is a directory":                                 {"--agent", "claude", "--binary", "/"},
+		"is a temporary build of go run":                 {"--agent", "claude", "--binary", "/tmp/go-build123/b001/exe/hookback"},
+		`set an address with a password in HOOKBACK_URL`: {"--agent", "claude", "--hub", "http://a:b@c"},
+		`"ftp://x" is not a valid hub address`:           {"--agent", "claude", "--hub", "ftp://x"},
+		"flag provided but not defined: -unknown":        {"--unknown"},
 	} {
 		got := d.run(append([]string{"install"}, args...)...)
 		require.Equal(t, 2, got.status, want)

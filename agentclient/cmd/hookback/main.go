@@ -1,10 +1,11 @@
-// Command hookback asks a person from a script or a hook, and sends events.
+// Command hookback asks people for approval from scripts and agent hooks, and sends
+// events to a hub.
 //
 //	hookback ask "May I delete ./build?" && rm -r ./build
 //
-// It exits 0 when the answer is a yes, a text or a choice, which it prints; 1
-// when it is a no; 2 when there is no answer, and says why on stderr; 3 when there is
-// none in time and the run was to fail then.
+// The exit status of ask is 0 for an approval, a text or a choice, which it prints; 1
+// for a denial; 2 for no answer, with the reason on stderr; 3 for no answer in time
+// with --on-timeout fail_run.
 package main
 
 import (
@@ -17,12 +18,13 @@ import (
 	"syscall"
 )
 
-// The exit statuses.
+// Exit statuses.
 const (
 	exitOK      = 0
 	exitDenied  = 1
-	exitError   = 2
-	exitFailRun = 3 // ask --on-timeout fail_run, and nobody answered in time
+	exitProblem = 1 // commands other than ask: a problem was found
+	exitError   = 2 // no answer, no hub or wrong usage
+	exitFailRun = 3 // ask --on-timeout fail_run: no answer in time
 )
 
 func main() {
@@ -35,42 +37,42 @@ func main() {
 	os.Exit(status)
 }
 
-// streams are the standard streams.
+// streams are the standard streams of one run; tests replace them.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// printError says what went wrong and returns the status for it.
+// printError writes a formatted error to stderr and returns exitError.
 func (s streams) printError(format string, args ...any) int {
 	fmt.Fprintf(s.err, "hookback: "+format+"\n", args...)
 	return exitError
 }
 
-// command is one thing the program can do: its own --help says more than about.
+// command is one command of the program. summary is its line in the usage text.
 type command struct {
 	name, summary string
 	run           func(ctx context.Context, args []string, env func(string) string, std streams) int
 }
 
-// commands lists them in the order of the usage text.
+// commands is in the order of the usage text.
 var commands = []command{
-	{"ask", "ask a person, and wait for the answer", runAsk},
-	{"hook", "what a coding agent runs as its hook", runHook},
-	{"install", "write it into the settings of the coding agents here", runInstall},
-	{"uninstall", "take it out again", runUninstall},
-	{"mcp", "speak the Model Context Protocol on stdin and stdout, for a hub", runMCP},
-	{"policy", "which calls need a person: write, check and try the rules", runPolicy},
-	{"doctor", "look whether it works here, and what to do where not", runDoctor},
+	{"ask", "ask a person and wait for the answer", runAsk},
+	{"hook", "run as the hook of a coding agent", runHook},
+	{"install", "add Hookback to the settings of the coding agents on this machine", runInstall},
+	{"uninstall", "remove Hookback from those settings", runUninstall},
+	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", runMCP},
+	{"policy", "define which calls need approval: write, check and test rules", runPolicy},
+	{"doctor", "check the installation and suggest a fix for each problem", runDoctor},
 	{"send", "store one event, from stdin or from flags", runSend},
-	{"verify", "check the ledger of what was decided: nothing changed, nothing missing", runVerify},
-	{"statusline", "Claude Code's status line, which also tells the hub the cost", runStatusline},
+	{"verify", "verify the audit log: no entry changed, no entry missing", runVerify},
+	{"statusline", "run as Claude Code's status line and report the cost to the hub", runStatusline},
 	{"version", "print the program's version", runVersion},
 }
 
-const usageHeader = `hookback asks a person and waits for the answer, through a Hookback hub.
+const usageHeader = `hookback asks a person through a Hookback hub and waits for the answer.
 
-  hookback ask "May I delete ./build?"       a yes or a no
+  hookback ask "May I delete ./build?"       approve or deny
   hookback ask "Which one?" --choice a --choice b
   hookback ask "Your name?" --text
   hookback send < event.json                 store one event
@@ -78,15 +80,15 @@ const usageHeader = `hookback asks a person and waits for the answer, through a 
 `
 
 const usageFooter = `
-hookback VERB --help shows a verb's flags.
+hookback COMMAND --help lists the flags of a command.
 
 Exit status of ask and send: 0 approved or answered (the answer is on stdout),
-1 denied, 2 nobody answered, no hub, or wrong usage (the reason is on stderr),
-3 nobody answered in time and --on-timeout fail_run was given: the run should stop.
+1 denied, 2 no answer, no hub or wrong usage (the reason is on stderr),
+3 no answer in time with --on-timeout fail_run: the run should stop.
 
-The hub is looked for at HOOKBACK_URL, else at http://127.0.0.1:4000. Where it wants
-to know who asks, HOOKBACK_TOKEN holds the token that its admin made; no settings file
-ever does. SSL_CERT_FILE names a certificate authority of one's own.
+HOOKBACK_URL is the address of the hub, by default http://127.0.0.1:4000. If the hub
+requires authentication, set HOOKBACK_TOKEN to a token from its admin; tokens are never
+written to settings files. SSL_CERT_FILE names a private certificate authority.
 `
 
 func printUsage(w io.Writer) {
@@ -97,7 +99,7 @@ func printUsage(w io.Writer) {
 	fmt.Fprint(w, usageFooter)
 }
 
-// run is the whole program.
+// run executes the program and returns its exit status.
 func run(ctx context.Context, args []string, env func(string) string, std streams) int {
 	if len(args) == 0 {
 		printUsage(std.err)
@@ -116,7 +118,7 @@ func run(ctx context.Context, args []string, env func(string) string, std stream
 			return c.run(ctx, args[1:], env, std)
 		}
 	}
-	return std.printError("there is no %q; hookback help lists what there is", name)
+	return std.printError("unknown command %q; hookback help lists the commands", name)
 }
 
 func runVersion(_ context.Context, _ []string, _ func(string) string, std streams) int {
@@ -124,7 +126,7 @@ func runVersion(_ context.Context, _ []string, _ func(string) string, std stream
 	return exitOK
 }
 
-// version is what the Go toolchain stamped into the program.
+// version returns the version that the Go toolchain stamped into the binary.
 func version() string {
 	v := "unknown"
 	info, ok := debug.ReadBuildInfo()

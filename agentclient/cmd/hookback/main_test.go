@@ -22,7 +22,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// hubHarness is a hub and a way to run the program against it.
+// hubHarness runs the program in this process against a fake hub.
 type hubHarness struct {
 	ctx context.Context
 	hub *fakehub.Hub
@@ -37,7 +37,7 @@ func newHubHarness(t *testing.T, hub *fakehub.Hub) *hubHarness {
 	return &hubHarness{ctx: ctx, hub: hub}
 }
 
-// cliResult is what a run of the program left.
+// cliResult is the result of one run of the program.
 type cliResult struct {
 	status   int
 	out, err string
@@ -52,7 +52,7 @@ func (b *hubHarness) run(ctx context.Context, stdin string, args ...string) cliR
 	return cliResult{status, out.String(), complaints.String()}
 }
 
-// runAnswered runs ask while a person gives the answer.
+// runAnswered runs ask while a person sends the answer.
 func (b *hubHarness) runAnswered(t *testing.T, a schema.Answer, args ...string) cliResult {
 	t.Helper()
 	var person sync.WaitGroup
@@ -87,46 +87,46 @@ func TestAsk_PrintsAnswer(t *testing.T) {
 			cliResult{1, "denied\n", "hookback: Ana denied it: not today\n"},
 		},
 		"text": {[]string{"ask", "Name?", "--text"}, schema.Answer{Response: ptr("Bo\nB")}, cliResult{0, "Bo\nB\n", ""}},
-		"choice, flags in front": {
+		"choice, flags first": {
 			[]string{"ask", "--choice", "a", "-choice=b", "Which?"},
 			schema.Answer{Choice: ptr("b")},
 			cliResult{0, "b\n", ""},
 		},
-		"a question like a flag": {[]string{"ask", "--", "--really?"}, schema.Answer{Permission: ptr(true)}, cliResult{0, "approved\n", ""}},
+		"question that looks like a flag": {[]string{"ask", "--", "--really?"}, schema.Answer{Permission: ptr(true)}, cliResult{0, "approved\n", ""}},
 		"cancelled": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Reason: "superseded"},
-			cliResult{2, "", "hookback: the question ended without an answer (cancelled), so nothing is approved: superseded\n"},
+			cliResult{2, "", "hookback: the question ended without an answer (cancelled); nothing was approved: superseded\n"},
 		},
-		"nobody": {
+		"timeout": {
 			[]string{"ask", "--timeout", "1m", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
-			cliResult{2, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout\n"},
+			cliResult{2, "", "hookback: no one answered within 1m0s; nothing was approved; ask again, or allow more time with --timeout\n"},
 		},
-		"nobody, and the run is to fail": {
+		"timeout with fail_run": {
 			[]string{"ask", "--timeout", "1m", "--on-timeout", "fail_run", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Timeout},
-			cliResult{3, "", "hookback: nobody answered within 1m0s, so nothing is approved; ask again, or give more time with --timeout; the run should stop here\n"},
+			cliResult{3, "", "hookback: no one answered within 1m0s; nothing was approved; ask again, or allow more time with --timeout; the run should stop here\n"},
 		},
 		"two of two": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(true), Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "approve"}}},
 			cliResult{0, "approved\n", ""},
 		},
-		"one of two, from a hub that counts no votes": {
+		"one of two, from a hub without votes": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(true)},
-			cliResult{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+			cliResult{2, "", "hookback: the hub sent an answer that does not match the question; nothing was approved; ask again\n"},
 		},
 		"no agreement": {
 			[]string{"ask", "Go?", "--approvals", "2"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.NoQuorum, Votes: []schema.Vote{{User: "ada", Choice: "approve"}, {User: "grace", Choice: "deny"}}},
-			cliResult{2, "", "hookback: people voted and did not agree (ada: approve, grace: deny), so nothing is approved\n"},
+			cliResult{2, "", "hookback: the voters did not agree (ada: approve, grace: deny); nothing was approved\n"},
 		},
-		"nonsense": {
+		"mismatched answer": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Response: ptr("yes")},
-			cliResult{2, "", "hookback: an answer came that does not answer the question, so nothing is approved; ask again\n"},
+			cliResult{2, "", "hookback: the hub sent an answer that does not match the question; nothing was approved; ask again\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,8 +187,8 @@ func TestAsk_UnreachableHubUsesFallback(t *testing.T) {
 		out    string
 		err    string
 	}{
-		"deny":  {2, "", "so nobody was asked and nothing is approved; start one"},
-		"allow": {0, "approved\n", "approved because of --on-unreachable allow"},
+		"deny":  {2, "", "no one was asked and nothing was approved; start a hub"},
+		"allow": {0, "approved\n", "approved by --on-unreachable allow"},
 		"fail":  {2, "", "no hub can be reached: nothing listens at " + gone.URL()},
 	} {
 		t.Run(fallback, func(t *testing.T) {
@@ -215,17 +215,17 @@ func TestRun_RejectsWrongUsage(t *testing.T) {
 		err  string
 	}{
 		{[]string{}, "hookback ask"},
-		{[]string{"aks"}, `there is no "aks"`},
-		{[]string{"ask"}, "what is the question?"},
-		{[]string{"ask", "May", "I?"}, "put it in quotes"},
+		{[]string{"aks"}, `unknown command "aks"`},
+		{[]string{"ask"}, "ask requires a question"},
+		{[]string{"ask", "May", "I?"}, "put the question in quotes"},
 		{[]string{"ask", "Go?", "--nonsense"}, "see hookback ask --help"},
 		{[]string{"ask", "Go?", "--timeout"}, "flag needs an argument"},
 		{[]string{"ask", "Go?", "--timeout", "-1s"}, "must not be negative"},
-		{[]string{"ask", "Go?", "--timeout", "5"}, "a number with its unit, such as 90s or 10m; see hookback ask --help"},
+		{[]string{"ask", "Go?", "--timeout", "5"}, "a number with a unit, such as 90s or 10m; see hookback ask --help"},
 		{[]string{"ask", "Go?", "--text", "--choice", "a"}, "not both"},
 		{[]string{"ask", "Go?", "--risk", "huge"}, "humanInTheLoop.risk must be one of"},
-		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "--on-unreachable maybe: it must be deny, allow or fail"},
-		{[]string{"ask", "Go?", "--on-timeout", "use_default"}, "--on-timeout use_default: it must be emit_timeout or fail_run"},
+		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "--on-unreachable maybe: must be deny, allow or fail"},
+		{[]string{"ask", "Go?", "--on-timeout", "use_default"}, "--on-timeout use_default: must be emit_timeout or fail_run"},
 		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is no hub address"},
 		{[]string{"send", "x"}, "send takes flags only"},
 		{[]string{"send"}, "the event on stdin is not valid"},
@@ -295,7 +295,7 @@ func TestAsk_InterruptWithdrawsQuestion(t *testing.T) {
 	q, err := b.hub.Question(b.ctx, 1)
 	require.NoError(t, err)
 	interrupt()
-	require.Equal(t, cliResult{2, "", "hookback: interrupted; the question is withdrawn\n"}, <-done)
+	require.Equal(t, cliResult{2, "", "hookback: interrupted; the question was withdrawn\n"}, <-done)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
 }
 
@@ -314,7 +314,7 @@ func TestAsk_InterruptReportsFailedWithdrawal(t *testing.T) {
 	_, err := b.hub.Question(b.ctx, 1)
 	require.NoError(t, err)
 	interrupt()
-	require.Contains(t, (<-done).err, "could not be told")
+	require.Contains(t, (<-done).err, "did not confirm the withdrawal")
 }
 
 func TestWaitText(t *testing.T) {
@@ -334,7 +334,7 @@ func TestWaitLine_ShowsAndClears(t *testing.T) {
 	t.Parallel()
 	shown := make(chan string, 1)
 	l := newWaitLine(io.Discard)
-	require.Nil(t, l.w, "a stream that is no terminal gets no line")
+	require.Nil(t, l.w, "the line is shown on terminals only")
 	l.show(agentclient.WaitStatus{})
 	l.w = writerFunc(func(b []byte) (int, error) {
 		select {
@@ -353,8 +353,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// The program itself: the answer's acknowledgement must be out before it exits,
-// and a signal must withdraw.
+// The process must acknowledge the answer before it exits, and withdraw the question on
+// a signal.
 func TestProgram_AnswersAndSignals(t *testing.T) {
 	t.Parallel()
 	b := newHubHarness(t, &fakehub.Hub{})
@@ -385,6 +385,6 @@ func TestProgram_AnswersAndSignals(t *testing.T) {
 	require.Error(t, c.Wait())
 	require.Equal(t, 2, c.ProcessState.ExitCode())
 	require.Empty(t, out.String())
-	require.Equal(t, "hookback: interrupted; the question is withdrawn\n", complaints.String())
+	require.Equal(t, "hookback: interrupted; the question was withdrawn\n", complaints.String())
 	require.Equal(t, "secret-2", q.Withdrawal.RequestSecret)
 }

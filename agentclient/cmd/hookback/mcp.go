@@ -26,26 +26,26 @@ import (
 
 const mcpHelp = `hookback mcp [flags]
 
-Speaks the Model Context Protocol on stdin and stdout, for agents that start their
-servers as programs, and passes every message on to a hub:
+Serves the Model Context Protocol on stdin and stdout, for agents that start their
+servers as programs, and forwards every message to a hub:
 
   claude mcp add hookback -- hookback mcp
   claude -p --permission-prompt-tool mcp__hookback__request_approval "..."
 
-With HOOKBACK_TOKEN it shows the hub who it speaks for. Voting needs a person's token.
+HOOKBACK_TOKEN authenticates the agent at the hub. Voting requires a person's token.
 `
 
 const (
-	// maxConcurrentCalls is how many calls may wait for the hub at a time.
+	// maxConcurrentCalls is the number of calls that can wait for the hub at the same time.
 	maxConcurrentCalls = 64
-	// shutdownGrace is how long calls under way may take once stdin has ended.
+	// shutdownGrace is the time that running calls have after the end of stdin.
 	shutdownGrace = 2 * time.Second
-	// rpcServerError is the code of errors that are none of the protocol's own.
+	// rpcServerError is the JSON-RPC error code for failures to reach the hub.
 	rpcServerError = -32000
 )
 
-// mcpBridge passes messages from stdin to a hub's /mcp, and what it answers to stdout.
-// It knows JSON-RPC and event streams, and nothing of tools: the hub has those.
+// mcpBridge forwards messages from stdin to the /mcp endpoint of a hub, and its responses
+// to stdout. It handles JSON-RPC and event streams but not the tools, which are in the hub.
 type mcpBridge struct {
 	http  *http.Client
 	url   string
@@ -54,11 +54,11 @@ type mcpBridge struct {
 
 	mu      sync.Mutex
 	out     io.Writer
-	version string // of the protocol, as it was agreed on
-	session string // where a hub gives one
+	version string // negotiated protocol version
+	session string // Mcp-Session-Id of the hub, if it sent one
 }
 
-// rpcMessage is what the bridge reads of a message.
+// rpcMessage holds the members of a message that the bridge reads.
 type rpcMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -77,12 +77,12 @@ func (m *rpcMessage) isCall() bool { return m.Method != "" && len(m.ID) > 0 && s
 
 func runMCP(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newFlags("mcp", mcpHelp, env)
-	seconds := f.Int("timeout", 0, "`seconds` that people have for what is asked here; default 300")
+	seconds := f.Int("timeout", 0, "`seconds` that people have to answer; default 300")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
 	if len(f.positional) > 0 {
-		return std.printError("mcp takes no words; see hookback mcp --help")
+		return std.printError("mcp takes no arguments; see hookback mcp --help")
 	}
 	hubs, err := agentclient.Hubs(f.hub)
 	if err != nil {
@@ -110,8 +110,8 @@ func runMCP(ctx context.Context, args []string, env func(string) string, std str
 	return exitOK
 }
 
-// run passes on one message after the other until stdin or ctx ends. Calls wait for
-// their answers beside each other.
+// run forwards messages until stdin or ctx ends. Calls wait for their responses
+// concurrently.
 func (b *mcpBridge) run(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,7 +143,7 @@ func (b *mcpBridge) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// drain lets the calls under way end, for a moment: whoever asked is gone.
+// drain waits for the running calls, at most shutdownGrace, because the client is gone.
 func (b *mcpBridge) drain(calls *sync.WaitGroup, cancel context.CancelFunc, err error) error {
 	timer := time.AfterFunc(shutdownGrace, cancel)
 	defer timer.Stop()
@@ -151,7 +151,7 @@ func (b *mcpBridge) drain(calls *sync.WaitGroup, cancel context.CancelFunc, err 
 	return err
 }
 
-// forEachLine calls f with the lines that are not empty, until it returns false.
+// forEachLine calls f with each non-empty line until f returns false.
 func forEachLine(in io.Reader, f func([]byte) bool) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -163,12 +163,12 @@ func forEachLine(in io.Reader, f func([]byte) bool) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("reading stdin: %w", err)
+			return fmt.Errorf("read stdin: %w", err)
 		}
 	}
 }
 
-// readLine reads a line of at most twice a message's size.
+// readLine reads a line of at most twice the maximum size of a message.
 func readLine(reader *bufio.Reader) (line []byte, err error) {
 	for {
 		chunk, err := reader.ReadSlice('\n')
@@ -182,12 +182,12 @@ func readLine(reader *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// dispatch passes one message on. What is no call is waited for, so that messages stay in
-// their order.
+// dispatch forwards one message. It blocks for initialize and for messages that are not
+// calls, so that they keep their order, and acquires a slot of the semaphore for others.
 func (b *mcpBridge) dispatch(ctx context.Context, line []byte, calls *sync.WaitGroup, slots chan struct{}) {
 	var m rpcMessage
 	if err := json.Unmarshal(line, &m); err != nil {
-		b.writeError(json.RawMessage("null"), -32700, "this line is no message of JSON-RPC: "+err.Error())
+		b.writeError(json.RawMessage("null"), -32700, "this line is not a JSON-RPC message: "+err.Error())
 		return
 	}
 	if !m.isCall() || m.Method == "initialize" {
@@ -201,7 +201,8 @@ func (b *mcpBridge) dispatch(ctx context.Context, line []byte, calls *sync.WaitG
 	})
 }
 
-// forward sends a message and writes what comes back. A call always gets an answer.
+// forward sends a message to the hub and writes the response. A call always gets a
+// response, if necessary an error.
 func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url, bytes.NewReader(line))
 	if err != nil {
@@ -212,7 +213,7 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 	res, err := b.http.Do(req)
 	if err != nil {
 		if ctx.Err() == nil {
-			b.replyError(m, fmt.Sprintf("no Hookback hub answers at %s, so nobody was asked and nothing is approved; start one (go run ./server), or name another with HOOKBACK_URL", b.hub))
+			b.replyError(m, fmt.Sprintf("no Hookback hub answers at %s; no one was asked and nothing was approved; start a hub (go run ./server) or name another with HOOKBACK_URL", b.hub))
 		}
 		return
 	}
@@ -235,11 +236,11 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 		return
 	}
 	if !answered && ctx.Err() == nil {
-		b.replyError(m, "the hub at "+b.hub+" ended the connection before it answered; nothing is approved")
+		b.replyError(m, "the hub at "+b.hub+" ended the connection before it answered; nothing was approved")
 	}
 }
 
-// setHeaders puts the headers on a request that the protocol wants beside the message.
+// setHeaders sets the HTTP headers that the protocol requires for a message.
 func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 	b.mu.Lock()
 	version, session := b.version, b.session
@@ -262,7 +263,8 @@ func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 	}
 }
 
-// encodeHeaderValue is a value as the protocol puts it in a header.
+// encodeHeaderValue encodes a header value as the protocol requires: in Base64 unless it
+// is printable ASCII.
 func encodeHeaderValue(value string) string {
 	isPlain := value == strings.TrimSpace(value) && !strings.HasPrefix(value, "=?base64?")
 	for _, r := range value {
@@ -274,7 +276,7 @@ func encodeHeaderValue(value string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
-// forEachEvent calls f with the data of every event of a stream.
+// forEachEvent calls f with the data of each event of a server-sent event stream.
 func forEachEvent(stream io.Reader, f func([]byte)) {
 	reader := bufio.NewReader(stream)
 	var data []byte
@@ -289,12 +291,13 @@ func forEachEvent(stream io.Reader, f func([]byte)) {
 			data = nil
 		}
 		if err != nil {
-			return // an event that was not whole is none
+			return // drop an incomplete event
 		}
 	}
 }
 
-// writeMessage puts a message on a line of its own; answers says that it is the call's answer.
+// writeMessage writes a message as one line. answers reports whether it is the response
+// to the call m.
 func (b *mcpBridge) writeMessage(m *rpcMessage, message []byte) (answers bool) {
 	var line bytes.Buffer
 	if json.Compact(&line, message) != nil {
@@ -310,11 +313,11 @@ func (b *mcpBridge) writeMessage(m *rpcMessage, message []byte) (answers bool) {
 	if m.Method == "initialize" && got.Result != nil {
 		b.version = got.Result.ProtocolVersion
 	}
-	_, _ = b.out.Write(line.Bytes()) // a client that is gone ends stdin, too
+	_, _ = b.out.Write(line.Bytes()) // if the client is gone, stdin ends too
 	return answers
 }
 
-// replyError answers a call with an error. What is no call has no answer.
+// replyError answers a call with an error. Notifications get no response.
 func (b *mcpBridge) replyError(m *rpcMessage, text string) {
 	if m.isCall() {
 		b.writeError(m.ID, rpcServerError, text)
@@ -324,14 +327,14 @@ func (b *mcpBridge) replyError(m *rpcMessage, text string) {
 func (b *mcpBridge) writeError(id json.RawMessage, code int, text string) {
 	message, err := json.Marshal(schema.RPC{JSONRPC: "2.0", ID: id, Error: &schema.RPCError{Code: code, Message: text}})
 	if err != nil {
-		return // an id that was read can be written
+		return // cannot happen: the id came from valid JSON
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, _ = b.out.Write(append(message, '\n'))
 }
 
-// rejectionText is what a hub, or whatever listens there, says of a request.
+// rejectionText describes an error response of the hub, or of another server.
 func rejectionText(res *http.Response, hub string) string {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	var p schema.Problem
@@ -339,8 +342,8 @@ func rejectionText(res *http.Response, hub string) string {
 	case json.Unmarshal(body, &p) == nil && p.Code != "":
 		return strings.TrimSuffix(p.Code+": "+p.Detail+". "+p.Hint, ". ")
 	case res.StatusCode == http.StatusNotFound || res.StatusCode < http.StatusBadRequest:
-		return "what listens at " + hub + " is no hub that speaks this protocol"
+		return "the server at " + hub + " is not a hub with MCP support"
 	default:
-		return fmt.Sprintf("the hub at %s refused this with %s: %.200s", hub, res.Status, strings.TrimSpace(string(body)))
+		return fmt.Sprintf("the hub at %s rejected the message with %s: %.200s", hub, res.Status, strings.TrimSpace(string(body)))
 	}
 }

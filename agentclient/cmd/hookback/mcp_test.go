@@ -75,7 +75,7 @@ func TestMCP_RealProgramAsksAndReconnects(t *testing.T) {
 	hub.Stop()
 	_, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "ask_human", Arguments: map[string]any{"question": "And now?"}})
 	require.ErrorContains(t, err, "no Hookback hub answers at "+hub.URL())
-	require.ErrorContains(t, err, "nothing is approved")
+	require.ErrorContains(t, err, "nothing was approved")
 	hub.Restart()
 	ask()
 }
@@ -125,10 +125,10 @@ func TestMCP_ForwardsResponses(t *testing.T) {
 		"a stream that ends too soon": {200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"resu", call, "", "before it answered"},
 		"a problem":                   {503, "application/problem+json", `{"code":"busy","detail":"too much","hint":"Later."}`, call, "", "busy: too much. Later"},
 		"something else":              {200, "text/html", "<html>", call, "", "before it answered"},
-		"another program":             {404, "text/plain", "what?", call, "", "is no hub"},
-		"a redirect":                  {302, "text/plain", "", call, "", "is no hub"},
+		"another program":             {404, "text/plain", "what?", call, "", "is not a hub"},
+		"a redirect":                  {302, "text/plain", "", call, "", "is not a hub"},
 		"a note":                      {202, "", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "", ""},
-		"no JSON":                     {200, "", "", `hello`, "", "no message of JSON-RPC"},
+		"no JSON":                     {200, "", "", `hello`, "", "not a JSON-RPC message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

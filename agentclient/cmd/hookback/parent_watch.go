@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// parentPollInterval is how often a waiting hook looks after its agent.
+// parentPollInterval is the interval at which a waiting hook checks its parent process.
 const parentPollInterval = 500 * time.Millisecond
 
-// onParentExit calls f when the program that started this one is gone. Claude Code runs
-// a hook in a session of its own: when it is killed, nothing tells the hook, which
-// would ask a person on behalf of nobody until its deadline.
+// onParentExit calls f when the parent process has exited. Claude Code runs each hook in
+// a separate session, so a killed agent does not signal its hooks: they would wait for an
+// answer until their deadline. stop ends the watch.
 func onParentExit(f func()) (stop func()) {
 	parent, done := os.Getppid(), make(chan struct{})
 	ticker := time.NewTicker(parentPollInterval)

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// starterPolicy is the policy that a user begins with.
+// starterPolicy is the policy that policy init writes.
 //
 //go:embed policystarter.json
 var starterPolicy []byte
@@ -21,37 +21,38 @@ const policyHelp = `hookback policy init [--project]
 hookback policy check [FILE]
 hookback policy test [FILE] [flags]
 
-A policy, hookback.json, says which tool calls of coding agents need a person:
+A policy, hookback.json, defines which tool calls of coding agents need approval:
 
   {"rules": [
     {"tool": "Bash", "when": {"command": {"regex": "\\brm\\s+-r"}}, "then": "ask", "risk": "high"},
     {"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "deny", "reason": "Too much."}
   ]}
 
-tool    a tool's name, or a glob (* and ?); the common names Bash, Read, Write, Edit,
-        WebFetch, WebSearch, Task and mcp__server__tool mean every agent's tool
-when    arguments by dotted path, each with tests that must all hold: equals, contains,
-        glob, regex (RE2), greater, less. command is any agent's command line, file any
-        agent's file. Leave it out to mean every call.
-then    allow (nobody is asked), ask (a person), deny (with the reason)
-risk    low, medium, high or critical, for the card;  reason  for the person and the agent
+tool    a tool name or a glob (* and ?); the common names Bash, Read, Write, Edit,
+        WebFetch, WebSearch, Task and mcp__server__tool match the tools of every agent
+when    arguments by dotted path, each with tests that must all pass: equals, contains,
+        glob, regex (RE2), greater, less. command is the command line and file the file
+        of any agent. Without when, the rule matches every call.
+then    allow (no one is asked), ask (a person decides), deny (with the reason)
+risk    low, medium, high or critical, shown to the person
+reason  shown to the person and the agent
 
-The first rule that matches decides; where none does, the agent's own permission flow
-goes on. The user's file (~/.config/hookback/hookback.json) comes first, then the
-project's, from the repository's root on. Only the user's file can allow: an allow in
-a project's leaves the call to the agent. An allow never holds for a command with
-; & | < > $ or the like in it.
+The first rule that matches decides. If no rule matches, the agent's own permission flow
+applies. The user's file (~/.config/hookback/hookback.json) comes first, then those of
+the project, from the root of the repository down. Only the user's file can allow: an
+allow rule in a project leaves the call to the agent. An allow rule never applies to a
+command with ; & | < > $ or similar characters.
 
-init    writes a file to begin with, for this user or for the project you are in
-check   says what is wrong with a policy, or says it in words; without FILE, with all
-        that apply here
-test    tries a policy on the calls that a hub remembers
+init    writes a starter file for this user, or for the current project
+check   lists the problems of a policy, or prints its rules as text; without FILE, it
+        checks all policies that apply here
+test    replays a policy against the tool calls that a hub has stored
 `
 
 const policyTestHelp = `hookback policy test [FILE] [flags]
 
-Tries a policy on the tool calls that a hub remembers, and counts what it would have
-said: FILE, or the policies that apply here. Nothing is changed, nobody is asked.
+Replays a policy against the tool calls that a hub has stored, and counts its decisions.
+It tests FILE, or the policies that apply here. It changes nothing and asks no one.
 `
 
 func runPolicy(ctx context.Context, args []string, env func(string) string, std streams) int {
@@ -74,15 +75,15 @@ func runPolicy(ctx context.Context, args []string, env func(string) string, std 
 	}
 }
 
-// policyInit writes the starter, but never over a file.
+// policyInit writes the starter policy. It never overwrites a file.
 func policyInit(args []string, env func(string) string, std streams) int {
 	f := newBareFlags("policy init", policyHelp)
-	project := f.Bool("project", false, "write it for the project you are in, not for yourself")
+	project := f.Bool("project", false, "write the file for the current project, not for this user")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
 	if len(f.positional) > 0 {
-		return std.printError("policy init takes no %q; it knows where the file belongs", f.positional[0])
+		return std.printError("policy init takes no arguments, not %q", f.positional[0])
 	}
 	file, mode := agentclient.UserPolicyFile(env), fs.FileMode(0o600)
 	if *project {
@@ -93,14 +94,14 @@ func policyInit(args []string, env func(string) string, std streams) int {
 		file, mode = filepath.Join(agentclient.ProjectDir(dir), agentclient.PolicyName), 0o644
 	}
 	if file == "" {
-		return std.printError("there is no place for your own policy: neither XDG_CONFIG_HOME nor HOME is set")
+		return std.printError("no directory for your policy: neither XDG_CONFIG_HOME nor HOME is set")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return std.printError("%v", err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return std.printError("%s is there already; it stays as it is. hookback policy check says what it does", file)
+		return std.printError("%s already exists and was not changed; hookback policy check prints its rules", file)
 	}
 	if err == nil {
 		_, err = out.Write(starterPolicy)
@@ -109,11 +110,11 @@ func policyInit(args []string, env func(string) string, std streams) int {
 	if err != nil {
 		return std.printError("%v", err)
 	}
-	fmt.Fprintf(std.out, "%s\nRead it, change it, then: hookback policy check; hookback policy test\n", file)
+	fmt.Fprintf(std.out, "%s\nEdit the file, then run: hookback policy check; hookback policy test\n", file)
 	return exitOK
 }
 
-// policyCheck says what is wrong, else what the rules do.
+// policyCheck prints the problems of the policies, or else their rules.
 func policyCheck(args []string, env func(string) string, std streams) int {
 	f := newBareFlags("policy check", policyHelp)
 	if status, done := f.parse(args, std); done {
@@ -130,7 +131,7 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 		case errors.Is(err, fs.ErrNotExist) && len(f.positional) == 0:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return std.printError("there is no %s", file)
+			return std.printError("%s does not exist", file)
 		case err != nil:
 			fmt.Fprintln(std.err, err)
 			invalid++
@@ -143,14 +144,14 @@ func policyCheck(args []string, env func(string) string, std streams) int {
 	}
 	switch {
 	case invalid > 0:
-		return exitDenied
+		return exitProblem
 	case read == 0:
-		fmt.Fprintln(std.out, "No policy applies here, so agents ask as they always do. hookback policy init writes one.")
+		fmt.Fprintln(std.out, "No policy applies here, so agents ask as usual. hookback policy init writes a policy.")
 	}
 	return exitOK
 }
 
-// printRules says in words what a policy does, and what is odd about it.
+// printRules prints the rules of a policy as sentences, and its warnings to stderr.
 func printRules(std streams, file string, p *agentclient.PolicyFile) {
 	fmt.Fprintf(std.out, "%s\n", file)
 	for i, r := range p.Rules() {
@@ -164,7 +165,8 @@ func printRules(std streams, file string, p *agentclient.PolicyFile) {
 	}
 }
 
-// selectPolicyFiles are the file on the command line, else those that apply here.
+// selectPolicyFiles returns the file on the command line, or the files that apply in the
+// working directory.
 func selectPolicyFiles(words []string, env func(string) string) ([]string, error) {
 	switch len(words) {
 	case 0:
@@ -173,6 +175,6 @@ func selectPolicyFiles(words []string, env func(string) string) ([]string, error
 	case 1:
 		return words, nil
 	default:
-		return nil, fmt.Errorf("one file at a time, not %d", len(words))
+		return nil, fmt.Errorf("policy takes one FILE, not %d", len(words))
 	}
 }

@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	maxExamples   = 3   // of each rule
-	eventPageSize = 200 // events
+	maxExamples   = 3 // per rule
+	eventPageSize = 200
 )
 
-// replayReport is what a policy would have said of the calls that a hub remembers.
+// replayReport counts the decisions of a policy for the stored tool calls of a hub.
 type replayReport struct {
-	Since       string       `json:"since"` // "all" without a beginning
+	Since       string       `json:"since"` // the value of --since
 	Calls       int          `json:"calls"`
 	Asked       int          `json:"asked"`
 	Denied      int          `json:"denied"`
 	Allowed     int          `json:"allowed"`
 	NoOpinion   int          `json:"noOpinion"`
 	Interrupted bool         `json:"interrupted,omitempty"`
-	Rules       []*ruleStats `json:"rules"` // in the policy's order, those that never matched too
+	Rules       []*ruleStats `json:"rules"` // in the order of the policy, including those without a match
 }
 
-// ruleStats is one rule of a trial.
+// ruleStats counts the matches of one rule.
 type ruleStats struct {
 	Where    string             `json:"where"`
 	Rule     string             `json:"rule"`
 	Then     agentclient.Effect `json:"then"`
 	Calls    int                `json:"calls"`
-	Unclear  int                `json:"unclear,omitempty"` // asked about, since the rule could not be tried
+	Unclear  int                `json:"unclear,omitempty"` // calls sent to a person because the rule could not be evaluated
 	Examples []example          `json:"examples,omitempty"`
 }
 
@@ -65,10 +65,10 @@ func policyTest(ctx context.Context, args []string, env func(string) string, std
 	policy, err := t.loadPolicies(f.positional, env)
 	if err != nil {
 		fmt.Fprintln(std.err, err)
-		return exitDenied
+		return exitProblem
 	}
 	if len(t.Rules) == 0 {
-		return std.printError("there are no rules to try; hookback policy init writes some")
+		return std.printError("no rules to test; hookback policy init writes some")
 	}
 	client := agentclient.New(f.options())
 	defer client.Close()
@@ -92,7 +92,7 @@ func policyTest(ctx context.Context, args []string, env func(string) string, std
 	}
 }
 
-// loadPolicies reads the policies and lists their rules.
+// loadPolicies reads the policies and adds their rules to t.
 func (t *replayReport) loadPolicies(words []string, env func(string) string) (agentclient.Policy, error) {
 	files, err := selectPolicyFiles(words, env)
 	if err != nil {
@@ -118,12 +118,12 @@ func (t *replayReport) loadPolicies(words []string, env func(string) string) (ag
 	return agentclient.JoinPolicies(read...), nil
 }
 
-// replay tries the policy on every call since from. It holds one page of events.
+// replay evaluates the policy for every call since from. It reads the events page by page.
 func (t *replayReport) replay(ctx context.Context, client *agentclient.Client, p agentclient.Policy, from time.Time, show progressLine) error {
 	defer show.clear()
 	rules := map[string]*ruleStats{}
 	for _, r := range t.Rules {
-		rules[r.Where] = cmp.Or(rules[r.Where], r) // two on one line count as one
+		rules[r.Where] = cmp.Or(rules[r.Where], r) // rules on the same line share one entry
 	}
 	q := agentclient.EventQuery{Type: "PreToolUse", From: from, Limit: eventPageSize}
 	for {
@@ -172,8 +172,8 @@ func (r *ruleStats) add(result agentclient.PolicyResult, id schema.EventID, call
 	}
 }
 
-// recordedCall is the call of an event: read by the adapter of the agent that sent it,
-// else from the fields that most agents have.
+// recordedCall returns the tool call of an event. It uses the adapter of the agent that sent
+// the event, or else the fields that most agents have.
 func recordedCall(e *schema.Event) (agentclient.ToolCall, bool) {
 	if agent, ok := hook.Find(e.Agent); ok {
 		c, err := agent.Agent.Parse(hook.Input{Stdin: e.Payload, Event: e.HookEventType, Env: func(string) string { return "" }})
@@ -193,15 +193,15 @@ func recordedCall(e *schema.Event) (agentclient.ToolCall, bool) {
 		Command string `json:"command"`
 	}
 	if name == "Bash" {
-		_ = json.Unmarshal(p.Arguments, &shell) // without a command it is judged as it is
+		_ = json.Unmarshal(p.Arguments, &shell) // on error the call has no command
 	}
 	return agentclient.ToolCall{Name: name, Alias: name, Command: shell.Command, Arguments: p.Arguments}, name != ""
 }
 
-// String is the result for people.
+// String formats the report for people.
 func (t *replayReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in the last %s: would have asked %s, denied %s, allowed %s; no opinion of %s.\n",
+	fmt.Fprintf(&b, "%s in the last %s: would have asked %s, denied %s, allowed %s; no opinion on %s.\n",
 		formatGroupedCount(t.Calls, "call"), t.Since, formatGroupedCount(t.Asked, "time"), groupDigits(t.Denied), groupDigits(t.Allowed), groupDigits(t.NoOpinion))
 	never := 0
 	for _, r := range t.Rules {
@@ -211,19 +211,19 @@ func (t *replayReport) String() string {
 		}
 		fmt.Fprintf(&b, "\n%s  %s\n    %s\n", r.Where, formatGroupedCount(r.Calls, "call"), printable(r.Rule, 300))
 		if r.Unclear > 0 {
-			fmt.Fprintf(&b, "    asked about %s, since the rule could not be tried\n", formatGroupedCount(r.Unclear, "call"))
+			fmt.Fprintf(&b, "    asked about %s, because the rule could not be evaluated\n", formatGroupedCount(r.Unclear, "call"))
 		}
 		for _, e := range r.Examples {
 			fmt.Fprintf(&b, "      #%d %s\n", e.Event, e.Call)
 		}
 	}
 	if never > 0 {
-		fmt.Fprintf(&b, "\n%s matched nothing.\n", formatGroupedCount(never, "rule"))
+		fmt.Fprintf(&b, "\n%s matched no call.\n", formatGroupedCount(never, "rule"))
 	}
 	return strings.Replace(b.String(), "in the last all", "of all time", 1)
 }
 
-// formatGroupedCount is a number and what it counts: 1 call, 1,203 calls.
+// formatGroupedCount returns a number with its noun: 1 call, 1,203 calls.
 func formatGroupedCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -231,7 +231,7 @@ func formatGroupedCount(n int, noun string) string {
 	return groupDigits(n) + " " + noun
 }
 
-// groupDigits is a number with commas.
+// groupDigits formats n with a comma after every three digits.
 func groupDigits(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -240,8 +240,8 @@ func groupDigits(n int) string {
 	return text
 }
 
-// printable is a text on one line, of at most n characters, in which nothing moves a
-// terminal's cursor.
+// printable returns text on one line of at most n characters, without control characters
+// that a terminal would obey.
 func printable(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -259,7 +259,7 @@ func printable(text string, n int) string {
 	return text
 }
 
-// parseSince is the beginning of a time until now; zero: of all time.
+// parseSince returns the start of the period that ends now. It is zero for "all".
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "all" {
 		return time.Time{}, nil
@@ -271,11 +271,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, errors.New("it must be a time back from now, such as 7d, 12h or 30m, or all")
+	return time.Time{}, errors.New("must be a duration such as 7d, 12h or 30m, or all")
 }
 
-// progressLine tells on a terminal how far a long run is.
-type progressLine struct{ w *os.File } // nil: no terminal
+// progressLine shows the progress of a replay on a terminal. If w is nil, it shows nothing.
+type progressLine struct{ w *os.File }
 
 func newProgressLine(w any) progressLine {
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
@@ -286,7 +286,7 @@ func newProgressLine(w any) progressLine {
 
 func (p progressLine) show(calls int) {
 	if p.w != nil {
-		fmt.Fprintf(p.w, "\r\x1b[K%s tried …", formatGroupedCount(calls, "call"))
+		fmt.Fprintf(p.w, "\r\x1b[K%s replayed …", formatGroupedCount(calls, "call"))
 	}
 }
 

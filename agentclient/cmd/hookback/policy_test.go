@@ -68,7 +68,7 @@ func TestPolicyInit_NeverOverwrites(t *testing.T) {
 		require.NoError(t, os.WriteFile(test.file, []byte(`{"rules": []}`), 0o600))
 		got = d.policy(t.Context(), test.args...)
 		require.Equal(t, exitError, got.status)
-		require.Contains(t, got.err, "it stays as it is")
+		require.Contains(t, got.err, "already exists and was not changed")
 		text, err = os.ReadFile(test.file)
 		require.NoError(t, err)
 		require.JSONEq(t, `{"rules": []}`, string(text), "a user's file was written over")
@@ -92,7 +92,7 @@ func TestPolicyCheck_PrintsRulesOrProblems(t *testing.T) {
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "aks"}, {"tol": "x", "then": "ask"}]}`)
 	for _, args := range [][]string{{"check"}, {"check", file}, {"test"}} {
 		got = d.policy(t.Context(), args...)
-		require.Equal(t, exitDenied, got.status)
+		require.Equal(t, exitProblem, got.status)
 		require.Contains(t, got.err, file+`:1:37: then can't be "aks"; did you mean "ask"?`)
 		require.Contains(t, got.err, `a rule has no member "tol"; did you mean "tool"?`)
 	}
@@ -105,13 +105,13 @@ func TestPolicy_RejectsWrongUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		`policy takes init, check or test, not ""`:     {},
 		`policy takes init, check or test, not "tset"`: {"tset"},
-		"there is no nowhere.json":                     {"check", "nowhere.json"},
+		"nowhere.json does not exist":                  {"check", "nowhere.json"},
 		"nowhere.json":                                 {"test", "nowhere.json"},
-		"one file at a time":                           {"check", "a", "b"},
-		"there are no rules to try":                    {"test"},
-		"--since 7: it must be a time back":            {"test", "--since", "7"},
-		"--since -7d: it must be a time back":          {"test", "--since", "-7d"},
-		"policy init takes no":                         {"init", "x"},
+		"policy takes one FILE":                        {"check", "a", "b"},
+		"no rules to test":                             {"test"},
+		"--since 7: must be a duration":                {"test", "--since", "7"},
+		"--since -7d: must be a duration":              {"test", "--since", "-7d"},
+		"policy init takes no arguments":               {"init", "x"},
 	} {
 		got := d.policy(t.Context(), args...)
 		require.NotEqual(t, exitOK, got.status, "%v", args)
@@ -170,14 +170,14 @@ func TestPolicyTest_CountsEffects(t *testing.T) {
 {"tool": "WebFetch", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test")
 	require.Equal(t, exitOK, got.status, got.err)
-	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion of 252.\n")
+	require.Contains(t, got.out, "256 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion on 252.\n")
 	require.Contains(t, got.out, file+":2  2 calls\n    Bash when command contains \"rm -rf\": ask\n")
 	require.Contains(t, got.out, " Bash: rm -rf build\n")
 	require.Contains(t, got.out, "Bash: rm -rf ·[2J xxxx")
 	require.NotContains(t, got.out, "\x1b")
-	require.Contains(t, got.out, "asked about 1 call, since the rule could not be tried")
+	require.Contains(t, got.out, "asked about 1 call, because the rule could not be evaluated")
 	require.Contains(t, got.out, "Bash when command matches \"git *\": left to the agent, since only your own policy can allow\n")
-	require.Contains(t, got.out, "1 rule matched nothing.")
+	require.Contains(t, got.out, "1 rule matched no call.")
 
 	var result replayReport
 	got = d.policy(t.Context(), "test", file, "--json", "--since", "all")

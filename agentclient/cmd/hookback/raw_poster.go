@@ -16,29 +16,32 @@ import (
 	"time"
 )
 
-// What a hook gives a hub that it tells something: the agent waits meanwhile.
+// Limits for sending an event. They are short because the agent waits for the hook.
 const (
-	loopbackConnectTimeout = 50 * time.Millisecond // on this machine; elsewhere only sendTimeout counts
+	loopbackConnectTimeout = 50 * time.Millisecond // for loopback addresses; others have sendTimeout
 	sendTimeout            = 200 * time.Millisecond
-	maxResponse            = 4 << 20 // bytes that are read of a hub's answer
+	maxResponse            = 4 << 20 // bytes of a response that are read
 )
 
-// rejectionError is a hub's no: to send the same again can't help.
+// rejectionError means that the hub rejected the request. A retry would fail again.
 type rejectionError struct{ status int }
 
-func (r rejectionError) Error() string { return fmt.Sprintf("the hub refused it (%d)", r.status) }
+func (r rejectionError) Error() string {
+	return fmt.Sprintf("rejected by the hub (status %d)", r.status)
+}
 
-// rawPoster posts what must be quick. Unlike agentclient it opens one connection,
-// starts nothing beside it and never tries twice: that saves a third of the time.
+// rawPoster sends events with minimal latency. Unlike agentclient it opens one connection,
+// starts no goroutine and never retries, which saves a third of the time. It tries hubs in
+// order.
 type rawPoster struct {
 	hubs []string
 	env  func(string) string
 }
 
-// post sends the parts as one body and returns the answer to it. Any error but a
-// refusal leaves open whether the hub has it.
+// post sends the parts as one body and returns the response body. After an error other than
+// rejectionError, the hub may or may not have stored the event.
 func (c rawPoster) post(deadline time.Time, path string, body net.Buffers) ([]byte, error) {
-	err := errors.New("there is no time left")
+	err := errors.New("no time left")
 	for _, hub := range c.hubs {
 		if time.Until(deadline) <= 0 {
 			break
@@ -90,7 +93,7 @@ func (c rawPoster) postTo(deadline time.Time, hub, path string, body net.Buffers
 	return readResponse(response)
 }
 
-// authorizationHeader is the header line that says who asks; empty without a token.
+// authorizationHeader returns the Authorization line of the request, or "" without a token.
 func (c rawPoster) authorizationHeader() string {
 	h := http.Header{}
 	authorize(h, c.env)
@@ -100,8 +103,8 @@ func (c rawPoster) authorizationHeader() string {
 	return "Authorization: " + h.Get("Authorization") + "\r\n"
 }
 
-// authorize says who asks, where HOOKBACK_TOKEN does. One with signs that no header
-// may have is left out: the hub says what is missing.
+// authorize sets the Authorization header from HOOKBACK_TOKEN. It ignores a token with
+// characters that are not allowed in a header; the hub then reports that the token is missing.
 func authorize(h http.Header, env func(string) string) {
 	token := strings.TrimSpace(env("HOOKBACK_TOKEN"))
 	if token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -109,8 +112,7 @@ func authorize(h http.Header, env func(string) string) {
 	}
 }
 
-// isDirect reports whether a connection to the hub itself is right: plain HTTP, and
-// no proxy between.
+// isDirect reports whether the hub is reached over plain HTTP without a proxy.
 func (c rawPoster) isDirect(u *url.URL) bool {
 	if u.Scheme != "http" || u.User != nil {
 		return false
@@ -123,7 +125,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// postWithClient goes the long way, for hubs behind TLS or a proxy.
+// postWithClient sends the request with net/http, for hubs behind TLS or a proxy.
 func (c rawPoster) postWithClient(deadline time.Time, address string, body net.Buffers) ([]byte, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
@@ -144,7 +146,9 @@ func (c rawPoster) postWithClient(deadline time.Time, address string, body net.B
 	return readResponse(response)
 }
 
-// readResponse tells a hub's yes and no from its troubles, and from what other programs say.
+// readResponse returns the body of a success response. It returns rejectionError if the hub
+// rejected the request, and another error for temporary failures and for servers that are
+// not a hub.
 func readResponse(response *http.Response) ([]byte, error) {
 	defer response.Body.Close()
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
@@ -153,12 +157,12 @@ func readResponse(response *http.Response) ([]byte, error) {
 	case code == http.StatusOK && isJSON:
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		if err != nil || !bytes.ContainsAny(text[:min(len(text), 1)], "{[") {
-			return nil, cmp.Or(err, errors.New("it answers, but not as a hub does"))
+			return nil, cmp.Or(err, errors.New("the response is not from a hub"))
 		}
 		return text, nil
 	case code >= 400 && code < 500 && isJSON && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
 		return nil, rejectionError{code}
 	default:
-		return nil, fmt.Errorf("it answers with %d and %q", code, media)
+		return nil, fmt.Errorf("unexpected response: status %d, content type %q", code, media)
 	}
 }

@@ -86,7 +86,7 @@ func TestRawPoster_ReturnsRejection(t *testing.T) {
 	})
 	_, err := rawPoster{[]string{hub.URL(), "http://127.0.0.1:1"}, noEnv}.post(time.Now().Add(time.Minute), schema.PathEvents, newParts("{}"))
 	require.ErrorIs(t, err, rejectionError{403})
-	require.EqualError(t, err, "the hub refused it (403)")
+	require.EqualError(t, err, "rejected by the hub (status 403)")
 }
 
 func mustParse(t *testing.T, address string) *url.URL {

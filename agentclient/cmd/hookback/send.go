@@ -15,12 +15,12 @@ import (
 const sendHelp = `hookback send [flags]
 hookback send < event.json
 
-Stores one event and prints its number. With --type the event is made of the
-flags; without, it is read from stdin as JSON, and the flags fill in what it
-leaves out. source_app, session_id and timestamp may be left out.
+Stores one event and prints its number. With --type the event is built from the flags.
+Without --type it is read from stdin as JSON, and the flags set the members that are
+missing. source_app, session_id and timestamp are optional.
 `
 
-// sendFlags is what the flags of send say.
+// sendFlags holds the flags of send.
 type sendFlags struct {
 	*flags
 	kind, payload, tool, summary string
@@ -29,13 +29,13 @@ type sendFlags struct {
 func newSendFlags(env func(string) string) *sendFlags {
 	s := &sendFlags{flags: newFlags("send", sendHelp, env)}
 	s.StringVar(&s.kind, "type", "", "the event's `hook_event_type`, such as PostToolUse")
-	s.StringVar(&s.payload, "payload", "", "its payload, a `JSON` object")
-	s.StringVar(&s.tool, "tool", "", "the `name` of the tool it is about")
-	s.StringVar(&s.summary, "summary", "", "one `line` for the list")
+	s.StringVar(&s.payload, "payload", "", "the payload, a `JSON` object")
+	s.StringVar(&s.tool, "tool", "", "the `name` of the tool")
+	s.StringVar(&s.summary, "summary", "", "one `line` for the event list")
 	return s
 }
 
-// event makes the event of the flags, or of stdin where they name no type.
+// event builds the event from the flags, or reads it from stdin if --type is missing.
 func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 	e := schema.Event{HookEventType: s.kind}
 	if len(s.positional) > 0 {
@@ -43,14 +43,14 @@ func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 	}
 	if s.kind == "" {
 		if f, ok := stdin.(*os.File); ok && isTerminal(f) {
-			return e, errors.New("there is no event on stdin; give --type, or send < event.json")
+			return e, errors.New("no event on stdin; set --type, or use hookback send < event.json")
 		}
 		text, err := io.ReadAll(io.LimitReader(stdin, schema.MaxBody+1))
 		if err != nil {
-			return e, fmt.Errorf("stdin can't be read: %w", err)
+			return e, fmt.Errorf("read stdin: %w", err)
 		}
 		if len(text) > schema.MaxBody {
-			return e, fmt.Errorf("the event on stdin is larger than %d MiB, more than a hub takes", schema.MaxBody>>20)
+			return e, fmt.Errorf("the event on stdin is larger than %d MiB, the maximum of a hub", schema.MaxBody>>20)
 		}
 		if err := json.Unmarshal(text, &e); err != nil {
 			return e, fmt.Errorf("the event on stdin is not valid: %w; see hookback send --help", err)

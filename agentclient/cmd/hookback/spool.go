@@ -17,23 +17,23 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Bounds of the spool. Beyond them the oldest goes.
+// Bounds of the spool. Beyond them the oldest events are dropped.
 const (
 	maxSpoolFiles = 1000
 	maxSpoolBytes = 16 << 20
-	maxSpoolEvent = 1 << 20 // of one event; a larger one is kept without its payload
+	maxSpoolEvent = 1 << 20 // of one event; a larger one is stored without its payload
 	maxSpoolBatch = 1 << 20 // of one request to the hub
 	claimTTL      = 30 * time.Second
 )
 
-// spool keeps events that no hub took until one does, each in a file of its own:
-// hooks that run at the same time get into nobody's way, and one that is killed
-// leaves a file that is skipped. It does its best: on a full disk or without a home
-// nothing is kept.
+// spool stores the events that no hub has accepted yet. Each event has a separate file, so
+// concurrent hooks need no lock, and the incomplete file of a killed hook is skipped. It is
+// best effort: on a full disk or without a home directory it stores nothing. An empty dir
+// means that there is no spool.
 //
-// A file's name is the time, a random number and its length, so that bounds and
-// order are known without opening any.
-type spool struct{ dir string } // "": none
+// A file name consists of the time, a random number and the length of the file, so that
+// order and total size are known without opening the files.
+type spool struct{ dir string }
 
 func newSpool(env func(string) string) spool {
 	dir := stateDir(env)
@@ -43,9 +43,9 @@ func newSpool(env func(string) string) spool {
 	return spool{filepath.Join(dir, "spool")}
 }
 
-var errNoSpool = errors.New("there is no directory to keep it in")
+var errNoSpool = errors.New("no state directory")
 
-// keep stores e. first reports whether it is the only one.
+// keep stores e. isFirst reports whether the spool was empty before.
 func (s spool) keep(e schema.Event) (isFirst bool, err error) {
 	if s.dir == "" {
 		return false, errNoSpool
@@ -59,7 +59,7 @@ func (s spool) keep(e schema.Event) (isFirst bool, err error) {
 	}
 	text := bytes.Join(parts, nil)
 	if len(text) > maxSpoolEvent {
-		return false, fmt.Errorf("it is too large to be kept: %d bytes", len(text))
+		return false, fmt.Errorf("event too large to store: %d bytes", len(text))
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return false, err
@@ -79,7 +79,8 @@ func (s spool) keep(e schema.Event) (isFirst bool, err error) {
 	return len(existing) == 0, nil
 }
 
-// list names what is kept, the oldest first.
+// list returns the names of the stored events, the oldest first. It removes abandoned
+// temporary files.
 func (s spool) list() []string {
 	if info, err := os.Stat(s.dir); err != nil || !info.IsDir() {
 		return nil
@@ -100,7 +101,7 @@ func (s spool) list() []string {
 	return names
 }
 
-// isAbandoned reports whether a file was being written by a hook that was killed.
+// isAbandoned reports whether name is the temporary file of a hook that was killed.
 func (s spool) isAbandoned(name string) bool {
 	rest, hidden := strings.CutPrefix(name, ".")
 	stamp, _, _ := strings.Cut(rest, "-")
@@ -108,7 +109,7 @@ func (s spool) isAbandoned(name string) bool {
 	return hidden && err == nil && time.Since(time.UnixMilli(ms)) > claimTTL
 }
 
-// lengthInName is the length in a file's name, or -1 for other files.
+// lengthInName returns the length in a file name, or -1 if it is not an event's.
 func lengthInName(name string) int {
 	rest, ok := strings.CutSuffix(name, ".json")
 	parts := strings.Split(rest, "-")
@@ -122,7 +123,7 @@ func lengthInName(name string) int {
 	return n
 }
 
-// makeRoom takes the oldest away until one of length bytes fits.
+// makeRoom removes the oldest events until an event of length bytes fits.
 func (s spool) makeRoom(names []string, length int) {
 	total := length
 	for _, name := range names {
@@ -135,9 +136,9 @@ func (s spool) makeRoom(names []string, length int) {
 	}
 }
 
-// flush sends what is kept, the oldest first, until it is gone, post fails or the
-// time is up. One hook does so at a time; that an event is sent twice where one was
-// killed does not matter, since its idempotency key is the same.
+// flush sends the stored events in batches, the oldest first, until the spool is empty, post
+// fails or the deadline has passed. Only one hook flushes at a time. If a hook is killed, its
+// batch is sent again, and the hub deduplicates it by idempotency key.
 func (s spool) flush(deadline time.Time, post func(body net.Buffers) ([]byte, error)) {
 	names := s.list()
 	if len(names) == 0 || !s.claim() {
@@ -163,7 +164,7 @@ func (s spool) flush(deadline time.Time, post func(body net.Buffers) ([]byte, er
 		default:
 			for i, r := range results {
 				if r.Problem != nil && r.Problem.Status >= 500 {
-					return // the hub has trouble
+					return // a temporary failure of the hub
 				}
 				s.remove(batch.sendable[i : i+1])
 			}
@@ -172,10 +173,10 @@ func (s spool) flush(deadline time.Time, post func(body net.Buffers) ([]byte, er
 	}
 }
 
-// batch is what goes into one request.
+// batch is the content of one request.
 type batch struct {
-	all      []string // including files that are gone, or torn
-	sendable []string
+	all      []string // file names, including missing and torn files
+	sendable []string // file names of the events in the request
 }
 
 func (s spool) batch(names []string, maxEvents int) (b batch, body net.Buffers) {
@@ -211,7 +212,7 @@ func (s spool) remove(names []string) {
 
 func (s spool) claimFile() string { return filepath.Join(s.dir, "sending") }
 
-// claim lets one hook send at a time. A claim that is left behind doesn't last.
+// claim acquires the right to flush, a lease that expires after claimTTL.
 func (s spool) claim() bool {
 	if info, err := os.Stat(s.claimFile()); err == nil && time.Since(info.ModTime()) > claimTTL {
 		_ = os.Remove(s.claimFile())

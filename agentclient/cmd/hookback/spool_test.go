@@ -246,7 +246,7 @@ func TestSpool_DropsLargePayload(t *testing.T) {
 	require.Contains(t, string(hub.batches[0][0].Payload), "left out")
 	e.Summary = strings.Repeat("y", maxSpoolEvent)
 	_, err = s.keep(e)
-	require.ErrorContains(t, err, "too large to be kept")
+	require.ErrorContains(t, err, "event too large to store")
 }
 
 func TestSpool_ClaimIsExclusive(t *testing.T) {
@@ -305,5 +305,5 @@ func TestSpool_WithoutDirectory(t *testing.T) {
 	require.Error(t, err)
 	require.Empty(t, s.list())
 	_, err = newTestSpool(t).keep(schema.Event{Payload: json.RawMessage("{")})
-	require.ErrorContains(t, err, "no JSON")
+	require.ErrorContains(t, err, "payload is not valid JSON")
 }

@@ -10,14 +10,14 @@ import (
 	"unicode"
 )
 
-// stateDir is where the program keeps what may be lost, its log and what it could
-// not send: $XDG_STATE_HOME/hookback, ~/.local/state/hookback, Library/Application
-// Support/hookback on a Mac, %LocalAppData%\hookback on Windows. Empty: this user
+// stateDir returns the directory for data that may be lost, such as the hook log and the
+// spool: $XDG_STATE_HOME/hookback, ~/.local/state/hookback, Library/Application
+// Support/hookback on macOS, %LocalAppData%\hookback on Windows. It returns "" if the user
 // has no such directory.
 func stateDir(env func(string) string) string {
 	dir := env("XDG_STATE_HOME")
 	switch {
-	case filepath.IsAbs(dir): // as its specification wants it
+	case filepath.IsAbs(dir): // the XDG specification ignores relative paths
 	case runtime.GOOS == "windows":
 		dir = env("LocalAppData")
 	case env("HOME") == "":
@@ -33,19 +33,19 @@ func stateDir(env func(string) string) string {
 	return filepath.Join(dir, "hookback")
 }
 
-// isRegularFile reports whether it is a file that can be read without waiting: a pipe would
-// wait for whoever writes it.
+// isRegularFile reports whether file is a regular file. Reading a named pipe would block
+// until another process writes to it.
 func isRegularFile(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// maxHookLog is when a log is put aside, in bytes. One that was put aside is kept.
+// maxHookLog is the size in bytes at which the log is rotated. One old log is kept.
 const maxHookLog = 256 << 10
 
-// hookLog is the log of hooks, which can say nothing to anybody else. It does its
-// best: a home that can't be written to has no log.
-type hookLog struct{ file string } // "": none
+// hookLog is the log of hooks, which must not write errors to their output streams. It is best
+// effort: if the file is not writable or file is empty, nothing is logged.
+type hookLog struct{ file string }
 
 func newHookLog(env func(string) string) hookLog {
 	dir := stateDir(env)
@@ -55,7 +55,7 @@ func newHookLog(env func(string) string) hookLog {
 	return hookLog{filepath.Join(dir, "hook.log")}
 }
 
-// printf writes one line.
+// printf appends one entry with a timestamp.
 func (l hookLog) printf(format string, args ...any) {
 	if l.file == "" {
 		return
@@ -65,7 +65,7 @@ func (l hookLog) printf(format string, args ...any) {
 	}
 	switch info, err := os.Stat(l.file); {
 	case err == nil && !info.Mode().IsRegular():
-		return // to open a pipe would wait for its reader, and the agent with it
+		return // opening a named pipe would block the hook and its agent
 	case err == nil && info.Size() > maxHookLog:
 		_ = os.Rename(l.file, l.file+".1")
 	}
@@ -80,11 +80,11 @@ func (l hookLog) printf(format string, args ...any) {
 	}
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
-			return '�' // an agent's words are read at a terminal, which obeys some
+			return '�' // a terminal that shows the log would obey control characters
 		}
 		return r
 	}, text)
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
-	// In one write, so that lines of hooks that run at the same time don't mix.
+	// A single write keeps the entries of concurrent hooks apart.
 	_, _ = f.WriteString(time.Now().UTC().Format("2006-01-02T15:04:05.000Z ") + text + "\n")
 }

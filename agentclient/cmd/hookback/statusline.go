@@ -25,26 +25,25 @@ import (
 
 const statuslineHelp = `hookback statusline [flags] [-- COMMAND ARGS…]
 
-What Claude Code runs as its status line, so that the hub knows what a session
-costs and how full its context is. In ~/.claude/settings.json:
+Runs as Claude Code's status line and reports to the hub what a session costs and how
+full its context is. In ~/.claude/settings.json:
 
   "statusLine": {"type": "command", "command": "hookback statusline"}
   "statusLine": {"type": "command", "command": "hookback statusline -- ~/.claude/line.sh"}
 
-With a command it runs that on the same stdin and prints what it prints, unchanged;
-without one it prints a line of its own. Beside that it sends the hub one small event
-when cost, context or model have changed, at most every --every. A hub that is down
-or slow costs at most a fifth of a second, once in that time, and is told to nobody.
+With a command, it runs the command with the same stdin and prints its output unchanged.
+Without a command, it prints its own line. It also sends the hub one small event when
+cost, context or model have changed, at most once per --every. A hub that is down or
+slow delays the line by at most a fifth of a second per --every, without an error.
 `
 
-// Bounds of a status line.
 const (
-	maxStatusInput  = 1 << 20            // bytes of what Claude Code says
-	sessionStateTTL = 7 * 24 * time.Hour // how long a session's state is kept
-	maxSweep        = 64                 // how many other sessions' state is looked at for that
+	maxStatusInput  = 1 << 20            // bytes of stdin that are parsed
+	sessionStateTTL = 7 * 24 * time.Hour // age at which a session's state is removed
+	maxSweep        = 64                 // state files checked for removal per run
 )
 
-// sessionStatus is what Claude Code tells its status line, as far as it is of use here.
+// sessionStatus holds the members of Claude Code's status input that are reported.
 type sessionStatus struct {
 	SessionID string `json:"session_id,omitempty"`
 	Cwd       string `json:"cwd,omitempty"`
@@ -71,7 +70,7 @@ type sessionStatus struct {
 	} `json:"context_window,omitzero"`
 }
 
-// text is the status line of those who have none.
+// text returns the status line that is shown without a wrapped command.
 func (s *sessionStatus) text() string {
 	var parts []string
 	for _, p := range []string{cmp.Or(s.Model.Name, s.Model.ID), s.projectName(), s.costText(), s.contextText()} {
@@ -107,7 +106,7 @@ func (s *sessionStatus) contextText() string {
 	return fmt.Sprintf("context %.0f %%", s.Context.Used)
 }
 
-// toEvent is what the hub is told.
+// toEvent returns the event for the hub.
 func (s *sessionStatus) toEvent(app string) (schema.Event, error) {
 	payload, err := json.Marshal(s)
 	return schema.Event{
@@ -119,22 +118,21 @@ func (s *sessionStatus) toEvent(app string) (schema.Event, error) {
 // statuslineRun is one run of statusline.
 type statuslineRun struct {
 	*flags
-	every time.Duration
-	env   func(string) string
-	std   streams
-	// sendTimeout is how long the hub may take to take an event.
-	sendTimeout time.Duration
+	every       time.Duration
+	env         func(string) string
+	std         streams
+	sendTimeout time.Duration // for the hub to accept an event
 }
 
-// runStatusline is the verb statusline. What goes wrong here is nobody's business:
-// the line is shown, and the status is the wrapped command's.
+// runStatusline prints the status line and reports to the hub. It reports no errors: the exit
+// status is that of the wrapped command.
 func runStatusline(ctx context.Context, args []string, env func(string) string, std streams) int {
 	return newStatuslineRun(env, std).run(ctx, args)
 }
 
 func newStatuslineRun(env func(string) string, std streams) *statuslineRun {
 	l := &statuslineRun{flags: newFlags("statusline", statuslineHelp, env), env: env, std: std, sendTimeout: sendTimeout}
-	l.DurationVar(&l.every, "every", 3*time.Second, "the least `time` between two events of a session")
+	l.DurationVar(&l.every, "every", 3*time.Second, "the minimum `time` between two events of a session")
 	return l
 }
 
@@ -144,12 +142,12 @@ func (l *statuslineRun) run(ctx context.Context, args []string) int {
 		return status
 	}
 	if f, ok := std.in.(*os.File); ok && isTerminal(f) {
-		return std.printError("Claude Code runs this; see hookback statusline --help")
+		return std.printError("statusline requires Claude Code's JSON on stdin; see hookback statusline --help")
 	}
 	text, _ := io.ReadAll(io.LimitReader(std.in, maxStatusInput))
 	reported := make(chan struct{})
 	var s sessionStatus
-	_ = json.Unmarshal(text, &s) // of what is of another type the rest counts
+	_ = json.Unmarshal(text, &s) // members of an unexpected type stay empty
 	go func() {
 		defer close(reported)
 		defer func() { _ = recover() }()
@@ -165,7 +163,8 @@ func (l *statuslineRun) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// runWrapped runs the command that is wrapped. One that can't be started leaves our line.
+// runWrapped runs the wrapped command and returns its exit status. If the command cannot be
+// started, it prints Hookback's own line.
 func (l *statuslineRun) runWrapped(ctx context.Context, stdin io.Reader, s *sessionStatus) int {
 	cmd := exec.CommandContext(ctx, l.positional[0], l.positional[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, l.std.out, l.std.err
@@ -174,17 +173,17 @@ func (l *statuslineRun) runWrapped(ctx context.Context, stdin io.Reader, s *sess
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
-	case err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success(): // it need not read its stdin
+	case err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success(): // a command that does not read its stdin is fine
 		return exitOK
 	case errors.As(err, &exit):
-		return max(exit.ExitCode(), exitDenied)
+		return max(exit.ExitCode(), exitProblem)
 	default:
 		fmt.Fprintln(l.std.out, s.text())
 		return exitOK
 	}
 }
 
-// report sends the event, where there is something new.
+// report sends an event if the status has changed.
 func (l *statuslineRun) report(s *sessionStatus) {
 	now := time.Now()
 	if s.SessionID == "" || len(s.SessionID) > schema.MaxName {
@@ -207,19 +206,20 @@ func (l *statuslineRun) report(s *sessionStatus) {
 		return
 	}
 	_, err = rawPoster{hubs, l.env}.post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
-	if err == nil || errors.As(err, new(rejectionError)) { // the same again would be refused again
+	if err == nil || errors.As(err, new(rejectionError)) { // a rejected event would be rejected again
 		_ = os.WriteFile(file, []byte(s.changeKey()), 0o600)
 	}
 }
 
-// changeKey is what makes a status worth telling.
+// changeKey returns a string that differs whenever the status is worth reporting.
 func (s *sessionStatus) changeKey() string {
 	return fmt.Sprintf("%s %.4f %.0f", s.Model.ID, s.Cost.USD, s.Context.Used)
 }
 
-// reserveReport reports whether it is time to tell the hub. It notes in the session's file that
-// this was tried, so that a hub that is down costs its time once in a while. What the
-// hub was told is written there when it has taken it: else it is tried again.
+// reserveReport reports whether an event is due: the status has changed, and the last attempt
+// is at least l.every ago. It records the attempt in the session's state file, so that a
+// hub that is down delays the line only once in that time. The caller writes the change key
+// into the file when the hub has accepted the event; until then the event is retried.
 func (l *statuslineRun) reserveReport(s *sessionStatus, now time.Time) (file string, due bool) {
 	dir := stateDir(l.env)
 	if dir == "" {
@@ -244,7 +244,7 @@ func (l *statuslineRun) reserveReport(s *sessionStatus, now time.Time) (file str
 	return file, os.WriteFile(file, nil, 0o600) == nil
 }
 
-// removeStaleState removes what is left of sessions that nobody has heard of for long.
+// removeStaleState removes state files that are older than sessionStateTTL.
 func removeStaleState(dir string, now time.Time) {
 	d, err := os.Open(dir)
 	if err != nil {

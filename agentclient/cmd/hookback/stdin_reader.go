@@ -13,34 +13,34 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// How a hook reads its stdin. Agents write their JSON and close; some have been seen
-// to forget the closing.
+// Limits for reading stdin. Agents write their JSON and close the pipe, but some versions
+// leave it open.
 const (
-	maxStdin          = schema.MaxBody - 64<<10 // bytes: an event around it is to fit into a request
-	maxString         = 16 << 10                // bytes of one string, in an input that is larger
-	stdinPollInterval = 100 * time.Millisecond  // when what is there is looked at: it may be complete
-	stdinQuietTimeout = 2 * time.Second         // without another byte: nobody writes any more
-	stdinTimeout      = 10 * time.Second        // altogether
+	maxStdin          = schema.MaxBody - 64<<10 // bytes; the event around the input must fit into a request
+	maxString         = 16 << 10                // bytes of one string in a larger input
+	stdinPollInterval = 100 * time.Millisecond  // quiet time after which the input may be complete
+	stdinQuietTimeout = 2 * time.Second         // quiet time after which an incomplete input fails
+	stdinTimeout      = 10 * time.Second        // for the whole input
 )
 
 var errStdinOpen = errors.New("stdin did not end")
 
-// stdinReader is stdin while it arrives.
+// stdinReader collects stdin while another goroutine reads it.
 type stdinReader struct {
 	mu        sync.Mutex
 	text      []byte
-	truncator *truncator // set once text would be too long; it has all of it from then on
+	truncator *truncator // replaces text once the input exceeds maxStdin
 
-	grown chan struct{} // gets a value when there is more
-	done  chan error    // gets the end
+	grown chan struct{} // signals more input; capacity 1
+	done  chan error    // receives the result at the end of stdin
 }
 
-// readInput reads an agent's JSON. One that is too long comes shortened: its long
-// strings are cut, and say so. That takes no more memory than one of maxStdin.
+// readInput reads an agent's JSON. If it is longer than maxStdin, its long strings are
+// truncated and truncated is true; it then needs no more memory than an input of maxStdin.
 //
-// It returns when stdin ends, when a whole JSON text is there and nothing follows
-// for a moment, or with errStdinOpen when nothing comes any more. Then whoever reads
-// goes on to do so until the program exits.
+// It returns at the end of stdin, or when the input is complete JSON and nothing follows for
+// stdinPollInterval, or with errStdinOpen after a timeout. In the last two cases a goroutine
+// keeps reading until the process exits.
 func readInput(r io.Reader) (text []byte, truncated bool, err error) {
 	in := &stdinReader{grown: make(chan struct{}, 1), done: make(chan error, 1)}
 	go in.read(r)
@@ -53,7 +53,7 @@ func readInput(r io.Reader) (text []byte, truncated bool, err error) {
 		case err := <-in.done:
 			idle.Stop()
 			if err != nil {
-				return nil, false, fmt.Errorf("stdin can't be read: %w", err)
+				return nil, false, fmt.Errorf("read stdin: %w", err)
 			}
 			return in.result()
 		case <-in.grown:
@@ -114,7 +114,7 @@ func (in *stdinReader) add(chunk []byte) {
 	in.text = append(in.text, chunk...)
 }
 
-// result is what has come until now; the caller may keep it.
+// result returns the input so far. The caller may keep text.
 func (in *stdinReader) result() (text []byte, truncated bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -128,17 +128,17 @@ func (in *stdinReader) result() (text []byte, truncated bool, err error) {
 	}
 }
 
-// truncator copies a JSON text and leaves out what is behind the first maxString
-// bytes of its strings. It stops copying when that does not make it short enough.
+// truncator copies JSON text and cuts each string after maxString bytes. It stops copying
+// once the output exceeds maxStdin.
 type truncator struct {
 	out      []byte
 	inString bool
-	escape   int // what is to come of an escape: escapeLetter, or so many digits
-	length   int // of the string, as far as it was copied
-	omitted  int // bytes of it that were left out
+	escape   int // rest of an escape sequence: escapeLetter, or the number of hex digits
+	length   int // copied bytes of the current string
+	omitted  int // omitted bytes of the current string
 }
 
-// escapeLetter: the backslash was the last byte.
+// escapeLetter is the state after a backslash.
 const escapeLetter = 5
 
 func (s *truncator) add(chunk []byte) {
@@ -152,8 +152,8 @@ func (s *truncator) add(chunk []byte) {
 	}
 }
 
-// copyRun takes what chunk begins with that needs no look at each byte, and returns its
-// length: what is between strings, and a string's text up to where it may end or be cut.
+// copyRun copies the start of chunk that needs no inspection of single bytes: text between
+// strings, or inside a string up to its possible end or the cut. It returns the length.
 func (s *truncator) copyRun(chunk []byte) int {
 	if s.escape > 0 {
 		return 0
@@ -182,7 +182,7 @@ func (s *truncator) consume(b byte) {
 		s.out = append(s.out, b)
 		return
 	}
-	startsRune := s.escape == 0 && utf8.RuneStart(b) // a character, so here it can be cut
+	startsRune := s.escape == 0 && utf8.RuneStart(b) // the string can be cut here
 	switch {
 	case s.escape == escapeLetter && b == 'u':
 		s.escape = 4

@@ -11,15 +11,16 @@ import (
 
 const uninstallHelp = `hookback uninstall [flags]
 
-Takes Hookback out of the settings of coding agents, and nothing else: a file that
-nobody else changed is as it was before, to the byte. Entries that were changed by
-hand are left, and named; --force takes them too. Do it before you delete the program.
+Removes Hookback from the settings of coding agents and changes nothing else: a file
+without other changes is restored byte for byte. Entries that were changed by hand stay
+and are listed; --force removes them too. Run it before you delete the program.
 
-Without --scope it is this user's settings, and every project's that was installed
-from this account. It works without the list of what was installed, too: entries are
-known by their command.
+Without --scope it covers the settings of this user and of every project with an
+installation from this account. It also works if the list of installations is lost,
+because it recognizes entries by their command.
 
-Exit status: 0 done, 1 something was left alone and why is on stderr, 2 wrong usage.
+Exit status: 0 done, 1 something was left unchanged (the reason is on stderr), 2 wrong
+usage.
 `
 
 func runUninstall(_ context.Context, args []string, env func(string) string, std streams) int {
@@ -50,7 +51,7 @@ func runUninstall(_ context.Context, args []string, env func(string) string, std
 	i.quiet, i.home = true, m.Home
 	status := i.apply(p, std)
 	if !found && status == exitOK {
-		fmt.Fprintln(std.out, "Nothing to take out: Hookback stands in none of these settings.")
+		fmt.Fprintln(std.out, "Nothing to remove: Hookback is not in any of these settings.")
 	}
 	return status
 }

@@ -17,56 +17,56 @@ import (
 
 const verifyHelp = `hookback verify [FILE] [flags]
 
-Checks the ledger: what people, rules and the hub itself decided, in order. Each
-entry holds the hash of the one before, so an entry that was changed, taken out
-or put in breaks the chain there; verify names the first such entry and exits 1.
+Verifies the audit log: the decisions of people, rules and the hub itself, in order.
+Each entry contains the hash of the previous entry, so an entry that was changed, removed
+or inserted breaks the hash chain. verify names the first such entry and exits 1.
 
-FILE is an export (GET /api/ledger?format=ndjson, or Export in Settings), - is
-stdin. Without FILE the hub's own ledger is read.
+FILE is an export (GET /api/ledger?format=ndjson, or Export in Settings), - is stdin.
+Without FILE, verify reads the audit log of the hub.
 
-That its end was cut off nobody sees in what is left. Keep the hash that verify
-prints, somewhere else, and give it as --head later.
+The chain alone cannot show that its end was cut off. Store the hash that verify prints
+in another place, and pass it as --head later.
 `
 
-// maxLedgerEntry is more than a hub writes in one line.
+// maxLedgerEntry is larger than any line that a hub writes.
 const maxLedgerEntry = 8 << 20
 
-// ledgerVerifier is one check of a ledger.
+// ledgerVerifier verifies the hash chain of one audit log.
 type ledgerVerifier struct {
 	schema.LedgerCheck
-	head      string // a hash that must be in it; empty: none
-	headFound bool   // it was
+	head      string // the hash of an entry that must exist; empty if there is none
+	headFound bool   // an entry with the hash head was read
 }
 
-// brokenLedgerError is what is wrong with a ledger, told from not being able to read it.
+// brokenLedgerError is a defect of the audit log, as opposed to an error while reading it.
 type brokenLedgerError struct{ error }
 
 func runVerify(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newBareFlags("verify", verifyHelp)
 	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
-	head := f.String("head", "", "the `hash` of an entry that must be there, as printed before")
+	head := f.String("head", "", "the `hash` of an entry that must exist, as printed by an earlier run")
 	if status, done := f.parse(args, std); done {
 		return status
 	}
 	v := &ledgerVerifier{head: strings.ToLower(*head)}
 	if raw, err := hex.DecodeString(v.head); err != nil || len(f.positional) > 1 || v.head != "" && len(raw) != len(schema.FirstPrev)/2 {
-		return std.printError("verify takes one FILE at most, and --head 64 hex digits; see hookback verify --help")
+		return std.printError("verify takes at most one FILE, and --head takes 64 hex digits; see hookback verify --help")
 	}
 	err := v.check(ctx, f, std.in)
 	var broken brokenLedgerError
 	switch {
 	case errors.As(err, &broken):
 		fmt.Fprintf(std.out, "broken: %v\n", broken.error)
-		return exitDenied
+		return exitProblem
 	case err != nil:
 		return std.printError("%s", errorWithHint(err))
 	case v.head != "" && !v.headFound:
-		fmt.Fprintf(std.out, "broken: entries 1 to %d follow one another, but none has the hash %s: entries were cut off or written anew\n", v.N, v.head)
-		return exitDenied
+		fmt.Fprintf(std.out, "broken: the hash chain of entries 1 to %d is intact, but no entry has the hash %s: entries were cut off or rewritten\n", v.N, v.head)
+		return exitProblem
 	case v.N == 0:
-		fmt.Fprintln(std.out, "the ledger has no entries")
+		fmt.Fprintln(std.out, "the audit log has no entries")
 	default:
-		fmt.Fprintf(std.out, "whole: entries 1 to %d follow one another, none was changed\nhead: %s\n", v.N, v.Head)
+		fmt.Fprintf(std.out, "intact: the hash chain of entries 1 to %d has no gap and no changed entry\nhead: %s\n", v.N, v.Head)
 	}
 	return exitOK
 }
@@ -95,7 +95,7 @@ func (v *ledgerVerifier) checkFile(r io.Reader) error {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return brokenLedgerError{fmt.Errorf("entry %d is longer than any that a hub writes", v.N+1)}
+		return brokenLedgerError{fmt.Errorf("entry %d is longer than the maximum of a hub", v.N+1)}
 	}
 	return lines.Err()
 }

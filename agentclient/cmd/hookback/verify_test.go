@@ -52,7 +52,7 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	hub := startHubWithLedger(t, 4)
 	whole := verifyLedger(t, hub.URL(), "")
 	require.Equal(t, exitOK, whole.status, whole.err)
-	require.Contains(t, whole.out, "whole: entries 1 to 4 follow one another")
+	require.Contains(t, whole.out, "intact: the hash chain of entries 1 to 4 has no gap")
 	_, head, _ := strings.Cut(strings.TrimSpace(whole.out), "head: ")
 
 	res, err := http.Get(hub.URL() + schema.PathLedger + "?format=ndjson")
@@ -68,15 +68,15 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	lines := strings.SplitAfter(string(export), "\n")
 	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "of itself a shorter ledger is whole")
 	for name, tc := range map[string]struct{ file, says string }{
-		"its end cut off":   {strings.Join(lines[:3], ""), "entries 1 to 3 follow one another, but none has the hash " + head},
-		"all of it cut off": {"", "none has the hash"},
+		"its end cut off":   {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
+		"all of it cut off": {"", "no entry has the hash"},
 		"cut in a line":     {string(export[:len(export)-9]), "entry 4 is not readable"},
 		"a line changed":    {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
 		"a line gone":       {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
 		"a line too long":   {lines[0] + strings.Repeat(" ", maxLedgerEntry) + lines[1], "entry 2 is longer"},
 	} {
 		got := verifyLedger(t, "", tc.file, "-", "--head", head)
-		require.Equal(t, exitDenied, got.status, name)
+		require.Equal(t, exitProblem, got.status, name)
 		require.True(t, strings.HasPrefix(got.out, "broken: "), name)
 		require.Contains(t, got.out, tc.says, name)
 	}
@@ -96,7 +96,7 @@ func TestVerify_DetectsDatabaseChange(t *testing.T) {
 	require.NoError(t, db.Close())
 	hub.Restart()
 	got := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, exitDenied, got.status, got.err)
+	require.Equal(t, exitProblem, got.status, got.err)
 	require.Contains(t, got.out, "entry 3 was changed")
 }
 
@@ -104,7 +104,7 @@ func TestVerify_ReportsErrors(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	got := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, cliResult{exitOK, "the ledger has no entries\n", ""}, got)
+	require.Equal(t, cliResult{exitOK, "the audit log has no entries\n", ""}, got)
 	for _, args := range [][]string{{"--head", "abc"}, {"--head", strings.Repeat("x", 64)}, {"a", "b"}, {"--nonsense"}, {"no/such/file"}} {
 		got := verifyLedger(t, hub.URL(), "", args...)
 		require.Equal(t, exitError, got.status, fmt.Sprint(args))

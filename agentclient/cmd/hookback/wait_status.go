@@ -10,10 +10,10 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// waitLine shows on a terminal where the question waits and how long still.
-// Elsewhere it shows nothing.
+// waitLine is a status line with the URL of the pending question and the time left. It is
+// shown on terminals only.
 type waitLine struct {
-	w    io.Writer // nil: no terminal
+	w    io.Writer // nil if stderr is not a terminal
 	stop chan struct{}
 	done sync.WaitGroup
 }
@@ -31,7 +31,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// show keeps the line up to date until clear.
+// show updates the line every second until clear is called.
 func (l *waitLine) show(w agentclient.WaitStatus) {
 	if l.w == nil {
 		return
@@ -51,13 +51,13 @@ func (l *waitLine) show(w agentclient.WaitStatus) {
 	})
 }
 
-// clear takes the line away, for good.
+// clear removes the line and stops the updates. It must be called once.
 func (l *waitLine) clear() {
 	close(l.stop)
 	l.done.Wait()
 }
 
-// waitText is the line at a moment.
+// waitText returns the text of the line at the time now.
 func waitText(w agentclient.WaitStatus, now time.Time) string {
 	text := "Waiting for an answer at " + w.Page + " …"
 	if w.Until.IsZero() {
