@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// doctorReport is a run of the doctor, with what it found.
+// doctorReport is the JSON output of doctor.
 type doctorReport struct {
 	Healthy  bool
 	Findings []finding
@@ -30,7 +30,7 @@ func (d *testMachine) doctor(args ...string) (v doctorReport) {
 	return v
 }
 
-// lines are the findings of a state, one a line, with their remedies.
+// lines returns the findings of a severity with their remedies, one per line.
 func (v doctorReport) lines(s severity) string {
 	var all []string
 	for _, f := range v.Findings {
@@ -41,7 +41,7 @@ func (v doctorReport) lines(s severity) string {
 	return strings.Join(all, "\n")
 }
 
-// countPending counts the cards at a hub.
+// countPending returns the number of pending questions at a hub.
 func countPending(t *testing.T, hub string) int {
 	t.Helper()
 	c, _, err := newDoctorClient(t.Context(), hub, func(string) string { return "" })
@@ -52,8 +52,7 @@ func countPending(t *testing.T, hub string) int {
 	return len(waiting)
 }
 
-// TestDoctor_ProbesGateOfEveryAgent: each agent's own command denies a call when
-// the person says no, and nothing is left behind.
+// Each agent's own command denies a call that is denied at the hub. No request is left behind.
 func TestDoctor_ProbesGateOfEveryAgent(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -100,7 +99,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 	script := func(d *testMachine, text string) string {
 		path := filepath.Join(d.home, "bin", "hookback")
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700)) //nolint:gosec // it is run
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700)) //nolint:gosec // a script
 		return path
 	}
 	edit := func(t *testing.T, d *testMachine, file, from, to string) {
@@ -113,44 +112,44 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 	const settings = ".claude/settings.json"
 	for name, test := range map[string]struct {
 		state severity
-		does  func(t *testing.T, d *testMachine) []string // flags of doctor
+		setup func(t *testing.T, d *testMachine) []string // returns the flags of doctor
 		want  string
 	}{
-		"nothing is installed": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"not installed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			return nil
 		}, ": Hookback is not installed for any agent → hookback install"},
 		"no hub": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "http://127.0.0.1:1"}
 		}, ": no hub answers at http://127.0.0.1:1: "},
-		"no address": {severityProblem, func(*testing.T, *testMachine) []string {
+		"invalid address": {severityProblem, func(*testing.T, *testMachine) []string {
 			return []string{"--hub", "ftp://x"}
 		}, "fix HOOKBACK_URL or --hub"},
-		"the program is gone": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"missing program": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, "exit 0")
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			require.NoError(t, os.Remove(path))
 			return nil
 		}, "claude-code: ~/" + settings + ": the program HOME/bin/hookback does not exist or is not executable → hookback install --agent claude-code --scope user --mode gate"},
-		"another program": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"other program": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "cat >/dev/null")).status)
 			return nil
 		}, `claude-code: the gate does not block calls: the hub received no question (the hook printed "") → check ~/.local/state/hookback/hook.log`},
-		"a program that fails": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"failing program": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", script(d, "echo oh >&2; exit 3")).status)
 			return nil
 		}, "claude-code: a hook fails: exit status 3: oh\n → run it in a terminal: HOME/bin/hookback hook claude-code"},
-		"a program that says yes": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"program that allows": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" >/dev/null; echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not block calls: the hook printed "},
-		"a program that adds a word": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"program that adds a member": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			path := script(d, program+` "$@" | sed 's/"behavior"/"extra":1,"behavior"/'`)
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--binary", path).status)
 			return nil
 		}, "claude-code: the gate does not block calls: the hook printed "},
-		"hooks are off": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"disabled hooks": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", `{"disableAllHooks": true,`)
 			return nil
 		}, "claude-code: its hooks are disabled: disableAllHooks is set in HOME/" + settings},
@@ -158,7 +157,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			edit(t, d, settings, "{", "{{")
 			return nil
 		}, "claude-code: ~/" + settings + ": line 1, column 2: a name in double quotes is wanted here → fix the file; until then hookback install does not change it"},
-		"a policy that can't be read": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"unreadable policy": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
 		}, ": the policy can't be read: "},
@@ -166,7 +165,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			edit(t, d, settings, `"timeout": 3600`, `"timeout": 30`)
 			return nil
 		}, "claude-code: ~/" + settings + ": changed by hand: PreToolUse → hookback install --agent claude-code --scope user --mode gate --force"},
-		"an event is missing": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"missing event": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Notification"`, `"Notifications"`)
 			return nil
 		}, "claude-code: ~/" + settings + ": not installed for Notification → hookback install"},
@@ -174,32 +173,32 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--scope", "project").status)
 			return nil
 		}, "claude-code: its hooks are installed twice (~/" + settings + ", ~/project/" + settings + ") and run twice → hookback uninstall --scope project"},
-		"another hub": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"different hub": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("install", "--agent", "claude", "--hub", "http://10.0.0.7:4000").status)
 			return nil
 		}, "claude-code: its hooks use a different hub, http://10.0.0.7:4000 → hookback doctor --hub http://10.0.0.7:4000"},
-		"http hooks beside": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"additional http hooks": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"Stop": [`, `"Stop": [{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]},`)
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code in addition to the installed hooks: each event is sent twice"},
-		"http hooks alone, and not allowed": {severityProblem, func(t *testing.T, d *testMachine) []string {
+		"http hooks only, not allowed": {severityProblem, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["https://*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code will not run: allowedHttpHookUrls in HOME/"},
-		"http hooks alone": {severityOK, func(t *testing.T, d *testMachine) []string {
+		"http hooks only": {severityOK, func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"allowedHttpHookUrls": ["http://127.*"], "hooks": {"Stop": [
 				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
 			return nil
 		}, "claude-code: ~/" + settings + ": 1 http hook to http://127.0.0.1:4000/hooks/claude-code → "},
-		"never fired": {severityWarning, func(t *testing.T, d *testMachine) []string {
+		"no event": {severityWarning, func(t *testing.T, d *testMachine) []string {
 			return nil
 		}, "claude-code: installed, but none of the hub's newest"},
-		"fired": {severityOK, func(t *testing.T, d *testMachine) []string {
+		"recent event": {severityOK, func(t *testing.T, d *testMachine) []string {
 			event := `{"hook_event_type": "Stop", "source_app": "shop", "agent": "claude-code"}`
 			got := d.exec(event, program, "send")
 			require.Equal(t, 0, got.status, got.err)
@@ -209,13 +208,13 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub := hub
-			if name == "never fired" {
+			if name == "no event" {
 				hub = hubtest.Start(t)
 			}
 			d := newTestMachine(t)
 			d.env["HOOKBACK_URL"] = hub.URL()
 			require.Equal(t, 0, d.run("install", "--agent", "claude").status)
-			v := d.doctor(test.does(t, d)...)
+			v := d.doctor(test.setup(t, d)...)
 			require.Contains(t, strings.ReplaceAll(v.lines(test.state), d.home, "HOME"), test.want)
 			require.Equal(t, test.state != severityProblem, v.Healthy, v.lines(severityProblem))
 		})
@@ -252,7 +251,7 @@ Codex CLI
 	}
 }
 
-// A hub that is none, or that takes events and loses them, is named.
+// A fake hub without the API of the doctor is reported.
 func TestDoctor_RejectsIncompleteHub(t *testing.T) {
 	t.Parallel()
 	var fake fakehub.Hub

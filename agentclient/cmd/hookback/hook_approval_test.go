@@ -17,14 +17,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// What a reply makes an agent do, as the agents' documentation says or as they were
-// seen to do. It is written from that alone, not from the adapters.
+// observedEffect is what an agent does after a reply. It follows the documentation and the
+// observed behavior of the agents, independently of the adapters.
 type observedEffect struct {
-	approves bool // the call runs, or runs in another form, or a question gets an answer
-	holds    bool // the call does not run unless a person at the agent says so
+	approves bool // the call runs, possibly edited, or a question gets an answer
+	holds    bool // the call does not run unless a person at the agent approves it
 }
 
-// observeEffect reads a reply as that agent does.
+// observeEffect interprets a reply as the agent does.
 func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect {
 	var o struct {
 		Decision, Permission, PermissionDecision, Behavior, Reply, Action string
@@ -65,9 +65,9 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 		holds: denies || says("ask", "force_ask"),
 	}
 	switch {
-	case !readable: // Claude Code, Codex, Gemini: the call runs
+	case !readable: // Claude Code, Codex and Gemini run the call
 		e.holds = false
-	case agent == "codex" && says("ask"): // it reports a failure, and runs the call
+	case agent == "codex" && says("ask"): // Codex reports a failure and runs the call
 		e.holds = false
 	case agent == "codex" && point != hook.Prompt:
 		e.holds = e.holds && codexAcceptsDeny(r.Stdout)
@@ -77,8 +77,8 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 	return e
 }
 
-// codexAcceptsDeny reports whether Codex would take a deny: with one member that it doesn't
-// know, or without a reason, it runs the call.
+// codexAcceptsDeny reports whether Codex accepts a denial. It runs the call if the reply has an
+// unknown member or no reason.
 func codexAcceptsDeny(stdout []byte) bool {
 	var o struct {
 		Output struct {
@@ -92,7 +92,7 @@ func codexAcceptsDeny(stdout []byte) bool {
 	return d.Decode(&o) == nil && o.Output.Reason != "" && o.Output.Event == "PreToolUse"
 }
 
-// A reply of every kind is told apart, or the tests below would say nothing.
+// The tests below depend on observeEffect.
 func TestObservedEffect_DistinguishesReplies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -122,7 +122,7 @@ func TestObservedEffect_DistinguishesReplies(t *testing.T) {
 	}
 }
 
-// sampleCall is one sample input as its agent's adapter reads it.
+// sampleCall is a sample input and the call that the agent's adapter reads from it.
 type sampleCall struct {
 	name  string
 	agent hook.AgentInfo
@@ -131,7 +131,7 @@ type sampleCall struct {
 	call  hook.Call
 }
 
-// readSampleCalls reads all samples, with a person at the agent and without.
+// readSampleCalls reads all samples, each for an interactive and for a headless agent.
 func readSampleCalls(t *testing.T) (all []sampleCall) {
 	t.Helper()
 	files, err := filepath.Glob("../../hook/testdata/*.json")
@@ -163,7 +163,7 @@ func readSampleCalls(t *testing.T) (all []sampleCall) {
 	return all
 }
 
-// unapprovedDecisions are all ends of a question that are no person's yes.
+// unapprovedDecisions are all outcomes of a question that are not an approval.
 var unapprovedDecisions = []agentclient.Decision{
 	{}, {Outcome: agentclient.Unreachable, Source: agentclient.NoHub}, {Outcome: agentclient.Malformed, Source: agentclient.BadAnswer},
 	{Outcome: agentclient.Rejected, Source: agentclient.NotAsked}, {Outcome: schema.Timeout, Source: schema.ByTimeout},
@@ -172,8 +172,8 @@ var unapprovedDecisions = []agentclient.Decision{
 	{Outcome: schema.Deny, Source: schema.ByHuman}, {Outcome: "__new__"},
 }
 
-// Whatever goes wrong, whatever the agent, wherever it asks: nothing is approved. And
-// what the policy leaves to a person does not run because there is none.
+// No failure approves a call, for any agent and event. A call that the policy leaves to a
+// person does not run if no person decides.
 func TestHookRun_FailureNeverApproves(t *testing.T) {
 	t.Parallel()
 	rulings := []agentclient.PolicyResult{{}, {Effect: agentclient.ThenAsk, Reason: "r"}}
@@ -194,7 +194,7 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 					for _, kind := range []schema.Kind{schema.Permission, schema.FreeText, schema.Choice} {
 						d.Kind = kind
 						if d.Outcome == schema.Deny && kind != schema.Permission {
-							continue // a label of that name, which is an answer
+							continue // the label "deny" is an answer
 						}
 						check(h.verdictFor(&c.call, p, d), d.Source == schema.ByAgent || d.Source == schema.ByOrphaned, d)
 					}
@@ -211,8 +211,8 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 	}
 }
 
-// The same through the whole way, without a hub: with a policy that can't be read
-// everything is a person's to decide, and nobody can be asked.
+// The same without a hub: an unreadable policy leaves every call to a person, and no one can
+// be asked.
 func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 	t.Parallel()
 	gone := closedHubURL(t)
@@ -240,7 +240,7 @@ func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 				if status == 0 {
 					require.Empty(t, complaints.String())
 				}
-				require.Len(t, h.spool.list(), 1, "the event is kept, once")
+				require.Len(t, h.spool.list(), 1, "the event is stored once")
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// every answer there is.
+// allCapabilities has every capability of an agent.
 const allCapabilities = hook.CanAllow | hook.CanDeny | hook.CanAsk | hook.CanEdit | hook.CanAnswer | hook.CanRemember
 
 func newCall(p hook.Point, can hook.Capability) *hook.Call {
@@ -24,7 +24,7 @@ func newCall(p hook.Point, can hook.Capability) *hook.Call {
 	}
 }
 
-// newHookRunIn is a run in a project with the policy; "" is none.
+// newHookRunIn returns a run in a new project with the policy, or without one if it is "".
 func newHookRunIn(t *testing.T, policy string) *hookRun {
 	t.Helper()
 	h := newHookRun(noEnv, streams{})
@@ -46,21 +46,21 @@ func TestDecide_WithoutPolicy(t *testing.T) {
 		require.Equal(t, test.asks, p.ask, test.point)
 		require.Equal(t, hook.Verdict{}, p.verdict, "the agent's own flow")
 		p = h.decide(newCall(test.point, allCapabilities), true)
-		require.False(t, p.ask, "nobody can read what was cut")
-		require.Equal(t, hook.Pass, p.verdict.Effect, "and there is no rule that it could break")
+		require.False(t, p.ask, "no one can read the part that was cut")
+		require.Equal(t, hook.Pass, p.verdict.Effect, "no rule can match")
 		h.observe = true
 		require.Equal(t, hookDecision{}, h.decide(newCall(test.point, allCapabilities), false))
 		h.observe = false
 	}
-	nobodyToAsk := newCall(hook.Prompt, allCapabilities)
-	nobodyToAsk.Ask = nil
-	require.False(t, h.decide(nobodyToAsk, false).ask)
+	withoutQuestion := newCall(hook.Prompt, allCapabilities)
+	withoutQuestion.Ask = nil
+	require.False(t, h.decide(withoutQuestion, false).ask)
 	question := newCall(hook.Prompt, allCapabilities)
 	question.Tool = nil
-	require.True(t, h.decide(question, false).ask, "a question is no call")
+	require.True(t, h.decide(question, false).ask, "a question without a tool call")
 }
 
-// A policy that can't be read is no reason to let anything through.
+// An unreadable policy never allows a call.
 func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 	t.Parallel()
 	h := newHookRunIn(t, `{"rules": [`)
@@ -79,24 +79,23 @@ func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 		}
 		if test.asks {
 			require.Contains(t, h.buildRequest(c, p).Event.HumanInTheLoop.Context.Why, "the policy can't be read: ")
-			require.Nil(t, c.Ask.Context, "the call stays as it is")
+			require.Nil(t, c.Ask.Context, "the call is unchanged")
 		}
 	}
 }
 
-// Who makes a call so large that it can't be checked gets no further than one that
-// the policy doesn't let through.
+// A call that is too large to check gets no further than a call that matches a rule.
 func TestDecide_TruncatedCallAsks(t *testing.T) {
 	t.Parallel()
 	h := newHookRunIn(t, `{"rules": [{"tool": "Bash", "then": "deny", "when": {"command": {"contains": "rm"}}}]}`)
 	for _, point := range []hook.Point{hook.Gate, hook.DeferToPrompt, hook.Prompt} {
 		p := h.decide(newCall(point, allCapabilities), true)
-		require.False(t, p.ask, "nobody can read what was cut")
+		require.False(t, p.ask, "no one can read the part that was cut")
 		require.Equal(t, hook.Ask, p.verdict.Effect, point)
 	}
 }
 
-// The stream shows a call that the policy stopped, and why.
+// The event of a call that the policy stopped has the reason.
 func TestHook_ReportsPolicyReason(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
@@ -104,6 +103,7 @@ func TestHook_ReportsPolicyReason(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, agentclient.PolicyName), []byte("{"), 0o600))
 	got := c.run(t)
 	require.Contains(t, got.out, `"permissionDecision":"ask"`)
+	c.deliverSpooled()
 	require.Contains(t, hub.Events()[0].Reason, "Approval required by the Hookback policy: the policy can't be read: ")
 }
 
@@ -125,20 +125,20 @@ func TestFallbackVerdict(t *testing.T) {
 		why      noDecisionReason
 		want     hook.Effect
 	}{
-		"its own":                       {"", hook.Prompt, allCapabilities, hook.Pass, hookDecision{ask: true}, noHub, hook.Pass},
-		"its own ask":                   {"", hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Ask},
-		"the policy wants a person":     {"", hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
-		"at its prompt it gets one":     {"", hook.Prompt, allCapabilities, hook.Pass, ask, noHub, hook.Pass},
-		"taken away":                    {"", hook.Gate, allCapabilities, hook.Pass, ask, canceled, hook.Ask},
-		"allow, no hub":                 {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Allow},
-		"allow, nobody":                 {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noDashboard, hook.Allow},
-		"allow, but somebody was there": {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Pass},
-		"allow, a strange answer":       {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, malformedAnswer, hook.Ask},
-		"allow, the hub said no":        {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, rejected, hook.Ask},
-		"deny":                          {thenDeny, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Deny},
-		"ask":                           {thenAsk, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Ask},
-		"ask where it can't":            {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
-		"ask at a prompt":               {thenAsk, hook.Prompt, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
+		"agent's fallback":         {"", hook.Prompt, allCapabilities, hook.Pass, hookDecision{ask: true}, noHub, hook.Pass},
+		"agent's fallback, ask":    {"", hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Ask},
+		"policy asks":              {"", hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"policy asks, at a prompt": {"", hook.Prompt, allCapabilities, hook.Pass, ask, noHub, hook.Pass},
+		"canceled":                 {"", hook.Gate, allCapabilities, hook.Pass, ask, canceled, hook.Ask},
+		"allow, no hub":            {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, noHub, hook.Allow},
+		"allow, no dashboard":      {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noDashboard, hook.Allow},
+		"allow, no answer":         {thenAllow, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Pass},
+		"allow, malformed answer":  {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, malformedAnswer, hook.Ask},
+		"allow, rejected":          {thenAllow, hook.Gate, allCapabilities, hook.Ask, ask, rejected, hook.Ask},
+		"deny":                     {thenDeny, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Deny},
+		"ask":                      {thenAsk, hook.Prompt, allCapabilities, hook.Pass, hookDecision{}, noAnswer, hook.Ask},
+		"ask without capability":   {thenAsk, hook.Gate, hook.CanDeny, hook.Pass, ask, noHub, hook.Ask},
+		"ask at a prompt":          {thenAsk, hook.Prompt, hook.CanDeny, hook.Pass, ask, noHub, hook.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,25 +171,25 @@ func TestVerdictFor_Decisions(t *testing.T) {
 			permission(agentclient.Decision{Outcome: schema.Approve, Arguments: args, Edited: true}),
 			hook.Verdict{Effect: hook.Allow, Arguments: args},
 		},
-		"denied":                            {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "no\nStop."}},
-		"denied, and the guidance says why": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Effect: hook.Deny, Reason: "Stop: no"}},
-		"denied without reason":             {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "Stop."}},
-		"denied, version 1":                 {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Effect: hook.Deny, Reason: "no"}},
+		"denied":                     {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "no\nStop."}},
+		"denied, reason in guidance": {permission(agentclient.Decision{Outcome: schema.Deny, Reason: "no", Guidance: "Stop: no"}), hook.Verdict{Effect: hook.Deny, Reason: "Stop: no"}},
+		"denied without reason":      {permission(agentclient.Decision{Outcome: schema.Deny, Guidance: "Stop."}), hook.Verdict{Effect: hook.Deny, Reason: "Stop."}},
+		"denied, version 1":          {permission(agentclient.Decision{Outcome: schema.Deny, Comment: "no"}), hook.Verdict{Effect: hook.Deny, Reason: "no"}},
 		"answers": {
 			agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Answers: map[string][]string{"a": {"1"}}},
 			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"a": {"1"}}},
 		},
-		"a choice": {
+		"choice": {
 			agentclient.Decision{Kind: schema.Choice, Outcome: "approve", Choice: "approve"},
 			hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"approve"}}},
 		},
-		"a text":           {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
-		"at the agent":     {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
-		"the agent ended":  {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
-		"the agent's gone": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
-		"taken away":       {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved. why"}},
-		"nobody":           {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "No one answered in time. Nothing was approved."}},
-		"nothing at all":   {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved."}},
+		"text":          {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
+		"at agent":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
+		"session ended": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
+		"agent gone":    {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
+		"canceled":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved. why"}},
+		"timeout":       {permission(agentclient.Decision{Outcome: schema.Timeout}), hook.Verdict{Effect: hook.Ask, Reason: "No one answered in time. Nothing was approved."}},
+		"empty":         {agentclient.Decision{}, hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +211,7 @@ func TestHookRun_Deadline(t *testing.T) {
 		{time.Hour, time.Minute, 0, time.Hour - 5*time.Second},
 		{time.Hour, time.Minute, 30, 30 * time.Second},
 		{0, 0, 0, 55 * time.Second},
-		{6 * time.Second, 0, 0, 3 * time.Second}, // half of what is too short for a margin
+		{6 * time.Second, 0, 0, 3 * time.Second}, // half of a limit that is too short for the margin
 		{-time.Second, 10 * time.Second, 0, 5 * time.Second},
 	} {
 		h := &hookRun{limit: test.limit, started: time.Now()}
@@ -231,7 +231,7 @@ func TestIdempotencyKey(t *testing.T) {
 	require.Equal(t, long, idempotencyKey(&e))
 	e.ToolUseID = ""
 	first := idempotencyKey(&e)
-	require.NotEqual(t, first, idempotencyKey(&e), "the same call asked twice is two questions")
+	require.NotEqual(t, first, idempotencyKey(&e), "two equal calls are two questions")
 }
 
 func TestHook_ExplainSendsNothing(t *testing.T) {
@@ -288,7 +288,7 @@ func TestHookLog_RotatesAtLimit(t *testing.T) {
 	}
 	files, err := os.ReadDir(filepath.Dir(j.file))
 	require.NoError(t, err)
-	require.Len(t, files, 2, "one log, and the one before")
+	require.Len(t, files, 2, "the log and the rotated one")
 	for _, f := range files {
 		info, err := f.Info()
 		require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Cursor also runs what stands in Claude Code's settings. It hears its own language,
-// or nothing where it has a hook of ours of its own: that one asks already.
+// Cursor also runs the hooks in Claude Code's settings. It gets replies in its own format, or
+// none if it also has its own Hookback hook, which handles the call.
 func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
@@ -18,10 +18,10 @@ func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 		file, text string
 		events     int
 	}{
-		"no hook of its own":   {"", "", 1},
-		"another one's":        {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/other cursor"}]}}`, 1},
-		"ours":                 {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
-		"ours, in the project": {"project/.cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
+		"no own hook":          {"", "", 1},
+		"hook of another tool": {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/other cursor"}]}}`, 1},
+		"own hook":             {".cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
+		"own hook in project":  {"project/.cursor/hooks.json", `{"hooks":{"stop":[{"command":"/bin/hookback hook cursor"}]}}`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,6 +33,7 @@ func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(c.home, test.file), []byte(test.text), 0o600))
 			}
 			require.Equal(t, noOutput, c.run(t))
+			c.deliverSpooled()
 			require.Len(t, hub.Events(), test.events)
 			if test.events > 0 {
 				require.Equal(t, "cursor", hub.Events()[0].Agent)
@@ -45,6 +46,6 @@ func TestIdentifyCaller_CursorRunsClaudeHook(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "hookback.json"), []byte("{"), 0o600))
 	hub.Stop()
 	got := c.run(t)
-	require.Contains(t, got.out, `{"permission":"deny"`, "Cursor's own words")
+	require.Contains(t, got.out, `{"permission":"deny"`, "Cursor's own format")
 	require.Equal(t, cliResult{0, got.out, ""}, got)
 }

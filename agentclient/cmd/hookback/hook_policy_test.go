@@ -19,13 +19,12 @@ const projectPolicy = `{"rules": [
 	{"tool": "Bash", "when": {"command": {"glob": "go test*"}}, "then": "allow"}
 ]}`
 
-// preToolUse is Claude Code's PreToolUse for a command.
+// preToolUse returns Claude Code's PreToolUse input for a command.
 func preToolUse(command string) string {
 	return `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"` + command + `"}}`
 }
 
-// The policies, through the real program: what they allow and deny needs nobody, not
-// even a hub.
+// The real program allows and denies by policy without a person and without a hub.
 func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	t.Parallel()
 	gone := closedHubURL(t)
@@ -37,14 +36,14 @@ func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	}{
 		"allow": {"go test ./...", nil, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "go test*"}}, "then": "allow"}]}`,
 			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Allowed by the Hookback policy (hookback.json:1)"}}`},
-		// The agent could have written it itself, and its own prompt would be gone.
-		"a project's allow":                {"go test ./...", nil, "", ""},
-		"deny":                             {"rm -r /x", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:3): use the bin"}}`},
-		"ask":                              {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Approval required by the Hookback policy (hookback.json:2): it deletes data"}}`},
-		"no opinion":                       {"ls", nil, "", ""},
-		"a command behind what is allowed": {"go test ./... && curl x", nil, "", ""},
-		"observe":                          {"rm -r /x", []string{"--observe"}, "", ""},
-		"the user's comes first": {
+		// The agent could write the rule itself and so skip its own prompt.
+		"allow in project":             {"go test ./...", nil, "", ""},
+		"deny":                         {"rm -r /x", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:3): use the bin"}}`},
+		"ask":                          {"psql -c 'DROP x'", nil, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Approval required by the Hookback policy (hookback.json:2): it deletes data"}}`},
+		"no opinion":                   {"ls", nil, "", ""},
+		"allowed command with another": {"go test ./... && curl x", nil, "", ""},
+		"observe":                      {"rm -r /x", []string{"--observe"}, "", ""},
+		"user's rules first": {
 			"go test ./...", nil, `{"rules": [{"tool": "Bash", "then": "deny", "reason": "not on this machine"}]}`,
 			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (hookback.json:1): not on this machine"}}`,
 		},
@@ -76,13 +75,12 @@ func writePolicy(t *testing.T, dir, text string) {
 
 var policyPath = regexp.MustCompile(`[^ ("]*hookback\.json`)
 
-// stripPolicyDirs is text without the directories in front of the policy's name.
+// stripPolicyDirs removes the directory from each path of a policy.
 func stripPolicyDirs(text string) string {
 	return policyPath.ReplaceAllString(text, "hookback.json")
 }
 
-// Where nobody sits at a dialog the hook itself waits for the person whom the policy
-// wants asked.
+// If the agent is headless, the hook waits for the person that the policy requires.
 func TestHook_PolicyAsksPerson(t *testing.T) {
 	t.Parallel()
 	hub := startHub(t, nil)
@@ -96,20 +94,20 @@ func TestHook_PolicyAsksPerson(t *testing.T) {
 	require.Equal(t, "Approval required by the Hookback policy (hookback.json:2): it deletes data", stripPolicyDirs(q.HumanInTheLoop.Context.Why))
 	_, err = q.Push(t.Context(), schema.Answer{Permission: ptr(false), Reason: "not today"})
 	require.NoError(t, err)
-	got, _ := r.wait()
+	got := r.wait()
 	require.Contains(t, got.out, `"permissionDecision":"deny","permissionDecisionReason":"not today\n`)
 	require.Equal(t, cliResult{0, got.out, ""}, got)
 }
 
-// Cursor runs its user's hooks in ~/.cursor, wherever it works; and a model that has
-// gone to another folder is under its project's policy all the same.
+// Cursor runs the user's hooks in ~/.cursor. The policy of the project applies anyway, also
+// after the model has changed to another directory.
 func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 	t.Parallel()
 	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
 	require.Equal(t, []string{""}, newHookRun(noEnv, streams{}).policyDirs(newCall(hook.Gate, allCapabilities)))
 	for _, test := range []struct{ project, cwd, here, want string }{
 		{"", "", "", ""},
-		{"allow", "", "", ""}, // or a model could write itself one
+		{"allow", "", "", ""}, // a model could write the rule itself
 		{"", "allow", "", ""},
 		{"", "", "allow", ""},
 		{"", "deny", "", "deny"},

@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +20,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// program is the real binary, built once.
+// program is the path of the real binary, which TestMain builds once.
 var program string
 
 func TestMain(m *testing.M) {
@@ -28,8 +32,11 @@ func TestMain(m *testing.M) {
 		hook.Agents = append(hook.Agents, hook.AgentInfo{Name: "panics", Agent: panickingAdapter{}})
 		os.Exit(hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit))
 	}
-	if hookCommand := os.Getenv("TEST_AGENT_COMMAND"); hookCommand != "" {
-		os.Exit(runAsAgent(hookCommand))
+	if file := os.Getenv("TEST_HOOK_ALLOCATIONS"); file != "" {
+		os.Exit(countHookAllocations(file))
+	}
+	if command := os.Getenv("TEST_AGENT_COMMAND"); command != "" {
+		os.Exit(runAsAgent(command))
 	}
 	dir, err := os.MkdirTemp("", "hookback-test-")
 	if err == nil {
@@ -51,8 +58,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, known...)
 }
 
-// runAsAgent is what a process of this test does as an agent: it runs a hook, as Gemini
-// CLI does, with input in a pipe and through a shell.
+// runAsAgent runs a hook like Gemini CLI does: through a shell, with the input in a pipe. The
+// test binary calls it in a subprocess that plays the agent.
 func runAsAgent(command string) int {
 	input, err := os.ReadFile(os.Getenv("TEST_AGENT_INPUT"))
 	if err != nil {
@@ -68,7 +75,20 @@ func runAsAgent(command string) int {
 	return 0
 }
 
-// buildProgram builds the command as make does.
+// countHookAllocations runs a hook and writes the number of its allocations to file. The test
+// binary calls it in a subprocess, so that first-use costs count as in the real program.
+func countHookAllocations(file string) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status := hookProcess(os.Args[2:], os.Getenv, streams{os.Stdin, os.Stdout, os.Stderr}, os.Exit)
+	runtime.ReadMemStats(&after)
+	if os.WriteFile(file, strconv.AppendUint(nil, after.Mallocs-before.Mallocs, 10), 0o600) != nil {
+		return 1
+	}
+	return status
+}
+
+// buildProgram builds the command with the flags of the Makefile.
 func buildProgram(to string) error {
 	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -79,7 +99,7 @@ func buildProgram(to string) error {
 	return nil
 }
 
-// panickingAdapter is an agent whose adapter panics where its input says.
+// panickingAdapter panics in Parse if the input contains "read", and always in Render.
 type panickingAdapter struct{}
 
 func (panickingAdapter) Parse(in hook.Input) (hook.Call, error) {
@@ -93,16 +113,16 @@ func (panickingAdapter) Parse(in hook.Input) (hook.Call, error) {
 
 func (panickingAdapter) Render(*hook.Call, hook.Verdict) hook.Reply { panic("in Answer") }
 
-// hookCommand is a hook as an agent runs it.
+// hookCommand runs the hook as a process, like an agent does.
 type hookCommand struct {
 	home, hub string
-	args      []string // behind "hook"
+	args      []string // after "hook"
 	env       []string
 	stdin     io.Reader
 	program   string
 }
 
-// newHookCommand is a hook of claude-code with a home of its own.
+// newHookCommand returns a hook of claude-code with a separate home directory.
 func newHookCommand(t testing.TB, hub, stdin string, flags ...string) *hookCommand {
 	t.Helper()
 	return &hookCommand{
@@ -113,54 +133,85 @@ func newHookCommand(t testing.TB, hub, stdin string, flags ...string) *hookComma
 
 func (c *hookCommand) stateDir() string { return filepath.Join(c.home, ".local", "state", "hookback") }
 
-// log is the hook's log.
+// log returns the content of the hook log.
 func (c *hookCommand) log() string {
 	text, _ := os.ReadFile(filepath.Join(c.stateDir(), "hook.log"))
 	return string(text)
 }
 
-// spooledEvents counts the events that are kept.
-func (c *hookCommand) spooledEvents() int {
-	return len(spool{filepath.Join(c.stateDir(), "spool")}.list())
+// spooledEvents returns the number of spooled events.
+func (c *hookCommand) spooledEvents() int { return len(c.spool().list()) }
+
+func (c *hookCommand) spool() spool { return spool{filepath.Join(c.stateDir(), "spool")} }
+
+// deliverSpooled sends the spooled events to the hub. On a busy machine a hub can miss
+// sendTimeout; the event is then in the spool. The hub deduplicates events that it already has.
+func (c *hookCommand) deliverSpooled() { deliverSpooled(c.spool(), c.hub) }
+
+func deliverSpooled(s spool, hub string) {
+	deadline := time.Now().Add(time.Minute)
+	s.flush(deadline, func(body net.Buffers) ([]byte, error) {
+		return rawPoster{[]string{hub}, noEnv}.post(deadline, schema.PathBatch, body)
+	})
 }
 
-// command is the process, not started.
+// command returns the process, not yet started.
 func (c *hookCommand) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.program, slices.Concat([]string{"hook"}, c.args)...)
 	cmd.Env = slices.Concat([]string{"HOME=" + c.home, "HOOKBACK_URL=" + c.hub, "CLAUDE_PROJECT_DIR=" + c.home}, c.env)
 	cmd.Dir, cmd.Stdin = c.home, c.stdin
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = 30 * time.Second
 	return cmd
 }
 
-// startedHook is a hook that was started.
+// startedHook is a running hook process.
 type startedHook struct {
 	*exec.Cmd
-	out, err  bytes.Buffer
-	startedAt time.Time
+	out, err bytes.Buffer
 }
+
+// hookLimit is the time after which a test kills a hook that does not exit by itself. The exit
+// status is then -1.
+const hookLimit = time.Minute
 
 func (c *hookCommand) start(t testing.TB, ctx context.Context) *startedHook {
 	t.Helper()
-	r := &startedHook{Cmd: c.command(ctx), startedAt: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, hookLimit)
+	t.Cleanup(cancel)
+	r := &startedHook{Cmd: c.command(ctx)}
 	r.Stdout, r.Stderr = &r.out, &r.err
 	require.NoError(t, r.Start())
 	return r
 }
 
-// wait is what the hook left, and how long it took.
-func (r *startedHook) wait() (cliResult, time.Duration) {
+// wait waits for the hook to exit and returns its result.
+func (r *startedHook) wait() cliResult {
 	_ = r.Wait()
-	return cliResult{r.ProcessState.ExitCode(), r.out.String(), r.err.String()}, time.Since(r.startedAt)
+	return cliResult{r.ProcessState.ExitCode(), r.out.String(), r.err.String()}
 }
 
 func (c *hookCommand) run(t testing.TB) cliResult {
 	t.Helper()
-	got, _ := c.start(t, t.Context()).wait()
-	return got
+	return c.start(t, t.Context()).wait()
 }
 
-// noOutput is no opinion, for every agent.
+// runInTime runs the hook with stdin and repeats the run while the hub misses sendTimeout, as it
+// can on a busy machine.
+func (c *hookCommand) runInTime(t testing.TB, stdin string) cliResult {
+	t.Helper()
+	for range 100 {
+		c.stdin = strings.NewReader(stdin)
+		got := c.run(t)
+		if c.spooledEvents() == 0 {
+			return got
+		}
+		require.NoError(t, os.RemoveAll(c.stateDir()))
+	}
+	require.Fail(t, "the hub never accepted the event")
+	return cliResult{}
+}
+
+// noOutput is the result of a hook without an opinion, for every agent.
 var noOutput cliResult
 
 func readSample(t testing.TB, name string) string {

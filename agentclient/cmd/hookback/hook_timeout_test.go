@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestHookRun_FailRunDeniesOnTimeout says no when nobody answers in time, whoever finds that out,
-// and tells the agent to stop; without --on-timeout its own prompt has the word.
+// With --on-timeout fail_run, every kind of timeout denies the call and instructs the agent to
+// stop. Without it, the agent's own prompt decides.
 func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
 	t.Parallel()
 	c := &hook.Call{HasPrompt: true, Point: hook.Prompt, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission}}

@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// testMachine is a machine of a test's own with the real program on its PATH.
+// testMachine is a separate home directory with the real program on its PATH.
 type testMachine struct {
 	t    *testing.T
 	ctx  context.Context
@@ -30,20 +30,20 @@ type testMachine struct {
 
 func newTestMachine(t *testing.T) *testMachine {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	d := &testMachine{t: t, ctx: ctx, home: t.TempDir()}
 	d.env = map[string]string{"HOME": d.home, "PATH": filepath.Dir(program) + ":/usr/bin:/bin"}
 	return d
 }
 
-// run runs the program in a project of its own.
+// run runs the program in the machine's project.
 func (d *testMachine) run(args ...string) cliResult {
 	d.t.Helper()
 	return d.exec("", append([]string{program}, args...)...)
 }
 
-// exec runs a process with the desk's environment.
+// exec runs a process with the machine's environment.
 func (d *testMachine) exec(stdin string, argv ...string) cliResult {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.ctx, argv[0], argv[1:]...)
@@ -73,7 +73,7 @@ func (d *testMachine) machine() install.Machine {
 	return m
 }
 
-// installedEntry is the entry of an event.
+// installedEntry returns the installed entry of an event.
 func (d *testMachine) installedEntry(agent, event string) install.Entry {
 	d.t.Helper()
 	all, err := install.Inspect(d.machine())
@@ -89,7 +89,7 @@ func (d *testMachine) installedEntry(agent, event string) install.Entry {
 	return install.Entry{}
 }
 
-// gateSamples is the event at which each agent's calls are gated, and a sample of it.
+// gateSamples has the event at which each agent's calls are gated, and a sample of its input.
 var gateSamples = map[string]struct{ event, sample string }{
 	"claude-code": {"PreToolUse", "claude-code-PreToolUse-Bash"},
 	"codex":       {"PreToolUse", "codex-PreToolUse"},
@@ -106,8 +106,8 @@ var gateSamples = map[string]struct{ event, sample string }{
 	"kiro":        {"preToolUse", "kiro-preToolUse"},
 }
 
-// TestInstall_InstalledCommandReportsEvent: the very command of the settings, run as the agent would
-// run it, gets the event to the hub; without the program it is silent and well.
+// The exact command of the settings reports the event to the hub. Without the program it exits
+// silently.
 func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -126,7 +126,7 @@ func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 			require.NoError(t, os.Symlink(program, link))
 			mode := "gate"
 			if agent == "opencode" {
-				mode = "observe" // its sample is a question of its own: a person would be asked
+				mode = "observe" // its sample is a question, so gate would ask a person
 			}
 			got := d.run("install", "--agent", agent, "--hub", hub.URL(), "--binary", link, "--mode", mode)
 			require.Equal(t, 0, got.status, got.err)
@@ -136,11 +136,12 @@ func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 			require.Equal(t, 0, ran.status)
 			require.Empty(t, ran.err)
 			require.Contains(t, []string{"", "{}", "{}\n"}, ran.out, "no policy, no opinion")
-			require.Eventually(t, func() bool { return countEvents(t, hub.URL(), agent) > 0 }, 20*time.Second, 10*time.Millisecond)
+			deliverSpooled(newSpool(func(name string) string { return d.env[name] }), hub.URL())
+			require.Eventually(t, func() bool { return countEvents(t, hub.URL(), agent) > 0 }, 30*time.Second, 10*time.Millisecond)
 
 			require.NoError(t, os.Remove(link))
-			if entry.Argv[0] != link { // who starts it without a shell, goes on without it
-				require.Equal(t, cliResult{}, d.exec(string(sample), entry.Argv...), "the program is gone")
+			if entry.Argv[0] != link { // an agent that starts the program without a shell handles the error itself
+				require.Equal(t, cliResult{}, d.exec(string(sample), entry.Argv...), "the program does not exist")
 			}
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.Equal(t, cliResult{out: "Nothing to remove: Hookback is not in any of these settings.\n"}, d.run("uninstall"))
@@ -148,7 +149,7 @@ func TestInstall_InstalledCommandReportsEvent(t *testing.T) {
 	}
 }
 
-// countEvents counts what a hub has of an agent.
+// countEvents returns the number of events of an agent at a hub.
 func countEvents(t *testing.T, hub, agent string) (n int) {
 	t.Helper()
 	res, err := http.Get(hub + schema.PathEvents + "?" + url.Values{"limit": {"1000"}}.Encode()) //nolint:noctx // a test's own hub
@@ -212,7 +213,7 @@ func TestInstall_DeduplicatesAgents(t *testing.T) {
 	require.Equal(t, 1, strings.Count(got.out, "Claude Code  "), got.out)
 }
 
-// TestInstall_GroupsSimilarFiles: Cline wants a file for each event.
+// Cline has one file per event.
 func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	t.Parallel()
 	d := newTestMachine(t)
@@ -229,7 +230,7 @@ func TestInstall_GroupsSimilarFiles(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-// TestInstall_LocalScopeIsClaudeOnly: the agents that have none aren't complained of.
+// Agents without local settings are skipped, unless they are named.
 func TestInstall_LocalScopeIsClaudeOnly(t *testing.T) {
 	t.Parallel()
 	d := newTestMachine(t)

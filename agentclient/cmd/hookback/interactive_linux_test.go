@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a new one, for an agent to run in.
+// openTerminal opens a new pseudoterminal.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -30,17 +30,17 @@ func openTerminal(t *testing.T) *os.File {
 	return tty
 }
 
-// agentRun is how an agent was started, and with what environment.
+// agentRun describes how an agent is started.
 type agentRun struct {
 	agent         string
 	args          []string
 	env           string
-	stdin, stdout bool // is a terminal
-	shell         bool // between it and its hook
+	stdin, stdout bool // whether the stream is a terminal
+	shell         bool // whether a shell runs between the agent and its hook
 }
 
-// runAgent runs a hook as such an agent does, without a hub, in a project whose policy
-// wants a person, and gives what the hook printed.
+// runAgent runs a hook in a subprocess that plays the agent, without a hub, in a project whose
+// policy asks a person. It returns the output of the hook.
 func runAgent(t *testing.T, r agentRun) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -80,31 +80,30 @@ func runAgent(t *testing.T, r agentRun) string {
 	return string(out)
 }
 
-// Gemini CLI waits for ever when it is told to ask and nobody sits at it, and says to no
-// hook whether somebody does. Unless it is certain, a call that a person must decide is
-// refused, with the cause and what to do.
+// Gemini CLI waits forever for its prompt if no terminal is attached, and does not tell its
+// hooks. Unless a terminal is certainly attached, a call that needs a person is denied.
 func TestIsInteractive_GeminiAsksOnlyAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		agentRun
-		certainly bool
+		interactive bool
 	}{
-		"at a terminal":                           {agentRun{"gemini", []string{"gemini.js"}, "", true, true, false}, true},
-		"at a terminal, another shell":            {agentRun{"gemini", []string{"gemini.js", "--model", "x", "-y"}, "", true, true, true}, true},
-		"with a first prompt, then a human":       {agentRun{"gemini", []string{"gemini.js", "-i", "Go"}, "", true, true, false}, true},
-		"one prompt":                              {agentRun{"gemini", []string{"gemini.js", "-p", "Go"}, "", true, true, false}, false},
-		"one prompt, in one word":                 {agentRun{"gemini", []string{"gemini.js", "--prompt=Go"}, "", true, true, true}, false},
-		"one prompt, two letters":                 {agentRun{"gemini", []string{"gemini.js", "-yp", "Go"}, "", true, true, false}, false},
-		"one prompt, two words":                   {agentRun{"gemini", []string{"gemini.js", "--yolo", "--prompt", "Go"}, "", true, true, false}, false},
-		"stdin is a pipe":                         {agentRun{"gemini", []string{"gemini.js"}, "", false, true, false}, false},
-		"stdout is a file":                        {agentRun{"gemini", []string{"gemini.js"}, "", true, false, false}, false},
-		"only a title":                            {agentRun{"gemini", nil, "", true, true, false}, false},
-		"a pipeline, which its hooks aren't told": {agentRun{"gemini", []string{"gemini.js"}, "CI=true", true, true, false}, false},
+		"terminal":                     {agentRun{"gemini", []string{"gemini.js"}, "", true, true, false}, true},
+		"terminal, another shell":      {agentRun{"gemini", []string{"gemini.js", "--model", "x", "-y"}, "", true, true, true}, true},
+		"interactive prompt":           {agentRun{"gemini", []string{"gemini.js", "-i", "Go"}, "", true, true, false}, true},
+		"one prompt":                   {agentRun{"gemini", []string{"gemini.js", "-p", "Go"}, "", true, true, false}, false},
+		"one prompt, with =":           {agentRun{"gemini", []string{"gemini.js", "--prompt=Go"}, "", true, true, true}, false},
+		"one prompt, combined letters": {agentRun{"gemini", []string{"gemini.js", "-yp", "Go"}, "", true, true, false}, false},
+		"one prompt, long flag":        {agentRun{"gemini", []string{"gemini.js", "--yolo", "--prompt", "Go"}, "", true, true, false}, false},
+		"stdin not a terminal":         {agentRun{"gemini", []string{"gemini.js"}, "", false, true, false}, false},
+		"stdout not a terminal":        {agentRun{"gemini", []string{"gemini.js"}, "", true, false, false}, false},
+		"process title":                {agentRun{"gemini", nil, "", true, true, false}, false},
+		"CI, not passed on to hooks":   {agentRun{"gemini", []string{"gemini.js"}, "CI=true", true, true, false}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := runAgent(t, test.agentRun)
-			if test.certainly {
+			if test.interactive {
 				require.True(t, strings.HasPrefix(out, `{"decision":"ask","systemMessage":"No Hookback hub answers at `), "%s", out)
 				return
 			}
@@ -114,21 +113,21 @@ func TestIsInteractive_GeminiAsksOnlyAtTerminal(t *testing.T) {
 	}
 }
 
-// Crush goes on, and asks, where a hook says nothing; crush run and --yolo only go on.
+// Crush asks at its prompt if a hook prints nothing, but crush run and --yolo run the call.
 func TestIsInteractive_CrushPromptsOnlyAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		args      []string
-		certainly bool
+		args        []string
+		interactive bool
 	}{
-		"at a terminal": {nil, true},
-		"run":           {[]string{"run", "Go"}, false},
-		"yolo":          {[]string{"-dy"}, false},
+		"terminal": {nil, true},
+		"run":      {[]string{"run", "Go"}, false},
+		"yolo":     {[]string{"-dy"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := runAgent(t, agentRun{agent: "crush", args: test.args, stdin: true, stdout: true})
-			if test.certainly {
+			if test.interactive {
 				require.Empty(t, out)
 				return
 			}

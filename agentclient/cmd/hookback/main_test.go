@@ -32,7 +32,7 @@ func newHubHarness(t *testing.T, hub *fakehub.Hub) *hubHarness {
 	t.Helper()
 	require.NoError(t, hub.Start())
 	t.Cleanup(hub.Stop)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return &hubHarness{ctx: ctx, hub: hub}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// startMCPSession connects the SDK's own client to the real program.
+// startMCPSession connects the SDK's client to the real program.
 func startMCPSession(t *testing.T, hub string, progress chan<- string, args ...string) *sdk.ClientSession {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"mcp"}, args...)...)
@@ -42,8 +42,8 @@ func toolText(t *testing.T, result *sdk.CallToolResult) string {
 	return text.Text
 }
 
-// TestMCP_RealProgramAsksAndReconnects: ask, be told of progress while waiting, get the answer; and
-// a hub that comes back is used again.
+// The program forwards a question, its progress and the answer, and uses a hub again that was
+// restarted.
 func TestMCP_RealProgramAsksAndReconnects(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -64,7 +64,7 @@ func TestMCP_RealProgramAsksAndReconnects(t *testing.T) {
 	waiting.SetProgressToken("p")
 	answered := make(chan error, 1)
 	go func() {
-		<-progress // the stream passes through while it goes on
+		<-progress // the bridge forwards events before the stream ends
 		answered <- postJSON(hub.URL()+schema.At(schema.PathRespond, ticket.RequestID), `{"response":"Both \u2028 of them"}`)
 	}()
 	result, err := session.CallTool(t.Context(), waiting)
@@ -93,7 +93,7 @@ func postJSON(url, body string) error {
 	return nil
 }
 
-// runMCPLines runs the verb in this process over lines of stdin, and returns those of stdout.
+// runMCPLines runs mcp in this process with the lines as stdin and returns the lines of stdout.
 func runMCPLines(t *testing.T, hub string, env map[string]string, lines ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -106,7 +106,7 @@ func runMCPLines(t *testing.T, hub string, env map[string]string, lines ...strin
 	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 }
 
-// TestMCP_ForwardsResponses holds the bridge against answers of every form.
+// The bridge handles every form of response.
 func TestMCP_ForwardsResponses(t *testing.T) {
 	t.Parallel()
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}`
@@ -116,19 +116,19 @@ func TestMCP_ForwardsResponses(t *testing.T) {
 		line            string
 		want, wantError string
 	}{
-		"JSON":                {200, "application/json; charset=utf-8", "{\"jsonrpc\":\"2.0\",\n \"id\":7,\"result\":{}}", call, `{"jsonrpc":"2.0","id":7,"result":{}}`, ""},
-		"an error of its own": {404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, call, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, ""},
-		"a stream": {
+		"JSON":           {200, "application/json; charset=utf-8", "{\"jsonrpc\":\"2.0\",\n \"id\":7,\"result\":{}}", call, `{"jsonrpc":"2.0","id":7,"result":{}}`, ""},
+		"JSON-RPC error": {404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, call, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, ""},
+		"stream": {
 			200, "text/event-stream", ": waiting\n\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"id\":7,\"result\":{}}\r\n\r\n", call,
 			`{"jsonrpc":"2.0","id":7,"result":{}}`, "",
 		},
-		"a stream that ends too soon": {200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"resu", call, "", "before it answered"},
-		"a problem":                   {503, "application/problem+json", `{"code":"busy","detail":"too much","hint":"Later."}`, call, "", "busy: too much. Later"},
-		"something else":              {200, "text/html", "<html>", call, "", "before it answered"},
-		"another program":             {404, "text/plain", "what?", call, "", "is not a hub"},
-		"a redirect":                  {302, "text/plain", "", call, "", "is not a hub"},
-		"a note":                      {202, "", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "", ""},
-		"no JSON":                     {200, "", "", `hello`, "", "not a JSON-RPC message"},
+		"truncated stream": {200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"resu", call, "", "before it answered"},
+		"problem":          {503, "application/problem+json", `{"code":"busy","detail":"too much","hint":"Later."}`, call, "", "busy: too much. Later"},
+		"HTML":             {200, "text/html", "<html>", call, "", "before it answered"},
+		"not found":        {404, "text/plain", "what?", call, "", "is not a hub"},
+		"redirect":         {302, "text/plain", "", call, "", "is not a hub"},
+		"notification":     {202, "", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "", ""},
+		"invalid JSON":     {200, "", "", `hello`, "", "not a JSON-RPC message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,8 +156,7 @@ func TestMCP_ForwardsResponses(t *testing.T) {
 	}
 }
 
-// TestMCP_SendsProtocolHeaders: the version that was agreed on, the
-// session, the names, and who it is.
+// The headers carry the negotiated version, the session, the method, the name and the token.
 func TestMCP_SendsProtocolHeaders(t *testing.T) {
 	t.Parallel()
 	seen := make(chan http.Header, 10)
@@ -188,7 +187,7 @@ func TestMCP_SendsProtocolHeaders(t *testing.T) {
 
 	lines = runMCPLines(t, server.URL, nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	require.Len(t, lines, 1)
-	require.Equal(t, "2026-07-28", (<-seen).Get("Mcp-Protocol-Version"), "of the message itself")
+	require.Equal(t, "2026-07-28", (<-seen).Get("Mcp-Protocol-Version"), "the version in the message has priority")
 }
 
 func TestMCP_UnreachableHubReturnsError(t *testing.T) {

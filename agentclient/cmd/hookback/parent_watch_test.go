@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Killed, Claude Code tells its hooks nothing: they run on in sessions of their own.
+// A killed Claude Code does not signal its hooks, which run in separate sessions.
 func TestHook_KilledAgentWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -26,7 +26,7 @@ func TestHook_KilledAgentWithdrawsQuestion(t *testing.T) {
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	require.NoError(t, agent.Process.Kill())
-	_, _ = r.wait() // the hook holds the pipe until it ends
+	r.wait() // the hook keeps the pipe open until it exits
 	require.Equal(t, schema.Cancel{Reason: "the agent is gone", RequestSecret: "secret-1"}, q.Withdrawal)
 	require.Empty(t, r.out.String()+r.err.String())
 }

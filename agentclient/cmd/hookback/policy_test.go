@@ -18,12 +18,12 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// policyProject is a user with a home and a project, and perhaps a hub.
+// policyProject is a user's home, a project, and possibly a hub.
 type policyProject struct {
 	home, project, hub string
 }
 
-// newPolicyProject makes a place and works in its project.
+// newPolicyProject creates a project and changes to a subdirectory of it.
 func newPolicyProject(t *testing.T) *policyProject {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestPolicyInit_NeverOverwrites(t *testing.T) {
 		require.Contains(t, got.err, "already exists and was not changed")
 		text, err = os.ReadFile(test.file)
 		require.NoError(t, err)
-		require.JSONEq(t, `{"rules": []}`, string(text), "a user's file was written over")
+		require.JSONEq(t, `{"rules": []}`, string(text), "the user's file was overwritten")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestPolicy_RejectsWrongUsage(t *testing.T) {
 	require.Contains(t, d.policy(t.Context(), "test").err, "no hub can be reached")
 }
 
-// startHubWithCalls is a hub with calls in its history.
+// startHubWithCalls starts a hub that has stored the calls, and some other events.
 func startHubWithCalls(t *testing.T, d *policyProject, calls ...string) {
 	t.Helper()
 	hub := hubtest.Start(t)
@@ -137,7 +137,7 @@ func startHubWithCalls(t *testing.T, d *policyProject, calls ...string) {
 	defer client.Close()
 	for i, call := range calls {
 		e := schema.Event{HookEventType: "PreToolUse", Agent: "claude-code", Payload: json.RawMessage(call)}
-		if i%7 == 0 { // others send others' events
+		if i%7 == 0 { // an event without a call
 			_, err := client.Send(t.Context(), schema.Event{HookEventType: "Stop", Payload: json.RawMessage(`{}`)})
 			require.NoError(t, err)
 		}
@@ -146,7 +146,7 @@ func startHubWithCalls(t *testing.T, d *policyProject, calls ...string) {
 	}
 }
 
-// recordedInput is a stored hook call of Claude Code's.
+// recordedInput returns the hook input of a Claude Code tool call.
 func recordedInput(tool, input string) string {
 	return fmt.Sprintf(`{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": %q, "tool_input": %s}`, tool, input)
 }
@@ -158,7 +158,7 @@ func TestPolicyTest_CountsEffects(t *testing.T) {
 		recordedInput("Bash", `{"command": "git status"}`), recordedInput("Bash", `{"command": "git status; rm x"}`), recordedInput("Write", `{"file_path": "/etc/passwd"}`),
 		recordedInput("refund", `{"amount": "many"}`), `{"nothing": "of use"}`,
 	}
-	for i := range 250 { // more than a page
+	for i := range 250 { // more than one page
 		calls = append(calls, recordedInput("Read", fmt.Sprintf(`{"file_path": "/p/%d"}`, i)))
 	}
 	startHubWithCalls(t, d, calls...)
@@ -208,7 +208,7 @@ func TestPolicyTest_LimitsExamples(t *testing.T) {
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test", "--since", "1h")
 	require.Equal(t, 3, strings.Count(got.out, "Bash: make"), got.out)
-	require.Contains(t, got.out, "make 0\n", "they are the first ones")
+	require.Contains(t, got.out, "make 0\n", "the first calls are the examples")
 }
 
 func TestParseSince(t *testing.T) {
@@ -234,13 +234,13 @@ func TestFormatCount_GroupsDigits(t *testing.T) {
 	}
 }
 
-// TestStarterPolicy_SeparatesHarmfulCalls is what a user gets who changes nothing.
+// The starter policy applies to users who change nothing.
 func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 	t.Parallel()
 	p, err := agentclient.ParsePolicy("starter.json", starterPolicy)
 	require.NoError(t, err)
 	require.Empty(t, p.Warnings())
-	say := func(tool, member, value string) agentclient.PolicyResult {
+	evaluate := func(tool, member, value string) agentclient.PolicyResult {
 		arguments, err := json.Marshal(map[string]string{member: value})
 		require.NoError(t, err)
 		c := agentclient.ToolCall{Name: tool, Alias: tool, Arguments: arguments}
@@ -273,7 +273,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		},
 	} {
 		for _, command := range commands {
-			require.Equal(t, then, say("Bash", "command", command).Effect, "%s", command)
+			require.Equal(t, then, evaluate("Bash", "command", command).Effect, "%s", command)
 		}
 	}
 	for path, want := range map[string]agentclient.Effect{
@@ -281,7 +281,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		"/p/.env.example": "", "/p/src/environment.go": "", "/p/ssh/main.go": "", "/p/x.env.go": "",
 	} {
 		for _, tool := range []string{"Read", "Write", "Edit"} {
-			require.Equal(t, want, say(tool, "file_path", path).Effect, "%s %s", tool, path)
+			require.Equal(t, want, evaluate(tool, "file_path", path).Effect, "%s %s", tool, path)
 		}
 	}
 	for path, want := range map[string]agentclient.Effect{
@@ -289,13 +289,13 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		"/p/.claude/commands/x.md": "", "/p/config.toml": "", "/p/myhookback.json": "",
 	} {
 		for _, tool := range []string{"Write", "Edit", "MultiEdit"} {
-			require.Equal(t, want, say(tool, "file_path", path).Effect, "%s %s", tool, path)
+			require.Equal(t, want, evaluate(tool, "file_path", path).Effect, "%s %s", tool, path)
 		}
-		require.Empty(t, say("Read", "file_path", path).Effect)
+		require.Empty(t, evaluate("Read", "file_path", path).Effect)
 	}
-	require.Equal(t, agentclient.ThenAsk, say("mcp__db__delete_row", "id", "1").Effect)
-	require.Empty(t, say("mcp__db__select", "id", "1").Effect)
+	require.Equal(t, agentclient.ThenAsk, evaluate("mcp__db__delete_row", "id", "1").Effect)
+	require.Empty(t, evaluate("mcp__db__select", "id", "1").Effect)
 	for _, r := range p.Rules() {
-		require.NotEqual(t, agentclient.ThenAllow, r.Effect, "nobody who changes nothing allows anything")
+		require.NotEqual(t, agentclient.ThenAllow, r.Effect, "the starter policy allows nothing by itself")
 	}
 }

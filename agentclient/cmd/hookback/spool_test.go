@@ -22,7 +22,7 @@ func newEvent(session string) schema.Event {
 	return schema.Event{SourceApp: "a", SessionID: session, HookEventType: "Stop", Payload: json.RawMessage(`{"x":1}`)}
 }
 
-// batchHub is a hub that takes batches.
+// batchHub is a hub that accepts batches, unless fail returns an error.
 type batchHub struct {
 	batches [][]schema.Event
 	fail    func(batch []schema.Event) error
@@ -63,7 +63,7 @@ func (k *batchHub) flush(s spool) { s.flush(time.Now().Add(time.Minute), k.post)
 
 func newTestSpool(t *testing.T) spool { return spool{filepath.Join(t.TempDir(), "deep", "spool")} }
 
-// fillSpool keeps n events; their order is that of their sessions.
+// fillSpool stores n events in the order of their sessions.
 func fillSpool(t *testing.T, s spool, n int) (sessions []string) {
 	t.Helper()
 	for i := range n {
@@ -72,7 +72,7 @@ func fillSpool(t *testing.T, s spool, n int) (sessions []string) {
 		require.NoError(t, err)
 		require.Equal(t, i == 0, first)
 		names := s.list()
-		// Within one millisecond the order is any: give each its own.
+		// The order within one millisecond is undefined, so each file gets a different time.
 		old := names[len(names)-1]
 		for _, name := range names {
 			if !strings.HasPrefix(name, "00000000") {
@@ -96,13 +96,13 @@ func TestSpool_KeepsOrder(t *testing.T) {
 	require.Len(t, hub.batches, 1, "one request")
 	require.Empty(t, s.list())
 	hub.flush(s)
-	require.Len(t, hub.batches, 1, "nothing is sent when there is nothing")
+	require.Len(t, hub.batches, 1, "an empty spool sends no request")
 }
 
 func TestSpool_FilesArePrivate(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("permissions are another thing there")
+		t.Skip("Windows has no Unix permissions")
 	}
 	s := newTestSpool(t)
 	fillSpool(t, s, 1)
@@ -149,7 +149,7 @@ func TestSpool_SkipsTornFiles(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 	}
-	// Files of others, and one that is being written, are not ours to touch.
+	// Unrelated files, and a file that another hook is writing, must stay.
 	for _, name := range []string{"notes.txt", fmt.Sprintf(".%013d-d-9.json", time.Now().UnixMilli()), "x-y-z.json"} {
 		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("{}"), 0o600))
 	}
@@ -173,7 +173,7 @@ func TestSpool_KeepsUnacceptedEvents(t *testing.T) {
 		sent []string
 	}{
 		"down": {func([]schema.Event) error { return trouble }, 4, nil},
-		"one is refused": {func(b []schema.Event) error {
+		"one rejected": {func(b []schema.Event) error {
 			for _, e := range b {
 				if e.SessionID == "s1" {
 					return rejectionError{400}
@@ -181,7 +181,7 @@ func TestSpool_KeepsUnacceptedEvents(t *testing.T) {
 			}
 			return nil
 		}, 0, []string{"s0", "s2", "s3"}},
-		"all are refused": {func([]schema.Event) error { return rejectionError{413} }, 0, nil},
+		"all rejected": {func([]schema.Event) error { return rejectionError{413} }, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,10 +201,10 @@ func TestSpool_ReadsBatchResults(t *testing.T) {
 		answer string
 		left   int
 	}{
-		"one is not valid":    {`[{"event":{}},{"problem":{"status":400}},{"event":{}}]`, 0},
-		"the disk gets full":  {`[{"event":{}},{"problem":{"status":507}},{"problem":{"status":507}}]`, 2},
-		"too few":             {`[{"event":{}}]`, 3},
-		"something different": {`{"id":1}`, 3},
+		"one invalid":     {`[{"event":{}},{"problem":{"status":400}},{"event":{}}]`, 0},
+		"disk full":       {`[{"event":{}},{"problem":{"status":507}},{"problem":{"status":507}}]`, 2},
+		"too few results": {`[{"event":{}}]`, 3},
+		"not a list":      {`{"id":1}`, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,7 +261,7 @@ func TestSpool_ClaimIsExclusive(t *testing.T) {
 	old := time.Now().Add(-2 * claimTTL)
 	require.NoError(t, os.Chtimes(s.claimFile(), old, old))
 	hub.flush(s)
-	require.Len(t, hub.batches, 1, "who claimed it is gone")
+	require.Len(t, hub.batches, 1, "the claim has expired")
 }
 
 func TestSpool_ConcurrentHooksLoseNothing(t *testing.T) {
@@ -290,7 +290,7 @@ func TestSpool_ConcurrentHooksLoseNothing(t *testing.T) {
 	for _, session := range hub.sessions() {
 		seen[session] = true
 	}
-	require.Len(t, seen, 200, "none is lost")
+	require.Len(t, seen, 200, "no event is lost")
 }
 
 func TestSpool_WithoutDirectory(t *testing.T) {

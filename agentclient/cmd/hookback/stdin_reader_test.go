@@ -33,7 +33,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// openPipe is a pipe whose writer never closes.
+// openPipe returns a pipe with text whose writer stays open.
 func openPipe(t *testing.T, text string) io.Reader {
 	t.Helper()
 	r, w := io.Pipe()
@@ -72,7 +72,7 @@ func TestReadInput_TruncatesLongStrings(t *testing.T) {
 	require.ErrorContains(t, err, "even without its long strings")
 }
 
-// Wherever a string is cut, what is left is JSON.
+// The output is valid JSON for every position of the cut.
 func TestTruncator_CutsBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", `\n`, `\\`, `\"`, `\u00e4`, `\ud83d\ude00`, "ä", "€", "😀"} {
@@ -82,7 +82,7 @@ func TestTruncator_CutsBetweenCharacters(t *testing.T) {
 			s.add([]byte(text))
 			require.True(t, json.Valid(s.out), "%s after %d", unit, before)
 			require.True(t, utf8.Valid(s.out), "%s after %d", unit, before)
-			require.True(t, strings.HasSuffix(string(s.out), ` bytes]","`+unit+`",{"k\"":"v"}]`), "the rest is as it was")
+			require.True(t, strings.HasSuffix(string(s.out), ` bytes]","`+unit+`",{"k\"":"v"}]`), "the rest is unchanged")
 		}
 	}
 }
@@ -95,7 +95,7 @@ func FuzzTruncator(f *testing.F) {
 		}
 		var whole, pieces truncator
 		whole.add(text)
-		require.Equal(t, string(text), string(whole.out), "short strings stay as they are")
+		require.Equal(t, string(text), string(whole.out), "short strings are unchanged")
 		cut := min(int(at), len(text))
 		pieces.add(text[:cut])
 		pieces.add(text[cut:])

@@ -18,7 +18,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// startHubWithLedger makes a hub with a ledger of n entries.
+// startHubWithLedger starts a hub with an audit log of n entries.
 func startHubWithLedger(t *testing.T, n int) *hubtest.Hub {
 	t.Helper()
 	hub := hubtest.Start(t)
@@ -66,14 +66,14 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	require.Equal(t, whole, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
 
 	lines := strings.SplitAfter(string(export), "\n")
-	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "of itself a shorter ledger is whole")
+	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
 	for name, tc := range map[string]struct{ file, says string }{
-		"its end cut off":   {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
-		"all of it cut off": {"", "no entry has the hash"},
-		"cut in a line":     {string(export[:len(export)-9]), "entry 4 is not readable"},
-		"a line changed":    {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
-		"a line gone":       {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
-		"a line too long":   {lines[0] + strings.Repeat(" ", maxLedgerEntry) + lines[1], "entry 2 is longer"},
+		"end cut off":       {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
+		"empty file":        {"", "no entry has the hash"},
+		"cut within a line": {string(export[:len(export)-9]), "entry 4 is not readable"},
+		"changed line":      {strings.Replace(string(export), "never", "later", 1), "entry 1 was changed"},
+		"removed line":      {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
+		"too long line":     {lines[0] + strings.Repeat(" ", maxLedgerEntry) + lines[1], "entry 2 is longer"},
 	} {
 		got := verifyLedger(t, "", tc.file, "-", "--head", head)
 		require.Equal(t, exitProblem, got.status, name)
@@ -81,10 +81,10 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 		require.Contains(t, got.out, tc.says, name)
 	}
 	postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, exitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "a ledger goes on")
+	require.Equal(t, exitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "the audit log has grown")
 }
 
-// Whoever can write to the database can change a row; not so that nobody sees it.
+// A user with write access to the database can change a row, but not without detection.
 func TestVerify_DetectsDatabaseChange(t *testing.T) {
 	t.Parallel()
 	hub := startHubWithLedger(t, 5)
