@@ -141,7 +141,7 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 		switch {
 		case f.Blocked != "":
 			d.fail(agent, "add the URL to that setting", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
-		case slices.ContainsFunc(all, func(one install.InstalledHooks) bool { return one.Agent == agent }):
+		case slices.ContainsFunc(all, func(hooks install.InstalledHooks) bool { return hooks.Agent == agent }):
 			d.warn(agent, "remove one of the two", "%s: %s to %s in addition to the installed hooks: each event is sent twice", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
 			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
@@ -152,8 +152,8 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 
 // examineState checks the spool and the policies.
 func (d *doctor) examineState() {
-	if kept := len(newSpool(d.env).list()); kept > 0 {
-		d.warn("", "the next hook that reaches the hub sends them", "%s stored until a hub answers", formatCount(kept, "event"))
+	if stored := len(newSpool(d.env).list()); stored > 0 {
+		d.warn("", "the next hook that reaches the hub sends them", "%s stored until a hub answers", formatCount(stored, "event"))
 	}
 	if _, err := agentclient.LoadPolicy(d.machine.Dir, d.env); err != nil {
 		d.fail("", "fix the file (hookback policy check); until then every call requires approval", "the policy can't be read: %v", err)
@@ -163,11 +163,11 @@ func (d *doctor) examineState() {
 }
 
 // examineAgent checks the settings of one agent and then runs its hooks.
-func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []install.InstalledHooks) {
-	agent := places[0].Agent
+func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed []install.InstalledHooks) {
+	agent := installed[0].Agent
 	usable := true
-	for i := range places {
-		usable = d.examineSettings(&places[i]) && usable
+	for i := range installed {
+		usable = d.examineSettings(&installed[i]) && usable
 	}
 	for _, reason := range install.DisabledBy(d.machine, agent) {
 		d.fail(agent, "remove that setting", "its hooks are disabled: %s", reason)
@@ -175,15 +175,15 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, places []i
 	if version, minimum, enough := install.Version(d.machine, agent); !enough {
 		d.warn(agent, "update the agent", "version %s is older than %s and supports less", version, minimum)
 	}
-	if len(places) > 1 {
-		d.warn(agent, "hookback uninstall --scope "+string(places[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
-			abbreviateHome(d.machine.Home, places[0].File), abbreviateHome(d.machine.Home, places[1].File))
+	if len(installed) > 1 {
+		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
+			abbreviateHome(d.machine.Home, installed[0].File), abbreviateHome(d.machine.Home, installed[1].File))
 	}
 	if hub == nil || !usable {
 		return
 	}
 	d.examineLastEvent(ctx, hub, agent)
-	d.examineHooks(ctx, hub, places[0])
+	d.examineHooks(ctx, hub, installed[0])
 }
 
 // examineSettings checks one settings file and reports whether its hooks can run.

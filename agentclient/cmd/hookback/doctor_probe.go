@@ -154,8 +154,8 @@ func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string,
 	exited := make(chan error, 1)
 	go func() { exited <- r.cmd.Wait(); cancel() }()
 	reason := "doctor probe " + r.session
-	denied := hub.deny(ctx, r.session, reason)
-	if denied == nil {
+	denyErr := hub.deny(ctx, r.session, reason)
+	if denyErr == nil {
 		<-ctx.Done()
 	}
 	cancel()
@@ -163,7 +163,7 @@ func (d *doctor) probeGate(ctx context.Context, hub *doctorClient, agent string,
 	if err := <-exited; err != nil && !errors.As(err, &exit) {
 		return err
 	}
-	if denied != nil {
+	if denyErr != nil {
 		return fmt.Errorf("the hub received no question (the hook printed %.200q)", r.stdout.String()+r.stderr.String())
 	}
 	return r.checkDenial(agent, e, reason)
@@ -195,8 +195,8 @@ func (r *probeRun) checkDenial(agent string, e install.Entry, reason string) err
 	return nil
 }
 
-// equalExceptReason reports whether got equals want. A string that contains reason in want
-// may have other text around it in got.
+// equalExceptReason compares two JSON values. A string that contains reason in the first value
+// may have other text around the reason in the second.
 func equalExceptReason(want, got any, reason string) bool {
 	switch w := want.(type) {
 	case map[string]any:

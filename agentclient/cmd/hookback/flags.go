@@ -19,7 +19,7 @@ type flags struct {
 	hub, app, session string
 }
 
-// newFlags returns flags with those that ask, send and the other hub clients share.
+// newFlags returns the flags of a command that uses a hub: --hub, --app and --session.
 func newFlags(name, help string, env func(string) string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard) // parse reports errors, usage prints the help

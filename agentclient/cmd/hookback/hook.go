@@ -80,7 +80,7 @@ func (h *hookRun) flags() *flags {
 	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
 	f.StringVar(&h.hub, "hub", "", "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
 	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
-	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only without a hub or an open dashboard), deny or ask")
+	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only if there is no hub or no open dashboard), deny or ask")
 	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
 	f.BoolVar(&h.explain, "explain", false, "print the event and the possible answers, and send nothing")
 	return f
@@ -90,7 +90,7 @@ func runHook(ctx context.Context, args []string, env func(string) string, std st
 	return newHookRun(env, std).run(ctx, args)
 }
 
-// hookProcess runs hook in a process of its own. The process must exit quickly, so the
+// hookProcess runs hook as the only task of the process. The process must exit quickly, so the
 // garbage collector stays off until the heap is large. SIGPIPE is ignored, so the hook
 // survives an agent that closes its end of the pipe.
 func hookProcess(args []string, env func(string) string, std streams, exit func(int)) int {
@@ -119,7 +119,7 @@ func (h *hookRun) run(ctx context.Context, args []string) (status int) {
 		}
 	}()
 	f := h.flags()
-	if helped, err := h.parse(f, args); helped {
+	if helpShown, err := h.parse(f, args); helpShown {
 		return exitOK
 	} else if err != nil {
 		return h.exitNoOpinion(err)
@@ -246,7 +246,7 @@ func (h *hookRun) writeReply(r hook.Reply) (status int) {
 	return r.Exit
 }
 
-// hubs returns the addresses of the hub.
+// hubs returns the hub addresses from --hub or HOOKBACK_URL.
 func (h *hookRun) hubs() ([]string, error) {
 	return agentclient.Hubs(cmp.Or(h.hub, h.env("HOOKBACK_URL")))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// observedEffect is what an agent does after a reply. It follows the documentation and the
-// observed behavior of the agents, independently of the adapters.
+// observedEffect is the behavior of an agent after a reply. It follows the documentation and
+// experiments with the agents, independently of the adapters.
 type observedEffect struct {
 	approves bool // the call runs, possibly edited, or a question gets an answer
 	holds    bool // the call does not run unless a person at the agent approves it
@@ -47,31 +47,31 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 	}
 	readable := len(r.Stdout) == 0 || json.Unmarshal(r.Stdout, &o) == nil
 	h := o.HookSpecificOutput
-	words := []string{o.Decision, o.Permission, o.PermissionDecision, o.Behavior, o.Reply, o.Action, h.PermissionDecision, h.Action, h.Decision.Behavior}
-	says := func(any ...string) bool {
-		for _, word := range words {
-			for _, a := range any {
-				if word == a {
+	verdicts := []string{o.Decision, o.Permission, o.PermissionDecision, o.Behavior, o.Reply, o.Action, h.PermissionDecision, h.Action, h.Decision.Behavior}
+	hasAny := func(values ...string) bool {
+		for _, value := range verdicts {
+			for _, v := range values {
+				if value == v {
 					return true
 				}
 			}
 		}
 		return false
 	}
-	denies := says("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
+	denies := hasAny("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
 	e := observedEffect{
-		approves: says("allow", "approve", "once", "always", "accept") ||
+		approves: hasAny("allow", "approve", "once", "always", "accept") ||
 			(o.UpdatedInput != nil || o.ModifiedArgs != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
-		holds: denies || says("ask", "force_ask"),
+		holds: denies || hasAny("ask", "force_ask"),
 	}
 	switch {
 	case !readable: // Claude Code, Codex and Gemini run the call
 		e.holds = false
-	case agent == "codex" && says("ask"): // Codex reports a failure and runs the call
+	case agent == "codex" && hasAny("ask"): // Codex reports a failure and runs the call
 		e.holds = false
 	case agent == "codex" && point != hook.Prompt:
 		e.holds = e.holds && codexAcceptsDeny(r.Stdout)
-	case agent == "cursor" && point == hook.Prompt && says("ask"):
+	case agent == "cursor" && point == hook.Prompt && hasAny("ask"):
 		e.holds = false
 	}
 	return e
@@ -182,11 +182,11 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 			for _, ruling := range rulings {
 				h := &hookRun{agent: c.agent, onUnreachable: option, env: noEnv}
 				p := hookDecision{ask: true, policy: ruling}
-				check := func(v hook.Verdict, agentWentOn bool, what any) {
+				check := func(v hook.Verdict, agentContinued bool, what any) {
 					got := observeEffect(c.agent.Name, c.call.Point, c.agent.Agent.Render(&c.call, v))
 					require.False(t, got.approves, "%s, %q, %q: %v", c.name, option, ruling.Effect, what)
 					gated := c.call.Point == hook.Gate || c.call.Point == hook.DeferToPrompt
-					if gated && !agentWentOn && (ruling.Effect == agentclient.ThenAsk || option == thenDeny) {
+					if gated && !agentContinued && (ruling.Effect == agentclient.ThenAsk || option == thenDeny) {
 						require.True(t, got.holds, "%s, %q: %v runs", c.name, option, what)
 					}
 				}
@@ -205,7 +205,7 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 					check(v, false, cause)
 				}
 				_, answered := h.errorVerdict(&c.call, p, errInterrupted, context.Canceled)
-				require.False(t, answered, "silence")
+				require.False(t, answered, "no output")
 			}
 		}
 	}
@@ -215,17 +215,17 @@ func TestHookRun_FailureNeverApproves(t *testing.T) {
 // be asked.
 func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 	t.Parallel()
-	gone := closedHubURL(t)
+	hub := closedHubURL(t)
 	for _, c := range readSampleCalls(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for option, broken := range map[string]bool{"": true, thenDeny: false, thenAsk: true} {
-				env := map[string]string{"HOOKBACK_URL": gone, "HOME": t.TempDir()}
+				env := map[string]string{"HOOKBACK_URL": hub, "HOME": t.TempDir()}
 				for name, value := range c.env {
 					env[name] = value
 				}
-				var out, complaints strings.Builder
-				h := newHookRun(func(name string) string { return env[name] }, streams{strings.NewReader(c.text), &out, &complaints})
+				var out, stderr strings.Builder
+				h := newHookRun(func(name string) string { return env[name] }, streams{strings.NewReader(c.text), &out, &stderr})
 				h.agent, h.workDir, h.onUnreachable, h.connectTimeout = c.agent, t.TempDir(), option, time.Millisecond
 				if broken {
 					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, agentclient.PolicyName), []byte("{"), 0o600))
@@ -238,7 +238,7 @@ func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 					require.True(t, got.holds, "it runs: %s", out.String())
 				}
 				if status == 0 {
-					require.Empty(t, complaints.String())
+					require.Empty(t, stderr.String())
 				}
 				require.Len(t, h.spool.list(), 1, "the event is stored once")
 			}

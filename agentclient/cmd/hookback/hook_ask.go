@@ -57,9 +57,9 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 		}
 	}).Stop()
 	r := h.buildRequest(c, hd)
-	r.OnWaiting = func(now agentclient.WaitStatus) {
+	r.OnWaiting = func(status agentclient.WaitStatus) {
 		close(pending.accepted)
-		if now.Watching != nil && *now.Watching == 0 && !c.HasPrompt {
+		if status.Watching != nil && *status.Watching == 0 && !c.HasPrompt {
 			cancel(errNoDashboard)
 		}
 		go pending.flushSpool(h, hubs)
@@ -115,8 +115,8 @@ type pendingQuestion struct {
 	flushed  chan struct{} // closed when the spooled events are sent
 }
 
-func (w *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
-	defer close(w.flushed)
+func (q *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
+	defer close(q.flushed)
 	defer func() {
 		if p := recover(); p != nil {
 			h.logf("panic: %v\n%s", p, debug.Stack())
@@ -126,9 +126,9 @@ func (w *pendingQuestion) flushSpool(h *hookRun, hubs []string) {
 }
 
 // awaitFlush waits for the running flush, at most sendTimeout.
-func (w *pendingQuestion) awaitFlush() {
+func (q *pendingQuestion) awaitFlush() {
 	select {
-	case <-w.flushed:
+	case <-q.flushed:
 	case <-time.After(sendTimeout):
 	}
 }
@@ -143,13 +143,13 @@ func isClosed(c chan struct{}) bool {
 }
 
 // onSignal calls handle when the process receives SIGINT or SIGTERM.
-func onSignal(onSignal func()) (stop func()) {
+func onSignal(handle func()) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		select {
 		case <-signals:
-			onSignal()
+			handle()
 		case <-done:
 		}
 	}()
@@ -167,12 +167,12 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 		ask.Risk = hd.policy.Risk
 	}
 	if hd.policy.Reason != "" {
-		var about schema.Context
+		var questionContext schema.Context
 		if ask.Context != nil {
-			about = *ask.Context
+			questionContext = *ask.Context
 		}
-		about.Why = strings.TrimSpace(about.Why + "\n" + policyReason("Approval required", hd.policy))
-		ask.Context = &about
+		questionContext.Why = strings.TrimSpace(questionContext.Why + "\n" + policyReason("Approval required", hd.policy))
+		ask.Context = &questionContext
 	}
 	if h.onTimeout == schema.FailRun {
 		ask.OnTimeout = schema.FailRun

@@ -94,8 +94,8 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) age
 	if err != nil {
 		h.logf("%v", err)
 		reason := "the policy can't be read: " + err.Error()
-		if broken := (*agentclient.PolicyError)(nil); errors.As(err, &broken) && len(broken.Problems) > 0 {
-			reason = "the policy can't be read: " + broken.Problems[0].String()
+		if policyErr := (*agentclient.PolicyError)(nil); errors.As(err, &policyErr) && len(policyErr.Problems) > 0 {
+			reason = "the policy can't be read: " + policyErr.Problems[0].String()
 		}
 		return agentclient.PolicyResult{Effect: agentclient.ThenAsk, Reason: reason}
 	}
@@ -192,8 +192,7 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 	}
 }
 
-// answersByQuestion returns the answers by question ID. The ID of a single question
-// without questions of its own is "".
+// answersByQuestion returns the answers by question ID. A single answer has the ID "".
 func answersByQuestion(d agentclient.Decision) map[string][]string {
 	if d.Answers != nil {
 		return d.Answers

@@ -65,15 +65,15 @@ func TestDecide_UnreadablePolicyAsks(t *testing.T) {
 	t.Parallel()
 	h := newHookRunIn(t, `{"rules": [`)
 	for _, test := range []struct {
-		point hook.Point
-		asks  bool
-		word  hook.Effect
+		point  hook.Point
+		asks   bool
+		effect hook.Effect
 	}{{hook.Observe, false, hook.Pass}, {hook.Gate, true, hook.Pass}, {hook.DeferToPrompt, false, hook.Ask}, {hook.Prompt, true, hook.Pass}} {
 		c := newCall(test.point, allCapabilities)
 		p := h.decide(c, false)
 		require.Equal(t, test.asks, p.ask, test.point)
-		require.Equal(t, test.word, p.verdict.Effect, test.point)
-		if test.word == hook.Ask {
+		require.Equal(t, test.effect, p.verdict.Effect, test.point)
+		if test.effect == hook.Ask {
 			require.Contains(t, p.verdict.Reason, "Approval required by the Hookback policy: the policy can't be read: ")
 			require.Contains(t, p.verdict.Reason, agentclient.PolicyName)
 		}

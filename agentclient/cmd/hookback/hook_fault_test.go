@@ -54,31 +54,31 @@ func respondWith(status int, media, text string) func(http.ResponseWriter, *http
 
 // startRawListener listens on a TCP port and passes each connection to talk, which can be nil.
 // It keeps the connections open until the end of the test.
-func startRawListener(t testing.TB, talk func(net.Conn)) string {
+func startRawListener(t testing.TB, handle func(net.Conn)) string {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	var talks sync.WaitGroup
-	over := make(chan struct{})
-	talks.Go(func() {
+	var handlers sync.WaitGroup
+	done := make(chan struct{})
+	handlers.Go(func() {
 		for {
 			conn, err := socket.Accept()
 			if err != nil {
 				return
 			}
-			talks.Go(func() {
+			handlers.Go(func() {
 				defer conn.Close()
-				if talk != nil {
-					talk(conn)
+				if handle != nil {
+					handle(conn)
 				}
-				<-over
+				<-done
 			})
 		}
 	})
 	t.Cleanup(func() {
-		close(over)
+		close(done)
 		_ = socket.Close()
-		talks.Wait()
+		handlers.Wait()
 	})
 	return "http://" + socket.Addr().String()
 }
@@ -430,15 +430,15 @@ func TestHook_UnacceptedQuestionUsesFallback(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub, "HOME": home}[name] }
-			var out, complaints bytes.Buffer
-			h := newHookRun(env, streams{strings.NewReader(readSample(t, "claude-code-PermissionRequest-Bash")), &out, &complaints})
+			var out, stderr bytes.Buffer
+			h := newHookRun(env, streams{strings.NewReader(readSample(t, "claude-code-PermissionRequest-Bash")), &out, &stderr})
 			h.connectTimeout, h.acceptTimeout = time.Millisecond, 200*time.Millisecond
 			ctx, cancel := context.WithTimeout(t.Context(), hookLimit) // on expiry the hook prints nothing
 			defer cancel()
 			require.Equal(t, 0, h.run(ctx, []string{"claude-code", "--on-unreachable", "deny"}))
 			require.Contains(t, out.String(), `"behavior":"deny","message":"No`)
 			require.NotContains(t, out.String(), "No one answered in time", "the hook did not wait for the deadline of the question")
-			require.Empty(t, complaints.String())
+			require.Empty(t, stderr.String())
 			require.Len(t, h.spool.list(), 1, "a later hook reports the event")
 		})
 	}
@@ -553,9 +553,9 @@ func TestHook_BurstLosesNoEvent(t *testing.T) {
 		slots <- struct{}{}
 		hooks.Go(func() {
 			defer func() { <-slots }()
-			one := *c
-			one.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"burst-%d","hook_event_name":"Stop"}`, i))
-			if got := one.run(t); got != noOutput {
+			single := *c
+			single.stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"burst-%d","hook_event_name":"Stop"}`, i))
+			if got := single.run(t); got != noOutput {
 				t.Error(got)
 			}
 		})

@@ -47,11 +47,11 @@ func TestHook_RealHubLifecycle(t *testing.T) {
 	pending := func(s *schema.Status) bool { return s.Status == schema.Pending }
 
 	r := c.start(t, t.Context())
-	asked := newest(1, pending)
-	answer, err := http.Post(hub.URL()+schema.At(schema.PathRespond, asked.ID), "application/json", strings.NewReader(`{"permission":true}`))
+	question := newest(1, pending)
+	response, err := http.Post(hub.URL()+schema.At(schema.PathRespond, question.ID), "application/json", strings.NewReader(`{"permission":true}`))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.NoError(t, response.Body.Close())
 	got := r.wait()
 	require.Equal(t, cliResult{0, allowed, ""}, got)
 	newest(1, func(s *schema.Status) bool { return s.Delivery.State == schema.Acked })

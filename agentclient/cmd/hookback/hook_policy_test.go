@@ -27,7 +27,7 @@ func preToolUse(command string) string {
 // The real program allows and denies by policy without a person and without a hub.
 func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	t.Parallel()
-	gone := closedHubURL(t)
+	hub := closedHubURL(t)
 	for name, test := range map[string]struct {
 		command string
 		flags   []string
@@ -50,7 +50,7 @@ func TestHook_PolicyDecidesWithoutHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newHookCommand(t, gone, preToolUse(test.command), test.flags...)
+			c := newHookCommand(t, hub, preToolUse(test.command), test.flags...)
 			writePolicy(t, c.home, projectPolicy)
 			if test.user != "" {
 				writePolicy(t, filepath.Join(c.home, ".config", "hookback"), test.user)
@@ -105,7 +105,7 @@ func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 	t.Parallel()
 	rules := func(then string) string { return `{"rules": [{"tool": "Bash", "then": "` + then + `"}]}` }
 	require.Equal(t, []string{""}, newHookRun(noEnv, streams{}).policyDirs(newCall(hook.Gate, allCapabilities)))
-	for _, test := range []struct{ project, cwd, here, want string }{
+	for _, test := range []struct{ project, cwd, workDir, want string }{
 		{"", "", "", ""},
 		{"allow", "", "", ""}, // a model could write the rule itself
 		{"", "allow", "", ""},
@@ -125,7 +125,7 @@ func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 			return ""
 		}, streams{})
 		h.workDir = filepath.Join(root, "here")
-		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.here} {
+		for name, then := range map[string]string{"project": test.project, "cwd": test.cwd, "here": test.workDir} {
 			switch then {
 			case "":
 			case "{":

@@ -32,11 +32,11 @@ func BenchmarkHook(b *testing.B) {
 	input := readSample(b, "claude-code-PostToolUse-Bash")
 	big := strings.Replace(input, `"tool_input": {`, `"tool_input": {"text": "`+strings.Repeat("0123456789abcde ", 1<<16)+`", `, 1)
 	require.Greater(b, len(big), 1<<20)
-	quick := startHub(b, respondWith(200, "application/json", `{"id":1}`)) // without the hub's fsync and queue
+	fast := startHub(b, respondWith(200, "application/json", `{"id":1}`)) // without the hub's fsync and queue
 	stored := hubtest.Start(b)
 
 	// Each hook has a separate home directory.
-	hooked := func(hub, stdin string) func() *exec.Cmd {
+	hookProgram := func(hub, stdin string) func() *exec.Cmd {
 		c := newHookCommand(b, hub, "")
 		return func() *exec.Cmd {
 			c.stdin = strings.NewReader(stdin)
@@ -54,29 +54,29 @@ func BenchmarkHook(b *testing.B) {
 			return cmd
 		}
 	}
-	race := []*contender{
+	contenders := []*contender{
 		{name: "empty", command: shell(empty)},
-		{name: "hook", command: hooked(quick.URL(), input)},
-		{name: "hook-stored", command: hooked(stored.URL(), input)},
-		{name: "hook-1MiB", command: hooked(quick.URL(), big)},
-		{name: "hook-no-hub", command: hooked(closedHubURL(b), input)},
-		{name: "curl", command: shell("sh", "-c", "curl -s -o "+os.DevNull+" -H 'Content-Type: application/json' --data-binary @- "+quick.URL()+"/nothing")},
+		{name: "hook", command: hookProgram(fast.URL(), input)},
+		{name: "hook-stored", command: hookProgram(stored.URL(), input)},
+		{name: "hook-1MiB", command: hookProgram(fast.URL(), big)},
+		{name: "hook-no-hub", command: hookProgram(closedHubURL(b), input)},
+		{name: "curl", command: shell("sh", "-c", "curl -s -o "+os.DevNull+" -H 'Content-Type: application/json' --data-binary @- "+fast.URL()+"/nothing")},
 		{name: "python", command: shell("python3", "-c",
-			"import sys,urllib.request as u\ntry: u.urlopen(u.Request('"+quick.URL()+"/nothing', sys.stdin.buffer.read(), {'Content-Type': 'application/json'}))\nexcept u.HTTPError: pass")},
+			"import sys,urllib.request as u\ntry: u.urlopen(u.Request('"+fast.URL()+"/nothing', sys.stdin.buffer.read(), {'Content-Type': 'application/json'}))\nexcept u.HTTPError: pass")},
 	}
-	race = slices.DeleteFunc(race, func(c *contender) bool { return c.command == nil })
+	contenders = slices.DeleteFunc(contenders, func(c *contender) bool { return c.command == nil })
 	for b.Loop() {
-		for _, c := range race {
+		for _, c := range contenders {
 			c.round(b)
 		}
 	}
-	base := race[0].percentile(50)
-	for _, c := range race {
+	base := contenders[0].percentile(50)
+	for _, c := range contenders {
 		b.ReportMetric(ms(c.percentile(50)), c.name+"-p50-ms")
 		b.ReportMetric(ms(c.percentile(95)), c.name+"-p95-ms")
 		b.ReportMetric(ms(c.percentile(50))/ms(base), c.name+"/empty")
 	}
-	if best, limit := race[1].percentile(0), 5*race[0].percentile(0); best >= limit {
+	if best, limit := contenders[1].percentile(0), 5*contenders[0].percentile(0); best >= limit {
 		b.Errorf("the fastest hook took %v, limit %v", best, limit)
 	}
 	b.ReportMetric(0, "ns/op") // meaningless for all contenders together
@@ -85,13 +85,13 @@ func BenchmarkHook(b *testing.B) {
 func (c *contender) round(b testing.TB) {
 	b.Helper()
 	cmd := c.command()
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	begun := time.Now()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	start := time.Now()
 	err := cmd.Run()
-	c.times = append(c.times, time.Since(begun))
+	c.times = append(c.times, time.Since(start))
 	if err != nil && c.name != "curl" {
-		b.Fatalf("%s: %v %s", c.name, err, &complaints)
+		b.Fatalf("%s: %v %s", c.name, err, &stderr)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
 	t.Parallel()
 	c := &hook.Call{HasPrompt: true, Point: hook.Prompt, Ask: &schema.HumanInTheLoop{Question: "Go?", Type: schema.Permission}}
-	for name, late := range map[string]func(*hookRun) hook.Verdict{
+	for name, timeOut := range map[string]func(*hookRun) hook.Verdict{
 		"the hub": func(h *hookRun) hook.Verdict {
 			v, answered := h.errorVerdict(c, hookDecision{}, nil, agentclient.ErrTimedOut)
 			require.True(t, answered)
@@ -30,14 +30,14 @@ func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
 			return h.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout, Source: schema.ByTimeout})
 		},
 	} {
-		failing := &hookRun{onTimeout: schema.FailRun, env: func(string) string { return "" }}
-		v := late(failing)
+		failRun := &hookRun{onTimeout: schema.FailRun, env: func(string) string { return "" }}
+		v := timeOut(failRun)
 		require.Equal(t, hook.Deny, v.Effect, name)
 		require.Contains(t, v.Reason, "stop here", name)
-		require.Equal(t, schema.FailRun, failing.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
+		require.Equal(t, schema.FailRun, failRun.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
 
-		usual := &hookRun{env: func(string) string { return "" }}
-		require.NotEqual(t, hook.Deny, usual.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Effect, name)
-		require.Empty(t, usual.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
+		normal := &hookRun{env: func(string) string { return "" }}
+		require.NotEqual(t, hook.Deny, normal.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Effect, name)
+		require.Empty(t, normal.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
 	}
 }

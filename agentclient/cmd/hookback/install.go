@@ -61,7 +61,7 @@ func (i *installFlags) addCommonFlags(f *flags) {
 	f.BoolVar(&i.force, "force", false, "also replace or remove entries that were changed by hand")
 }
 
-// newBareFlags returns flags without those that newFlags adds.
+// newBareFlags returns a flag set without --hub, --app and --session.
 func newBareFlags(name, help string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), help: help}
 	f.SetOutput(io.Discard)
@@ -72,7 +72,7 @@ func runInstall(_ context.Context, args []string, env func(string) string, std s
 	i := &installFlags{}
 	i.addCommonFlags(newBareFlags("install", installHelp))
 	i.StringVar(&i.scope, "scope", "user", "the settings to change, a `scope`: user, project, or local (the unshared settings of the project; Claude Code only)")
-	i.StringVar(&i.mode, "mode", "gate", "gate also asks people, observe only sends events, a `mode`")
+	i.StringVar(&i.mode, "mode", "gate", "a `mode`: gate (also asks people) or observe (only sends events)")
 	i.StringVar(&i.hub, "hub", "", "the hub's `address`; default: HOOKBACK_URL, unless it is the default address")
 	i.StringVar(&i.binary, "binary", "", "the `path` of the hookback program in the settings; default: this program")
 	if status, done := i.parse(args, std); done {
@@ -251,8 +251,8 @@ func (i *installFlags) apply(p *install.Plan, std streams) (status int) {
 	return status
 }
 
-// groupSize returns how many changes, from the first, share one output line: those of one
-// agent in one directory with the same result. Cline, for example, has eight files.
+// groupSize returns how many changes, from the first, share one output line. They belong to one
+// agent and one directory and have the same result; Cline, for example, has eight files.
 func (i *installFlags) groupSize(all []install.Change) (n int) {
 	first := &all[0]
 	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {

@@ -51,12 +51,12 @@ func (d *testMachine) exec(stdin string, argv ...string) cliResult {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	cmd.Dir, cmd.Stdin = d.project(), strings.NewReader(stdin)
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		require.NoError(d.t, err)
 	}
-	return cliResult{cmd.ProcessState.ExitCode(), out.String(), complaints.String()}
+	return cliResult{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
 }
 
 func (d *testMachine) project() string {
@@ -78,9 +78,9 @@ func (d *testMachine) installedEntry(agent, event string) install.Entry {
 	d.t.Helper()
 	all, err := install.Inspect(d.machine())
 	require.NoError(d.t, err)
-	for _, one := range all {
-		for _, e := range one.Entries {
-			if one.Agent == agent && e.Event == event {
+	for _, hooks := range all {
+		for _, e := range hooks.Entries {
+			if hooks.Agent == agent && e.Event == event {
 				return e
 			}
 		}

@@ -80,8 +80,8 @@ func runAgent(t *testing.T, r agentRun) string {
 	return string(out)
 }
 
-// Gemini CLI waits forever for its prompt if no terminal is attached, and does not tell its
-// hooks. Unless a terminal is certainly attached, a call that needs a person is denied.
+// Gemini CLI waits forever for its prompt if no terminal is attached, and its hooks get no sign
+// of it. Unless a terminal is certainly attached, a call that needs a person is denied.
 func TestIsInteractive_GeminiAsksOnlyAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -44,12 +44,12 @@ type cliResult struct {
 }
 
 func (b *hubHarness) run(ctx context.Context, stdin string, args ...string) cliResult {
-	var out, complaints bytes.Buffer
+	var out, stderr bytes.Buffer
 	env := func(name string) string {
 		return map[string]string{"HOOKBACK_URL": b.hub.URL(), "HOOKBACK_SESSION": "s1"}[name]
 	}
-	status := run(ctx, args, env, streams{strings.NewReader(stdin), &out, &complaints})
-	return cliResult{status, out.String(), complaints.String()}
+	status := run(ctx, args, env, streams{strings.NewReader(stdin), &out, &stderr})
+	return cliResult{status, out.String(), stderr.String()}
 }
 
 // runAnswered runs ask while a person sends the answer.
@@ -361,10 +361,10 @@ func TestProgram_AnswersAndSignals(t *testing.T) {
 	start := func(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 		c := exec.CommandContext(b.ctx, program, args...)
 		c.Env = append(os.Environ(), "HOOKBACK_URL="+b.hub.URL())
-		var out, complaints bytes.Buffer
-		c.Stdout, c.Stderr = &out, &complaints
+		var out, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &out, &stderr
 		require.NoError(t, c.Start())
-		return c, &out, &complaints
+		return c, &out, &stderr
 	}
 
 	c, out, _ := start("ask", "Go?", "--json")
@@ -378,13 +378,13 @@ func TestProgram_AnswersAndSignals(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &decision))
 	require.True(t, decision.Approved)
 
-	c, out, complaints := start("ask", "Go?")
+	c, out, stderr := start("ask", "Go?")
 	q, err = b.hub.Question(b.ctx, 2)
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	require.Error(t, c.Wait())
 	require.Equal(t, 2, c.ProcessState.ExitCode())
 	require.Empty(t, out.String())
-	require.Equal(t, "hookback: interrupted; the question was withdrawn\n", complaints.String())
+	require.Equal(t, "hookback: interrupted; the question was withdrawn\n", stderr.String())
 	require.Equal(t, "secret-2", q.Withdrawal.RequestSecret)
 }

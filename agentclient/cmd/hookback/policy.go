@@ -38,8 +38,8 @@ risk    low, medium, high or critical, shown to the person
 reason  shown to the person and the agent
 
 The first rule that matches decides. If no rule matches, the agent's own permission flow
-applies. The user's file (~/.config/hookback/hookback.json) comes first, then those of
-the project, from the root of the repository down. Only the user's file can allow: an
+applies. The user's file (~/.config/hookback/hookback.json) comes first, then the files
+of the project, from the root of the repository down. Only the user's file can allow: an
 allow rule in a project leaves the call to the agent. An allow rule never applies to a
 command with ; & | < > $ or similar characters.
 

@@ -35,16 +35,16 @@ func newPolicyProject(t *testing.T) *policyProject {
 	return d
 }
 
-func (d *policyProject) policy(ctx context.Context, args ...string) cliResult {
-	var out, complaints bytes.Buffer
-	env := func(name string) string { return map[string]string{"HOME": d.home, "HOOKBACK_URL": d.hub}[name] }
-	status := run(ctx, append([]string{"policy"}, args...), env, streams{strings.NewReader(""), &out, &complaints})
-	return cliResult{status, out.String(), complaints.String()}
+func (p *policyProject) policy(ctx context.Context, args ...string) cliResult {
+	var out, stderr bytes.Buffer
+	env := func(name string) string { return map[string]string{"HOME": p.home, "HOOKBACK_URL": p.hub}[name] }
+	status := run(ctx, append([]string{"policy"}, args...), env, streams{strings.NewReader(""), &out, &stderr})
+	return cliResult{status, out.String(), stderr.String()}
 }
 
-func (d *policyProject) write(t *testing.T, text string) string {
+func (p *policyProject) write(t *testing.T, text string) string {
 	t.Helper()
-	file := filepath.Join(d.project, "hookback.json")
+	file := filepath.Join(p.project, "hookback.json")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }

@@ -93,12 +93,12 @@ func FuzzTruncator(f *testing.F) {
 		if !json.Valid(text) {
 			return
 		}
-		var whole, pieces truncator
-		whole.add(text)
-		require.Equal(t, string(text), string(whole.out), "short strings are unchanged")
+		var full, inPieces truncator
+		full.add(text)
+		require.Equal(t, string(text), string(full.out), "short strings are unchanged")
 		cut := min(int(at), len(text))
-		pieces.add(text[:cut])
-		pieces.add(text[cut:])
-		require.Equal(t, whole.out, pieces.out)
+		inPieces.add(text[:cut])
+		inPieces.add(text[cut:])
+		require.Equal(t, full.out, inPieces.out)
 	})
 }

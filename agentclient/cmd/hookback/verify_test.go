@@ -41,19 +41,19 @@ func postEvent(t *testing.T, address, body string) {
 }
 
 func verifyLedger(t *testing.T, hub string, stdin string, args ...string) cliResult {
-	var out, complaints bytes.Buffer
+	var out, stderr bytes.Buffer
 	env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub}[name] }
-	status := run(t.Context(), append([]string{"verify"}, args...), env, streams{strings.NewReader(stdin), &out, &complaints})
-	return cliResult{status, out.String(), complaints.String()}
+	status := run(t.Context(), append([]string{"verify"}, args...), env, streams{strings.NewReader(stdin), &out, &stderr})
+	return cliResult{status, out.String(), stderr.String()}
 }
 
 func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	t.Parallel()
 	hub := startHubWithLedger(t, 4)
-	whole := verifyLedger(t, hub.URL(), "")
-	require.Equal(t, exitOK, whole.status, whole.err)
-	require.Contains(t, whole.out, "intact: the hash chain of entries 1 to 4 has no gap")
-	_, head, _ := strings.Cut(strings.TrimSpace(whole.out), "head: ")
+	intact := verifyLedger(t, hub.URL(), "")
+	require.Equal(t, exitOK, intact.status, intact.err)
+	require.Contains(t, intact.out, "intact: the hash chain of entries 1 to 4 has no gap")
+	_, head, _ := strings.Cut(strings.TrimSpace(intact.out), "head: ")
 
 	res, err := http.Get(hub.URL() + schema.PathLedger + "?format=ndjson")
 	require.NoError(t, err)
@@ -62,12 +62,12 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	require.NoError(t, res.Body.Close())
 	file := filepath.Join(t.TempDir(), "ledger.ndjson")
 	require.NoError(t, os.WriteFile(file, export, 0o600))
-	require.Equal(t, whole, verifyLedger(t, "", "", file, "--head", head), "no hub is needed")
-	require.Equal(t, whole, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
+	require.Equal(t, intact, verifyLedger(t, "", "", file, "--head", head), "no hub is needed")
+	require.Equal(t, intact, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
 
 	lines := strings.SplitAfter(string(export), "\n")
 	require.Equal(t, exitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
-	for name, tc := range map[string]struct{ file, says string }{
+	for name, tc := range map[string]struct{ file, want string }{
 		"end cut off":       {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
 		"empty file":        {"", "no entry has the hash"},
 		"cut within a line": {string(export[:len(export)-9]), "entry 4 is not readable"},
@@ -78,7 +78,7 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 		got := verifyLedger(t, "", tc.file, "-", "--head", head)
 		require.Equal(t, exitProblem, got.status, name)
 		require.True(t, strings.HasPrefix(got.out, "broken: "), name)
-		require.Contains(t, got.out, tc.says, name)
+		require.Contains(t, got.out, tc.want, name)
 	}
 	postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
 	require.Equal(t, exitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "the audit log has grown")
