@@ -52,7 +52,7 @@ func respondWith(status int, media, text string) func(http.ResponseWriter, *http
 	}
 }
 
-// startRawListener listens on a TCP port and passes each connection to talk, which can be nil.
+// startRawListener listens on a TCP port and passes each connection to handle, which can be nil.
 // It keeps the connections open until the end of the test.
 func startRawListener(t testing.TB, handle func(net.Conn)) string {
 	t.Helper()
@@ -112,14 +112,14 @@ func TestHook_ReportsEventToHub(t *testing.T) {
 // A faulty hub does not delay the agent when no decision is needed, and the event is kept.
 func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 	t.Parallel()
-	deaf := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+	discard := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 	for name, test := range map[string]struct {
 		hub  string
 		kept int
 	}{
 		"down":          {closedHubURL(t), 1},
 		"never answers": {startRawListener(t, nil), 1},
-		"only listens":  {startRawListener(t, deaf), 1},
+		"only listens":  {startRawListener(t, discard), 1},
 		"closes":        {startRawListener(t, func(c net.Conn) { _ = c.Close() }), 1},
 		"trickles": {startRawListener(t, func(c net.Conn) {
 			ticker := time.NewTicker(20 * time.Millisecond)
@@ -130,7 +130,7 @@ func TestHook_FaultyHubKeepsEvent(t *testing.T) {
 				}
 			}
 		}), 1},
-		"other protocol": {startRawListener(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); deaf(c) }), 1},
+		"other protocol": {startRawListener(t, func(c net.Conn) { _, _ = io.WriteString(c, "220 mail ESMTP\r\n"); discard(c) }), 1},
 		"endless headers": {startRawListener(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			for {

@@ -52,7 +52,7 @@ type example struct {
 
 func policyTest(ctx context.Context, args []string, env func(string) string, std streams) int {
 	f := newBareFlags("policy test", policyTestHelp)
-	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several with commas (HOOKBACK_URL)")
+	f.StringVar(&f.hub, "hub", env("HOOKBACK_URL"), "the hub's `address`, or several separated by commas (HOOKBACK_URL)")
 	since, asJSON := f.String("since", "7d", "how far back, a `duration` such as 7d, 12h or all"), f.Bool("json", false, "print the result as JSON")
 	if status, done := f.parse(args, std); done {
 		return status

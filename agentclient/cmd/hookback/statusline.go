@@ -25,8 +25,8 @@ import (
 
 const statuslineHelp = `hookback statusline [flags] [-- COMMAND ARGS…]
 
-Runs as Claude Code's status line and reports the cost of a session and the size of its
-context to the hub. In ~/.claude/settings.json:
+Runs as Claude Code's status line and reports the cost and the context usage of each
+session to the hub. In ~/.claude/settings.json:
 
   "statusLine": {"type": "command", "command": "hookback statusline"}
   "statusLine": {"type": "command", "command": "hookback statusline -- ~/.claude/line.sh"}
