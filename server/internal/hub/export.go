@@ -25,38 +25,38 @@ func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (
 	if err != nil {
 		return nil, err
 	}
-	e := &export{
+	e := &sessionExport{
 		ctx: ctx, db: h.Store, transcript: detail.Session.Transcript, end: schema.EventID(h.Store.Head()),
 		filter: store.Filter{App: key.App, Session: key.Session, Limit: exportPage, Oldest: true},
 	}
-	e.append = e.line
+	e.appendEvent = e.appendLine
 	if markdown {
-		e.append = e.entry
-		e.buffer = appendReport(nil, &detail, h.Clock())
+		e.appendEvent = e.appendMarkdown
+		e.buffer = appendReportHeader(nil, &detail, h.Clock())
 	}
 	return e, nil
 }
 
-// export is a session that is being read.
-type export struct {
-	ctx        context.Context // of the one request that reads it
-	db         *store.Store
-	filter     store.Filter
-	end        schema.EventID // what comes later is not in it
-	transcript schema.EventID
-	append     func(dst []byte, e *store.Event) ([]byte, error)
-	events     []*store.Event // of the page that are not in the buffer yet
-	buffer     []byte         // not read yet
-	done       bool
+// sessionExport is a session that is being read.
+type sessionExport struct {
+	ctx         context.Context // of the one request that reads it
+	db          *store.Store
+	filter      store.Filter
+	end         schema.EventID // what comes later is not in it
+	transcript  schema.EventID
+	appendEvent func(dst []byte, e *store.Event) ([]byte, error)
+	events      []*store.Event // of the page that are not in the buffer yet
+	buffer      []byte         // not read yet
+	done        bool
 }
 
 // Read gives what is in the buffer, which it fills when it is empty.
-func (x *export) Read(p []byte) (int, error) {
+func (x *sessionExport) Read(p []byte) (int, error) {
 	for len(x.buffer) == 0 {
 		if x.done {
 			return 0, io.EOF
 		}
-		if err := x.next(); err != nil {
+		if err := x.fill(); err != nil {
 			return 0, err
 		}
 	}
@@ -65,7 +65,7 @@ func (x *export) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (x *export) next() (err error) {
+func (x *sessionExport) fill() (err error) {
 	if len(x.events) == 0 {
 		if x.events, err = x.db.Find(x.ctx, x.filter); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (x *export) next() (err error) {
 			x.done = true
 			return nil
 		}
-		if x.buffer, err = x.append(x.buffer, e); err != nil {
+		if x.buffer, err = x.appendEvent(x.buffer, e); err != nil {
 			return err
 		}
 		x.events, x.filter.After = x.events[1:], e.ID
@@ -87,8 +87,8 @@ func (x *export) next() (err error) {
 	return nil
 }
 
-// whole is the event with what lists leave out.
-func (x *export) whole(e *store.Event) (*store.Event, []byte, error) {
+// fullEvent is the event with what lists leave out.
+func (x *sessionExport) fullEvent(e *store.Event) (*store.Event, []byte, error) {
 	if e.PayloadBytes == 0 && e.ID != x.transcript {
 		return e, nil, nil
 	}
@@ -99,24 +99,24 @@ func (x *export) whole(e *store.Event) (*store.Event, []byte, error) {
 	return e, chat, err
 }
 
-func (x *export) line(dst []byte, e *store.Event) ([]byte, error) {
-	e, chat, err := x.whole(e)
+func (x *sessionExport) appendLine(dst []byte, e *store.Event) ([]byte, error) {
+	e, chat, err := x.fullEvent(e)
 	if err != nil {
 		return dst, err
 	}
-	return append(appendWhole(dst, e, chat), '\n'), nil
+	return append(appendFullEvent(dst, e, chat), '\n'), nil
 }
 
-func (x *export) entry(dst []byte, e *store.Event) ([]byte, error) {
-	e, _, err := x.whole(e)
+func (x *sessionExport) appendMarkdown(dst []byte, e *store.Event) ([]byte, error) {
+	e, _, err := x.fullEvent(e)
 	if err != nil {
 		return dst, err
 	}
-	return appendEntry(dst, e), nil
+	return appendReportEvent(dst, e), nil
 }
 
-// appendWhole appends an event as JSON, with its transcript unless that is nil.
-func appendWhole(dst []byte, e *store.Event, chat []byte) []byte {
+// appendFullEvent appends an event as JSON, with its transcript unless that is nil.
+func appendFullEvent(dst []byte, e *store.Event, chat []byte) []byte {
 	dst = e.AppendJSON(dst, -1)
 	if chat == nil {
 		return dst

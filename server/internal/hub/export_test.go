@@ -105,7 +105,7 @@ func TestAReportIsText(t *testing.T) {
 	fence := ""
 	for _, line := range strings.Split(text, "\n") {
 		for _, r := range line {
-			require.False(t, hidden(r), "%U in %q", r, line)
+			require.False(t, isInvisible(r), "%U in %q", r, line)
 		}
 		bare := strings.TrimRight(line, "`json")
 		switch {
@@ -183,7 +183,7 @@ func FuzzBlock(f *testing.F) {
 	f.Add("```\n# out")
 	f.Add("a\r\n````\r```")
 	f.Fuzz(func(t *testing.T, text string) {
-		block := string(appendBlock(nil, "", text))
+		block := string(appendFenced(nil, "", text))
 		fence := block[:strings.IndexByte(block, '\n')]
 		inside := strings.TrimSuffix(strings.TrimPrefix(block, fence+"\n"), "\n"+fence+"\n\n")
 		require.GreaterOrEqual(t, len(fence), 3)
@@ -206,7 +206,7 @@ func TestAnExportHoldsLittle(t *testing.T) {
 	for _, markdown := range []bool{false, true} {
 		r, err := b.Export(t.Context(), store.SessionKey{App: "app", Session: "s"}, markdown)
 		require.NoError(t, err)
-		x := r.(*export)
+		x := r.(*sessionExport)
 		total, piece := 0, make([]byte, 64<<10)
 		for {
 			n, err := x.Read(piece)

@@ -16,32 +16,32 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, b
 		return nil, err
 	}
 	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {
-		return nil, invalid("seconds", "must be 0 (no limit) or seconds up to %.0f", schema.MaxTimeout.Seconds())
+		return nil, invalidField("seconds", "must be 0 (no limit) or seconds up to %.0f", schema.MaxTimeout.Seconds())
 	}
-	h.noticeStep(context.WithoutCancel(ctx)) // before the new deadline is reckoned
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the new deadline is reckoned
 	tells := false
-	var same []member
-	e, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+	var same []duplicate
+	e, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
 		c, err := h.extend(a, x, by)
-		same = a.members
-		tells = err == nil && c != nil && a.tellable()
+		same = a.duplicates
+		tells = err == nil && c != nil && a.canNotifyAgent()
 		return c, err
 	})
 	if err == nil && tells {
 		h.Control(id)
 	}
 	if err == nil {
-		tell(h.deadline)
-		h.extendSame(ctx, same, x, by)
+		wake(h.deadlineChanged)
+		h.extendDuplicates(ctx, same, x, by)
 	}
-	return whole(e, err)
+	return eventJSON(e, err)
 }
 
-func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, error) {
+func (h *Hub) extend(a *snapshot, x *schema.Extend, by Caller) (*store.Change, error) {
 	now := h.Clock()
 	switch {
 	case a.status.Settled():
-		return nil, a.over()
+		return nil, a.settledError()
 	case a.URL != "" && a.Protocol < 2:
 		return nil, &schema.HintError{
 			Err:  &schema.FieldError{Field: "seconds", Detail: "can't be added: this agent has a limit of its own", Cause: schema.ErrWrongAnswer},
@@ -54,13 +54,13 @@ func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, err
 	if x.Seconds > 0 {
 		deadline = a.Deadline.Add(seconds(x.Seconds))
 		if deadline.After(now.Add(schema.MaxTimeout)) {
-			return nil, invalid("seconds", "would make the deadline more than %.0f days away", schema.MaxTimeout.Hours()/24)
+			return nil, invalidField("seconds", "would make the deadline more than %.0f days away", schema.MaxTimeout.Hours()/24)
 		}
 	}
 	st.ExpiresAt = 0
 	if deadline.IsZero() {
 		timers.Remind = time.Time{} // its own reminders go with its limit
-		if every, most := h.reminders(&a.hitl, deadline); st.Reminders < most {
+		if every, most := h.reminderSchedule(&a.hitl, deadline); st.Reminders < most {
 			timers.Remind = now.Add(every)
 		}
 	} else {
@@ -68,7 +68,7 @@ func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, err
 	}
 	who := cmp.Or(by.Who.Name, localName)
 	st.Extended = &schema.DeadlineExtension{By: who, At: schema.Millis(now.UnixMilli()), Agent: schema.NoDelivery}
-	if a.tellable() {
+	if a.canNotifyAgent() {
 		st.Extended.Agent = schema.Queued
 	}
 	c, err := a.change(st)
@@ -82,5 +82,7 @@ func (h *Hub) extend(a *asking, x *schema.Extend, by Caller) (*store.Change, err
 	return c, nil
 }
 
-// tellable reports whether the agent can be told that it may wait longer.
-func (a *asking) tellable() bool { return a.URL != "" && a.Protocol >= 2 && a.blocked == nil }
+// canNotifyAgent reports whether the agent can be told that it may wait longer.
+func (a *snapshot) canNotifyAgent() bool {
+	return a.URL != "" && a.Protocol >= 2 && a.blockedErr == nil
+}

@@ -59,7 +59,7 @@ func TestPullsLeaveNothingBehind(t *testing.T) {
 	}
 	b.Hub.mu.Lock()
 	defer b.Hub.mu.Unlock()
-	require.Empty(t, b.changed)
+	require.Empty(t, b.subscribers)
 }
 
 func TestAWrongSecretIsNamed(t *testing.T) {

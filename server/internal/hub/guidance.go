@@ -7,9 +7,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// guidance is one sentence that tells a model what the answer means.
-func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
-	because := reasons(a)
+// guidanceText is one sentence that tells a model what the answer means.
+func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
+	because := reasonText(a)
 	who := "A person"
 	if a.RequiredApprovals > 1 {
 		who = fmt.Sprintf("%d people", a.RequiredApprovals)
@@ -17,10 +17,10 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	switch {
 	case a.Outcome == schema.NoQuorum:
 		return fmt.Sprintf("People voted and did not agree: no choice got the %d votes it needed (%s). Nothing was approved: do not go ahead with it, and say that there was no agreement.",
-			a.RequiredApprovals, tallied(a.Votes))
+			a.RequiredApprovals, voteSummary(a.Votes))
 	case a.Outcome == schema.Timeout && len(a.Votes) > 0:
 		return fmt.Sprintf("Not enough people agreed in time: %d had to (%s). This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer.",
-			max(a.RequiredApprovals, 1), tallied(a.Votes))
+			max(a.RequiredApprovals, 1), voteSummary(a.Votes))
 	case a.Outcome == schema.Timeout && q.OnTimeout == schema.FailRun:
 		return "Nobody answered in time. This is not a refusal, and nothing was approved. Without an answer this run must not go on: stop here, and say so."
 	case a.Outcome == schema.Timeout:
@@ -46,12 +46,12 @@ func guidance(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	}
 }
 
-// maxTold is how many bytes of what several people said a guidance repeats; all of it
+// maxGuidanceComments is how many bytes of what several people said a guidance repeats; all of it
 // stands in the votes.
-const maxTold = 2 << 10
+const maxGuidanceComments = 2 << 10
 
-// reasons are those of the one who answered, or of each who voted for what won.
-func reasons(a *schema.Answer) string {
+// reasonText are those of the one who answered, or of each who voted for what won.
+func reasonText(a *schema.Answer) string {
 	if a.RequiredApprovals <= 1 || a.Outcome == schema.Cancelled {
 		if a.Reason == "" {
 			return ""
@@ -59,7 +59,7 @@ func reasons(a *schema.Answer) string {
 		return " The reason given: " + a.Reason
 	}
 	var said []string
-	room := maxTold
+	room := maxGuidanceComments
 	for _, v := range a.Votes {
 		if room -= len(v.Comment); v.Comment != "" && v.Choice == string(a.Outcome) && room >= 0 {
 			said = append(said, v.User+": "+v.Comment)
@@ -71,8 +71,8 @@ func reasons(a *schema.Answer) string {
 	return " What they said: " + strings.Join(said, "; ")
 }
 
-// tallied is how many votes each choice got, in the order they came up.
-func tallied(votes []schema.Vote) string {
+// voteSummary is how many votes each choice got, in the order they came up.
+func voteSummary(votes []schema.Vote) string {
 	var order []string
 	counts := map[string]int{}
 	for _, v := range votes {

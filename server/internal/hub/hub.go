@@ -63,31 +63,31 @@ type Config struct {
 type Hub struct {
 	Config
 
-	racing [64]sync.Mutex // held by who changes a question that somebody else changed first
+	raceLocks [64]sync.Mutex // held by who changes a question that somebody else changed first
 
-	deadline chan struct{} // told when a question came in; never closed
-	grown    chan struct{} // told when the log has grown, for Derive; never closed
+	deadlineChanged chan struct{} // told when a question came in; never closed
+	logGrown        chan struct{} // told when the log has grown, for Derive; never closed
 
-	stepping sync.Mutex
-	checked  time.Time // when the clock was right; guarded by stepping
-	elapsed  func(from, to time.Time) time.Duration
+	clockMu      sync.Mutex
+	clockChecked time.Time // when the clock was right; guarded by stepping
+	elapsed      func(from, to time.Time) time.Duration
 
-	searches *turns // of Search and of Sessions with a text
-	counts   counts
+	searches  *searchSemaphore // of Search and of Sessions with a text
+	overviews overviewCache
 
-	opening sync.Mutex               // held while a first message is made
-	initial atomic.Pointer[snapshot] // the last one; nil when something happened since
+	initialMu sync.Mutex                     // held while a first message is made
+	initial   atomic.Pointer[initialMessage] // the last one; nil when something happened since
 
-	ruling sync.Mutex                // held while rules is replaced
-	rules  atomic.Pointer[rules.Set] // those that hold; nil: none does
+	rulesMu sync.Mutex                // held while rules is replaced
+	rules   atomic.Pointer[rules.Set] // those that hold; nil: none does
 
-	watching atomic.Int64 // how many follow the log to show it to people
-	born     int64        // the log's head when this hub began
+	viewers  atomic.Int64 // how many follow the log to show it to people
+	startSeq int64        // the log's head when this hub began
 
-	mu      sync.Mutex
-	changed map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
-	posting map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
-	open    openSessions
+	mu              sync.Mutex
+	subscribers     map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
+	unsentResponses map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
+	pending         pendingBySession
 }
 
 // New makes a hub over a store and publishes what the store commits.
@@ -114,25 +114,25 @@ func New(cfg Config) *Hub {
 		cfg.LogAppended = func() {}
 	}
 	h := &Hub{
-		Config:   cfg,
-		deadline: make(chan struct{}, 1),
-		grown:    make(chan struct{}, 1),
-		checked:  cfg.Clock(),
-		elapsed:  elapsed,
-		searches: newTurns(),
-		changed:  map[schema.EventID]map[chan struct{}]bool{},
-		posting:  map[schema.EventID]chan struct{}{},
-		open:     openSessions{},
-		born:     cfg.Store.Head(),
+		Config:          cfg,
+		deadlineChanged: make(chan struct{}, 1),
+		logGrown:        make(chan struct{}, 1),
+		clockChecked:    cfg.Clock(),
+		elapsed:         elapsed,
+		searches:        newSearchSemaphore(),
+		subscribers:     map[schema.EventID]map[chan struct{}]bool{},
+		unsentResponses: map[schema.EventID]chan struct{}{},
+		pending:         pendingBySession{},
+		startSeq:        cfg.Store.Head(),
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())
 	if err != nil {
 		cfg.Log.Error("looking for open questions; those in agents' prompts may stay open here", "err", err)
 	}
 	for key, n := range pending {
-		h.open[key] = &openSession{pending: n}
+		h.pending[key] = &sessionCalls{pending: n}
 	}
-	h.openRules(context.Background())
+	h.initRules(context.Background())
 	cfg.Store.SetPublish(h.publish)
 	return h
 }
@@ -146,7 +146,7 @@ type Caller struct {
 	Waits bool
 }
 
-func (h *Hub) process(by Caller) *peer.Process {
+func (h *Hub) callerProcess(by Caller) *peer.Process {
 	if h.Lookup == nil || !by.Remote.IsValid() {
 		return nil
 	}
@@ -165,12 +165,12 @@ func (h *Hub) Hello() schema.Hello {
 // AddViewer counts who follows the log to show it to people, until leave is called,
 // once.
 func (h *Hub) AddViewer() (leave func()) {
-	h.watching.Add(1)
-	return func() { h.watching.Add(-1) }
+	h.viewers.Add(1)
+	return func() { h.viewers.Add(-1) }
 }
 
 // ViewerCount is how many follow the log to show it to people.
-func (h *Hub) ViewerCount() int { return int(h.watching.Load()) }
+func (h *Hub) ViewerCount() int { return int(h.viewers.Load()) }
 
 // requestSecret lets the poster of an event, and nobody else, withdraw its
 // question. It is derived, so that a repeated POST is given the same one.
@@ -180,7 +180,7 @@ func (h *Hub) requestSecret(uid string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (h *Hub) isSecret(uid, secret string) bool {
+func (h *Hub) isRequestSecret(uid, secret string) bool {
 	return hmac.Equal([]byte(h.requestSecret(uid)), []byte(secret))
 }
 
@@ -189,25 +189,25 @@ func (h *Hub) isSecret(uid, secret string) bool {
 func (h *Hub) ResponseSent(id schema.EventID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if done, ok := h.posting[id]; ok {
+	if done, ok := h.unsentResponses[id]; ok {
 		close(done)
-		delete(h.posting, id)
+		delete(h.unsentResponses, id)
 	}
 }
 
-// postedWithin bounds the wait for a POST whose end nobody reported.
-const postedWithin = 10 * time.Second
+// responseSentTimeout bounds the wait for a POST whose end nobody reported.
+const responseSentTimeout = 10 * time.Second
 
 // AwaitResponseSent waits until the POST of the question has been answered. An agent
 // that blocks in its POST can't accept a connection before.
 func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 	h.mu.Lock()
-	done, ok := h.posting[id]
+	done, ok := h.unsentResponses[id]
 	h.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	timer := time.NewTimer(postedWithin)
+	timer := time.NewTimer(responseSentTimeout)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -220,27 +220,27 @@ func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 	}
 }
 
-// onChange returns a channel that gets something when the question has changed,
+// subscribe returns a channel that gets something when the question has changed,
 // until stop is called. The id may be anybody's guess: nothing of it stays behind.
-func (h *Hub) onChange(id schema.EventID) (changed <-chan struct{}, stop func()) {
+func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.changed[id] == nil {
-		h.changed[id] = map[chan struct{}]bool{}
+	if h.subscribers[id] == nil {
+		h.subscribers[id] = map[chan struct{}]bool{}
 	}
-	h.changed[id][ch] = true
+	h.subscribers[id][ch] = true
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if delete(h.changed[id], ch); len(h.changed[id]) == 0 {
-			delete(h.changed, id)
+		if delete(h.subscribers[id], ch); len(h.subscribers[id]) == 0 {
+			delete(h.subscribers, id)
 		}
 	}
 }
 
-// noteRows wakes whoever waits for one of the committed rows.
-func (h *Hub) noteRows(rows []store.LogRow) {
+// notifyRows wakes whoever waits for one of the committed rows.
+func (h *Hub) notifyRows(rows []store.LogRow) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, row := range rows {
@@ -248,23 +248,23 @@ func (h *Hub) noteRows(rows []store.LogRow) {
 		switch {
 		case row.Change:
 			h.LogAppended()
-			for ch := range h.changed[id] {
-				tell(ch)
+			for ch := range h.subscribers[id] {
+				wake(ch)
 			}
 			if row.Ends {
-				h.open.end(row.Event)
+				h.pending.remove(row.Event)
 			}
 		case row.Event.Question != nil:
-			h.posting[id] = make(chan struct{})
-			h.open.add(row.Event)
+			h.unsentResponses[id] = make(chan struct{})
+			h.pending.add(row.Event)
 			h.LogAppended()
-			tell(h.deadline)
+			wake(h.deadlineChanged)
 		}
 	}
 }
 
-// tell leaves word in a channel that holds one.
-func tell(ch chan struct{}) {
+// wake leaves word in a channel that holds one.
+func wake(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:

@@ -102,7 +102,7 @@ func (b *bench) status(id schema.EventID) schema.Status {
 // settled waits until the question has its end.
 func (b *bench) settled(id schema.EventID) schema.Status {
 	b.t.Helper()
-	changed, stop := b.onChange(id)
+	changed, stop := b.subscribe(id)
 	defer stop()
 	for {
 		if st := b.status(id); st.Settled() {
@@ -245,7 +245,7 @@ func TestAnswerCancelAndDeadlineRace(t *testing.T) {
 		wg.Go(func() { _, ends[0] = b.Respond(t.Context(), id, yes(), Caller{}) })
 		wg.Go(func() { _, ends[1] = b.Cancel(t.Context(), id, schema.Cancel{}, Caller{}) })
 		wg.Go(func() { _, ends[2] = b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{}) })
-		wg.Go(func() { ends[3] = b.lapse(t.Context(), id) })
+		wg.Go(func() { ends[3] = b.expire(t.Context(), id) })
 		wg.Wait()
 		require.NoError(t, ends[3])
 		won := b.status(id).Outcome
@@ -428,7 +428,7 @@ func TestListGivesWayAtTheEndAwayFromItsCursor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	filler := strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
-	for range 80 { // more than pageBudget
+	for range 80 { // more than maxPageBytes
 		b.post(filler)
 	}
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {

@@ -16,12 +16,12 @@ import (
 // The inbox under /hitl and the approvals under /api say what Event says in the words
 // of other systems. They decide nothing themselves: each act is one of the hub's verbs.
 
-// mayVote reports whether the caller can vote at all. What they may vote on is the
+// canVote reports whether the caller can vote at all. What they may vote on is the
 // question's to say.
-func (h *Hub) mayVote(who auth.Identity) bool { return h.People.RequireOperator(who) == nil }
+func (h *Hub) canVote(who auth.Identity) bool { return h.People.RequireOperator(who) == nil }
 
-// waitsFor is whom a question in this status waits for, as store.Change.Awaiting has it.
-func waitsFor(st *schema.Status) []string {
+// awaitedRecipients is whom a question in this status waits for, as store.Change.Awaiting has it.
+func awaitedRecipients(st *schema.Status) []string {
 	if st.Recipients == nil {
 		return []string{""}
 	}
@@ -38,7 +38,7 @@ type Inbox struct {
 func (h *Hub) Requests(ctx context.Context, q Inbox, by Caller) (schema.HitlPage, error) {
 	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
 	if q.WaitingOnMe {
-		if !h.mayVote(by.Who) {
+		if !h.canVote(by.Who) {
 			return page, nil
 		}
 		q.Everyone, q.Awaiting = true, by.Who.Name
@@ -62,7 +62,7 @@ func (h *Hub) Requests(ctx context.Context, q Inbox, by Caller) (schema.HitlPage
 
 // Request is one request of the inbox.
 func (h *Hub) Request(ctx context.Context, id schema.EventID, by Caller) (schema.HitlRequest, error) {
-	a, err := h.read(ctx, id)
+	a, err := h.readSnapshot(ctx, id)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
@@ -79,17 +79,17 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 		return r, fmt.Errorf("reading stored question %d: %w", e.ID, err)
 	}
 	r = schema.HitlRequest{
-		RequestID: e.ID, Status: st.HitlStatus(), Type: q.Type, Prompt: q.Question, Choices: labels(&q),
+		RequestID: e.ID, Status: st.HitlStatus(), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
 		Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
 		CreatedAt: schema.Millis(e.ReceivedAt.UnixMilli()), ExpiresAt: st.ExpiresAt, DecidedAt: st.RespondedAt, Revision: max(st.Revision, 1),
 		RequiredApprovals: max(q.RequiredApprovals, st.RequiredApprovals, 1), Recipients: st.Recipients,
-		Awaiting: orNone(st.Awaiting), Votes: orNone(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
+		Awaiting: nonNil(st.Awaiting), Votes: nonNil(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
 		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
 	}
 	if c, ok := toolCallOf(&store.EventDraft{Event: *e}, &q); ok && r.ToolCall == nil {
 		r.ToolCall = &schema.ToolCall{Name: c.name, Arguments: c.arguments}
 	}
-	r.WaitingOnMe = r.Status == schema.HitlPending && h.mayVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
+	r.WaitingOnMe = r.Status == schema.HitlPending && h.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
 	if st.RespondedBy != nil {
 		r.DecidedBy = st.RespondedBy.Name
 	}
@@ -108,8 +108,8 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 	return r, nil
 }
 
-// labels are what a vote on the question can be; none for a text.
-func labels(q *schema.HumanInTheLoop) []string {
+// choiceLabels are what a vote on the question can be; none for a text.
+func choiceLabels(q *schema.HumanInTheLoop) []string {
 	switch q.Type {
 	case schema.Permission:
 		return []string{string(schema.Approve), string(schema.Deny)}
@@ -120,7 +120,7 @@ func labels(q *schema.HumanInTheLoop) []string {
 	}
 }
 
-func orNone[T any](list []T) []T {
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -129,11 +129,11 @@ func orNone[T any](list []T) []T {
 
 // Vote is Respond in the words of the inbox.
 func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, by Caller) (schema.HitlRequest, error) {
-	a, err := h.read(ctx, id)
+	a, err := h.readSnapshot(ctx, id)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	r, err := response(&a.hitl, v)
+	r, err := responseFromVote(&a.hitl, v)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
@@ -143,8 +143,8 @@ func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, b
 	return h.Request(ctx, id, by)
 }
 
-// response is the answer to q that a vote stands for.
-func response(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
+// responseFromVote is the answer to q that a vote stands for.
+func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
 	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
 	switch {
 	case len(q.Questions) > 0:
@@ -187,10 +187,10 @@ func (h *Hub) HitlStats(ctx context.Context, span StatsRange, by Caller) (schema
 	if err != nil {
 		return st, err
 	}
-	if !h.mayVote(by.Who) {
+	if !h.canVote(by.Who) {
 		st.WaitingOnMe = 0
 	}
-	edges, err := span.edges(h.Clock())
+	edges, err := span.dayEdges(h.Clock())
 	if err != nil {
 		return st, err
 	}
@@ -209,26 +209,26 @@ func (h *Hub) HitlStats(ctx context.Context, span StatsRange, by Caller) (schema
 	return st, nil
 }
 
-// edges are where the days of the span begin, and where the last one ends. Those of a
+// dayEdges are where the days of the span begin, and where the last one ends. Those of a
 // span that begins or ends within a day are cut.
-func (s *StatsRange) edges(now time.Time) ([]time.Time, error) {
+func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 	if s.From.IsZero() {
-		return calendar(now.In(s.Zone), s.Days), nil
+		return dayStarts(now.In(s.Zone), s.Days), nil
 	}
 	to := s.To
 	if to.IsZero() {
 		to = now.Add(time.Millisecond)
 	}
 	if !to.After(s.From) {
-		return nil, invalid("to", "must be after from")
+		return nil, invalidField("to", "must be after from")
 	}
 	days := 1
-	for ; days <= schema.MaxDays && calendar(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
+	for ; days <= schema.MaxDays && dayStarts(to.Add(-1).In(s.Zone), days)[0].After(s.From); days++ {
 	}
 	if days > schema.MaxDays {
-		return nil, invalid("from", "must not be more than %d days before to", schema.MaxDays)
+		return nil, invalidField("from", "must not be more than %d days before to", schema.MaxDays)
 	}
-	edges := calendar(to.Add(-1).In(s.Zone), days)
+	edges := dayStarts(to.Add(-1).In(s.Zone), days)
 	edges[0], edges[days] = s.From, to
 	return edges, nil
 }
@@ -259,7 +259,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 		if q.Context != nil {
 			one.UserPrompt = q.Context.UserPrompt
 		}
-		if weight += len(one.Arguments) + len(one.UserPrompt) + 256; weight > pageBudget {
+		if weight += len(one.Arguments) + len(one.UserPrompt) + 256; weight > maxPageBytes {
 			break
 		}
 		approvals = append(approvals, one)
@@ -274,7 +274,7 @@ func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, by Call
 		return nil, schema.ErrNotFound
 	}
 	if a.Approved == nil {
-		return nil, invalid("approved", "is required: true or false")
+		return nil, invalidField("approved", "is required: true or false")
 	}
 	r := &schema.Response{Permission: a.Approved, Reason: a.Reason}
 	if !*a.Approved && a.Reason == "" {

@@ -20,7 +20,7 @@ import (
 // recipients puts a question to some people, as votes do.
 func (b *bench) recipients(id schema.EventID, awaiting ...string) {
 	b.t.Helper()
-	_, err := b.transition(b.t.Context(), id, func(a *asking) (*store.Change, error) {
+	_, err := b.transition(b.t.Context(), id, func(a *snapshot) (*store.Change, error) {
 		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // in place, too
 		return a.change(a.status)
 	})

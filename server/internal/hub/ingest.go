@@ -18,8 +18,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sessionEnd is the hook event after which nobody waits for an answer any more.
-const sessionEnd = "SessionEnd"
+// sessionEndEvent is the hook event after which nobody waits for an answer any more.
+const sessionEndEvent = "SessionEnd"
 
 // StoredEvent is an event that was stored.
 type StoredEvent struct {
@@ -36,20 +36,20 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (StoredEvent, 
 		return StoredEvent{}, err
 	}
 	receipt, err := h.Store.Append(ctx, d)
-	return h.finish(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
+	return h.finishIngest(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
 }
 
-// finish does what is left to do for an event that was appended.
-func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
+// finishIngest does what is left to do for an event that was appended.
+func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
 	if r.Err != nil {
-		return StoredEvent{}, shed(r.Err)
+		return StoredEvent{}, withRetryHint(r.Err)
 	}
 	if !r.Receipt.Replayed {
-		if d.Type == sessionEnd {
+		if d.Type == sessionEndEvent {
 			h.endSession(ctx, r.Receipt.Event)
-			h.endRules(ctx, r.Receipt.Event)
+			h.endSessionRules(ctx, r.Receipt.Event)
 		}
-		h.noticeElsewhere(ctx, r.Receipt.Event)
+		h.detectAnswerAtAgent(ctx, r.Receipt.Event)
 	}
 	if d.NewQuestion != nil && d.NewQuestion.Lifeline == store.ByListener {
 		h.Lifeline()
@@ -57,36 +57,36 @@ func (h *Hub) finish(ctx context.Context, d *store.EventDraft, hitl *schema.Huma
 	e := r.Receipt.Event
 	if r.Receipt.Replayed && hitl != nil && e.Question != nil {
 		var err error
-		if e, hitl, err = h.repeated(ctx, e.ID, hitl); err != nil {
+		if e, hitl, err = h.replayQuestion(ctx, e.ID, hitl); err != nil {
 			return StoredEvent{}, err
 		}
 	}
 	if hitl != nil && e.Question != nil {
-		e = h.ruled(ctx, e, hitl)
+		e = h.applyRules(ctx, e, hitl)
 	}
-	return h.saved(e, hitl)
+	return h.encodeStored(e, hitl)
 }
 
-// repeated takes up a question that was asked before, by way of the address that
+// replayQuestion takes up a question that was asked before, by way of the address that
 // the repeat names. An answer that is there is brought to it at once, but for the
 // repeat's own response, which comes first. It returns the question as it was
 // asked the first time: a yes to that is not one to anything else.
-func (h *Hub) repeated(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
+func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
 	h.mu.Lock()
-	if h.posting[id] == nil {
-		h.posting[id] = make(chan struct{})
+	if h.unsentResponses[id] == nil {
+		h.unsentResponses[id] = make(chan struct{})
 	}
 	h.mu.Unlock()
-	_, err := h.transition(ctx, id, func(a *asking) (*store.Change, error) {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
 		st := a.status
-		if h.reach(&st, a.URL); a.status.Settled() || reflect.DeepEqual(st, a.status) {
+		if h.setDeliveryStatus(&st, a.URL); a.status.Settled() || reflect.DeepEqual(st, a.status) {
 			return nil, nil
 		}
 		return a.change(st)
 	})
-	var a *asking
+	var a *snapshot
 	if err == nil {
-		a, err = h.read(ctx, id)
+		a, err = h.readSnapshot(ctx, id)
 	}
 	if err != nil {
 		h.ResponseSent(id)
@@ -99,8 +99,8 @@ func (h *Hub) repeated(ctx context.Context, id schema.EventID, repeat *schema.Hu
 	return &a.Event, &a.hitl, nil
 }
 
-// shed says what to do about an event that a full or busy hub could not take.
-func shed(err error) error {
+// withRetryHint says what to do about an event that a full or busy hub could not take.
+func withRetryHint(err error) error {
 	switch {
 	case errors.Is(err, schema.ErrFull):
 		return &schema.HintError{Err: err, Hint: "Free some disk space on the hub's machine. Questions and answers are still taken; this event was not stored."}
@@ -121,19 +121,19 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDr
 			body, sent = clean, body
 		}
 	}
-	s, err := scan(body)
+	s, err := scanEvent(body)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !by.Who.CanPost(s.app) {
-		return nil, nil, notItsApp(s.app)
+		return nil, nil, appNotAllowedError(s.app)
 	}
 	uid, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a uid: %w", err)
 	}
 	if s.question != nil {
-		h.noticeStep(context.WithoutCancel(ctx)) // before its deadline is reckoned
+		h.detectClockStep(context.WithoutCancel(ctx)) // before its deadline is reckoned
 	}
 	now := h.Clock()
 	if s.timestamp == 0 {
@@ -142,37 +142,37 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDr
 	d := &store.EventDraft{
 		Event: store.Event{
 			UID: uid.String(), ReceivedAt: now, Timestamp: s.timestamp,
-			App: s.app, Session: s.session, Type: s.kind, Tool: s.tool,
+			App: s.app, Session: s.session, Type: s.eventType, Tool: s.tool,
 			Envelope: s.envelope, Payload: s.payload,
 		},
-		Chat: s.chat, Key: keyOf(s.key, by),
+		Chat: s.chat, Key: scopedKey(s.idempotencyKey, by),
 	}
 	if s.question == nil {
 		return d, nil, nil
 	}
-	hitl, err := h.ask(d, s.question, sent, by)
+	hitl, err := h.addQuestion(d, s.question, sent, by)
 	return d, hitl, err
 }
 
-// keyOf is the key that a repeat is known by. A repeat gets the question's secret, and
+// scopedKey is the key that a repeat is known by. A repeat gets the question's secret, and
 // its answer: so a key is its poster's own, where the hub knows whose it is.
-func keyOf(key string, by Caller) string {
+func scopedKey(key string, by Caller) string {
 	if who := by.Who.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
 	}
 	return key
 }
 
-// ask adds the question to the draft.
-func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
+// addQuestion adds the question to the draft.
+func (h *Hub) addQuestion(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
-		return nil, within("humanInTheLoop", err)
+		return nil, withFieldPrefix("humanInTheLoop", err)
 	}
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	recipients, err := h.recipients(&q, by)
+	recipients, err := h.resolveRecipients(&q, by)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.Hum
 		return nil, fmt.Errorf("encoding the question: %w", err)
 	}
 	deadline := q.Until(d.ReceivedAt)
-	st := h.asked(&q, deadline)
+	st := h.newStatus(&q, deadline)
 	st.Recipients, st.Awaiting = recipients, recipients
 	if by.Waits {
 		st.Waiter = schema.Listening
@@ -190,20 +190,20 @@ func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.Hum
 	}
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
-		judge(&st, &q, c)
+		assessCall(&st, &q, c)
 		if sent != nil {
-			concealed(&st, sent)
+			addRedactionFinding(&st, sent)
 		}
 		call = c.hash()
 	}
-	same := sameKey(d, &q, &st, by.Who.Requester())
+	same := duplicateKey(d, &q, &st, by.Who.Requester())
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: same, Awaiting: waitsFor(&st), Requester: by.Who.Requester(),
-		Timers: h.timers(&q, d.ReceivedAt, deadline),
+		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: same, Awaiting: awaitedRecipients(&st), Requester: by.Who.Requester(),
+		Timers: h.newTimers(&q, d.ReceivedAt, deadline),
 	}
 	switch {
 	case by.Waits:
@@ -211,9 +211,9 @@ func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.Hum
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
-	if p := h.process(by); p != nil {
+	if p := h.callerProcess(by); p != nil {
 		// A hook is a child of the agent that asks, and lives no longer than it waits.
-		if agent, ok := peer.ParentCommand(p); ok && !by.Waits && factsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.ParentCommand(p); ok && !by.Waits && hookFactsOf(&d.Event).Agent != "" {
 			p = agent
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
@@ -221,18 +221,18 @@ func (h *Hub) ask(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.Hum
 	return &q, nil
 }
 
-// asked is the status of a new question.
-func (h *Hub) asked(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
+// newStatus is the status of a new question.
+func (h *Hub) newStatus(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
 	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk}
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
-	h.reach(&st, q.ResponseWebSocketURL)
+	h.setDeliveryStatus(&st, q.ResponseWebSocketURL)
 	return st
 }
 
-// reach says in the status of a pending question how its agent is to be reached.
-func (h *Hub) reach(st *schema.Status, url string) {
+// setDeliveryStatus says in the status of a pending question how its agent is to be reached.
+func (h *Hub) setDeliveryStatus(st *schema.Status, url string) {
 	st.Waiter, st.Delivery = schema.Unknown, nil
 	if url == "" {
 		return
@@ -245,7 +245,7 @@ func (h *Hub) reach(st *schema.Status, url string) {
 	}
 }
 
-func within(outer string, err error) error {
+func withFieldPrefix(outer string, err error) error {
 	var f *schema.FieldError
 	if !errors.As(err, &f) {
 		return err
@@ -257,10 +257,10 @@ func within(outer string, err error) error {
 	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
 }
 
-// saved is the event as its poster gets it back: with its own callback address,
+// encodeStored is the event as its poster gets it back: with its own callback address,
 // the secret of its question, and how many may see it. hitl is nil for an event
 // that asks nothing.
-func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
+func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
 	own := *e
 	if hitl == nil || e.Question == nil {
 		return StoredEvent{ID: e.ID, JSON: own.AppendJSON(nil, -1)}, nil
@@ -272,7 +272,7 @@ func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, e
 	b := own.AppendJSON(nil, -1)
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
 	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
-	b = append(strconv.AppendInt(b, h.watching.Load(), 10), '}')
+	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
 	return StoredEvent{ID: e.ID, JSON: b, Asks: true}, nil
 }
 
@@ -280,7 +280,7 @@ func (h *Hub) saved(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, e
 // array with one schema.BatchResult each: one bad event does not stop the others.
 // ids are those of the questions among them, for Posted.
 func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result []byte, ids []schema.EventID, err error) {
-	events, err := elements(body)
+	events, err := splitArray(body)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -301,20 +301,20 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 		}
 		var saved StoredEvent
 		if err = bad[i]; err == nil {
-			saved, err = h.finish(ctx, drafts[0], questions[i], stored[0])
+			saved, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
 			drafts, stored = drafts[1:], stored[1:]
 		}
 		if saved.Asks {
 			ids = append(ids, saved.ID)
 		}
-		if result, err = appendResult(result, saved, err); err != nil {
+		if result, err = appendBatchResult(result, saved, err); err != nil {
 			return nil, ids, err
 		}
 	}
 	return append(result, ']'), ids, nil
 }
 
-func appendResult(dst []byte, saved StoredEvent, failed error) ([]byte, error) {
+func appendBatchResult(dst []byte, saved StoredEvent, failed error) ([]byte, error) {
 	if failed == nil {
 		dst = append(dst, `{"event":`...)
 		return append(append(dst, saved.JSON...), '}'), nil
@@ -327,37 +327,37 @@ func appendResult(dst []byte, saved StoredEvent, failed error) ([]byte, error) {
 	return append(append(dst, b...), '}'), nil
 }
 
-// elements cuts a JSON array of events.
-func elements(body []byte) ([][]byte, error) {
-	if tooDeep(body) {
-		return nil, invalid("", "nests deeper than %d", schema.MaxDepth)
+// splitArray cuts a JSON array of events.
+func splitArray(body []byte) ([][]byte, error) {
+	if isTooDeep(body) {
+		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
 	}
 	if !utf8.Valid(body) {
-		return nil, invalid("", "is not valid UTF-8")
+		return nil, invalidField("", "is not valid UTF-8")
 	}
 	dec := newDecoder(body)
-	defer decoders.Put(dec)
+	defer decoderPool.Put(dec)
 	if dec.PeekKind() != '[' {
-		return nil, invalid("", "must be a JSON array of events")
+		return nil, invalidField("", "must be a JSON array of events")
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(err)
+		return nil, syntaxError(err)
 	}
 	var events [][]byte
 	for dec.PeekKind() != ']' {
-		event, err := readRaw(dec, body)
+		event, err := readValue(dec, body)
 		if err != nil {
-			return nil, notJSON(err)
+			return nil, syntaxError(err)
 		}
 		if events = append(events, event); len(events) > schema.MaxBatch {
-			return nil, invalid("", "has more than %d events", schema.MaxBatch)
+			return nil, invalidField("", "has more than %d events", schema.MaxBatch)
 		}
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(err)
+		return nil, syntaxError(err)
 	}
 	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return nil, invalid("", "has something behind the JSON array")
+		return nil, invalidField("", "has something behind the JSON array")
 	}
 	return events, nil
 }
@@ -374,7 +374,7 @@ func (h *Hub) endSession(ctx context.Context, end *store.Event) {
 		if id > end.ID { // of the session taken up again
 			break
 		}
-		if err := h.abandon(ctx, id); err != nil {
+		if err := h.cancelForSessionEnd(ctx, id); err != nil {
 			h.Log.Error("cancelling a question of an ended session", "event", id, "err", err)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // hubName is who acts, to the ledger, where no person, agent or rule does: a deadline.
 const hubName = "hub"
 
-// endedAct is what the ledger keeps of the end of a question. The answer itself
+// endedRecord is what the ledger keeps of the end of a question. The answer itself
 // stands with the question; here is who gave which, by which revision.
-type endedAct struct {
+type endedRecord struct {
 	Outcome  schema.Outcome    `json:"outcome"`
 	Source   schema.EndedBy    `json:"source"`
 	Revision int64             `json:"revision"`
@@ -26,11 +26,11 @@ type endedAct struct {
 	Edited   bool              `json:"edited,omitempty"` // the arguments are not those that were asked about
 }
 
-// acts are what the ledger is to tell of the end, with the answer as it goes out: the
+// ledgerRecords are what the ledger is to tell of the end, with the answer as it goes out: the
 // vote that decided it first, where one did.
-func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.LedgerRecord) {
+func (e *resolution) ledgerRecords(a *snapshot, answer *schema.Answer) (acts []store.LedgerRecord) {
 	if n := len(e.votes); n > 0 {
-		acts = append(acts, a.votedAct(e.votes[n-1], true))
+		acts = append(acts, a.voteLedgerRecord(e.votes[n-1], true))
 	}
 	who := hubName
 	switch {
@@ -39,7 +39,7 @@ func (e *ending) acts(a *asking, answer *schema.Answer) (acts []store.LedgerReco
 	case e.source == schema.ByAgent:
 		who = a.App
 	}
-	return append(acts, store.LedgerRecord{Action: "question.ended", Actor: who, QuestionID: a.ID, Data: endedAct{
+	return append(acts, store.LedgerRecord{Action: "question.ended", Actor: who, QuestionID: a.ID, Data: endedRecord{
 		Outcome: e.outcome, Source: e.source, Revision: a.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
 	}})
@@ -61,13 +61,13 @@ func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// ledgerPage is how many entries an export of the ledger reads at a time.
-const ledgerPage = 500
+// ledgerExportPage is how many entries an export of the ledger reads at a time.
+const ledgerExportPage = 500
 
 // ExportLedger reads the ledger's entries behind p.After, one per line, to the last
 // there is when it gets there.
 func (h *Hub) ExportLedger(ctx context.Context, p store.LedgerPage) io.Reader {
-	p.Oldest, p.Limit = true, ledgerPage
+	p.Oldest, p.Limit = true, ledgerExportPage
 	return &ledgerExport{ctx: ctx, db: h.Store, page: p}
 }
 

@@ -235,7 +235,7 @@ func (m *machine) respond(t *rapid.T) {
 		return
 	}
 	require.False(t, k.requester != "" && name == k.requester, "who asked has answered")
-	if polled(&before) {
+	if requiresVotes(&before) {
 		require.NotEqual(t, auth.LocalName, name)
 		require.True(t, k.recipients == nil || slices.Contains(k.recipients, name), "%s has no vote", name)
 	}
@@ -330,7 +330,7 @@ func (m *machine) wait(t *rapid.T) {
 
 // due does what the loop does when its timer fires, until nothing is due.
 func (m *machine) due(t *rapid.T) {
-	m.noticeStep(t.Context())
+	m.detectClockStep(t.Context())
 	for more := true; more; {
 		var err error
 		more, _, err = m.expireDue(t.Context())
@@ -354,7 +354,7 @@ func (m *machine) endSession(t *rapid.T) {
 	if !rarely(t, "really") {
 		return // or nothing would be left to vote on
 	}
-	_, err := m.Ingest(t.Context(), []byte(strings.Replace(with(`"summary":"bye"`), "PreToolUse", sessionEnd, 1)), Caller{})
+	_, err := m.Ingest(t.Context(), []byte(strings.Replace(with(`"summary":"bye"`), "PreToolUse", sessionEndEvent, 1)), Caller{})
 	require.NoError(t, err)
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// overviewTools is how many tools an overview names.
-const overviewTools = 50
+// maxOverviewTools is how many tools an overview names.
+const maxOverviewTools = 50
 
 // Overview is how people and agents did over the last days, today included, as
 // days are in a time zone. Pending and Undelivered are as of now, the rest is some
 // milliseconds behind the log.
 func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
 	now := h.Clock()
-	begins := calendar(now.In(zone), days)
-	o, err := h.counted(ctx, begins)
+	begins := dayStarts(now.In(zone), days)
+	o, err := h.cachedOverview(ctx, begins)
 	if err != nil {
 		return o, err
 	}
@@ -31,17 +31,17 @@ func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (sche
 		return o, err
 	}
 	o.Pending, o.Undelivered = stats.Pending, stats.Undelivered
-	if o.Agents, err = h.agents(ctx, begins[0]); err != nil {
+	if o.Agents, err = h.agentStats(ctx, begins[0]); err != nil {
 		return o, err
 	}
-	times, err := h.Store.ToolTimes(ctx, quarter(begins[0].UnixMilli()))
+	times, err := h.Store.ToolTimes(ctx, quarterHour(begins[0].UnixMilli()))
 	o.Tools = toolStats(times)
-	o.Tools = o.Tools[:min(len(o.Tools), overviewTools)]
+	o.Tools = o.Tools[:min(len(o.Tools), maxOverviewTools)]
 	return o, err
 }
 
-// calendar is when each of the last days began, and when the last one ends.
-func calendar(now time.Time, days int) []time.Time {
+// dayStarts is when each of the last days began, and when the last one ends.
+func dayStarts(now time.Time, days int) []time.Time {
 	begins := make([]time.Time, 0, days+1)
 	for i := 1 - days; i <= 1; i++ {
 		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
@@ -54,9 +54,9 @@ func calendar(now time.Time, days int) []time.Time {
 	return begins
 }
 
-// waitBins are the upper ends of the bins of Overview.Waits, in ms; the last one
+// waitBuckets are the upper ends of the bins of Overview.Waits, in ms; the last one
 // has none but the longest timeout.
-var waitBins = []int64{
+var waitBuckets = []int64{
 	1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000,
 	schema.MaxTimeout.Milliseconds(), 1 << 53,
 }
@@ -64,7 +64,7 @@ var waitBins = []int64{
 func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []time.Time) error {
 	edges := make([]int64, len(begins))
 	for i, b := range begins {
-		edges[i] = quarter(b.UnixMilli())
+		edges[i] = quarterHour(b.UnixMilli())
 		if i+1 < len(begins) {
 			o.Days = append(o.Days, schema.DayCount{Day: b.Format(time.DateOnly)})
 		}
@@ -73,16 +73,16 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 	if err != nil {
 		return err
 	}
-	waits, counts := digest.Histogram{}, make([]int64, len(waitBins))
+	waits, counts := digest.Histogram{}, make([]int64, len(waitBuckets))
 	for d, n := range decisions {
 		day, _ := slices.BinarySearch(edges, d.Quarter+1)
-		count(&o.Days[day-1], d.Outcome, n)
+		addOutcome(&o.Days[day-1], d.Outcome, n)
 		if !d.Person {
 			continue
 		}
 		o.Answered += n
 		waits[d.Bin] += n
-		i, _ := slices.BinarySearch(waitBins, digest.BucketMidpoint(d.Bin)+1)
+		i, _ := slices.BinarySearch(waitBuckets, digest.BucketMidpoint(d.Bin)+1)
 		counts[min(i, len(counts)-1)] += n
 	}
 	o.MedianMS, o.P95MS = waits.Percentile(0.5), waits.Percentile(0.95)
@@ -91,35 +91,35 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 		if n > 0 {
 			// The bins in between too: a chart of some of them would lie.
 			for j := len(o.Waits); j < i; j++ {
-				o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBins[j], Count: counts[j]})
+				o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBuckets[j], Count: counts[j]})
 			}
-			o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBins[i], Count: n})
+			o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBuckets[i], Count: n})
 		}
 	}
 	return nil
 }
 
-func count(day *schema.DayCount, outcome string, n int64) {
+func addOutcome(day *schema.DayCount, outcome string, n int64) {
 	into := &day.Other
 	switch outcome {
-	case approved:
+	case classApproved:
 		into = &day.Approved
-	case denied:
+	case classDenied:
 		into = &day.Denied
-	case answered:
+	case classAnswered:
 		into = &day.Answered
-	case timedOut:
+	case classTimedOut:
 		into = &day.Timeout
-	case cancelled:
+	case classCanceled:
 		into = &day.Cancelled
 	}
 	*into += n
 }
 
-// agents are the applications that did something since a time, or wait for an
+// agentStats are the applications that did something since a time, or wait for an
 // answer.
-func (h *Hub) agents(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
-	activity, err := h.Store.Activity(ctx, quarter(since.UnixMilli()))
+func (h *Hub) agentStats(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
+	activity, err := h.Store.Activity(ctx, quarterHour(since.UnixMilli()))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestCalendar(t *testing.T) {
 		now, err := time.Parse(time.RFC3339, c.now)
 		require.NoError(t, err)
 		local := now.In(zone(t, c.zone))
-		begins := calendar(local, c.days)
+		begins := dayStarts(local, c.days)
 		require.Len(t, begins, c.days+1)
 		require.Equal(t, local.Format(time.DateOnly), begins[c.days-1].Format(time.DateOnly), c.zone)
 		for i, hours := range c.hours {
@@ -111,7 +111,7 @@ func TestOverviewCountsByDayAndPerson(t *testing.T) {
 	sum := int64(0)
 	for i, bin := range o.Waits {
 		sum += bin.Count
-		require.Equal(t, waitBins[i], bin.BelowMS, "without a gap")
+		require.Equal(t, waitBuckets[i], bin.BelowMS, "without a gap")
 	}
 	require.EqualValues(t, 4, sum)
 	require.EqualValues(t, 1, o.Waits[0].Count, "half a second")
@@ -160,7 +160,7 @@ func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
 	tell := func(typ, tool, use string) {
 		b.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":%q,"tool_name":%q,"tool_use_id":%q,"payload":{}}`, typ, tool, use))
 	}
-	for i := range overviewTools + 5 {
+	for i := range maxOverviewTools + 5 {
 		for n := range 1 + i%3 {
 			use := fmt.Sprint(i, "-", n)
 			tell("PreToolUse", fmt.Sprintf("tool%02d", i), use)
@@ -172,7 +172,7 @@ func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
 	b.catchUp(b.follower())
 	o, err := b.Overview(t.Context(), 2, time.UTC)
 	require.NoError(t, err)
-	require.Len(t, o.Tools, overviewTools)
+	require.Len(t, o.Tools, maxOverviewTools)
 	first := o.Tools[0]
 	require.Equal(t, []any{"tool02", int64(4), int64(600)}, []any{first.Tool, first.Calls, first.TotalMS}, "an end without a beginning counts, but took nobody knows how long")
 	require.InDelta(t, 200, first.MedianMS, 10)
@@ -187,13 +187,13 @@ func TestLabelsStayOutOfTheFigures(t *testing.T) {
 	t.Parallel()
 	permission := true
 	for want, st := range map[string]schema.Status{
-		approved:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
-		answered:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // the label of a choice
-		timedOut:  {Status: schema.TimedOut, Outcome: schema.Timeout},
-		cancelled: {Status: schema.Failed, Outcome: schema.Withdrawn},
-		other:     {Status: schema.Failed, Outcome: schema.NoQuorum},
+		classApproved: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
+		classAnswered: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // the label of a choice
+		classTimedOut: {Status: schema.TimedOut, Outcome: schema.Timeout},
+		classCanceled: {Status: schema.Failed, Outcome: schema.Withdrawn},
+		classOther:    {Status: schema.Failed, Outcome: schema.NoQuorum},
 	} {
-		require.Equal(t, want, class(&st))
+		require.Equal(t, want, outcomeClass(&st))
 	}
 }
 
@@ -225,22 +225,22 @@ func TestCountsAreRememberedUntilADecisionIsTold(t *testing.T) {
 		require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
 		require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
 		require.Equal(t, []int64{n + 1}, approved(berlin, 1))
-		require.Len(t, b.counts.made, 3)
+		require.Len(t, b.overviews.entries, 3)
 	}
 	b.post(plain)
 	b.catchUp(f)
-	require.Len(t, b.counts.made, 3, "an event is no decision")
+	require.Len(t, b.overviews.entries, 3, "an event is no decision")
 	now = now.Add(2 * time.Hour)
 	require.Equal(t, []int64{3, 0}, approved(time.UTC, 2), "another day")
 	for days := range 40 {
 		approved(time.UTC, days+1)
 	}
-	require.LessOrEqual(t, len(b.counts.made), mostCounts)
+	require.LessOrEqual(t, len(b.overviews.entries), maxCachedOverviews)
 
-	key := counting{zone: "UTC"}
-	_, known, told := b.counts.get(key)
+	key := overviewKey{zone: "UTC"}
+	_, known, told := b.overviews.get(key)
 	require.False(t, known)
-	b.counts.forget()
-	b.counts.put(key, schema.Overview{}, told)
-	require.Empty(t, b.counts.made, "it may not know of what was told meanwhile")
+	b.overviews.invalidate()
+	b.overviews.put(key, schema.Overview{}, told)
+	require.Empty(t, b.overviews.entries, "it may not know of what was told meanwhile")
 }

@@ -109,7 +109,7 @@ func (k *remembered) checkVotes(t *rapid.T, st *schema.Status) {
 		require.True(t, k.recipients == nil || slices.Contains(k.recipients, v.User))
 		require.Contains(t, slices.Collect(maps.Keys(k.answers)), v.User+" "+v.Choice, "nobody said that")
 	}
-	if polled(st) {
+	if requiresVotes(st) {
 		require.Equal(t, len(k.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return k.recipients == nil })))
 	}
 	k.checkSeen(t, st.Votes, st.Edited)
@@ -138,7 +138,7 @@ func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) ma
 	all := maps.Clone(m.known[id].answers)
 	if first := m.known[st.SameAs]; first != nil {
 		require.Less(t, st.SameAs, id)
-		require.False(t, polled(st), "who votes votes on one")
+		require.False(t, requiresVotes(st), "who votes votes on one")
 		for said, arguments := range first.answers {
 			all[said] = append(slices.Clone(all[said]), arguments...)
 		}
@@ -195,7 +195,7 @@ func (m *machine) checkLedger(t *rapid.T) {
 	for _, line := range entries {
 		require.NoError(t, check.Next(line))
 		var e schema.LedgerEntry
-		var data votedAct
+		var data voteRecord
 		require.NoError(t, json.Unmarshal(line, &e))
 		if e.Data != nil {
 			require.NoError(t, json.Unmarshal(e.Data, &data))

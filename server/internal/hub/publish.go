@@ -9,21 +9,21 @@ import (
 // publish puts committed rows into the feed, encoded once. It runs on the store's
 // writer, before the posters are told: so the feed's order is the commits'.
 func (h *Hub) publish(rows []store.LogRow) {
-	h.noteRows(rows)
+	h.notifyRows(rows)
 	h.initial.Store(nil) // it is of the past now
-	h.Feed.Publish(h.frames(rows)...)
-	tell(h.grown)
+	h.Feed.Publish(h.encodeFrames(rows)...)
+	wake(h.logGrown)
 }
 
-func (h *Hub) frames(rows []store.LogRow) []feed.Frame {
+func (h *Hub) encodeFrames(rows []store.LogRow) []feed.Frame {
 	frames := make([]feed.Frame, len(rows))
 	for i, row := range rows {
-		frames[i] = frame(row)
+		frames[i] = encodeFrame(row)
 	}
 	return frames
 }
 
-func frame(row store.LogRow) feed.Frame {
+func encodeFrame(row store.LogRow) feed.Frame {
 	f := feed.Frame{Seq: row.Seq, Status: row.Change}
 	e := row.Event
 	if !row.Change {

@@ -157,8 +157,8 @@ func TestFiftyVotersAtOnce(t *testing.T) {
 			require.Equal(t, len(team), counted)
 		} else {
 			require.Equal(t, schema.ByQuorum, st.Source)
-			require.Empty(t, won(st.Votes[:len(st.Votes)-1], need), "the last one decided")
-			require.Equal(t, string(st.Outcome), won(st.Votes, need))
+			require.Empty(t, winner(st.Votes[:len(st.Votes)-1], need), "the last one decided")
+			require.Equal(t, string(st.Outcome), winner(st.Votes, need))
 		}
 		require.Len(t, b.acts(id), counted+1)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// recipients are the people whom a question is put to, as they are now: who becomes one
+// resolveRecipients are the people whom a question is put to, as they are now: who becomes one
 // later is none of them. nil: anyone who may answer at all. A question that they can't
 // decide is refused: it would only ever end by its deadline.
-func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) {
+func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) {
 	to := q.Recipients
 	named := to != nil && to.Mode != "" && to.Mode != "anyone"
 	switch {
@@ -22,7 +22,7 @@ func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) 
 	}
 	if !h.People.Owned() {
 		return nil, &schema.HintError{
-			Err:  invalid("humanInTheLoop."+memberOf(named), "needs people whom the hub knows: it knows nobody yet"),
+			Err:  invalidField("humanInTheLoop."+recipientField(named), "needs people whom the hub knows: it knows nobody yet"),
 			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a fresh one), invite the others under Settings, People, then ask again.",
 		}
 	}
@@ -32,19 +32,19 @@ func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) 
 	}
 	anyone := names == nil
 	if anyone {
-		names = h.operators()
+		names = h.operatorNames()
 	}
 	if requester := by.Who; requester.Known() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == requester.Requester() })
 	}
 	switch n := len(names); {
 	case n == 0:
-		return nil, invalid("humanInTheLoop.recipients", "leaves nobody who may answer: who asks is not one of them unless excludeRequester is false")
+		return nil, invalidField("humanInTheLoop.recipients", "leaves nobody who may answer: who asks is not one of them unless excludeRequester is false")
 	case n > schema.MaxRecipients:
-		return nil, invalid("humanInTheLoop.recipients", "are more than %d people", schema.MaxRecipients)
+		return nil, invalidField("humanInTheLoop.recipients", "are more than %d people", schema.MaxRecipients)
 	case q.RequiredApprovals > n:
 		return nil, &schema.HintError{
-			Err:  invalid("humanInTheLoop.requiredApprovals", "is %d, but only %s may vote", q.RequiredApprovals, persons(n)),
+			Err:  invalidField("humanInTheLoop.requiredApprovals", "is %d, but only %s may vote", q.RequiredApprovals, personCount(n)),
 			Hint: "Ask for fewer approvals, or of more people.",
 		}
 	}
@@ -54,22 +54,22 @@ func (h *Hub) recipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) 
 	return names, nil
 }
 
-func memberOf(recipients bool) string {
+func recipientField(recipients bool) string {
 	if recipients {
 		return "recipients.mode"
 	}
 	return "requiredApprovals"
 }
 
-func persons(n int) string {
+func personCount(n int) string {
 	if n == 1 {
 		return "1 person"
 	}
 	return fmt.Sprintf("%d people", n)
 }
 
-// operators are the names of all who may answer.
-func (h *Hub) operators() (names []string) {
+// operatorNames are the names of all who may answer.
+func (h *Hub) operatorNames() (names []string) {
 	for _, p := range h.People.Accounts(context.Background()) {
 		if p.Role == schema.Operator || p.Role == schema.Admin {
 			names = append(names, p.Name)

@@ -14,21 +14,21 @@ func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, by Caller) ([]by
 	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
-	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.redeliver(h.Clock()) }))
+	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) { return a.redeliver(h.Clock()) }))
 }
 
-func (a *asking) redeliver(now time.Time) (*store.Change, error) {
+func (a *snapshot) redeliver(now time.Time) (*store.Change, error) {
 	d := a.Delivery
 	if d == nil {
-		return nil, a.undecided()
+		return nil, a.undecidedError()
 	}
 	switch {
 	case a.status.Outcome == schema.Withdrawn:
-		return nil, a.noRetry("The agent took its question back: it waits for no answer.")
+		return nil, a.noRetryError("The agent took its question back: it waits for no answer.")
 	case a.URL == "":
-		return nil, a.noRetry("The agent named no address to send it to: it fetches its answer itself.")
-	case a.blocked != nil:
-		return nil, a.noRetry("The agent's address may not be dialled: " + a.blocked.Error() + ".")
+		return nil, a.noRetryError("The agent named no address to send it to: it fetches its answer itself.")
+	case a.blockedErr != nil:
+		return nil, a.noRetryError("The agent's address may not be dialled: " + a.blockedErr.Error() + ".")
 	}
 	switch d.State {
 	case schema.Delivered, schema.Acked, schema.Pulled:
@@ -37,14 +37,14 @@ func (a *asking) redeliver(now time.Time) (*store.Change, error) {
 		return nil, nil // it is being sent
 	}
 	if d.Sent {
-		return nil, a.noRetry("It was sent and the line broke. This agent can't tell a second copy from the answer to its next question, so nothing is ever sent to it twice.")
+		return nil, a.noRetryError("It was sent and the line broke. This agent can't tell a second copy from the answer to its next question, so nothing is ever sent to it twice.")
 	}
 	again := *d
-	again.State, again.Due, again.Leased, again.Handled = schema.Queued, now, now.Add(lease), time.Time{}
-	if late := now.Add(grace); late.After(again.Until) {
+	again.State, again.Due, again.Leased, again.Handled = schema.Queued, now, now.Add(deliveryLease), time.Time{}
+	if late := now.Add(deadlineGrace); late.After(again.Until) {
 		again.Until = late
 	}
-	return a.deliver(&again, schema.Delivery{State: schema.Queued, Attempts: d.Attempts})
+	return a.deliveryChange(&again, schema.Delivery{State: schema.Queued, Attempts: d.Attempts})
 }
 
 // Handled notes that a person took care of an answer that did not get to its
@@ -53,13 +53,13 @@ func (h *Hub) Handled(ctx context.Context, id schema.EventID, by Caller) ([]byte
 	if err := h.People.RequireOperator(by.Who); err != nil {
 		return nil, err
 	}
-	return whole(h.transition(ctx, id, func(a *asking) (*store.Change, error) { return a.handled(h.Clock()) }))
+	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) { return a.markHandled(h.Clock()) }))
 }
 
-func (a *asking) handled(now time.Time) (*store.Change, error) {
+func (a *snapshot) markHandled(now time.Time) (*store.Change, error) {
 	switch {
 	case a.Delivery == nil:
-		return nil, a.undecided()
+		return nil, a.undecidedError()
 	case !a.Delivery.Undelivered():
 		return nil, nil
 	}
@@ -67,11 +67,11 @@ func (a *asking) handled(now time.Time) (*store.Change, error) {
 	done.Handled, done.Due = now, time.Time{}
 	shown := *a.status.Delivery
 	shown.HandledAt, shown.NextAttemptAt = schema.Millis(now.UnixMilli()), 0
-	return a.deliver(&done, shown)
+	return a.deliveryChange(&done, shown)
 }
 
-// deliver is the change of the delivery alone.
-func (a *asking) deliver(d *store.Delivery, shown schema.Delivery) (*store.Change, error) {
+// deliveryChange is the change of the delivery alone.
+func (a *snapshot) deliveryChange(d *store.Delivery, shown schema.Delivery) (*store.Change, error) {
 	st := a.status
 	st.Delivery = &shown
 	c, err := a.change(st)
@@ -82,10 +82,10 @@ func (a *asking) deliver(d *store.Delivery, shown schema.Delivery) (*store.Chang
 	return c, nil
 }
 
-func (a *asking) undecided() error {
+func (a *snapshot) undecidedError() error {
 	return &schema.StatusError{Err: schema.ErrUndecided, Status: a.status}
 }
 
-func (a *asking) noRetry(why string) error {
+func (a *snapshot) noRetryError(why string) error {
 	return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrNoRetry, Status: a.status}, Hint: why}
 }

@@ -14,7 +14,7 @@ import (
 // delivered puts a question's delivery where the dispatcher would.
 func (b *bench) delivered(id schema.EventID, edit func(*store.Delivery)) {
 	b.t.Helper()
-	_, err := b.transition(b.t.Context(), id, func(a *asking) (*store.Change, error) {
+	_, err := b.transition(b.t.Context(), id, func(a *snapshot) (*store.Change, error) {
 		d := *a.Delivery
 		d.Due, d.Leased, d.Attempts = time.Time{}, time.Time{}, 3
 		edit(&d)
@@ -22,7 +22,7 @@ func (b *bench) delivered(id schema.EventID, edit func(*store.Delivery)) {
 		if !d.Due.IsZero() {
 			shown.NextAttemptAt = schema.Millis(d.Due.UnixMilli())
 		}
-		return a.deliver(&d, shown)
+		return a.deliveryChange(&d, shown)
 	})
 	require.NoError(b.t, err)
 	b.mu.Lock()

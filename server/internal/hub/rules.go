@@ -22,8 +22,8 @@ import (
 // maxRulesListed is how many rules a list has.
 const maxRulesListed = 1000
 
-// callOf is what rules are held against of a question as it is stored.
-func callOf(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rules.Call {
+// ruleCall is what rules are held against of a question as it is stored.
+func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rules.Call {
 	c := &rules.Call{
 		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: known,
 		Several: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
@@ -37,9 +37,9 @@ func callOf(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rules.
 	return c
 }
 
-// estimate is the hub's own estimate in a stored status, and whether the question is
+// pendingRisk is the hub's own estimate in a stored status, and whether the question is
 // pending and untouched.
-func estimate(e *store.Event) (risk schema.Risk, open bool, err error) {
+func pendingRisk(e *store.Event) (risk schema.Risk, open bool, err error) {
 	var st struct {
 		Status     schema.State    `json:"status"`
 		Risk       schema.Risk     `json:"risk"`
@@ -50,29 +50,29 @@ func estimate(e *store.Event) (risk schema.Risk, open bool, err error) {
 	return st.Risk, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
 }
 
-// ruled has a rule answer a question that was just stored, where one covers it, and
+// applyRules has a rule answer a question that was just stored, where one covers it, and
 // returns the question as it is then.
-func (h *Hub) ruled(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) *store.Event {
+func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) *store.Event {
 	set := h.rules.Load()
 	if set == nil || q.Type != schema.Permission {
 		return e
 	}
-	risk, open, err := estimate(e)
+	risk, open, err := pendingRisk(e)
 	if err != nil || !open {
 		return e
 	}
-	if done := h.decide(ctx, e.ID, callOf(e, q, risk), 0); done != nil {
+	if done := h.decideByRule(ctx, e.ID, ruleCall(e, q, risk), 0); done != nil {
 		return done
 	}
 	return e
 }
 
-// decide has the rules answer a question about a call, with only set no other rule than
+// decideByRule has the rules answer a question about a call, with only set no other rule than
 // this one, and returns it as it is then; nil: it is left to a person. A rule that was
 // revoked meanwhile makes room for the others.
-func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, only int64) *store.Event {
-	for range maxRaces {
-		rule := h.rules.Load().Decide(call, h.now())
+func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.Call, only int64) *store.Event {
+	for range maxConflictRetries {
+		rule := h.rules.Load().Decide(call, h.nowMillis())
 		if rule == nil || only != 0 && rule.ID != only {
 			return nil
 		}
@@ -91,28 +91,28 @@ func (h *Hub) decide(ctx context.Context, id schema.EventID, call *rules.Call, o
 	return nil
 }
 
-func (h *Hub) now() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
+func (h *Hub) nowMillis() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
 
-// upheld is nil while whoever made a rule might make it now. On a hub that was locked, an
+// checkRuleStillAllowed is nil while whoever made a rule might make it now. On a hub that was locked, an
 // agent could have made itself what nobody signed in for has made; and what somebody may
 // no more who is gone, or has less to say, no rule may in their place.
-func (h *Hub) upheld(rule *schema.Rule) error {
+func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	if h.People == nil {
 		return nil
 	}
 	if rule.CreatedBy == localName {
-		return h.mayRule(Caller{}, false)
+		return h.requireRuleAccess(Caller{}, false)
 	}
 	who, known := h.People.IdentityOf(rule.CreatedBy, "rule")
 	since, _ := h.People.CreatedAt(rule.CreatedBy)
 	if !known || who.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(since.UnixMilli()) {
 		return errors.New("whoever made it is none of this hub's people any more")
 	}
-	return h.mayRule(Caller{Who: who}, rule.SessionID == "")
+	return h.requireRuleAccess(Caller{Who: who}, rule.SessionID == "")
 }
 
-// drop revokes a rule that is upheld no more: everybody sees then why it answers nothing.
-func (h *Hub) drop(ctx context.Context, rule *schema.Rule, why error) error {
+// revokeInvalidRule revokes a rule that is upheld no more: everybody sees then why it answers nothing.
+func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, why error) error {
 	h.Log.Warn("a rule ends whose maker may not make it any more", "rule", rule.ID, "why", why)
 	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
 		return err
@@ -120,26 +120,26 @@ func (h *Hub) drop(ctx context.Context, rule *schema.Rule, why error) error {
 	return store.ErrRuleEnded
 }
 
-// errOwnRule keeps a person from answering their own questions by a rule of theirs.
-var errOwnRule = errors.New("it was asked in the name of who made the rule")
+// errRequesterRule keeps a person from answering their own questions by a rule of theirs.
+var errRequesterRule = errors.New("it was asked in the name of who made the rule")
 
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
-	if err := h.upheld(rule); err != nil {
-		return nil, h.drop(ctx, rule, err)
+	if err := h.checkRuleStillAllowed(rule); err != nil {
+		return nil, h.revokeInvalidRule(ctx, rule, err)
 	}
-	return h.transition(ctx, id, func(a *asking) (*store.Change, error) {
-		if a.status.Settled() || a.held != nil {
+	return h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		if a.status.Settled() || a.undoableAnswer != nil {
 			return nil, nil // a person was faster
 		}
 		if excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester; excluded && a.Requester != "" && strings.EqualFold(a.Requester, rule.CreatedBy) {
-			return nil, errOwnRule
+			return nil, errRequesterRule
 		}
 		yes := rule.Then == schema.ThenAllow
 		r := &schema.Response{Permission: &yes, Reason: rule.Reason}
 		if err := a.hitl.CheckResponse(r); err != nil {
 			return nil, err
 		}
-		end := &ending{
+		end := &resolution{
 			state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
 			by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != localName, Via: "rule"},
 			answer: schema.Answer{Permission: &yes},
@@ -148,8 +148,8 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 	})
 }
 
-// byRule says in an answer that a rule gave it.
-func (e *ending) byRule(answer *schema.Answer) {
+// setRuleGuidance says in an answer that a rule gave it.
+func (e *resolution) setRuleGuidance(answer *schema.Answer) {
 	if e.rule == nil {
 		return
 	}
@@ -165,33 +165,33 @@ func (e *ending) byRule(answer *schema.Answer) {
 	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", e.rule.CreatedBy, e.rule.Text, because)
 }
 
-// rulePending has rules answer what is pending: what was asked after they were made
+// applyRulesToPending has rules answer what is pending: what was asked after they were made
 // and is still there because the hub stopped in between; of a rule with applyNow, all
 // that it covers.
-func (h *Hub) rulePending(ctx context.Context, only int64) {
+func (h *Hub) applyRulesToPending(ctx context.Context, only int64) {
 	pending, err := h.Store.Pending(ctx)
 	if err != nil {
 		h.Log.Error("looking for open questions that a rule covers; they are left to a person", "err", err)
 		return
 	}
 	for _, e := range pending {
-		risk, open, err := estimate(e)
+		risk, open, err := pendingRisk(e)
 		var q schema.HumanInTheLoop
 		if err != nil || !open || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
-		call := callOf(e, &q, risk)
+		call := ruleCall(e, &q, risk)
 		if only != 0 {
 			call.ID = 0 // whenever it was asked
 		}
-		h.decide(ctx, e.ID, call, only)
+		h.decideByRule(ctx, e.ID, call, only)
 	}
 }
 
 // loadRules takes up the rules as they are stored.
 func (h *Hub) loadRules(ctx context.Context) error {
-	h.ruling.Lock()
-	defer h.ruling.Unlock()
+	h.rulesMu.Lock()
+	defer h.rulesMu.Unlock()
 	live, err := h.Store.LiveRules(ctx, h.Clock())
 	if err != nil {
 		h.rules.Store(nil) // rather no rule than one that was revoked
@@ -209,9 +209,9 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	return nil
 }
 
-// openRules takes up the rules when the hub begins. One that ends with a session may
+// initRules takes up the rules when the hub begins. One that ends with a session may
 // have missed the end.
-func (h *Hub) openRules(ctx context.Context) {
+func (h *Hub) initRules(ctx context.Context) {
 	live, err := h.Store.LiveRules(ctx, h.Clock())
 	for i := range live {
 		r := &live[i]
@@ -219,7 +219,7 @@ func (h *Hub) openRules(ctx context.Context) {
 			continue
 		}
 		var ends []*store.Event
-		ends, err = h.Store.Find(ctx, store.Filter{App: r.SourceApp, Session: r.SessionID, Type: sessionEnd, After: r.After, Limit: 1})
+		ends, err = h.Store.Find(ctx, store.Filter{App: r.SourceApp, Session: r.SessionID, Type: sessionEndEvent, After: r.After, Limit: 1})
 		if err == nil && len(ends) > 0 {
 			err = h.Store.EndRules(ctx, r.SourceApp, r.SessionID, h.Clock())
 		}
@@ -232,8 +232,8 @@ func (h *Hub) openRules(ctx context.Context) {
 	}
 }
 
-// endRules ends the rules that hold no longer than a session.
-func (h *Hub) endRules(ctx context.Context, end *store.Event) {
+// endSessionRules ends the rules that hold no longer than a session.
+func (h *Hub) endSessionRules(ctx context.Context, end *store.Event) {
 	if !h.rules.Load().EndsWith(end.App, end.Session) {
 		return
 	}
@@ -243,9 +243,9 @@ func (h *Hub) endRules(ctx context.Context, end *store.Event) {
 	}
 }
 
-// moveRules keeps rules from holding longer because the clock was set back. One that
+// shiftRules keeps rules from holding longer because the clock was set back. One that
 // was set on, or a machine that slept, ends them early: eight hours are eight hours.
-func (h *Hub) moveRules(ctx context.Context, now time.Time, step time.Duration) {
+func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration) {
 	if step >= 0 || h.rules.Load() == nil {
 		return
 	}
@@ -256,43 +256,43 @@ func (h *Hub) moveRules(ctx context.Context, now time.Time, step time.Duration) 
 	}
 }
 
-// mayRule refuses who may not make or revoke a rule: one that goes for more than a
+// requireRuleAccess refuses who may not make or revoke a rule: one that goes for more than a
 // session takes an admin, as do people and channels.
-func (h *Hub) mayRule(by Caller, wide bool) error {
+func (h *Hub) requireRuleAccess(by Caller, wide bool) error {
 	if wide {
 		return h.People.RequireAdmin(by.Who)
 	}
 	return h.People.RequireOperator(by.Who)
 }
 
-// draftRule makes a rule of a draft. A rules.IneligibleError comes with the rule.
-func (h *Hub) draftRule(ctx context.Context, d *schema.RuleDraft, by Caller) (*schema.Rule, error) {
+// compileDraft makes a rule of a draft. A rules.IneligibleError comes with the rule.
+func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, by Caller) (*schema.Rule, error) {
 	var call *rules.Call
 	if d.From > 0 {
-		a, err := h.read(ctx, d.From)
+		a, err := h.readSnapshot(ctx, d.From)
 		if err != nil {
 			return nil, err
 		}
-		b := answerer{by.Who, h.process(by)}
-		if b.responder(a.RequesterProcess).SelfApproval {
+		b := responder{by.Who, h.callerProcess(by)}
+		if b.describe(a.RequesterProcess).SelfApproval {
 			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the asking one started. Make it in the dashboard."}
 		}
-		call = callOf(&a.Event, &a.hitl, a.status.Risk)
+		call = ruleCall(&a.Event, &a.hitl, a.status.Risk)
 		call.Several = call.Several || len(a.status.Recipients) > 0
 	} else {
 		call = &rules.Call{} // the draft is refused for it
 	}
-	return rules.Compile(d, call, cmp.Or(by.Who.Name, localName), h.now())
+	return rules.Compile(d, call, cmp.Or(by.Who.Name, localName), h.nowMillis())
 }
 
 // MakeRule makes a rule, as schema.Rule. It answers what is asked from now on, and with
 // ApplyNow what is pending.
 func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]byte, error) {
-	if err := h.mayRule(by, d.Reach != schema.ReachSession); err != nil {
+	if err := h.requireRuleAccess(by, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
-	h.noticeStep(context.WithoutCancel(ctx)) // before its end is reckoned
-	rule, err := h.draftRule(ctx, d, by)
+	h.detectClockStep(context.WithoutCancel(ctx)) // before its end is reckoned
+	rule, err := h.compileDraft(ctx, d, by)
 	if why := rules.IneligibleError(""); errors.As(err, &why) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(why)}
 	}
@@ -307,7 +307,7 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]b
 		return nil, err
 	}
 	if d.ApplyNow {
-		h.rulePending(context.WithoutCancel(ctx), made.ID)
+		h.applyRulesToPending(context.WithoutCancel(ctx), made.ID)
 	}
 	list, err := h.Store.Rules(ctx, 1)
 	if err == nil && len(list) == 1 && list[0].ID == made.ID {
@@ -319,7 +319,7 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]b
 // RevokeRule ends a rule and returns it, as schema.Rule. It decides nothing from the
 // moment on that this is stored.
 func (h *Hub) RevokeRule(ctx context.Context, id int64, by Caller) ([]byte, error) {
-	if err := h.mayRule(by, false); err != nil {
+	if err := h.requireRuleAccess(by, false); err != nil {
 		return nil, err
 	}
 	r, err := h.Store.RevokeRule(ctx, id, cmp.Or(by.Who.Name, localName), h.Clock())

@@ -40,7 +40,7 @@ func BenchmarkRules(b *testing.B) {
 		b.Run(fmt.Sprintf("evaluate/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				require.Same(b, e, h.ruled(b.Context(), e, &q))
+				require.Same(b, e, h.applyRules(b.Context(), e, &q))
 			}
 		})
 		b.Run(fmt.Sprintf("ingest/%d", n), func(b *testing.B) {

@@ -11,45 +11,47 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// searchWithin is how long one search may look, so that a page can say how far it
+// searchTimeLimit is how long one search may look, so that a page can say how far it
 // has come and a person can change their mind.
-const searchWithin = 40 * time.Millisecond
+const searchTimeLimit = 40 * time.Millisecond
 
-// maxSearchers is how many may wait for their turn to search.
-const maxSearchers = 64
+// maxWaitingSearches is how many may wait for their turn to search.
+const maxWaitingSearches = 64
 
-// turns lets few at a time do what takes a whole processor, and the others wait.
-type turns struct {
-	at      chan struct{} // holds one for each that is at it
+// searchSemaphore lets few at a time do what takes a whole processor, and the others wait.
+type searchSemaphore struct {
+	slots   chan struct{} // holds one for each that is at it
 	waiting atomic.Int64
 }
 
-// newTurns leaves half of the processors to agents and pages.
-func newTurns() *turns { return &turns{at: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))} }
+// newSearchSemaphore leaves half of the processors to agents and pages.
+func newSearchSemaphore() *searchSemaphore {
+	return &searchSemaphore{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
 
-func (t *turns) enter(ctx context.Context) error {
+func (t *searchSemaphore) acquire(ctx context.Context) error {
 	defer t.waiting.Add(-1)
-	if t.waiting.Add(1) > maxSearchers {
+	if t.waiting.Add(1) > maxWaitingSearches {
 		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many searches at once. Ask again in a moment."}
 	}
 	select {
-	case t.at <- struct{}{}:
+	case t.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (t *turns) leave() { <-t.at }
+func (t *searchSemaphore) release() { <-t.slots }
 
 // Search is a schema.SearchResult in JSON: what matches q in a part of the log
-// that is looked through in good time, within pageBudget.
+// that is looked through in good time, within maxPageBytes.
 func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
-	if err := h.searches.enter(ctx); err != nil {
+	if err := h.searches.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer h.searches.leave()
-	q.Bytes, q.Within = pageBudget, searchWithin
+	defer h.searches.release()
+	q.Bytes, q.Within = maxPageBytes, searchTimeLimit
 	found, err := h.Store.Search(ctx, q)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func TestSearchesTakeTurns(t *testing.T) {
 		_, err := b.Sessions(ctx, store.SessionFilter{Text: "x", Limit: 1})
 		return err
 	}
-	for range cap(b.searches.at) {
-		require.NoError(t, b.searches.enter(t.Context()))
+	for range cap(b.searches.slots) {
+		require.NoError(t, b.searches.acquire(t.Context()))
 	}
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -40,21 +40,21 @@ func TestSearchesTakeTurns(t *testing.T) {
 	require.NoError(t, err, "this is no search")
 
 	var waiting sync.WaitGroup
-	failed := make(chan error, maxSearchers)
-	for range maxSearchers {
+	failed := make(chan error, maxWaitingSearches)
+	for range maxWaitingSearches {
 		waiting.Go(func() { failed <- search(t.Context()) })
 	}
-	require.Eventually(t, func() bool { return b.searches.waiting.Load() == maxSearchers }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.searches.waiting.Load() == maxWaitingSearches }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, search(t.Context()), schema.ErrBusy)
 	require.ErrorIs(t, sessions(t.Context()), schema.ErrBusy)
-	require.Len(t, b.searches.at, cap(b.searches.at))
-	for range cap(b.searches.at) {
-		b.searches.leave()
+	require.Len(t, b.searches.slots, cap(b.searches.slots))
+	for range cap(b.searches.slots) {
+		b.searches.release()
 	}
 	waiting.Wait()
-	for range maxSearchers {
+	for range maxWaitingSearches {
 		require.NoError(t, <-failed)
 	}
 	require.NoError(t, search(t.Context()))
-	require.Empty(t, b.searches.at, "every turn is given back")
+	require.Empty(t, b.searches.slots, "every turn is given back")
 }

@@ -17,10 +17,10 @@ import (
 func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
 	page := schema.SessionPage{Sessions: []schema.Session{}}
 	if f.Text != "" {
-		if err := h.searches.enter(ctx); err != nil {
+		if err := h.searches.acquire(ctx); err != nil {
 			return page, err
 		}
-		defer h.searches.leave()
+		defer h.searches.release()
 	}
 	facts, next, err := h.Store.Sessions(ctx, f)
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 		return page, err
 	}
 	for _, raw := range facts {
-		session, err := known(raw, pending)
+		session, err := decodeSession(raw, pending)
 		if err != nil {
 			return page, err
 		}
@@ -43,8 +43,8 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 	return page, nil
 }
 
-// known is a session of what is kept of it, and its pending questions.
-func known(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
+// decodeSession is a session of what is kept of it, and its pending questions.
+func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
 	var s digest.HumanWait
 	if err := json.Unmarshal(facts, &s); err != nil {
 		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
@@ -68,7 +68,7 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 	if err != nil {
 		return detail, err
 	}
-	if detail.Session, err = known(facts, pending); err != nil {
+	if detail.Session, err = decodeSession(facts, pending); err != nil {
 		return detail, err
 	}
 	var s digest.Session

@@ -19,18 +19,18 @@ type TelemetryResult struct{ Stored, Ignored, Rejected int }
 // of the sessions it names. It fails when an event can't be stored now: the exporter
 // sends all of it again, which stores the rest once.
 func (h *Hub) OTLPLogs(ctx context.Context, body []byte, by Caller) (TelemetryResult, error) {
-	return h.hear(ctx, body, otlp.Logs, by)
+	return h.ingestTelemetry(ctx, body, otlp.Logs, by)
 }
 
 // OTLPMetrics is Logs for metrics.
 func (h *Hub) OTLPMetrics(ctx context.Context, body []byte, by Caller) (TelemetryResult, error) {
-	return h.hear(ctx, body, otlp.Metrics, by)
+	return h.ingestTelemetry(ctx, body, otlp.Metrics, by)
 }
 
-func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Batch, error), by Caller) (TelemetryResult, error) {
+func (h *Hub) ingestTelemetry(ctx context.Context, body []byte, read func([]byte) (otlp.Batch, error), by Caller) (TelemetryResult, error) {
 	batch, err := read(body)
 	if errors.Is(err, otlp.ErrMalformed) {
-		return TelemetryResult{}, invalid("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
+		return TelemetryResult{}, invalidField("", "must be an OTLP request in JSON with at most %d records", otlp.MaxRecords)
 	}
 	if err != nil {
 		return TelemetryResult{}, err
@@ -40,7 +40,7 @@ func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Bat
 	var drafts []*store.EventDraft
 	for i := range batch.Events {
 		e := &batch.Events[i]
-		if e.SourceApp, err = h.appOf(ctx, e, apps); err != nil {
+		if e.SourceApp, err = h.telemetryApp(ctx, e, apps); err != nil {
 			return heard, err
 		}
 		encoded, err := json.Marshal(e)
@@ -56,15 +56,15 @@ func (h *Hub) hear(ctx context.Context, body []byte, read func([]byte) (otlp.Bat
 	}
 	for _, r := range h.Store.AppendAll(ctx, drafts) {
 		if r.Err != nil {
-			return heard, shed(r.Err)
+			return heard, withRetryHint(r.Err)
 		}
 		heard.Stored++
 	}
 	return heard, nil
 }
 
-// appOf is the application that the session's hooks name, else the agent's own name.
-func (h *Hub) appOf(ctx context.Context, e *schema.Event, known map[string]string) (string, error) {
+// telemetryApp is the application that the session's hooks name, else the agent's own name.
+func (h *Hub) telemetryApp(ctx context.Context, e *schema.Event, known map[string]string) (string, error) {
 	if app := known[e.SessionID]; app != "" {
 		return app, nil
 	}
@@ -80,12 +80,12 @@ func (h *Hub) appOf(ctx context.Context, e *schema.Event, known map[string]strin
 	return app, nil
 }
 
-// home is where telemetry of a session belongs that came under a name its hooks don't
+// telemetryHome is where telemetry of a session belongs that came under a name its hooks don't
 // use: it was there before they were, or faster. nil: it belongs where it stands.
-func (s *sums) home(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
+func (s *projection) telemetryHome(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
 	for other, session := range s.sessions {
 		if other.Session == key.Session && other != key && (telemetry || session.IsTelemetryOnly()) && session.Sum.Events > 0 {
-			return s.settled(key, other, telemetry), nil
+			return s.adoptSession(key, other, telemetry), nil
 		}
 	}
 	others, err := s.hub.Store.SessionsNamed(ctx, key.Session)
@@ -93,24 +93,24 @@ func (s *sums) home(ctx context.Context, key store.SessionKey, telemetry bool) (
 		return nil, err
 	}
 	for _, other := range others {
-		if other == key || s.left(other) {
+		if other == key || s.hasLeft(other) {
 			continue
 		}
-		session, err := s.stored(ctx, other)
+		session, err := s.storedSession(ctx, other)
 		if err != nil {
 			return nil, err
 		}
 		if telemetry || session.IsTelemetryOnly() {
 			s.sessions[other] = session
-			return s.settled(key, other, telemetry), nil
+			return s.adoptSession(key, other, telemetry), nil
 		}
 	}
 	return nil, nil
 }
 
-// settled is the session that telemetry goes to, or that hooks take over from the
+// adoptSession is the session that telemetry goes to, or that hooks take over from the
 // telemetry which came before them: it moves to their application with its figures.
-func (s *sums) settled(key, other store.SessionKey, telemetry bool) *digest.Session {
+func (s *projection) adoptSession(key, other store.SessionKey, telemetry bool) *digest.Session {
 	session := s.sessions[other]
 	if telemetry {
 		return session
@@ -124,12 +124,12 @@ func (s *sums) settled(key, other store.SessionKey, telemetry bool) *digest.Sess
 		moved.Tokens = *m.Tokens
 	}
 	at := int64(m.LastAt)
-	s.act(at, key.App, moved)
-	s.act(at, other.App, moved.Negate())
+	s.addActivity(at, key.App, moved)
+	s.addActivity(at, other.App, moved.Negate())
 	return session
 }
 
-func (s *sums) left(key store.SessionKey) bool {
+func (s *projection) hasLeft(key store.SessionKey) bool {
 	for _, l := range s.Left {
 		if l == key {
 			return true

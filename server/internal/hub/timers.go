@@ -15,12 +15,12 @@ import (
 // due only changes the status: Reminders and EscalatedAt grow, and whoever sends
 // notices reads that from the log.
 
-// maxNudges is how often anybody is reminded of a question without a limit.
-const maxNudges = 3
+// maxReminders is how often anybody is reminded of a question without a limit.
+const maxReminders = 3
 
-// timers are those of a question that is asked now.
-func (h *Hub) timers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store.Timers) {
-	if every, most := h.reminders(q, deadline); most > 0 {
+// newTimers are those of a question that is asked now.
+func (h *Hub) newTimers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store.Timers) {
+	if every, most := h.reminderSchedule(q, deadline); most > 0 {
 		t.Remind = now.Add(every)
 	}
 	if q.EscalateAfterSeconds > 0 {
@@ -29,16 +29,16 @@ func (h *Hub) timers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store
 	return t
 }
 
-// reminders is how often, and how many times, people are reminded of a question with
+// reminderSchedule is how often, and how many times, people are reminded of a question with
 // such a deadline: as it says where it has one, else as the hub is set up.
-func (h *Hub) reminders(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, most int) {
+func (h *Hub) reminderSchedule(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, most int) {
 	switch {
 	case q.RequiresResponse != nil && !*q.RequiresResponse:
 		return 0, 0
 	case !deadline.IsZero():
 		return seconds(q.ReminderIntervalSeconds), q.ReminderMaxCount
 	case h.NudgeAfter > 0:
-		return h.NudgeAfter, maxNudges
+		return h.NudgeAfter, maxReminders
 	default:
 		return 0, 0
 	}
@@ -46,22 +46,22 @@ func (h *Hub) reminders(q *schema.HumanInTheLoop, deadline time.Time) (every tim
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// tick does what a question's timers are due for. What was missed while the hub was
+// runTimers does what a question's timers are due for. What was missed while the hub was
 // down is done once, and the next time is counted from now.
-func (h *Hub) tick(a *asking, now time.Time) (*store.Change, error) {
+func (h *Hub) runTimers(a *snapshot, now time.Time) (*store.Change, error) {
 	if a.status.Settled() {
 		return nil, nil
 	}
 	st, timers := a.status, a.Timers
 	var acts []store.LedgerRecord
 	if st.SameAs != 0 { // the first of those that ask the same speaks for them; it may be gone then
-		return a.defers(now, h)
+		return a.deferTimers(now, h)
 	}
-	if due(timers.Escalate, now) {
+	if isDue(timers.Escalate, now) {
 		timers.Escalate = time.Time{}
 		acts = append(acts, h.escalate(a, &st, now))
 	}
-	if due(timers.Remind, now) {
+	if isDue(timers.Remind, now) {
 		timers.Remind = h.remind(a, &st, now)
 	}
 	if timers == a.Timers {
@@ -75,18 +75,18 @@ func (h *Hub) tick(a *asking, now time.Time) (*store.Change, error) {
 	return c, nil
 }
 
-func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // remind counts a reminder to whoever has not voted, and returns when the next one is.
-func (h *Hub) remind(a *asking, st *schema.Status, now time.Time) (next time.Time) {
-	every, most := h.reminders(&a.hitl, a.Deadline)
+func (h *Hub) remind(a *snapshot, st *schema.Status, now time.Time) (next time.Time) {
+	every, most := h.reminderSchedule(&a.hitl, a.Deadline)
 	if st.Reminders >= most {
 		return time.Time{}
 	}
-	if a.held != nil { // it is answered, unless that is undone
+	if a.undoableAnswer != nil { // it is answered, unless that is undone
 		return a.UndoWindow.Until.Add(every)
 	}
-	if len(waitsFor(st)) > 0 {
+	if len(awaitedRecipients(st)) > 0 {
 		st.Reminders++
 	}
 	if st.Reminders >= most {
@@ -95,15 +95,15 @@ func (h *Hub) remind(a *asking, st *schema.Status, now time.Time) (next time.Tim
 	return now.Add(every)
 }
 
-// defers puts off what is due for a question that another one speaks for.
-func (a *asking) defers(now time.Time, h *Hub) (*store.Change, error) {
+// deferTimers puts off what is due for a question that another one speaks for.
+func (a *snapshot) deferTimers(now time.Time, h *Hub) (*store.Change, error) {
 	timers := a.Timers
-	if every, most := h.reminders(&a.hitl, a.Deadline); due(timers.Remind, now) {
+	if every, most := h.reminderSchedule(&a.hitl, a.Deadline); isDue(timers.Remind, now) {
 		if timers.Remind = now.Add(every); most == 0 {
 			timers.Remind = time.Time{}
 		}
 	}
-	if due(timers.Escalate, now) {
+	if isDue(timers.Escalate, now) {
 		timers.Escalate = now.Add(seconds(a.hitl.EscalateAfterSeconds))
 	}
 	if timers == a.Timers {
@@ -130,7 +130,7 @@ func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
 
 // escalate puts the question to more people, once. How many have to agree stays. Where
 // everyone may answer, that they should is what the notice tells.
-func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.LedgerRecord {
+func (h *Hub) escalate(a *snapshot, st *schema.Status, now time.Time) store.LedgerRecord {
 	st.EscalatedAt = schema.Millis(now.UnixMilli())
 	act := store.LedgerRecord{Action: "question.escalated", Actor: hubName, QuestionID: a.ID}
 	if st.Recipients == nil {
@@ -148,6 +148,6 @@ func (h *Hub) escalate(a *asking, st *schema.Status, now time.Time) store.Ledger
 	st.Recipients, st.Awaiting = append(st.Recipients, added...), append(st.Awaiting, added...)
 	act.Data = struct {
 		To []string `json:"to"`
-	}{orNone(added)}
+	}{nonNil(added)}
 	return act
 }

@@ -158,7 +158,7 @@ func TestEscalationAddsPeople(t *testing.T) {
 	t.Parallel()
 	b := setupClocked(t, withPeople(t))
 	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner_admins"}}`)
-	_, err := b.transition(t.Context(), id, func(a *asking) (*store.Change, error) {
+	_, err := b.transition(t.Context(), id, func(a *snapshot) (*store.Change, error) {
 		a.status.Recipients, a.status.Awaiting, a.status.RequiredApprovals = []string{"grace", "linus"}, []string{"linus"}, 2
 		return a.change(a.status)
 	})
@@ -173,15 +173,15 @@ func TestEscalationAddsPeople(t *testing.T) {
 	require.Len(t, page.Requests, 1, "it waits on her now")
 
 	own, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner"}}`)
-	_, err = b.transition(t.Context(), own, func(a *asking) (*store.Change, error) {
+	_, err = b.transition(t.Context(), own, func(a *snapshot) (*store.Change, error) {
 		a.status.Recipients, a.status.Awaiting = []string{"grace"}, []string{"grace"}
 		c, err := a.change(a.status)
 		return c, err
 	})
 	require.NoError(t, err)
-	_, err = b.transition(t.Context(), own, func(a *asking) (*store.Change, error) {
+	_, err = b.transition(t.Context(), own, func(a *snapshot) (*store.Change, error) {
 		a.Requester = "ada"
-		return b.tick(a, dayOne.Add(time.Hour))
+		return b.runTimers(a, dayOne.Add(time.Hour))
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"grace"}, b.status(own).Recipients, "who asked does not answer")
@@ -212,7 +212,7 @@ func TestOneSpeaksForThoseThatAskTheSame(t *testing.T) {
 	b := setupClocked(t)
 	id, _ := b.ask(`{"question":"May I?","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":5}`)
 	same := func(as schema.EventID) {
-		_, err := b.transition(t.Context(), id, func(a *asking) (*store.Change, error) {
+		_, err := b.transition(t.Context(), id, func(a *snapshot) (*store.Change, error) {
 			a.status.SameAs = as
 			return a.change(a.status)
 		})
@@ -243,7 +243,7 @@ func TestTimersMoveWithTheClock(t *testing.T) {
 		never, _ := b.ask(`{"question":"q","type":"permission","timeout":0}`)
 		b.pass(30 * time.Second)
 		set.Store(int64(step))
-		b.noticeStep(t.Context())
+		b.detectClockStep(t.Context())
 		b.pass(29 * time.Second)
 		require.Zero(t, b.status(limited).Reminders, "%v: not before its time", step)
 		require.Zero(t, b.status(never).Reminders)
@@ -269,9 +269,9 @@ func TestTimersCostNoGoroutineEach(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, 20*time.Second, 5*time.Millisecond,
 		"one each would be 40; those of the queries end by themselves")
 	b.passed.Add(int64(time.Minute))
-	tell(b.deadline)
+	wake(b.deadlineChanged)
 	for _, id := range ids {
-		changed, stop := b.onChange(id)
+		changed, stop := b.subscribe(id)
 		for b.status(id).Reminders == 0 {
 			select {
 			case <-changed:

@@ -416,7 +416,7 @@ func TestWhatAVoteCantCarry(t *testing.T) {
 	for field, r := range map[string]*schema.Response{
 		"remember":          remember,
 		"comment":           said(yes(), strings.Repeat("\x01", schema.MaxReason)),
-		"modifiedArguments": edited(`{"command":"`+strings.Repeat("x", maxAnswer/4)+`"}`, 0),
+		"modifiedArguments": edited(`{"command":"`+strings.Repeat("x", maxAnswerBytes/4)+`"}`, 0),
 	} {
 		_, err := b.votes(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrWrongAnswer, field)

@@ -1,0 +1,95 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// defaultUndoWindow is how long approvals of a list are held unless told.
+const defaultUndoWindow = 5 * time.Second
+
+// Approve says yes to each of the listed permissions, as it was seen, and returns
+// an array with one schema.BatchResult each, in their order. One that is refused
+// does not stop the others.
+func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(by.Who); err != nil {
+		return nil, err
+	}
+	if err := list.Validate(); err != nil {
+		return nil, err
+	}
+	yes := true
+	r := schema.Response{Permission: &yes, Reason: list.Reason, HoldMS: list.HoldMS}
+	if r.HoldMS == 0 {
+		r.HoldMS = defaultUndoWindow.Milliseconds()
+	}
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the holds are reckoned
+	process := h.callerProcess(by)
+	saved, failed := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
+	var each sync.WaitGroup // at once: they share a commit
+	for i, seen := range list.Requests {
+		each.Go(func() {
+			one := r
+			one.Revision = seen.Revision
+			saved[i].JSON, failed[i] = eventJSON(h.approveOne(ctx, seen.ID, &one, responder{by.Who, process}))
+		})
+	}
+	each.Wait()
+	return appendBatchResults(nil, saved, failed)
+}
+
+func (h *Hub) approveOne(ctx context.Context, id schema.EventID, yes *schema.Response, by responder) (*store.Event, error) {
+	return h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		if !a.status.Settled() && a.isHighRisk() {
+			return nil, &schema.HintError{
+				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: a.status},
+				Hint: "Look at it by itself, and answer it there.",
+			}
+		}
+		if !a.status.Settled() && a.status.RequiredApprovals > 1 {
+			return nil, &schema.HintError{
+				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: a.status},
+				Hint: "Several people have to agree to it: vote on it by itself.",
+			}
+		}
+		who, err := h.authorizeResponder(a, by)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.requireAssertion(a, yes, who, assertion{}); err != nil { // risky ones are refused above; which risk that is, is another knob
+			return nil, err
+		}
+		h.excludeSelfApproved(a, by, who)
+		return a.respond(yes, who, h.Clock())
+	})
+}
+
+// isHighRisk reports whether a person must look at the question by itself. The agent's
+// word counts as well as the hub's own estimate.
+func (a *snapshot) isHighRisk() bool {
+	for _, risk := range []schema.Risk{a.status.Risk, a.hitl.Risk} {
+		if risk == schema.HighRisk || risk == schema.CriticalRisk {
+			return true
+		}
+	}
+	return false
+}
+
+// appendBatchResults appends an array with one schema.BatchResult each.
+func appendBatchResults(dst []byte, saved []StoredEvent, failed []error) ([]byte, error) {
+	dst = append(dst, '[')
+	for i := range saved {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendBatchResult(dst, saved[i], failed[i]); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
+}

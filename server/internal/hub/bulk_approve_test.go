@@ -1,0 +1,128 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func (b *bench) approve(list schema.Approvals) []schema.BatchResult {
+	b.t.Helper()
+	raw, err := b.Approve(b.t.Context(), &list, Caller{})
+	require.NoError(b.t, err)
+	var results []schema.BatchResult
+	require.NoError(b.t, json.Unmarshal(raw, &results))
+	require.Len(b.t, results, len(list.Requests))
+	return results
+}
+
+func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	b := setup(t, clock.in)
+	ask := func(question string) schema.SeenRevision {
+		id, _ := b.ask(question)
+		return schema.SeenRevision{ID: id, Revision: 1}
+	}
+	const permission = `{"question":"q","type":"permission"`
+	good, other := ask(permission+`}`), ask(permission+`,"risk":"medium"}`)
+	unseen := ask(permission + `}`)
+	decided := ask(permission + `}`)
+	b.respond(decided.ID, no())
+	elsewhere := ask(permission + `}`)
+	b.respond(elsewhere.ID, held(no(), 20*time.Second))
+	later := ask(permission + `}`)
+	later.Revision = 7
+	plain := b.post(with(`"x":1`)).ID
+
+	want := []struct {
+		seen schema.SeenRevision
+		err  error // nil: approved
+	}{
+		{good, nil},
+		{ask(permission + `,"risk":"high"}`), schema.ErrRisky},
+		{ask(permission + `,"risk":"critical"}`), schema.ErrRisky},
+		{decided, schema.ErrDecided},
+		{elsewhere, schema.ErrHeld},
+		{later, schema.ErrStale},
+		{ask(`{"question":"q","type":"question"}`), schema.ErrWrongAnswer},
+		{ask(permission + `,"reasonRequired":"always"}`), schema.ErrWrongAnswer},
+		{schema.SeenRevision{ID: plain}, schema.ErrNoQuestion},
+		{schema.SeenRevision{ID: 999}, schema.ErrNotFound},
+		{schema.SeenRevision{ID: -1}, schema.ErrNotFound},
+		{other, nil},
+		{good, nil}, // named twice
+	}
+	var list schema.Approvals
+	for _, w := range want {
+		list.Requests = append(list.Requests, w.seen)
+	}
+	until := schema.Millis(clock.now().Add(5 * time.Second).UnixMilli())
+	for i, got := range b.approve(list) {
+		if want[i].err != nil {
+			require.NotNil(t, got.Problem, "%d", i)
+			require.ErrorIs(t, got.Problem.Err(), want[i].err, "%d", i)
+			continue
+		}
+		require.NotNil(t, got.Event, "%d: %v", i, got.Problem)
+		require.Equal(t, want[i].seen.ID, got.Event.ID)
+		require.Equal(t, schema.Pending, got.Event.HumanInTheLoopStatus.Status)
+		require.Equal(t, until, got.Event.HumanInTheLoopStatus.Held.Until, "held for 5 s unless told")
+	}
+	clock.pass(5 * time.Second)
+	b.due()
+	for _, w := range want {
+		if w.err == nil {
+			require.Equal(t, schema.Approve, b.status(w.seen.ID).Outcome)
+		}
+		if errors.Is(w.err, schema.ErrRisky) {
+			require.Equal(t, schema.Pending, b.status(w.seen.ID).Status)
+		}
+	}
+	require.Equal(t, schema.Pending, b.status(unseen.ID).Status, "what was not listed is not approved")
+	require.Nil(t, b.status(unseen.ID).Held)
+}
+
+func TestApproveTakesAReasonAndATime(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	b := setup(t, clock.in)
+	id, _ := b.ask(`{"question":"q","type":"permission","reasonRequired":"always"}`)
+	got := b.approve(schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}, Reason: "all of today's", HoldMS: 1500})
+	require.Equal(t, schema.Millis(clock.now().UnixMilli()+1500), got[0].Event.HumanInTheLoopStatus.Held.Until)
+	clock.pass(2 * time.Second)
+	b.due()
+	require.Equal(t, "all of today's", b.status(id).Reason)
+}
+
+func TestApproveRefusesListsThatNobodySaw(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one := []schema.SeenRevision{{ID: 1}}
+	for field, list := range map[string]schema.Approvals{
+		"requests": {},
+		"reason":   {Requests: one, Reason: string(make([]byte, schema.MaxReason+1))},
+		"holdMs":   {Requests: one, HoldMS: schema.MaxHold.Milliseconds() + 1},
+	} {
+		_, err := b.Approve(t.Context(), &list, Caller{})
+		require.ErrorIs(t, err, schema.ErrInvalid)
+		require.Equal(t, field, schema.ProblemOf(err).Field)
+	}
+	_, err := b.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
+	require.ErrorIs(t, err, schema.ErrInvalid)
+}
+
+// The hub's own estimate counts as well as the agent's word.
+func TestApproveMindsTheHubsEstimate(t *testing.T) {
+	t.Parallel()
+	for _, risk := range []schema.Risk{schema.HighRisk, schema.CriticalRisk} {
+		require.True(t, (&snapshot{status: schema.Status{Risk: risk}}).isHighRisk())
+		require.True(t, (&snapshot{status: schema.Status{Risk: schema.LowRisk}, hitl: schema.HumanInTheLoop{Risk: risk}}).isHighRisk())
+	}
+	require.False(t, (&snapshot{status: schema.Status{Risk: schema.MediumRisk}}).isHighRisk())
+}

@@ -1,0 +1,289 @@
+package hub
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// scannedEvent is an event as it came in, cut into members. Its slices alias the body.
+type scannedEvent struct {
+	app, session, eventType, tool string
+	idempotencyKey                string
+	timestamp                     int64
+	envelope                      []byte // see store.Event
+	payload, chat, question       []byte
+}
+
+// The members of an event that are the hub's own; a client's are dropped.
+var hubMembers = map[string]bool{
+	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
+	"watching": true, "payloadTruncated": true, "payloadBytes": true,
+}
+
+// The members that must be a string, or true or false, and stay in the envelope.
+var (
+	stringMembers = stringSet("source_app", "session_id", "hook_event_type", "summary", "model_name", "agent", "tool_name",
+		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
+		"notification_type", "custom_instructions", "source", "reason")
+	boolMembers  = stringSet("is_interrupt", "stop_hook_active")
+	otherMembers = stringSet("payload", "chat", "timestamp", "humanInTheLoop", "idempotency_key", "permission_suggestions")
+)
+
+func stringSet(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func invalidField(field, format string, args ...any) error {
+	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
+}
+
+// scanEvent cuts one event into its members without decoding what it only keeps. It
+// agrees with schema.Event on what is valid (a fuzz test holds the two together).
+//
+// Names are compared unescaped: a client could otherwise smuggle "\u0069d" past
+// the hub and have every browser read it as id.
+func scanEvent(body []byte) (*scannedEvent, error) {
+	if !utf8.Valid(body) {
+		return nil, invalidField("", "is not valid UTF-8")
+	}
+	if isTooDeep(body) {
+		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
+	}
+	s := &scannedEvent{envelope: make([]byte, 0, len(body))}
+	err := forEachMember(body, s.addMember)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct{ name, value string }{
+		{"source_app", s.app}, {"session_id", s.session}, {"hook_event_type", s.eventType},
+	} {
+		if err := schema.ValidateName(f.name, f.value); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.idempotencyKey) > schema.MaxName {
+		return nil, invalidField("idempotency_key", "is longer than %d bytes", schema.MaxName)
+	}
+	if s.payload == nil || s.payload[0] != '{' {
+		return nil, invalidField("payload", "is required and must be an object")
+	}
+	return s, nil
+}
+
+// decoderPool are used again: one is larger than the event it reads.
+var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// newDecoder reads body. What two members of one name mean is decided by once;
+// that body is UTF-8 is known.
+func newDecoder(body []byte) *jsontext.Decoder {
+	dec := decoderPool.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return dec
+}
+
+// forEachMember calls fn with every member of the JSON object body.
+func forEachMember(body []byte, fn func(name string, raw, value []byte) error) error {
+	dec := newDecoder(body)
+	defer decoderPool.Put(dec)
+	if dec.PeekKind() != '{' {
+		return invalidField("", "must be a JSON object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	var unknown []string
+	var seen uint64
+	for dec.PeekKind() != '}' {
+		raw, err := readValue(dec, body)
+		if err != nil {
+			return syntaxError(err)
+		}
+		name := unquote(raw)
+		value, err := readValue(dec, body)
+		if err != nil {
+			return syntaxError(err)
+		}
+		if err := checkUnique(name, &seen, &unknown); err != nil {
+			return err
+		}
+		if err := fn(name, raw, value); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return invalidField("", "has something behind the JSON object")
+	}
+	return nil
+}
+
+// memberBits numbers the known members, for a set of those seen.
+var memberBits = func() map[string]uint {
+	bits := map[string]uint{}
+	for _, names := range []map[string]bool{hubMembers, stringMembers, boolMembers, otherMembers} {
+		for name := range names {
+			bits[name] = uint(len(bits))
+		}
+	}
+	return bits
+}()
+
+// checkUnique refuses a name that was there before: which of the two counts would depend
+// on who reads it.
+func checkUnique(name string, seen *uint64, unknown *[]string) error {
+	bit, known := memberBits[name]
+	if !known {
+		for _, u := range *unknown {
+			if u == name {
+				return invalidField(name, "is given twice")
+			}
+		}
+		if *unknown = append(*unknown, name); len(*unknown) > schema.MaxExtra {
+			return invalidField("", "has more than %d unknown members", schema.MaxExtra)
+		}
+		return nil
+	}
+	if *seen&(1<<bit) != 0 {
+		return invalidField(name, "is given twice")
+	}
+	*seen |= 1 << bit
+	return nil
+}
+
+func readValue(dec *jsontext.Decoder, body []byte) ([]byte, error) {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	end := int(dec.InputOffset())
+	return body[end-len(v) : end : end], nil
+}
+
+// internedNames holds the known names, so that reading one costs no memory.
+var internedNames = func() map[string]string {
+	names := map[string]string{}
+	for name := range memberBits {
+		names[name] = name
+	}
+	return names
+}()
+
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		plain := raw[1 : len(raw)-1]
+		if name, ok := internedNames[string(plain)]; ok {
+			return name
+		}
+		return string(plain)
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw)
+	return string(b)
+}
+
+func syntaxError(err error) error {
+	if strings.Contains(err.Error(), "EOF") {
+		return invalidField("", "is cut off: it is not complete JSON")
+	}
+	return invalidField("", "is not valid JSON")
+}
+
+// addMember takes one member of the event.
+func (s *scannedEvent) addMember(name string, raw, value []byte) error {
+	if hubMembers[name] || string(value) == "null" {
+		return nil
+	}
+	switch name {
+	case "payload":
+		s.payload = value
+		return nil
+	case "chat":
+		s.chat = value
+		return nil
+	case "humanInTheLoop":
+		s.question = value
+		return nil
+	case "timestamp":
+		var ms schema.Millis
+		if ms.UnmarshalJSON(value) != nil {
+			return invalidField(name, "must be a number, Unix time in ms")
+		}
+		s.timestamp = int64(ms)
+		return nil
+	case "idempotency_key":
+		if value[0] != '"' {
+			return invalidField(name, "must be a string")
+		}
+		s.idempotencyKey = unquote(value)
+		return nil
+	}
+	if stringMembers[name] && value[0] != '"' {
+		return invalidField(name, "must be a string")
+	}
+	if boolMembers[name] && value[0] != 't' && value[0] != 'f' {
+		return invalidField(name, "must be true or false")
+	}
+	s.setIndexed(name, value)
+	s.appendEnvelope(raw, value)
+	return nil
+}
+
+// setIndexed copies the members that are searched by.
+func (s *scannedEvent) setIndexed(name string, value []byte) {
+	switch name {
+	case "source_app":
+		s.app = unquote(value)
+	case "session_id":
+		s.session = unquote(value)
+	case "hook_event_type":
+		s.eventType = unquote(value)
+	case "tool_name":
+		s.tool = unquote(value)
+	}
+}
+
+func (s *scannedEvent) appendEnvelope(raw, value []byte) {
+	if len(s.envelope) > 0 {
+		s.envelope = append(s.envelope, ',')
+	}
+	s.envelope = append(s.envelope, raw...)
+	s.envelope = append(s.envelope, ':')
+	s.envelope = append(s.envelope, value...)
+}
+
+// isTooDeep reports whether body nests deeper than schema.MaxDepth. Most bodies have
+// fewer brackets than that in all and need no look at their structure.
+func isTooDeep(body []byte) bool {
+	if bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) <= schema.MaxDepth {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > schema.MaxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}

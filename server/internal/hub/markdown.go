@@ -1,0 +1,238 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// A report is Markdown. Whatever an agent sent stands in it as text: on a line
+// every mark that could mean something is escaped, in blocks the fence is longer
+// than any that the text has.
+
+// escapeInline is text for a line: nothing in it is markup.
+func escapeInline(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			b.WriteByte(' ')
+		case isInvisible(r):
+			fmt.Fprintf(&b, `\[U\+%04X\]`, r)
+		case r < unicode.MaxASCII && unicode.In(r, unicode.P, unicode.S):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isInvisible reports whether a character draws nothing, or changes how others are
+// drawn.
+func isInvisible(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
+}
+
+// appendFenced appends text as a fenced block.
+func appendFenced(dst []byte, language, text string) []byte {
+	var b strings.Builder
+	longest, run := 2, 0
+	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+		if isInvisible(r) && r != '\n' && r != '\t' {
+			fmt.Fprintf(&b, "[U+%04X]", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	fence := strings.Repeat("`", longest+1)
+	return fmt.Appendf(dst, "%s%s\n%s\n%s\n\n", fence, language, strings.TrimRight(b.String(), "\n"), fence)
+}
+
+// appendFencedJSON appends a JSON value, set so that it can be read.
+func appendFencedJSON(dst, value []byte) []byte {
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, value, "", "  ") != nil {
+		return appendFenced(dst, "", string(value))
+	}
+	return appendFenced(dst, "json", pretty.String())
+}
+
+func formatTime(ms schema.Millis) string {
+	return time.UnixMilli(int64(ms)).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func formatDuration(ms int64) string {
+	return (time.Duration(ms) * time.Millisecond).String()
+}
+
+// appendReportHeader appends what stands above a session's events.
+func appendReportHeader(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
+	s := &d.Session
+	title := s.Title
+	if title == "" {
+		title = s.SourceApp
+	}
+	dst = fmt.Appendf(dst, "# %s\n\n", escapeInline(title))
+	fact := func(name, value string) {
+		if value != "" {
+			dst = fmt.Appendf(dst, "- %s: %s\n", name, value)
+		}
+	}
+	fact("Application", escapeInline(s.SourceApp))
+	fact("Session", escapeInline(s.SessionID))
+	fact("Part of session", escapeInline(s.ParentSessionID))
+	fact("Directory", escapeInline(s.Cwd))
+	fact("Branch", escapeInline(s.Branch))
+	fact("Model", escapeInline(s.Model))
+	fact("Time", fmt.Sprintf("%s to %s", formatTime(s.StartedAt), formatTime(s.LastAt)))
+	fact("Ran for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
+	fact("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
+	fact("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
+	if t := s.Tokens; t != nil {
+		fact("Tokens", fmt.Sprintf("%d read, %d written, %d read from the cache, %d written to it", t.Input, t.Output, t.CacheRead, t.CacheWrite))
+	}
+	if s.CostUSD > 0 {
+		fact("Cost", fmt.Sprintf("%.2f USD, as the agent reports it", s.CostUSD))
+	}
+	fact("Exported", formatTime(schema.Millis(now.UnixMilli())))
+	if len(d.Tools) > 0 {
+		dst = append(dst, "\n| Tool | Calls | Failures | Median | 95 % within |\n|---|--:|--:|--:|--:|\n"...)
+		for _, t := range d.Tools {
+			dst = fmt.Appendf(dst, "| %s | %d | %d | %s | %s |\n", escapeInline(t.Tool), t.Calls, t.Failures, formatDuration(t.MedianMS), formatDuration(t.P95MS))
+		}
+	}
+	return append(dst, "\n## What happened\n\n"...)
+}
+
+// appendReportEvent appends one event of a session.
+func appendReportEvent(dst []byte, e *store.Event) []byte {
+	f := digest.Parse(&digest.Event{
+		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
+		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
+	})
+	dst = fmt.Appendf(dst, "**%s** · %s", formatTime(schema.Millis(f.At)), escapeInline(e.Type))
+	for _, part := range []string{f.Tool, f.Agent} {
+		if part != "" {
+			dst = fmt.Appendf(dst, " · %s", escapeInline(part))
+		}
+	}
+	dst = fmt.Appendf(dst, " · event %d\n\n", e.ID)
+	if f.Failed {
+		dst = append(dst, "**Failed.**\n\n"...)
+	}
+	if f.Interrupted {
+		dst = append(dst, "**Interrupted.**\n\n"...)
+	}
+	if f.Error != "" {
+		dst = appendFenced(dst, "", f.Error)
+	}
+	var payload struct {
+		Prompt  any             `json:"prompt"`
+		Said    any             `json:"last_assistant_message"`
+		Input   json.RawMessage `json:"tool_input"`
+		Message any             `json:"message"`
+	}
+	_ = json.Unmarshal(e.Payload, &payload) // what is not there is not shown
+	for _, said := range []any{payload.Prompt, payload.Said, payload.Message} {
+		if text, ok := said.(string); ok && text != "" {
+			dst = appendFenced(dst, "", text)
+		}
+	}
+	if payload.Input != nil && f.Kind != digest.ToolEnds {
+		dst = appendFencedJSON(dst, payload.Input)
+	}
+	if e.Question != nil {
+		dst = appendDecision(dst, e)
+	}
+	return dst
+}
+
+// appendDecision appends what was asked, and what became of it.
+func appendDecision(dst []byte, e *store.Event) []byte {
+	var q schema.HumanInTheLoop
+	var st schema.Status
+	if json.Unmarshal(e.Question, &q) != nil || json.Unmarshal(e.Status, &st) != nil {
+		return dst
+	}
+	dst = append(dst, "Asked:\n\n"...)
+	dst = appendFenced(dst, "", q.Question)
+	if q.ToolCall != nil && q.ToolCall.Arguments != nil {
+		dst = fmt.Appendf(dst, "To run %s with\n\n", escapeInline(q.ToolCall.Name))
+		dst = appendFencedJSON(dst, q.ToolCall.Arguments)
+	}
+	if !st.Settled() {
+		return append(dst, "**Waits for an answer.**\n\n"...)
+	}
+	waited := int64(st.RespondedAt) - e.ReceivedAt.UnixMilli()
+	dst = fmt.Appendf(dst, "**%s** at %s, after %s", escapeInline(outcomeLabel(&st)), formatTime(st.RespondedAt), formatDuration(waited))
+	if st.RespondedBy != nil {
+		dst = fmt.Appendf(dst, ", by %s", escapeInline(st.RespondedBy.Name))
+	}
+	dst = append(dst, ".\n\n"...)
+	if st.Response != nil {
+		dst = appendAnswer(dst, st.Response)
+	}
+	if st.Reason != "" {
+		dst = appendFenced(append(dst, "Reason:\n\n"...), "", st.Reason)
+	}
+	if x := st.Execution; x != nil {
+		dst = fmt.Appendf(dst, "The call %s (event %d).\n\n", escapeInline(x.State), x.EventID)
+	}
+	return dst
+}
+
+// outcomeLabel says in a word how a question ended.
+func outcomeLabel(st *schema.Status) string {
+	switch st.Outcome {
+	case schema.Approve:
+		return "Approved"
+	case schema.Deny:
+		return "Denied"
+	case schema.Answered:
+		return "Answered"
+	case schema.Timeout:
+		return "Nobody answered"
+	case schema.Cancelled:
+		return "Cancelled"
+	case schema.Withdrawn:
+		return "Taken back by the agent"
+	case schema.NoQuorum:
+		return "No majority"
+	default:
+		return "Chosen: " + string(st.Outcome)
+	}
+}
+
+// appendAnswer appends what a person wrote or changed.
+func appendAnswer(dst []byte, a *schema.Answer) []byte {
+	if a.Response != nil {
+		dst = appendFenced(dst, "", *a.Response)
+	}
+	if a.Answers != nil {
+		if raw, err := json.Marshal(a.Answers); err == nil {
+			dst = appendFencedJSON(dst, raw)
+		}
+	}
+	if a.Comment != "" {
+		dst = appendFenced(append(dst, "Comment:\n\n"...), "", a.Comment)
+	}
+	if a.ModifiedArguments != nil {
+		dst = appendFencedJSON(append(dst, "With changed arguments:\n\n"...), a.ModifiedArguments)
+	}
+	return dst
+}

@@ -1,0 +1,23 @@
+package hub
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// SetNotifications puts on the card of a question who was told of it, settled or not. What
+// is there already changes nothing.
+func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		st := a.status
+		if reflect.DeepEqual(st.Notifications, notices) && reflect.DeepEqual(st.NotificationCounts, counts) {
+			return nil, nil
+		}
+		st.Notifications, st.NotificationCounts = notices, counts
+		return a.change(st)
+	})
+	return err
+}

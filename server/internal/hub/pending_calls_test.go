@@ -1,0 +1,64 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// TestWhatASessionAsksIsKnown: what stays in memory is what the store says, however the
+// questions come and go between two looks.
+func TestWhatASessionAsksIsKnown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var ids []schema.EventID
+	ask := func(n int) {
+		var list []schema.Event
+		for i := range n {
+			call := fmt.Sprintf(`"tool_name":"Bash","tool_input":{"command":"ls %d"}`, len(ids)+i)
+			list = append(list, asks(hookEvent(t, "PermissionRequest", call)))
+		}
+		raw, err := json.Marshal(list)
+		require.NoError(t, err)
+		_, got, err := b.IngestBatch(t.Context(), raw, Caller{})
+		require.NoError(t, err)
+		ids = append(ids, got...)
+	}
+	end := func(i int) {
+		require.NoError(t, b.closeAnsweredAtAgent(t.Context(), ids[i], "Stop"))
+		ids = append(ids[:i:i], ids[i+1:]...)
+	}
+	look := func(why string) {
+		t.Helper()
+		stored, err := b.Store.PendingOf(t.Context(), "a", "s")
+		require.NoError(t, err)
+		list, err := b.pendingCalls(t.Context(), "a", "s")
+		require.NoError(t, err)
+		known := []schema.EventID{}
+		for _, a := range list {
+			known = append(known, a.id)
+		}
+		require.ElementsMatch(t, stored, ids, why)
+		require.Equal(t, stored[:min(len(stored), maxPendingCalls)], known, why)
+	}
+	ask(1)
+	look("the first of all")
+	end(0)
+	require.Empty(t, b.pending)
+	ask(3)
+	look("it begins again")
+	look("from memory")
+	ask(2)
+	end(1)
+	look("one came and one went")
+	end(0)
+	look("the oldest went")
+	ask(maxPendingCalls)
+	look("more than are looked at")
+	end(7)
+	look("the next one moves up")
+}

@@ -1,0 +1,182 @@
+//go:build unix
+
+package hub
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+var benchEvents = flag.Int("events", 20_000, "events in the database of BenchmarkHistory; 1000000 for the goals")
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// benchHub is a hub without fsync, whose clock is told.
+func benchHub(b *testing.B, synchronous string) *Hub {
+	b.Helper()
+	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, db.Close()) })
+	return New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
+}
+
+// busyDraft is an event like those of a busy hub: 20 agents with 2 sessions each
+// at a time, half of their 1.2 KB events calls that begin or end, over 14 days.
+func busyDraft(i, of int) *store.EventDraft {
+	app := rand.IntN(20)
+	session := fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/8000*2+rand.IntN(2))
+	typ := []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse", "Notification", "UserPromptSubmit", "Stop", "SubagentStop"}[rand.IntN(8)]
+	tool := fmt.Sprint("tool", rand.IntN(15))
+	return &store.EventDraft{Event: store.Event{
+		UID: uuid.Must(uuid.NewV7()).String(), App: fmt.Sprint("app", app), Session: session, Type: typ, Tool: tool,
+		ReceivedAt: time.Now().Add(-14 * 24 * time.Hour * time.Duration(of-i) / time.Duration(of)),
+		Envelope:   fmt.Appendf(nil, `"source_app":"app%d","session_id":%q,"hook_event_type":%q,"tool_name":%q,"tool_use_id":"toolu_%d"`, app, session, typ, tool, rand.IntN(40)),
+		Payload:    []byte(`{"hook_event_name":"` + typ + `","prompt":"Make it so","cwd":"/home/mara/src","tool_input":{"command":"` + strings.Repeat("go test ./... ", 73) + `"}}`),
+	}}
+}
+
+func fillBusy(b *testing.B, h *Hub, n int) {
+	b.Helper()
+	for i := 0; i < n; i += 500 {
+		drafts := make([]*store.EventDraft, min(500, n-i))
+		for j := range drafts {
+			drafts[j] = busyDraft(i+j, n)
+		}
+		for _, r := range h.Store.AppendAll(b.Context(), drafts) {
+			require.NoError(b, r.Err)
+		}
+	}
+	for i := 0; i < n; i += 1000 { // one in a thousand asks
+		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullOne+`}`), Caller{})
+		require.NoError(b, err)
+		h.ResponseSent(asked.ID)
+		_, err = h.Respond(b.Context(), asked.ID, yes(), Caller{})
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkHistory tells the history of -events events, and asks for it.
+func BenchmarkHistory(b *testing.B) {
+	h := benchHub(b, "NORMAL")
+	fillBusy(b, h, *benchEvents)
+	began, used := time.Now(), cpuTime()
+	f := projector{hub: h, cursor: -1}
+	for more := true; more; {
+		var err error
+		more, err = f.step(b.Context())
+		require.NoError(b, err)
+	}
+	events := float64(h.Store.Head())
+	b.Logf("told from %.0f rows at %.1f CPU µs each, %.0f rows a second", events, float64((cpuTime()-used).Microseconds())/events, events/time.Since(began).Seconds())
+	page, err := h.Sessions(b.Context(), store.SessionFilter{Limit: 50})
+	require.NoError(b, err)
+	s := page.Sessions[len(page.Sessions)-1]
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(b, err)
+	begins := dayStarts(time.Now().In(berlin), 14)
+	for name, read := range map[string]func() error{
+		"sessions": func() error {
+			_, err := h.Sessions(context.Background(), store.SessionFilter{Limit: 50})
+			return err
+		},
+		"sessions of an app": func() error {
+			_, err := h.Sessions(context.Background(), store.SessionFilter{App: "app3", Limit: 50})
+			return err
+		},
+		"sessions, text not found": func() error {
+			_, err := h.Sessions(context.Background(), store.SessionFilter{Text: "no such text", Limit: 50})
+			return err
+		},
+		"session": func() error {
+			_, err := h.Session(context.Background(), store.SessionKey{App: s.SourceApp, Session: s.SessionID})
+			return err
+		},
+		"overview":    func() error { _, err := h.Overview(context.Background(), 14, berlin); return err },
+		"overview 90": func() error { _, err := h.Overview(context.Background(), 90, berlin); return err },
+		"daily counts": func() error {
+			_, err := h.cachedOverview(context.Background(), begins)
+			return err
+		},
+		"daily counts, after a decision": func() error {
+			return h.countDecisions(context.Background(), &schema.Overview{}, begins)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			used, n := cpuTime(), 0
+			for b.Loop() {
+				require.NoError(b, read())
+				n++
+			}
+			b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(n), "cpu-ms/op")
+		})
+	}
+}
+
+// BenchmarkIngestBesideDerive posts with and without the follower, in turns: what
+// it costs those who post.
+func BenchmarkIngestBesideDerive(b *testing.B) {
+	for _, producers := range []int{1, 16} {
+		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
+			alone, beside := benchHub(b, "FULL"), benchHub(b, "FULL")
+			ctx, cancel := context.WithCancel(b.Context())
+			done := make(chan error, 1)
+			go func() { done <- beside.RunProjector(ctx) }()
+			var took, used [2]time.Duration
+			n := 0
+			const turn = 1000
+			for b.Loop() {
+				for i, h := range []*Hub{alone, beside} {
+					start, cpu := time.Now(), cpuTime()
+					produceBusy(b, h, producers, turn)
+					took[i] += time.Since(start)
+					used[i] += cpuTime() - cpu
+				}
+				n += turn
+			}
+			cancel()
+			require.NoError(b, <-done)
+			b.ReportMetric(float64(n)/took[0].Seconds(), "events/s-alone")
+			b.ReportMetric(float64(n)/took[1].Seconds(), "events/s-beside")
+			b.ReportMetric(float64((used[1]-used[0]).Microseconds())/float64(n), "cpu-µs/event-more")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func produceBusy(b *testing.B, h *Hub, producers, n int) {
+	b.Helper()
+	errs := make([]error, producers)
+	var wg sync.WaitGroup
+	for p := range producers {
+		wg.Go(func() {
+			for i := p; i < n; i += producers {
+				if _, err := h.Store.Append(context.Background(), busyDraft(1, 1)); err != nil {
+					errs[p] = err
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(b, err)
+	}
+}

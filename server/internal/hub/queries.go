@@ -1,0 +1,262 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// maxPageBytes is the most a list or a first message may weigh.
+	maxPageBytes = 4 << 20
+	// catchUpRows is how many rows a reader behind the ring gets at a time.
+	catchUpRows = 512
+	// deliveryGrace is how long a pull lets a dial-back that is under way finish.
+	deliveryGrace = 2 * time.Second
+)
+
+// Event is one event, whole, with its transcript.
+func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
+	e, chat, err := h.Store.Event(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return appendFullEvent(nil, e, chat), nil
+}
+
+// Recent is a JSON array of the newest events, oldest first.
+func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
+	events, err := h.Store.Recent(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	return encodeList(events, nil, true), nil
+}
+
+// FindEvents is a JSON array of the events that match f, oldest first. A page that
+// would weigh too much is cut at the end away from its cursor.
+func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
+	events, err := h.Store.Find(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return encodeList(events, nil, !f.Oldest && f.After == 0), nil
+}
+
+// FilterOptions are the values that a filter can offer.
+func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
+	return h.Store.FilterOptions(ctx)
+}
+
+// Initial is the data of a version 1 stream's first message: the newest events
+// and every pending question, oldest first. The stream goes on behind seq.
+//
+// Pages that open while nothing happens share the same bytes, and one message is
+// made at a time: making it takes several times the memory that it has.
+func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
+	h.initialMu.Lock()
+	defer h.initialMu.Unlock()
+	if s := h.initial.Load(); s != nil && s.seq == h.Store.Head() {
+		return s.seq, s.data, nil
+	}
+	s, err := h.buildInitialMessage(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	h.initial.Store(s)
+	return s.seq, s.data, nil
+}
+
+// initialMessage is what a version 1 page starts from.
+type initialMessage struct {
+	seq  int64
+	data []byte
+}
+
+func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) {
+	// The head first: what is stored in between comes as a frame, not twice.
+	seq := h.Store.Head()
+	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := h.Store.Pending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keep := map[schema.EventID]bool{}
+	for _, e := range pending {
+		keep[e.ID] = true
+	}
+	events := slices.DeleteFunc(recent, func(e *store.Event) bool { return keep[e.ID] })
+	if room := max(0, schema.RecentLimit-len(pending)); len(events) > room {
+		events = events[len(events)-room:]
+	}
+	events = append(events, pending...)
+	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
+	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
+	return &initialMessage{seq: seq, data: encodeList(events, keep, true)}, nil
+}
+
+// encodeList encodes events within maxPageBytes. Beyond it plain events are left out, from
+// the old end or the new one; those in keep stay, if need be without payload.
+func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
+	encoded := make([][]byte, len(events))
+	weight := 2
+	for i, e := range events {
+		encoded[i] = e.AppendJSON(nil, schema.MaxListed)
+		weight += len(encoded[i]) + 1
+	}
+	for n := range events {
+		if weight <= maxPageBytes {
+			break
+		}
+		i := n
+		if !dropOldest {
+			i = len(events) - 1 - n
+		}
+		weight -= len(encoded[i]) + 1
+		encoded[i] = nil
+		if keep[events[i].ID] {
+			encoded[i] = events[i].AppendJSON(nil, 0)
+			weight += len(encoded[i]) + 1
+		}
+	}
+	b := make([]byte, 0, weight)
+	b = append(b, '[')
+	for _, one := range encoded {
+		if one == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, one...)
+	}
+	return append(b, ']')
+}
+
+// Pull asks for a question's answer.
+type Pull struct {
+	Wait   time.Duration // how long to wait for it; 0: answer at once
+	Secret string        // the request's own: then the answer counts as pulled
+	// Expires, when set, is told when the question ends where there is no answer yet:
+	// the zero time for never. Then a pull returns as soon as that is moved.
+	Expires func(at time.Time)
+}
+
+// Pull returns the answer to a question, or nil while there is none. Agents that
+// can't be dialled live by it. A question the agent took back is schema.ErrExpired.
+func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
+	defer cancel()
+	waited := time.After(p.Wait)
+	changed, stop := h.subscribe(id)
+	defer stop()
+	var first *snapshot
+	for {
+		a, err := h.readSnapshot(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if p.Secret != "" && !h.isRequestSecret(a.UID, p.Secret) {
+			return nil, wrongSecretError(schema.SecretHeader)
+		}
+		if a.status.Settled() && !a.isDelivering() {
+			return h.pulledAnswer(ctx, a, p)
+		}
+		if first == nil {
+			first = a
+		}
+		if p.Expires != nil {
+			if p.Expires(a.Deadline); !a.Deadline.Equal(first.Deadline) {
+				return nil, nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-waited:
+			if a.status.Settled() {
+				return h.pulledAnswer(ctx, a, p)
+			}
+			return nil, nil
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// isDelivering reports whether the answer is being dialled for the first time: then a
+// waiting pull lets that finish, so that the agent is not told twice.
+func (a *snapshot) isDelivering() bool {
+	d := a.status.Delivery
+	return d != nil && d.Attempts <= 1 && !d.State.Final()
+}
+
+func (h *Hub) pulledAnswer(ctx context.Context, a *snapshot, p Pull) ([]byte, error) {
+	if a.status.Outcome == schema.Withdrawn {
+		return nil, a.settledError()
+	}
+	if p.Secret != "" {
+		if err := h.markPulled(ctx, a.ID); err != nil {
+			return nil, err
+		}
+	}
+	b := append([]byte(nil), a.Answer[:len(a.Answer)-1]...)
+	b = append(b, `,"hookEvent":`...)
+	return append(a.Event.AppendJSON(b, -1), '}'), nil
+}
+
+// markPulled notes that the agent has its answer, unless that is known already.
+func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		if d := a.status.Delivery; d == nil || a.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
+			return nil, nil
+		}
+		return a.pulledChange(h.Clock())
+	})
+	return err
+}
+
+func (a *snapshot) pulledChange(now time.Time) (*store.Change, error) {
+	delivery := *a.Delivery
+	delivery.State = schema.Pulled
+	st := a.status
+	st.Delivery = &schema.Delivery{
+		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
+		HandledAt: st.Delivery.HandledAt,
+	}
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Delivery = &delivery
+	return c, nil
+}
+
+// FramesAfter returns the frames behind seq, from the ring or, where it no longer
+// reaches back, from the store. more is closed when there is news. store.ErrLogRewound
+// and store.ErrPruned mean that the reader's history is not this hub's any more.
+func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
+	// The store's head, not the feed's: a stream may have begun with rows that are
+	// committed and about to be published.
+	if seq > h.Store.Head() {
+		return nil, nil, store.ErrLogRewound
+	}
+	frames, more, ok := h.Feed.After(seq)
+	if ok {
+		return frames, more, nil
+	}
+	rows, err := h.Store.After(ctx, seq, catchUpRows)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.encodeFrames(rows), closedChan, nil
+}
+
+// closedChan is the channel of a reader that has more to read at once.
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -1,0 +1,359 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// deliveryLease is how long a new delivery is ours before anyone else may take it.
+	deliveryLease = 30 * time.Second
+	// deadlineGrace is how long after its deadline a question's answer is still tried:
+	// the agent's own clock may be behind.
+	deadlineGrace = 60 * time.Second
+	// noDeadlineRetryWindow is how long an answer to a question without deadline is tried.
+	noDeadlineRetryWindow = 24 * time.Hour
+	// maxAnswerBytes leaves room in a frame to the agent for what it tells answers apart by.
+	maxAnswerBytes = schema.MaxFrame - 64<<10
+	// maxConflictRetries bounds the retries of a change that others were faster with.
+	maxConflictRetries = 16
+)
+
+// snapshot is a question as read, decoded for a decision.
+type snapshot struct {
+	*store.Question
+	hitl           schema.HumanInTheLoop
+	status         schema.Status
+	awaitingBefore []string       // whom it waits for, as read: status may be changed in place
+	undoableAnswer *schema.Answer // nil: none is
+	duplicates     []duplicate    // who ask the same as it, the first of them; read for a transition
+	blockedErr     error          // why its address may not be dialled
+}
+
+func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, error) {
+	q, err := h.Store.Question(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	a := &snapshot{Question: q}
+	if err := json.Unmarshal(q.Event.Question, &a.hitl); err != nil {
+		return nil, fmt.Errorf("reading stored question %d: %w", id, err)
+	}
+	if err := json.Unmarshal(q.Status, &a.status); err != nil {
+		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
+	}
+	a.awaitingBefore = awaitedRecipients(&a.status)
+	if a.UndoWindow != nil {
+		if err := json.Unmarshal(a.UndoWindow.Answer, &a.undoableAnswer); err != nil {
+			return nil, fmt.Errorf("reading the held answer of %d: %w", id, err)
+		}
+	}
+	if a.URL != "" {
+		a.blockedErr = h.Blocked(a.URL)
+	}
+	return a, nil
+}
+
+// resolution is how a question is to end.
+type resolution struct {
+	state        schema.State
+	outcome      schema.Outcome
+	source       schema.EndedBy
+	reason       string
+	by           *schema.Responder
+	answer       schema.Answer // the fields of a person's answer; empty otherwise
+	seenRevision int64         // by which revision: it ends who asked the same by then, too
+	rule         *schema.Rule  // that decided; nil: none did
+	silent       bool          // the agent is told nothing: it took the question back
+	// votes are all that count, the deciding one last; nil: those that there are.
+	votes []schema.Vote
+}
+
+// transition changes a question. decide is a pure function from the question as
+// read to its change, nil when it is just so already; it is asked again whenever
+// somebody else changed the question first.
+func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*snapshot) (*store.Change, error)) (*store.Event, error) {
+	for race := range maxConflictRetries {
+		if race == 1 {
+			// However many vote at once, each loses to those few at most who come just now.
+			turn := &h.raceLocks[uint64(id)%uint64(len(h.raceLocks))]
+			turn.Lock()
+			defer turn.Unlock()
+		}
+		a, err := h.readSnapshot(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if a.duplicates, err = h.duplicates(ctx, a); err != nil {
+			return nil, err
+		}
+		change, err := decide(a)
+		if err != nil {
+			return nil, err
+		}
+		if change == nil {
+			return &a.Event, nil
+		}
+		err = h.Store.Apply(ctx, *change)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range append(change.Duplicates, *change) {
+			if d := c.Delivery; d != nil && d.State == schema.Queued {
+				h.Dispatch(d.ID)
+			}
+		}
+		if change.UndoWindow != nil {
+			wake(h.deadlineChanged)
+		}
+		done := a.Event
+		done.Status = change.Status
+		return &done, nil
+	}
+	return nil, fmt.Errorf("%w: question %d changes too fast", schema.ErrBusy, id)
+}
+
+// change is the row change that gives question a the status st.
+func (a *snapshot) change(st schema.Status) (*store.Change, error) {
+	st.Revision = a.Version + 1
+	status, err := json.Marshal(st)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the status: %w", err)
+	}
+	c := &store.Change{Event: &a.Event, Version: a.Version, State: st.Status, Status: status}
+	if awaits := awaitedRecipients(&st); !slices.Equal(awaits, a.awaitingBefore) {
+		c.Awaiting = awaits
+	}
+	return c, nil
+}
+
+// change is the row change that ends question a.
+func (e *resolution) change(a *snapshot, now time.Time) (*store.Change, error) {
+	answerID, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("making an answer id: %w", err)
+	}
+	answer := e.answer
+	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), e.by
+	answer.Outcome, answer.Source, answer.Reason = e.outcome, e.source, e.reason
+	answer.AnswerID = answerID.String()
+	if a.hitl.Type == schema.Permission && answer.Permission == nil {
+		no := false
+		answer.Permission = &no
+	}
+	if e.outcome == schema.NoQuorum { // nobody's answer, whoever voted last
+		answer.RespondedBy = nil
+	}
+	st := a.status
+	if requiresVotes(&st) {
+		setVotes(&st, e.votes)
+		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
+	}
+	answer.Guidance = guidanceText(&a.hitl, &answer)
+	e.setRuleGuidance(&answer)
+
+	delivery := e.newDelivery(a, answer.AnswerID, now)
+	st.Status, st.Outcome, st.Source = e.state, e.outcome, e.source
+	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, answer.RespondedBy, answer.RespondedAt
+	shown := answer
+	// These stand beside it.
+	shown.RespondedBy, shown.Votes, shown.Awaiting, shown.RequiredApprovals = nil, nil, nil, 0
+	st.Response, st.Held, st.Rule = &shown, nil, answer.Rule
+	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(a, delivery)}
+
+	c, err := a.change(st)
+	if err != nil {
+		return nil, err
+	}
+	c.Delivery, c.Ends = delivery, true
+	if e.rule != nil {
+		c.Rule = e.rule.ID
+	}
+	c.Ledger = e.ledgerRecords(a, &answer)
+	if a.UndoWindow != nil {
+		c.UndoWindow = &store.UndoWindow{}
+	}
+	if c.Answer, err = json.Marshal(answer); err != nil {
+		return nil, fmt.Errorf("encoding the answer: %w", err)
+	}
+	if len(c.Answer) > maxAnswerBytes {
+		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
+	}
+	for _, same := range a.answeredDuplicates(e.seenRevision) {
+		also, err := e.change(same, now)
+		if err != nil {
+			return nil, err
+		}
+		c.Duplicates = append(c.Duplicates, *also)
+	}
+	return c, nil
+}
+
+func (e *resolution) newDelivery(a *snapshot, answerID string, now time.Time) *store.Delivery {
+	d := &store.Delivery{ID: a.ID, AnswerID: answerID, State: schema.Queued, Due: now, Leased: now.Add(deliveryLease)}
+	d.Until = now.Add(noDeadlineRetryWindow)
+	if !a.Deadline.IsZero() {
+		d.Until = a.Deadline.Add(deadlineGrace)
+		if late := now.Add(deadlineGrace); late.After(d.Until) { // the hub was down at the deadline
+			d.Until = late
+		}
+	}
+	switch {
+	case e.silent || a.URL == "":
+		d.State = schema.NoDelivery
+	case a.blockedErr != nil:
+		d.State = schema.Blocked
+	}
+	d.Sent = e.silent // not even to an address that a repeat names
+	return d
+}
+
+func blockedReason(a *snapshot, d *store.Delivery) string {
+	if d.State != schema.Blocked {
+		return ""
+	}
+	return a.blockedErr.Error()
+}
+
+// cancelForSessionEnd ends a question of a session that is over.
+func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		if a.status.Settled() {
+			return nil, nil
+		}
+		end := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
+		return end.change(a, h.Clock())
+	})
+	return err
+}
+
+// Why a question is orphaned.
+const (
+	AgentGone  = "the agent is gone"
+	HubStopped = "the hub was stopped while the agent waited, which asks in its own prompt now"
+)
+
+// abandonHeldHooks ends the questions of requests that waited when the hub stopped.
+func (h *Hub) abandonHeldHooks(ctx context.Context) error {
+	for last := schema.EventID(0); ; {
+		ids, err := h.Store.Lifelines(ctx, store.ByRequest, last, 256)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if last = id; int64(id) > h.startSeq {
+				return nil
+			}
+			if err := h.Abandon(ctx, id, "", HubStopped); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Abandon ends a question that nobody waits for any more at url, the listener it named
+// last, or by the request that asked it, when that is empty. The agent is told
+// nothing: it is not there.
+func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, why string) error {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		if a.status.Settled() || a.URL != url {
+			return nil, nil
+		}
+		a.status.Waiter = schema.Lost
+		end := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: why, silent: true}
+		return end.change(a, h.Clock())
+	})
+	return err
+}
+
+// expire does what is due for a question whose time has come.
+func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
+	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+		now := h.Clock()
+		if by := a.status.Held; a.undoableAnswer != nil && by.By.Verified && !now.Before(a.UndoWindow.Until) && !h.voteStillValid(by.By.Name, a.undoableAnswer.RespondedAt) {
+			return a.undo() // who gave it was sent away before it counted
+		}
+		if c, err := a.expire(now); c != nil || err != nil {
+			return c, err
+		}
+		return h.runTimers(a, now)
+	})
+	return err
+}
+
+// expire ends a question with the answer that was held until now, or else at its
+// deadline. Meanwhile it may have been settled, or undone, or have got more time.
+func (a *snapshot) expire(now time.Time) (*store.Change, error) {
+	switch {
+	case a.status.Settled():
+		return nil, nil
+	case a.undoableAnswer != nil && !now.Before(a.UndoWindow.Until):
+		return a.closeUndoWindow(now)
+	case !a.Deadline.IsZero() && !now.Before(a.Deadline):
+		end := resolution{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}
+		return end.change(a, now)
+	default:
+		return nil, nil
+	}
+}
+
+// Run ends questions at their deadlines, and those with a held answer when that
+// counts, and does what their timers are due for, until ctx ends. These times are
+// rows: one that passed while the hub was down is found at once.
+func (h *Hub) Run(ctx context.Context) error {
+	if err := h.abandonHeldHooks(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("ending what was asked before the hub stopped: %w", err)
+	}
+	if h.rules.Load() != nil {
+		h.applyRulesToPending(ctx, 0)
+	}
+	for ctx.Err() == nil {
+		h.detectClockStep(ctx)
+		more, next, err := h.expireDue(ctx)
+		if err != nil && ctx.Err() == nil {
+			h.Log.Error("ending questions whose time is up; trying again in a second", "err", err)
+			next = h.Clock().Add(time.Second)
+		}
+		if !more || err != nil {
+			h.waitForDue(ctx, next)
+		}
+	}
+	return ctx.Err()
+}
+
+// expireDue ends the questions whose time is up; more is set when there may be
+// others, next is when the next one's is.
+func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err error) {
+	due, next, err := h.Store.DueQuestions(ctx, h.Clock(), 256)
+	for _, id := range due {
+		err = errors.Join(err, h.expire(ctx, id))
+	}
+	return len(due) > 0, next, err
+}
+
+// waitForDue waits until the next question is due, for news of one, or the end of ctx.
+func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(next.Sub(h.Clock()))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-h.deadlineChanged:
+	case <-ctx.Done():
+	}
+}
