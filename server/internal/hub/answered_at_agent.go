@@ -35,12 +35,12 @@ type hookFacts struct {
 // hookFactsOf reads them: from the event's own members, or the hook's payload. What is
 // of another type is not there.
 func hookFactsOf(e *store.Event) hookFacts {
-	var own, sent hookFacts
-	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &own)
-	_ = json.Unmarshal(e.Payload, &sent)
+	var envelope, payload hookFacts
+	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope)
+	_ = json.Unmarshal(e.Payload, &payload)
 	return hookFacts{
-		Agent: own.Agent, AgentID: cmp.Or(own.AgentID, sent.AgentID),
-		ToolUseID: cmp.Or(own.ToolUseID, sent.ToolUseID), PromptID: sent.PromptID,
+		Agent: envelope.Agent, AgentID: cmp.Or(envelope.AgentID, payload.AgentID),
+		ToolUseID: cmp.Or(envelope.ToolUseID, payload.ToolUseID), PromptID: payload.PromptID,
 	}
 }
 
@@ -69,9 +69,9 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 	if len(list) == 0 {
 		return nil
 	}
-	told := hookFactsOf(e)
+	facts := hookFactsOf(e)
 	list = slices.DeleteFunc(list, func(a pendingCall) bool {
-		return a.noAgent || a.id >= e.ID || a.timestamp > e.Timestamp || a.facts.AgentID != told.AgentID
+		return a.noAgent || a.id >= e.ID || a.timestamp > e.Timestamp || a.facts.AgentID != facts.AgentID
 	})
 	switch e.Type {
 	case "PostToolUse", "PostToolUseFailure", "PermissionDenied":
@@ -82,7 +82,7 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 		return ids
 	}
 	for i := range list {
-		if told.ToolUseID != "" && list[i].toolUseID == told.ToolUseID {
+		if facts.ToolUseID != "" && list[i].toolUseID == facts.ToolUseID {
 			return []schema.EventID{list[i].id}
 		}
 	}
@@ -92,7 +92,7 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 	}
 	hash := string(call.hash())
 	for i := range list {
-		if a := &list[i]; a.toolUseID == "" && a.matches(call.name, hash, told) {
+		if a := &list[i]; a.toolUseID == "" && a.matches(call.name, hash, facts) {
 			return []schema.EventID{a.id}
 		}
 	}
@@ -100,11 +100,11 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 }
 
 // matches reports whether the question, which has no id of a call, is about this one.
-func (a *pendingCall) matches(tool, hash string, told hookFacts) bool {
-	if a.tool != tool || a.facts.PromptID != "" && told.PromptID != "" && a.facts.PromptID != told.PromptID {
+func (c *pendingCall) matches(tool, hash string, event hookFacts) bool {
+	if c.tool != tool || c.facts.PromptID != "" && event.PromptID != "" && c.facts.PromptID != event.PromptID {
 		return false
 	}
-	return isAgentDialog(tool) || a.hash == hash
+	return isAgentDialog(tool) || c.hash == hash
 }
 
 // isAgentDialog reports whether the tool is a dialog of the agent's own. It shows one at
@@ -112,13 +112,13 @@ func (a *pendingCall) matches(tool, hash string, told hookFacts) bool {
 func isAgentDialog(tool string) bool { return tool == "AskUserQuestion" || tool == "ExitPlanMode" }
 
 // closeAnsweredAtAgent ends a question that was decided elsewhere, as an event of this type tells.
-func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, told string) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if a.status.Settled() {
+func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, eventType string) error {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if s.status.Settled() {
 			return nil, nil
 		}
-		end := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByAgent, reason: a.closeReason(told)}
-		return end.change(a, h.Clock())
+		res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByAgent, reason: s.closeReason(eventType)}
+		return res.change(s, h.Clock())
 	})
 	return err
 }
@@ -126,16 +126,16 @@ func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, told 
 // closeReason says in words what the event tells. Only the agent's own prompt is a
 // terminal's: where the agent asked before it came to that, it may have stopped
 // waiting.
-func (a *snapshot) closeReason(told string) string {
-	ran := told == "PostToolUse" || told == "PostToolUseFailure"
+func (s *snapshot) closeReason(eventType string) string {
+	ran := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {
 	case !ran:
 		return reasonDropped
-	case a.Type != "PermissionRequest":
+	case s.Type != "PermissionRequest":
 		return reasonContinued
-	case isAgentDialog(a.Tool):
+	case isAgentDialog(s.Tool):
 		return reasonAnswered
-	case told == "PostToolUseFailure":
+	case eventType == "PostToolUseFailure":
 		return reasonFailed
 	default:
 		return reasonRan

@@ -28,40 +28,40 @@ type assertion struct {
 }
 
 // Challenge is what the caller's passkey is to sign for an answer.
-func (h *Hub) Challenge(ctx context.Context, wanted *schema.ChallengeRequest, by Caller) (schema.PasskeyOptions, error) {
-	if err := h.People.RequireOperator(by.Who); err != nil {
+func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, caller Caller) (schema.PasskeyOptions, error) {
+	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	a, err := h.readSnapshot(ctx, wanted.ID)
+	s, err := h.readSnapshot(ctx, req.ID)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	if a.status.Settled() {
-		return schema.PasskeyOptions{}, a.settledError()
+	if s.status.Settled() {
+		return schema.PasskeyOptions{}, s.settledError()
 	}
-	if err := a.hitl.CheckResponse(&wanted.Response); err != nil {
+	if err := s.hitl.CheckResponse(&req.Response); err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	of, err := h.signedPayload(a, &wanted.Response)
+	digest, err := h.signedPayload(s, &req.Response)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return h.People.Challenge(by.Who, of)
+	return h.People.Challenge(caller.Who, digest)
 }
 
 // signedPayload is an answer and what it answers, in all that counts: the question, the call as
 // voters may have changed it, and every word of the answer but its proof.
-func (h *Hub) signedPayload(a *snapshot, r *schema.Response) (auth.AnswerDigest, error) {
+func (h *Hub) signedPayload(s *snapshot, r *schema.Response) (auth.AnswerDigest, error) {
 	var edited int64
-	if a.status.Edited != nil {
-		edited = a.status.Edited.Revision
+	if s.status.Edited != nil {
+		edited = s.status.Edited.Revision
 	}
 	answer := *r
 	answer.Proof = nil
-	arguments := sha256.Sum256(a.arguments())
+	arguments := sha256.Sum256(s.arguments())
 	// Objects keep the order they came in, and names that are given twice: two texts that
 	// some reader could take for different answers are different.
-	text, err := json.Marshal([]any{h.Store.HubID(), a.UID, edited, hex.EncodeToString(arguments[:]), answer})
+	text, err := json.Marshal([]any{h.Store.HubID(), s.UID, edited, hex.EncodeToString(arguments[:]), answer})
 	if err != nil {
 		return auth.AnswerDigest{}, fmt.Errorf("encoding the answer: %w", err)
 	}
@@ -69,60 +69,60 @@ func (h *Hub) signedPayload(a *snapshot, r *schema.Response) (auth.AnswerDigest,
 }
 
 // verifyAssertion looks at the proof that an answer comes with.
-func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (p assertion) {
+func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (result assertion) {
 	if len(r.Proof) == 0 {
-		return p
+		return result
 	}
-	p.present = true
-	a, err := h.readSnapshot(ctx, id)
+	result.present = true
+	s, err := h.readSnapshot(ctx, id)
 	if err == nil {
-		p.digest, err = h.signedPayload(a, r)
+		result.digest, err = h.signedPayload(s, r)
 	}
 	if err == nil {
-		err = h.People.VerifyAssertion(ctx, by, r.Proof, p.digest)
+		err = h.People.VerifyAssertion(ctx, by, r.Proof, result.digest)
 	}
-	p.err = err
-	return p
+	result.err = err
+	return result
 }
 
 // requireAssertion refuses an answer that needs a passkey and has none, and notes in by that it
 // has one. A repeated answer needs no other proof.
-func (h *Hub) requireAssertion(a *snapshot, r *schema.Response, by *schema.Responder, p assertion) error {
+func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Responder, proof assertion) error {
 	switch {
-	case a.status.Settled():
+	case s.status.Settled():
 		return nil
-	case p.err != nil:
-		return p.err
-	case p.present:
-		of, err := h.signedPayload(a, r)
-		if err == nil && of != p.digest {
-			err = &schema.StatusError{Err: schema.ErrStale, Status: a.status}
+	case proof.err != nil:
+		return proof.err
+	case proof.present:
+		digest, err := h.signedPayload(s, r)
+		if err == nil && digest != proof.digest {
+			err = &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 		}
 		by.Passkey = err == nil
 		return err
-	case !h.needsPasskey(a, r):
+	case !h.needsPasskey(s, r):
 		return nil
 	default:
-		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: a.status}, Hint: h.passkeyHint(by)}
+		return &schema.HintError{Err: &schema.StatusError{Err: schema.ErrProofRequired, Status: s.status}, Hint: h.passkeyHint(by)}
 	}
 }
 
 // needsPasskey reports whether an answer allows something so risky. What it makes of the
 // call counts, too: an edit may be worse than what was asked.
-func (h *Hub) needsPasskey(a *snapshot, r *schema.Response) bool {
-	from := h.People.PasskeyMinRisk()
-	if from == "" || strings.EqualFold(string(a.hitl.Outcome(r)), string(schema.Deny)) {
+func (h *Hub) needsPasskey(s *snapshot, r *schema.Response) bool {
+	threshold := h.People.PasskeyMinRisk()
+	if threshold == "" || strings.EqualFold(string(s.hitl.Outcome(r)), string(schema.Deny)) {
 		return false
 	}
-	risks := []schema.Risk{a.status.Risk, a.hitl.Risk}
-	if c, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok && len(r.ModifiedArguments) > 0 {
+	risks := []schema.Risk{s.status.Risk, s.hitl.Risk}
+	if c, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok && len(r.ModifiedArguments) > 0 {
 		c.arguments = r.ModifiedArguments
 		var st schema.Status
-		assessCall(&st, &a.hitl, c)
+		assessCall(&st, &s.hitl, c)
 		risks = append(risks, st.Risk)
 	}
-	for _, one := range risks {
-		if risk.Highest(one, []schema.Finding{{Risk: from}}) == one {
+	for _, level := range risks {
+		if risk.Highest(level, []schema.Finding{{Risk: threshold}}) == level {
 			return true
 		}
 	}

@@ -73,8 +73,8 @@ var redactedCommandFinding = schema.Finding{
 // addRedactionFinding adds a finding when the event as it was sent is worse than what is
 // left of it: redaction must not be a way to hide a command from the person who is
 // to approve it. Of what was found there only the risk is told.
-func addRedactionFinding(st *schema.Status, sent []byte) {
-	s, err := scanEvent(sent)
+func addRedactionFinding(st *schema.Status, original []byte) {
+	s, err := scanEvent(original)
 	if err != nil {
 		return
 	}

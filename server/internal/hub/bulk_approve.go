@@ -15,8 +15,8 @@ const defaultUndoWindow = 5 * time.Second
 // Approve says yes to each of the listed permissions, as it was seen, and returns
 // an array with one schema.BatchResult each, in their order. One that is refused
 // does not stop the others.
-func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(by.Who); err != nil {
+func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
 	}
 	if err := list.Validate(); err != nil {
@@ -28,50 +28,50 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, by Caller) ([
 		r.HoldMS = defaultUndoWindow.Milliseconds()
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the holds are reckoned
-	process := h.callerProcess(by)
+	process := h.callerProcess(caller)
 	saved, failed := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
-	var each sync.WaitGroup // at once: they share a commit
+	var wg sync.WaitGroup // at once: they share a commit
 	for i, seen := range list.Requests {
-		each.Go(func() {
-			one := r
-			one.Revision = seen.Revision
-			saved[i].JSON, failed[i] = eventJSON(h.approveOne(ctx, seen.ID, &one, responder{by.Who, process}))
+		wg.Go(func() {
+			response := r
+			response.Revision = seen.Revision
+			saved[i].JSON, failed[i] = eventJSON(h.approveOne(ctx, seen.ID, &response, responder{caller.Who, process}))
 		})
 	}
-	each.Wait()
+	wg.Wait()
 	return appendBatchResults(nil, saved, failed)
 }
 
-func (h *Hub) approveOne(ctx context.Context, id schema.EventID, yes *schema.Response, by responder) (*store.Event, error) {
-	return h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if !a.status.Settled() && a.isHighRisk() {
+func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schema.Response, from responder) (*store.Event, error) {
+	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if !s.status.Settled() && s.isHighRisk() {
 			return nil, &schema.HintError{
-				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: a.status},
+				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
 				Hint: "Look at it by itself, and answer it there.",
 			}
 		}
-		if !a.status.Settled() && a.status.RequiredApprovals > 1 {
+		if !s.status.Settled() && s.status.RequiredApprovals > 1 {
 			return nil, &schema.HintError{
-				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: a.status},
+				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
 				Hint: "Several people have to agree to it: vote on it by itself.",
 			}
 		}
-		who, err := h.authorizeResponder(a, by)
+		by, err := h.authorizeResponder(s, from)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.requireAssertion(a, yes, who, assertion{}); err != nil { // risky ones are refused above; which risk that is, is another knob
+		if err := h.requireAssertion(s, approval, by, assertion{}); err != nil { // risky ones are refused above; which risk that is, is another knob
 			return nil, err
 		}
-		h.excludeSelfApproved(a, by, who)
-		return a.respond(yes, who, h.Clock())
+		h.excludeSelfApproved(s, from, by)
+		return s.respond(approval, by, h.Clock())
 	})
 }
 
 // isHighRisk reports whether a person must look at the question by itself. The agent's
 // word counts as well as the hub's own estimate.
-func (a *snapshot) isHighRisk() bool {
-	for _, risk := range []schema.Risk{a.status.Risk, a.hitl.Risk} {
+func (s *snapshot) isHighRisk() bool {
+	for _, risk := range []schema.Risk{s.status.Risk, s.hitl.Risk} {
 		if risk == schema.HighRisk || risk == schema.CriticalRisk {
 			return true
 		}

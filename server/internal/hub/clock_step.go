@@ -42,17 +42,17 @@ func (h *Hub) detectClockStep(ctx context.Context) {
 }
 
 func (h *Hub) shiftDeadline(ctx context.Context, id schema.EventID, step time.Duration) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) { return a.shift(step) })
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) { return s.shift(step) })
 	return err
 }
 
 // shift gives a pending question so much more time, and one who may want to undo
 // an answer, too.
-func (a *snapshot) shift(step time.Duration) (*store.Change, error) {
-	if a.status.Settled() || a.Deadline.IsZero() && a.UndoWindow == nil && a.Timers == (store.Timers{}) {
+func (s *snapshot) shift(step time.Duration) (*store.Change, error) {
+	if s.status.Settled() || s.Deadline.IsZero() && s.UndoWindow == nil && s.Timers == (store.Timers{}) {
 		return nil, nil
 	}
-	st, deadline, hold, timers := a.status, a.Deadline, a.UndoWindow, a.Timers
+	st, deadline, window, timers := s.status, s.Deadline, s.UndoWindow, s.Timers
 	for _, at := range []*time.Time{&timers.Remind, &timers.Escalate} {
 		if !at.IsZero() {
 			*at = at.Add(step)
@@ -62,16 +62,16 @@ func (a *snapshot) shift(step time.Duration) (*store.Change, error) {
 		deadline = deadline.Add(step)
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
-	if hold != nil {
-		hold = &store.UndoWindow{Answer: hold.Answer, Until: hold.Until.Add(step)}
+	if window != nil {
+		window = &store.UndoWindow{Answer: window.Answer, Until: window.Until.Add(step)}
 		held := *st.Held
-		held.Until = schema.Millis(hold.Until.UnixMilli())
+		held.Until = schema.Millis(window.Until.UnixMilli())
 		st.Held = &held
 	}
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
-	c.Deadline, c.UndoWindow, c.Timers = deadline, hold, &timers
+	c.Deadline, c.UndoWindow, c.Timers = deadline, window, &timers
 	return c, nil
 }

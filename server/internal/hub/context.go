@@ -30,22 +30,22 @@ func (h *Hub) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	}
 	before = slices.DeleteFunc(before, func(e *store.Event) bool { return digest.Telemetry(e.Type) })
 	before = before[max(0, len(before)-contextEvents):]
-	ended, err := h.Store.EarlierOutcomes(ctx, id)
+	earlier, err := h.Store.EarlierOutcomes(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var last *store.Event
-	if len(ended) > 0 {
-		if last, _, err = h.Store.Event(ctx, ended[0].ID); err != nil {
+	if len(earlier) > 0 {
+		if last, _, err = h.Store.Event(ctx, earlier[0].ID); err != nil {
 			return nil, err
 		}
 	}
-	return appendContext(before, ended, last), nil
+	return appendContext(before, earlier, last), nil
 }
 
-func appendContext(before []*store.Event, ended []store.EarlierOutcome, last *store.Event) []byte {
+func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *store.Event) []byte {
 	var count schema.EarlierOutcomes
-	for _, e := range ended {
+	for _, e := range earlier {
 		switch e.Outcome {
 		case schema.Approve:
 			count.Approved++

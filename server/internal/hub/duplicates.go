@@ -28,8 +28,8 @@ type duplicate struct {
 // of it was taken out, in which it may differ from what looks the same.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
 	c, ok := toolCallOf(d, q)
-	several := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
-	if !ok || several || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
+	multiple := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
+	if !ok || multiple || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.arguments, []byte(schema.RedactedPrefix)) {
 		return nil
 	}
 	raw, err := json.Marshal([]any{
@@ -44,29 +44,29 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 }
 
 // duplicates reads the questions that ask the same as the first one a.
-func (h *Hub) duplicates(ctx context.Context, a *snapshot) ([]duplicate, error) {
-	if a.status.Settled() || a.status.Waiters < 2 {
+func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) {
+	if s.status.Settled() || s.status.Waiters < 2 {
 		return nil, nil
 	}
-	list, err := h.Store.GroupMembers(ctx, a.ID)
+	list, err := h.Store.GroupMembers(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]duplicate, 0, len(list))
+	members := make([]duplicate, 0, len(list))
 	for _, m := range list {
-		one, err := h.readSnapshot(ctx, m.ID)
+		snap, err := h.readSnapshot(ctx, m.ID)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, duplicate{one, m.Joined})
+		members = append(members, duplicate{snap, m.Joined})
 	}
-	return all, nil
+	return members, nil
 }
 
 // answeredDuplicates are the questions that an answer to the first one, as it was at a revision,
 // is for, too. One that has an answer of its own which can still be undone keeps it.
-func (a *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
-	for _, m := range a.duplicates {
+func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
+	for _, m := range s.duplicates {
 		if m.joinedRevision <= revision && !m.status.Settled() && m.undoableAnswer == nil {
 			list = append(list, m.snapshot)
 		}
@@ -76,18 +76,18 @@ func (a *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 
 // excludeSelfApproved takes those out of a card whose own asker the answer comes from, where it
 // does not come from the first one's: it may be refused there, or is marked.
-func (h *Hub) excludeSelfApproved(a *snapshot, b responder, who *schema.Responder) {
-	a.duplicates = slices.DeleteFunc(a.duplicates, func(m duplicate) bool {
-		own, err := h.authorizeResponder(m.snapshot, b)
-		return err != nil || own.SelfApproval != who.SelfApproval
+func (h *Hub) excludeSelfApproved(s *snapshot, from responder, by *schema.Responder) {
+	s.duplicates = slices.DeleteFunc(s.duplicates, func(m duplicate) bool {
+		ownBy, err := h.authorizeResponder(m.snapshot, from)
+		return err != nil || ownBy.SelfApproval != by.SelfApproval
 	})
 }
 
 // extendDuplicates gives those who ask the same as much more time as the first of them, each
 // as far as its agent can be told.
-func (h *Hub) extendDuplicates(ctx context.Context, same []duplicate, x *schema.Extend, by Caller) {
-	for _, m := range same {
-		if _, err := h.Extend(ctx, m.ID, x, by); err != nil {
+func (h *Hub) extendDuplicates(ctx context.Context, list []duplicate, x *schema.Extend, caller Caller) {
+	for _, m := range list {
+		if _, err := h.Extend(ctx, m.ID, x, caller); err != nil {
 			h.Log.Warn("one that asks the same keeps its own deadline", "event", m.ID, "err", err)
 		}
 	}

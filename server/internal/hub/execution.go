@@ -19,18 +19,18 @@ func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.
 		return nil, err
 	}
 	execution := schema.Execution{State: r.State, DurationMS: r.DurationMS, Error: h.cleanErrorText(r.Error)}
-	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		switch {
-		case !h.isRequestSecret(a.UID, r.RequestSecret):
+		case !h.isRequestSecret(s.UID, r.RequestSecret):
 			return nil, wrongSecretError("requestSecret")
-		case !a.status.Settled():
-			return nil, &schema.StatusError{Err: schema.ErrUndecided, Status: a.status}
-		case a.status.Execution != nil:
+		case !s.status.Settled():
+			return nil, &schema.StatusError{Err: schema.ErrUndecided, Status: s.status}
+		case s.status.Execution != nil:
 			return nil, nil
 		}
-		st := a.status
+		st := s.status
 		st.Execution = &execution
-		return a.change(st)
+		return s.change(st)
 	}))
 }
 

@@ -9,10 +9,10 @@ import (
 
 // guidanceText is one sentence that tells a model what the answer means.
 func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
-	because := reasonText(a)
-	who := "A person"
+	reason := reasonText(a)
+	subject := "A person"
 	if a.RequiredApprovals > 1 {
-		who = fmt.Sprintf("%d people", a.RequiredApprovals)
+		subject = fmt.Sprintf("%d people", a.RequiredApprovals)
 	}
 	switch {
 	case a.Outcome == schema.NoQuorum:
@@ -32,17 +32,17 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	case a.Source == schema.ByOrphaned:
 		return "The program that asked did not wait any more. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
-		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + because
+		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + reason
 	case a.Outcome == schema.Withdrawn:
 		return "The question was taken back. Nothing was approved."
 	case q.Type != schema.Permission:
-		return who + " answered your question." + because
+		return subject + " answered your question." + reason
 	case a.Outcome == schema.Deny:
-		return who + " refused this. Nothing was run: do not try to reach the same end another way." + because
+		return subject + " refused this. Nothing was run: do not try to reach the same end another way." + reason
 	case a.ModifiedArguments != nil:
-		return who + " approved this with changed arguments. Run it with the arguments in modifiedArguments, not with your own." + because
+		return subject + " approved this with changed arguments. Run it with the arguments in modifiedArguments, not with your own." + reason
 	default:
-		return who + " approved exactly this." + because
+		return subject + " approved exactly this." + reason
 	}
 }
 
@@ -58,17 +58,17 @@ func reasonText(a *schema.Answer) string {
 		}
 		return " The reason given: " + a.Reason
 	}
-	var said []string
+	var comments []string
 	room := maxGuidanceComments
 	for _, v := range a.Votes {
 		if room -= len(v.Comment); v.Comment != "" && v.Choice == string(a.Outcome) && room >= 0 {
-			said = append(said, v.User+": "+v.Comment)
+			comments = append(comments, v.User+": "+v.Comment)
 		}
 	}
-	if len(said) == 0 {
+	if len(comments) == 0 {
 		return ""
 	}
-	return " What they said: " + strings.Join(said, "; ")
+	return " What they said: " + strings.Join(comments, "; ")
 }
 
 // voteSummary is how many votes each choice got, in the order they came up.

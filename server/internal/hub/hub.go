@@ -146,11 +146,11 @@ type Caller struct {
 	Waits bool
 }
 
-func (h *Hub) callerProcess(by Caller) *peer.Process {
-	if h.Lookup == nil || !by.Remote.IsValid() {
+func (h *Hub) callerProcess(caller Caller) *peer.Process {
+	if h.Lookup == nil || !caller.Remote.IsValid() {
 		return nil
 	}
-	p, _ := h.Lookup(by.Remote, by.Local)
+	p, _ := h.Lookup(caller.Remote, caller.Local)
 	return p
 }
 
@@ -164,7 +164,7 @@ func (h *Hub) Hello() schema.Hello {
 
 // AddViewer counts who follows the log to show it to people, until leave is called,
 // once.
-func (h *Hub) AddViewer() (leave func()) {
+func (h *Hub) AddViewer() (remove func()) {
 	h.viewers.Add(1)
 	return func() { h.viewers.Add(-1) }
 }

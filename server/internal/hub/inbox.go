@@ -35,20 +35,20 @@ type Inbox struct {
 }
 
 // Requests is a page of the inbox, the newest first.
-func (h *Hub) Requests(ctx context.Context, q Inbox, by Caller) (schema.HitlPage, error) {
+func (h *Hub) Requests(ctx context.Context, q Inbox, caller Caller) (schema.HitlPage, error) {
 	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
 	if q.WaitingOnMe {
-		if !h.canVote(by.Who) {
+		if !h.canVote(caller.Who) {
 			return page, nil
 		}
-		q.Everyone, q.Awaiting = true, by.Who.Name
+		q.Everyone, q.Awaiting = true, caller.Who.Name
 	}
 	events, more, err := h.Store.Inbox(ctx, q.InboxFilter)
 	if err != nil {
 		return page, err
 	}
 	for _, e := range events {
-		r, err := h.hitlRequest(e, by.Who)
+		r, err := h.hitlRequest(e, caller.Who)
 		if err != nil {
 			return page, err
 		}
@@ -61,12 +61,12 @@ func (h *Hub) Requests(ctx context.Context, q Inbox, by Caller) (schema.HitlPage
 }
 
 // Request is one request of the inbox.
-func (h *Hub) Request(ctx context.Context, id schema.EventID, by Caller) (schema.HitlRequest, error) {
-	a, err := h.readSnapshot(ctx, id)
+func (h *Hub) Request(ctx context.Context, id schema.EventID, caller Caller) (schema.HitlRequest, error) {
+	s, err := h.readSnapshot(ctx, id)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return h.hitlRequest(&a.Event, by.Who)
+	return h.hitlRequest(&s.Event, caller.Who)
 }
 
 func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlRequest, err error) {
@@ -128,19 +128,19 @@ func nonNil[T any](list []T) []T {
 }
 
 // Vote is Respond in the words of the inbox.
-func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, by Caller) (schema.HitlRequest, error) {
-	a, err := h.readSnapshot(ctx, id)
+func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, caller Caller) (schema.HitlRequest, error) {
+	s, err := h.readSnapshot(ctx, id)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	r, err := responseFromVote(&a.hitl, v)
+	r, err := responseFromVote(&s.hitl, v)
 	if err != nil {
 		return schema.HitlRequest{}, err
 	}
-	if _, err := h.Respond(ctx, id, r, by); err != nil {
+	if _, err := h.Respond(ctx, id, r, caller); err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return h.Request(ctx, id, by)
+	return h.Request(ctx, id, caller)
 }
 
 // responseFromVote is the answer to q that a vote stands for.
@@ -164,11 +164,11 @@ func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Res
 }
 
 // CancelRequest is Cancel by a person in the words of the inbox.
-func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, by Caller) (schema.HitlRequest, error) {
-	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason}, by); err != nil {
+func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, caller Caller) (schema.HitlRequest, error) {
+	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason}, caller); err != nil {
 		return schema.HitlRequest{}, err
 	}
-	return h.Request(ctx, id, by)
+	return h.Request(ctx, id, caller)
 }
 
 // StatsRange is what HitlStats counts: the requests that were asked from one time on and
@@ -182,25 +182,25 @@ type StatsRange struct {
 }
 
 // HitlStats are figures of the inbox.
-func (h *Hub) HitlStats(ctx context.Context, span StatsRange, by Caller) (schema.HitlStats, error) {
-	st, err := h.Store.InboxCounts(ctx, by.Who.Name)
+func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (schema.HitlStats, error) {
+	st, err := h.Store.InboxCounts(ctx, caller.Who.Name)
 	if err != nil {
 		return st, err
 	}
-	if !h.canVote(by.Who) {
+	if !h.canVote(caller.Who) {
 		st.WaitingOnMe = 0
 	}
-	edges, err := span.dayEdges(h.Clock())
+	edges, err := days.dayEdges(h.Clock())
 	if err != nil {
 		return st, err
 	}
-	counts, err := h.Store.InboxDays(ctx, edges, span.Agents)
+	counts, err := h.Store.InboxDays(ctx, edges, days.Agents)
 	if err != nil {
 		return st, err
 	}
 	st.Days = make([]schema.HitlDay, len(counts))
 	for i, c := range counts {
-		st.Days[i] = schema.HitlDay{Day: edges[i].In(span.Zone).Format(time.DateOnly), HitlCounts: c}
+		st.Days[i] = schema.HitlDay{Day: edges[i].In(days.Zone).Format(time.DateOnly), HitlCounts: c}
 		sum := st.Counts.All()
 		for status, n := range c.All() {
 			*sum[status] += *n
@@ -239,7 +239,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 	if err != nil {
 		return nil, err
 	}
-	approvals, weight := []schema.Approval{}, 0
+	approvals, size := []schema.Approval{}, 0
 	for _, e := range events {
 		var q schema.HumanInTheLoop
 		if err := q.UnmarshalJSON(e.Question); err != nil {
@@ -249,26 +249,26 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 			continue
 		}
 		c, _ := toolCallOf(&store.EventDraft{Event: *e}, &q)
-		one := schema.Approval{
+		approval := schema.Approval{
 			ID: e.ID.String(), ToolName: c.name, Arguments: c.arguments,
 			RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,
 		}
-		if len(one.Arguments) == 0 || one.Arguments[0] != '{' {
-			one.Arguments = json.RawMessage(`{}`)
+		if len(approval.Arguments) == 0 || approval.Arguments[0] != '{' {
+			approval.Arguments = json.RawMessage(`{}`)
 		}
 		if q.Context != nil {
-			one.UserPrompt = q.Context.UserPrompt
+			approval.UserPrompt = q.Context.UserPrompt
 		}
-		if weight += len(one.Arguments) + len(one.UserPrompt) + 256; weight > maxPageBytes {
+		if size += len(approval.Arguments) + len(approval.UserPrompt) + 256; size > maxPageBytes {
 			break
 		}
-		approvals = append(approvals, one)
+		approvals = append(approvals, approval)
 	}
 	return approvals, nil
 }
 
 // AgentApprove is Respond to a permission by the id that an approval has.
-func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, by Caller) ([]byte, error) {
+func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, caller Caller) ([]byte, error) {
 	id, err := strconv.ParseInt(a.ApprovalID, 10, 64)
 	if err != nil || id < 1 {
 		return nil, schema.ErrNotFound
@@ -280,5 +280,5 @@ func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, by Call
 	if !*a.Approved && a.Reason == "" {
 		r.Reason = schema.DefaultDenial
 	}
-	return h.Respond(ctx, schema.EventID(id), r, by)
+	return h.Respond(ctx, schema.EventID(id), r, caller)
 }

@@ -30,8 +30,8 @@ type StoredEvent struct {
 
 // Ingest stores one event and returns when it is on disk. body may be reused
 // afterwards. Errors are the schema's.
-func (h *Hub) Ingest(ctx context.Context, body []byte, by Caller) (StoredEvent, error) {
-	d, hitl, err := h.draft(ctx, body, by)
+func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEvent, error) {
+	d, hitl, err := h.draft(ctx, body, caller)
 	if err != nil {
 		return StoredEvent{}, err
 	}
@@ -77,26 +77,26 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 		h.unsentResponses[id] = make(chan struct{})
 	}
 	h.mu.Unlock()
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		st := a.status
-		if h.setDeliveryStatus(&st, a.URL); a.status.Settled() || reflect.DeepEqual(st, a.status) {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		st := s.status
+		if h.setDeliveryStatus(&st, s.URL); s.status.Settled() || reflect.DeepEqual(st, s.status) {
 			return nil, nil
 		}
-		return a.change(st)
+		return s.change(st)
 	})
-	var a *snapshot
+	var s *snapshot
 	if err == nil {
-		a, err = h.readSnapshot(ctx, id)
+		s, err = h.readSnapshot(ctx, id)
 	}
 	if err != nil {
 		h.ResponseSent(id)
 		return nil, nil, err
 	}
-	if a.status.Settled() {
+	if s.status.Settled() {
 		h.Dispatch(id)
 	}
-	a.hitl.ResponseWebSocketURL, a.hitl.ListenerKey = repeat.ResponseWebSocketURL, repeat.ListenerKey
-	return &a.Event, &a.hitl, nil
+	s.hitl.ResponseWebSocketURL, s.hitl.ListenerKey = repeat.ResponseWebSocketURL, repeat.ListenerKey
+	return &s.Event, &s.hitl, nil
 }
 
 // withRetryHint says what to do about an event that a full or busy hub could not take.
@@ -112,20 +112,20 @@ func withRetryHint(err error) error {
 }
 
 // draft reads an event and makes of it what the store is to keep.
-func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
+func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The pieces alias body. That is safe: the store is done with them when it
 	// returns, and what the feed keeps is encoded anew.
-	var sent []byte // as it was, when something was taken out
+	var original []byte // as it was, when something was taken out
 	if h.Redactor != nil {
 		if clean, n := h.Redactor.JSON(body); n > 0 {
-			body, sent = clean, body
+			body, original = clean, body
 		}
 	}
 	s, err := scanEvent(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !by.Who.CanPost(s.app) {
+	if !caller.Who.CanPost(s.app) {
 		return nil, nil, appNotAllowedError(s.app)
 	}
 	uid, err := uuid.NewV7()
@@ -145,26 +145,26 @@ func (h *Hub) draft(ctx context.Context, body []byte, by Caller) (*store.EventDr
 			App: s.app, Session: s.session, Type: s.eventType, Tool: s.tool,
 			Envelope: s.envelope, Payload: s.payload,
 		},
-		Chat: s.chat, Key: scopedKey(s.idempotencyKey, by),
+		Chat: s.chat, Key: scopedKey(s.idempotencyKey, caller),
 	}
 	if s.question == nil {
 		return d, nil, nil
 	}
-	hitl, err := h.addQuestion(d, s.question, sent, by)
+	hitl, err := h.addQuestion(d, s.question, original, caller)
 	return d, hitl, err
 }
 
 // scopedKey is the key that a repeat is known by. A repeat gets the question's secret, and
 // its answer: so a key is its poster's own, where the hub knows whose it is.
-func scopedKey(key string, by Caller) string {
-	if who := by.Who.Requester(); who != "" && key != "" {
+func scopedKey(key string, caller Caller) string {
+	if who := caller.Who.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
 	}
 	return key
 }
 
 // addQuestion adds the question to the draft.
-func (h *Hub) addQuestion(d *store.EventDraft, raw, sent []byte, by Caller) (*schema.HumanInTheLoop, error) {
+func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
 		return nil, withFieldPrefix("humanInTheLoop", err)
@@ -172,7 +172,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, sent []byte, by Caller) (*sc
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	recipients, err := h.resolveRecipients(&q, by)
+	recipients, err := h.resolveRecipients(&q, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, sent []byte, by Caller) (*sc
 	deadline := q.Until(d.ReceivedAt)
 	st := h.newStatus(&q, deadline)
 	st.Recipients, st.Awaiting = recipients, recipients
-	if by.Waits {
+	if caller.Waits {
 		st.Waiter = schema.Listening
 	}
 	if err := h.checkEscalation(&q); err != nil {
@@ -191,29 +191,29 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, sent []byte, by Caller) (*sc
 	var call []byte
 	if c, ok := toolCallOf(d, &q); ok {
 		assessCall(&st, &q, c)
-		if sent != nil {
-			addRedactionFinding(&st, sent)
+		if original != nil {
+			addRedactionFinding(&st, original)
 		}
 		call = c.hash()
 	}
-	same := duplicateKey(d, &q, &st, by.Who.Requester())
+	dupKey := duplicateKey(d, &q, &st, caller.Who.Requester())
 	if d.Status, err = json.Marshal(st); err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: same, Awaiting: awaitedRecipients(&st), Requester: by.Who.Requester(),
+		Deadline: deadline, Text: q.Question, Call: call, DuplicateKey: dupKey, Awaiting: awaitedRecipients(&st), Requester: caller.Who.Requester(),
 		Timers: h.newTimers(&q, d.ReceivedAt, deadline),
 	}
 	switch {
-	case by.Waits:
+	case caller.Waits:
 		d.NewQuestion.Lifeline = store.ByRequest
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
-	if p := h.callerProcess(by); p != nil {
+	if p := h.callerProcess(caller); p != nil {
 		// A hook is a child of the agent that asks, and lives no longer than it waits.
-		if agent, ok := peer.ParentCommand(p); ok && !by.Waits && hookFactsOf(&d.Event).Agent != "" {
+		if agent, ok := peer.ParentCommand(p); ok && !caller.Waits && hookFactsOf(&d.Event).Agent != "" {
 			p = agent
 		}
 		d.NewQuestion.RequesterProcess, _ = json.Marshal(p)
@@ -261,15 +261,15 @@ func withFieldPrefix(outer string, err error) error {
 // the secret of its question, and how many may see it. hitl is nil for an event
 // that asks nothing.
 func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
-	own := *e
+	event := *e
 	if hitl == nil || e.Question == nil {
-		return StoredEvent{ID: e.ID, JSON: own.AppendJSON(nil, -1)}, nil
+		return StoredEvent{ID: e.ID, JSON: event.AppendJSON(nil, -1)}, nil
 	}
 	var err error
-	if own.Question, err = json.Marshal(hitl); err != nil {
+	if event.Question, err = json.Marshal(hitl); err != nil {
 		return StoredEvent{}, fmt.Errorf("encoding the question: %w", err)
 	}
-	b := own.AppendJSON(nil, -1)
+	b := event.AppendJSON(nil, -1)
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
 	b = append(append(b, h.requestSecret(e.UID)...), `","watching":`...)
 	b = append(strconv.AppendInt(b, h.viewers.Load(), 10), '}')
@@ -279,17 +279,17 @@ func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredE
 // IngestBatch stores the events of a JSON array in their order and returns an
 // array with one schema.BatchResult each: one bad event does not stop the others.
 // ids are those of the questions among them, for Posted.
-func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result []byte, ids []schema.EventID, err error) {
+func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
 	events, err := splitArray(body)
 	if err != nil {
 		return nil, nil, err
 	}
 	questions := make([]*schema.HumanInTheLoop, len(events))
-	bad := make([]error, len(events))
+	failed := make([]error, len(events))
 	var drafts []*store.EventDraft
 	for i, event := range events {
-		d, hitl, err := h.draft(ctx, event, by)
-		if questions[i], bad[i] = hitl, err; err == nil {
+		d, hitl, err := h.draft(ctx, event, caller)
+		if questions[i], failed[i] = hitl, err; err == nil {
 			drafts = append(drafts, d)
 		}
 	}
@@ -300,7 +300,7 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, by Caller) (result [
 			result = append(result, ',')
 		}
 		var saved StoredEvent
-		if err = bad[i]; err == nil {
+		if err = failed[i]; err == nil {
 			saved, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
 			drafts, stored = drafts[1:], stored[1:]
 		}

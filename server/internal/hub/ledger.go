@@ -28,19 +28,19 @@ type endedRecord struct {
 
 // ledgerRecords are what the ledger is to tell of the end, with the answer as it goes out: the
 // vote that decided it first, where one did.
-func (e *resolution) ledgerRecords(a *snapshot, answer *schema.Answer) (acts []store.LedgerRecord) {
-	if n := len(e.votes); n > 0 {
-		acts = append(acts, a.voteLedgerRecord(e.votes[n-1], true))
+func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer) (records []store.LedgerRecord) {
+	if n := len(res.votes); n > 0 {
+		records = append(records, s.voteLedgerRecord(res.votes[n-1], true))
 	}
-	who := hubName
+	actor := hubName
 	switch {
 	case answer.RespondedBy != nil:
-		who = answer.RespondedBy.Name
-	case e.source == schema.ByAgent:
-		who = a.App
+		actor = answer.RespondedBy.Name
+	case res.source == schema.ByAgent:
+		actor = s.App
 	}
-	return append(acts, store.LedgerRecord{Action: "question.ended", Actor: who, QuestionID: a.ID, Data: endedRecord{
-		Outcome: e.outcome, Source: e.source, Revision: a.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
+	return append(records, store.LedgerRecord{Action: "question.ended", Actor: actor, QuestionID: s.ID, Data: endedRecord{
+		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
 	}})
 }

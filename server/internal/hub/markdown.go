@@ -88,28 +88,28 @@ func appendReportHeader(dst []byte, d *schema.SessionDetail, now time.Time) []by
 		title = s.SourceApp
 	}
 	dst = fmt.Appendf(dst, "# %s\n\n", escapeInline(title))
-	fact := func(name, value string) {
+	line := func(name, value string) {
 		if value != "" {
 			dst = fmt.Appendf(dst, "- %s: %s\n", name, value)
 		}
 	}
-	fact("Application", escapeInline(s.SourceApp))
-	fact("Session", escapeInline(s.SessionID))
-	fact("Part of session", escapeInline(s.ParentSessionID))
-	fact("Directory", escapeInline(s.Cwd))
-	fact("Branch", escapeInline(s.Branch))
-	fact("Model", escapeInline(s.Model))
-	fact("Time", fmt.Sprintf("%s to %s", formatTime(s.StartedAt), formatTime(s.LastAt)))
-	fact("Ran for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
-	fact("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
-	fact("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
+	line("Application", escapeInline(s.SourceApp))
+	line("Session", escapeInline(s.SessionID))
+	line("Part of session", escapeInline(s.ParentSessionID))
+	line("Directory", escapeInline(s.Cwd))
+	line("Branch", escapeInline(s.Branch))
+	line("Model", escapeInline(s.Model))
+	line("Time", fmt.Sprintf("%s to %s", formatTime(s.StartedAt), formatTime(s.LastAt)))
+	line("Ran for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
+	line("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
+	line("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
 	if t := s.Tokens; t != nil {
-		fact("Tokens", fmt.Sprintf("%d read, %d written, %d read from the cache, %d written to it", t.Input, t.Output, t.CacheRead, t.CacheWrite))
+		line("Tokens", fmt.Sprintf("%d read, %d written, %d read from the cache, %d written to it", t.Input, t.Output, t.CacheRead, t.CacheWrite))
 	}
 	if s.CostUSD > 0 {
-		fact("Cost", fmt.Sprintf("%.2f USD, as the agent reports it", s.CostUSD))
+		line("Cost", fmt.Sprintf("%.2f USD, as the agent reports it", s.CostUSD))
 	}
-	fact("Exported", formatTime(schema.Millis(now.UnixMilli())))
+	line("Exported", formatTime(schema.Millis(now.UnixMilli())))
 	if len(d.Tools) > 0 {
 		dst = append(dst, "\n| Tool | Calls | Failures | Median | 95 % within |\n|---|--:|--:|--:|--:|\n"...)
 		for _, t := range d.Tools {
@@ -148,8 +148,8 @@ func appendReportEvent(dst []byte, e *store.Event) []byte {
 		Message any             `json:"message"`
 	}
 	_ = json.Unmarshal(e.Payload, &payload) // what is not there is not shown
-	for _, said := range []any{payload.Prompt, payload.Said, payload.Message} {
-		if text, ok := said.(string); ok && text != "" {
+	for _, value := range []any{payload.Prompt, payload.Said, payload.Message} {
+		if text, ok := value.(string); ok && text != "" {
 			dst = appendFenced(dst, "", text)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 // SetNotifications puts on the card of a question who was told of it, settled or not. What
 // is there already changes nothing.
 func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		st := a.status
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		st := s.status
 		if reflect.DeepEqual(st.Notifications, notices) && reflect.DeepEqual(st.NotificationCounts, counts) {
 			return nil, nil
 		}
 		st.Notifications, st.NotificationCounts = notices, counts
-		return a.change(st)
+		return s.change(st)
 	})
 	return err
 }

@@ -20,21 +20,21 @@ const maxOverviewTools = 50
 // milliseconds behind the log.
 func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
 	now := h.Clock()
-	begins := dayStarts(now.In(zone), days)
-	o, err := h.cachedOverview(ctx, begins)
+	starts := dayStarts(now.In(zone), days)
+	o, err := h.cachedOverview(ctx, starts)
 	if err != nil {
 		return o, err
 	}
-	o.From, o.To = schema.Millis(begins[0].UnixMilli()), schema.Millis(now.UnixMilli())
+	o.From, o.To = schema.Millis(starts[0].UnixMilli()), schema.Millis(now.UnixMilli())
 	stats, err := h.Store.Stats(ctx)
 	if err != nil {
 		return o, err
 	}
 	o.Pending, o.Undelivered = stats.Pending, stats.Undelivered
-	if o.Agents, err = h.agentStats(ctx, begins[0]); err != nil {
+	if o.Agents, err = h.agentStats(ctx, starts[0]); err != nil {
 		return o, err
 	}
-	times, err := h.Store.ToolTimes(ctx, quarterHour(begins[0].UnixMilli()))
+	times, err := h.Store.ToolTimes(ctx, quarterHour(starts[0].UnixMilli()))
 	o.Tools = toolStats(times)
 	o.Tools = o.Tools[:min(len(o.Tools), maxOverviewTools)]
 	return o, err
@@ -42,16 +42,16 @@ func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (sche
 
 // dayStarts is when each of the last days began, and when the last one ends.
 func dayStarts(now time.Time, days int) []time.Time {
-	begins := make([]time.Time, 0, days+1)
+	starts := make([]time.Time, 0, days+1)
 	for i := 1 - days; i <= 1; i++ {
 		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
-		begin := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
-		for begin.Day() != noon.Day() { // the clock skips this midnight
-			begin = begin.Add(store.QuarterMS * time.Millisecond)
+		start := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
+		for start.Day() != noon.Day() { // the clock skips this midnight
+			start = start.Add(store.QuarterMS * time.Millisecond)
 		}
-		begins = append(begins, begin)
+		starts = append(starts, start)
 	}
-	return begins
+	return starts
 }
 
 // waitBuckets are the upper ends of the bins of Overview.Waits, in ms; the last one
@@ -61,11 +61,11 @@ var waitBuckets = []int64{
 	schema.MaxTimeout.Milliseconds(), 1 << 53,
 }
 
-func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []time.Time) error {
-	edges := make([]int64, len(begins))
-	for i, b := range begins {
+func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, starts []time.Time) error {
+	edges := make([]int64, len(starts))
+	for i, b := range starts {
 		edges[i] = quarterHour(b.UnixMilli())
-		if i+1 < len(begins) {
+		if i+1 < len(starts) {
 			o.Days = append(o.Days, schema.DayCount{Day: b.Format(time.DateOnly)})
 		}
 	}
@@ -100,20 +100,20 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, begins []t
 }
 
 func addOutcome(day *schema.DayCount, outcome string, n int64) {
-	into := &day.Other
+	total := &day.Other
 	switch outcome {
 	case classApproved:
-		into = &day.Approved
+		total = &day.Approved
 	case classDenied:
-		into = &day.Denied
+		total = &day.Denied
 	case classAnswered:
-		into = &day.Answered
+		total = &day.Answered
 	case classTimedOut:
-		into = &day.Timeout
+		total = &day.Timeout
 	case classCanceled:
-		into = &day.Cancelled
+		total = &day.Cancelled
 	}
-	*into += n
+	*total += n
 }
 
 // agentStats are the applications that did something since a time, or wait for an

@@ -27,37 +27,37 @@ type overviewKey struct {
 }
 
 // cachedOverview is an overview that says nothing but how questions ended on the days.
-func (h *Hub) cachedOverview(ctx context.Context, begins []time.Time) (schema.Overview, error) {
-	key := overviewKey{begins[0].UnixMilli(), len(begins), begins[0].Location().String()}
-	made, known, told := h.overviews.get(key)
-	if known {
-		return made, nil
+func (h *Hub) cachedOverview(ctx context.Context, starts []time.Time) (schema.Overview, error) {
+	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
+	overview, ok, version := h.overviews.get(key)
+	if ok {
+		return overview, nil
 	}
-	if err := h.countDecisions(ctx, &made, begins); err != nil {
-		return made, err
+	if err := h.countDecisions(ctx, &overview, starts); err != nil {
+		return overview, err
 	}
-	h.overviews.put(key, made, told)
-	return made, nil
+	h.overviews.put(key, overview, version)
+	return overview, nil
 }
 
-func (c *overviewCache) get(key overviewKey) (made schema.Overview, known bool, told int64) {
+func (c *overviewCache) get(key overviewKey) (overview schema.Overview, ok bool, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made, known = c.entries[key]
-	return made, known, c.version
+	overview, ok = c.entries[key]
+	return overview, ok, c.version
 }
 
 // put remembers what was counted when so much was told, unless it is more by now.
-func (c *overviewCache) put(key overviewKey, made schema.Overview, told int64) {
+func (c *overviewCache) put(key overviewKey, overview schema.Overview, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if told != c.version {
+	if version != c.version {
 		return
 	}
 	if c.entries == nil || len(c.entries) == maxCachedOverviews {
 		c.entries = map[overviewKey]schema.Overview{}
 	}
-	c.entries[key] = made
+	c.entries[key] = overview
 }
 
 // invalidate is for when more is told.

@@ -29,15 +29,15 @@ type batchTiming struct {
 }
 
 // nextStart is when the next step may begin.
-func (p *pacer) nextStart(s batchTiming) time.Time {
+func (p *pacer) nextStart(t batchTiming) time.Time {
 	switch {
-	case s.rows > busyRows && s.rows < projectorBatch:
-		return s.began.Add(busyInterval)
-	case s.rows == 0:
-		return s.ended
+	case t.rows > busyRows && t.rows < projectorBatch:
+		return t.began.Add(busyInterval)
+	case t.rows == 0:
+		return t.ended
 	}
-	if p.due.Before(s.began) {
-		p.due = s.began
+	if p.due.Before(t.began) {
+		p.due = t.began
 	}
 	p.due = p.due.Add(pacingInterval)
 	return p.due.Add(-pacingBurst * pacingInterval)

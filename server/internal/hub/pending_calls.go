@@ -69,46 +69,46 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 		h.mu.Unlock()
 		return nil, nil
 	}
-	known, ended := slices.Clone(s.calls), s.ended
-	whole := int64(len(known)) >= min(s.pending, maxPendingCalls)
+	cached, ended := slices.Clone(s.calls), s.ended
+	complete := int64(len(cached)) >= min(s.pending, maxPendingCalls)
 	h.mu.Unlock()
-	if whole {
-		return known, nil
+	if complete {
+		return cached, nil
 	}
 	ids, err := h.Store.PendingOf(ctx, app, session)
 	if err != nil {
 		return nil, err
 	}
-	list, missed := make([]pendingCall, 0, min(len(ids), maxPendingCalls)), false
+	list, failed := make([]pendingCall, 0, min(len(ids), maxPendingCalls)), false
 	for _, id := range ids[:min(len(ids), maxPendingCalls)] {
-		i, found := slices.BinarySearchFunc(known, id, func(a pendingCall, id schema.EventID) int { return int(a.id - id) })
+		i, found := slices.BinarySearchFunc(cached, id, func(a pendingCall, id schema.EventID) int { return int(a.id - id) })
 		if found {
-			list = append(list, known[i])
+			list = append(list, cached[i])
 			continue
 		}
 		a, err := h.readSnapshot(ctx, id)
 		if err != nil {
-			missed = true
+			failed = true
 			continue
 		}
 		list = append(list, a.pendingCall())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !missed && s.ended == ended { // else one of these may be over
+	if !failed && s.ended == ended { // else one of these may be over
 		s.calls = slices.Clone(list)
 	}
 	return list, nil
 }
 
-func (a *snapshot) pendingCall() pendingCall {
-	said := hookFactsOf(&a.Event)
-	k := pendingCall{id: a.ID, timestamp: a.Timestamp, facts: said, toolUseID: said.ToolUseID, noAgent: said.Agent == ""}
-	if a.hitl.ToolCall != nil && a.hitl.ToolCall.ID != "" {
-		k.toolUseID = a.hitl.ToolCall.ID
+func (s *snapshot) pendingCall() pendingCall {
+	facts := hookFactsOf(&s.Event)
+	call := pendingCall{id: s.ID, timestamp: s.Timestamp, facts: facts, toolUseID: facts.ToolUseID, noAgent: facts.Agent == ""}
+	if s.hitl.ToolCall != nil && s.hitl.ToolCall.ID != "" {
+		call.toolUseID = s.hitl.ToolCall.ID
 	}
-	if call, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok {
-		k.tool, k.hash = call.name, string(call.hash())
+	if toolCall, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok {
+		call.tool, call.hash = toolCall.name, string(toolCall.hash())
 	}
-	return k
+	return call
 }

@@ -29,21 +29,21 @@ const (
 // its cursor is written with what it told: after a restart it goes on exactly
 // where it was.
 func (h *Hub) RunProjector(ctx context.Context) error {
-	f := projector{hub: h, cursor: -1}
-	var p pacer
-	for failed := ""; ctx.Err() == nil; {
-		began, at := time.Now(), f.at
-		more, err := f.step(ctx)
-		next := p.nextStart(batchTiming{began: began, ended: time.Now(), rows: f.at - at})
+	proj := projector{hub: h, cursor: -1}
+	var pace pacer
+	for lastErr := ""; ctx.Err() == nil; {
+		began, before := time.Now(), proj.at
+		more, err := proj.step(ctx)
+		next := pace.nextStart(batchTiming{began: began, ended: time.Now(), rows: proj.at - before})
 		h.Store.Throttle(ctx, time.Since(began))
 		switch {
 		case err == nil:
-			failed = ""
+			lastErr = ""
 		case ctx.Err() == nil:
-			if err.Error() != failed {
+			if err.Error() != lastErr {
 				h.Log.Error("sums of the log are not up to date; trying again", "every", projectorRetry, "err", err)
 			}
-			failed, more, next = err.Error(), true, time.Now().Add(projectorRetry)
+			lastErr, more, next = err.Error(), true, time.Now().Add(projectorRetry)
 		}
 		if !more {
 			select {
@@ -65,36 +65,36 @@ type projector struct {
 }
 
 // step takes the next stretch of the log; false when there is none.
-func (f *projector) step(ctx context.Context) (more bool, err error) {
-	db := f.hub.Store
-	if f.cursor < 0 {
-		if f.cursor, err = db.Cursor(ctx); err != nil {
-			f.cursor = -1
+func (p *projector) step(ctx context.Context) (more bool, err error) {
+	db := p.hub.Store
+	if p.cursor < 0 {
+		if p.cursor, err = db.Cursor(ctx); err != nil {
+			p.cursor = -1
 			return false, err
 		}
-		f.at = f.cursor
+		p.at = p.cursor
 	}
-	entries, upTo, err := db.LogEntries(ctx, f.at, projectorBatch)
-	if err != nil || upTo == f.at {
+	entries, upTo, err := db.LogEntries(ctx, p.at, projectorBatch)
+	if err != nil || upTo == p.at {
 		return false, err
 	}
-	s := &projection{hub: f.hub, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
-		From: f.cursor, To: upTo,
+	batch := &projection{hub: p.hub, sessions: map[store.SessionKey]*digest.Session{}, ProjectionBatch: store.ProjectionBatch{
+		From: p.cursor, To: upTo,
 		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, Tools: map[store.ToolKey]store.ToolTime{},
 	}}
 	for i := range entries {
-		if err := s.apply(ctx, &entries[i]); err != nil {
+		if err := batch.apply(ctx, &entries[i]); err != nil {
 			return false, err
 		}
 	}
-	if len(entries) > 0 || upTo-f.cursor >= maxUnsavedRows {
-		if err := s.commit(ctx); err != nil {
-			f.cursor = -1 // read it again: the write may have been somebody else's
+	if len(entries) > 0 || upTo-p.cursor >= maxUnsavedRows {
+		if err := batch.commit(ctx); err != nil {
+			p.cursor = -1 // read it again: the write may have been somebody else's
 			return false, err
 		}
-		f.cursor = upTo
+		p.cursor = upTo
 	}
-	f.at = upTo
+	p.at = upTo
 	return true, nil
 }
 
@@ -106,8 +106,8 @@ type projection struct {
 	executions []digest.ExecutionOutcome
 }
 
-func (s *projection) apply(ctx context.Context, e *store.LogEntry) error {
-	session, err := s.session(ctx, e.Event)
+func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
+	session, err := p.session(ctx, e.Event)
 	if err != nil {
 		return err
 	}
@@ -117,25 +117,25 @@ func (s *projection) apply(ctx context.Context, e *store.LogEntry) error {
 		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Chat: e.Chat,
 	})
 	if e.Ends {
-		s.addResolution(session, facts, e.Event.Status)
+		p.addResolution(session, facts, e.Event.Status)
 	} else {
-		s.addEvent(session, facts)
+		p.addEvent(session, facts)
 	}
 	return nil
 }
 
 // session is the session of an event, as it is before the event.
-func (s *projection) session(ctx context.Context, e *store.Event) (*digest.Session, error) {
+func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Session, error) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
-	if known := s.sessions[key]; known != nil {
-		return known, nil
+	if session := p.sessions[key]; session != nil {
+		return session, nil
 	}
-	session, err := s.storedSession(ctx, key)
+	session, err := p.storedSession(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	if session.Sum.Events == 0 {
-		home, err := s.telemetryHome(ctx, key, digest.Telemetry(e.Type))
+		home, err := p.telemetryHome(ctx, key, digest.Telemetry(e.Type))
 		if err != nil {
 			return nil, err
 		}
@@ -143,15 +143,15 @@ func (s *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 			session, key.App = home, home.Sum.SourceApp
 		}
 	}
-	s.sessions[key] = session
+	p.sessions[key] = session
 	return session, nil
 }
 
 // storedSession is what is kept of a session; a new one where there is none.
-func (s *projection) storedSession(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
+func (p *projection) storedSession(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
 	session := &digest.Session{}
-	facts, err := s.hub.Store.SessionFacts(ctx, key.App, key.Session)
-	if err != nil || facts == nil || s.hasLeft(key) {
+	facts, err := p.hub.Store.SessionFacts(ctx, key.App, key.Session)
+	if err != nil || facts == nil || p.hasLeft(key) {
 		return session, err
 	}
 	if err := json.Unmarshal(facts, session); err != nil {
@@ -162,12 +162,12 @@ func (s *projection) storedSession(ctx context.Context, key store.SessionKey) (*
 
 func quarterHour(at int64) int64 { return at / store.QuarterMS }
 
-func (s *projection) addActivity(at int64, app string, a store.Activity) {
+func (p *projection) addActivity(at int64, app string, a store.Activity) {
 	key := store.ActivityKey{Quarter: quarterHour(at), App: app}
-	s.Activity[key] = a.Add(s.Activity[key])
+	p.Activity[key] = a.Add(p.Activity[key])
 }
 
-func (s *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
+func (p *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	f.App = cmp.Or(session.Sum.SourceApp, f.App)
 	step := session.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
@@ -179,44 +179,44 @@ func (s *projection) addEvent(session *digest.Session, f *digest.EventFacts) {
 	}
 	if use := step.Ended; use != nil {
 		a.Tools = 1
-		s.addToolUse(session.Sum.FirstID, f.At, use)
+		p.addToolUse(session.Sum.FirstID, f.At, use)
 	}
-	s.addActivity(f.At, f.App, a)
+	p.addActivity(f.At, f.App, a)
 	if step.Execution != nil {
-		s.executions = append(s.executions, *step.Execution)
+		p.executions = append(p.executions, *step.Execution)
 	}
 }
 
-func (s *projection) addToolUse(session schema.EventID, at int64, use *digest.ToolUse) {
+func (p *projection) addToolUse(session schema.EventID, at int64, use *digest.ToolUse) {
 	key := store.ToolKey{Session: session, Quarter: quarterHour(at), Tool: use.Tool, Bin: -1}
 	if use.MS >= 0 {
 		key.Bin = digest.Bucket(use.MS)
 	}
-	sum := s.Tools[key]
+	sum := p.Tools[key]
 	sum.Calls++
 	sum.TotalMS += max(0, use.MS)
 	if use.Failed {
 		sum.Failures++
 	}
-	s.Tools[key] = sum
+	p.Tools[key] = sum
 }
 
 // addResolution takes the end of a question. A session that retention removed meanwhile has
 // no more figures, but the decision counts.
-func (s *projection) addResolution(session *digest.Session, asked *digest.EventFacts, status []byte) {
+func (p *projection) addResolution(session *digest.Session, question *digest.EventFacts, status []byte) {
 	var st schema.Status
 	if json.Unmarshal(status, &st) != nil {
 		return
 	}
 	at := int64(st.RespondedAt)
-	waited := max(0, at-asked.At)
+	waited := max(0, at-question.At)
 	if session.Sum.Events > 0 {
-		waited = session.ResolveQuestion(asked, at)
+		waited = session.ResolveQuestion(question, at)
 	}
-	s.Decisions[store.Decision{
-		Quarter: quarterHour(at), App: asked.App, Outcome: outcomeClass(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
+	p.Decisions[store.Decision{
+		Quarter: quarterHour(at), App: question.App, Outcome: outcomeClass(&st), Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
 	}]++
-	s.addActivity(at, asked.App, store.Activity{WaitedMS: waited})
+	p.addActivity(at, question.App, store.Activity{WaitedMS: waited})
 }
 
 // The classes of outcomes, as the members of schema.DayCount are called.
@@ -249,13 +249,13 @@ func outcomeClass(st *schema.Status) string {
 
 // commit commits what was told. What became of approved calls is written first: it
 // is a change of the question like any other, which a second time changes nothing.
-func (s *projection) commit(ctx context.Context) error {
-	for i := range s.executions {
-		if err := s.hub.setExecution(ctx, &s.executions[i]); err != nil {
+func (p *projection) commit(ctx context.Context) error {
+	for i := range p.executions {
+		if err := p.hub.setExecution(ctx, &p.executions[i]); err != nil {
 			return err
 		}
 	}
-	for key, session := range s.sessions {
+	for key, session := range p.sessions {
 		m := &session.Sum
 		if m.Events == 0 {
 			continue
@@ -264,30 +264,30 @@ func (s *projection) commit(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("encoding the session of event %d: %w", m.FirstID, err)
 		}
-		s.Sessions = append(s.Sessions, store.SessionRow{
+		p.Sessions = append(p.Sessions, store.SessionRow{
 			App: key.App, Session: key.Session, First: m.FirstID, Last: m.LastID, Facts: facts,
 			Text: strings.ToLower(strings.Join([]string{m.Title, key.App, key.Session, m.Cwd}, "\n")),
 		})
 	}
-	if len(s.Decisions) > 0 {
-		defer s.hub.overviews.invalidate() // once it is written, or may be
+	if len(p.Decisions) > 0 {
+		defer p.hub.overviews.invalidate() // once it is written, or may be
 	}
-	return s.hub.Store.ApplyProjection(ctx, &s.ProjectionBatch)
+	return p.hub.Store.ApplyProjection(ctx, &p.ProjectionBatch)
 }
 
 // setExecution notes in the question's status what became of its call. A call may run
 // that was never approved: then this says so.
-func (h *Hub) setExecution(ctx context.Context, ran *digest.ExecutionOutcome) error {
-	_, err := h.transition(ctx, ran.Question, func(a *snapshot) (*store.Change, error) {
-		if a.status.Execution != nil {
+func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome) error {
+	_, err := h.transition(ctx, outcome.Question, func(s *snapshot) (*store.Change, error) {
+		if s.status.Execution != nil {
 			return nil, nil // told before a restart
 		}
-		st, execution := a.status, ran.Execution
+		st, execution := s.status, outcome.Execution
 		if st.Outcome == schema.Approve {
-			execution.DurationMS = max(0, ran.At-int64(st.RespondedAt))
+			execution.DurationMS = max(0, outcome.At-int64(st.RespondedAt))
 		}
 		st.Execution = &execution
-		return a.change(st)
+		return s.change(st)
 	})
 	if errors.Is(err, schema.ErrNotFound) {
 		return nil // retention took the question

@@ -88,45 +88,45 @@ func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	keep := map[schema.EventID]bool{}
+	pendingIDs := map[schema.EventID]bool{}
 	for _, e := range pending {
-		keep[e.ID] = true
+		pendingIDs[e.ID] = true
 	}
-	events := slices.DeleteFunc(recent, func(e *store.Event) bool { return keep[e.ID] })
+	events := slices.DeleteFunc(recent, func(e *store.Event) bool { return pendingIDs[e.ID] })
 	if room := max(0, schema.RecentLimit-len(pending)); len(events) > room {
 		events = events[len(events)-room:]
 	}
 	events = append(events, pending...)
 	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
 	slices.SortFunc(events, func(a, b *store.Event) int { return int(a.ID - b.ID) })
-	return &initialMessage{seq: seq, data: encodeList(events, keep, true)}, nil
+	return &initialMessage{seq: seq, data: encodeList(events, pendingIDs, true)}, nil
 }
 
 // encodeList encodes events within maxPageBytes. Beyond it plain events are left out, from
 // the old end or the new one; those in keep stay, if need be without payload.
 func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
 	encoded := make([][]byte, len(events))
-	weight := 2
+	size := 2
 	for i, e := range events {
 		encoded[i] = e.AppendJSON(nil, schema.MaxListed)
-		weight += len(encoded[i]) + 1
+		size += len(encoded[i]) + 1
 	}
 	for n := range events {
-		if weight <= maxPageBytes {
+		if size <= maxPageBytes {
 			break
 		}
 		i := n
 		if !dropOldest {
 			i = len(events) - 1 - n
 		}
-		weight -= len(encoded[i]) + 1
+		size -= len(encoded[i]) + 1
 		encoded[i] = nil
 		if keep[events[i].ID] {
 			encoded[i] = events[i].AppendJSON(nil, 0)
-			weight += len(encoded[i]) + 1
+			size += len(encoded[i]) + 1
 		}
 	}
-	b := make([]byte, 0, weight)
+	b := make([]byte, 0, size)
 	b = append(b, '[')
 	for _, one := range encoded {
 		if one == nil {
@@ -154,34 +154,34 @@ type Pull struct {
 func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
 	defer cancel()
-	waited := time.After(p.Wait)
+	timeout := time.After(p.Wait)
 	changed, stop := h.subscribe(id)
 	defer stop()
 	var first *snapshot
 	for {
-		a, err := h.readSnapshot(ctx, id)
+		s, err := h.readSnapshot(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if p.Secret != "" && !h.isRequestSecret(a.UID, p.Secret) {
+		if p.Secret != "" && !h.isRequestSecret(s.UID, p.Secret) {
 			return nil, wrongSecretError(schema.SecretHeader)
 		}
-		if a.status.Settled() && !a.isDelivering() {
-			return h.pulledAnswer(ctx, a, p)
+		if s.status.Settled() && !s.isDelivering() {
+			return h.pulledAnswer(ctx, s, p)
 		}
 		if first == nil {
-			first = a
+			first = s
 		}
 		if p.Expires != nil {
-			if p.Expires(a.Deadline); !a.Deadline.Equal(first.Deadline) {
+			if p.Expires(s.Deadline); !s.Deadline.Equal(first.Deadline) {
 				return nil, nil
 			}
 		}
 		select {
 		case <-changed:
-		case <-waited:
-			if a.status.Settled() {
-				return h.pulledAnswer(ctx, a, p)
+		case <-timeout:
+			if s.status.Settled() {
+				return h.pulledAnswer(ctx, s, p)
 			}
 			return nil, nil
 		case <-ctx.Done():
@@ -192,45 +192,45 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 
 // isDelivering reports whether the answer is being dialled for the first time: then a
 // waiting pull lets that finish, so that the agent is not told twice.
-func (a *snapshot) isDelivering() bool {
-	d := a.status.Delivery
+func (s *snapshot) isDelivering() bool {
+	d := s.status.Delivery
 	return d != nil && d.Attempts <= 1 && !d.State.Final()
 }
 
-func (h *Hub) pulledAnswer(ctx context.Context, a *snapshot, p Pull) ([]byte, error) {
-	if a.status.Outcome == schema.Withdrawn {
-		return nil, a.settledError()
+func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p Pull) ([]byte, error) {
+	if s.status.Outcome == schema.Withdrawn {
+		return nil, s.settledError()
 	}
 	if p.Secret != "" {
-		if err := h.markPulled(ctx, a.ID); err != nil {
+		if err := h.markPulled(ctx, s.ID); err != nil {
 			return nil, err
 		}
 	}
-	b := append([]byte(nil), a.Answer[:len(a.Answer)-1]...)
+	b := append([]byte(nil), s.Answer[:len(s.Answer)-1]...)
 	b = append(b, `,"hookEvent":`...)
-	return append(a.Event.AppendJSON(b, -1), '}'), nil
+	return append(s.Event.AppendJSON(b, -1), '}'), nil
 }
 
 // markPulled notes that the agent has its answer, unless that is known already.
 func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if d := a.status.Delivery; d == nil || a.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if d := s.status.Delivery; d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
 			return nil, nil
 		}
-		return a.pulledChange(h.Clock())
+		return s.pulledChange(h.Clock())
 	})
 	return err
 }
 
-func (a *snapshot) pulledChange(now time.Time) (*store.Change, error) {
-	delivery := *a.Delivery
+func (s *snapshot) pulledChange(now time.Time) (*store.Change, error) {
+	delivery := *s.Delivery
 	delivery.State = schema.Pulled
-	st := a.status
+	st := s.status
 	st.Delivery = &schema.Delivery{
 		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
 		HandledAt: st.Delivery.HandledAt,
 	}
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // resolveRecipients are the people whom a question is put to, as they are now: who becomes one
 // later is none of them. nil: anyone who may answer at all. A question that they can't
 // decide is refused: it would only ever end by its deadline.
-func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, by Caller) ([]string, error) {
+func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]string, error) {
 	to := q.Recipients
 	named := to != nil && to.Mode != "" && to.Mode != "anyone"
 	switch {
@@ -30,11 +30,11 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, by Caller) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	anyone := names == nil
-	if anyone {
+	everyone := names == nil
+	if everyone {
 		names = h.operatorNames()
 	}
-	if requester := by.Who; requester.Known() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
+	if requester := caller.Who; requester.Known() && (q.ExcludeRequester == nil || *q.ExcludeRequester) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == requester.Requester() })
 	}
 	switch n := len(names); {
@@ -48,14 +48,14 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, by Caller) ([]string, 
 			Hint: "Ask for fewer approvals, or of more people.",
 		}
 	}
-	if anyone {
+	if everyone {
 		return nil, nil // whoever signs in later may vote, too
 	}
 	return names, nil
 }
 
-func recipientField(recipients bool) string {
-	if recipients {
+func recipientField(byRecipients bool) string {
+	if byRecipients {
 		return "recipients.mode"
 	}
 	return "requiredApprovals"

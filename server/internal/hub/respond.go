@@ -13,39 +13,39 @@ import (
 )
 
 // settledError is the error for a question that has its end already.
-func (a *snapshot) settledError() error {
+func (s *snapshot) settledError() error {
 	err := schema.ErrDecided
-	if a.status.Status != schema.Responded {
+	if s.status.Status != schema.Responded {
 		err = schema.ErrExpired
 	}
-	return &schema.StatusError{Err: err, Status: a.status}
+	return &schema.StatusError{Err: err, Status: s.status}
 }
 
 // Respond stores a person's answer. The first one wins: the same answer again
 // returns the event as it is, another one is schema.ErrDecided with the status.
 // One with HoldMS does not count before that time is over (hold.go).
-func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, by Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(by.Who); err != nil {
+func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, caller Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
 	}
 	if r.HoldMS > 0 {
 		h.detectClockStep(context.WithoutCancel(ctx)) // before its end is reckoned
 	}
-	answerer := responder{by.Who, h.callerProcess(by)}
-	proof := h.verifyAssertion(ctx, id, r, by.Who)
-	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		who, err := h.authorizeResponder(a, answerer)
+	from := responder{caller.Who, h.callerProcess(caller)}
+	passkey := h.verifyAssertion(ctx, id, r, caller.Who)
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		by, err := h.authorizeResponder(s, from)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.requireAssertion(a, r, who, proof); err != nil {
+		if err := h.requireAssertion(s, r, by, passkey); err != nil {
 			return nil, err
 		}
-		h.excludeSelfApproved(a, answerer, who)
-		if !a.status.Settled() && len(a.status.Votes) > 0 {
-			h.dropRevokedVotes(a)
+		h.excludeSelfApproved(s, from, by)
+		if !s.status.Settled() && len(s.status.Votes) > 0 {
+			h.dropRevokedVotes(s)
 		}
-		return a.respond(r, who, h.Clock())
+		return s.respond(r, by, h.Clock())
 	}))
 }
 
@@ -57,57 +57,57 @@ func eventJSON(e *store.Event, err error) ([]byte, error) {
 	return e.AppendJSON(nil, -1), nil
 }
 
-func (a *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
-	if err := a.requireRecipient(by); err != nil {
+func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	if err := s.requireRecipient(by); err != nil {
 		return nil, err
 	}
-	if a.status.Settled() {
-		if a.isRepeat(r, by) {
+	if s.status.Settled() {
+		if s.isRepeat(r, by) {
 			return nil, nil
 		}
-		return nil, a.settledError()
+		return nil, s.settledError()
 	}
 	// An older revision is fine: what changes while a question is pending, such as
 	// whether the agent still waits, does not change what is asked.
-	if r.Revision > a.status.Revision {
-		return nil, &schema.StatusError{Err: schema.ErrStale, Status: a.status}
+	if r.Revision > s.status.Revision {
+		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 	}
-	if err := a.hitl.CheckResponse(r); err != nil {
+	if err := s.hitl.CheckResponse(r); err != nil {
 		return nil, err
 	}
-	if a.status.RequiredApprovals > 1 {
-		return a.vote(r, by, now)
+	if s.status.RequiredApprovals > 1 {
+		return s.vote(r, by, now)
 	}
-	end := &resolution{
-		state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by, seenRevision: r.Revision,
+	res := &resolution{
+		state: schema.Responded, outcome: s.hitl.Outcome(r), source: schema.ByHuman, reason: r.Reason, by: by, seenRevision: r.Revision,
 		answer: schema.Answer{
 			Permission: r.Permission, Response: r.Response, Choice: r.Choice, Answers: r.Answers,
 			Comment: r.Comment, ModifiedArguments: r.ModifiedArguments, Remember: r.Remember,
 		},
 	}
-	if requiresVotes(&a.status) {
-		end.votes = []schema.Vote{a.toVote(r, by, now)}
+	if requiresVotes(&s.status) {
+		res.votes = []schema.Vote{s.toVote(r, by, now)}
 	}
-	same := a.undoableAnswer != nil && equalAnswer(a.undoableAnswer, r) && a.undoableAnswer.RespondedBy.Name == by.Name
-	switch until := a.undoableUntil(now, r); {
-	case a.undoableAnswer != nil && !same:
-		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: a.status}
-	case same && r.HoldMS > 0:
+	repeated := s.undoableAnswer != nil && equalAnswer(s.undoableAnswer, r) && s.undoableAnswer.RespondedBy.Name == by.Name
+	switch until := s.undoableUntil(now, r); {
+	case s.undoableAnswer != nil && !repeated:
+		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: s.status}
+	case repeated && r.HoldMS > 0:
 		return nil, nil
 	case until.IsZero():
-		return end.change(a, now)
+		return res.change(s, now)
 	default:
-		return end.openUndoWindow(a, now, until)
+		return res.openUndoWindow(s, now, until)
 	}
 }
 
 // isRepeat reports whether r is what by said before the question ended.
-func (a *snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
-	if a.status.RequiredApprovals > 1 {
-		same := r.ModifiedArguments == nil || equalJSON(r.ModifiedArguments, a.arguments())
-		return same && hasVote(a.status.Votes, a.toVote(r, by, time.Time{}))
+func (s *snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
+	if s.status.RequiredApprovals > 1 {
+		sameArguments := r.ModifiedArguments == nil || equalJSON(r.ModifiedArguments, s.arguments())
+		return sameArguments && hasVote(s.status.Votes, s.toVote(r, by, time.Time{}))
 	}
-	return a.status.Status == schema.Responded && equalAnswer(a.status.Response, r) && a.status.RespondedBy.Name == by.Name
+	return s.status.Status == schema.Responded && equalAnswer(s.status.Response, r) && s.status.RespondedBy.Name == by.Name
 }
 
 // equalAnswer reports whether r says again what was answered before.
@@ -141,34 +141,34 @@ func decodeExact(raw []byte) (v any, err error) {
 
 // Cancel ends a question without an answer. With the question's own secret it is
 // the agent that withdraws it; the wrong secret is schema.ErrForbidden.
-func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, by Caller) ([]byte, error) {
+func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, caller Caller) ([]byte, error) {
 	if len(c.Reason) > schema.MaxReason {
 		return nil, invalidField("reason", "is longer than %d bytes", schema.MaxReason)
 	}
 	if c.RequestSecret == "" {
-		if err := h.People.RequireOperator(by.Who); err != nil {
+		if err := h.People.RequireOperator(caller.Who); err != nil {
 			return nil, err
 		}
 	}
-	answerer := responder{by.Who, h.callerProcess(by)}
-	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		end := &resolution{
+	from := responder{caller.Who, h.callerProcess(caller)}
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		res := &resolution{
 			state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
-			reason: c.Reason, by: answerer.describe(nil), seenRevision: a.status.Revision,
+			reason: c.Reason, by: from.describe(nil), seenRevision: s.status.Revision,
 		}
 		if c.RequestSecret != "" {
-			if !h.isRequestSecret(a.UID, c.RequestSecret) {
+			if !h.isRequestSecret(s.UID, c.RequestSecret) {
 				return nil, &schema.HintError{Err: wrongSecretError("requestSecret"), Hint: "Leave it out to cancel as a person."}
 			}
-			end.outcome, end.source, end.by, end.silent, end.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
+			res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
 		}
 		switch {
-		case !a.status.Settled():
-			return end.change(a, h.Clock())
-		case a.status.Outcome == end.outcome:
+		case !s.status.Settled():
+			return res.change(s, h.Clock())
+		case s.status.Outcome == res.outcome:
 			return nil, nil
 		default:
-			return nil, a.settledError()
+			return nil, s.settledError()
 		}
 	}))
 }

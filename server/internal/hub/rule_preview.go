@@ -22,22 +22,22 @@ const (
 )
 
 // PreviewRule says what a rule would do without making it, as schema.RulePreview.
-func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]byte, error) {
-	if err := h.requireRuleAccess(by, d.Reach != schema.ReachSession); err != nil {
+func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
+	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
-	rule, err := h.compileDraft(ctx, d, by)
-	t := rulePreview{rule: rule}
-	if why := rules.IneligibleError(""); errors.As(err, &why) {
-		t.Refused, err = string(why), nil
+	rule, err := h.compileDraft(ctx, d, caller)
+	preview := rulePreview{rule: rule}
+	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
+		preview.Refused, err = string(reason), nil
 	} else if err == nil {
-		err = t.evaluate(ctx, h.Store)
+		err = preview.evaluate(ctx, h.Store)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t.Rule = *rule
-	return t.encode()
+	preview.Rule = *rule
+	return preview.encode()
 }
 
 // rulePreview holds a rule against what people decided.
@@ -48,69 +48,69 @@ type rulePreview struct {
 	opposedExamples, otherExamples []*store.Event // the newest first
 }
 
-func (t *rulePreview) evaluate(ctx context.Context, from *store.Store) error {
+func (p *rulePreview) evaluate(ctx context.Context, db *store.Store) error {
 	var err error
-	if t.set, err = rules.NewSet([]rules.StoredRule{{Rule: *t.rule, Since: t.rule.CreatedAt}}); err != nil {
+	if p.set, err = rules.NewSet([]rules.StoredRule{{Rule: *p.rule, Since: p.rule.CreatedAt}}); err != nil {
 		return err
 	}
-	until := time.Now().Add(previewTimeLimit)
-	for last := schema.EventID(math.MaxInt64); t.Looked < previewMaxQuestions && time.Now().Before(until); {
-		page, err := from.Questions(ctx, last, previewPage)
+	deadline := time.Now().Add(previewTimeLimit)
+	for before := schema.EventID(math.MaxInt64); p.Looked < previewMaxQuestions && time.Now().Before(deadline); {
+		page, err := db.Questions(ctx, before, previewPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		last = page[len(page)-1].ID
+		before = page[len(page)-1].ID
 		for _, e := range page {
-			if t.Looked < previewMaxQuestions {
-				t.addQuestion(e)
+			if p.Looked < previewMaxQuestions {
+				p.addQuestion(e)
 			}
 		}
 	}
 	return nil
 }
 
-func (t *rulePreview) addQuestion(e *store.Event) {
+func (p *rulePreview) addQuestion(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
 		return
 	}
-	t.Looked++
+	p.Looked++
 	call := ruleCall(e, &q, st.Risk)
 	call.ID = 0 // a rule would have been there
 	call.Several = call.Several || len(st.Recipients) > 0
-	if t.set.Decide(call, t.rule.CreatedAt) == nil {
+	if p.set.Decide(call, p.rule.CreatedAt) == nil {
 		return
 	}
-	t.Matched++
-	person := st.Source == schema.ByHuman || st.Source == schema.ByQuorum
-	agrees := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[t.rule.Then]
+	p.Matched++
+	byPerson := st.Source == schema.ByHuman || st.Source == schema.ByQuorum
+	agreeing := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[p.rule.Then]
 	switch {
-	case person && st.Outcome == agrees && st.Response != nil && st.Response.ModifiedArguments == nil:
-		t.Agreed++
-	case person && (st.Outcome == schema.Approve || st.Outcome == schema.Deny):
-		t.Opposed++
-		if len(t.opposedExamples) < previewMaxExamples {
-			t.opposedExamples = append(t.opposedExamples, e)
+	case byPerson && st.Outcome == agreeing && st.Response != nil && st.Response.ModifiedArguments == nil:
+		p.Agreed++
+	case byPerson && (st.Outcome == schema.Approve || st.Outcome == schema.Deny):
+		p.Opposed++
+		if len(p.opposedExamples) < previewMaxExamples {
+			p.opposedExamples = append(p.opposedExamples, e)
 		}
 		return
 	default:
-		t.Undecided++
+		p.Undecided++
 	}
-	if len(t.otherExamples) < previewMaxExamples {
-		t.otherExamples = append(t.otherExamples, e)
+	if len(p.otherExamples) < previewMaxExamples {
+		p.otherExamples = append(p.otherExamples, e)
 	}
 }
 
 // encode is the schema.RulePreview, with its examples as lists show events.
-func (t *rulePreview) encode() ([]byte, error) {
-	examples := append(t.opposedExamples, t.otherExamples...)
-	whole := struct {
+func (p *rulePreview) encode() ([]byte, error) {
+	examples := append(p.opposedExamples, p.otherExamples...)
+	out := struct {
 		schema.RulePreview
 		Examples []json.RawMessage `json:"examples"`
-	}{t.RulePreview, []json.RawMessage{}}
+	}{p.RulePreview, []json.RawMessage{}}
 	for _, e := range examples[:min(len(examples), previewMaxExamples)] {
-		whole.Examples = append(whole.Examples, e.AppendJSON(nil, schema.MaxListed))
+		out.Examples = append(out.Examples, e.AppendJSON(nil, schema.MaxListed))
 	}
-	return json.Marshal(whole)
+	return json.Marshal(out)
 }

@@ -23,9 +23,9 @@ import (
 const maxRulesListed = 1000
 
 // ruleCall is what rules are held against of a question as it is stored.
-func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rules.Call {
+func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules.Call {
 	c := &rules.Call{
-		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: known,
+		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: risk,
 		Several: q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone",
 	}
 	call, ok := toolCallOf(&store.EventDraft{Event: *e}, q)
@@ -39,7 +39,7 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, known schema.Risk) *rule
 
 // pendingRisk is the hub's own estimate in a stored status, and whether the question is
 // pending and untouched.
-func pendingRisk(e *store.Event) (risk schema.Risk, open bool, err error) {
+func pendingRisk(e *store.Event) (risk schema.Risk, unanswered bool, err error) {
 	var st struct {
 		Status     schema.State    `json:"status"`
 		Risk       schema.Risk     `json:"risk"`
@@ -57,12 +57,12 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 	if set == nil || q.Type != schema.Permission {
 		return e
 	}
-	risk, open, err := pendingRisk(e)
-	if err != nil || !open {
+	risk, unanswered, err := pendingRisk(e)
+	if err != nil || !unanswered {
 		return e
 	}
-	if done := h.decideByRule(ctx, e.ID, ruleCall(e, q, risk), 0); done != nil {
-		return done
+	if answered := h.decideByRule(ctx, e.ID, ruleCall(e, q, risk), 0); answered != nil {
+		return answered
 	}
 	return e
 }
@@ -70,13 +70,13 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 // decideByRule has the rules answer a question about a call, with only set no other rule than
 // this one, and returns it as it is then; nil: it is left to a person. A rule that was
 // revoked meanwhile makes room for the others.
-func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.Call, only int64) *store.Event {
+func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.Call, onlyRule int64) *store.Event {
 	for range maxConflictRetries {
 		rule := h.rules.Load().Decide(call, h.nowMillis())
-		if rule == nil || only != 0 && rule.ID != only {
+		if rule == nil || onlyRule != 0 && rule.ID != onlyRule {
 			return nil
 		}
-		done, err := h.answerByRule(ctx, id, rule)
+		answered, err := h.answerByRule(ctx, id, rule)
 		if errors.Is(err, store.ErrRuleEnded) {
 			if err = h.loadRules(ctx); err == nil {
 				continue
@@ -86,7 +86,7 @@ func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.C
 			h.Log.Error("a rule could not answer; the question is left to a person", "rule", rule.ID, "event", id, "err", err)
 			return nil
 		}
-		return done
+		return answered
 	}
 	return nil
 }
@@ -103,17 +103,17 @@ func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	if rule.CreatedBy == localName {
 		return h.requireRuleAccess(Caller{}, false)
 	}
-	who, known := h.People.IdentityOf(rule.CreatedBy, "rule")
-	since, _ := h.People.CreatedAt(rule.CreatedBy)
-	if !known || who.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(since.UnixMilli()) {
+	identity, known := h.People.IdentityOf(rule.CreatedBy, "rule")
+	created, _ := h.People.CreatedAt(rule.CreatedBy)
+	if !known || identity.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(created.UnixMilli()) {
 		return errors.New("whoever made it is none of this hub's people any more")
 	}
-	return h.requireRuleAccess(Caller{Who: who}, rule.SessionID == "")
+	return h.requireRuleAccess(Caller{Who: identity}, rule.SessionID == "")
 }
 
 // revokeInvalidRule revokes a rule that is upheld no more: everybody sees then why it answers nothing.
-func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, why error) error {
-	h.Log.Warn("a rule ends whose maker may not make it any more", "rule", rule.ID, "why", why)
+func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, reason error) error {
+	h.Log.Warn("a rule ends whose maker may not make it any more", "rule", rule.ID, "why", reason)
 	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
 		return err
 	}
@@ -127,64 +127,64 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 	if err := h.checkRuleStillAllowed(rule); err != nil {
 		return nil, h.revokeInvalidRule(ctx, rule, err)
 	}
-	return h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if a.status.Settled() || a.undoableAnswer != nil {
+	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if s.status.Settled() || s.undoableAnswer != nil {
 			return nil, nil // a person was faster
 		}
-		if excluded := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester; excluded && a.Requester != "" && strings.EqualFold(a.Requester, rule.CreatedBy) {
+		if excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester; excluded && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
 			return nil, errRequesterRule
 		}
-		yes := rule.Then == schema.ThenAllow
-		r := &schema.Response{Permission: &yes, Reason: rule.Reason}
-		if err := a.hitl.CheckResponse(r); err != nil {
+		allow := rule.Then == schema.ThenAllow
+		r := &schema.Response{Permission: &allow, Reason: rule.Reason}
+		if err := s.hitl.CheckResponse(r); err != nil {
 			return nil, err
 		}
-		end := &resolution{
-			state: schema.Responded, outcome: a.hitl.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
+		res := &resolution{
+			state: schema.Responded, outcome: s.hitl.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
 			by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != localName, Via: "rule"},
-			answer: schema.Answer{Permission: &yes},
+			answer: schema.Answer{Permission: &allow},
 		}
-		return end.change(a, h.Clock())
+		return res.change(s, h.Clock())
 	})
 }
 
 // setRuleGuidance says in an answer that a rule gave it.
-func (e *resolution) setRuleGuidance(answer *schema.Answer) {
-	if e.rule == nil {
+func (res *resolution) setRuleGuidance(answer *schema.Answer) {
+	if res.rule == nil {
 		return
 	}
-	answer.Rule = &schema.RuleRef{ID: e.rule.ID, Text: e.rule.Text}
-	because := ""
+	answer.Rule = &schema.RuleRef{ID: res.rule.ID, Text: res.rule.Text}
+	reason := ""
 	if answer.Reason != "" {
-		because = " The reason given: " + answer.Reason
+		reason = " The reason given: " + answer.Reason
 	}
 	if answer.Outcome == schema.Deny {
-		answer.Guidance = fmt.Sprintf("A rule of %s refused this (%s). Nothing was run, and asking again changes nothing while the rule holds: do not try to reach the same end another way.%s", e.rule.CreatedBy, e.rule.Text, because)
+		answer.Guidance = fmt.Sprintf("A rule of %s refused this (%s). Nothing was run, and asking again changes nothing while the rule holds: do not try to reach the same end another way.%s", res.rule.CreatedBy, res.rule.Text, reason)
 		return
 	}
-	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", e.rule.CreatedBy, e.rule.Text, because)
+	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", res.rule.CreatedBy, res.rule.Text, reason)
 }
 
 // applyRulesToPending has rules answer what is pending: what was asked after they were made
 // and is still there because the hub stopped in between; of a rule with applyNow, all
 // that it covers.
-func (h *Hub) applyRulesToPending(ctx context.Context, only int64) {
+func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 	pending, err := h.Store.Pending(ctx)
 	if err != nil {
 		h.Log.Error("looking for open questions that a rule covers; they are left to a person", "err", err)
 		return
 	}
 	for _, e := range pending {
-		risk, open, err := pendingRisk(e)
+		risk, unanswered, err := pendingRisk(e)
 		var q schema.HumanInTheLoop
-		if err != nil || !open || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
+		if err != nil || !unanswered || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
 		call := ruleCall(e, &q, risk)
-		if only != 0 {
+		if onlyRule != 0 {
 			call.ID = 0 // whenever it was asked
 		}
-		h.decideByRule(ctx, e.ID, call, only)
+		h.decideByRule(ctx, e.ID, call, onlyRule)
 	}
 }
 
@@ -258,48 +258,48 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 
 // requireRuleAccess refuses who may not make or revoke a rule: one that goes for more than a
 // session takes an admin, as do people and channels.
-func (h *Hub) requireRuleAccess(by Caller, wide bool) error {
-	if wide {
-		return h.People.RequireAdmin(by.Who)
+func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
+	if beyondSession {
+		return h.People.RequireAdmin(caller.Who)
 	}
-	return h.People.RequireOperator(by.Who)
+	return h.People.RequireOperator(caller.Who)
 }
 
 // compileDraft makes a rule of a draft. A rules.IneligibleError comes with the rule.
-func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, by Caller) (*schema.Rule, error) {
+func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, error) {
 	var call *rules.Call
 	if d.From > 0 {
-		a, err := h.readSnapshot(ctx, d.From)
+		s, err := h.readSnapshot(ctx, d.From)
 		if err != nil {
 			return nil, err
 		}
-		b := responder{by.Who, h.callerProcess(by)}
-		if b.describe(a.RequesterProcess).SelfApproval {
+		from := responder{caller.Who, h.callerProcess(caller)}
+		if from.describe(s.RequesterProcess).SelfApproval {
 			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the asking one started. Make it in the dashboard."}
 		}
-		call = ruleCall(&a.Event, &a.hitl, a.status.Risk)
-		call.Several = call.Several || len(a.status.Recipients) > 0
+		call = ruleCall(&s.Event, &s.hitl, s.status.Risk)
+		call.Several = call.Several || len(s.status.Recipients) > 0
 	} else {
 		call = &rules.Call{} // the draft is refused for it
 	}
-	return rules.Compile(d, call, cmp.Or(by.Who.Name, localName), h.nowMillis())
+	return rules.Compile(d, call, cmp.Or(caller.Who.Name, localName), h.nowMillis())
 }
 
 // MakeRule makes a rule, as schema.Rule. It answers what is asked from now on, and with
 // ApplyNow what is pending.
-func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]byte, error) {
-	if err := h.requireRuleAccess(by, d.Reach != schema.ReachSession); err != nil {
+func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
+	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before its end is reckoned
-	rule, err := h.compileDraft(ctx, d, by)
-	if why := rules.IneligibleError(""); errors.As(err, &why) {
-		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(why)}
+	rule, err := h.compileDraft(ctx, d, caller)
+	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
+		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}
 	if err != nil {
 		return nil, err
 	}
-	made, err := h.Store.MakeRule(ctx, *rule)
+	created, err := h.Store.MakeRule(ctx, *rule)
 	if err != nil {
 		return nil, err
 	}
@@ -307,22 +307,22 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, by Caller) ([]b
 		return nil, err
 	}
 	if d.ApplyNow {
-		h.applyRulesToPending(context.WithoutCancel(ctx), made.ID)
+		h.applyRulesToPending(context.WithoutCancel(ctx), created.ID)
 	}
 	list, err := h.Store.Rules(ctx, 1)
-	if err == nil && len(list) == 1 && list[0].ID == made.ID {
-		made = list[0] // with its first uses
+	if err == nil && len(list) == 1 && list[0].ID == created.ID {
+		created = list[0] // with its first uses
 	}
-	return json.Marshal(made.Rule)
+	return json.Marshal(created.Rule)
 }
 
 // RevokeRule ends a rule and returns it, as schema.Rule. It decides nothing from the
 // moment on that this is stored.
-func (h *Hub) RevokeRule(ctx context.Context, id int64, by Caller) ([]byte, error) {
-	if err := h.requireRuleAccess(by, false); err != nil {
+func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, error) {
+	if err := h.requireRuleAccess(caller, false); err != nil {
 		return nil, err
 	}
-	r, err := h.Store.RevokeRule(ctx, id, cmp.Or(by.Who.Name, localName), h.Clock())
+	r, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Who.Name, localName), h.Clock())
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ const maxReminders = 3
 
 // newTimers are those of a question that is asked now.
 func (h *Hub) newTimers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store.Timers) {
-	if every, most := h.reminderSchedule(q, deadline); most > 0 {
+	if every, limit := h.reminderSchedule(q, deadline); limit > 0 {
 		t.Remind = now.Add(every)
 	}
 	if q.EscalateAfterSeconds > 0 {
@@ -31,7 +31,7 @@ func (h *Hub) newTimers(q *schema.HumanInTheLoop, now, deadline time.Time) (t st
 
 // reminderSchedule is how often, and how many times, people are reminded of a question with
 // such a deadline: as it says where it has one, else as the hub is set up.
-func (h *Hub) reminderSchedule(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, most int) {
+func (h *Hub) reminderSchedule(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, limit int) {
 	switch {
 	case q.RequiresResponse != nil && !*q.RequiresResponse:
 		return 0, 0
@@ -48,68 +48,68 @@ func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 
 // runTimers does what a question's timers are due for. What was missed while the hub was
 // down is done once, and the next time is counted from now.
-func (h *Hub) runTimers(a *snapshot, now time.Time) (*store.Change, error) {
-	if a.status.Settled() {
+func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
+	if s.status.Settled() {
 		return nil, nil
 	}
-	st, timers := a.status, a.Timers
-	var acts []store.LedgerRecord
+	st, timers := s.status, s.Timers
+	var records []store.LedgerRecord
 	if st.SameAs != 0 { // the first of those that ask the same speaks for them; it may be gone then
-		return a.deferTimers(now, h)
+		return s.deferTimers(now, h)
 	}
 	if isDue(timers.Escalate, now) {
 		timers.Escalate = time.Time{}
-		acts = append(acts, h.escalate(a, &st, now))
+		records = append(records, h.escalate(s, &st, now))
 	}
 	if isDue(timers.Remind, now) {
-		timers.Remind = h.remind(a, &st, now)
+		timers.Remind = h.remind(s, &st, now)
 	}
-	if timers == a.Timers {
+	if timers == s.Timers {
 		return nil, nil
 	}
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
-	c.Timers, c.Ledger = &timers, acts
+	c.Timers, c.Ledger = &timers, records
 	return c, nil
 }
 
 func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // remind counts a reminder to whoever has not voted, and returns when the next one is.
-func (h *Hub) remind(a *snapshot, st *schema.Status, now time.Time) (next time.Time) {
-	every, most := h.reminderSchedule(&a.hitl, a.Deadline)
-	if st.Reminders >= most {
+func (h *Hub) remind(s *snapshot, st *schema.Status, now time.Time) (next time.Time) {
+	every, limit := h.reminderSchedule(&s.hitl, s.Deadline)
+	if st.Reminders >= limit {
 		return time.Time{}
 	}
-	if a.undoableAnswer != nil { // it is answered, unless that is undone
-		return a.UndoWindow.Until.Add(every)
+	if s.undoableAnswer != nil { // it is answered, unless that is undone
+		return s.UndoWindow.Until.Add(every)
 	}
 	if len(awaitedRecipients(st)) > 0 {
 		st.Reminders++
 	}
-	if st.Reminders >= most {
+	if st.Reminders >= limit {
 		return time.Time{}
 	}
 	return now.Add(every)
 }
 
 // deferTimers puts off what is due for a question that another one speaks for.
-func (a *snapshot) deferTimers(now time.Time, h *Hub) (*store.Change, error) {
-	timers := a.Timers
-	if every, most := h.reminderSchedule(&a.hitl, a.Deadline); isDue(timers.Remind, now) {
-		if timers.Remind = now.Add(every); most == 0 {
+func (s *snapshot) deferTimers(now time.Time, h *Hub) (*store.Change, error) {
+	timers := s.Timers
+	if every, limit := h.reminderSchedule(&s.hitl, s.Deadline); isDue(timers.Remind, now) {
+		if timers.Remind = now.Add(every); limit == 0 {
 			timers.Remind = time.Time{}
 		}
 	}
 	if isDue(timers.Escalate, now) {
-		timers.Escalate = now.Add(seconds(a.hitl.EscalateAfterSeconds))
+		timers.Escalate = now.Add(seconds(s.hitl.EscalateAfterSeconds))
 	}
-	if timers == a.Timers {
+	if timers == s.Timers {
 		return nil, nil
 	}
-	c, err := a.change(a.status)
+	c, err := s.change(s.status)
 	if err == nil {
 		c.Timers = &timers
 	}
@@ -121,33 +121,33 @@ func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
 	_, err := h.People.ResolveRecipients(q.EscalateTo)
 	var field *schema.FieldError
 	if errors.As(err, &field) {
-		named := *field
-		named.Field = strings.Replace(field.Field, ".recipients", ".escalateTo", 1)
-		return &named
+		renamed := *field
+		renamed.Field = strings.Replace(field.Field, ".recipients", ".escalateTo", 1)
+		return &renamed
 	}
 	return err
 }
 
 // escalate puts the question to more people, once. How many have to agree stays. Where
 // everyone may answer, that they should is what the notice tells.
-func (h *Hub) escalate(a *snapshot, st *schema.Status, now time.Time) store.LedgerRecord {
+func (h *Hub) escalate(s *snapshot, st *schema.Status, now time.Time) store.LedgerRecord {
 	st.EscalatedAt = schema.Millis(now.UnixMilli())
-	act := store.LedgerRecord{Action: "question.escalated", Actor: hubName, QuestionID: a.ID}
+	record := store.LedgerRecord{Action: "question.escalated", Actor: hubName, QuestionID: s.ID}
 	if st.Recipients == nil {
-		return act
+		return record
 	}
-	added, err := h.People.ResolveRecipients(a.hitl.EscalateTo)
+	added, err := h.People.ResolveRecipients(s.hitl.EscalateTo)
 	if err != nil { // somebody is gone since
-		h.Log.Error("whom a question is to be put to as well can't be found; it stays with those who have it", "event", a.ID, "err", err)
+		h.Log.Error("whom a question is to be put to as well can't be found; it stays with those who have it", "event", s.ID, "err", err)
 	}
 	st.Recipients, st.Awaiting = slices.Clone(st.Recipients), slices.Clone(st.Awaiting)
-	exclude := a.hitl.ExcludeRequester == nil || *a.hitl.ExcludeRequester
+	exclude := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester
 	added = slices.DeleteFunc(slices.Clone(added), func(name string) bool {
-		return slices.Contains(st.Recipients, name) || exclude && name == a.Requester
+		return slices.Contains(st.Recipients, name) || exclude && name == s.Requester
 	})
 	st.Recipients, st.Awaiting = append(st.Recipients, added...), append(st.Awaiting, added...)
-	act.Data = struct {
+	record.Data = struct {
 		To []string `json:"to"`
 	}{nonNil(added)}
-	return act
+	return record
 }

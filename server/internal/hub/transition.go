@@ -82,26 +82,26 @@ type resolution struct {
 // read to its change, nil when it is just so already; it is asked again whenever
 // somebody else changed the question first.
 func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*snapshot) (*store.Change, error)) (*store.Event, error) {
-	for race := range maxConflictRetries {
-		if race == 1 {
+	for attempt := range maxConflictRetries {
+		if attempt == 1 {
 			// However many vote at once, each loses to those few at most who come just now.
-			turn := &h.raceLocks[uint64(id)%uint64(len(h.raceLocks))]
-			turn.Lock()
-			defer turn.Unlock()
+			lock := &h.raceLocks[uint64(id)%uint64(len(h.raceLocks))]
+			lock.Lock()
+			defer lock.Unlock()
 		}
-		a, err := h.readSnapshot(ctx, id)
+		s, err := h.readSnapshot(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if a.duplicates, err = h.duplicates(ctx, a); err != nil {
+		if s.duplicates, err = h.duplicates(ctx, s); err != nil {
 			return nil, err
 		}
-		change, err := decide(a)
+		change, err := decide(s)
 		if err != nil {
 			return nil, err
 		}
 		if change == nil {
-			return &a.Event, nil
+			return &s.Event, nil
 		}
 		err = h.Store.Apply(ctx, *change)
 		if errors.Is(err, store.ErrConflict) {
@@ -118,71 +118,71 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*sn
 		if change.UndoWindow != nil {
 			wake(h.deadlineChanged)
 		}
-		done := a.Event
-		done.Status = change.Status
-		return &done, nil
+		event := s.Event
+		event.Status = change.Status
+		return &event, nil
 	}
 	return nil, fmt.Errorf("%w: question %d changes too fast", schema.ErrBusy, id)
 }
 
 // change is the row change that gives question a the status st.
-func (a *snapshot) change(st schema.Status) (*store.Change, error) {
-	st.Revision = a.Version + 1
+func (s *snapshot) change(st schema.Status) (*store.Change, error) {
+	st.Revision = s.Version + 1
 	status, err := json.Marshal(st)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
-	c := &store.Change{Event: &a.Event, Version: a.Version, State: st.Status, Status: status}
-	if awaits := awaitedRecipients(&st); !slices.Equal(awaits, a.awaitingBefore) {
+	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}
+	if awaits := awaitedRecipients(&st); !slices.Equal(awaits, s.awaitingBefore) {
 		c.Awaiting = awaits
 	}
 	return c, nil
 }
 
 // change is the row change that ends question a.
-func (e *resolution) change(a *snapshot, now time.Time) (*store.Change, error) {
+func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error) {
 	answerID, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("making an answer id: %w", err)
 	}
-	answer := e.answer
-	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), e.by
-	answer.Outcome, answer.Source, answer.Reason = e.outcome, e.source, e.reason
+	answer := res.answer
+	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), res.by
+	answer.Outcome, answer.Source, answer.Reason = res.outcome, res.source, res.reason
 	answer.AnswerID = answerID.String()
-	if a.hitl.Type == schema.Permission && answer.Permission == nil {
+	if s.hitl.Type == schema.Permission && answer.Permission == nil {
 		no := false
 		answer.Permission = &no
 	}
-	if e.outcome == schema.NoQuorum { // nobody's answer, whoever voted last
+	if res.outcome == schema.NoQuorum { // nobody's answer, whoever voted last
 		answer.RespondedBy = nil
 	}
-	st := a.status
+	st := s.status
 	if requiresVotes(&st) {
-		setVotes(&st, e.votes)
+		setVotes(&st, res.votes)
 		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
 	}
-	answer.Guidance = guidanceText(&a.hitl, &answer)
-	e.setRuleGuidance(&answer)
+	answer.Guidance = guidanceText(&s.hitl, &answer)
+	res.setRuleGuidance(&answer)
 
-	delivery := e.newDelivery(a, answer.AnswerID, now)
-	st.Status, st.Outcome, st.Source = e.state, e.outcome, e.source
-	st.Reason, st.RespondedBy, st.RespondedAt = e.reason, answer.RespondedBy, answer.RespondedAt
-	shown := answer
+	delivery := res.newDelivery(s, answer.AnswerID, now)
+	st.Status, st.Outcome, st.Source = res.state, res.outcome, res.source
+	st.Reason, st.RespondedBy, st.RespondedAt = res.reason, answer.RespondedBy, answer.RespondedAt
+	display := answer
 	// These stand beside it.
-	shown.RespondedBy, shown.Votes, shown.Awaiting, shown.RequiredApprovals = nil, nil, nil, 0
-	st.Response, st.Held, st.Rule = &shown, nil, answer.Rule
-	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(a, delivery)}
+	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
+	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
+	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
 
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
 	c.Delivery, c.Ends = delivery, true
-	if e.rule != nil {
-		c.Rule = e.rule.ID
+	if res.rule != nil {
+		c.Rule = res.rule.ID
 	}
-	c.Ledger = e.ledgerRecords(a, &answer)
-	if a.UndoWindow != nil {
+	c.Ledger = res.ledgerRecords(s, &answer)
+	if s.UndoWindow != nil {
 		c.UndoWindow = &store.UndoWindow{}
 	}
 	if c.Answer, err = json.Marshal(answer); err != nil {
@@ -191,50 +191,50 @@ func (e *resolution) change(a *snapshot, now time.Time) (*store.Change, error) {
 	if len(c.Answer) > maxAnswerBytes {
 		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
 	}
-	for _, same := range a.answeredDuplicates(e.seenRevision) {
-		also, err := e.change(same, now)
+	for _, dup := range s.answeredDuplicates(res.seenRevision) {
+		change, err := res.change(dup, now)
 		if err != nil {
 			return nil, err
 		}
-		c.Duplicates = append(c.Duplicates, *also)
+		c.Duplicates = append(c.Duplicates, *change)
 	}
 	return c, nil
 }
 
-func (e *resolution) newDelivery(a *snapshot, answerID string, now time.Time) *store.Delivery {
-	d := &store.Delivery{ID: a.ID, AnswerID: answerID, State: schema.Queued, Due: now, Leased: now.Add(deliveryLease)}
+func (res *resolution) newDelivery(s *snapshot, answerID string, now time.Time) *store.Delivery {
+	d := &store.Delivery{ID: s.ID, AnswerID: answerID, State: schema.Queued, Due: now, Leased: now.Add(deliveryLease)}
 	d.Until = now.Add(noDeadlineRetryWindow)
-	if !a.Deadline.IsZero() {
-		d.Until = a.Deadline.Add(deadlineGrace)
-		if late := now.Add(deadlineGrace); late.After(d.Until) { // the hub was down at the deadline
-			d.Until = late
+	if !s.Deadline.IsZero() {
+		d.Until = s.Deadline.Add(deadlineGrace)
+		if latest := now.Add(deadlineGrace); latest.After(d.Until) { // the hub was down at the deadline
+			d.Until = latest
 		}
 	}
 	switch {
-	case e.silent || a.URL == "":
+	case res.silent || s.URL == "":
 		d.State = schema.NoDelivery
-	case a.blockedErr != nil:
+	case s.blockedErr != nil:
 		d.State = schema.Blocked
 	}
-	d.Sent = e.silent // not even to an address that a repeat names
+	d.Sent = res.silent // not even to an address that a repeat names
 	return d
 }
 
-func blockedReason(a *snapshot, d *store.Delivery) string {
+func blockedReason(s *snapshot, d *store.Delivery) string {
 	if d.State != schema.Blocked {
 		return ""
 	}
-	return a.blockedErr.Error()
+	return s.blockedErr.Error()
 }
 
 // cancelForSessionEnd ends a question of a session that is over.
 func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if a.status.Settled() {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if s.status.Settled() {
 			return nil, nil
 		}
-		end := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
-		return end.change(a, h.Clock())
+		res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.BySessionEnd}
+		return res.change(s, h.Clock())
 	})
 	return err
 }
@@ -266,44 +266,44 @@ func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 // Abandon ends a question that nobody waits for any more at url, the listener it named
 // last, or by the request that asked it, when that is empty. The agent is told
 // nothing: it is not there.
-func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, why string) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if a.status.Settled() || a.URL != url {
+func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string) error {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if s.status.Settled() || s.URL != url {
 			return nil, nil
 		}
-		a.status.Waiter = schema.Lost
-		end := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: why, silent: true}
-		return end.change(a, h.Clock())
+		s.status.Waiter = schema.Lost
+		res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByOrphaned, reason: reason, silent: true}
+		return res.change(s, h.Clock())
 	})
 	return err
 }
 
 // expire does what is due for a question whose time has come.
 func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
+	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		now := h.Clock()
-		if by := a.status.Held; a.undoableAnswer != nil && by.By.Verified && !now.Before(a.UndoWindow.Until) && !h.voteStillValid(by.By.Name, a.undoableAnswer.RespondedAt) {
-			return a.undo() // who gave it was sent away before it counted
+		if by := s.status.Held; s.undoableAnswer != nil && by.By.Verified && !now.Before(s.UndoWindow.Until) && !h.voteStillValid(by.By.Name, s.undoableAnswer.RespondedAt) {
+			return s.undo() // who gave it was sent away before it counted
 		}
-		if c, err := a.expire(now); c != nil || err != nil {
+		if c, err := s.expire(now); c != nil || err != nil {
 			return c, err
 		}
-		return h.runTimers(a, now)
+		return h.runTimers(s, now)
 	})
 	return err
 }
 
 // expire ends a question with the answer that was held until now, or else at its
 // deadline. Meanwhile it may have been settled, or undone, or have got more time.
-func (a *snapshot) expire(now time.Time) (*store.Change, error) {
+func (s *snapshot) expire(now time.Time) (*store.Change, error) {
 	switch {
-	case a.status.Settled():
+	case s.status.Settled():
 		return nil, nil
-	case a.undoableAnswer != nil && !now.Before(a.UndoWindow.Until):
-		return a.closeUndoWindow(now)
-	case !a.Deadline.IsZero() && !now.Before(a.Deadline):
-		end := resolution{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}
-		return end.change(a, now)
+	case s.undoableAnswer != nil && !now.Before(s.UndoWindow.Until):
+		return s.closeUndoWindow(now)
+	case !s.Deadline.IsZero() && !now.Before(s.Deadline):
+		res := resolution{state: schema.TimedOut, outcome: schema.Timeout, source: schema.ByTimeout}
+		return res.change(s, now)
 	default:
 		return nil, nil
 	}

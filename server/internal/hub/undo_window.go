@@ -17,9 +17,9 @@ import (
 const undoDeadlineMargin = time.Second
 
 // undoableUntil is when an answer given now counts; the zero time: at once.
-func (a *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
+func (s *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 	until := now.Add(time.Duration(r.HoldMS) * time.Millisecond)
-	if last := a.Deadline.Add(-undoDeadlineMargin); !a.Deadline.IsZero() && until.After(last) {
+	if last := s.Deadline.Add(-undoDeadlineMargin); !s.Deadline.IsZero() && until.After(last) {
 		until = last
 	}
 	if !until.After(now) {
@@ -30,50 +30,50 @@ func (a *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 
 // openUndoWindow is the change that keeps the end back until then. The end is made all the
 // same: so the answer is checked now, and it is kept as it would be sent.
-func (e *resolution) openUndoWindow(a *snapshot, now, until time.Time) (*store.Change, error) {
-	end, err := e.change(a, now)
+func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store.Change, error) {
+	change, err := res.change(s, now)
 	if err != nil {
 		return nil, err
 	}
-	st := a.status
-	st.Held = &schema.PendingUndo{Until: schema.Millis(until.UnixMilli()), Outcome: e.outcome, By: e.by, Revision: e.seenRevision}
-	c, err := a.change(st)
+	st := s.status
+	st.Held = &schema.PendingUndo{Until: schema.Millis(until.UnixMilli()), Outcome: res.outcome, By: res.by, Revision: res.seenRevision}
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
-	c.UndoWindow = &store.UndoWindow{Answer: end.Answer, Until: until}
+	c.UndoWindow = &store.UndoWindow{Answer: change.Answer, Until: until}
 	return c, nil
 }
 
 // undoableResolution is the end that was held.
-func (a *snapshot) undoableResolution() *resolution {
+func (s *snapshot) undoableResolution() *resolution {
 	return &resolution{
-		state: outcomeState(a.undoableAnswer.Outcome), outcome: a.undoableAnswer.Outcome, source: a.undoableAnswer.Source,
-		reason: a.undoableAnswer.Reason, by: a.status.Held.By, answer: *a.undoableAnswer, votes: a.undoableAnswer.Votes, seenRevision: a.status.Held.Revision,
+		state: outcomeState(s.undoableAnswer.Outcome), outcome: s.undoableAnswer.Outcome, source: s.undoableAnswer.Source,
+		reason: s.undoableAnswer.Reason, by: s.status.Held.By, answer: *s.undoableAnswer, votes: s.undoableAnswer.Votes, seenRevision: s.status.Held.Revision,
 	}
 }
 
 // Undo takes back an answer that is held: schema.ErrNotHeld when there is none any
 // more.
-func (h *Hub) Undo(ctx context.Context, id schema.EventID, by Caller) ([]byte, error) {
-	if err := h.People.RequireOperator(by.Who); err != nil {
+func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
+	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
 	}
-	return eventJSON(h.transition(ctx, id, func(a *snapshot) (*store.Change, error) {
-		if held := a.status.Held; held != nil && requiresVotes(&a.status) && held.By.Name != by.Who.Name {
+	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
+		if held := s.status.Held; held != nil && requiresVotes(&s.status) && held.By.Name != caller.Who.Name {
 			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ", who alone can take it back."}
 		}
-		return a.undo()
+		return s.undo()
 	}))
 }
 
-func (a *snapshot) undo() (*store.Change, error) {
-	if a.undoableAnswer == nil {
-		return nil, &schema.StatusError{Err: schema.ErrNotHeld, Status: a.status}
+func (s *snapshot) undo() (*store.Change, error) {
+	if s.undoableAnswer == nil {
+		return nil, &schema.StatusError{Err: schema.ErrNotHeld, Status: s.status}
 	}
-	st := a.status
+	st := s.status
 	st.Held = nil
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}

@@ -40,14 +40,14 @@ type editRecord struct {
 }
 
 // requireRecipient refuses whoever is none of those who were asked.
-func (a *snapshot) requireRecipient(by *schema.Responder) error {
+func (s *snapshot) requireRecipient(by *schema.Responder) error {
 	switch {
-	case !requiresVotes(&a.status):
+	case !requiresVotes(&s.status):
 		return nil
 	case !by.Verified:
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This question is put to certain people: open your sign-in link, or send a token of yours."}
-	case len(a.status.Recipients) > 0 && !slices.Contains(a.status.Recipients, by.Name):
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is put to " + strings.Join(a.status.Recipients, ", ") + "."}
+	case len(s.status.Recipients) > 0 && !slices.Contains(s.status.Recipients, by.Name):
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is put to " + strings.Join(s.status.Recipients, ", ") + "."}
 	default:
 		return nil
 	}
@@ -55,8 +55,8 @@ func (a *snapshot) requireRecipient(by *schema.Responder) error {
 
 // addVote is the votes with v, which takes the place of the same person's earlier one.
 func addVote(votes []schema.Vote, v schema.Vote) []schema.Vote {
-	rest := slices.DeleteFunc(slices.Clone(votes), func(old schema.Vote) bool { return old.User == v.User })
-	return append(rest, v)
+	others := slices.DeleteFunc(slices.Clone(votes), func(old schema.Vote) bool { return old.User == v.User })
+	return append(others, v)
 }
 
 // winner is the choice that as many people agree on as have to; empty: none is yet. The
@@ -79,12 +79,12 @@ func pendingVoters(recipients []string, votes []schema.Vote) []string {
 }
 
 // toVote is the vote that an answer is.
-func (a *snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Time) schema.Vote {
+func (s *snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Time) schema.Vote {
 	comment := r.Reason
 	if comment == "" || r.Comment != "" {
 		comment = strings.TrimPrefix(r.Reason+"\n", "\n") + r.Comment
 	}
-	return schema.Vote{User: by.Name, Choice: string(a.hitl.Outcome(r)), Comment: comment, At: schema.Millis(now.UnixMilli()), Passkey: by.Passkey}
+	return schema.Vote{User: by.Name, Choice: string(s.hitl.Outcome(r)), Comment: comment, At: schema.Millis(now.UnixMilli()), Passkey: by.Passkey}
 }
 
 // hasVote reports whether v is among the votes already.
@@ -96,53 +96,53 @@ func hasVote(votes []schema.Vote, v schema.Vote) bool {
 
 // vote is the change that an answer makes of a question that needs several. r has been
 // checked, and by may vote.
-func (a *snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
-	if err := a.checkVote(r); err != nil {
+func (s *snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+	if err := s.checkVote(r); err != nil {
 		return nil, err
 	}
-	v := a.toVote(r, by, now)
-	edits := r.ModifiedArguments != nil && !equalJSON(r.ModifiedArguments, a.arguments())
-	if a.undoableAnswer != nil && (edits || !hasVote(a.undoableAnswer.Votes, v) || a.status.Held.By.Name != by.Name) {
-		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: a.status}
+	v := s.toVote(r, by, now)
+	edits := r.ModifiedArguments != nil && !equalJSON(r.ModifiedArguments, s.arguments())
+	if s.undoableAnswer != nil && (edits || !hasVote(s.undoableAnswer.Votes, v) || s.status.Held.By.Name != by.Name) {
+		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: s.status}
 	}
-	if again := hasVote(a.status.Votes, v) && !edits; again || a.undoableAnswer != nil && r.HoldMS > 0 {
+	if repeated := hasVote(s.status.Votes, v) && !edits; repeated || s.undoableAnswer != nil && r.HoldMS > 0 {
 		return nil, nil
 	}
-	next := *a
-	var acts []store.LedgerRecord
+	next := *s
+	var records []store.LedgerRecord
 	if edits {
-		acts = append(acts, next.applyEdit(r.ModifiedArguments, &v))
+		records = append(records, next.applyEdit(r.ModifiedArguments, &v))
 	}
 	votes := addVote(next.status.Votes, v)
-	left := pendingVoters(next.status.Recipients, votes)
-	choice := winner(votes, a.status.RequiredApprovals)
-	if choice != "" || len(a.status.Recipients) > 0 && len(left) == 0 {
-		end := next.voteResolution(r, choice, by)
-		end.votes = votes
-		if until := a.undoableUntil(now, r); !until.IsZero() && a.undoableAnswer == nil {
-			return end.openUndoWindow(&next, now, until)
+	pending := pendingVoters(next.status.Recipients, votes)
+	choice := winner(votes, s.status.RequiredApprovals)
+	if choice != "" || len(s.status.Recipients) > 0 && len(pending) == 0 {
+		res := next.voteResolution(r, choice, by)
+		res.votes = votes
+		if until := s.undoableUntil(now, r); !until.IsZero() && s.undoableAnswer == nil {
+			return res.openUndoWindow(&next, now, until)
 		}
-		return end.change(&next, now)
+		return res.change(&next, now)
 	}
-	return next.tallyChange(votes, append(acts, a.voteLedgerRecord(v, false))...)
+	return next.tallyChange(votes, append(records, s.voteLedgerRecord(v, false))...)
 }
 
 // checkVote refuses what a vote can't be, beside what no answer can.
-func (a *snapshot) checkVote(r *schema.Response) error {
-	room := maxAnswerBytes / 2 / max(len(a.status.Recipients), 1)
-	said, err := json.Marshal(r.Reason + r.Comment)
-	switch edited := a.status.Edited; {
+func (s *snapshot) checkVote(r *schema.Response) error {
+	limit := maxAnswerBytes / 2 / max(len(s.status.Recipients), 1)
+	text, err := json.Marshal(r.Reason + r.Comment)
+	switch edited := s.status.Edited; {
 	case err != nil:
 		return err
 	case edited != nil && r.Revision < edited.Revision:
 		// Who votes must have seen what would run.
-		return &schema.StatusError{Err: schema.ErrStale, Status: a.status}
+		return &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 	case r.Remember != nil:
 		return invalidAnswer("remember", "can't be given where several people have to agree")
 	case len(r.ModifiedArguments) > maxAnswerBytes/4:
 		return invalidAnswer("modifiedArguments", "is longer than %d bytes, which is the most where several people have to agree", maxAnswerBytes/4)
-	case len(said) > room:
-		return invalidAnswer("comment", "is longer than %d bytes: those of all who vote must fit into one answer", room)
+	case len(text) > limit:
+		return invalidAnswer("comment", "is longer than %d bytes: those of all who vote must fit into one answer", limit)
 	default:
 		return nil
 	}
@@ -154,12 +154,12 @@ func invalidAnswer(field, detail string, args ...any) error {
 
 // arguments are those that a yes is for, as things stand; nil: the question is about
 // no call.
-func (a *snapshot) arguments() json.RawMessage {
+func (s *snapshot) arguments() json.RawMessage {
 	switch {
-	case a.status.Edited != nil:
-		return a.status.Edited.Arguments
-	case a.hitl.ToolCall != nil:
-		return a.hitl.ToolCall.Arguments
+	case s.status.Edited != nil:
+		return s.status.Edited.Arguments
+	case s.hitl.ToolCall != nil:
+		return s.hitl.ToolCall.Arguments
 	default:
 		return nil
 	}
@@ -167,39 +167,39 @@ func (a *snapshot) arguments() json.RawMessage {
 
 // applyEdit makes the question one about a call with these arguments. The votes so far were
 // about another.
-func (a *snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.LedgerRecord {
-	cleared := a.status.Votes
-	a.status.Votes = nil
-	a.status.Edited = &schema.EditedCall{Arguments: arguments, By: by.User, At: by.At, Revision: a.Version + 1}
-	if c, ok := toolCallOf(&store.EventDraft{Event: a.Event}, &a.hitl); ok {
+func (s *snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.LedgerRecord {
+	cleared := s.status.Votes
+	s.status.Votes = nil
+	s.status.Edited = &schema.EditedCall{Arguments: arguments, By: by.User, At: by.At, Revision: s.Version + 1}
+	if c, ok := toolCallOf(&store.EventDraft{Event: s.Event}, &s.hitl); ok {
 		c.arguments = arguments
-		assessCall(&a.status, &a.hitl, c)
+		assessCall(&s.status, &s.hitl, c)
 	}
-	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: a.ID, Data: editRecord{Revision: a.Version + 1, Cleared: cleared}}
+	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: s.ID, Data: editRecord{Revision: s.Version + 1, Cleared: cleared}}
 }
 
 // voteResolution is the end that the votes make: the choice that won, or none.
-func (a *snapshot) voteResolution(r *schema.Response, choice string, by *schema.Responder) *resolution {
+func (s *snapshot) voteResolution(r *schema.Response, choice string, by *schema.Responder) *resolution {
 	if choice == "" {
 		return &resolution{state: outcomeState(schema.NoQuorum), outcome: schema.NoQuorum, source: schema.ByQuorum, by: by}
 	}
-	end := &resolution{
+	res := &resolution{
 		state: schema.Responded, outcome: schema.Outcome(choice), source: schema.ByQuorum, reason: r.Reason, by: by,
 		answer: schema.Answer{Permission: r.Permission, Choice: r.Choice, Comment: r.Comment},
 	}
-	if a.status.Edited != nil && end.outcome == schema.Approve && a.hitl.Type == schema.Permission {
-		end.answer.ModifiedArguments = a.status.Edited.Arguments
+	if s.status.Edited != nil && res.outcome == schema.Approve && s.hitl.Type == schema.Permission {
+		res.answer.ModifiedArguments = s.status.Edited.Arguments
 	}
-	return end
+	return res
 }
 
 // voteLedgerRecord is what the ledger is to tell of a vote.
-func (a *snapshot) voteLedgerRecord(v schema.Vote, decides bool) store.LedgerRecord {
-	act := voteRecord{Choice: v.Choice, Comment: v.Comment, Revision: a.Version + 1, Decides: decides, Passkey: v.Passkey}
-	if i := slices.IndexFunc(a.status.Votes, func(old schema.Vote) bool { return old.User == v.User }); i >= 0 {
-		act.Before = a.status.Votes[i].Choice
+func (s *snapshot) voteLedgerRecord(v schema.Vote, decides bool) store.LedgerRecord {
+	record := voteRecord{Choice: v.Choice, Comment: v.Comment, Revision: s.Version + 1, Decides: decides, Passkey: v.Passkey}
+	if i := slices.IndexFunc(s.status.Votes, func(old schema.Vote) bool { return old.User == v.User }); i >= 0 {
+		record.Before = s.status.Votes[i].Choice
 	}
-	return store.LedgerRecord{Action: "question.voted", Actor: v.User, QuestionID: a.ID, Data: act}
+	return store.LedgerRecord{Action: "question.voted", Actor: v.User, QuestionID: s.ID, Data: record}
 }
 
 // setVotes makes votes those of the status; nil: those that it has.
@@ -211,28 +211,28 @@ func setVotes(st *schema.Status, votes []schema.Vote) {
 }
 
 // closeUndoWindow makes the answer that was held count.
-func (a *snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
-	end := a.undoableResolution()
-	if last := len(end.votes) - 1; end.outcome == schema.NoQuorum && len(pendingVoters(a.status.Recipients, end.votes)) > 0 {
+func (s *snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
+	res := s.undoableResolution()
+	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && len(pendingVoters(s.status.Recipients, res.votes)) > 0 {
 		// Somebody was asked meanwhile: not all have voted any more.
-		return a.tallyChange(end.votes, a.voteLedgerRecord(end.votes[last], false))
+		return s.tallyChange(res.votes, s.voteLedgerRecord(res.votes[last], false))
 	}
-	return end.change(a, now)
+	return res.change(s, now)
 }
 
 // tallyChange is the change that counts the votes while none of them decides.
-func (a *snapshot) tallyChange(votes []schema.Vote, acts ...store.LedgerRecord) (*store.Change, error) {
-	st := a.status
+func (s *snapshot) tallyChange(votes []schema.Vote, records ...store.LedgerRecord) (*store.Change, error) {
+	st := s.status
 	st.Held = nil
 	setVotes(&st, votes)
-	c, err := a.change(st)
+	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
-	if a.UndoWindow != nil {
+	if s.UndoWindow != nil {
 		c.UndoWindow = &store.UndoWindow{}
 	}
-	c.Ledger = acts
+	c.Ledger = records
 	return c, nil
 }
 
