@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -15,8 +14,6 @@ const (
 	maxPageBytes = 4 << 20
 	// catchUpRows is how many rows a reader behind the ring gets at a time.
 	catchUpRows = 512
-	// deliveryGrace is how long a pull lets a dial-back that is under way finish.
-	deliveryGrace = 2 * time.Second
 )
 
 // Event is one event, whole, with its transcript.
@@ -138,104 +135,6 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 		b = append(b, one...)
 	}
 	return append(b, ']')
-}
-
-// Pull asks for a question's answer.
-type Pull struct {
-	Wait   time.Duration // how long to wait for it; 0: answer at once
-	Secret string        // the request's own: then the answer counts as pulled
-	// Expires, when set, is told when the question ends where there is no answer yet:
-	// the zero time for never. Then a pull returns as soon as that is moved.
-	Expires func(at time.Time)
-}
-
-// Pull returns the answer to a question, or nil while there is none. Agents that
-// can't be dialled live by it. A question the agent took back is schema.ErrExpired.
-func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
-	defer cancel()
-	timeout := time.After(p.Wait)
-	changed, stop := h.subscribe(id)
-	defer stop()
-	var first *snapshot
-	for {
-		s, err := h.readSnapshot(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if p.Secret != "" && !h.isRequestSecret(s.UID, p.Secret) {
-			return nil, wrongSecretError(schema.SecretHeader)
-		}
-		if s.status.Settled() && !s.isDelivering() {
-			return h.pulledAnswer(ctx, s, p)
-		}
-		if first == nil {
-			first = s
-		}
-		if p.Expires != nil {
-			if p.Expires(s.Deadline); !s.Deadline.Equal(first.Deadline) {
-				return nil, nil
-			}
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			if s.status.Settled() {
-				return h.pulledAnswer(ctx, s, p)
-			}
-			return nil, nil
-		case <-ctx.Done():
-			return nil, nil
-		}
-	}
-}
-
-// isDelivering reports whether the answer is being dialled for the first time: then a
-// waiting pull lets that finish, so that the agent is not told twice.
-func (s *snapshot) isDelivering() bool {
-	d := s.status.Delivery
-	return d != nil && d.Attempts <= 1 && !d.State.Final()
-}
-
-func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p Pull) ([]byte, error) {
-	if s.status.Outcome == schema.Withdrawn {
-		return nil, s.settledError()
-	}
-	if p.Secret != "" {
-		if err := h.markPulled(ctx, s.ID); err != nil {
-			return nil, err
-		}
-	}
-	b := append([]byte(nil), s.Answer[:len(s.Answer)-1]...)
-	b = append(b, `,"hookEvent":`...)
-	return append(s.Event.AppendJSON(b, -1), '}'), nil
-}
-
-// markPulled notes that the agent has its answer, unless that is known already.
-func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
-	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
-		if d := s.status.Delivery; d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {
-			return nil, nil
-		}
-		return s.pulledChange(h.Clock())
-	})
-	return err
-}
-
-func (s *snapshot) pulledChange(now time.Time) (*store.Change, error) {
-	delivery := *s.Delivery
-	delivery.State = schema.Pulled
-	st := s.status
-	st.Delivery = &schema.Delivery{
-		State: schema.Pulled, Attempts: st.Delivery.Attempts, DeliveredAt: schema.Millis(now.UnixMilli()),
-		HandledAt: st.Delivery.HandledAt,
-	}
-	c, err := s.change(st)
-	if err != nil {
-		return nil, err
-	}
-	c.Delivery = &delivery
-	return c, nil
 }
 
 // FramesAfter returns the frames behind seq, from the ring or, where it no longer
