@@ -19,26 +19,26 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// listeners is a version 2 agent that waits for many answers at the same time.
-type listeners struct {
+// answerListener is a version 2 agent that waits for many answers at the same time.
+type answerListener struct {
 	url string
 
-	mu  sync.Mutex
-	got map[schema.EventID]chan time.Time // :: question → when its answer came
+	mu           sync.Mutex
+	arrivalsByID map[schema.EventID]chan time.Time // :: question → when its answer came
 }
 
-func listen(b *testing.B) *listeners {
+func newAnswerListener(b *testing.B) *answerListener {
 	b.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	l := &listeners{url: "ws://" + ln.Addr().String() + "/", got: map[schema.EventID]chan time.Time{}}
+	l := &answerListener{url: "ws://" + ln.Addr().String() + "/", arrivalsByID: map[schema.EventID]chan time.Time{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(l.accept)}
 	go func() { _ = server.Serve(ln) }()
 	b.Cleanup(func() { _ = server.Close() })
 	return l
 }
 
-func (l *listeners) accept(w http.ResponseWriter, r *http.Request) {
+func (l *answerListener) accept(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
@@ -53,26 +53,26 @@ func (l *listeners) accept(w http.ResponseWriter, r *http.Request) {
 	if json.Unmarshal(frame, &a) != nil {
 		return
 	}
-	l.wait(a.HookEvent.ID) <- arrived
+	l.arrivals(a.HookEvent.ID) <- arrived
 	ack, _ := json.Marshal(schema.Ack{Type: schema.AckType, AnswerID: a.AnswerID})
 	_ = ws.Write(r.Context(), websocket.MessageText, ack)
 	_ = ws.Close(websocket.StatusNormalClosure, "")
 }
 
-func (l *listeners) wait(id schema.EventID) chan time.Time {
+func (l *answerListener) arrivals(id schema.EventID) chan time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.got[id] == nil {
-		l.got[id] = make(chan time.Time, 4) // more than one delivery would be told apart by now
+	if l.arrivalsByID[id] == nil {
+		l.arrivalsByID[id] = make(chan time.Time, 4) // more than one delivery would be told apart by now
 	}
-	return l.got[id]
+	return l.arrivalsByID[id]
 }
 
-// browser keeps its connections, as a page does.
-var browser = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+// httpClient keeps its connections, as a page does.
+var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// exchange posts body and decodes the event that comes back.
-func exchange(ctx context.Context, url string, body any) (e schema.Event, err error) {
+// postJSON posts body and decodes the event that comes back.
+func postJSON(ctx context.Context, url string, body any) (e schema.Event, err error) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return e, err
@@ -82,7 +82,7 @@ func exchange(ctx context.Context, url string, body any) (e schema.Event, err er
 		return e, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := browser.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return e, err
 	}
@@ -97,11 +97,11 @@ func exchange(ctx context.Context, url string, body any) (e schema.Event, err er
 }
 
 // askMany asks the same question n times.
-func askMany(b *testing.B, hub *child, question schema.Event, n int) []schema.EventID {
+func askMany(b *testing.B, hub *serverProcess, question schema.Event, n int) []schema.EventID {
 	b.Helper()
 	ids := make([]schema.EventID, n)
 	for i := range ids {
-		asked, err := exchange(b.Context(), "http://"+hub.addr+schema.PathEvents, question)
+		asked, err := postJSON(b.Context(), "http://"+hub.addr+schema.PathEvents, question)
 		require.NoError(b, err)
 		ids[i] = asked.ID
 	}
@@ -113,7 +113,7 @@ func askMany(b *testing.B, hub *child, question schema.Event, n int) []schema.Ev
 func BenchmarkAnswer(b *testing.B) {
 	for _, atOnce := range []int{1, 20} {
 		b.Run(fmt.Sprintf("at-once=%d", atOnce), func(b *testing.B) {
-			hub, agent := start(b, "hub"), listen(b)
+			hub, agent := startServer(b, "hub"), newAnswerListener(b)
 			question := schema.Event{
 				SourceApp: "a", SessionID: "s", HookEventType: "DecisionPoint", Payload: json.RawMessage(`{}`),
 				HumanInTheLoop: &schema.HumanInTheLoop{
@@ -124,12 +124,12 @@ func BenchmarkAnswer(b *testing.B) {
 			var calls, arrivals []time.Duration
 			answer := func(id schema.EventID) error {
 				yes, began := true, time.Now()
-				_, err := exchange(b.Context(), "http://"+hub.addr+schema.At(schema.PathRespond, id), schema.Response{Permission: &yes})
+				_, err := postJSON(b.Context(), "http://"+hub.addr+schema.At(schema.PathRespond, id), schema.Response{Permission: &yes})
 				if err != nil {
 					return err
 				}
 				call := time.Since(began)
-				arrived := <-agent.wait(id)
+				arrived := <-agent.arrivals(id)
 				mu.Lock()
 				defer mu.Unlock()
 				calls, arrivals = append(calls, call), append(arrivals, arrived.Sub(began))
@@ -163,7 +163,7 @@ func BenchmarkStart(b *testing.B) {
 	var memory int64
 	for b.Loop() {
 		began := time.Now()
-		hub := start(b, "hub")
+		hub := startServer(b, "hub")
 		took = append(took, time.Since(began))
 		memory = hub.memory(b)
 		hub.stop()

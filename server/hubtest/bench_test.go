@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load is a set of raw connections that post the same event over and over. A Go
+// loadGenerator is a set of raw connections that post the same event over and over. A Go
 // HTTP client would use more CPU time than the server.
-type load struct {
+type loadGenerator struct {
 	conns   []net.Conn
 	readers []*bufio.Reader
 	request []byte
@@ -36,10 +36,10 @@ func hookEvent(n int) string {
 		n, strings.Repeat("ok  \tgithub.com/example/my-project/internal/part\t0.412s\n", 12))
 }
 
-func newLoad(b *testing.B, addr string, conns int) *load {
+func newLoad(b *testing.B, addr string, conns int) *loadGenerator {
 	b.Helper()
 	body := hookEvent(1)
-	l := &load{request: fmt.Appendf(nil, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)}
+	l := &loadGenerator{request: fmt.Appendf(nil, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)}
 	for range conns {
 		c, err := net.Dial("tcp", addr)
 		require.NoError(b, err)
@@ -51,7 +51,7 @@ func newLoad(b *testing.B, addr string, conns int) *load {
 }
 
 // post sends request on connection i and reads the response away.
-func (l *load) post(i int, request []byte) error {
+func (l *loadGenerator) post(i int, request []byte) error {
 	if _, err := l.conns[i].Write(request); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (l *load) post(i int, request []byte) error {
 }
 
 // run posts n events over all connections and returns how long each took, sorted.
-func (l *load) run(b *testing.B, n int) []time.Duration {
+func (l *loadGenerator) run(b *testing.B, n int) []time.Duration {
 	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(n))
@@ -106,10 +106,10 @@ func quantile(sorted []time.Duration, q float64) float64 {
 	return float64(sorted[int(q*float64(len(sorted)-1))].Microseconds()) / 1000
 }
 
-// gated reports a figure and, with HOOKBACK_BENCH_GATES set, fails the benchmark
+// reportGated reports a figure and, with HOOKBACK_BENCH_GATES set, fails the benchmark
 // when it is worse than its gate (design/performance.md). Without, a busy machine
 // would fail them for no fault of ours.
-func gated(b *testing.B, value float64, unit string, ok bool) {
+func reportGated(b *testing.B, value float64, unit string, ok bool) {
 	b.Helper()
 	b.ReportMetric(value, unit)
 	if !ok && os.Getenv("HOOKBACK_BENCH_GATES") != "" && b.N >= 1000 {
@@ -117,16 +117,16 @@ func gated(b *testing.B, value float64, unit string, ok bool) {
 	}
 }
 
-// figures of one server in a benchmark that alternates between several.
-type figures struct {
-	server *child
-	load   *load
+// serverResult of one server in a benchmark that alternates between several.
+type serverResult struct {
+	server *serverProcess
+	load   *loadGenerator
 	wall   time.Duration
 	cpu    time.Duration
 	took   []time.Duration
 }
 
-func (f *figures) run(b *testing.B, n int) {
+func (f *serverResult) run(b *testing.B, n int) {
 	b.Helper()
 	cpu, start := f.server.cpu(b), time.Now()
 	f.took = append(f.took, f.load.run(b, n)...)
@@ -141,10 +141,10 @@ func (f *figures) run(b *testing.B, n int) {
 func BenchmarkIngest(b *testing.B) {
 	for _, posters := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("posters=%d", posters), func(b *testing.B) {
-			all := map[string]*figures{}
+			all := map[string]*serverResult{}
 			for _, role := range []string{"fiber", "net/http", "hub"} {
-				s := start(b, role)
-				all[role] = &figures{server: s, load: newLoad(b, s.addr, posters)}
+				s := startServer(b, role)
+				all[role] = &serverResult{server: s, load: newLoad(b, s.addr, posters)}
 				all[role].load.run(b, 500) // warm
 			}
 			const chunk = 4000
@@ -160,10 +160,10 @@ func BenchmarkIngest(b *testing.B) {
 			b.ReportMetric(float64(hub.cpu.Microseconds())/float64(b.N), "cpu-µs/event")
 			// The gates are for 64 posters; fewer share a flush with fewer.
 			rate, net := fiber.wall.Seconds()/hub.wall.Seconds(), all["net/http"].wall.Seconds()/hub.wall.Seconds()
-			cpu := hub.cpu.Seconds() / max(fiber.cpu, tick).Seconds()
-			gated(b, rate, "fiber-x", posters < 64 || rate >= 0.25)
-			gated(b, net, "nethttp-x", posters < 64 || net >= 0.45)
-			gated(b, cpu, "cpu-x", posters < 64 || cpu <= 4.5)
+			cpu := hub.cpu.Seconds() / max(fiber.cpu, clockTick).Seconds()
+			reportGated(b, rate, "fiber-x", posters < 64 || rate >= 0.25)
+			reportGated(b, net, "nethttp-x", posters < 64 || net >= 0.45)
+			reportGated(b, cpu, "cpu-x", posters < 64 || cpu <= 4.5)
 			b.ReportMetric(quantile(hub.took, .5), "p50-ms")
 			b.ReportMetric(quantile(hub.took, .99), "p99-ms")
 			b.ReportMetric(0, "ns/op")
@@ -174,7 +174,7 @@ func BenchmarkIngest(b *testing.B) {
 // BenchmarkOnePoster compares one poster's wait with the least it can be: 4 KB
 // appended to a file and flushed to the disk.
 func BenchmarkOnePoster(b *testing.B) {
-	s := start(b, "hub")
+	s := startServer(b, "hub")
 	l := newLoad(b, s.addr, 1)
 	f, err := os.Create(filepath.Join(b.TempDir(), "raw"))
 	require.NoError(b, err)
@@ -196,13 +196,13 @@ func BenchmarkOnePoster(b *testing.B) {
 	b.ReportMetric(quantile(posts, .5), "p50-ms")
 	b.ReportMetric(quantile(syncs, .5), "fsync-p50-ms")
 	times := quantile(posts, .5) / quantile(syncs, .5)
-	gated(b, times, "fsync-x", times <= 2)
+	reportGated(b, times, "fsync-x", times <= 2)
 	b.ReportMetric(0, "ns/op")
 }
 
-// watch opens a raw /stream connection that calls seen with every message but the
+// watchStream opens a raw /stream connection that calls seen with every message but the
 // first.
-func watch(b *testing.B, addr, query string, seen func(message []byte)) {
+func watchStream(b *testing.B, addr, query string, seen func(message []byte)) {
 	b.Helper()
 	c, err := net.Dial("tcp", addr)
 	require.NoError(b, err)
@@ -272,12 +272,12 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return b, nil
 }
 
-var marker = []byte(`"payload":{"n":`)
+var payloadMarker = []byte(`"payload":{"n":`)
 
-// marks calls f with the number of every event in message.
-func marks(message []byte, f func(n int)) {
+// forEachMarker calls f with the number of every event in message.
+func forEachMarker(message []byte, f func(n int)) {
 	for {
-		_, rest, ok := bytes.Cut(message, marker)
+		_, rest, ok := bytes.Cut(message, payloadMarker)
 		if !ok {
 			return
 		}
@@ -294,7 +294,7 @@ func BenchmarkToDashboard(b *testing.B) {
 	const dashboards, perSecond = 10, 500
 	for _, version := range []string{"?v=1", "?v=2"} {
 		b.Run(version[1:], func(b *testing.B) {
-			s := start(b, "hub")
+			s := startServer(b, "hub")
 			sent := make([]time.Time, b.N+1)
 			took := make([][]time.Duration, dashboards)
 			var all sync.WaitGroup
@@ -302,9 +302,9 @@ func BenchmarkToDashboard(b *testing.B) {
 			var mu sync.RWMutex // sent
 			for d := range dashboards {
 				took[d] = make([]time.Duration, 0, b.N)
-				watch(b, s.addr, version, func(message []byte) {
+				watchStream(b, s.addr, version, func(message []byte) {
 					now := time.Now()
-					marks(message, func(n int) {
+					forEachMarker(message, func(n int) {
 						mu.RLock()
 						took[d] = append(took[d], now.Sub(sent[n]))
 						mu.RUnlock()
@@ -345,8 +345,8 @@ func BenchmarkToDashboard(b *testing.B) {
 			sorted := slices.Concat(took...)
 			slices.Sort(sorted)
 			p50, p99 := quantile(sorted, .5), quantile(sorted, .99)
-			gated(b, p50, "p50-ms", p50 <= 1.5)
-			gated(b, p99, "p99-ms", p99 <= 5)
+			reportGated(b, p50, "p50-ms", p50 <= 1.5)
+			reportGated(b, p99, "p99-ms", p99 <= 5)
 			b.ReportMetric(float64((s.cpu(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/event")
 			b.ReportMetric(0, "ns/op")
 		})
@@ -363,13 +363,13 @@ func BenchmarkFanOut(b *testing.B) {
 		for _, version := range []string{"?v=1", "?v=2"} {
 			name := fmt.Sprintf("dashboards=%d/rate=%d/burst=%d/%s", c.dashboards, c.perSecond, c.burst, version[1:])
 			b.Run(name, func(b *testing.B) {
-				s := start(b, "hub")
+				s := startServer(b, "hub")
 				l := newLoad(b, s.addr, c.burst)
 				l.run(b, 10)
 				var delivered atomic.Int64
 				for range c.dashboards {
-					watch(b, s.addr, version, func(message []byte) {
-						delivered.Add(int64(bytes.Count(message, marker)))
+					watchStream(b, s.addr, version, func(message []byte) {
+						delivered.Add(int64(bytes.Count(message, payloadMarker)))
 					})
 				}
 				cpu := s.cpu(b)
@@ -390,7 +390,7 @@ func BenchmarkFanOut(b *testing.B) {
 					<-time.After(time.Millisecond)
 				}
 				require.Equal(b, want, delivered.Load())
-				used := max(s.cpu(b)-cpu, tick)
+				used := max(s.cpu(b)-cpu, clockTick)
 				b.ReportMetric(float64(want)/used.Seconds(), "deliveries/cpu-s")
 				b.ReportMetric(0, "ns/op")
 			})
@@ -401,7 +401,7 @@ func BenchmarkFanOut(b *testing.B) {
 // BenchmarkStalled is what 20 dashboards that stop reading cost while events pour
 // in: memory of the hub, and the wait of the posters. Run it with -benchtime 30000x.
 func BenchmarkStalled(b *testing.B) {
-	s := start(b, "hub")
+	s := startServer(b, "hub")
 	l := newLoad(b, s.addr, 16)
 	l.run(b, 3000)
 	before := s.memory(b)
@@ -420,6 +420,6 @@ func BenchmarkStalled(b *testing.B) {
 		most = max(most, s.memory(b)-before)
 	}
 	mib := float64(most) / (1 << 20)
-	gated(b, mib, "MiB", mib <= 32)
+	reportGated(b, mib, "MiB", mib <= 32)
 	b.ReportMetric(0, "ns/op")
 }

@@ -33,13 +33,13 @@ const (
 	profileVariable = "HOOKBACK_BENCH_PROFILE"
 )
 
-// serve is the child: it prints its address and serves until stdin ends.
-func serve(role string) int {
+// runRole is the child: it prints its address and serves until stdin ends.
+func runRole(role string) int {
 	switch role { // these don't wait for stdin's end
 	case "agent":
-		return exit(runAgent(context.Background()))
+		return exitCode(runAgent(context.Background()))
 	case "answerer":
-		return exit(respond(context.Background()))
+		return exitCode(runAnswerer(context.Background()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -57,9 +57,9 @@ func serve(role string) int {
 		}
 		err = serveHub(ctx)
 	case "asker":
-		err = ask(ctx, "")
+		err = runAsker(ctx, "")
 	case "hook":
-		err = ask(ctx, "claude-code")
+		err = runAsker(ctx, "claude-code")
 	case "fiber":
 		err = serveFiber(ctx)
 	case "net/http":
@@ -67,10 +67,10 @@ func serve(role string) int {
 	default:
 		err = fmt.Errorf("no such server: %s", role)
 	}
-	return exit(err)
+	return exitCode(err)
 }
 
-func exit(err error) int {
+func exitCode(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -118,14 +118,14 @@ func serveNetHTTP(ctx context.Context) error {
 	return nil
 }
 
-// child is a running server.
-type child struct {
+// serverProcess is a running server.
+type serverProcess struct {
 	addr string
 	pid  int
 	stop func() // may be called again
 }
 
-func start(b *testing.B, role string) *child {
+func startServer(b *testing.B, role string) *serverProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+filepath.Join(b.TempDir(), "hub.db"))
@@ -142,14 +142,14 @@ func start(b *testing.B, role string) *child {
 		_ = cmd.Wait()
 	})
 	b.Cleanup(stop)
-	return &child{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop}
+	return &serverProcess{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, stop: stop}
 }
 
-// tick is the unit of CPU times in /proc.
-const tick = 10 * time.Millisecond
+// clockTick is the unit of CPU times in /proc.
+const clockTick = 10 * time.Millisecond
 
 // cpu is the time the server has used, user and system.
-func (c *child) cpu(b *testing.B) time.Duration {
+func (c *serverProcess) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
 	if err != nil {
@@ -161,11 +161,11 @@ func (c *child) cpu(b *testing.B) time.Duration {
 	require.NoError(b, err)
 	system, err := strconv.Atoi(fields[12])
 	require.NoError(b, err)
-	return time.Duration(user+system) * tick
+	return time.Duration(user+system) * clockTick
 }
 
 // memory is the server's resident memory in bytes.
-func (c *child) memory(b *testing.B) int64 {
+func (c *serverProcess) memory(b *testing.B) int64 {
 	b.Helper()
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.pid))
 	require.NoError(b, err)

@@ -32,9 +32,9 @@ func fetch(t *testing.T, request, body string, into any) int {
 	return res.StatusCode
 }
 
-// TestHistorySurvivesRestarts: a hub that stops in the middle of a session goes on
+// TestSessions_SurviveRestarts: a hub that stops in the middle of a session goes on
 // where it was, and an approval before the restart meets its call after it.
-func TestHistorySurvivesRestarts(t *testing.T) {
+func TestSessions_SurviveRestarts(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	post := func(members string) (e schema.Event) {

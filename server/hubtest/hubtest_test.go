@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
-		os.Exit(serve(role))
+		os.Exit(runRole(role))
 	}
 	var leftovers []goleak.Option
 	for _, name := range hubtest.Goroutines() {
@@ -33,43 +33,43 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, leftovers...)
 }
 
-const patience = 20 * time.Second
+const waitLimit = 20 * time.Second
 
-// page is a dashboard of version 2.
-type page struct {
-	t       *testing.T
-	ws      *websocket.Conn
-	waiting []schema.Frame
+// dashboardTab is a dashboard of version 2.
+type dashboardTab struct {
+	t        *testing.T
+	ws       *websocket.Conn
+	buffered []schema.Frame
 }
 
-func open(t *testing.T, url string) *page {
+func openTab(t *testing.T, url string) *dashboardTab {
 	t.Helper()
 	ws, _, err := websocket.Dial(t.Context(), url, nil)
 	require.NoError(t, err)
 	ws.SetReadLimit(16 << 20)
 	t.Cleanup(func() { _ = ws.CloseNow() })
-	return &page{t: t, ws: ws}
+	return &dashboardTab{t: t, ws: ws}
 }
 
-func (p *page) next() schema.Frame {
+func (p *dashboardTab) next() schema.Frame {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.t.Context(), waitLimit)
 	defer cancel()
-	for len(p.waiting) == 0 {
+	for len(p.buffered) == 0 {
 		_, b, err := p.ws.Read(ctx)
 		require.NoError(p.t, err)
 		if b[0] != '[' {
 			b = append(append([]byte("["), b...), ']')
 		}
-		require.NoError(p.t, json.Unmarshal(b, &p.waiting))
+		require.NoError(p.t, json.Unmarshal(b, &p.buffered))
 	}
-	f := p.waiting[0]
-	p.waiting = p.waiting[1:]
+	f := p.buffered[0]
+	p.buffered = p.buffered[1:]
 	return f
 }
 
-// question waits for a question to appear.
-func (p *page) question() schema.Event {
+// nextQuestion waits for a question to appear.
+func (p *dashboardTab) nextQuestion() schema.Event {
 	p.t.Helper()
 	for {
 		var e schema.Event
@@ -80,7 +80,7 @@ func (p *page) question() schema.Event {
 	}
 }
 
-func answer(t *testing.T, hub *hubtest.Hub, id schema.EventID, body string) {
+func postAnswer(t *testing.T, hub *hubtest.Hub, id schema.EventID, body string) {
 	t.Helper()
 	post(t, hub.URL()+schema.At(schema.PathRespond, id), body)
 }
@@ -96,12 +96,12 @@ func post(t *testing.T, url, body string) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestTheLoop is what Hookback is for: an agent asks, a person sees it and answers,
+// TestRoundTrip_AgentReceivesAnswer is what Hookback is for: an agent asks, a person sees it and answers,
 // the agent goes on, the page sees that it has.
-func TestTheLoop(t *testing.T) {
+func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	dashboard := open(t, hub.StreamURL()+"?v=2")
+	dashboard := openTab(t, hub.StreamURL()+"?v=2")
 	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
@@ -112,10 +112,10 @@ func TestTheLoop(t *testing.T) {
 		}
 		decided <- d
 	}()
-	asked := dashboard.question()
+	asked := dashboard.nextQuestion()
 	require.Equal(t, "May I?", asked.HumanInTheLoop.Question)
 	start := time.Now()
-	answer(t, hub, asked.ID, `{"permission":true,"reason":"go on"}`)
+	postAnswer(t, hub, asked.ID, `{"permission":true,"reason":"go on"}`)
 	d := <-decided
 	require.True(t, d.Approved())
 	require.Less(t, time.Since(start), 2*time.Second)
@@ -130,13 +130,13 @@ func TestTheLoop(t *testing.T) {
 	}
 }
 
-// TestAQuestionSurvivesARestart, and so do the agent that waits and the page that
+// TestRestart_KeepsPendingQuestion, and so do the agent that waits and the page that
 // looks at it.
-func TestAQuestionSurvivesARestart(t *testing.T) {
+func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	url := hub.URL()
-	before := open(t, hub.StreamURL()+"?v=2")
+	before := openTab(t, hub.StreamURL()+"?v=2")
 	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test"})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
@@ -147,15 +147,15 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 		}
 		decided <- d
 	}()
-	asked := before.question()
+	asked := before.nextQuestion()
 	var hello schema.Hello
 	hub.Restart()
 	require.Equal(t, url, hub.URL())
-	after := open(t, hub.StreamURL()+"?v=2&after=0")
+	after := openTab(t, hub.StreamURL()+"?v=2&after=0")
 	require.NoError(t, json.Unmarshal(after.next().Data, &hello))
 	require.Equal(t, int64(asked.ID), hello.Seq)
-	require.Equal(t, asked.ID, after.question().ID)
-	answer(t, hub, asked.ID, `{"choice":"right"}`)
+	require.Equal(t, asked.ID, after.nextQuestion().ID)
+	postAnswer(t, hub, asked.ID, `{"choice":"right"}`)
 	d := <-decided
 	require.Equal(t, "right", d.Choice)
 	hub.Stop()
@@ -164,40 +164,40 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAVersion1Agent acts as the guide's Python does: it opens a listener, posts,
+// TestVersion1Agent_ReceivesAnswer acts as the guide's Python does: it opens a listener, posts,
 // waits for one message and closes.
-func TestAVersion1Agent(t *testing.T) {
+func TestVersion1Agent_ReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	got := takeOne(t, ln)
-	dashboard := open(t, hub.StreamURL()+"?v=2")
-	asked := dashboard.asked(hub, ln.Addr())
+	got := listenOnce(t, ln)
+	dashboard := openTab(t, hub.StreamURL()+"?v=2")
+	asked := dashboard.askVersion1(hub, ln.Addr())
 	require.Empty(t, asked.HumanInTheLoop.ResponseWebSocketURL)
-	answer(t, hub, asked.ID, `{"response":"Ada"}`)
+	postAnswer(t, hub, asked.ID, `{"response":"Ada"}`)
 	a := <-got
 	require.Equal(t, "Ada", *a.Response)
 	require.Equal(t, asked.ID, a.HookEvent.ID)
-	require.Equal(t, "close", dashboard.delivery(schema.Delivered).Confirmed)
+	require.Equal(t, "close", dashboard.awaitDelivery(schema.Delivered).Confirmed)
 }
 
-// TestAnAnswerThatDoesNotArrive: the agent's listener is gone. A person takes care
+// TestRedeliver_AfterListenerReturns: the agent's listener is gone. A person takes care
 // of it, and sends it again when the listener is back.
-func TestAnAnswerThatDoesNotArrive(t *testing.T) {
+func TestRedeliver_AfterListenerReturns(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, ln.Close())
-	dashboard := open(t, hub.StreamURL()+"?v=2")
-	asked := dashboard.asked(hub, ln.Addr())
-	answer(t, hub, asked.ID, `{"response":"Ada"}`)
-	require.NotZero(t, dashboard.delivery(schema.Unreachable).NextAttemptAt)
+	dashboard := openTab(t, hub.StreamURL()+"?v=2")
+	asked := dashboard.askVersion1(hub, ln.Addr())
+	postAnswer(t, hub, asked.ID, `{"response":"Ada"}`)
+	require.NotZero(t, dashboard.awaitDelivery(schema.Unreachable).NextAttemptAt)
 
 	post(t, hub.URL()+schema.At(schema.PathHandled, asked.ID), "")
-	for d := dashboard.delivery(schema.Unreachable); d.HandledAt == 0; {
-		d = dashboard.delivery(schema.Unreachable)
+	for d := dashboard.awaitDelivery(schema.Unreachable); d.HandledAt == 0; {
+		d = dashboard.awaitDelivery(schema.Unreachable)
 	}
 	resp, err := http.Get(hub.URL() + schema.PathEvents + "?status=undelivered")
 	require.NoError(t, err)
@@ -207,17 +207,17 @@ func TestAnAnswerThatDoesNotArrive(t *testing.T) {
 
 	ln, err = net.Listen("tcp", ln.Addr().String())
 	require.NoError(t, err)
-	got := takeOne(t, ln)
+	got := listenOnce(t, ln)
 	post(t, hub.URL()+schema.At(schema.PathRedeliver, asked.ID), "")
 	require.Equal(t, "Ada", *(<-got).Response)
-	require.Zero(t, dashboard.delivery(schema.Delivered).HandledAt)
+	require.Zero(t, dashboard.awaitDelivery(schema.Delivered).HandledAt)
 }
 
-// takeOne is the guide's listener: it reads one message and closes.
-func takeOne(t *testing.T, ln net.Listener) <-chan schema.Answer {
+// listenOnce is the guide's listener: it reads one message and closes.
+func listenOnce(t *testing.T, ln net.Listener) <-chan schema.Answer {
 	t.Helper()
 	got := make(chan schema.Answer, 1)
-	listener := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	listener := &http.Server{ReadHeaderTimeout: waitLimit, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			t.Error(err)
@@ -236,16 +236,16 @@ func takeOne(t *testing.T, ln net.Listener) <-chan schema.Answer {
 	return got
 }
 
-// asked has a version 1 agent ask whose listener is at the address.
-func (p *page) asked(hub *hubtest.Hub, addr net.Addr) schema.Event {
+// askVersion1 has a version 1 agent ask whose listener is at the address.
+func (p *dashboardTab) askVersion1(hub *hubtest.Hub, addr net.Addr) schema.Event {
 	p.t.Helper()
 	post(p.t, hub.URL()+schema.PathEvents, fmt.Sprintf(`{"source_app":"py","session_id":"1","hook_event_type":"HumanInTheLoop","payload":{},`+
 		`"humanInTheLoop":{"question":"Name?","responseWebSocketUrl":"ws://%s","type":"question","choices":null,"timeout":300,"requiresResponse":true}}`, addr))
-	return p.question()
+	return p.nextQuestion()
 }
 
-// delivery waits for a delivery in this state.
-func (p *page) delivery(state schema.DeliveryState) *schema.Delivery {
+// awaitDelivery waits for a delivery in this state.
+func (p *dashboardTab) awaitDelivery(state schema.DeliveryState) *schema.Delivery {
 	p.t.Helper()
 	for {
 		var change schema.StatusChange

@@ -22,8 +22,8 @@ import (
 // hubVariable names the hub for a child that asks.
 const hubVariable = "HOOKBACK_TEST_HUB"
 
-// ask is a child process: a hook that asks, says so, and waits.
-func ask(ctx context.Context, of string) error {
+// runAsker is a child process: a hook that asks, says so, and waits.
+func runAsker(ctx context.Context, of string) error {
 	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
 	defer agent.Close() // or the process is gone before it has acknowledged the answer
 	_, err := agent.Ask(ctx, agentclient.Request{
@@ -34,15 +34,15 @@ func ask(ctx context.Context, of string) error {
 	return err
 }
 
-// asker starts a process that asks and returns its question.
-func asker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
+// startAsker starts a process that asks and returns its question.
+func startAsker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
 	t.Helper()
-	id, _, kill = begin(t, hub, "asker")
+	id, _, kill = startChild(t, hub, "asker")
 	return id, kill
 }
 
-// begin starts a process, one that asks first of all.
-func begin(t *testing.T, hub *hubtest.Hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
+// startChild starts a process, one that asks first of all.
+func startChild(t *testing.T, hub *hubtest.Hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, hubVariable+"="+hub.URL())
@@ -75,25 +75,25 @@ func statusOf(t *testing.T, hub *hubtest.Hub, id schema.EventID) schema.Status {
 	return *e.HumanInTheLoopStatus
 }
 
-// TestAKilledHookLeavesNoCard: neither one that was killed while the hub ran, nor
+// TestLiveness_KilledHookClosesQuestion: neither one that was killed while the hub ran, nor
 // while it did not. One that lives and waits keeps its card.
-func TestAKilledHookLeavesNoCard(t *testing.T) {
+func TestLiveness_KilledHookClosesQuestion(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	orphaned := func(id schema.EventID) {
 		t.Helper()
-		require.Eventually(t, func() bool { return statusOf(t, hub, id).Source == schema.ByOrphaned }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return statusOf(t, hub, id).Source == schema.ByOrphaned }, waitLimit, 10*time.Millisecond)
 	}
-	lives, _ := asker(t, hub)
-	first, kill := asker(t, hub)
+	lives, _ := startAsker(t, hub)
+	first, kill := startAsker(t, hub)
 	kill()
 	orphaned(first)
-	second, kill := asker(t, hub)
+	second, kill := startAsker(t, hub)
 	hub.Stop()
 	kill()
 	hub.Restart()
 	orphaned(second)
 	require.Equal(t, schema.Pending, statusOf(t, hub, lives).Status)
-	answer(t, hub, lives, `{"permission":true}`)
-	require.Eventually(t, func() bool { return statusOf(t, hub, lives).Delivery.State == schema.Acked }, patience, 10*time.Millisecond)
+	postAnswer(t, hub, lives, `{"permission":true}`)
+	require.Eventually(t, func() bool { return statusOf(t, hub, lives).Delivery.State == schema.Acked }, waitLimit, 10*time.Millisecond)
 }

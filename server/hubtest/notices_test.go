@@ -16,8 +16,8 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// send sends a request to a hub and reads what comes back.
-func send(t *testing.T, hub *hubtest.Hub, request string, body any) (status int, answer string) {
+// sendRequest sends a request to a hub and reads what comes back.
+func sendRequest(t *testing.T, hub *hubtest.Hub, request string, body any) (status int, answer string) {
 	method, path, _ := strings.Cut(request, " ")
 	text, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -38,14 +38,14 @@ func send(t *testing.T, hub *hubtest.Hub, request string, body any) (status int,
 	return resp.StatusCode, string(b)
 }
 
-func ok[T any](t *testing.T, hub *hubtest.Hub, request string, body any) (v T) {
-	status, answer := send(t, hub, request, body)
+func requestJSON[T any](t *testing.T, hub *hubtest.Hub, request string, body any) (v T) {
+	status, answer := sendRequest(t, hub, request, body)
 	require.Equal(t, 200, status, "%s: %s", request, answer)
 	require.NoError(t, json.Unmarshal([]byte(answer), &v))
 	return v
 }
 
-func TestAChannelFromItsMakingToTheCard(t *testing.T) {
+func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	said := make(chan string, 10)
@@ -54,90 +54,90 @@ func TestAChannelFromItsMakingToTheCard(t *testing.T) {
 		said <- string(body)
 	}))
 	t.Cleanup(far.Close)
-	made := ok[schema.Channel](t, hub, "POST /api/channels", schema.ChannelDraft{Name: "ops", URL: far.URL + "/hidden/path?key=hidden"})
+	made := requestJSON[schema.Channel](t, hub, "POST /api/channels", schema.ChannelDraft{Name: "ops", URL: far.URL + "/hidden/path?key=hidden"})
 	require.Equal(t, "webhook", made.Kind)
 	require.Equal(t, far.URL, made.Address)
 	require.True(t, strings.HasPrefix(made.Secret, "whsec_"))
-	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, ok[schema.ChannelTestResult](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
+	require.Equal(t, schema.ChannelTestResult{State: schema.NotificationSent}, requestJSON[schema.ChannelTestResult](t, hub, fmt.Sprintf("POST /api/channels/%d/test", made.ID), nil))
 	require.Contains(t, <-said, `"type":"test"`)
 
-	event := ok[schema.Event](t, hub, "POST /events", map[string]any{
+	event := requestJSON[schema.Event](t, hub, "POST /events", map[string]any{
 		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
 		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
 	})
 	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, strings.Replace(hub.URL(), "127.0.0.1", "localhost", 1), event.ID), "people have the hub by its name")
 	require.Eventually(t, func() bool {
-		card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
+		card := requestJSON[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
 		n := card.HumanInTheLoopStatus.Notifications
 		return len(n) == 1 && n[0].State == schema.NotificationSent && n[0].Channel == "ops"
 	}, 20*time.Second, 10*time.Millisecond)
 
 	hub.Restart()
-	_, list := send(t, hub, "GET /api/channels", nil)
+	_, list := sendRequest(t, hub, "GET /api/channels", nil)
 	require.Contains(t, list, `"ops"`)
 	require.NotContains(t, list, "hidden")
 	require.NotContains(t, list, "whsec_")
-	require.Empty(t, ok[[]schema.Channel](t, hub, fmt.Sprintf("DELETE /api/channels/%d", made.ID), nil))
+	require.Empty(t, requestJSON[[]schema.Channel](t, hub, fmt.Sprintf("DELETE /api/channels/%d", made.ID), nil))
 	for _, request := range []string{"DELETE /api/channels/%d", "POST /api/channels/%d/test"} {
-		status, problem := send(t, hub, fmt.Sprintf(request, made.ID), nil)
+		status, problem := sendRequest(t, hub, fmt.Sprintf(request, made.ID), nil)
 		require.Equal(t, 404, status, problem)
 	}
-	_, ledger := send(t, hub, "GET /api/ledger?after=0", nil)
+	_, ledger := sendRequest(t, hub, "GET /api/ledger?after=0", nil)
 	require.Contains(t, ledger, `"channel.made"`)
 	require.Contains(t, ledger, `"channel.removed"`)
 	require.NotContains(t, ledger, "hidden")
 }
 
-func TestOnesOwnNoticeSettings(t *testing.T) {
+func TestNotificationSettings_SurviveRestart(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	want := schema.NotificationSettings{CooldownMinutes: 10, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Europe/Berlin"}
-	require.Equal(t, want, ok[schema.NotificationSettings](t, hub, "POST /api/channels/mine", want))
+	require.Equal(t, want, requestJSON[schema.NotificationSettings](t, hub, "POST /api/channels/mine", want))
 	hub.Restart()
-	require.Equal(t, want, ok[schema.NotificationSettings](t, hub, "GET /api/channels/mine", nil))
+	require.Equal(t, want, requestJSON[schema.NotificationSettings](t, hub, "GET /api/channels/mine", nil))
 	want.TimeZone = "nowhere"
-	status, problem := send(t, hub, "POST /api/channels/mine", want)
+	status, problem := sendRequest(t, hub, "POST /api/channels/mine", want)
 	require.Equal(t, 400, status)
 	require.Contains(t, problem, `"field":"timeZone"`)
 }
 
-func TestABrowserSubscribesAndUnsubscribes(t *testing.T) {
+func TestPushSubscription_AddAndRemove(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	key := ok[schema.PushKey](t, hub, "GET /api/push/key", nil)
+	key := requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil)
 	browser := schema.PushSubscription{Endpoint: "https://push.example.com/send/hidden", Keys: schema.PushKeys{P256dh: key.Key, Auth: "tBHItJI5svbpez7KI4CCXg"}}
-	require.Equal(t, 1, ok[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers)
-	require.Equal(t, 1, ok[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
+	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers)
+	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
 	hub.Restart()
-	require.Equal(t, key, ok[schema.PushKey](t, hub, "GET /api/push/key", nil))
-	_, mine := send(t, hub, "GET /api/channels/mine", nil)
+	require.Equal(t, key, requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil))
+	_, mine := sendRequest(t, hub, "GET /api/channels/mine", nil)
 	require.NotContains(t, mine, "hidden")
-	require.Zero(t, ok[schema.NotificationSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
+	require.Zero(t, requestJSON[schema.NotificationSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
 	browser.Endpoint = hub.URL() + "/events"
-	status, _ := send(t, hub, "POST /api/push", browser)
+	status, _ := sendRequest(t, hub, "POST /api/push", browser)
 	require.Equal(t, 400, status, "a browser can't make the hub talk to itself")
 }
 
-func TestTheAddressOfASignedLinkIsAPageAndDecidesNothing(t *testing.T) {
+func TestSignedLink_GetDecidesNothing(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	event := ok[schema.Event](t, hub, "POST /events", map[string]any{
+	event := requestJSON[schema.Event](t, hub, "POST /events", map[string]any{
 		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
 		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
 	})
 	for range 3 { // a scanner of mail
-		status, page := send(t, hub, fmt.Sprintf("GET /hitl/%d/vote", event.ID), nil)
+		status, page := sendRequest(t, hub, fmt.Sprintf("GET /hitl/%d/vote", event.ID), nil)
 		require.Equal(t, 200, status)
 		require.Contains(t, strings.ToLower(page), "<!doctype html>")
 	}
 	for _, path := range []string{"link", "vote"} {
-		status, problem := send(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID, path), schema.LinkVote{Token: "eyJwIjoiYWRhIn0.forged"})
+		status, problem := sendRequest(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID, path), schema.LinkVote{Token: "eyJwIjoiYWRhIn0.forged"})
 		require.Equal(t, 403, status, problem)
 		require.Contains(t, problem, `"field":"token"`)
 		require.Contains(t, problem, "sign in")
-		status, _ = send(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID+1000, path), schema.LinkVote{})
+		status, _ = sendRequest(t, hub, fmt.Sprintf("POST /hitl/%d/%s", event.ID+1000, path), schema.LinkVote{})
 		require.Equal(t, 404, status)
 	}
-	card := ok[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
+	card := requestJSON[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
 	require.Equal(t, schema.Pending, card.HumanInTheLoopStatus.Status)
 }

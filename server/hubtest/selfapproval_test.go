@@ -40,29 +40,29 @@ func runAgent(ctx context.Context) error {
 	return hook.Wait()
 }
 
-// respond is a child process that says yes to a question.
-func respond(ctx context.Context) error {
-	_, err := exchange(ctx, os.Getenv(hubVariable)+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
+// runAnswerer is a child process that says yes to a question.
+func runAnswerer(ctx context.Context) error {
+	_, err := postJSON(ctx, os.Getenv(hubVariable)+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
 	return err
 }
 
-// TestAnAgentThatAnswersItsOwnHook is told apart from the person whose shell started
+// TestSelfApproval_IsMarked is told apart from the person whose shell started
 // the agent.
-func TestAnAgentThatAnswersItsOwnHook(t *testing.T) {
+func TestSelfApproval_IsMarked(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/exe"); err != nil {
 		t.Skip("processes are known on Linux only")
 	}
 	hub := hubtest.Start(t)
-	own, agent, _ := begin(t, hub, "agent")
+	own, agent, _ := startChild(t, hub, "agent")
 	_, err := fmt.Fprintln(agent, own)
 	require.NoError(t, err)
 	var st schema.Status
-	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.Settled() }, patience, 10e6)
+	require.Eventually(t, func() bool { st = statusOf(t, hub, own); return st.Settled() }, waitLimit, 10e6)
 	require.True(t, st.RespondedBy.SelfApproval, "%+v", st.RespondedBy)
 
-	persons, _, _ := begin(t, hub, "agent")
-	answer(t, hub, persons, `{"permission":true}`)
+	persons, _, _ := startChild(t, hub, "agent")
+	postAnswer(t, hub, persons, `{"permission":true}`)
 	st = statusOf(t, hub, persons)
 	require.Equal(t, os.Getpid(), st.RespondedBy.Process.PID)
 	require.False(t, st.RespondedBy.SelfApproval)

@@ -21,9 +21,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// crew makes a database that knows these people, the first its owner, and returns the
+// createPeople makes a database that knows these people, the first its owner, and returns the
 // token of each.
-func crew(t *testing.T, file string, names ...string) map[string]string {
+func createPeople(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
 	require.NoError(t, err)
@@ -65,8 +65,8 @@ func vote(t *testing.T, hub *hubtest.Hub, id schema.EventID, token string, r *sc
 	return got.Code, got.HumanInTheLoopStatus
 }
 
-// asks puts a question as an agent does, and returns once the hub has it.
-func asks(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.EventID, <-chan agentclient.Decision) {
+// askQuestion puts a question as an agent does, and returns once the hub has it.
+func askQuestion(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.EventID, <-chan agentclient.Decision) {
 	t.Helper()
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
 	t.Cleanup(func() { _ = client.Close() })
@@ -83,32 +83,32 @@ func asks(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.Even
 	return <-known, decided
 }
 
-func allow() *schema.Response  { v := true; return &schema.Response{Permission: &v} }
-func refuse() *schema.Response { v := false; return &schema.Response{Permission: &v} }
+func approval() *schema.Response { v := true; return &schema.Response{Permission: &v} }
+func denial() *schema.Response   { v := false; return &schema.Response{Permission: &v} }
 
 // Two of three approve what will run, over HTTP, and the agent runs exactly that.
-func TestAnAgentAndItsQuorum(t *testing.T) {
+func TestQuorum_AgentRunsApprovedCall(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "hub.db")
-	token := crew(t, file, "ada", "grace", "linus")
+	token := createPeople(t, file, "ada", "grace", "linus")
 	hub := hubtest.Start(t, hubtest.DB(file))
-	id, decided := asks(t, hub, &schema.HumanInTheLoop{
+	id, decided := askQuestion(t, hub, &schema.HumanInTheLoop{
 		Question: "Remove it?", Type: schema.Permission, RequiredApprovals: 2,
 		ToolCall: &schema.ToolCall{Name: "Bash", Arguments: json.RawMessage(`{"command":"rm -r build"}`), Editable: true},
 	})
-	code, _ := vote(t, hub, id, "", allow())
+	code, _ := vote(t, hub, id, "", approval())
 	require.Equal(t, "sign_in", code)
-	code, _ = vote(t, hub, id, token["linus"], allow())
+	code, _ = vote(t, hub, id, token["linus"], approval())
 	require.Empty(t, code)
-	edit := allow()
+	edit := approval()
 	edit.ModifiedArguments, edit.Comment = json.RawMessage(`{"command":"rm -r build/old"}`), "Only the old ones."
 	code, st := vote(t, hub, id, token["ada"], edit)
 	require.Empty(t, code)
 	require.Equal(t, []string{"grace", "linus"}, st.Awaiting, "linus has not seen this call")
-	code, st = vote(t, hub, id, token["linus"], allow())
+	code, st = vote(t, hub, id, token["linus"], approval())
 	require.Equal(t, "stale", code)
 	require.JSONEq(t, `{"command":"rm -r build/old"}`, string(st.Edited.Arguments), "a refusal tells how things are")
-	yes := allow()
+	yes := approval()
 	yes.Revision = st.Revision
 	code, _ = vote(t, hub, id, token["linus"], yes)
 	require.Empty(t, code)
@@ -121,23 +121,23 @@ func TestAnAgentAndItsQuorum(t *testing.T) {
 	require.Equal(t, "Only the old ones.", d.Votes[0].Comment)
 	require.Equal(t, []string{"grace"}, d.Awaiting)
 	require.Equal(t, "linus", d.RespondedBy.Name)
-	code, _ = vote(t, hub, id, token["grace"], refuse())
+	code, _ = vote(t, hub, id, token["grace"], denial())
 	require.Equal(t, "decided", code)
 }
 
 // The votes of before a restart count behind it; when all have voted and do not agree,
 // the agent is told so.
-func TestAQuorumOverARestart(t *testing.T) {
+func TestQuorum_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "hub.db")
-	token := crew(t, file, "ada", "grace")
+	token := createPeople(t, file, "ada", "grace")
 	hub := hubtest.Start(t, hubtest.DB(file))
-	id, decided := asks(t, hub, &schema.HumanInTheLoop{Question: "Deploy?", Type: schema.Permission, RequiredApprovals: 2})
-	code, _ := vote(t, hub, id, token["ada"], allow())
+	id, decided := askQuestion(t, hub, &schema.HumanInTheLoop{Question: "Deploy?", Type: schema.Permission, RequiredApprovals: 2})
+	code, _ := vote(t, hub, id, token["ada"], approval())
 	require.Empty(t, code)
 	hub.Stop()
 	hub.Restart()
-	code, st := vote(t, hub, id, token["grace"], refuse())
+	code, st := vote(t, hub, id, token["grace"], denial())
 	require.Empty(t, code)
 	require.Equal(t, schema.NoQuorum, st.Outcome)
 	d := <-decided

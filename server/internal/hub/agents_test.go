@@ -12,11 +12,11 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// TestEveryAgentsCallIsJudged: what each agent writes to its hook, as its adapter
+// TestAssessCall_ReadsEveryAgentFormat: what each agent writes to its hook, as its adapter
 // asks about it.
-func TestEveryAgentsCallIsJudged(t *testing.T) {
+func TestAssessCall_ReadsEveryAgentFormat(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	for sample, want := range map[string]string{ // the excerpt of the worst finding
 		"claude-code-PermissionRequest-Bash": "DROP TABLE orders_old",
 		"codex-PreToolUse":                   "git push origin main",
@@ -45,7 +45,7 @@ func TestEveryAgentsCallIsJudged(t *testing.T) {
 		call.Event.HumanInTheLoop = call.Ask
 		raw, err := json.Marshal(call.Event)
 		require.NoError(t, err)
-		st := b.posted(string(raw))
+		st := h.postedStatus(string(raw))
 		got := ""
 		if len(st.Findings) > 0 {
 			got = st.Findings[0].Excerpt

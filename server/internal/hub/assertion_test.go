@@ -10,52 +10,52 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// TestWhatIsAskedChangesAfterTheProof: the proof was good when it was looked at, and the
+// TestAssertion_IsStaleAfterEdit: the proof was good when it was looked at, and the
 // transition reads another call.
-func TestWhatIsAskedChangesAfterTheProof(t *testing.T) {
+func TestAssertion_IsStaleAfterEdit(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withPeople(t))
-	id, _ := b.ask(`{"question":"q","type":"permission","risk":"high","toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`)
-	a, err := b.readSnapshot(t.Context(), id)
+	h := newTestHub(t, withPeople(t))
+	id, _ := h.ask(`{"question":"q","type":"permission","risk":"high","toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`)
+	a, err := h.readSnapshot(t.Context(), id)
 	require.NoError(t, err)
-	of, err := b.signedPayload(a, yes())
+	of, err := h.signedPayload(a, approval())
 	require.NoError(t, err)
 	seen := assertion{present: true, digest: of}
 	by := &schema.Responder{Name: "ada", Verified: true}
-	require.NoError(t, b.requireAssertion(a, yes(), by, seen))
+	require.NoError(t, h.requireAssertion(a, approval(), by, seen))
 	require.True(t, by.Passkey)
 
 	a.applyEdit([]byte(`{"command":"ls /"}`), &schema.Vote{User: "grace"})
 	by = &schema.Responder{Name: "ada", Verified: true}
-	require.ErrorIs(t, b.requireAssertion(a, yes(), by, seen), schema.ErrStale)
+	require.ErrorIs(t, h.requireAssertion(a, approval(), by, seen), schema.ErrStale)
 	require.False(t, by.Passkey)
 }
 
-// TestEveryWordOfAnAnswerIsSignedFor: none of them can be another one.
-func TestEveryWordOfAnAnswerIsSignedFor(t *testing.T) {
+// TestSignedPayload_CoversEveryField: none of them can be another one.
+func TestSignedPayload_CoversEveryField(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	first, _ := b.ask(pullOne)
-	second, _ := b.ask(pullOne)
+	h := newTestHub(t)
+	first, _ := h.ask(pullQuestion)
+	second, _ := h.ask(pullQuestion)
 	seen := map[auth.AnswerDigest]bool{}
 	text, choice := "go", "go"
 	for _, r := range []*schema.Response{
-		yes(), no(), {Response: &text}, {Choice: &choice}, {Answers: map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}},
-		{Permission: yes().Permission, Reason: "x"}, {Permission: yes().Permission, Comment: "x"},
-		{Permission: yes().Permission, ModifiedArguments: json.RawMessage(`{"a":1,"b":2}`)}, {Permission: yes().Permission, ModifiedArguments: json.RawMessage(`{"b":2,"a":1}`)},
-		{Permission: yes().Permission, ModifiedArguments: json.RawMessage(`{"a":1,"a":1,"b":2}`)},
-		{Permission: yes().Permission, Remember: json.RawMessage(`{}`)}, {Permission: yes().Permission, Revision: 1}, {Permission: yes().Permission, HoldMS: 1},
+		approval(), denial(), {Response: &text}, {Choice: &choice}, {Answers: map[string]json.RawMessage{"a": json.RawMessage(`"x"`)}},
+		{Permission: approval().Permission, Reason: "x"}, {Permission: approval().Permission, Comment: "x"},
+		{Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{"a":1,"b":2}`)}, {Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{"b":2,"a":1}`)},
+		{Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{"a":1,"a":1,"b":2}`)},
+		{Permission: approval().Permission, Remember: json.RawMessage(`{}`)}, {Permission: approval().Permission, Revision: 1}, {Permission: approval().Permission, HoldMS: 1},
 	} {
 		for _, id := range []schema.EventID{first, second} {
-			a, err := b.readSnapshot(t.Context(), id)
+			a, err := h.readSnapshot(t.Context(), id)
 			require.NoError(t, err)
-			of, err := b.signedPayload(a, r)
+			of, err := h.signedPayload(a, r)
 			require.NoError(t, err)
 			require.False(t, seen[of], "%+v", r)
 			seen[of] = true
 			proved := *r
 			proved.Proof = json.RawMessage(`{"id":"x"}`)
-			again, err := b.signedPayload(a, &proved)
+			again, err := h.signedPayload(a, &proved)
 			require.NoError(t, err)
 			require.Equal(t, of, again, "the proof itself is no part of it")
 		}

@@ -29,7 +29,7 @@ func BenchmarkDraft(b *testing.B) {
 		{"plain", &Hub{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			c.hub.Clock = fixed
+			c.hub.Clock = fixedClock
 			b.ReportAllocs()
 			b.SetBytes(int64(len(toolEvent)))
 			for b.Loop() {
@@ -40,4 +40,4 @@ func BenchmarkDraft(b *testing.B) {
 	}
 }
 
-func fixed() time.Time { return time.UnixMilli(1734189234000) }
+func fixedClock() time.Time { return time.UnixMilli(1734189234000) }

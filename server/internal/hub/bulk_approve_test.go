@@ -11,34 +11,34 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (b *bench) approve(list schema.Approvals) []schema.BatchResult {
-	b.t.Helper()
-	raw, err := b.Approve(b.t.Context(), &list, Caller{})
-	require.NoError(b.t, err)
+func (h *testHub) approve(list schema.Approvals) []schema.BatchResult {
+	h.t.Helper()
+	raw, err := h.Approve(h.t.Context(), &list, Caller{})
+	require.NoError(h.t, err)
 	var results []schema.BatchResult
-	require.NoError(b.t, json.Unmarshal(raw, &results))
-	require.Len(b.t, results, len(list.Requests))
+	require.NoError(h.t, json.Unmarshal(raw, &results))
+	require.Len(h.t, results, len(list.Requests))
 	return results
 }
 
-func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
+func TestApprove_ApprovesOnlyListedRevisions(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	b := setup(t, clock.in)
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
 	ask := func(question string) schema.SeenRevision {
-		id, _ := b.ask(question)
+		id, _ := h.ask(question)
 		return schema.SeenRevision{ID: id, Revision: 1}
 	}
 	const permission = `{"question":"q","type":"permission"`
 	good, other := ask(permission+`}`), ask(permission+`,"risk":"medium"}`)
 	unseen := ask(permission + `}`)
 	decided := ask(permission + `}`)
-	b.respond(decided.ID, no())
+	h.respond(decided.ID, denial())
 	elsewhere := ask(permission + `}`)
-	b.respond(elsewhere.ID, held(no(), 20*time.Second))
+	h.respond(elsewhere.ID, withHold(denial(), 20*time.Second))
 	later := ask(permission + `}`)
 	later.Revision = 7
-	plain := b.post(with(`"x":1`)).ID
+	plain := h.post(eventWith(`"x":1`)).ID
 
 	want := []struct {
 		seen schema.SeenRevision
@@ -63,7 +63,7 @@ func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
 		list.Requests = append(list.Requests, w.seen)
 	}
 	until := schema.Millis(clock.now().Add(5 * time.Second).UnixMilli())
-	for i, got := range b.approve(list) {
+	for i, got := range h.approve(list) {
 		if want[i].err != nil {
 			require.NotNil(t, got.Problem, "%d", i)
 			require.ErrorIs(t, got.Problem.Err(), want[i].err, "%d", i)
@@ -74,51 +74,51 @@ func TestApproveSaysYesToExactlyWhatWasSeen(t *testing.T) {
 		require.Equal(t, schema.Pending, got.Event.HumanInTheLoopStatus.Status)
 		require.Equal(t, until, got.Event.HumanInTheLoopStatus.Held.Until, "held for 5 s unless told")
 	}
-	clock.pass(5 * time.Second)
-	b.due()
+	clock.advance(5 * time.Second)
+	h.runDue()
 	for _, w := range want {
 		if w.err == nil {
-			require.Equal(t, schema.Approve, b.status(w.seen.ID).Outcome)
+			require.Equal(t, schema.Approve, h.status(w.seen.ID).Outcome)
 		}
 		if errors.Is(w.err, schema.ErrRisky) {
-			require.Equal(t, schema.Pending, b.status(w.seen.ID).Status)
+			require.Equal(t, schema.Pending, h.status(w.seen.ID).Status)
 		}
 	}
-	require.Equal(t, schema.Pending, b.status(unseen.ID).Status, "what was not listed is not approved")
-	require.Nil(t, b.status(unseen.ID).Held)
+	require.Equal(t, schema.Pending, h.status(unseen.ID).Status, "what was not listed is not approved")
+	require.Nil(t, h.status(unseen.ID).Held)
 }
 
-func TestApproveTakesAReasonAndATime(t *testing.T) {
+func TestApprove_AppliesReasonAndUndoWindow(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	b := setup(t, clock.in)
-	id, _ := b.ask(`{"question":"q","type":"permission","reasonRequired":"always"}`)
-	got := b.approve(schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}, Reason: "all of today's", HoldMS: 1500})
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
+	id, _ := h.ask(`{"question":"q","type":"permission","reasonRequired":"always"}`)
+	got := h.approve(schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}, Reason: "all of today's", HoldMS: 1500})
 	require.Equal(t, schema.Millis(clock.now().UnixMilli()+1500), got[0].Event.HumanInTheLoopStatus.Held.Until)
-	clock.pass(2 * time.Second)
-	b.due()
-	require.Equal(t, "all of today's", b.status(id).Reason)
+	clock.advance(2 * time.Second)
+	h.runDue()
+	require.Equal(t, "all of today's", h.status(id).Reason)
 }
 
-func TestApproveRefusesListsThatNobodySaw(t *testing.T) {
+func TestApprove_RejectsInvalidLists(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	one := []schema.SeenRevision{{ID: 1}}
 	for field, list := range map[string]schema.Approvals{
 		"requests": {},
 		"reason":   {Requests: one, Reason: string(make([]byte, schema.MaxReason+1))},
 		"holdMs":   {Requests: one, HoldMS: schema.MaxHold.Milliseconds() + 1},
 	} {
-		_, err := b.Approve(t.Context(), &list, Caller{})
+		_, err := h.Approve(t.Context(), &list, Caller{})
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		require.Equal(t, field, schema.ProblemOf(err).Field)
 	}
-	_, err := b.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
+	_, err := h.Approve(t.Context(), &schema.Approvals{Requests: make([]schema.SeenRevision, schema.MaxApprovals+1)}, Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 
 // The hub's own estimate counts as well as the agent's word.
-func TestApproveMindsTheHubsEstimate(t *testing.T) {
+func TestApprove_UsesHubRiskEstimate(t *testing.T) {
 	t.Parallel()
 	for _, risk := range []schema.Risk{schema.HighRisk, schema.CriticalRisk} {
 		require.True(t, (&snapshot{status: schema.Status{Risk: risk}}).isHighRisk())

@@ -11,40 +11,40 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func (b *bench) led(id schema.EventID) schema.QuestionContext {
-	b.t.Helper()
-	raw, err := b.Context(b.t.Context(), id)
-	require.NoError(b.t, err)
+func (h *testHub) questionContext(id schema.EventID) schema.QuestionContext {
+	h.t.Helper()
+	raw, err := h.Context(h.t.Context(), id)
+	require.NoError(h.t, err)
 	var led schema.QuestionContext
-	require.NoError(b.t, json.Unmarshal(raw, &led), string(raw))
+	require.NoError(h.t, json.Unmarshal(raw, &led), string(raw))
 	return led
 }
 
-func (b *bench) decide(id schema.EventID, answer *schema.Response) {
-	b.t.Helper()
-	b.ResponseSent(id)
-	_, err := b.Respond(b.t.Context(), id, answer, Caller{})
-	require.NoError(b.t, err)
+func (h *testHub) decide(id schema.EventID, answer *schema.Response) {
+	h.t.Helper()
+	h.ResponseSent(id)
+	_, err := h.Respond(h.t.Context(), id, answer, Caller{})
+	require.NoError(h.t, err)
 }
 
-func inSession(session, more string) string {
+func sessionEvent(session, more string) string {
 	return fmt.Sprintf(`{"source_app":"a","session_id":%q,"hook_event_type":"PreToolUse","payload":{}%s}`, session, more)
 }
 
-func TestLedShowsTheSessionsLastEvents(t *testing.T) {
+func TestContext_ShowsLastSessionEvents(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	var mine []schema.EventID
 	for i := range 12 {
-		mine = append(mine, b.post(inSession("s", "")).ID)
-		b.post(inSession("another", ""))
+		mine = append(mine, h.post(sessionEvent("s", "")).ID)
+		h.post(sessionEvent("another", ""))
 		if i == 10 {
-			b.post(`{"source_app":"another","session_id":"s","hook_event_type":"PreToolUse","payload":{}}`)
+			h.post(`{"source_app":"another","session_id":"s","hook_event_type":"PreToolUse","payload":{}}`)
 		}
 	}
-	id := b.post(questionIn(may, `{}`)).ID
-	b.post(inSession("s", ""))
-	led := b.led(id)
+	id := h.post(questionEvent(plainQuestion, `{}`)).ID
+	h.post(sessionEvent("s", ""))
+	led := h.questionContext(id)
 	var ids []schema.EventID
 	for _, e := range led.Before {
 		ids = append(ids, e.ID)
@@ -52,59 +52,59 @@ func TestLedShowsTheSessionsLastEvents(t *testing.T) {
 	require.Equal(t, mine[4:], ids, "at most eight, the oldest first, none of another session and none behind the question")
 	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
 
-	first := b.post(strings.Replace(questionIn(may, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
-	raw, err := b.Context(t.Context(), first)
+	first := h.post(strings.Replace(questionEvent(plainQuestion, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
+	raw, err := h.Context(t.Context(), first)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"before":[],"earlier":{"approved":0,"denied":0,"other":0}}`, string(raw))
 }
 
-func TestLedLeavesBigPayloadsOut(t *testing.T) {
+func TestContext_OmitsBigPayloads(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	big := `{"tool_name":"Bash","tool_input":{"command":"` + strings.Repeat("x", schema.MaxListed) + `"}}`
-	b.post(strings.Replace(inSession("s", ""), `"payload":{}`, `"payload":`+big, 1))
-	earlier := b.post(questionIn(may, big)).ID
-	b.decide(earlier, yes())
-	led := b.led(b.post(questionIn(may, big)).ID)
+	h.post(strings.Replace(sessionEvent("s", ""), `"payload":{}`, `"payload":`+big, 1))
+	earlier := h.post(questionEvent(plainQuestion, big)).ID
+	h.decide(earlier, approval())
+	led := h.questionContext(h.post(questionEvent(plainQuestion, big)).ID)
 	require.True(t, led.Before[0].PayloadTruncated)
 	require.Equal(t, earlier, led.Earlier.Last.ID)
 	require.True(t, led.Earlier.Last.PayloadTruncated)
 }
 
-func TestLedCountsHowTheSameCallEnded(t *testing.T) {
+func TestContext_CountsEarlierOutcomes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	ask := func(arguments string) schema.EventID {
-		return b.post(questionIn(about(`{"name":"Bash","arguments":`+arguments+`}`, ""), `{}`)).ID
+		return h.post(questionEvent(questionAbout(`{"name":"Bash","arguments":`+arguments+`}`, ""), `{}`)).ID
 	}
-	for _, answer := range []*schema.Response{yes(), yes(), no()} {
-		b.decide(ask(`{"command":"make","n":1}`), answer)
+	for _, answer := range []*schema.Response{approval(), approval(), denial()} {
+		h.decide(ask(`{"command":"make","n":1}`), answer)
 	}
 	cancelled := ask(`{"command":"make","n":1}`)
-	b.ResponseSent(cancelled)
-	_, err := b.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
+	h.ResponseSent(cancelled)
+	_, err := h.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
 	ask(`{"command":"make","n":1}`) // still pending
 
 	for _, same := range []string{`{"command":"make","n":1}`, "{ \"n\" : 1,\n\t\"command\":\"make\" }", `{"n":1,"command":"\u006dake"}`} {
-		led := b.led(ask(same))
+		led := h.questionContext(ask(same))
 		require.Equal(t, []int{2, 1, 1}, []int{led.Earlier.Approved, led.Earlier.Denied, led.Earlier.Other}, same)
 		require.Equal(t, cancelled, led.Earlier.Last.ID, same)
 		require.Equal(t, schema.Cancelled, led.Earlier.Last.HumanInTheLoopStatus.Outcome)
 	}
 	for _, another := range []string{`{"command":"make","n":2}`, `{"command":"make"}`, `{"command":"make","n":"1"}`, `{"command":"make","n":[1]}`} {
-		require.Equal(t, schema.EarlierOutcomes{}, b.led(ask(another)).Earlier, another)
+		require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(ask(another)).Earlier, another)
 	}
-	tool := b.post(questionIn(about(`{"name":"Other","arguments":{"command":"make","n":1}}`, ""), `{}`)).ID
-	require.Equal(t, schema.EarlierOutcomes{}, b.led(tool).Earlier, "another tool")
-	app := b.post(strings.Replace(questionIn(about(`{"name":"Bash","arguments":{"command":"make","n":1}}`, ""), `{}`), `"source_app":"a"`, `"source_app":"b"`, 1)).ID
-	require.Equal(t, schema.EarlierOutcomes{}, b.led(app).Earlier, "another application")
-	inPayload := b.post(questionIn(may, `{"tool_name":"Bash","tool_input":{"n":1,"command":"make"}}`)).ID
-	require.Equal(t, 2, b.led(inPayload).Earlier.Approved, "the same call, told the way a hook does")
+	tool := h.post(questionEvent(questionAbout(`{"name":"Other","arguments":{"command":"make","n":1}}`, ""), `{}`)).ID
+	require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(tool).Earlier, "another tool")
+	app := h.post(strings.Replace(questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"make","n":1}}`, ""), `{}`), `"source_app":"a"`, `"source_app":"b"`, 1)).ID
+	require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(app).Earlier, "another application")
+	inPayload := h.post(questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"n":1,"command":"make"}}`)).ID
+	require.Equal(t, 2, h.questionContext(inPayload).Earlier.Approved, "the same call, told the way a hook does")
 }
 
 // Numbers beyond 2^53 that a browser takes for the same are not the same call.
-func TestCallsAreToldApartExactly(t *testing.T) {
+func TestToolCallHash_DistinguishesCalls(t *testing.T) {
 	t.Parallel()
 	hash := func(arguments string) string {
 		c := toolCall{name: "t", arguments: json.RawMessage(arguments)}
@@ -117,25 +117,25 @@ func TestCallsAreToldApartExactly(t *testing.T) {
 	require.Len(t, hash(`not JSON`), 16)
 }
 
-func TestLedOfWhatIsNoQuestion(t *testing.T) {
+func TestContext_RequiresQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, err := b.Context(t.Context(), 404)
+	h := newTestHub(t)
+	_, err := h.Context(t.Context(), 404)
 	require.ErrorIs(t, err, schema.ErrNotFound)
-	_, err = b.Context(t.Context(), b.post(inSession("s", "")).ID)
+	_, err = h.Context(t.Context(), h.post(sessionEvent("s", "")).ID)
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
 
-// TestTelemetryLedToNothing: records of requests don't push what happened out of sight.
-func TestTelemetryLedToNothing(t *testing.T) {
+// TestContext_OmitsTelemetry: records of requests don't push what happened out of sight.
+func TestContext_OmitsTelemetry(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	for range 10 {
-		b.hook("app", "s", "PreToolUse", `{}`)
-		b.hook("app", "s", "ApiRequest", `{}`)
+		h.postHook("app", "s", "PreToolUse", `{}`)
+		h.postHook("app", "s", "ApiRequest", `{}`)
 	}
-	saved := b.post(`{"source_app":"app","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"?","type":"question"}}`)
-	led := b.led(saved.ID)
+	saved := h.post(`{"source_app":"app","session_id":"s","hook_event_type":"Ask","payload":{},"humanInTheLoop":{"question":"?","type":"question"}}`)
+	led := h.questionContext(saved.ID)
 	require.Len(t, led.Before, contextEvents)
 	for _, e := range led.Before {
 		require.Equal(t, "PreToolUse", e.HookEventType)

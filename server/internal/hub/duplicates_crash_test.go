@@ -18,13 +18,13 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const sameCrashFile = "HOOKBACK_TEST_SAME_CRASH"
+const duplicatesCrashFile = "HOOKBACK_TEST_SAME_CRASH"
 
-// crashedSame runs in the child of TestKilledWhileTheSameIsAsked: it asks the same by
+// runDuplicatesCrashChild runs in the child of TestDuplicates_SurviveKill: it asks the same by
 // threes, answers what it saw, takes one back, and has a rule answer others, until it
 // is killed.
-func crashedSame() bool {
-	file := os.Getenv(sameCrashFile)
+func runDuplicatesCrashChild() bool {
+	file := os.Getenv(duplicatesCrashFile)
 	if file == "" {
 		return false
 	}
@@ -35,26 +35,26 @@ func crashedSame() bool {
 		return true
 	}
 	h := New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
-	first, err := h.Ingest(ctx, []byte(runs("rule", "npm test")), Caller{})
+	first, err := h.Ingest(ctx, []byte(bashRequest("rule", "npm test")), Caller{})
 	if err == nil {
-		_, err = h.MakeRule(ctx, like(first.ID, schema.ThenAllow), Caller{})
+		_, err = h.MakeRule(ctx, newRuleDraft(first.ID, schema.ThenAllow), Caller{})
 	}
 	for i := 0; err == nil; i++ {
 		session := fmt.Sprintf("%d-%d", db.Head(), i)
 		var each sync.WaitGroup
 		for range 3 {
-			each.Go(func() { _, _ = h.Ingest(ctx, []byte(runs(session, "make lint")), Caller{}) })
+			each.Go(func() { _, _ = h.Ingest(ctx, []byte(bashRequest(session, "make lint")), Caller{}) })
 		}
-		each.Go(func() { _, _ = h.Ingest(ctx, []byte(runs(session, "npm test")), Caller{}) })
+		each.Go(func() { _, _ = h.Ingest(ctx, []byte(bashRequest(session, "npm test")), Caller{}) })
 		each.Wait()
 		var ids []schema.EventID
 		if ids, err = db.PendingOf(ctx, "a", session); err != nil || i%3 == 0 {
 			continue // they stay
 		}
 		if i%3 == 1 {
-			_, err = h.Cancel(ctx, ids[0], schema.Cancel{RequestSecret: h.secretOf(ctx, ids[0])}, Caller{})
+			_, err = h.Cancel(ctx, ids[0], schema.Cancel{RequestSecret: h.storedRequestSecret(ctx, ids[0])}, Caller{})
 		} else if a, readErr := h.readSnapshot(ctx, ids[0]); readErr == nil {
-			_, err = h.Respond(ctx, ids[0], seen(a.status.Revision, yes()), Caller{})
+			_, err = h.Respond(ctx, ids[0], withRevision(a.status.Revision, approval()), Caller{})
 		}
 		fmt.Println("done", i)
 	}
@@ -62,7 +62,7 @@ func crashedSame() bool {
 	return true
 }
 
-func (h *Hub) secretOf(ctx context.Context, id schema.EventID) string {
+func (h *Hub) storedRequestSecret(ctx context.Context, id schema.EventID) string {
 	e, _, err := h.Store.Event(ctx, id)
 	if err != nil {
 		return ""
@@ -70,13 +70,13 @@ func (h *Hub) secretOf(ctx context.Context, id schema.EventID) string {
 	return h.requestSecret(e.UID)
 }
 
-// TestKilledWhileTheSameIsAsked: after kill -9 at any moment every group is whole, and
-// every rule is counted as often as it decided. Alone, as TestKilledFollower.
-func TestKilledWhileTheSameIsAsked(t *testing.T) {
+// TestDuplicates_SurviveKill: after kill -9 at any moment every group is whole, and
+// every rule is counted as often as it decided. Alone, as TestProjector_ResumesAfterKill.
+func TestDuplicates_SurviveKill(t *testing.T) {
 	file := t.TempDir() + "/hub.db"
 	for range 3 {
 		child := exec.Command(os.Args[0], "-test.run=^$")
-		child.Env = append(os.Environ(), sameCrashFile+"="+file)
+		child.Env = append(os.Environ(), duplicatesCrashFile+"="+file)
 		child.Stderr = os.Stderr
 		out, err := child.StdoutPipe()
 		require.NoError(t, err)
@@ -88,23 +88,23 @@ func TestKilledWhileTheSameIsAsked(t *testing.T) {
 		}
 		require.NoError(t, child.Process.Kill())
 		_ = child.Wait()
-		b := open(t, file)
-		b.requireWhole()
-		require.NoError(t, b.Store.Close())
+		h := openTestHub(t, file)
+		h.requireConsistentGroups()
+		require.NoError(t, h.Store.Close())
 	}
 }
 
-// requireWhole holds every question's group, and every rule's count, against what is
+// requireConsistentGroups holds every question's group, and every rule's count, against what is
 // stored.
-func (b *bench) requireWhole() {
-	ctx := b.t.Context()
-	all, err := b.Store.Questions(ctx, 1<<53, 5000)
-	require.NoError(b.t, err)
+func (h *testHub) requireConsistentGroups() {
+	ctx := h.t.Context()
+	all, err := h.Store.Questions(ctx, 1<<53, 5000)
+	require.NoError(h.t, err)
 	statuses, members := map[schema.EventID]schema.Status{}, map[schema.EventID]int{}
 	byRule := int64(0)
 	for _, e := range all {
 		var st schema.Status
-		require.NoError(b.t, json.Unmarshal(e.Status, &st))
+		require.NoError(h.t, json.Unmarshal(e.Status, &st))
 		if statuses[e.ID] = st; st.Source == schema.ByRule {
 			byRule++
 		}
@@ -114,30 +114,30 @@ func (b *bench) requireWhole() {
 	}
 	for id, st := range statuses {
 		if st.Settled() {
-			require.Zero(b.t, members[id], "%d has ended, and others wait behind it", id)
+			require.Zero(h.t, members[id], "%d has ended, and others wait behind it", id)
 			continue
 		}
 		if st.SameAs != 0 {
 			first := statuses[st.SameAs]
-			require.False(b.t, first.Settled())
-			require.Zero(b.t, first.SameAs)
+			require.False(h.t, first.Settled())
+			require.Zero(h.t, first.SameAs)
 			continue
 		}
 		want := 0
 		if members[id] > 0 {
 			want = members[id] + 1
 		}
-		require.Equal(b.t, want, st.Waiters, id)
-		listed, err := b.Store.GroupMembers(ctx, id)
-		require.NoError(b.t, err)
-		require.Len(b.t, listed, members[id])
+		require.Equal(h.t, want, st.Waiters, id)
+		listed, err := h.Store.GroupMembers(ctx, id)
+		require.NoError(h.t, err)
+		require.Len(h.t, listed, members[id])
 	}
-	rules, err := b.Store.Rules(ctx, 100)
-	require.NoError(b.t, err)
+	rules, err := h.Store.Rules(ctx, 100)
+	require.NoError(h.t, err)
 	uses := int64(0)
 	for _, r := range rules {
 		uses += r.Uses
 	}
-	require.Equal(b.t, byRule, uses)
-	require.NotZero(b.t, uses)
+	require.Equal(h.t, byRule, uses)
+	require.NotZero(h.t, uses)
 }

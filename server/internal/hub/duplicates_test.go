@@ -15,21 +15,21 @@ import (
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
-const sameCall = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:%d/secret","toolCall":{"name":"Bash","arguments":{"command":"npm test"}}%s}`
+const duplicateQuestion = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:%d/secret","toolCall":{"name":"Bash","arguments":{"command":"npm test"}}%s}`
 
-// asksAgain asks the same by another port.
-func (b *bench) asksAgain(port int, more ...string) schema.EventID {
-	b.t.Helper()
-	id, _ := b.ask(fmt.Sprintf(sameCall, port, strings.Join(append([]string{""}, more...), ",")))
+// askDuplicate asks the same by another port.
+func (h *testHub) askDuplicate(port int, more ...string) schema.EventID {
+	h.t.Helper()
+	id, _ := h.ask(fmt.Sprintf(duplicateQuestion, port, strings.Join(append([]string{""}, more...), ",")))
 	return id
 }
 
-// said are the states of questions, in words: what they are, and as which of them they
+// summaries are the states of questions, in words: what they are, and as which of them they
 // count, from 1.
-func (b *bench) said(ids ...schema.EventID) (words []string) {
-	b.t.Helper()
+func (h *testHub) summaries(ids ...schema.EventID) (words []string) {
+	h.t.Helper()
 	for _, id := range ids {
-		st := b.status(id)
+		st := h.status(id)
 		word := string(st.Status)
 		if st.Settled() {
 			word = string(st.Outcome)
@@ -45,45 +45,45 @@ func (b *bench) said(ids ...schema.EventID) (words []string) {
 	return words
 }
 
-func seen(revision int64, r *schema.Response) *schema.Response {
+func withRevision(revision int64, r *schema.Response) *schema.Response {
 	r.Revision = revision
 	return r
 }
 
-func TestOneAnswerForAllThatWereSeen(t *testing.T) {
+func TestDuplicates_AnswerCoversSeenMembers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, two := b.asksAgain(50001), b.asksAgain(50002)
-	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(one, two))
-	shown := b.status(one).Revision
-	late := b.asksAgain(50003)
-	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, b.said(one, two, late))
+	h := newTestHub(t)
+	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(one, two))
+	shown := h.status(one).Revision
+	late := h.askDuplicate(50003)
+	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(one, two, late))
 
-	_, err := b.Respond(t.Context(), one, seen(shown, yes()), Caller{})
+	_, err := h.Respond(t.Context(), one, withRevision(shown, approval()), Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"approve ×3", "approve as 1", "pending"}, b.said(one, two, late), "nobody saw the third")
-	first, second := b.status(one), b.status(two)
+	require.Equal(t, []string{"approve ×3", "approve as 1", "pending"}, h.summaries(one, two, late), "nobody saw the third")
+	first, second := h.status(one), h.status(two)
 	require.Equal(t, first.RespondedBy, second.RespondedBy)
 	require.NotEqual(t, first.Response.AnswerID, second.Response.AnswerID, "each has an answer of its own")
 	require.Equal(t, schema.Queued, second.Delivery.State)
-	b.mu.Lock()
-	require.ElementsMatch(t, []schema.EventID{one, two}, b.dispatched, "and each is dialled")
-	b.mu.Unlock()
+	h.mu.Lock()
+	require.ElementsMatch(t, []schema.EventID{one, two}, h.dispatched, "and each is dialled")
+	h.mu.Unlock()
 
-	again := b.asksAgain(50004)
-	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(late, again))
-	_, err = b.Respond(t.Context(), late, no(), Caller{}) // says nothing of what was seen
+	again := h.askDuplicate(50004)
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(late, again))
+	_, err = h.Respond(t.Context(), late, denial(), Caller{}) // says nothing of what was seen
 	require.NoError(t, err)
-	require.Equal(t, []string{"deny ×2", "pending"}, b.said(late, again))
+	require.Equal(t, []string{"deny ×2", "pending"}, h.summaries(late, again))
 }
 
-func TestWhatIsNotTheSameStandsAlone(t *testing.T) {
+func TestDuplicates_DifferentQuestionsStaySeparate(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
 	ask := func(app, session, question string) schema.EventID {
-		return b.post(fmt.Sprintf(`{"source_app":%q,"session_id":%q,"hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, session, question)).ID
+		return h.post(fmt.Sprintf(`{"source_app":%q,"session_id":%q,"hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, session, question)).ID
 	}
-	plain := fmt.Sprintf(sameCall, 50001, "")
+	plain := fmt.Sprintf(duplicateQuestion, 50001, "")
 	secret := strings.Replace(plain, "npm test", "API_KEY=ghp_abcdefghijklmnopqrstuvwxyz0123456789 npm test", 1)
 	questions := []schema.EventID{
 		ask("a", "s", plain), ask("b", "s", plain), ask("a", "t", plain),
@@ -93,184 +93,184 @@ func TestWhatIsNotTheSameStandsAlone(t *testing.T) {
 		ask("a", "s", strings.Replace(plain, `"type"`, `"risk":"medium","type"`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","b"]`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","c"]`, 1)),
-		ask("a", "s", pullOne), ask("a", "s", pullOne), // about no call
+		ask("a", "s", pullQuestion), ask("a", "s", pullQuestion), // about no call
 		ask("a", "s", secret), ask("a", "s", secret), // what was taken out may differ
 	}
-	for i, word := range b.said(questions...) {
+	for i, word := range h.summaries(questions...) {
 		require.Equal(t, "pending", word, i)
 	}
 }
 
-// TestFiftyAtOnce: all are counted, and one answer is for all.
-func TestFiftyAtOnce(t *testing.T) {
+// TestDuplicates_ConcurrentPostsFormOneGroup: all are counted, and one answer is for all.
+func TestDuplicates_ConcurrentPostsFormOneGroup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const n = 50
 	var each sync.WaitGroup
 	for i := range n {
 		each.Go(func() {
-			saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+fmt.Sprintf(sameCall, 50001+i, ""))), Caller{})
+			saved, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+fmt.Sprintf(duplicateQuestion, 50001+i, ""))), Caller{})
 			if err == nil {
-				b.ResponseSent(saved.ID)
+				h.ResponseSent(saved.ID)
 			}
 		})
 	}
 	each.Wait()
-	pending, err := b.Store.Pending(t.Context())
+	pending, err := h.Store.Pending(t.Context())
 	require.NoError(t, err)
 	require.Len(t, pending, n)
 	first := pending[0].ID
-	st := b.status(first)
+	st := h.status(first)
 	require.Equal(t, n, st.Waiters)
-	_, err = b.Respond(t.Context(), first, seen(st.Revision, yes()), Caller{})
+	_, err = h.Respond(t.Context(), first, withRevision(st.Revision, approval()), Caller{})
 	require.NoError(t, err)
 	answers := map[string]bool{}
 	for _, e := range pending {
-		st := b.status(e.ID)
+		st := h.status(e.ID)
 		require.Equal(t, schema.Approve, st.Outcome, e.ID)
 		answers[st.Response.AnswerID] = true
 	}
 	require.Len(t, answers, n)
 }
 
-// TestManyLeaveAtOnce: every withdrawal counts, whoever is the first by then.
-func TestManyLeaveAtOnce(t *testing.T) {
+// TestDuplicates_ConcurrentWithdrawalsAreCounted: every withdrawal counts, whoever is the first by then.
+func TestDuplicates_ConcurrentWithdrawalsAreCounted(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const n = 20
 	ids, secrets := make([]schema.EventID, n), make([]string, n)
 	for i := range n {
-		ids[i], secrets[i] = b.ask(fmt.Sprintf(sameCall, 50001+i, ""))
+		ids[i], secrets[i] = h.ask(fmt.Sprintf(duplicateQuestion, 50001+i, ""))
 	}
 	var each sync.WaitGroup
 	failed := make([]error, n)
 	for i := range n - 3 {
 		each.Go(func() {
-			_, failed[i] = b.Cancel(t.Context(), ids[i], schema.Cancel{RequestSecret: secrets[i]}, Caller{})
+			_, failed[i] = h.Cancel(t.Context(), ids[i], schema.Cancel{RequestSecret: secrets[i]}, Caller{})
 		})
 	}
 	each.Wait()
 	for _, err := range failed {
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, b.said(ids[n-3:]...))
+	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(ids[n-3:]...))
 }
 
-func TestOneThatEndsAloneLeavesTheOthers(t *testing.T) {
+func TestDuplicates_MemberResolvesAlone(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, secretOne := b.ask(fmt.Sprintf(sameCall, 50001, ""))
-	two, secretTwo := b.ask(fmt.Sprintf(sameCall, 50002, ""))
-	three, four := b.asksAgain(50003), b.asksAgain(50004)
+	h := newTestHub(t)
+	one, secretOne := h.ask(fmt.Sprintf(duplicateQuestion, 50001, ""))
+	two, secretTwo := h.ask(fmt.Sprintf(duplicateQuestion, 50002, ""))
+	three, four := h.askDuplicate(50003), h.askDuplicate(50004)
 	withdraw := func(id schema.EventID, secret string) {
-		_, err := b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
+		_, err := h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
 		require.NoError(t, err)
 	}
 	withdraw(two, secretTwo)
-	require.Equal(t, []string{"pending ×3", "__withdrawn__ as 1", "pending as 1", "pending as 1"}, b.said(one, two, three, four))
-	before := b.status(one).Revision
+	require.Equal(t, []string{"pending ×3", "__withdrawn__ as 1", "pending as 1", "pending as 1"}, h.summaries(one, two, three, four))
+	before := h.status(one).Revision
 	withdraw(one, secretOne)
-	require.Equal(t, []string{"__withdrawn__ ×3", "pending ×2", "pending as 2"}, b.said(one, three, four), "the next one stands for the others")
-	_, err := b.Respond(t.Context(), one, seen(before, yes()), Caller{})
+	require.Equal(t, []string{"__withdrawn__ ×3", "pending ×2", "pending as 2"}, h.summaries(one, three, four), "the next one stands for the others")
+	_, err := h.Respond(t.Context(), one, withRevision(before, approval()), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired, "who answers what was withdrawn answers nothing")
-	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(three, four))
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(three, four))
 
-	_, err = b.Respond(t.Context(), four, no(), Caller{}) // one of them, by itself
+	_, err = h.Respond(t.Context(), four, denial(), Caller{}) // one of them, by itself
 	require.NoError(t, err)
-	require.Equal(t, []string{"pending", "deny as 1"}, b.said(three, four))
-	_, err = b.Respond(t.Context(), three, seen(b.status(three).Revision, yes()), Caller{})
+	require.Equal(t, []string{"pending", "deny as 1"}, h.summaries(three, four))
+	_, err = h.Respond(t.Context(), three, withRevision(h.status(three).Revision, approval()), Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"approve", "deny as 1"}, b.said(three, four))
+	require.Equal(t, []string{"approve", "deny as 1"}, h.summaries(three, four))
 }
 
-func TestCancellingTheCardCancelsAllOnIt(t *testing.T) {
+func TestDuplicates_CancelCoversGroup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, two := b.asksAgain(50001), b.asksAgain(50002)
-	_, err := b.Cancel(t.Context(), one, schema.Cancel{Reason: "not now"}, Caller{})
+	h := newTestHub(t)
+	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
+	_, err := h.Cancel(t.Context(), one, schema.Cancel{Reason: "not now"}, Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"__cancelled__ ×2", "__cancelled__ as 1"}, b.said(one, two))
-	require.Equal(t, "not now", b.status(two).Reason)
+	require.Equal(t, []string{"__cancelled__ ×2", "__cancelled__ as 1"}, h.summaries(one, two))
+	require.Equal(t, "not now", h.status(two).Reason)
 }
 
-// TestAHeldAnswerIsForAllThatWereSeen: undone for all, or given to all when its time is
+// TestDuplicates_HeldAnswerCoversSeenMembers: undone for all, or given to all when its time is
 // over, after a restart in between, too.
-func TestAHeldAnswerIsForAllThatWereSeen(t *testing.T) {
+func TestDuplicates_HeldAnswerCoversSeenMembers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, two := b.asksAgain(50001), b.asksAgain(50002)
-	held := seen(b.status(one).Revision, yes())
+	h := newTestHub(t)
+	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
+	held := withRevision(h.status(one).Revision, approval())
 	held.HoldMS = 30_000
-	_, err := b.Respond(t.Context(), one, held, Caller{})
+	_, err := h.Respond(t.Context(), one, held, Caller{})
 	require.NoError(t, err)
-	_, err = b.Undo(t.Context(), one, Caller{})
+	_, err = h.Undo(t.Context(), one, Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(one, two))
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(one, two))
 
-	held = seen(b.status(one).Revision, yes())
+	held = withRevision(h.status(one).Revision, approval())
 	held.HoldMS = 30_000
-	_, err = b.Respond(t.Context(), one, held, Caller{})
+	_, err = h.Respond(t.Context(), one, held, Caller{})
 	require.NoError(t, err)
-	late, other := b.asksAgain(50003), b.asksAgain(50004)
-	refused := no()
+	late, other := h.askDuplicate(50003), h.askDuplicate(50004)
+	refused := denial()
 	refused.HoldMS = 30_000
-	_, err = b.Respond(t.Context(), other, refused, Caller{})
+	_, err = h.Respond(t.Context(), other, refused, Caller{})
 	require.NoError(t, err)
-	require.NoError(t, b.Store.Close())
+	require.NoError(t, h.Store.Close())
 
-	b = open(t, b.path, func(c *Config) { c.Clock = func() time.Time { return time.Now().Add(31 * time.Second) } })
-	b.ends()
-	b.settled(one)
-	b.settled(other)
-	require.Equal(t, []string{"approve ×4", "approve as 1", "pending"}, b.said(one, two, late))
-	require.Equal(t, schema.Deny, b.status(other).Outcome, "its own answer")
+	h = openTestHub(t, h.path, func(c *Config) { c.Clock = func() time.Time { return time.Now().Add(31 * time.Second) } })
+	h.startDeadlines()
+	h.awaitSettled(one)
+	h.awaitSettled(other)
+	require.Equal(t, []string{"approve ×4", "approve as 1", "pending"}, h.summaries(one, two, late))
+	require.Equal(t, schema.Deny, h.status(other).Outcome, "its own answer")
 }
 
-// TestGroupsAreWholeAfterARestart: whatever was stored is one group, and goes on as one.
-func TestGroupsAreWholeAfterARestart(t *testing.T) {
+// TestDuplicates_SurviveRestart: whatever was stored is one group, and goes on as one.
+func TestDuplicates_SurviveRestart(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, two := b.asksAgain(50001), b.asksAgain(50002)
-	require.NoError(t, b.Store.Close())
-	b = open(t, b.path)
-	three := b.asksAgain(50003)
-	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, b.said(one, two, three))
-	_, err := b.Respond(t.Context(), one, seen(b.status(one).Revision, no()), Caller{})
+	h := newTestHub(t)
+	one, two := h.askDuplicate(50001), h.askDuplicate(50002)
+	require.NoError(t, h.Store.Close())
+	h = openTestHub(t, h.path)
+	three := h.askDuplicate(50003)
+	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(one, two, three))
+	_, err := h.Respond(t.Context(), one, withRevision(h.status(one).Revision, denial()), Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"deny ×3", "deny as 1", "deny as 1"}, b.said(one, two, three))
+	require.Equal(t, []string{"deny ×3", "deny as 1", "deny as 1"}, h.summaries(one, two, three))
 }
 
-func TestABatchOfTheSameIsOneCard(t *testing.T) {
+func TestDuplicates_BatchFormsOneGroup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	event := with(`"humanInTheLoop":` + fmt.Sprintf(sameCall, 50001, ""))
-	raw, ids, err := b.IngestBatch(t.Context(), []byte("["+event+","+event+","+event+"]"), Caller{})
+	h := newTestHub(t)
+	event := eventWith(`"humanInTheLoop":` + fmt.Sprintf(duplicateQuestion, 50001, ""))
+	raw, ids, err := h.IngestBatch(t.Context(), []byte("["+event+","+event+","+event+"]"), Caller{})
 	require.NoError(t, err)
 	var results []schema.BatchResult
 	require.NoError(t, json.Unmarshal(raw, &results))
 	require.Equal(t, ids[0], results[2].Event.HumanInTheLoopStatus.SameAs, "its poster is told, too")
-	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, b.said(ids...))
+	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(ids...))
 }
 
-// TestARepeatedPostIsNoSecondWaiter: one who sends his question again asks once.
-func TestARepeatedPostIsNoSecondWaiter(t *testing.T) {
+// TestDuplicates_RepeatedPostAddsNoWaiter: one who sends his question again asks once.
+func TestDuplicates_RepeatedPostAddsNoWaiter(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one := b.post(with(keyed + fmt.Sprintf(sameCall, 50001, ""))).ID
-	require.Equal(t, one, b.post(with(keyed+fmt.Sprintf(sameCall, 50002, ""))).ID)
-	require.Equal(t, []string{"pending"}, b.said(one))
+	h := newTestHub(t)
+	one := h.post(eventWith(keyedQuestion + fmt.Sprintf(duplicateQuestion, 50001, ""))).ID
+	require.Equal(t, one, h.post(eventWith(keyedQuestion+fmt.Sprintf(duplicateQuestion, 50002, ""))).ID)
+	require.Equal(t, []string{"pending"}, h.summaries(one))
 }
 
-// TestMoreTimeIsForAllOnTheCard: nobody gives more time to one of five that look the
+// TestDuplicates_ExtendCoversGroup: nobody gives more time to one of five that look the
 // same.
-func TestMoreTimeIsForAllOnTheCard(t *testing.T) {
+func TestDuplicates_ExtendCoversGroup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const v2 = `"protocolVersion":2,"listenerKey":"k"`
-	one, two := b.asksAgain(50001, v2), b.asksAgain(50002, v2)
-	before := b.status(two).ExpiresAt
-	_, err := b.Extend(t.Context(), one, &schema.Extend{Seconds: 600}, Caller{})
+	one, two := h.askDuplicate(50001, v2), h.askDuplicate(50002, v2)
+	before := h.status(two).ExpiresAt
+	_, err := h.Extend(t.Context(), one, &schema.Extend{Seconds: 600}, Caller{})
 	require.NoError(t, err)
-	require.Equal(t, before+600_000, b.status(two).ExpiresAt)
-	require.Equal(t, []string{"pending ×2", "pending as 1"}, b.said(one, two))
+	require.Equal(t, before+600_000, h.status(two).ExpiresAt)
+	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(one, two))
 }

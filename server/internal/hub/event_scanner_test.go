@@ -11,12 +11,12 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const plain = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
+const plainEvent = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
 
-// with is plain with more members in front of its own.
-func with(members string) string { return "{" + members + "," + plain[1:] }
+// eventWith is plain with more members in front of its own.
+func eventWith(members string) string { return "{" + members + "," + plainEvent[1:] }
 
-func TestScanKeepsWhatItDoesNotOwn(t *testing.T) {
+func TestScan_KeepsForeignMembers(t *testing.T) {
 	t.Parallel()
 	s, err := scanEvent([]byte(` {"source_app": "a\u0062" , "id":7, "uid":"x","humanInTheLoopStatus":{"status":"responded"},"requestSecret":"x",
 		"session_id":"s","hook_event_type":"PreToolUse","payload" : {"a" : [1, 2 ] ,"b":"\u003c"},"tool_name":"Bash","summary":null,
@@ -31,30 +31,30 @@ func TestScanKeepsWhatItDoesNotOwn(t *testing.T) {
 	require.Equal(t, `"source_app":"a\u0062","session_id":"s","hook_event_type":"PreToolUse","tool_name":"Bash","x-new":{"deep":[true]}`, string(s.envelope))
 }
 
-func TestScanRefusals(t *testing.T) {
+func TestScan_RejectsInvalidEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, field, detail string }{
 		{"nothing", ``, "", "JSON object"},
 		{"null", `null`, "", "JSON object"},
-		{"an array", `[` + plain + `]`, "", "JSON object"},
-		{"cut off", plain[:40], "", "cut off"},
-		{"garbage behind", plain + `x`, "", "behind"},
-		{"two objects", plain + plain, "", "behind"},
+		{"an array", `[` + plainEvent + `]`, "", "JSON object"},
+		{"cut off", plainEvent[:40], "", "cut off"},
+		{"garbage behind", plainEvent + `x`, "", "behind"},
+		{"two objects", plainEvent + plainEvent, "", "behind"},
 		{"not JSON", `{source_app:"a"}`, "", "not valid JSON"},
-		{"bad escape in the payload", strings.Replace(plain, `{}`, `{"a":"\x"}`, 1), "", "not valid JSON"},
-		{"invalid UTF-8", strings.Replace(plain, `{}`, "{\"a\":\"\xff\"}", 1), "", "UTF-8"},
+		{"bad escape in the payload", strings.Replace(plainEvent, `{}`, `{"a":"\x"}`, 1), "", "not valid JSON"},
+		{"invalid UTF-8", strings.Replace(plainEvent, `{}`, "{\"a\":\"\xff\"}", 1), "", "UTF-8"},
 		{"no source_app", `{"session_id":"s","hook_event_type":"Stop","payload":{}}`, "source_app", "required"},
-		{"empty session_id", strings.Replace(plain, `"s"`, `""`, 1), "session_id", "non-empty"},
-		{"number as type", strings.Replace(plain, `"Stop"`, `7`, 1), "hook_event_type", "string"},
-		{"array as payload", strings.Replace(plain, `{}`, `[]`, 1), "payload", "object"},
-		{"null as payload", strings.Replace(plain, `{}`, `null`, 1), "payload", "required"},
-		{"text as timestamp", with(`"timestamp":"today"`), "timestamp", "number"},
-		{"number as key", with(`"idempotency_key":1`), "idempotency_key", "string"},
-		{"text as flag", with(`"is_interrupt":"yes"`), "is_interrupt", "true or false"},
-		{"a member twice", with(`"payload":{"a":1}`), "payload", "twice"},
-		{"an unknown member twice", with(`"x":1,"x":2`), "x", "twice"},
-		{"an escaped twin", with(`"s\u006furce_app":"b"`), "source_app", "twice"},
-		{"long name", with(`"x":1`)[:len(with(`"x":1`))-1] + `,"tool_name":3}`, "tool_name", "string"},
+		{"empty session_id", strings.Replace(plainEvent, `"s"`, `""`, 1), "session_id", "non-empty"},
+		{"number as type", strings.Replace(plainEvent, `"Stop"`, `7`, 1), "hook_event_type", "string"},
+		{"array as payload", strings.Replace(plainEvent, `{}`, `[]`, 1), "payload", "object"},
+		{"null as payload", strings.Replace(plainEvent, `{}`, `null`, 1), "payload", "required"},
+		{"text as timestamp", eventWith(`"timestamp":"today"`), "timestamp", "number"},
+		{"number as key", eventWith(`"idempotency_key":1`), "idempotency_key", "string"},
+		{"text as flag", eventWith(`"is_interrupt":"yes"`), "is_interrupt", "true or false"},
+		{"a member twice", eventWith(`"payload":{"a":1}`), "payload", "twice"},
+		{"an unknown member twice", eventWith(`"x":1,"x":2`), "x", "twice"},
+		{"an escaped twin", eventWith(`"s\u006furce_app":"b"`), "source_app", "twice"},
+		{"long name", eventWith(`"x":1`)[:len(eventWith(`"x":1`))-1] + `,"tool_name":3}`, "tool_name", "string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,38 +68,38 @@ func TestScanRefusals(t *testing.T) {
 	}
 }
 
-// TestScanEscapedHubMember: a name written with escapes is the same name to a
+// TestScan_DecodesEscapedMemberNames: a name written with escapes is the same name to a
 // browser, so it must be to us: nobody forges an id or a status with it.
-func TestScanEscapedHubMember(t *testing.T) {
+func TestScan_DecodesEscapedMemberNames(t *testing.T) {
 	t.Parallel()
-	s, err := scanEvent([]byte(with(`"\u0069d":999,"human\u0049nTheLoopStatus":{"status":"responded"}`)))
+	s, err := scanEvent([]byte(eventWith(`"\u0069d":999,"human\u0049nTheLoopStatus":{"status":"responded"}`)))
 	require.NoError(t, err)
 	require.NotContains(t, string(s.envelope), "999")
 	require.NotContains(t, string(s.envelope), "responded")
 }
 
-func TestScanDepth(t *testing.T) {
+func TestScan_LimitsDepth(t *testing.T) {
 	t.Parallel()
 	nest := func(n int) string {
-		return strings.Replace(plain, `{}`, `{"a":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}`, 1)
+		return strings.Replace(plainEvent, `{}`, `{"a":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}`, 1)
 	}
 	_, err := scanEvent([]byte(nest(schema.MaxDepth - 2)))
 	require.NoError(t, err)
 	_, err = scanEvent([]byte(nest(schema.MaxDepth)))
 	require.ErrorContains(t, err, "deeper")
-	_, err = scanEvent([]byte(strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("[{", 500)+`\""}`, 1)))
+	_, err = scanEvent([]byte(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("[{", 500)+`\""}`, 1)))
 	require.NoError(t, err, "brackets in a string are not structure")
 	_, err = scanEvent([]byte(nest(3_000_000)))
 	require.ErrorContains(t, err, "deeper")
 }
 
-func TestScanManyMembers(t *testing.T) {
+func TestScan_LimitsUnknownMembers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range schema.MaxExtra + 1 {
 		b.WriteString(`"k` + schema.EventID(i).String() + `":1,`)
 	}
-	_, err := scanEvent([]byte("{" + b.String() + plain[1:]))
+	_, err := scanEvent([]byte("{" + b.String() + plainEvent[1:]))
 	require.ErrorContains(t, err, "unknown members")
 }
 
@@ -107,8 +107,8 @@ func TestScanManyMembers(t *testing.T) {
 // they read the same.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{
-		plain, with(`"x":1`), with(`"timestamp":null`), with(`"id":3`), with(`"\u0078":1`), with(`"chat":[1]`), `{"payload":{}}`,
-		with(`"humanInTheLoop":{"question":"q","type":"permission"}`),
+		plainEvent, eventWith(`"x":1`), eventWith(`"timestamp":null`), eventWith(`"id":3`), eventWith(`"\u0078":1`), eventWith(`"chat":[1]`), `{"payload":{}}`,
+		eventWith(`"humanInTheLoop":{"question":"q","type":"permission"}`),
 	} {
 		f.Add([]byte(s))
 	}

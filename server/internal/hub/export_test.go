@@ -14,21 +14,21 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// exported reads a session whole.
-func (b *bench) exported(app, session string, markdown bool) string {
-	b.t.Helper()
-	b.catchUp(b.follower())
-	r, err := b.Export(b.t.Context(), store.SessionKey{App: app, Session: session}, markdown)
-	require.NoError(b.t, err)
+// exportSession reads a session whole.
+func (h *testHub) exportSession(app, session string, markdown bool) string {
+	h.t.Helper()
+	h.catchUp(h.newProjector())
+	r, err := h.Export(h.t.Context(), store.SessionKey{App: app, Session: session}, markdown)
+	require.NoError(h.t, err)
 	text, err := io.ReadAll(r)
-	require.NoError(b.t, err)
+	require.NoError(h.t, err)
 	return string(text)
 }
 
-// TestExportIsWhole: big payloads too, over many pages, and nobody else's events.
-func TestExportIsWhole(t *testing.T) {
+// TestExport_IsComplete: big payloads too, over many pages, and nobody else's events.
+func TestExport_IsComplete(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const events = exportPage + 30
 	big := strings.Repeat("x", schema.MaxListed)
 	for i := range events {
@@ -36,16 +36,16 @@ func TestExportIsWhole(t *testing.T) {
 		if i == 3 {
 			payload = `{"n":3,"big":"` + big + `"}`
 		}
-		b.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":%s,"chat":[%d]}`, payload, i))
+		h.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":%s,"chat":[%d]}`, payload, i))
 		if i%50 == 0 {
-			b.post(`{"source_app":"b","session_id":"s","hook_event_type":"Stop","payload":{}}`)
-			b.post(`{"source_app":"a","session_id":"t","hook_event_type":"Stop","payload":{}}`)
+			h.post(`{"source_app":"b","session_id":"s","hook_event_type":"Stop","payload":{}}`)
+			h.post(`{"source_app":"a","session_id":"t","hook_event_type":"Stop","payload":{}}`)
 		}
 	}
-	lines := strings.Split(strings.TrimSuffix(b.exported("a", "s", false), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(h.exportSession("a", "s", false), "\n"), "\n")
 	require.Len(t, lines, events)
 	for i, line := range lines {
-		e := decode(t, []byte(line))
+		e := decodeEvent(t, []byte(line))
 		require.Equal(t, "s", e.SessionID)
 		var payload struct {
 			N   int    `json:"n"`
@@ -59,48 +59,48 @@ func TestExportIsWhole(t *testing.T) {
 	}
 }
 
-func TestExportEndsWhereItBegan(t *testing.T) {
+func TestExport_StopsAtStartingHead(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"One","payload":{}}`)
-	b.catchUp(b.follower())
+	h := newTestHub(t)
+	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"One","payload":{}}`)
+	h.catchUp(h.newProjector())
 	key := store.SessionKey{App: "a", Session: "s"}
-	r, err := b.Export(t.Context(), key, false)
+	r, err := h.Export(t.Context(), key, false)
 	require.NoError(t, err)
-	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"Two","payload":{}}`)
+	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"Two","payload":{}}`)
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(text), "\n"), "a session that goes on has an end all the same")
 
-	_, err = b.Export(t.Context(), store.SessionKey{App: "a", Session: "none"}, true)
+	_, err = h.Export(t.Context(), store.SessionKey{App: "a", Session: "none"}, true)
 	require.ErrorIs(t, err, schema.ErrNotFound)
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err = b.Export(ctx, key, false)
+	r, err = h.Export(ctx, key, false)
 	require.NoError(t, err)
 	cancel()
 	_, err = io.ReadAll(r)
 	require.ErrorIs(t, err, context.Canceled, "a download that was cut off does not look whole")
 }
 
-// hostile is text that would be markup, break out of a fence, or hide something.
-const hostile = "# h\n- l\n> q\n1. n\n```\n~~~\n````\n<script>alert(1)</script> [x](javascript:1) ![i](http://e/i) **b** _e_ `c` |t| &lt; \\ www.e.org\r\n\u202e\u200b\u0007\u2028end"
+// hostileText is text that would be markup, break out of a fence, or hide something.
+const hostileText = "# h\n- l\n> q\n1. n\n```\n~~~\n````\n<script>alert(1)</script> [x](javascript:1) ![i](http://e/i) **b** _e_ `c` |t| &lt; \\ www.e.org\r\n\u202e\u200b\u0007\u2028end"
 
-func TestAReportIsText(t *testing.T) {
+func TestReport_EscapesMarkup(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	quoted, err := json.Marshal(hostile)
+	h := newTestHub(t)
+	quoted, err := json.Marshal(hostileText)
 	require.NoError(t, err)
 	all := strings.ReplaceAll(`{"source_app":H,"session_id":H,"hook_event_type":H,"tool_name":H,"agent_id":H,"error":H,"model_name":H,"parent_session_id":H,`+
 		`"payload":{"cwd":H,"git_branch":H,"last_assistant_message":H,"message":H,"tool_input":{"command":H}},`+
 		`"humanInTheLoop":{"question":H,"type":"choice","choices":[H],"toolCall":{"name":H,"arguments":{"x":H}}}}`, "H", string(quoted))
 	all = strings.ReplaceAll(all, `\u0007`, "") // a name has no control characters
-	saved := b.post(all)
-	b.post(strings.Replace(all[:strings.Index(all, `,"humanInTheLoop"`)]+"}", `"hook_event_type":`+strings.ReplaceAll(string(quoted), `\u0007`, ""), `"hook_event_type":"UserPromptSubmit"`, 1))
-	label := decode(t, saved.JSON).HumanInTheLoop.Choices[0]
-	_, err = b.Respond(t.Context(), saved.ID, &schema.Response{Choice: &label, Reason: hostile, Comment: hostile}, Caller{})
+	saved := h.post(all)
+	h.post(strings.Replace(all[:strings.Index(all, `,"humanInTheLoop"`)]+"}", `"hook_event_type":`+strings.ReplaceAll(string(quoted), `\u0007`, ""), `"hook_event_type":"UserPromptSubmit"`, 1))
+	label := decodeEvent(t, saved.JSON).HumanInTheLoop.Choices[0]
+	_, err = h.Respond(t.Context(), saved.ID, &schema.Response{Choice: &label, Reason: hostileText, Comment: hostileText}, Caller{})
 	require.NoError(t, err)
-	e := decode(t, saved.JSON)
-	text := b.exported(e.SourceApp, e.SessionID, true)
+	e := decodeEvent(t, saved.JSON)
+	text := h.exportSession(e.SourceApp, e.SessionID, true)
 
 	fence := ""
 	for _, line := range strings.Split(text, "\n") {
@@ -132,36 +132,36 @@ func TestAReportIsText(t *testing.T) {
 	require.Contains(t, text, `\[U\+202E\]`)
 }
 
-func TestAReportTellsDecisions(t *testing.T) {
+func TestReport_ListsDecisions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	text, choice, comment := "use the staging one", "left", "just this time"
 	ask := func(question string, r *schema.Response) {
-		id, _ := b.ask(question)
+		id, _ := h.ask(question)
 		if r == nil {
 			return
 		}
-		_, err := b.Respond(t.Context(), id, r, Caller{})
+		_, err := h.Respond(t.Context(), id, r, Caller{})
 		require.NoError(t, err)
 	}
-	edited := yes()
+	edited := approval()
 	edited.ModifiedArguments = json.RawMessage(`{"command":"ls build"}`)
-	denied := no()
+	denied := denial()
 	denied.Reason = "not on a Friday"
 	ask(`{"question":"Delete it?","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"rm -r build"},"editable":true}}`, edited)
 	ask(`{"question":"Deploy?","type":"permission"}`, denied)
 	ask(`{"question":"Which one?","type":"question"}`, &schema.Response{Response: &text})
 	ask(`{"question":"Left or right?","type":"choice","choices":["left","right"]}`, &schema.Response{Choice: &choice, Comment: comment})
 	ask(`{"question":"Still there?","type":"permission"}`, nil)
-	cancelled, _ := b.ask(pullOne)
-	_, err := b.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
+	cancelled, _ := h.ask(pullQuestion)
+	_, err := h.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
-	withdrawn, secret := b.ask(pullOne)
-	_, err = b.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, Caller{})
+	withdrawn, secret := h.ask(pullQuestion)
+	_, err = h.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, Caller{})
 	require.NoError(t, err)
-	one, _, err := b.Store.Event(t.Context(), 1)
+	one, _, err := h.Store.Event(t.Context(), 1)
 	require.NoError(t, err)
-	report := b.exported(one.App, one.Session, true)
+	report := h.exportSession(one.App, one.Session, true)
 	at := 0
 	for _, want := range []string{
 		"- Questions: 7, of which 1 wait for an answer",
@@ -178,8 +178,8 @@ func TestAReportTellsDecisions(t *testing.T) {
 	}
 }
 
-// FuzzBlock: no text gets out of its fence.
-func FuzzBlock(f *testing.F) {
+// FuzzAppendBlock: no text gets out of its fence.
+func FuzzAppendBlock(f *testing.F) {
 	f.Add("```\n# out")
 	f.Add("a\r\n````\r```")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -192,19 +192,19 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// TestAnExportHoldsLittle, however big its events are: a page of them may be more
+// TestExport_BoundsMemory, however big its events are: a page of them may be more
 // than the machine has.
-func TestAnExportHoldsLittle(t *testing.T) {
+func TestExport_BoundsMemory(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const events, size = 4, 1 << 20
 	for range events {
-		_, err := b.Ingest(t.Context(), []byte(`{"source_app":"app","session_id":"s","hook_event_type":"Stop","payload":{"last_assistant_message":"`+strings.Repeat("x", size)+`"}}`), Caller{})
+		_, err := h.Ingest(t.Context(), []byte(`{"source_app":"app","session_id":"s","hook_event_type":"Stop","payload":{"last_assistant_message":"`+strings.Repeat("x", size)+`"}}`), Caller{})
 		require.NoError(t, err)
 	}
-	b.catchUp(b.follower())
+	h.catchUp(h.newProjector())
 	for _, markdown := range []bool{false, true} {
-		r, err := b.Export(t.Context(), store.SessionKey{App: "app", Session: "s"}, markdown)
+		r, err := h.Export(t.Context(), store.SessionKey{App: "app", Session: "s"}, markdown)
 		require.NoError(t, err)
 		x := r.(*sessionExport)
 		total, piece := 0, make([]byte, 64<<10)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	speaks2 = `"protocolVersion":2,"listenerKey":"key","responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
-	speaks1 = `"responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
+	listenerV2 = `"protocolVersion":2,"listenerKey":"key","responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
+	listenerV1 = `"responseWebSocketUrl":"ws://127.0.0.1:50123/secret"`
 )
 
 func TestExtend(t *testing.T) {
@@ -24,47 +24,47 @@ func TestExtend(t *testing.T) {
 		agent    schema.DeliveryState
 		told     bool
 	}{
-		"an agent that listens is told":   {`"timeout":300,` + speaks2, 900, 1200 * time.Second, schema.Queued, true},
+		"an agent that listens is told":   {`"timeout":300,` + listenerV2, 900, 1200 * time.Second, schema.Queued, true},
 		"one that pulls asks by itself":   {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery, false},
-		"no limit":                        {`"timeout":300,` + speaks2, 0, 0, schema.Queued, true},
+		"no limit":                        {`"timeout":300,` + listenerV2, 0, 0, schema.Queued, true},
 		"no limit, for one that pulls":    {`"timeout":300`, 0, 0, schema.NoDelivery, false},
 		"for as long as a question lasts": {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var told []schema.EventID
-			b := setupClocked(t, func(cfg *Config) { cfg.Control = func(id schema.EventID) { told = append(told, id) } })
-			id, _ := b.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
-			_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: c.seconds}, Caller{})
+			h := newClockedHub(t, func(cfg *Config) { cfg.Control = func(id schema.EventID) { told = append(told, id) } })
+			id, _ := h.ask(`{"question":"May I?","type":"permission",` + c.question + `}`)
+			_, err := h.Extend(t.Context(), id, &schema.Extend{Seconds: c.seconds}, Caller{})
 			require.NoError(t, err)
-			st := b.status(id)
+			st := h.status(id)
 			require.Equal(t, c.agent, st.Extended.Agent)
 			require.Equal(t, localName, st.Extended.By)
 			require.Equal(t, c.told, len(told) == 1)
-			require.Equal(t, []string{"question.extended"}, b.acts(id))
-			b.pass(301 * time.Second)
-			require.Equal(t, schema.Pending, b.status(id).Status, "its old deadline is none any more")
+			require.Equal(t, []string{"question.extended"}, h.ledgerActions(id))
+			h.advance(301 * time.Second)
+			require.Equal(t, schema.Pending, h.status(id).Status, "its old deadline is none any more")
 			if c.expires == 0 {
 				require.Zero(t, st.ExpiresAt)
-				b.pass(schema.MaxTimeout)
-				require.Equal(t, schema.Pending, b.status(id).Status)
+				h.advance(schema.MaxTimeout)
+				require.Equal(t, schema.Pending, h.status(id).Status)
 				return
 			}
-			require.Equal(t, schema.Millis(dayOne.Add(c.expires).UnixMilli()), st.ExpiresAt)
-			b.pass(c.expires - 301*time.Second)
-			require.Equal(t, schema.TimedOut, b.status(id).Status)
+			require.Equal(t, schema.Millis(clockedStart.Add(c.expires).UnixMilli()), st.ExpiresAt)
+			h.advance(c.expires - 301*time.Second)
+			require.Equal(t, schema.TimedOut, h.status(id).Status)
 		})
 	}
 }
 
-func TestExtendIsRefused(t *testing.T) {
+func TestExtend_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t)
-	v1, _ := b.ask(`{"question":"May I?","type":"permission",` + speaks1 + `}`)
-	never, _ := b.ask(`{"question":"May I?","type":"permission","timeout":0}`)
-	open, _ := b.ask(pullOne)
-	over, _ := b.ask(pullOne)
-	_, err := b.Cancel(t.Context(), over, schema.Cancel{}, Caller{})
+	h := newClockedHub(t)
+	v1, _ := h.ask(`{"question":"May I?","type":"permission",` + listenerV1 + `}`)
+	never, _ := h.ask(`{"question":"May I?","type":"permission","timeout":0}`)
+	open, _ := h.ask(pullQuestion)
+	over, _ := h.ask(pullQuestion)
+	_, err := h.Cancel(t.Context(), over, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		id      schema.EventID
@@ -79,7 +79,7 @@ func TestExtendIsRefused(t *testing.T) {
 		"with what is left, too":                     {open, schema.MaxTimeout.Seconds(), schema.ErrInvalid},
 		"what there is not":                          {99, 60, schema.ErrNotFound},
 	} {
-		_, err := b.Extend(t.Context(), c.id, &schema.Extend{Seconds: c.seconds}, Caller{})
+		_, err := h.Extend(t.Context(), c.id, &schema.Extend{Seconds: c.seconds}, Caller{})
 		require.ErrorIs(t, err, c.want, name)
 		if c.id == v1 {
 			var hint *schema.HintError
@@ -87,49 +87,49 @@ func TestExtendIsRefused(t *testing.T) {
 			require.Contains(t, hint.Hint, "version 1")
 		}
 	}
-	_, err = b.Extend(t.Context(), never, &schema.Extend{Seconds: 60}, Caller{})
+	_, err = h.Extend(t.Context(), never, &schema.Extend{Seconds: 60}, Caller{})
 	require.NoError(t, err, "it has all the time there is")
-	require.Zero(t, b.status(never).ExpiresAt)
+	require.Zero(t, h.status(never).ExpiresAt)
 	for _, id := range []schema.EventID{v1, open} {
-		require.Equal(t, int64(1), b.status(id).Revision)
+		require.Equal(t, int64(1), h.status(id).Revision)
 	}
 }
 
-// TestExtendAndReminders: they go on at their pace; without a limit they are the hub's.
-func TestExtendAndReminders(t *testing.T) {
+// TestExtend_KeepsReminderPace: they go on at their pace; without a limit they are the hub's.
+func TestExtend_KeepsReminderPace(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t, func(c *Config) { c.NudgeAfter = time.Hour })
+	h := newClockedHub(t, func(c *Config) { c.NudgeAfter = time.Hour })
 	const asked = `{"question":"May I?","type":"permission","timeout":90,"reminderIntervalSeconds":60,"reminderMaxCount":5}`
-	longer, _ := b.ask(asked)
-	never, _ := b.ask(asked)
+	longer, _ := h.ask(asked)
+	never, _ := h.ask(asked)
 	for id, s := range map[schema.EventID]float64{longer: 600, never: 0} {
-		_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: s}, Caller{})
+		_, err := h.Extend(t.Context(), id, &schema.Extend{Seconds: s}, Caller{})
 		require.NoError(t, err)
 	}
-	b.pass(time.Minute)
-	b.pass(time.Minute)
-	require.Equal(t, 2, b.status(longer).Reminders)
-	require.Zero(t, b.status(never).Reminders, "they need a limit")
-	b.pass(58 * time.Minute)
-	require.Equal(t, 1, b.status(never).Reminders)
+	h.advance(time.Minute)
+	h.advance(time.Minute)
+	require.Equal(t, 2, h.status(longer).Reminders)
+	require.Zero(t, h.status(never).Reminders, "they need a limit")
+	h.advance(58 * time.Minute)
+	require.Equal(t, 1, h.status(never).Reminders)
 }
 
-// TestAPullLearnsOfTheDeadline as soon as it is moved.
-func TestAPullLearnsOfTheDeadline(t *testing.T) {
+// TestPull_ReportsMovedDeadline as soon as it is moved.
+func TestPull_ReportsMovedDeadline(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t)
-	id, secret := b.ask(pullOne)
+	h := newClockedHub(t)
+	id, secret := h.ask(pullQuestion)
 	ends := make(chan time.Time, 10)
 	returned := make(chan error, 1)
 	go func() {
-		answer, err := b.Pull(t.Context(), id, Pull{Wait: time.Minute, Secret: secret, Expires: func(at time.Time) { ends <- at }})
+		answer, err := h.Pull(t.Context(), id, Pull{Wait: time.Minute, Secret: secret, Expires: func(at time.Time) { ends <- at }})
 		if answer != nil {
 			err = errors.New("there is no answer yet")
 		}
 		returned <- err
 	}()
-	require.Equal(t, dayOne.Add(schema.DefaultTimeout).UnixMilli(), (<-ends).UnixMilli())
-	_, err := b.Extend(t.Context(), id, &schema.Extend{Seconds: 60}, Caller{})
+	require.Equal(t, clockedStart.Add(schema.DefaultTimeout).UnixMilli(), (<-ends).UnixMilli())
+	_, err := h.Extend(t.Context(), id, &schema.Extend{Seconds: 60}, Caller{})
 	require.NoError(t, err)
 	select {
 	case err := <-returned:
@@ -141,20 +141,20 @@ func TestAPullLearnsOfTheDeadline(t *testing.T) {
 	for len(ends) > 0 {
 		last = <-ends
 	}
-	require.Equal(t, dayOne.Add(schema.DefaultTimeout+time.Minute).UnixMilli(), last.UnixMilli())
+	require.Equal(t, clockedStart.Add(schema.DefaultTimeout+time.Minute).UnixMilli(), last.UnixMilli())
 }
 
-func TestReportExecution(t *testing.T) {
+func TestReportExecution_StoresFirstReport(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t)
-	id, secret := b.ask(pullOne)
+	h := newClockedHub(t)
+	id, secret := h.ask(pullQuestion)
 	report := func(r schema.CallReport) error {
-		_, err := b.ReportExecution(t.Context(), id, &r)
+		_, err := h.ReportExecution(t.Context(), id, &r)
 		return err
 	}
 	good := schema.CallReport{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1", RequestSecret: secret}
 	require.ErrorIs(t, report(good), schema.ErrUndecided)
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	for _, bad := range []schema.CallReport{
 		{State: "done", RequestSecret: secret}, {State: schema.Succeeded, DurationMS: -1, RequestSecret: secret},
@@ -164,9 +164,9 @@ func TestReportExecution(t *testing.T) {
 	for _, wrong := range []string{"", "guessed"} {
 		require.ErrorIs(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: wrong}), schema.ErrForbidden)
 	}
-	require.Nil(t, b.status(id).Execution)
+	require.Nil(t, h.status(id).Execution)
 	require.NoError(t, report(good))
-	require.Equal(t, &schema.Execution{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1"}, b.status(id).Execution)
+	require.Equal(t, &schema.Execution{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1"}, h.status(id).Execution)
 	require.NoError(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: secret}), "what is known stays")
-	require.Equal(t, schema.ToolFailed, b.status(id).Execution.State)
+	require.Equal(t, schema.ToolFailed, h.status(id).Execution.State)
 }

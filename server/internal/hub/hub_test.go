@@ -20,14 +20,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if crashed() || crashedSame() { // this process is the child of a test that kills it
+	if runProjectorCrashChild() || runDuplicatesCrashChild() { // this process is the child of a test that kills it
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// bench is a hub over a real store.
-type bench struct {
+// testHub is a hub over a real store.
+type testHub struct {
 	*Hub
 	t    *testing.T
 	path string
@@ -36,101 +36,101 @@ type bench struct {
 	dispatched []schema.EventID
 }
 
-func setup(t *testing.T, change ...func(*Config)) *bench {
+func newTestHub(t *testing.T, change ...func(*Config)) *testHub {
 	t.Helper()
-	return open(t, storetest.NewFile(t), change...)
+	return openTestHub(t, storetest.NewFile(t), change...)
 }
 
-func open(t *testing.T, path string, change ...func(*Config)) *bench {
+func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: 1 << 16})
 	require.NoError(t, err)
-	b := &bench{t: t, path: path}
+	h := &testHub{t: t, path: path}
 	cfg := Config{
 		Store: s, Feed: feed.New(s.Head(), 64, 1<<20), Version: "test",
 		Dispatch: func(id schema.EventID) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.dispatched = append(b.dispatched, id)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.dispatched = append(h.dispatched, id)
 		},
 	}
 	for _, fn := range change {
 		fn(&cfg)
 	}
-	b.Hub = New(cfg)
+	h.Hub = New(cfg)
 	t.Cleanup(func() { _ = s.Close() })
-	return b
+	return h
 }
 
-// ends runs the deadlines until the test ends.
-func (b *bench) ends() {
+// startDeadlines runs the deadlines until the test ends.
+func (h *testHub) startDeadlines() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = b.Run(ctx) }()
-	b.t.Cleanup(func() { cancel(); <-done })
+	go func() { defer close(done); _ = h.Run(ctx) }()
+	h.t.Cleanup(func() { cancel(); <-done })
 }
 
-func (b *bench) post(body string) StoredEvent {
-	b.t.Helper()
-	saved, err := b.Ingest(b.t.Context(), []byte(body), Caller{})
-	require.NoError(b.t, err)
+func (h *testHub) post(body string) StoredEvent {
+	h.t.Helper()
+	saved, err := h.Ingest(h.t.Context(), []byte(body), Caller{})
+	require.NoError(h.t, err)
 	return saved
 }
 
 // ask posts a question and returns its id and secret.
-func (b *bench) ask(question string) (schema.EventID, string) {
-	b.t.Helper()
-	saved := b.post(with(`"humanInTheLoop":` + question))
-	b.ResponseSent(saved.ID)
-	return saved.ID, decode(b.t, saved.JSON).RequestSecret
+func (h *testHub) ask(question string) (schema.EventID, string) {
+	h.t.Helper()
+	saved := h.post(eventWith(`"humanInTheLoop":` + question))
+	h.ResponseSent(saved.ID)
+	return saved.ID, decodeEvent(h.t, saved.JSON).RequestSecret
 }
 
-func decode(t *testing.T, b []byte) schema.Event {
+func decodeEvent(t *testing.T, b []byte) schema.Event {
 	t.Helper()
 	var e schema.Event
 	require.NoError(t, json.Unmarshal(b, &e), string(b))
 	return e
 }
 
-func (b *bench) status(id schema.EventID) schema.Status {
-	b.t.Helper()
-	raw, err := b.Event(b.t.Context(), id)
-	require.NoError(b.t, err)
-	return *decode(b.t, raw).HumanInTheLoopStatus
+func (h *testHub) status(id schema.EventID) schema.Status {
+	h.t.Helper()
+	raw, err := h.Event(h.t.Context(), id)
+	require.NoError(h.t, err)
+	return *decodeEvent(h.t, raw).HumanInTheLoopStatus
 }
 
-// settled waits until the question has its end.
-func (b *bench) settled(id schema.EventID) schema.Status {
-	b.t.Helper()
-	changed, stop := b.subscribe(id)
+// awaitSettled waits until the question has its end.
+func (h *testHub) awaitSettled(id schema.EventID) schema.Status {
+	h.t.Helper()
+	changed, stop := h.subscribe(id)
 	defer stop()
 	for {
-		if st := b.status(id); st.Settled() {
+		if st := h.status(id); st.Settled() {
 			return st
 		}
 		select {
 		case <-changed:
 		case <-time.After(10 * time.Second):
-			b.t.Fatal("the question does not end")
+			h.t.Fatal("the question does not end")
 		}
 	}
 }
 
-func yes() *schema.Response { v := true; return &schema.Response{Permission: &v} }
-func no() *schema.Response  { v := false; return &schema.Response{Permission: &v} }
+func approval() *schema.Response { v := true; return &schema.Response{Permission: &v} }
+func denial() *schema.Response   { v := false; return &schema.Response{Permission: &v} }
 
 const (
-	mayI    = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:50123/secret"}`
-	mayI50  = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:50123/secret","timeout":0.05}`
-	pullOne = `{"question":"May I?","type":"permission"}`
+	callbackQuestion = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:50123/secret"}`
+	expiringQuestion = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:50123/secret","timeout":0.05}`
+	pullQuestion     = `{"question":"May I?","type":"permission"}`
 )
 
-func TestEventIsKeptAndForgeriesAreNot(t *testing.T) {
+func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	saved := b.post(`{"id":99,"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"a": 1},"x-future":[1],
-		"humanInTheLoop":` + mayI + `,"humanInTheLoopStatus":{"status":"responded","response":{"permission":true}}}`)
-	e := decode(t, saved.JSON)
+	h := newTestHub(t)
+	saved := h.post(`{"id":99,"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"a": 1},"x-future":[1],
+		"humanInTheLoop":` + callbackQuestion + `,"humanInTheLoopStatus":{"status":"responded","response":{"permission":true}}}`)
+	e := decodeEvent(t, saved.JSON)
 	require.Equal(t, schema.EventID(1), e.ID)
 	require.Equal(t, schema.Pending, e.HumanInTheLoopStatus.Status)
 	require.Equal(t, `{"a": 1}`, string(e.Payload))
@@ -139,10 +139,10 @@ func TestEventIsKeptAndForgeriesAreNot(t *testing.T) {
 	require.Equal(t, "ws://127.0.0.1:50123/secret", e.HumanInTheLoop.ResponseWebSocketURL, "its poster sees the address")
 
 	for name, read := range map[string]func() ([]byte, error){
-		"one":    func() ([]byte, error) { return b.Event(t.Context(), 1) },
-		"recent": func() ([]byte, error) { return b.Recent(t.Context(), 10) },
-		"found":  func() ([]byte, error) { return b.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}) },
-		"stream": func() ([]byte, error) { f, _, err := b.FramesAfter(t.Context(), 0); return f[0].Data, err },
+		"one":    func() ([]byte, error) { return h.Event(t.Context(), 1) },
+		"recent": func() ([]byte, error) { return h.Recent(t.Context(), 10) },
+		"found":  func() ([]byte, error) { return h.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}) },
+		"stream": func() ([]byte, error) { f, _, err := h.FramesAfter(t.Context(), 0); return f[0].Data, err },
 	} {
 		raw, err := read()
 		require.NoError(t, err, name)
@@ -152,14 +152,14 @@ func TestEventIsKeptAndForgeriesAreNot(t *testing.T) {
 	}
 }
 
-func TestAnswerIsStoredPublishedAndDispatched(t *testing.T) {
+func TestRespond_StoresPublishesAndDispatches(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI)
-	raw, err := b.Respond(t.Context(), id, &schema.Response{Permission: no().Permission, Reason: "not today"}, Caller{})
+	h := newTestHub(t)
+	id, _ := h.ask(callbackQuestion)
+	raw, err := h.Respond(t.Context(), id, &schema.Response{Permission: denial().Permission, Reason: "not today"}, Caller{})
 	require.NoError(t, err)
 
-	st := decode(t, raw).HumanInTheLoopStatus
+	st := decodeEvent(t, raw).HumanInTheLoopStatus
 	require.Equal(t, schema.Responded, st.Status)
 	require.Equal(t, schema.Deny, st.Outcome)
 	require.Equal(t, schema.ByHuman, st.Source)
@@ -168,55 +168,55 @@ func TestAnswerIsStoredPublishedAndDispatched(t *testing.T) {
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.Equal(t, int64(2), st.Revision)
 	require.False(t, st.RespondedBy.Verified, "in local mode nobody is verified")
-	require.Equal(t, []schema.EventID{id}, b.dispatched)
+	require.Equal(t, []schema.EventID{id}, h.dispatched)
 
-	frames, _, err := b.FramesAfter(t.Context(), int64(id))
+	frames, _, err := h.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
 	var change schema.StatusChange
 	require.NoError(t, json.Unmarshal(frames[0].Data, &change))
 	require.Equal(t, *st, change.HumanInTheLoopStatus)
-	require.Equal(t, id, decode(t, frames[0].End).ID, "version 1 gets the whole event once more")
+	require.Equal(t, id, decodeEvent(t, frames[0].End).ID, "version 1 gets the whole event once more")
 }
 
-func TestSameAnswerAgainChangesNothing(t *testing.T) {
+func TestRespond_RepeatIsIdempotent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI)
-	first, err := b.Respond(t.Context(), id, yes(), Caller{})
+	h := newTestHub(t)
+	id, _ := h.ask(callbackQuestion)
+	first, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
-	again, err := b.Respond(t.Context(), id, yes(), Caller{})
+	again, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	require.JSONEq(t, string(first), string(again))
-	require.Len(t, b.dispatched, 1)
+	require.Len(t, h.dispatched, 1)
 
-	_, err = b.Respond(t.Context(), id, no(), Caller{})
+	_, err = h.Respond(t.Context(), id, denial(), Caller{})
 	require.ErrorIs(t, err, schema.ErrDecided)
 	var state *schema.StatusError
 	require.ErrorAs(t, err, &state)
 	require.Equal(t, schema.Approve, state.Status.Outcome)
 }
 
-func TestFiftyAnswersAtOnceHaveOneWinner(t *testing.T) {
+func TestRespond_ConcurrentAnswersHaveOneWinner(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	labels := make([]string, 50)
 	for i := range labels {
 		labels[i] = fmt.Sprintf("label %d", i)
 	}
 	choices, _ := json.Marshal(labels)
-	id, _ := b.ask(`{"question":"Which?","type":"choice","choices":` + string(choices) + `}`)
+	id, _ := h.ask(`{"question":"Which?","type":"choice","choices":` + string(choices) + `}`)
 
 	errs := make([]error, len(labels))
 	var wg sync.WaitGroup
 	for i := range labels {
 		wg.Go(func() {
-			_, errs[i] = b.Respond(t.Context(), id, &schema.Response{Choice: &labels[i]}, Caller{})
+			_, errs[i] = h.Respond(t.Context(), id, &schema.Response{Choice: &labels[i]}, Caller{})
 		})
 	}
 	wg.Wait()
-	won := b.status(id).Outcome
+	won := h.status(id).Outcome
 	winners := 0
 	for i, err := range errs {
 		if err == nil {
@@ -233,22 +233,22 @@ func TestFiftyAnswersAtOnceHaveOneWinner(t *testing.T) {
 	require.Equal(t, 1, winners)
 }
 
-func TestAnswerCancelAndDeadlineRace(t *testing.T) {
+func TestResolution_AnswerCancelAndDeadlineRace(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	b := setup(t, clock.in)
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
 	for range 20 {
-		id, secret := b.ask(mayI)
-		clock.pass(301 * time.Second)
+		id, secret := h.ask(callbackQuestion)
+		clock.advance(301 * time.Second)
 		var wg sync.WaitGroup
 		ends := make([]error, 4)
-		wg.Go(func() { _, ends[0] = b.Respond(t.Context(), id, yes(), Caller{}) })
-		wg.Go(func() { _, ends[1] = b.Cancel(t.Context(), id, schema.Cancel{}, Caller{}) })
-		wg.Go(func() { _, ends[2] = b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{}) })
-		wg.Go(func() { ends[3] = b.expire(t.Context(), id) })
+		wg.Go(func() { _, ends[0] = h.Respond(t.Context(), id, approval(), Caller{}) })
+		wg.Go(func() { _, ends[1] = h.Cancel(t.Context(), id, schema.Cancel{}, Caller{}) })
+		wg.Go(func() { _, ends[2] = h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{}) })
+		wg.Go(func() { ends[3] = h.expire(t.Context(), id) })
 		wg.Wait()
 		require.NoError(t, ends[3])
-		won := b.status(id).Outcome
+		won := h.status(id).Outcome
 		for i, outcome := range []schema.Outcome{schema.Approve, schema.Cancelled, schema.Withdrawn} {
 			if outcome == won {
 				require.NoError(t, ends[i])
@@ -257,7 +257,7 @@ func TestAnswerCancelAndDeadlineRace(t *testing.T) {
 			}
 		}
 	}
-	frames, _, err := b.FramesAfter(t.Context(), 0)
+	frames, _, err := h.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	endsSeen := 0
 	for _, f := range frames {
@@ -268,65 +268,65 @@ func TestAnswerCancelAndDeadlineRace(t *testing.T) {
 	require.Equal(t, 20, endsSeen, "every question ends exactly once")
 }
 
-func TestDeadlineIsATimeoutNotARefusal(t *testing.T) {
+func TestDeadline_IsTimeoutNotDenial(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ends()
-	id, _ := b.ask(mayI50)
-	st := b.settled(id)
+	h := newTestHub(t)
+	h.startDeadlines()
+	id, _ := h.ask(expiringQuestion)
+	st := h.awaitSettled(id)
 	require.Equal(t, schema.TimedOut, st.Status)
 	require.Equal(t, schema.Timeout, st.Outcome)
 	require.False(t, *st.Response.Permission)
 	require.Contains(t, st.Response.Guidance, "not a refusal")
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
 
-	free, _ := b.ask(`{"question":"Name?","type":"question","timeout":0.05}`)
-	st = b.settled(free)
+	free, _ := h.ask(`{"question":"Name?","type":"question","timeout":0.05}`)
+	st = h.awaitSettled(free)
 	require.Nil(t, st.Response.Permission)
 	require.Nil(t, st.Response.Response)
 }
 
-func TestDeadlineThatPassedWhileTheHubWasDown(t *testing.T) {
+func TestDeadline_ExpiresAfterDowntime(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI50)
-	require.Equal(t, schema.Pending, b.status(id).Status)
-	require.NoError(t, b.Store.Close())
+	h := newTestHub(t)
+	id, _ := h.ask(expiringQuestion)
+	require.Equal(t, schema.Pending, h.status(id).Status)
+	require.NoError(t, h.Store.Close())
 
-	b = open(t, b.path, func(c *Config) {
+	h = openTestHub(t, h.path, func(c *Config) {
 		c.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	})
-	b.ends()
-	require.Equal(t, schema.Timeout, b.settled(id).Outcome)
+	h.startDeadlines()
+	require.Equal(t, schema.Timeout, h.awaitSettled(id).Outcome)
 }
 
-func TestWrongAnswersChangeNothing(t *testing.T) {
+func TestRespond_RejectsInvalidAnswers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI)
+	h := newTestHub(t)
+	id, _ := h.ask(callbackQuestion)
 	text := "sure"
 	for name, r := range map[string]*schema.Response{
-		"nothing": {}, "a text": {Response: &text}, "both": {Permission: yes().Permission, Response: &text},
-		"an edit of no call": {Permission: yes().Permission, ModifiedArguments: json.RawMessage(`{}`)},
+		"nothing": {}, "a text": {Response: &text}, "both": {Permission: approval().Permission, Response: &text},
+		"an edit of no call": {Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{}`)},
 	} {
-		_, err := b.Respond(t.Context(), id, r, Caller{})
+		_, err := h.Respond(t.Context(), id, r, Caller{})
 		require.ErrorIs(t, err, schema.ErrWrongAnswer, name)
 	}
-	require.Equal(t, schema.Pending, b.status(id).Status)
-	_, err := b.Respond(t.Context(), id, &schema.Response{Permission: yes().Permission, Revision: 7}, Caller{})
+	require.Equal(t, schema.Pending, h.status(id).Status)
+	_, err := h.Respond(t.Context(), id, &schema.Response{Permission: approval().Permission, Revision: 7}, Caller{})
 	require.ErrorIs(t, err, schema.ErrStale)
 
-	_, err = b.Respond(t.Context(), 404, yes(), Caller{})
+	_, err = h.Respond(t.Context(), 404, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrNotFound)
-	event := b.post(plain)
-	_, err = b.Respond(t.Context(), event.ID, yes(), Caller{})
+	event := h.post(plainEvent)
+	_, err = h.Respond(t.Context(), event.ID, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
 
-func TestBadQuestionsAreRefusedWithTheirField(t *testing.T) {
+func TestIngest_NamesFieldOfInvalidQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	for body, field := range map[string]string{
 		`{"question":"","type":"permission"}`:                                              "humanInTheLoop.question",
 		`{"question":"q","type":"vote"}`:                                                   "humanInTheLoop.type",
@@ -338,177 +338,177 @@ func TestBadQuestionsAreRefusedWithTheirField(t *testing.T) {
 		`{"question":"q","type":"permission","responseWebSocketUrl":"http://127.0.0.1:1"}`: "humanInTheLoop.responseWebSocketUrl",
 		`7`: "humanInTheLoop",
 	} {
-		_, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+body)), Caller{})
+		_, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+body)), Caller{})
 		var f *schema.FieldError
 		require.ErrorAs(t, err, &f, body)
 		require.Equal(t, field, f.Field, body)
 	}
-	require.Zero(t, b.Store.Head(), "nothing is stored")
+	require.Zero(t, h.Store.Head(), "nothing is stored")
 }
 
-func TestCancelAndWithdraw(t *testing.T) {
+func TestCancel_CancelsOrWithdraws(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI)
-	_, err := b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: "guess"}, Caller{})
+	h := newTestHub(t)
+	id, _ := h.ask(callbackQuestion)
+	_, err := h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: "guess"}, Caller{})
 	require.ErrorIs(t, err, schema.ErrForbidden)
-	_, err = b.Cancel(t.Context(), id, schema.Cancel{Reason: "wrong branch"}, Caller{})
+	_, err = h.Cancel(t.Context(), id, schema.Cancel{Reason: "wrong branch"}, Caller{})
 	require.NoError(t, err)
-	st := b.status(id)
+	st := h.status(id)
 	require.Equal(t, schema.Cancelled, st.Outcome)
 	require.Equal(t, "wrong branch", st.Reason)
 	require.False(t, *st.Response.Permission)
 	require.Equal(t, schema.Queued, st.Delivery.State, "the agent is told")
 
-	id, secret := b.ask(mayI)
+	id, secret := h.ask(callbackQuestion)
 	for range 2 {
-		_, err = b.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
+		_, err = h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
 		require.NoError(t, err)
 	}
-	st = b.status(id)
+	st = h.status(id)
 	require.Equal(t, schema.Withdrawn, st.Outcome)
 	require.Equal(t, schema.NoDelivery, st.Delivery.State, "nothing is sent to who took it back")
-	_, err = b.Respond(t.Context(), id, yes(), Caller{})
+	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
-	_, err = b.Pull(t.Context(), id, Pull{})
+	_, err = h.Pull(t.Context(), id, Pull{})
 	require.ErrorIs(t, err, schema.ErrExpired)
 }
 
-func TestSessionEndCancelsWhatItStillAsks(t *testing.T) {
+func TestSessionEnd_CancelsPendingQuestions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	mine, _ := b.ask(mayI)
-	other := b.post(strings.Replace(with(`"humanInTheLoop":`+mayI), `"session_id":"s"`, `"session_id":"other"`, 1))
-	b.post(strings.Replace(plain, "Stop", "SessionEnd", 1))
-	st := b.status(mine)
+	h := newTestHub(t)
+	mine, _ := h.ask(callbackQuestion)
+	other := h.post(strings.Replace(eventWith(`"humanInTheLoop":`+callbackQuestion), `"session_id":"s"`, `"session_id":"other"`, 1))
+	h.post(strings.Replace(plainEvent, "Stop", "SessionEnd", 1))
+	st := h.status(mine)
 	require.Equal(t, schema.Cancelled, st.Outcome)
 	require.Equal(t, schema.BySessionEnd, st.Source)
-	require.Equal(t, schema.Pending, b.status(other.ID).Status)
+	require.Equal(t, schema.Pending, h.status(other.ID).Status)
 }
 
-func TestRepeatedPostIsTheFirstEvent(t *testing.T) {
+func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	body := with(`"idempotency_key":"k","humanInTheLoop":` + mayI)
-	first := b.post(body)
-	again := b.post(body)
+	h := newTestHub(t)
+	body := eventWith(`"idempotency_key":"k","humanInTheLoop":` + callbackQuestion)
+	first := h.post(body)
+	again := h.post(body)
 	require.Equal(t, first.ID, again.ID)
-	require.Equal(t, decode(t, first.JSON).RequestSecret, decode(t, again.JSON).RequestSecret)
-	_, err := b.Respond(t.Context(), first.ID, yes(), Caller{})
+	require.Equal(t, decodeEvent(t, first.JSON).RequestSecret, decodeEvent(t, again.JSON).RequestSecret)
+	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)
-	e := decode(t, b.post(body).JSON)
+	e := decodeEvent(t, h.post(body).JSON)
 	require.True(t, *e.HumanInTheLoopStatus.Response.Permission, "a late repeat is told the answer")
-	require.Equal(t, int64(2), b.Store.Head(), "one event, one answer")
+	require.Equal(t, int64(2), h.Store.Head(), "one event, one answer")
 }
 
-func TestRepeatedPostHasTheAnswerDialledAgain(t *testing.T) {
+func TestIdempotencyKey_RedispatchesAnswer(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	body := with(`"idempotency_key":"k","humanInTheLoop":` + mayI)
-	id := b.post(body).ID
-	b.ResponseSent(id)
-	b.post(body)
-	require.Empty(t, b.dispatched, "there is no answer yet")
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	h := newTestHub(t)
+	body := eventWith(`"idempotency_key":"k","humanInTheLoop":` + callbackQuestion)
+	id := h.post(body).ID
+	h.ResponseSent(id)
+	h.post(body)
+	require.Empty(t, h.dispatched, "there is no answer yet")
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
-	b.post(strings.Replace(body, "50123", "50124", 1))
-	require.Equal(t, []schema.EventID{id, id}, b.dispatched)
-	q, err := b.Store.Question(t.Context(), id)
+	h.post(strings.Replace(body, "50123", "50124", 1))
+	require.Equal(t, []schema.EventID{id, id}, h.dispatched)
+	q, err := h.Store.Question(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "ws://127.0.0.1:50124/secret", q.URL)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, b.AwaitResponseSent(ctx, id), context.Canceled, "the repeat has no response yet")
-	b.ResponseSent(id)
-	require.NoError(t, b.AwaitResponseSent(ctx, id))
+	require.ErrorIs(t, h.AwaitResponseSent(ctx, id), context.Canceled, "the repeat has no response yet")
+	h.ResponseSent(id)
+	require.NoError(t, h.AwaitResponseSent(ctx, id))
 }
 
-func TestListGivesWayAtTheEndAwayFromItsCursor(t *testing.T) {
+func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	filler := strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
+	h := newTestHub(t)
+	filler := strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
 	for range 80 { // more than maxPageBytes
-		b.post(filler)
+		h.post(filler)
 	}
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
-		raw, err := b.FindEvents(t.Context(), f)
+		raw, err := h.FindEvents(t.Context(), f)
 		require.NoError(t, err)
 		var events []schema.Event
 		require.NoError(t, json.Unmarshal(raw, &events))
 		require.Less(t, len(events), 79)
 		require.Equal(t, want, events[0].ID)
 	}
-	raw, err := b.FindEvents(t.Context(), store.Filter{Limit: 80})
+	raw, err := h.FindEvents(t.Context(), store.Filter{Limit: 80})
 	require.NoError(t, err)
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(raw, &events))
 	require.Equal(t, schema.EventID(80), events[len(events)-1].ID)
 }
 
-func TestBlockedAddressIsShownAndNotDialled(t *testing.T) {
+func TestBlockedAddress_IsReportedNotDialed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config) { c.Blocked = func(string) error { return errors.New("10.0.0.1 is not allowed") } })
-	id, _ := b.ask(mayI)
-	require.Equal(t, schema.Blocked, b.status(id).Delivery.State)
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	h := newTestHub(t, func(c *Config) { c.Blocked = func(string) error { return errors.New("10.0.0.1 is not allowed") } })
+	id, _ := h.ask(callbackQuestion)
+	require.Equal(t, schema.Blocked, h.status(id).Delivery.State)
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
-	st := b.status(id)
+	st := h.status(id)
 	require.Equal(t, schema.Blocked, st.Delivery.State)
 	require.Contains(t, st.Delivery.LastError, "10.0.0.1")
-	require.Empty(t, b.dispatched)
+	require.Empty(t, h.dispatched)
 }
 
-func TestPull(t *testing.T) {
+func TestPull_DeliversAnswer(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, secret := b.ask(pullOne)
-	raw, err := b.Pull(t.Context(), id, Pull{})
+	h := newTestHub(t)
+	id, secret := h.ask(pullQuestion)
+	raw, err := h.Pull(t.Context(), id, Pull{})
 	require.NoError(t, err)
 	require.Nil(t, raw, "not yet")
-	_, err = b.Pull(t.Context(), id, Pull{Secret: "guess"})
+	_, err = h.Pull(t.Context(), id, Pull{Secret: "guess"})
 	require.ErrorIs(t, err, schema.ErrForbidden)
 
 	got := make(chan []byte, 1)
 	go func() {
-		raw, _ := b.Pull(t.Context(), id, Pull{Wait: 10 * time.Second, Secret: secret})
+		raw, _ := h.Pull(t.Context(), id, Pull{Wait: 10 * time.Second, Secret: secret})
 		got <- raw
 	}()
-	_, err = b.Respond(t.Context(), id, yes(), Caller{})
+	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	var a schema.Answer
 	require.NoError(t, json.Unmarshal(<-got, &a))
 	require.True(t, *a.Permission)
 	require.Equal(t, id, a.HookEvent.ID)
 	require.NotEmpty(t, a.AnswerID)
-	st := b.status(id)
+	st := h.status(id)
 	require.Equal(t, schema.Pulled, st.Delivery.State)
 	require.Equal(t, int64(3), st.Revision)
 
-	again, err := b.Pull(t.Context(), id, Pull{})
+	again, err := h.Pull(t.Context(), id, Pull{})
 	require.NoError(t, err)
 	require.NotNil(t, again, "anyone may read it again")
-	require.Equal(t, int64(3), b.status(id).Revision)
+	require.Equal(t, int64(3), h.status(id).Revision)
 }
 
-func TestNothingIsDialledBeforeThePostWasAnswered(t *testing.T) {
+func TestAwaitResponseSent_BlocksUntilSent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	saved := b.post(with(`"humanInTheLoop":` + mayI))
+	h := newTestHub(t)
+	saved := h.post(eventWith(`"humanInTheLoop":` + callbackQuestion))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, b.AwaitResponseSent(ctx, saved.ID), context.Canceled)
+	require.ErrorIs(t, h.AwaitResponseSent(ctx, saved.ID), context.Canceled)
 	waited := make(chan error, 1)
-	go func() { waited <- b.AwaitResponseSent(t.Context(), saved.ID) }()
-	b.ResponseSent(saved.ID)
+	go func() { waited <- h.AwaitResponseSent(t.Context(), saved.ID) }()
+	h.ResponseSent(saved.ID)
 	require.NoError(t, <-waited)
-	require.NoError(t, b.AwaitResponseSent(t.Context(), saved.ID))
+	require.NoError(t, h.AwaitResponseSent(t.Context(), saved.ID))
 }
 
-func TestBatchStoresTheGoodOnes(t *testing.T) {
+func TestIngestBatch_StoresValidEvents(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	raw, ids, err := b.IngestBatch(t.Context(), []byte(`[`+plain+`,{"payload":{}},`+with(`"humanInTheLoop":`+mayI)+`]`), Caller{})
+	h := newTestHub(t)
+	raw, ids, err := h.IngestBatch(t.Context(), []byte(`[`+plainEvent+`,{"payload":{}},`+eventWith(`"humanInTheLoop":`+callbackQuestion)+`]`), Caller{})
 	require.NoError(t, err)
 	var results []schema.BatchResult
 	require.NoError(t, json.Unmarshal(raw, &results))
@@ -516,17 +516,17 @@ func TestBatchStoresTheGoodOnes(t *testing.T) {
 	require.Equal(t, schema.EventID(1), results[0].Event.ID)
 	require.Equal(t, "source_app", results[1].Problem.Field)
 	require.Equal(t, []schema.EventID{2}, ids)
-	_, _, err = b.IngestBatch(t.Context(), []byte(plain), Caller{})
+	_, _, err = h.IngestBatch(t.Context(), []byte(plainEvent), Caller{})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 
-	many := strings.Repeat(plain+",", schema.MaxBatch)
-	raw, _, err = b.IngestBatch(t.Context(), []byte("["+many[:len(many)-1]+"]"), Caller{})
+	many := strings.Repeat(plainEvent+",", schema.MaxBatch)
+	raw, _, err = h.IngestBatch(t.Context(), []byte("["+many[:len(many)-1]+"]"), Caller{})
 	require.NoError(t, err)
 	results = nil
 	require.NoError(t, json.Unmarshal(raw, &results))
 	for i, r := range results {
 		require.Equal(t, schema.EventID(3+i), r.Event.ID, "a batch keeps its order")
 	}
-	_, _, err = b.IngestBatch(t.Context(), []byte("["+many+plain+"]"), Caller{})
+	_, _, err = h.IngestBatch(t.Context(), []byte("["+many+plainEvent+"]"), Caller{})
 	require.ErrorContains(t, err, "more than")
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// recipients puts a question to some people, as votes do.
-func (b *bench) recipients(id schema.EventID, awaiting ...string) {
-	b.t.Helper()
-	_, err := b.transition(b.t.Context(), id, func(a *snapshot) (*store.Change, error) {
+// setRecipients puts a question to some people, as votes do.
+func (h *testHub) setRecipients(id schema.EventID, awaiting ...string) {
+	h.t.Helper()
+	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {
 		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // in place, too
 		return a.change(a.status)
 	})
-	require.NoError(b.t, err)
+	require.NoError(h.t, err)
 }
 
-// TestWaitingOnMe: who is a recipient and has not voted, or anybody who may answer
+// TestInbox_FiltersWaitingOnMe: who is a recipient and has not voted, or anybody who may answer
 // where all of those may.
-func TestWaitingOnMe(t *testing.T) {
+func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	open, _ := b.ask(pullOne)
-	both, _ := b.ask(pullOne)
-	one, _ := b.ask(pullOne)
-	b.recipients(both, "ada", "grace")
-	b.recipients(one, "ada", "grace")
-	b.recipients(one, "grace")
+	h := newTestHub(t)
+	open, _ := h.ask(pullQuestion)
+	both, _ := h.ask(pullQuestion)
+	one, _ := h.ask(pullQuestion)
+	h.setRecipients(both, "ada", "grace")
+	h.setRecipients(one, "ada", "grace")
+	h.setRecipients(one, "grace")
 	for name, c := range map[string]struct {
 		who  auth.Identity
 		want []schema.EventID
@@ -48,7 +48,7 @@ func TestWaitingOnMe(t *testing.T) {
 		"a viewer":     {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
 		"an agent":     {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
-		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
 		require.NoError(t, err)
 		var got []schema.EventID
 		for _, r := range page.Requests {
@@ -56,10 +56,10 @@ func TestWaitingOnMe(t *testing.T) {
 			got = append(got, r.RequestID)
 		}
 		require.Equal(t, c.want, got, name)
-		st, err := b.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
+		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, Caller{Who: c.who})
 		require.NoError(t, err)
 		require.EqualValues(t, len(c.want), st.WaitingOnMe, name)
-		all, err := b.Requests(t.Context(), Inbox{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
+		all, err := h.Requests(t.Context(), Inbox{InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
 		require.NoError(t, err)
 		mine := 0
 		for _, r := range all.Requests {
@@ -71,8 +71,8 @@ func TestWaitingOnMe(t *testing.T) {
 	}
 }
 
-// crowded is a hub with 10,000 pending requests of 20 agents in it.
-func crowded(b *testing.B) *Hub {
+// newCrowdedHub is a hub with 10,000 pending requests of 20 agents in it.
+func newCrowdedHub(b *testing.B) *Hub {
 	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
@@ -104,7 +104,7 @@ func crowded(b *testing.B) *Hub {
 
 // BenchmarkInbox reads what an inbox shows first when 10,000 requests are pending.
 func BenchmarkInbox(b *testing.B) {
-	h := crowded(b)
+	h := newCrowdedHub(b)
 	ada := Caller{Who: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
 	first := store.InboxFilter{Status: schema.HitlPending, Limit: 50}
 	some := first
@@ -135,25 +135,25 @@ func BenchmarkInbox(b *testing.B) {
 	}
 }
 
-// TestQuorumInTheInbox goes through a vote of two of three in the words of the inbox:
+// TestInbox_ShowsQuorumProgress goes through a vote of two of three in the words of the inbox:
 // who waits, who voted what with which comment, somebody added later, the outcome.
-func TestQuorumInTheInbox(t *testing.T) {
+func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	t.Parallel()
-	b := setupClocked(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(`{"question":"Deploy?","type":"permission","timeout":3600,"requiredApprovals":2,
+	h := newClockedHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(`{"question":"Deploy?","type":"permission","timeout":3600,"requiredApprovals":2,
 		"recipients":{"mode":"selected_members","members":["ada","grace"]},
 		"escalateAfterSeconds":600,"escalateTo":{"mode":"selected_members","members":["linus","grace"]},
 		"reminderIntervalSeconds":300,"reminderMaxCount":20}`)
 	vote := func(name, choice string) schema.HitlRequest {
-		r, err := b.Vote(t.Context(), id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, b.as(name))
+		r, err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: choice, Comment: "says " + name}, h.as(name))
 		require.NoError(t, err, name)
 		return r
 	}
 	waits := func(name string) bool {
-		page, err := b.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, b.as(name))
+		page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, h.as(name))
 		require.NoError(t, err)
-		st, err := b.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, b.as(name))
+		st, err := h.HitlStats(t.Context(), StatsRange{Days: 1, Zone: time.UTC}, h.as(name))
 		require.NoError(t, err)
 		require.EqualValues(t, len(page.Requests), st.WaitingOnMe)
 		return len(page.Requests) == 1
@@ -166,15 +166,15 @@ func TestQuorumInTheInbox(t *testing.T) {
 	require.Equal(t, 2, r.RequiredApprovals)
 	require.Equal(t, []string{"ada", "grace"}, r.Recipients)
 	require.Equal(t, []string{"grace"}, r.Awaiting)
-	require.Equal(t, []schema.Vote{{User: "ada", Choice: "approve", Comment: "says ada", At: schema.Millis(dayOne.UnixMilli())}}, r.Votes)
+	require.Equal(t, []schema.Vote{{User: "ada", Choice: "approve", Comment: "says ada", At: schema.Millis(clockedStart.UnixMilli())}}, r.Votes)
 	require.False(t, r.WaitingOnMe)
 	require.False(t, waits("ada"))
 
-	b.pass(300 * time.Second)
-	require.Equal(t, 1, b.status(id).Reminders, "of who has not voted")
-	_, err := b.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, b.as("linus"))
+	h.advance(300 * time.Second)
+	require.Equal(t, 1, h.status(id).Reminders, "of who has not voted")
+	_, err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, h.as("linus"))
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "nobody asked him")
-	b.pass(300 * time.Second)
+	h.advance(300 * time.Second)
 	require.True(t, waits("linus"))
 	require.Equal(t, schema.HitlPending, vote("linus", "deny").Status, "one to one, and grace has not voted")
 	r = vote("grace", "approve")
@@ -185,6 +185,6 @@ func TestQuorumInTheInbox(t *testing.T) {
 	require.Len(t, r.Votes, 3)
 	require.Empty(t, r.Awaiting)
 	require.False(t, waits("grace"))
-	b.pass(time.Hour)
+	h.advance(time.Hour)
 	require.Equal(t, schema.HitlDecided, vote("grace", "approve").Status, "said again")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func zone(t *testing.T, name string) *time.Location {
+func loadZone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	at, err := time.LoadLocation(name)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestCalendar(t *testing.T) {
 	} {
 		now, err := time.Parse(time.RFC3339, c.now)
 		require.NoError(t, err)
-		local := now.In(zone(t, c.zone))
+		local := now.In(loadZone(t, c.zone))
 		begins := dayStarts(local, c.days)
 		require.Len(t, begins, c.days+1)
 		require.Equal(t, local.Format(time.DateOnly), begins[c.days-1].Format(time.DateOnly), c.zone)
@@ -53,36 +53,36 @@ func TestCalendar(t *testing.T) {
 	}
 }
 
-// TestOverviewCountsByDayAndPerson answers at known times and looks from zones
+// TestOverview_CountsByDayAndPerson answers at known times and looks from zones
 // that put them on different days.
-func TestOverviewCountsByDayAndPerson(t *testing.T) {
+func TestOverview_CountsByDayAndPerson(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
-	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
 	ask := func(question string, took time.Duration, r *schema.Response) {
-		id, _ := b.ask(question)
+		id, _ := h.ask(question)
 		now = now.Add(took)
 		if r != nil {
-			_, err := b.Respond(t.Context(), id, r, Caller{})
+			_, err := h.Respond(t.Context(), id, r, Caller{})
 			require.NoError(t, err)
 			return
 		}
-		_, err := b.Cancel(t.Context(), id, schema.Cancel{}, Caller{})
+		_, err := h.Cancel(t.Context(), id, schema.Cancel{}, Caller{})
 		require.NoError(t, err)
 	}
 	text, label := "fine", "left"
-	ask(pullOne, 500*time.Millisecond, yes())                                                               // 22:40 UTC
-	ask(pullOne, 30*time.Minute, no())                                                                      // 23:10 UTC, the 21st in Berlin
+	ask(pullQuestion, 500*time.Millisecond, approval())                                                     // 22:40 UTC
+	ask(pullQuestion, 30*time.Minute, denial())                                                             // 23:10 UTC, the 21st in Berlin
 	ask(`{"question":"q","type":"question"}`, 3*time.Second, &schema.Response{Response: &text})             // 23:10
 	ask(`{"question":"q","type":"choice","choices":["left"]}`, time.Hour, &schema.Response{Choice: &label}) // 00:10 UTC, the 21st
-	ask(pullOne, 4*time.Hour, nil)                                                                          // 04:10
-	late, _ := b.ask(`{"question":"q","type":"permission","timeout":60}`)
+	ask(pullQuestion, 4*time.Hour, nil)                                                                     // 04:10
+	late, _ := h.ask(`{"question":"q","type":"permission","timeout":60}`)
 	now = now.Add(2 * time.Minute)
-	_, _, err := b.expireDue(t.Context())
+	_, _, err := h.expireDue(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, schema.TimedOut, b.status(late).Status)
-	b.ask(pullOne)
-	b.catchUp(b.follower())
+	require.Equal(t, schema.TimedOut, h.status(late).Status)
+	h.ask(pullQuestion)
+	h.catchUp(h.newProjector())
 
 	for at, want := range map[string][]schema.DayCount{
 		"UTC": {
@@ -98,12 +98,12 @@ func TestOverviewCountsByDayAndPerson(t *testing.T) {
 			{Day: "2026-11-21", Approved: 1, Denied: 1, Answered: 2, Timeout: 1, Cancelled: 1},
 		},
 	} {
-		o, err := b.Overview(t.Context(), 2, zone(t, at))
+		o, err := h.Overview(t.Context(), 2, loadZone(t, at))
 		require.NoError(t, err)
 		require.Equal(t, want, o.Days, at)
 		require.EqualValues(t, 1, o.Pending)
 	}
-	o, err := b.Overview(t.Context(), 2, time.UTC)
+	o, err := h.Overview(t.Context(), 2, time.UTC)
 	require.NoError(t, err)
 	require.EqualValues(t, 4, o.Answered, "by a person")
 	require.InDelta(t, 3000, o.MedianMS, 150)
@@ -118,16 +118,16 @@ func TestOverviewCountsByDayAndPerson(t *testing.T) {
 	require.Len(t, o.Agents, 1)
 	waited := 30*time.Minute + 3*time.Second + 500*time.Millisecond + time.Hour + 4*time.Hour + 2*time.Minute
 	require.Equal(t, waited.Milliseconds(), o.Agents[0].WaitedMS, "for whatever end")
-	o, err = b.Overview(t.Context(), 1, zone(t, "Pacific/Kiritimati"))
+	o, err = h.Overview(t.Context(), 1, loadZone(t, "Pacific/Kiritimati"))
 	require.NoError(t, err)
 	require.EqualValues(t, 4, o.Answered)
 }
 
-// TestAnOverviewOfNothing has its days, and lists instead of nulls.
-func TestAnOverviewOfNothing(t *testing.T) {
+// TestOverview_EmptyHubListsDays has its days, and lists instead of nulls.
+func TestOverview_EmptyHubListsDays(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	o, err := b.Overview(t.Context(), 90, time.UTC)
+	h := newTestHub(t)
+	o, err := h.Overview(t.Context(), 90, time.UTC)
 	require.NoError(t, err)
 	require.Len(t, o.Days, 90)
 	require.NotNil(t, o.Waits)
@@ -136,29 +136,29 @@ func TestAnOverviewOfNothing(t *testing.T) {
 	require.Zero(t, o.Answered+o.MedianMS+o.P95MS+o.Pending+o.Undelivered)
 }
 
-// TestAnOldPendingQuestionIsAnAgents: whoever waits is shown, however long ago it
+// TestOverview_IncludesOldPendingQuestions: whoever waits is shown, however long ago it
 // did anything.
-func TestAnOldPendingQuestionIsAnAgents(t *testing.T) {
+func TestOverview_IncludesOldPendingQuestions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
-	b.ask(`{"question":"q","type":"permission","timeout":0}`)
-	b.catchUp(b.follower())
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	h.ask(`{"question":"q","type":"permission","timeout":0}`)
+	h.catchUp(h.newProjector())
 	now = now.AddDate(0, 0, 20)
-	o, err := b.Overview(t.Context(), 7, time.UTC)
+	o, err := h.Overview(t.Context(), 7, time.UTC)
 	require.NoError(t, err)
 	require.Len(t, o.Agents, 1)
 	require.Equal(t, []int64{1, 0, 0}, []int64{o.Agents[0].Pending, o.Agents[0].Events, o.Agents[0].Sessions})
 	require.NotZero(t, o.Agents[0].LastAt)
 }
 
-// TestAnOverviewNamesTheMostUsedTools, and how long they took.
-func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
+// TestOverview_ListsMostUsedTools, and how long they took.
+func TestOverview_ListsMostUsedTools(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
-	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
 	tell := func(typ, tool, use string) {
-		b.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":%q,"tool_name":%q,"tool_use_id":%q,"payload":{}}`, typ, tool, use))
+		h.post(fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":%q,"tool_name":%q,"tool_use_id":%q,"payload":{}}`, typ, tool, use))
 	}
 	for i := range maxOverviewTools + 5 {
 		for n := range 1 + i%3 {
@@ -169,8 +169,8 @@ func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
 		}
 	}
 	tell("PostToolUse", "tool02", "never begun")
-	b.catchUp(b.follower())
-	o, err := b.Overview(t.Context(), 2, time.UTC)
+	h.catchUp(h.newProjector())
+	o, err := h.Overview(t.Context(), 2, time.UTC)
 	require.NoError(t, err)
 	require.Len(t, o.Tools, maxOverviewTools)
 	first := o.Tools[0]
@@ -182,8 +182,8 @@ func TestAnOverviewNamesTheMostUsedTools(t *testing.T) {
 	}
 }
 
-// TestLabelsStayOutOfTheFigures: what an agent offers as a choice is no class.
-func TestLabelsStayOutOfTheFigures(t *testing.T) {
+// TestOverview_IgnoresChoiceLabels: what an agent offers as a choice is no class.
+func TestOverview_IgnoresChoiceLabels(t *testing.T) {
 	t.Parallel()
 	permission := true
 	for want, st := range map[string]schema.Status{
@@ -197,50 +197,50 @@ func TestLabelsStayOutOfTheFigures(t *testing.T) {
 	}
 }
 
-// TestCountsAreRememberedUntilADecisionIsTold, and by whom they are asked for does
+// TestOverviewCache_InvalidatedByDecision, and by whom they are asked for does
 // not matter: what was counted while one came in is not remembered.
-func TestCountsAreRememberedUntilADecisionIsTold(t *testing.T) {
+func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
-	b := setup(t, func(c *Config) { c.Clock = func() time.Time { return now } })
-	f := b.follower()
+	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	f := h.newProjector()
 	decide := func() {
-		id, _ := b.ask(pullOne)
-		_, err := b.Respond(t.Context(), id, yes(), Caller{})
+		id, _ := h.ask(pullQuestion)
+		_, err := h.Respond(t.Context(), id, approval(), Caller{})
 		require.NoError(t, err)
 	}
 	approved := func(at *time.Location, days int) (list []int64) {
-		o, err := b.Overview(t.Context(), days, at)
+		o, err := h.Overview(t.Context(), days, at)
 		require.NoError(t, err)
 		for _, d := range o.Days {
 			list = append(list, d.Approved)
 		}
 		return list
 	}
-	berlin := zone(t, "Europe/Berlin")
+	berlin := loadZone(t, "Europe/Berlin")
 	for n := range int64(3) {
 		decide()
 		require.Equal(t, []int64{0, n}, approved(time.UTC, 2), "not told yet")
-		b.catchUp(f)
+		h.catchUp(f)
 		require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
 		require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
 		require.Equal(t, []int64{n + 1}, approved(berlin, 1))
-		require.Len(t, b.overviews.entries, 3)
+		require.Len(t, h.overviews.entries, 3)
 	}
-	b.post(plain)
-	b.catchUp(f)
-	require.Len(t, b.overviews.entries, 3, "an event is no decision")
+	h.post(plainEvent)
+	h.catchUp(f)
+	require.Len(t, h.overviews.entries, 3, "an event is no decision")
 	now = now.Add(2 * time.Hour)
 	require.Equal(t, []int64{3, 0}, approved(time.UTC, 2), "another day")
 	for days := range 40 {
 		approved(time.UTC, days+1)
 	}
-	require.LessOrEqual(t, len(b.overviews.entries), maxCachedOverviews)
+	require.LessOrEqual(t, len(h.overviews.entries), maxCachedOverviews)
 
 	key := overviewKey{zone: "UTC"}
-	_, known, told := b.overviews.get(key)
+	_, known, told := h.overviews.get(key)
 	require.False(t, known)
-	b.overviews.invalidate()
-	b.overviews.put(key, schema.Overview{}, told)
-	require.Empty(t, b.overviews.entries, "it may not know of what was told meanwhile")
+	h.overviews.invalidate()
+	h.overviews.put(key, schema.Overview{}, told)
+	require.Empty(t, h.overviews.entries, "it may not know of what was told meanwhile")
 }

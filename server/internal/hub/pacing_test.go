@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPace: at once when it is quiet, seldom under load, at a fair pace far behind.
-func TestPace(t *testing.T) {
+// TestPacing: at once when it is quiet, seldom under load, at a fair pace far behind.
+func TestPacing(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	after := func(p *pacer, rows int64, took time.Duration) time.Duration {

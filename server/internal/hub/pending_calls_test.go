@@ -10,33 +10,33 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestWhatASessionAsksIsKnown: what stays in memory is what the store says, however the
+// TestPendingCalls_MatchStore: what stays in memory is what the store says, however the
 // questions come and go between two looks.
-func TestWhatASessionAsksIsKnown(t *testing.T) {
+func TestPendingCalls_MatchStore(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	var ids []schema.EventID
 	ask := func(n int) {
 		var list []schema.Event
 		for i := range n {
 			call := fmt.Sprintf(`"tool_name":"Bash","tool_input":{"command":"ls %d"}`, len(ids)+i)
-			list = append(list, asks(hookEvent(t, "PermissionRequest", call)))
+			list = append(list, withQuestion(hookEvent(t, "PermissionRequest", call)))
 		}
 		raw, err := json.Marshal(list)
 		require.NoError(t, err)
-		_, got, err := b.IngestBatch(t.Context(), raw, Caller{})
+		_, got, err := h.IngestBatch(t.Context(), raw, Caller{})
 		require.NoError(t, err)
 		ids = append(ids, got...)
 	}
 	end := func(i int) {
-		require.NoError(t, b.closeAnsweredAtAgent(t.Context(), ids[i], "Stop"))
+		require.NoError(t, h.closeAnsweredAtAgent(t.Context(), ids[i], "Stop"))
 		ids = append(ids[:i:i], ids[i+1:]...)
 	}
 	look := func(why string) {
 		t.Helper()
-		stored, err := b.Store.PendingOf(t.Context(), "a", "s")
+		stored, err := h.Store.PendingOf(t.Context(), "a", "s")
 		require.NoError(t, err)
-		list, err := b.pendingCalls(t.Context(), "a", "s")
+		list, err := h.pendingCalls(t.Context(), "a", "s")
 		require.NoError(t, err)
 		known := []schema.EventID{}
 		for _, a := range list {
@@ -48,7 +48,7 @@ func TestWhatASessionAsksIsKnown(t *testing.T) {
 	ask(1)
 	look("the first of all")
 	end(0)
-	require.Empty(t, b.pending)
+	require.Empty(t, h.pending)
 	ask(3)
 	look("it begins again")
 	look("from memory")

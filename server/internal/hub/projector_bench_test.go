@@ -30,8 +30,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// benchHub is a hub without fsync, whose clock is told.
-func benchHub(b *testing.B, synchronous string) *Hub {
+// newBenchHub is a hub without fsync, whose clock is told.
+func newBenchHub(b *testing.B, synchronous string) *Hub {
 	b.Helper()
 	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
 	require.NoError(b, err)
@@ -54,7 +54,7 @@ func busyDraft(i, of int) *store.EventDraft {
 	}}
 }
 
-func fillBusy(b *testing.B, h *Hub, n int) {
+func fillBusyHub(b *testing.B, h *Hub, n int) {
 	b.Helper()
 	for i := 0; i < n; i += 500 {
 		drafts := make([]*store.EventDraft, min(500, n-i))
@@ -66,18 +66,18 @@ func fillBusy(b *testing.B, h *Hub, n int) {
 		}
 	}
 	for i := 0; i < n; i += 1000 { // one in a thousand asks
-		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullOne+`}`), Caller{})
+		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullQuestion+`}`), Caller{})
 		require.NoError(b, err)
 		h.ResponseSent(asked.ID)
-		_, err = h.Respond(b.Context(), asked.ID, yes(), Caller{})
+		_, err = h.Respond(b.Context(), asked.ID, approval(), Caller{})
 		require.NoError(b, err)
 	}
 }
 
 // BenchmarkHistory tells the history of -events events, and asks for it.
 func BenchmarkHistory(b *testing.B) {
-	h := benchHub(b, "NORMAL")
-	fillBusy(b, h, *benchEvents)
+	h := newBenchHub(b, "NORMAL")
+	fillBusyHub(b, h, *benchEvents)
 	began, used := time.Now(), cpuTime()
 	f := projector{hub: h, cursor: -1}
 	for more := true; more; {
@@ -131,12 +131,12 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// BenchmarkIngestBesideDerive posts with and without the follower, in turns: what
+// BenchmarkIngest_WithProjector posts with and without the follower, in turns: what
 // it costs those who post.
-func BenchmarkIngestBesideDerive(b *testing.B) {
+func BenchmarkIngest_WithProjector(b *testing.B) {
 	for _, producers := range []int{1, 16} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
-			alone, beside := benchHub(b, "FULL"), benchHub(b, "FULL")
+			alone, beside := newBenchHub(b, "FULL"), newBenchHub(b, "FULL")
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan error, 1)
 			go func() { done <- beside.RunProjector(ctx) }()
@@ -146,7 +146,7 @@ func BenchmarkIngestBesideDerive(b *testing.B) {
 			for b.Loop() {
 				for i, h := range []*Hub{alone, beside} {
 					start, cpu := time.Now(), cpuTime()
-					produceBusy(b, h, producers, turn)
+					appendConcurrently(b, h, producers, turn)
 					took[i] += time.Since(start)
 					used[i] += cpuTime() - cpu
 				}
@@ -162,7 +162,7 @@ func BenchmarkIngestBesideDerive(b *testing.B) {
 	}
 }
 
-func produceBusy(b *testing.B, h *Hub, producers, n int) {
+func appendConcurrently(b *testing.B, h *Hub, producers, n int) {
 	b.Helper()
 	errs := make([]error, producers)
 	var wg sync.WaitGroup

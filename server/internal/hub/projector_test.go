@@ -21,51 +21,51 @@ import (
 )
 
 // catchUp takes the whole log.
-func (b *bench) catchUp(f *projector) {
-	b.t.Helper()
+func (h *testHub) catchUp(f *projector) {
+	h.t.Helper()
 	for range 10_000 {
-		more, err := f.step(b.t.Context())
-		require.NoError(b.t, err)
+		more, err := f.step(h.t.Context())
+		require.NoError(h.t, err)
 		if !more {
 			return
 		}
 	}
-	b.t.Fatal("the log has no end")
+	h.t.Fatal("the log has no end")
 }
 
-func (b *bench) follower() *projector { return &projector{hub: b.Hub, cursor: -1} }
+func (h *testHub) newProjector() *projector { return &projector{hub: h.Hub, cursor: -1} }
 
-// figures is everything that is derived.
-type figures struct {
+// projectedTables is everything that is derived.
+type projectedTables struct {
 	Sessions  map[store.SessionKey]schema.Session
 	Tools     map[string]map[store.ToolKey]store.ToolTime // :: session id → its tools
 	Decisions map[store.Decision]int64
 	Activity  map[int64]map[string]store.Activity // :: from this quarter on → by application
-	Times     map[int64]map[store.ToolKey]store.ToolTime
+	ToolTimes map[int64]map[store.ToolKey]store.ToolTime
 }
 
-// since are the quarters that figures are asked from.
-func since(from, to int64) []int64 {
+// queryQuarters are the quarters that figures are asked from.
+func queryQuarters(from, to int64) []int64 {
 	return []int64{0, from, from + 1, from + 50, from + 96, (from/96 + 1) * 96, to - 1, to, to + 1}
 }
 
-// derived reads what the tables say.
-func (b *bench) derived(quarters []int64) figures {
-	b.t.Helper()
-	ctx := b.t.Context()
-	got := figures{
+// readProjections reads what the tables say.
+func (h *testHub) readProjections(quarters []int64) projectedTables {
+	h.t.Helper()
+	ctx := h.t.Context()
+	got := projectedTables{
 		Sessions: map[store.SessionKey]schema.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
-		Activity: map[int64]map[string]store.Activity{}, Times: map[int64]map[store.ToolKey]store.ToolTime{},
+		Activity: map[int64]map[string]store.Activity{}, ToolTimes: map[int64]map[store.ToolKey]store.ToolTime{},
 	}
 	for cursor := schema.EventID(0); ; {
-		facts, next, err := b.Store.Sessions(ctx, store.SessionFilter{Before: cursor, Limit: 3})
-		require.NoError(b.t, err)
+		facts, next, err := h.Store.Sessions(ctx, store.SessionFilter{Before: cursor, Limit: 3})
+		require.NoError(h.t, err)
 		for _, raw := range facts {
 			var s digest.Session
-			require.NoError(b.t, json.Unmarshal(raw, &s))
+			require.NoError(h.t, json.Unmarshal(raw, &s))
 			got.Sessions[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}] = s.Sum
-			tools, err := b.Store.SessionTools(ctx, s.Sum.FirstID)
-			require.NoError(b.t, err)
+			tools, err := h.Store.SessionTools(ctx, s.Sum.FirstID)
+			require.NoError(h.t, err)
 			got.Tools[s.Sum.SourceApp+s.Sum.SessionID] = tools
 		}
 		if cursor = next; next == 0 {
@@ -73,27 +73,27 @@ func (b *bench) derived(quarters []int64) figures {
 		}
 	}
 	var err error
-	got.Decisions, err = b.Store.Decisions(ctx, 0, 1<<40)
-	require.NoError(b.t, err)
+	got.Decisions, err = h.Store.Decisions(ctx, 0, 1<<40)
+	require.NoError(h.t, err)
 	for _, from := range quarters {
-		got.Activity[from], err = b.Store.Activity(ctx, from)
-		require.NoError(b.t, err)
-		got.Times[from], err = b.Store.ToolTimes(ctx, from)
-		require.NoError(b.t, err)
+		got.Activity[from], err = h.Store.Activity(ctx, from)
+		require.NoError(h.t, err)
+		got.ToolTimes[from], err = h.Store.ToolTimes(ctx, from)
+		require.NoError(h.t, err)
 	}
 	return got
 }
 
-// recomputed is the same, summed up from all of the log in one go, in memory.
-func (b *bench) recomputed(quarters []int64) figures {
-	b.t.Helper()
-	want := figures{
+// recomputeProjections is the same, summed up from all of the log in one go, in memory.
+func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
+	h.t.Helper()
+	want := projectedTables{
 		Sessions: map[store.SessionKey]schema.Session{}, Tools: map[string]map[store.ToolKey]store.ToolTime{},
 		Decisions: map[store.Decision]int64{},
-		Activity:  map[int64]map[string]store.Activity{}, Times: map[int64]map[store.ToolKey]store.ToolTime{},
+		Activity:  map[int64]map[string]store.Activity{}, ToolTimes: map[int64]map[store.ToolKey]store.ToolTime{},
 	}
 	for _, from := range quarters {
-		want.Activity[from], want.Times[from] = map[string]store.Activity{}, map[store.ToolKey]store.ToolTime{}
+		want.Activity[from], want.ToolTimes[from] = map[string]store.Activity{}, map[store.ToolKey]store.ToolTime{}
 	}
 	act := func(at int64, app string, a store.Activity) {
 		for _, from := range quarters {
@@ -103,9 +103,9 @@ func (b *bench) recomputed(quarters []int64) figures {
 		}
 	}
 	sessions := map[store.SessionKey]*digest.Session{}
-	for seq := int64(0); seq < b.Store.Head(); {
-		rows, err := b.Store.After(b.t.Context(), seq, 1000)
-		require.NoError(b.t, err)
+	for seq := int64(0); seq < h.Store.Head(); {
+		rows, err := h.Store.After(h.t.Context(), seq, 1000)
+		require.NoError(h.t, err)
 		for _, row := range rows {
 			seq = row.Seq
 			e := row.Event
@@ -123,16 +123,16 @@ func (b *bench) recomputed(quarters []int64) figures {
 			})
 			if row.Change {
 				var st schema.Status
-				require.NoError(b.t, json.Unmarshal(e.Status, &st))
+				require.NoError(h.t, json.Unmarshal(e.Status, &st))
 				waited := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
 				want.Decisions[store.Decision{
-					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcomes[st.Outcome],
+					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcomeClasses[st.Outcome],
 					Person: st.Source == schema.ByHuman, Bin: digest.Bucket(waited),
 				}]++
 				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: waited})
 				continue
 			}
-			want.event(sessions[key], f, act)
+			want.addEvent(sessions[key], f, act)
 		}
 	}
 	for key, s := range sessions {
@@ -141,12 +141,12 @@ func (b *bench) recomputed(quarters []int64) figures {
 	return want
 }
 
-var outcomes = map[schema.Outcome]string{
+var outcomeClasses = map[schema.Outcome]string{
 	schema.Approve: "approved", schema.Deny: "denied", schema.Answered: "answered", "left": "answered",
 	schema.Timeout: "timeout", schema.Cancelled: "cancelled", schema.Withdrawn: "cancelled",
 }
 
-func (w *figures) event(s *digest.Session, f *digest.EventFacts, act func(int64, string, store.Activity)) {
+func (w *projectedTables) addEvent(s *digest.Session, f *digest.EventFacts, act func(int64, string, store.Activity)) {
 	step := s.Add(f)
 	a := store.Activity{Events: 1, Tokens: step.Tokens, CostUSD: step.Cost}
 	if f.HasQuestion {
@@ -165,26 +165,26 @@ func (w *figures) event(s *digest.Session, f *digest.EventFacts, act func(int64,
 		if use.MS >= 0 {
 			key.Bin = digest.Bucket(use.MS)
 		}
-		addTime(w.Tools[f.App+f.Session], key, one)
-		for from := range w.Times {
+		addToolTime(w.Tools[f.App+f.Session], key, one)
+		for from := range w.ToolTimes {
 			if f.At/store.QuarterMS >= from {
-				addTime(w.Times[from], key, one)
+				addToolTime(w.ToolTimes[from], key, one)
 			}
 		}
 	}
 	act(f.At, f.App, a)
 }
 
-func addTime(to map[store.ToolKey]store.ToolTime, key store.ToolKey, one store.ToolTime) {
+func addToolTime(to map[store.ToolKey]store.ToolTime, key store.ToolKey, one store.ToolTime) {
 	sum := to[key]
 	to[key] = store.ToolTime{Calls: sum.Calls + one.Calls, Failures: sum.Failures + one.Failures, TotalMS: sum.TotalMS + one.TotalMS}
 }
 
-// requireSame compares sums of money within what adding them up in another order
+// requireSameProjections compares sums of money within what adding them up in another order
 // makes of them.
-func requireSame(t *testing.T, want, got figures) {
+func requireSameProjections(t *testing.T, want, got projectedTables) {
 	t.Helper()
-	for _, f := range []figures{want, got} {
+	for _, f := range []projectedTables{want, got} {
 		for _, apps := range f.Activity {
 			for app, a := range apps {
 				a.CostUSD = float64(int64(a.CostUSD*1e6+0.5)) / 1e6
@@ -195,29 +195,29 @@ func requireSame(t *testing.T, want, got figures) {
 	require.Equal(t, want, got)
 }
 
-// chaos makes a log at random: several agents, calls, questions and their ends.
-type chaos struct {
-	*bench
-	rnd  *rand.Rand
+// randomLog makes a log at random: several agents, calls, questions and their ends.
+type randomLog struct {
+	*testHub
+	rng  *rand.Rand
 	now  *time.Time
 	open []schema.EventID
 }
 
-func (c *chaos) pick(of ...string) string { return of[c.rnd.IntN(len(of))] }
+func (c *randomLog) pick(of ...string) string { return of[c.rng.IntN(len(of))] }
 
-func (c *chaos) event(question string) {
+func (c *randomLog) postEvent(question string) {
 	members := []string{
 		fmt.Sprintf(`"source_app":%q`, c.pick("one", "two", "three")), fmt.Sprintf(`"session_id":%q`, c.pick("a", "b", "c", "d")),
 		fmt.Sprintf(`"hook_event_type":%q`, c.pick("PreToolUse", "PreToolUse", "PostToolUse", "PostToolUse", "PostToolUseFailure",
 			"UserPromptSubmit", "Stop", "Notification", "SessionStart", "SessionEnd", "token_count")),
 		fmt.Sprintf(`"tool_name":%q`, c.pick("Bash", "Read", "Edit")),
-		fmt.Sprintf(`"payload":{"prompt":"p%d","total_cost_usd":%d,"usage":{"input_tokens":%d},"duration_ms":%d}`, c.rnd.IntN(9), c.rnd.IntN(4), c.rnd.IntN(9), c.rnd.IntN(900)),
+		fmt.Sprintf(`"payload":{"prompt":"p%d","total_cost_usd":%d,"usage":{"input_tokens":%d},"duration_ms":%d}`, c.rng.IntN(9), c.rng.IntN(4), c.rng.IntN(9), c.rng.IntN(900)),
 	}
-	if c.rnd.IntN(2) == 0 {
-		members = append(members, fmt.Sprintf(`"tool_use_id":"u%d"`, c.rnd.IntN(12)))
+	if c.rng.IntN(2) == 0 {
+		members = append(members, fmt.Sprintf(`"tool_use_id":"u%d"`, c.rng.IntN(12)))
 	}
-	if c.rnd.IntN(4) == 0 {
-		members = append(members, fmt.Sprintf(`"agent_id":"g%d"`, c.rnd.IntN(4)))
+	if c.rng.IntN(4) == 0 {
+		members = append(members, fmt.Sprintf(`"agent_id":"g%d"`, c.rng.IntN(4)))
 	}
 	if question != "" {
 		members = append(members, `"humanInTheLoop":`+question)
@@ -229,81 +229,81 @@ func (c *chaos) event(question string) {
 	}
 }
 
-// settle ends one of the open questions somehow, if it is not settled by now.
-func (c *chaos) settle() {
+// resolveOne ends one of the open questions somehow, if it is not settled by now.
+func (c *randomLog) resolveOne() {
 	if len(c.open) == 0 {
 		return
 	}
-	i := c.rnd.IntN(len(c.open))
+	i := c.rng.IntN(len(c.open))
 	id := c.open[i]
 	c.open = append(c.open[:i], c.open[i+1:]...)
 	text, choice := "fine", "left"
-	for _, r := range []*schema.Response{yes(), no(), {Response: &text}, {Choice: &choice}} {
-		if c.rnd.IntN(3) > 0 {
+	for _, r := range []*schema.Response{approval(), denial(), {Response: &text}, {Choice: &choice}} {
+		if c.rng.IntN(3) > 0 {
 			_, _ = c.Respond(c.t.Context(), id, r, Caller{}) // most do not fit the kind
 		}
 	}
 	_, _ = c.Cancel(c.t.Context(), id, schema.Cancel{}, Caller{})
 }
 
-func (c *chaos) something() {
-	switch c.rnd.IntN(10) {
+func (c *randomLog) step() {
+	switch c.rng.IntN(10) {
 	case 0:
-		c.event(c.pick(pullOne, `{"question":"q","type":"question"}`, `{"question":"q","type":"choice","choices":["left","right"]}`))
+		c.postEvent(c.pick(pullQuestion, `{"question":"q","type":"question"}`, `{"question":"q","type":"choice","choices":["left","right"]}`))
 	case 1:
-		c.settle()
+		c.resolveOne()
 	case 2:
-		*c.now = c.now.Add(time.Duration(c.rnd.Int64N(int64(40 * time.Minute))))
+		*c.now = c.now.Add(time.Duration(c.rng.Int64N(int64(40 * time.Minute))))
 	default:
-		*c.now = c.now.Add(time.Duration(c.rnd.Int64N(int64(20 * time.Second))))
-		c.event("")
+		*c.now = c.now.Add(time.Duration(c.rng.Int64N(int64(20 * time.Second))))
+		c.postEvent("")
 	}
 }
 
-// TestDerivedIsARecomputation: however events, steps of the follower and restarts
+// TestProjector_MatchesRecomputation: however events, steps of the follower and restarts
 // take turns, the tables are what the whole log says.
-func TestDerivedIsARecomputation(t *testing.T) {
+func TestProjector_MatchesRecomputation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
-		now := began
-		c := &chaos{
-			bench: setup(t, func(cfg *Config) { cfg.Clock = func() time.Time { return now } }),
-			rnd:   rand.New(rand.NewPCG(seed, 1)), now: &now,
+		now := randomLogStart
+		c := &randomLog{
+			testHub: newTestHub(t, func(cfg *Config) { cfg.Clock = func() time.Time { return now } }),
+			rng:     rand.New(rand.NewPCG(seed, 1)), now: &now,
 		}
-		f := c.follower()
+		f := c.newProjector()
 		for range 250 {
-			c.something()
-			switch c.rnd.IntN(30) {
+			c.step()
+			switch c.rng.IntN(30) {
 			case 0, 1, 2, 3:
 				_, err := f.step(t.Context())
 				require.NoError(t, err)
 			case 4:
-				f = c.follower() // forgets all that is not stored
+				f = c.newProjector() // forgets all that is not stored
 			case 5:
 				require.NoError(t, c.Store.Close())
-				c.bench = open(t, c.path, func(cfg *Config) { cfg.Clock = func() time.Time { return now } })
-				f = c.follower()
+				c.testHub = openTestHub(t, c.path, func(cfg *Config) { cfg.Clock = func() time.Time { return now } })
+				f = c.newProjector()
 			}
 		}
 		c.catchUp(f)
-		quarters := since(began.UnixMilli()/store.QuarterMS, now.UnixMilli()/store.QuarterMS)
-		want := c.recomputed(quarters)
+		quarters := queryQuarters(randomLogStart.UnixMilli()/store.QuarterMS, now.UnixMilli()/store.QuarterMS)
+		want := c.recomputeProjections(quarters)
 		require.Greater(t, len(want.Sessions), 8)
 		require.Greater(t, len(want.Decisions), 5)
-		requireSame(t, want, c.derived(quarters))
+		requireSameProjections(t, want, c.readProjections(quarters))
 		c.requireExecutions()
 	}
 }
 
-var began = time.Date(2026, 10, 24, 22, 10, 0, 0, time.UTC)
+var randomLogStart = time.Date(2026, 10, 24, 22, 10, 0, 0, time.UTC)
 
 // requireExecutions: every permission whose call was heard of says so, once.
-func (b *bench) requireExecutions() {
-	b.t.Helper()
+func (h *testHub) requireExecutions() {
+	h.t.Helper()
 	told := map[schema.EventID]int{}
-	for seq := int64(0); seq < b.Store.Head(); {
-		rows, err := b.Store.After(b.t.Context(), seq, 1000)
-		require.NoError(b.t, err)
+	for seq := int64(0); seq < h.Store.Head(); {
+		rows, err := h.Store.After(h.t.Context(), seq, 1000)
+		require.NoError(h.t, err)
 		for _, row := range rows {
 			seq = row.Seq
 			if row.Change && strings.Contains(string(row.Event.Status), `"execution":`) {
@@ -312,74 +312,74 @@ func (b *bench) requireExecutions() {
 		}
 	}
 	for id := range told {
-		st := b.status(id)
-		require.NotNil(b.t, st.Execution)
-		require.Greater(b.t, st.Execution.EventID, id)
+		st := h.status(id)
+		require.NotNil(h.t, st.Execution)
+		require.Greater(h.t, st.Execution.EventID, id)
 	}
-	all, err := b.Store.Find(b.t.Context(), store.Filter{Limit: 1000, Oldest: true})
-	require.NoError(b.t, err)
+	all, err := h.Store.Find(h.t.Context(), store.Filter{Limit: 1000, Oldest: true})
+	require.NoError(h.t, err)
 	n := 0
 	for _, e := range all {
-		if e.Question != nil && b.status(e.ID).Execution != nil {
+		if e.Question != nil && h.status(e.ID).Execution != nil {
 			n++
 		}
 	}
-	require.Equal(b.t, len(told), n)
+	require.Equal(h.t, len(told), n)
 }
 
-// TestDerivingIsRefusedToTwo: of two followers one loses, and nothing is added
+// TestProjector_SecondWriterConflicts: of two followers one loses, and nothing is added
 // twice.
-func TestDerivingIsRefusedToTwo(t *testing.T) {
+func TestProjector_SecondWriterConflicts(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	one, two := b.follower(), b.follower()
-	b.post(plain)
+	h := newTestHub(t)
+	one, two := h.newProjector(), h.newProjector()
+	h.post(plainEvent)
 	_, err := one.step(t.Context())
 	require.NoError(t, err)
 	two.cursor = 0 // as it was when both began
 	_, err = two.step(t.Context())
 	require.ErrorIs(t, err, store.ErrConflict)
-	b.post(plain)
-	b.catchUp(two)
+	h.post(plainEvent)
+	h.catchUp(two)
 	_, err = one.step(t.Context())
 	require.ErrorIs(t, err, store.ErrConflict)
-	b.catchUp(one)
+	h.catchUp(one)
 	quarters := []int64{0}
-	requireSame(t, b.recomputed(quarters), b.derived(quarters))
+	requireSameProjections(t, h.recomputeProjections(quarters), h.readProjections(quarters))
 }
 
-// TestChangesThatSayNothingAreSteppedOver: the cursor is not written for each.
-func TestChangesThatSayNothingAreSteppedOver(t *testing.T) {
+// TestProjector_SkipsIrrelevantChanges: the cursor is not written for each.
+func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	f := b.follower()
-	id, _ := b.ask(mayI)
-	b.catchUp(f)
+	h := newTestHub(t)
+	f := h.newProjector()
+	id, _ := h.ask(callbackQuestion)
+	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)
 	for range 3 {
-		require.NoError(t, b.shiftDeadline(t.Context(), id, time.Hour))
+		require.NoError(t, h.shiftDeadline(t.Context(), id, time.Hour))
 	}
-	b.catchUp(f)
+	h.catchUp(f)
 	require.EqualValues(t, 1, f.cursor)
 	require.EqualValues(t, 4, f.at)
-	b.post(plain)
-	b.catchUp(f)
-	cursor, err := b.Store.Cursor(t.Context())
+	h.post(plainEvent)
+	h.catchUp(f)
+	cursor, err := h.Store.Cursor(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 5, cursor)
 }
 
-// TestDeriveFollowsAndStops: the owner ends it, and what came meanwhile is told.
-func TestDeriveFollowsAndStops(t *testing.T) {
+// TestRunProjector_FollowsAndStops: the owner ends it, and what came meanwhile is told.
+func TestRunProjector_FollowsAndStops(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	for round := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- b.RunProjector(ctx) }()
-		b.post(plain)
+		go func() { done <- h.RunProjector(ctx) }()
+		h.post(plainEvent)
 		require.Eventually(t, func() bool {
-			page, err := b.Sessions(t.Context(), store.SessionFilter{Limit: 1})
+			page, err := h.Sessions(t.Context(), store.SessionFilter{Limit: 1})
 			return err == nil && len(page.Sessions) == 1 && page.Sessions[0].Events == int64(round+1)
 		}, 10*time.Second, time.Millisecond)
 		cancel()
@@ -387,36 +387,36 @@ func TestDeriveFollowsAndStops(t *testing.T) {
 	}
 }
 
-// TestAStepThatFails leaves the follower as it was.
-func TestAStepThatFails(t *testing.T) {
+// TestProjector_FailedStepKeepsCursor leaves the follower as it was.
+func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.post(plain)
-	f := b.follower()
-	require.NoError(t, b.Store.Close())
+	h := newTestHub(t)
+	h.post(plainEvent)
+	f := h.newProjector()
+	require.NoError(t, h.Store.Close())
 	_, err := f.step(t.Context())
 	require.Error(t, err)
 	require.EqualValues(t, -1, f.cursor, "it is read again")
 }
 
-// TestExecutionSurvivesACrash: the status is written before the cursor; a crash in
+// TestExecution_SurvivesCrash: the status is written before the cursor; a crash in
 // between tells it again, which changes nothing.
-func TestExecutionSurvivesACrash(t *testing.T) {
+func TestExecution_SurvivesCrash(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	saved := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u1","humanInTheLoop":` + pullOne + `}`)
-	b.ResponseSent(saved.ID)
-	_, err := b.Respond(t.Context(), saved.ID, yes(), Caller{})
+	h := newTestHub(t)
+	saved := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u1","humanInTheLoop":` + pullQuestion + `}`)
+	h.ResponseSent(saved.ID)
+	_, err := h.Respond(t.Context(), saved.ID, approval(), Caller{})
 	require.NoError(t, err)
-	b.catchUp(b.follower())
-	ended := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUseFailure","payload":{"error":"exit 1"},"tool_use_id":"u1"}`)
-	b.post(`{"source_app":"a","session_id":"other","hook_event_type":"PostToolUse","payload":{},"tool_use_id":"u1"}`)
+	h.catchUp(h.newProjector())
+	ended := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUseFailure","payload":{"error":"exit 1"},"tool_use_id":"u1"}`)
+	h.post(`{"source_app":"a","session_id":"other","hook_event_type":"PostToolUse","payload":{},"tool_use_id":"u1"}`)
 	ran := digest.ExecutionOutcome{Question: saved.ID, At: time.Now().UnixMilli() + 5000, Execution: schema.Execution{State: schema.ToolFailed, Error: "exit 1", EventID: ended.ID}}
-	require.NoError(t, b.setExecution(t.Context(), &ran))
-	head, before := b.Store.Head(), b.status(saved.ID)
-	b.catchUp(b.follower())
-	require.Equal(t, head, b.Store.Head(), "nothing was told again")
-	st := b.status(saved.ID)
+	require.NoError(t, h.setExecution(t.Context(), &ran))
+	head, before := h.Store.Head(), h.status(saved.ID)
+	h.catchUp(h.newProjector())
+	require.Equal(t, head, h.Store.Head(), "nothing was told again")
+	st := h.status(saved.ID)
 	require.Equal(t, before, st)
 	require.Equal(t, schema.Responded, st.Status)
 	require.Equal(t, schema.ToolFailed, st.Execution.State)
@@ -426,33 +426,33 @@ func TestExecutionSurvivesACrash(t *testing.T) {
 	require.Equal(t, int64(3), st.Revision)
 
 	ran.Question = 99
-	require.NoError(t, b.setExecution(t.Context(), &ran), "retention took the question")
+	require.NoError(t, h.setExecution(t.Context(), &ran), "retention took the question")
 }
 
-// TestExecutionOnTheStreams: a status frame for version 2, nothing for version 1.
-func TestExecutionOnTheStreams(t *testing.T) {
+// TestExecution_StreamsStatusFrame: a status frame for version 2, nothing for version 1.
+func TestExecution_StreamsStatusFrame(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	saved := b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_use_id":"u1"},"humanInTheLoop":` + pullOne + `}`)
-	b.ResponseSent(saved.ID)
-	b.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_use_id":"u1"}}`)
-	seq := b.Store.Head()
-	b.catchUp(b.follower())
-	frames, _, err := b.FramesAfter(t.Context(), seq)
+	h := newTestHub(t)
+	saved := h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_use_id":"u1"},"humanInTheLoop":` + pullQuestion + `}`)
+	h.ResponseSent(saved.ID)
+	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"PostToolUse","payload":{"tool_use_id":"u1"}}`)
+	seq := h.Store.Head()
+	h.catchUp(h.newProjector())
+	frames, _, err := h.FramesAfter(t.Context(), seq)
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
 	require.Nil(t, frames[0].End, "version 1 streams get what ends a question only")
 	require.Contains(t, string(frames[0].Data), `"execution":{"state":"succeeded","eventId":2}`)
-	require.Equal(t, schema.Pending, b.status(saved.ID).Status, "it ran although nobody had answered here")
+	require.Equal(t, schema.Pending, h.status(saved.ID).Status, "it ran although nobody had answered here")
 }
 
-const deriveCrashFile = "HOOKBACK_DERIVE_CRASH_TEST"
+const projectorCrashFile = "HOOKBACK_DERIVE_CRASH_TEST"
 
-// crashed runs the child of TestKilledFollower, which posts, answers and derives
+// runProjectorCrashChild runs the child of TestProjector_ResumesAfterKill, which posts, answers and derives
 // until it is killed.
-func crashed() bool {
-	file := os.Getenv(deriveCrashFile)
+func runProjectorCrashChild() bool {
+	file := os.Getenv(projectorCrashFile)
 	if file == "" {
 		return false
 	}
@@ -466,10 +466,10 @@ func crashed() bool {
 	rnd := rand.New(rand.NewPCG(uint64(db.Head()), 7))
 	for {
 		use := rnd.IntN(1000)
-		asked, err := h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u%d","humanInTheLoop":%s}`, use%5, use, pullOne), Caller{})
+		asked, err := h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"tool_use_id":"u%d","humanInTheLoop":%s}`, use%5, use, pullQuestion), Caller{})
 		if err == nil {
 			h.ResponseSent(asked.ID)
-			_, err = h.Respond(context.Background(), asked.ID, yes(), Caller{})
+			_, err = h.Respond(context.Background(), asked.ID, approval(), Caller{})
 		}
 		if err == nil {
 			_, err = h.Ingest(context.Background(), fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PostToolUse","payload":{},"tool_name":"Bash","tool_use_id":"u%d"}`, use%5, use), Caller{})
@@ -482,14 +482,14 @@ func crashed() bool {
 	}
 }
 
-// TestKilledFollower: after kill -9 at any moment the follower goes on exactly
+// TestProjector_ResumesAfterKill: after kill -9 at any moment the follower goes on exactly
 // where it was. Alone: until it runs, a child holds its parent's locks, and other
 // tests open their databases again.
-func TestKilledFollower(t *testing.T) {
+func TestProjector_ResumesAfterKill(t *testing.T) {
 	file := t.TempDir() + "/hub.db"
 	for round := range 4 {
 		child := exec.Command(os.Args[0], "-test.run=^$")
-		child.Env = append(os.Environ(), deriveCrashFile+"="+file)
+		child.Env = append(os.Environ(), projectorCrashFile+"="+file)
 		child.Stderr = os.Stderr
 		out, err := child.StdoutPipe()
 		require.NoError(t, err)
@@ -504,14 +504,14 @@ func TestKilledFollower(t *testing.T) {
 		}
 		_ = child.Wait() // killed
 
-		b := open(t, file)
-		cursor, err := b.Store.Cursor(t.Context())
+		h := openTestHub(t, file)
+		cursor, err := h.Store.Cursor(t.Context())
 		require.NoError(t, err)
 		require.Positive(t, cursor, "it had begun")
-		b.catchUp(b.follower())
+		h.catchUp(h.newProjector())
 		quarters := []int64{0}
-		requireSame(t, b.recomputed(quarters), b.derived(quarters))
-		b.requireExecutions()
-		require.NoError(t, b.Store.Close())
+		requireSameProjections(t, h.recomputeProjections(quarters), h.readProjections(quarters))
+		h.requireExecutions()
+		require.NoError(t, h.Store.Close())
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func TestInitialHoldsEveryPendingQuestion(t *testing.T) {
+func TestInitial_IncludesEveryPendingQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	old, _ := b.ask(mayI)
+	h := newTestHub(t)
+	old, _ := h.ask(callbackQuestion)
 	for range schema.RecentLimit + 10 {
-		b.post(plain)
+		h.post(plainEvent)
 	}
-	seq, raw, err := b.Initial(t.Context())
+	seq, raw, err := h.Initial(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, b.Store.Head(), seq)
+	require.Equal(t, h.Store.Head(), seq)
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(raw, &events))
 	require.Len(t, events, schema.RecentLimit)
@@ -28,35 +28,35 @@ func TestInitialHoldsEveryPendingQuestion(t *testing.T) {
 	require.Equal(t, schema.EventID(seq), events[len(events)-1].ID)
 }
 
-// TestPagesShareTheirFirstMessage: twenty pages that open and never read must not
+// TestInitial_IsSharedBetweenTabs: twenty pages that open and never read must not
 // cost twenty first messages.
-func TestPagesShareTheirFirstMessage(t *testing.T) {
+func TestInitial_IsSharedBetweenTabs(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.post(plain)
-	_, first, err := b.Initial(t.Context())
+	h := newTestHub(t)
+	h.post(plainEvent)
+	_, first, err := h.Initial(t.Context())
 	require.NoError(t, err)
-	_, second, err := b.Initial(t.Context())
+	_, second, err := h.Initial(t.Context())
 	require.NoError(t, err)
 	require.Same(t, &first[0], &second[0])
 
-	b.post(plain)
-	seq, third, err := b.Initial(t.Context())
+	h.post(plainEvent)
+	seq, third, err := h.Initial(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(2), seq)
 	require.NotEqual(t, string(first), string(third))
 }
 
-func TestListsHaveABudget(t *testing.T) {
+func TestInitial_RespectsByteBudget(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	id, _ := b.ask(mayI)
-	filler := strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
+	h := newTestHub(t)
+	id, _ := h.ask(callbackQuestion)
+	filler := strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
 	for range 80 {
-		b.post(filler)
+		h.post(filler)
 	}
-	b.post(strings.Replace(plain, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed)+`"}`, 1))
-	_, raw, err := b.Initial(t.Context())
+	h.post(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed)+`"}`, 1))
+	_, raw, err := h.Initial(t.Context())
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(raw), maxPageBytes)
 	var events []schema.Event
@@ -68,16 +68,16 @@ func TestListsHaveABudget(t *testing.T) {
 	require.Greater(t, last.PayloadBytes, schema.MaxListed)
 }
 
-func TestReaderBehindTheRingCatchesUp(t *testing.T) {
+func TestFramesAfter_CatchesUpBehindRing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	const n = 1500 // the ring holds 64, a step of catching up 512
 	for range n {
-		b.post(plain)
+		h.post(plainEvent)
 	}
 	var seq int64
 	for seq < n {
-		frames, _, err := b.FramesAfter(t.Context(), seq)
+		frames, _, err := h.FramesAfter(t.Context(), seq)
 		require.NoError(t, err)
 		require.NotEmpty(t, frames)
 		for _, f := range frames {
@@ -85,6 +85,6 @@ func TestReaderBehindTheRingCatchesUp(t *testing.T) {
 			seq = f.Seq
 		}
 	}
-	_, _, err := b.FramesAfter(t.Context(), n+5)
+	_, _, err := h.FramesAfter(t.Context(), n+5)
 	require.ErrorIs(t, err, store.ErrLogRewound)
 }

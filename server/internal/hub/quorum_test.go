@@ -11,135 +11,135 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestEveryEndTellsTheVotes(t *testing.T) {
+func TestQuorum_EveryResolutionReportsVotes(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	b := setup(t, clock.in)
-	b.team("ada", "grace", "linus")
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
+	h.setPeople("ada", "grace", "linus")
 	for name, end := range map[string]func(id schema.EventID, secret string){
 		"timeout": func(id schema.EventID, _ string) {
-			clock.pass(301 * time.Second)
-			b.due()
+			clock.advance(301 * time.Second)
+			h.runDue()
 		},
 		"cancel": func(id schema.EventID, _ string) {
-			_, err := b.Cancel(t.Context(), id, schema.Cancel{Reason: "Not today."}, b.as("ada"))
+			_, err := h.Cancel(t.Context(), id, schema.Cancel{Reason: "Not today."}, h.as("ada"))
 			require.NoError(t, err)
 		},
 	} {
-		id, secret := b.ask(ofThree)
-		b.mustVote(id, "ada", said(yes(), "Fine by me."))
+		id, secret := h.ask(twoOfThree)
+		h.mustVote(id, "ada", withComment(approval(), "Fine by me."))
 		end(id, secret)
-		a := b.answer(id)
+		a := h.pullAnswer(id)
 		require.False(t, *a.Permission, name)
-		require.Equal(t, []string{"ada approve"}, names(a.Votes), name)
+		require.Equal(t, []string{"ada approve"}, voteSummaries(a.Votes), name)
 		require.Equal(t, []string{"grace", "linus"}, a.Awaiting, name)
 		require.NotContains(t, a.Guidance, "Fine by me", name)
 		if name == "timeout" {
 			require.Equal(t, schema.Timeout, a.Outcome)
 			require.Contains(t, a.Guidance, "2 had to (approve 1)")
-			_, err := b.votes(id, "grace", yes())
+			_, err := h.vote(id, "grace", approval())
 			require.ErrorIs(t, err, schema.ErrExpired)
 		}
 	}
 }
 
 // A decisive vote can be held and undone; until it counts it is no vote.
-func TestADecisiveVoteCanBeUndone(t *testing.T) {
+func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	b := setup(t, clock.in)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(ofThree)
-	st := b.mustVote(id, "ada", held(yes(), 10*time.Second))
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(twoOfThree)
+	st := h.mustVote(id, "ada", withHold(approval(), 10*time.Second))
 	require.Nil(t, st.Held, "one that does not decide counts at once")
-	b.mustVote(id, "grace", no())
-	st = b.mustVote(id, "grace", held(yes(), 10*time.Second))
+	h.mustVote(id, "grace", denial())
+	st = h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
 	require.Equal(t, schema.Pending, st.Status)
 	require.Equal(t, "grace", st.Held.By.Name)
-	require.Equal(t, []string{"ada approve", "grace deny"}, names(st.Votes))
-	_, err := b.votes(id, "linus", no())
+	require.Equal(t, []string{"ada approve", "grace deny"}, voteSummaries(st.Votes))
+	_, err := h.vote(id, "linus", denial())
 	require.ErrorIs(t, err, schema.ErrHeld)
-	_, err = b.Undo(t.Context(), id, b.as("linus"))
+	_, err = h.Undo(t.Context(), id, h.as("linus"))
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "it is grace's vote")
-	_, err = b.Undo(t.Context(), id, b.as("grace"))
+	_, err = h.Undo(t.Context(), id, h.as("grace"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"ada approve", "grace deny"}, names(b.status(id).Votes), "as they were")
-	require.Equal(t, []string{"ada voted approve", "grace voted deny"}, b.acts(id))
+	require.Equal(t, []string{"ada approve", "grace deny"}, voteSummaries(h.status(id).Votes), "as they were")
+	require.Equal(t, []string{"ada voted approve", "grace voted deny"}, h.ledgerLines(id))
 
-	b.mustVote(id, "grace", held(yes(), 10*time.Second))
-	require.NoError(t, b.Store.Close())
-	dispatched := b.dispatched
-	b = open(t, b.path, clock.in)
-	b.knows()
+	h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
+	require.NoError(t, h.Store.Close())
+	dispatched := h.dispatched
+	h = openTestHub(t, h.path, clock.configure)
+	h.loadPeople()
 	require.Empty(t, dispatched)
-	clock.pass(10 * time.Second)
-	b.due()
-	st = b.status(id)
+	clock.advance(10 * time.Second)
+	h.runDue()
+	st = h.status(id)
 	require.Equal(t, schema.Approve, st.Outcome)
-	require.Equal(t, []string{"ada approve", "grace approve"}, names(st.Votes))
+	require.Equal(t, []string{"ada approve", "grace approve"}, voteSummaries(st.Votes))
 	require.Equal(t, []string{"linus"}, st.Awaiting)
-	require.Equal(t, []string{"grace voted approve", "grace ended approve"}, b.acts(id)[2:])
+	require.Equal(t, []string{"grace voted approve", "grace ended approve"}, h.ledgerLines(id)[2:])
 
 	// So can the last vote that leaves no majority, and one given again counts at once.
-	id, _ = b.ask(release)
-	b.mustVote(id, "ada", choose("ship_it"))
-	b.mustVote(id, "grace", choose("abandon"))
-	st = b.mustVote(id, "linus", held(choose("needs_revision"), 10*time.Second))
+	id, _ = h.ask(choiceQuestion)
+	h.mustVote(id, "ada", choose("ship_it"))
+	h.mustVote(id, "grace", choose("abandon"))
+	st = h.mustVote(id, "linus", withHold(choose("needs_revision"), 10*time.Second))
 	require.Equal(t, schema.NoQuorum, st.Held.Outcome)
-	require.Equal(t, st.Revision, b.mustVote(id, "linus", held(choose("needs_revision"), 10*time.Second)).Revision)
-	st = b.mustVote(id, "linus", choose("needs_revision"))
+	require.Equal(t, st.Revision, h.mustVote(id, "linus", withHold(choose("needs_revision"), 10*time.Second)).Revision)
+	st = h.mustVote(id, "linus", choose("needs_revision"))
 	require.Equal(t, schema.NoQuorum, st.Outcome)
 	require.Nil(t, st.Held)
 }
 
 // What is held is a vote for the call as it was: another call is not that.
-func TestAnEditIsNotTheVoteThatIsHeld(t *testing.T) {
+func TestQuorum_HeldVoteRejectsEdit(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(editable)
-	b.mustVote(id, "ada", yes())
-	st := b.mustVote(id, "grace", held(yes(), 10*time.Second))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(editableQuestion)
+	h.mustVote(id, "ada", approval())
+	st := h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
 	for _, hold := range []time.Duration{0, 10 * time.Second} {
-		_, err := b.votes(id, "grace", held(edited(`{"command":"ls -l"}`, st.Revision), hold))
+		_, err := h.vote(id, "grace", withHold(editedApproval(`{"command":"ls -l"}`, st.Revision), hold))
 		require.ErrorIs(t, err, schema.ErrHeld)
 	}
-	require.Nil(t, b.status(id).Edited)
+	require.Nil(t, h.status(id).Edited)
 }
 
-func TestAQuorumIsNeverApprovedInAList(t *testing.T) {
+func TestApprove_RejectsQuorumRequests(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(ofThree)
-	raw, err := b.Approve(t.Context(), &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, b.as("ada"))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(twoOfThree)
+	raw, err := h.Approve(t.Context(), &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, h.as("ada"))
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"code":"too_risky"`)
-	require.Empty(t, b.status(id).Votes)
+	require.Empty(t, h.status(id).Votes)
 }
 
 // Fifty vote at once: each vote counts or is told how it ended, and there is one end.
-func TestFiftyVotersAtOnce(t *testing.T) {
+func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	team := make([]string, 50)
 	for i := range team {
 		team[i] = fmt.Sprintf("p%02d", i)
 	}
-	b.team(team...)
+	h.setPeople(team...)
 	for _, need := range []int{20, 30} {
-		id, _ := b.ask(fmt.Sprintf(`{"question":"q","type":"permission","requiredApprovals":%d,"responseWebSocketUrl":"ws://127.0.0.1:50123/secret"}`, need))
+		id, _ := h.ask(fmt.Sprintf(`{"question":"q","type":"permission","requiredApprovals":%d,"responseWebSocketUrl":"ws://127.0.0.1:50123/secret"}`, need))
 		var all sync.WaitGroup
 		errs := make([]error, len(team))
 		for i, name := range team {
-			r, by := yes(), b.as(name)
+			r, by := approval(), h.as(name)
 			if i%2 == 0 {
-				r = no()
+				r = denial()
 			}
-			all.Go(func() { _, errs[i] = b.Respond(t.Context(), id, r, by) })
+			all.Go(func() { _, errs[i] = h.Respond(t.Context(), id, r, by) })
 		}
 		all.Wait()
-		st := b.status(id)
+		st := h.status(id)
 		require.True(t, st.Settled())
 		counted := 0
 		for i, err := range errs {
@@ -150,8 +150,8 @@ func TestFiftyVotersAtOnce(t *testing.T) {
 			require.True(t, i >= 0 && (schema.ProblemOf(err).Code == "decided" || schema.ProblemOf(err).Code == "expired"), "%v", err)
 		}
 		require.Len(t, st.Votes, counted)
-		require.Len(t, b.dispatched, 1)
-		b.dispatched = nil
+		require.Len(t, h.dispatched, 1)
+		h.dispatched = nil
 		if need == 30 {
 			require.Equal(t, schema.NoQuorum, st.Outcome)
 			require.Equal(t, len(team), counted)
@@ -160,40 +160,40 @@ func TestFiftyVotersAtOnce(t *testing.T) {
 			require.Empty(t, winner(st.Votes[:len(st.Votes)-1], need), "the last one decided")
 			require.Equal(t, string(st.Outcome), winner(st.Votes, need))
 		}
-		require.Len(t, b.acts(id), counted+1)
+		require.Len(t, h.ledgerLines(id), counted+1)
 	}
 }
 
 // Half a quorum lives through a restart, and through a hub that was killed.
-func TestHalfAQuorumAndARestart(t *testing.T) {
+func TestQuorum_SurvivesRestart(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(editable)
-	b.mustVote(id, "ada", edited(`{"command":"ls -l"}`, 0))
-	require.NoError(t, b.Store.Close())
-	b = open(t, b.path)
-	b.knows()
-	st := b.status(id)
-	require.Equal(t, []string{"ada approve"}, names(st.Votes))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(editableQuestion)
+	h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, 0))
+	require.NoError(t, h.Store.Close())
+	h = openTestHub(t, h.path)
+	h.loadPeople()
+	st := h.status(id)
+	require.Equal(t, []string{"ada approve"}, voteSummaries(st.Votes))
 	require.Equal(t, []string{"grace", "linus"}, st.Awaiting)
-	r := yes()
+	r := approval()
 	r.Revision = st.Revision
-	require.Equal(t, schema.Approve, b.mustVote(id, "linus", r).Outcome)
-	require.JSONEq(t, `{"command":"ls -l"}`, string(b.answer(id).ModifiedArguments))
+	require.Equal(t, schema.Approve, h.mustVote(id, "linus", r).Outcome)
+	require.JSONEq(t, `{"command":"ls -l"}`, string(h.pullAnswer(id).ModifiedArguments))
 }
 
 // Version 1 pages hear of a question twice, however many vote.
-func TestVotesAreNoNewsToVersionOne(t *testing.T) {
+func TestQuorum_VersionOneSeesNoVotes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(ofThree)
-	for _, r := range []*schema.Response{yes(), no(), yes(), no(), yes()} {
-		b.mustVote(id, "ada", r)
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(twoOfThree)
+	for _, r := range []*schema.Response{approval(), denial(), approval(), denial(), approval()} {
+		h.mustVote(id, "ada", r)
 	}
-	b.mustVote(id, "grace", yes())
-	frames, _, err := b.FramesAfter(t.Context(), 0)
+	h.mustVote(id, "grace", approval())
+	frames, _, err := h.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
 	whole := 0
 	for _, f := range frames {

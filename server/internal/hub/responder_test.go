@@ -30,59 +30,59 @@ func withPeople(t *testing.T) func(*Config) {
 	}
 }
 
-// TestWhoMayNotAnswerMayNothingOfAPerson tries every verb of a person.
-func TestWhoMayNotAnswerMayNothingOfAPerson(t *testing.T) {
+// TestOperations_RequireOperator tries every verb of a person.
+func TestOperations_RequireOperator(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withPeople(t))
-	id, secret := b.ask(`{"question":"q","type":"permission"}`)
+	h := newTestHub(t, withPeople(t))
+	id, secret := h.ask(`{"question":"q","type":"permission"}`)
 	ctx, yes := t.Context(), true
 	for _, who := range []auth.Identity{guest, bot} {
 		by := Caller{Who: who}
 		for name, verb := range map[string]func() ([]byte, error){
-			"respond":   func() ([]byte, error) { return b.Respond(ctx, id, &schema.Response{Permission: &yes}, by) },
-			"cancel":    func() ([]byte, error) { return b.Cancel(ctx, id, schema.Cancel{}, by) },
-			"undo":      func() ([]byte, error) { return b.Undo(ctx, id, by) },
-			"redeliver": func() ([]byte, error) { return b.Redeliver(ctx, id, by) },
-			"extend":    func() ([]byte, error) { return b.Extend(ctx, id, &schema.Extend{Seconds: 60}, by) },
-			"handled":   func() ([]byte, error) { return b.Handled(ctx, id, by) },
+			"respond":   func() ([]byte, error) { return h.Respond(ctx, id, &schema.Response{Permission: &yes}, by) },
+			"cancel":    func() ([]byte, error) { return h.Cancel(ctx, id, schema.Cancel{}, by) },
+			"undo":      func() ([]byte, error) { return h.Undo(ctx, id, by) },
+			"redeliver": func() ([]byte, error) { return h.Redeliver(ctx, id, by) },
+			"extend":    func() ([]byte, error) { return h.Extend(ctx, id, &schema.Extend{Seconds: 60}, by) },
+			"handled":   func() ([]byte, error) { return h.Handled(ctx, id, by) },
 			"approve": func() ([]byte, error) {
-				return b.Approve(ctx, &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, by)
+				return h.Approve(ctx, &schema.Approvals{Requests: []schema.SeenRevision{{ID: id, Revision: 1}}}, by)
 			},
 		} {
 			_, err := verb()
 			require.ErrorIs(t, err, schema.ErrNotAllowed, "%s by %s", name, who.Name)
 		}
 	}
-	_, err := b.Cancel(ctx, id, schema.Cancel{RequestSecret: secret}, Caller{Who: bot})
+	_, err := h.Cancel(ctx, id, schema.Cancel{RequestSecret: secret}, Caller{Who: bot})
 	require.NoError(t, err, "its own it takes back")
-	require.Equal(t, schema.Withdrawn, b.status(id).Outcome)
+	require.Equal(t, schema.Withdrawn, h.status(id).Outcome)
 }
 
-func TestAnAgentsTokenPostsForItsApplicationsOnly(t *testing.T) {
+func TestAgentToken_PostsForItsAppsOnly(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withPeople(t))
-	_, err := b.Ingest(t.Context(), []byte(`{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
+	h := newTestHub(t, withPeople(t))
+	_, err := h.Ingest(t.Context(), []byte(`{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
-	_, err = b.Ingest(t.Context(), []byte(`{"source_app":"api","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
+	_, err = h.Ingest(t.Context(), []byte(`{"source_app":"api","session_id":"s","hook_event_type":"Stop","payload":{}}`), Caller{Who: bot})
 	require.NoError(t, err)
-	result, _, err := b.IngestBatch(t.Context(), []byte(`[{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}]`), Caller{Who: bot})
+	result, _, err := h.IngestBatch(t.Context(), []byte(`[{"source_app":"bank","session_id":"s","hook_event_type":"Stop","payload":{}}]`), Caller{Who: bot})
 	require.NoError(t, err)
 	require.Contains(t, string(result), `"code":"not_allowed"`)
 }
 
-func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
+func TestRespond_RejectsTokenRequester(t *testing.T) {
 	t.Parallel()
-	b := setup(t, withPeople(t))
+	h := newTestHub(t, withPeople(t))
 	own := ada
 	own.Via, own.ID = "token", "t_2"
 	ask := func(by auth.Identity, more string) schema.EventID {
-		saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Who: by})
+		saved, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":{"question":"q","type":"permission"`+more+`}`)), Caller{Who: by})
 		require.NoError(t, err)
 		return saved.ID
 	}
 	yes := true
 	answer := func(id schema.EventID) error {
-		_, err := b.Respond(t.Context(), id, &schema.Response{Permission: &yes}, Caller{Who: ada})
+		_, err := h.Respond(t.Context(), id, &schema.Response{Permission: &yes}, Caller{Who: ada})
 		return err
 	}
 	require.ErrorIs(t, answer(ask(own, "")), schema.ErrSelfApproval)
@@ -93,30 +93,30 @@ func TestWhoAskedByATokenDoesNotAnswer(t *testing.T) {
 	require.NoError(t, answer(ask(same, "")), "an agent's token that happens to have her name")
 }
 
-// TestAnAnswerFromTheAskingProgramIsMarkedOrRefused: this test process asks and answers.
-func TestAnAnswerFromTheAskingProgramIsMarkedOrRefused(t *testing.T) {
+// TestSelfApproval_IsMarkedOrRefused: this test process asks and answers.
+func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	lookup := func(c *Config) { c.Lookup = func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true } }
-	b := setup(t, withPeople(t), lookup)
+	h := newTestHub(t, withPeople(t), lookup)
 	from := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4711")}
 	yes := true
 	ask := func(by Caller) schema.EventID {
-		saved, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":{"question":"q","type":"permission"}`)), by)
+		saved, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":{"question":"q","type":"permission"}`)), by)
 		require.NoError(t, err)
 		return saved.ID
 	}
 	answer := func(id schema.EventID, by Caller) error {
-		_, err := b.Respond(t.Context(), id, &schema.Response{Permission: &yes}, by)
+		_, err := h.Respond(t.Context(), id, &schema.Response{Permission: &yes}, by)
 		return err
 	}
 	id := ask(from)
 	require.NoError(t, answer(id, from), "on an open hub it is marked")
-	require.True(t, b.status(id).RespondedBy.SelfApproval)
+	require.True(t, h.status(id).RespondedBy.SelfApproval)
 	token := from
 	token.Who = bot
 	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "who asked by a token does not answer as nobody")
-	require.NoError(t, b.People.Lock(t.Context(), true, ada))
+	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	known := from
 	known.Who = ada
 	require.ErrorIs(t, answer(ask(from), known), schema.ErrSelfApproval, "nor with somebody's sign-in on a locked hub")

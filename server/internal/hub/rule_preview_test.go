@@ -14,66 +14,66 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func (b *bench) preview(d *schema.RuleDraft) (p schema.RulePreview) {
-	b.t.Helper()
-	raw, err := b.PreviewRule(b.t.Context(), d, Caller{})
-	require.NoError(b.t, err)
-	require.NoError(b.t, json.Unmarshal(raw, &p))
+func (h *testHub) preview(d *schema.RuleDraft) (p schema.RulePreview) {
+	h.t.Helper()
+	raw, err := h.PreviewRule(h.t.Context(), d, Caller{})
+	require.NoError(h.t, err)
+	require.NoError(h.t, json.Unmarshal(raw, &p))
 	return p
 }
 
-func like(from schema.EventID, then string) *schema.RuleDraft {
+func newRuleDraft(from schema.EventID, then string) *schema.RuleDraft {
 	return &schema.RuleDraft{From: from, Then: then, Scope: schema.ScopeWhen, Reach: schema.ReachEverywhere, When: []schema.Condition{
 		{Argument: "command", Is: "starts_with", Value: json.RawMessage(`"npm test"`)},
 	}}
 }
 
-// TestABacktestCountsWhatPeopleDecided, and nothing that nobody did.
-func TestABacktestCountsWhatPeopleDecided(t *testing.T) {
+// TestPreviewRule_CountsHumanDecisions, and nothing that nobody did.
+func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	answer := func(event string, r *schema.Response) schema.EventID {
-		id := b.post(event).ID
-		_, err := b.Respond(t.Context(), id, r, Caller{})
+		id := h.post(event).ID
+		_, err := h.Respond(t.Context(), id, r, Caller{})
 		require.NoError(t, err)
 		return id
 	}
-	answer(runs("s", "npm test"), yes())
-	edited := yes()
+	answer(bashRequest("s", "npm test"), approval())
+	edited := approval()
 	edited.ModifiedArguments = json.RawMessage(`{"command":"npm test --bail"}`)
-	changed := answer(strings.Replace(runs("s", "npm test"), `"arguments"`, `"editable":true,"arguments"`, 1), edited)
-	no := answer(runs("s", "npm test x"), no())
-	answer(runs("s", "npm test", `"risk":"high"`), yes()) // a rule would not have been asked
-	answer(runs("s", "npm run lint"), yes())
-	cancelled := b.post(runs("s", "npm test c")).ID
-	_, err := b.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
+	changed := answer(strings.Replace(bashRequest("s", "npm test"), `"arguments"`, `"editable":true,"arguments"`, 1), edited)
+	no := answer(bashRequest("s", "npm test x"), denial())
+	answer(bashRequest("s", "npm test", `"risk":"high"`), approval()) // a rule would not have been asked
+	answer(bashRequest("s", "npm run lint"), approval())
+	cancelled := h.post(bashRequest("s", "npm test c")).ID
+	_, err := h.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
-	b.always(schema.ThenAllow) // asks once more, pending
-	b.post(runs("s", "npm test by a rule"))
-	b.post(strings.Replace(runs("s", "npm test"), `"type":"permission"`, `"type":"question"`, 1))
+	h.makeRule(schema.ThenAllow) // asks once more, pending
+	h.post(bashRequest("s", "npm test by a rule"))
+	h.post(strings.Replace(bashRequest("s", "npm test"), `"type":"permission"`, `"type":"question"`, 1))
 
-	p := b.preview(like(no, schema.ThenAllow))
+	p := h.preview(newRuleDraft(no, schema.ThenAllow))
 	require.Equal(t, []int64{8, 6, 1, 2, 3}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
 	require.Equal(t, []schema.EventID{no, changed}, []schema.EventID{p.Examples[0].ID, p.Examples[1].ID}, "what speaks against it first")
 	require.Len(t, p.Examples, 5)
 	require.NotContains(t, fmt.Sprint(p.Examples), "50123", "no addresses")
-	p = b.preview(like(no, schema.ThenDeny))
+	p = h.preview(newRuleDraft(no, schema.ThenDeny))
 	require.Equal(t, []int64{1, 2}, []int64{p.Agreed, p.Opposed}, "the other way round")
-	d := like(no, schema.ThenAllow)
+	d := newRuleDraft(no, schema.ThenAllow)
 	d.Reach = schema.ReachSession
-	b.post(runs("s2", "npm test"))
-	require.Equal(t, int64(6), b.preview(d).Matched, "what it does not reach does not count")
+	h.post(bashRequest("s2", "npm test"))
+	require.Equal(t, int64(6), h.preview(d).Matched, "what it does not reach does not count")
 }
 
-// BenchmarkBacktest holds a rule against 5,000 stored permissions.
-func BenchmarkBacktest(b *testing.B) {
+// BenchmarkPreviewRule holds a rule against 5,000 stored permissions.
+func BenchmarkPreviewRule(b *testing.B) {
 	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	drafts := make([]*store.EventDraft, 0, previewMaxQuestions)
 	for i := range previewMaxQuestions {
-		d, _, err := h.draft(b.Context(), []byte(runs(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
+		d, _, err := h.draft(b.Context(), []byte(bashRequest(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
 		require.NoError(b, err)
 		drafts = append(drafts, d)
 	}
@@ -84,7 +84,7 @@ func BenchmarkBacktest(b *testing.B) {
 	}
 	var looked int64
 	for b.Loop() {
-		raw, err := h.PreviewRule(b.Context(), like(1, schema.ThenAllow), Caller{})
+		raw, err := h.PreviewRule(b.Context(), newRuleDraft(1, schema.ThenAllow), Caller{})
 		require.NoError(b, err)
 		var p schema.RulePreview
 		require.NoError(b, json.Unmarshal(raw, &p))

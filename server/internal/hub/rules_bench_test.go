@@ -22,7 +22,7 @@ func BenchmarkRules(b *testing.B) {
 		require.NoError(b, err)
 		b.Cleanup(func() { _ = s.Close() })
 		h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
-		saved, err := h.Ingest(b.Context(), []byte(runs("s", "npm test")), Caller{})
+		saved, err := h.Ingest(b.Context(), []byte(bashRequest("s", "npm test")), Caller{})
 		require.NoError(b, err)
 		for i := range n {
 			_, err := s.MakeRule(b.Context(), schema.Rule{Then: schema.ThenAllow, Tool: "Bash", From: saved.ID, CreatedBy: "ada", When: []schema.Condition{
@@ -45,7 +45,7 @@ func BenchmarkRules(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("ingest/%d", n), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				_, err := h.Ingest(b.Context(), []byte(runs(fmt.Sprintf("s%d", i), "npm test")), Caller{})
+				_, err := h.Ingest(b.Context(), []byte(bashRequest(fmt.Sprintf("s%d", i), "npm test")), Caller{})
 				require.NoError(b, err)
 			}
 		})

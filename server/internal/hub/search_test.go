@@ -13,30 +13,30 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// TestSearchesTakeTurns: however many ask, few search, a search that nobody waits
+// TestSearch_LimitsConcurrency: however many ask, few search, a search that nobody waits
 // for takes no turn, and too many are sent away instead of waiting.
-func TestSearchesTakeTurns(t *testing.T) {
+func TestSearch_LimitsConcurrency(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.post(plain)
+	h := newTestHub(t)
+	h.post(plainEvent)
 	parsed, err := filter.Parse("-x")
 	require.NoError(t, err)
 	search := func(ctx context.Context) error {
-		_, err := b.Search(ctx, store.Search{Filter: parsed})
+		_, err := h.Search(ctx, store.Search{Filter: parsed})
 		return err
 	}
 	sessions := func(ctx context.Context) error {
-		_, err := b.Sessions(ctx, store.SessionFilter{Text: "x", Limit: 1})
+		_, err := h.Sessions(ctx, store.SessionFilter{Text: "x", Limit: 1})
 		return err
 	}
-	for range cap(b.searches.slots) {
-		require.NoError(t, b.searches.acquire(t.Context()))
+	for range cap(h.searches.slots) {
+		require.NoError(t, h.searches.acquire(t.Context()))
 	}
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, search(given), context.Canceled)
 	require.ErrorIs(t, sessions(given), context.Canceled)
-	_, err = b.Sessions(t.Context(), store.SessionFilter{Limit: 1})
+	_, err = h.Sessions(t.Context(), store.SessionFilter{Limit: 1})
 	require.NoError(t, err, "this is no search")
 
 	var waiting sync.WaitGroup
@@ -44,17 +44,17 @@ func TestSearchesTakeTurns(t *testing.T) {
 	for range maxWaitingSearches {
 		waiting.Go(func() { failed <- search(t.Context()) })
 	}
-	require.Eventually(t, func() bool { return b.searches.waiting.Load() == maxWaitingSearches }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return h.searches.waiting.Load() == maxWaitingSearches }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, search(t.Context()), schema.ErrBusy)
 	require.ErrorIs(t, sessions(t.Context()), schema.ErrBusy)
-	require.Len(t, b.searches.slots, cap(b.searches.slots))
-	for range cap(b.searches.slots) {
-		b.searches.release()
+	require.Len(t, h.searches.slots, cap(h.searches.slots))
+	for range cap(h.searches.slots) {
+		h.searches.release()
 	}
 	waiting.Wait()
 	for range maxWaitingSearches {
 		require.NoError(t, <-failed)
 	}
 	require.NoError(t, search(t.Context()))
-	require.Empty(t, b.searches.slots, "every turn is given back")
+	require.Empty(t, h.searches.slots, "every turn is given back")
 }

@@ -41,7 +41,7 @@ func benchmarkQuorum(b *testing.B, admins int) {
 		asked++ // each from a session of its own, as agents do
 		return fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"humanInTheLoop":%s}`, asked, question)
 	}
-	bodies := []string{pullOne, `{"question":"May I?","type":"permission","requiredApprovals":2}`}
+	bodies := []string{pullQuestion, `{"question":"May I?","type":"permission","requiredApprovals":2}`}
 	took := make([][]time.Duration, len(bodies))
 	for b.Loop() {
 		for i, body := range bodies {

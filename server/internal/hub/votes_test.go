@@ -13,10 +13,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// team makes the hub these people's: the first owns it, all are admins but those whose
+// setPeople makes the hub these people's: the first owns it, all are admins but those whose
 // name begins with "op-", who are operators.
-func (b *bench) team(names ...string) {
-	b.t.Helper()
+func (h *testHub) setPeople(names ...string) {
+	h.t.Helper()
 	var c store.PeopleChange
 	for i, name := range names {
 		role := schema.Admin
@@ -25,74 +25,74 @@ func (b *bench) team(names ...string) {
 		}
 		c.Persons = append(c.Persons, store.Person{Name: name, Role: role, Owner: i == 0, CreatedAt: time.UnixMilli(1)})
 	}
-	require.NoError(b.t, b.Store.ChangePeople(b.t.Context(), &c))
-	b.knows()
+	require.NoError(h.t, h.Store.ChangePeople(h.t.Context(), &c))
+	h.loadPeople()
 }
 
-// knows reads who the hub's people are.
-func (b *bench) knows() {
-	b.t.Helper()
-	p, err := auth.Open(b.t.Context(), auth.Config{Store: b.Store, Clock: b.Clock})
-	require.NoError(b.t, err)
-	b.People = p
+// loadPeople reads who the hub's people are.
+func (h *testHub) loadPeople() {
+	h.t.Helper()
+	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
+	require.NoError(h.t, err)
+	h.People = p
 }
 
 // as is somebody who has signed in.
-func (b *bench) as(name string) Caller {
-	who, ok := b.People.IdentityOf(name, "session")
-	require.True(b.t, ok, name)
+func (h *testHub) as(name string) Caller {
+	who, ok := h.People.IdentityOf(name, "session")
+	require.True(h.t, ok, name)
 	return Caller{Who: who}
 }
 
-// votes as name; the status then, or the error.
-func (b *bench) votes(id schema.EventID, name string, r *schema.Response) (schema.Status, error) {
-	b.t.Helper()
-	raw, err := b.Respond(b.t.Context(), id, r, b.as(name))
+// vote as name; the status then, or the error.
+func (h *testHub) vote(id schema.EventID, name string, r *schema.Response) (schema.Status, error) {
+	h.t.Helper()
+	raw, err := h.Respond(h.t.Context(), id, r, h.as(name))
 	if err != nil {
-		return b.status(id), err
+		return h.status(id), err
 	}
-	return *decode(b.t, raw).HumanInTheLoopStatus, nil
+	return *decodeEvent(h.t, raw).HumanInTheLoopStatus, nil
 }
 
-func (b *bench) mustVote(id schema.EventID, name string, r *schema.Response) schema.Status {
-	b.t.Helper()
-	st, err := b.votes(id, name, r)
-	require.NoError(b.t, err, name)
+func (h *testHub) mustVote(id schema.EventID, name string, r *schema.Response) schema.Status {
+	h.t.Helper()
+	st, err := h.vote(id, name, r)
+	require.NoError(h.t, err, name)
 	return st
 }
 
-// answer is what the agent gets.
-func (b *bench) answer(id schema.EventID) (a schema.Answer) {
-	b.t.Helper()
-	raw, err := b.Pull(b.t.Context(), id, Pull{Secret: b.requestSecret(b.uid(id))})
-	require.NoError(b.t, err)
-	require.NotNil(b.t, raw)
-	require.NoError(b.t, json.Unmarshal(raw, &a))
+// pullAnswer is what the agent gets.
+func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
+	h.t.Helper()
+	raw, err := h.Pull(h.t.Context(), id, Pull{Secret: h.requestSecret(h.uid(id))})
+	require.NoError(h.t, err)
+	require.NotNil(h.t, raw)
+	require.NoError(h.t, json.Unmarshal(raw, &a))
 	return a
 }
 
-func (b *bench) uid(id schema.EventID) string {
-	raw, err := b.Event(b.t.Context(), id)
-	require.NoError(b.t, err)
-	return decode(b.t, raw).UID
+func (h *testHub) uid(id schema.EventID) string {
+	raw, err := h.Event(h.t.Context(), id)
+	require.NoError(h.t, err)
+	return decodeEvent(h.t, raw).UID
 }
 
-// acts are what the ledger has of a question, each as who did what; the ledger must be
+// ledgerLines are what the ledger has of a question, each as who did what; the ledger must be
 // one chain.
-func (b *bench) acts(id schema.EventID) (acts []string) {
-	b.t.Helper()
-	entries, err := b.Store.Ledger(b.t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
-	require.NoError(b.t, err)
+func (h *testHub) ledgerLines(id schema.EventID) (acts []string) {
+	h.t.Helper()
+	entries, err := h.Store.Ledger(h.t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
+	require.NoError(h.t, err)
 	var check schema.LedgerCheck
 	for _, line := range entries {
-		require.NoError(b.t, check.Next(line))
+		require.NoError(h.t, check.Next(line))
 		var e schema.LedgerEntry
-		require.NoError(b.t, json.Unmarshal(line, &e))
+		require.NoError(h.t, json.Unmarshal(line, &e))
 		var data struct {
 			Choice  string
 			Outcome schema.Outcome
 		}
-		require.NoError(b.t, json.Unmarshal(e.Data, &data))
+		require.NoError(h.t, json.Unmarshal(e.Data, &data))
 		if e.QuestionID == id {
 			acts = append(acts, strings.TrimSpace(e.Actor+" "+strings.TrimPrefix(e.Action, "question.")+" "+data.Choice+string(data.Outcome)))
 		}
@@ -101,12 +101,12 @@ func (b *bench) acts(id schema.EventID) (acts []string) {
 }
 
 const (
-	ofThree  = `{"question":"Deploy?","type":"permission","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace","linus"]}}`
-	editable = `{"question":"Remove it?","type":"permission","requiredApprovals":2,"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`
-	release  = `{"question":"Which?","type":"choice","choices":["ship_it","needs_revision","abandon"],"requiredApprovals":2}`
+	twoOfThree       = `{"question":"Deploy?","type":"permission","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace","linus"]}}`
+	editableQuestion = `{"question":"Remove it?","type":"permission","requiredApprovals":2,"toolCall":{"name":"Bash","arguments":{"command":"ls"},"editable":true}}`
+	choiceQuestion   = `{"question":"Which?","type":"choice","choices":["ship_it","needs_revision","abandon"],"requiredApprovals":2}`
 )
 
-func said(r *schema.Response, comment string) *schema.Response {
+func withComment(r *schema.Response, comment string) *schema.Response {
 	c := *r
 	c.Comment = comment
 	return &c
@@ -114,183 +114,183 @@ func said(r *schema.Response, comment string) *schema.Response {
 
 func choose(label string) *schema.Response { return &schema.Response{Choice: &label} }
 
-func edited(arguments string, revision int64) *schema.Response {
-	r := yes()
+func editedApproval(arguments string, revision int64) *schema.Response {
+	r := approval()
 	r.ModifiedArguments, r.Revision = json.RawMessage(arguments), revision
 	return r
 }
 
-func names(votes []schema.Vote) (all []string) {
+func voteSummaries(votes []schema.Vote) (all []string) {
 	for _, v := range votes {
 		all = append(all, v.User+" "+v.Choice)
 	}
 	return all
 }
 
-func TestTheFirstChoiceWithEnoughVotesWins(t *testing.T) {
+func TestVotes_FirstChoiceWithQuorumWins(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(ofThree)
-	st := b.status(id)
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(twoOfThree)
+	st := h.status(id)
 	require.Equal(t, []string{"ada", "grace", "linus"}, st.Recipients)
 	require.Equal(t, st.Recipients, st.Awaiting)
 
-	st = b.mustVote(id, "ada", said(yes(), "Only the old ones."))
+	st = h.mustVote(id, "ada", withComment(approval(), "Only the old ones."))
 	require.Equal(t, schema.Pending, st.Status)
 	require.Equal(t, []string{"grace", "linus"}, st.Awaiting)
-	require.Empty(t, b.dispatched)
-	st = b.mustVote(id, "grace", no())
+	require.Empty(t, h.dispatched)
+	st = h.mustVote(id, "grace", denial())
 	require.Equal(t, []string{"linus"}, st.Awaiting)
-	st = b.mustVote(id, "linus", said(yes(), "Go."))
+	st = h.mustVote(id, "linus", withComment(approval(), "Go."))
 
 	require.Equal(t, schema.Responded, st.Status)
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, schema.ByQuorum, st.Source)
 	require.Equal(t, "linus", st.RespondedBy.Name)
 	require.True(t, st.RespondedBy.Verified)
-	require.Equal(t, []string{"ada approve", "grace deny", "linus approve"}, names(st.Votes))
+	require.Equal(t, []string{"ada approve", "grace deny", "linus approve"}, voteSummaries(st.Votes))
 	require.Nil(t, st.Response.Votes, "they stand beside it")
 
-	a := b.answer(id)
+	a := h.pullAnswer(id)
 	require.True(t, *a.Permission)
-	require.Equal(t, names(st.Votes), names(a.Votes))
+	require.Equal(t, voteSummaries(st.Votes), voteSummaries(a.Votes))
 	require.Equal(t, "Only the old ones.", a.Votes[0].Comment)
 	require.Equal(t, 2, a.RequiredApprovals)
 	require.Empty(t, a.Awaiting)
 	require.Equal(t, "2 people approved exactly this. What they said: ada: Only the old ones.; linus: Go.", a.Guidance)
-	require.Equal(t, []string{"ada voted approve", "grace voted deny", "linus voted approve", "linus ended approve"}, b.acts(id))
+	require.Equal(t, []string{"ada voted approve", "grace voted deny", "linus voted approve", "linus ended approve"}, h.ledgerLines(id))
 }
 
-func TestCustomChoicesNeedTheirVotesToo(t *testing.T) {
+func TestVotes_CustomChoicesNeedQuorum(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus", "op-kay")
-	id, _ := b.ask(release)
-	require.Equal(t, []string{"ada", "grace", "linus"}, b.status(id).Recipients, "owner and admins, unless told")
-	b.mustVote(id, "ada", choose("ship_it"))
-	b.mustVote(id, "grace", choose("abandon"))
-	st := b.mustVote(id, "linus", choose("abandon"))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus", "op-kay")
+	id, _ := h.ask(choiceQuestion)
+	require.Equal(t, []string{"ada", "grace", "linus"}, h.status(id).Recipients, "owner and admins, unless told")
+	h.mustVote(id, "ada", choose("ship_it"))
+	h.mustVote(id, "grace", choose("abandon"))
+	st := h.mustVote(id, "linus", choose("abandon"))
 	require.Equal(t, schema.Outcome("abandon"), st.Outcome)
-	require.Equal(t, "abandon", *b.answer(id).Choice)
+	require.Equal(t, "abandon", *h.pullAnswer(id).Choice)
 }
 
-func TestAllVotedAndNobodyAgreed(t *testing.T) {
+func TestVotes_NoAgreementEndsWithoutQuorum(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(release)
-	b.mustVote(id, "ada", choose("ship_it"))
-	b.mustVote(id, "grace", choose("needs_revision"))
-	st := b.mustVote(id, "linus", choose("abandon"))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(choiceQuestion)
+	h.mustVote(id, "ada", choose("ship_it"))
+	h.mustVote(id, "grace", choose("needs_revision"))
+	st := h.mustVote(id, "linus", choose("abandon"))
 	require.Equal(t, schema.Failed, st.Status)
 	require.Equal(t, schema.NoQuorum, st.Outcome)
 	require.Equal(t, schema.ByQuorum, st.Source)
 	require.Nil(t, st.RespondedBy, "nobody's answer, whoever voted last")
-	a := b.answer(id)
+	a := h.pullAnswer(id)
 	require.Nil(t, a.Choice)
 	require.Equal(t, schema.NoQuorum, a.Outcome)
 	require.Contains(t, a.Guidance, "did not agree: no choice got the 2 votes it needed (ship_it 1, needs_revision 1, abandon 1)")
-	require.Equal(t, "hub ended __no_quorum__", b.acts(id)[3])
-	_, err := b.votes(id, "ada", choose("abandon"))
+	require.Equal(t, "hub ended __no_quorum__", h.ledgerLines(id)[3])
+	_, err := h.vote(id, "ada", choose("abandon"))
 	require.ErrorIs(t, err, schema.ErrExpired, "too late to change it")
 
-	permission, _ := b.ask(`{"question":"q","type":"permission","requiredApprovals":3}`)
-	b.mustVote(permission, "ada", yes())
-	b.mustVote(permission, "grace", yes())
-	b.mustVote(permission, "linus", no())
-	require.False(t, *b.answer(permission).Permission, "a program that knows no quorum reads a no")
+	permission, _ := h.ask(`{"question":"q","type":"permission","requiredApprovals":3}`)
+	h.mustVote(permission, "ada", approval())
+	h.mustVote(permission, "grace", approval())
+	h.mustVote(permission, "linus", denial())
+	require.False(t, *h.pullAnswer(permission).Permission, "a program that knows no quorum reads a no")
 }
 
-func TestAVoteCanBeChangedWhileItIsPending(t *testing.T) {
+func TestVotes_CanChangeWhilePending(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(ofThree)
-	b.mustVote(id, "ada", yes())
-	again := b.mustVote(id, "ada", yes())
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(twoOfThree)
+	h.mustVote(id, "ada", approval())
+	again := h.mustVote(id, "ada", approval())
 	require.Equal(t, int64(2), again.Revision, "the same again changes nothing")
-	st := b.mustVote(id, "ada", said(no(), "I looked again."))
-	require.Equal(t, []string{"ada deny"}, names(st.Votes))
-	b.mustVote(id, "grace", yes())
-	st = b.mustVote(id, "ada", said(yes(), ""))
+	st := h.mustVote(id, "ada", withComment(denial(), "I looked again."))
+	require.Equal(t, []string{"ada deny"}, voteSummaries(st.Votes))
+	h.mustVote(id, "grace", approval())
+	st = h.mustVote(id, "ada", withComment(approval(), ""))
 	require.Equal(t, schema.Approve, st.Outcome)
-	require.Equal(t, []string{"grace approve", "ada approve"}, names(st.Votes))
-	require.Equal(t, []string{"linus"}, b.answer(id).Awaiting)
-	require.Equal(t, []string{"ada voted approve", "ada voted deny", "grace voted approve", "ada voted approve", "ada ended approve"}, b.acts(id), "the ledger keeps every one")
+	require.Equal(t, []string{"grace approve", "ada approve"}, voteSummaries(st.Votes))
+	require.Equal(t, []string{"linus"}, h.pullAnswer(id).Awaiting)
+	require.Equal(t, []string{"ada voted approve", "ada voted deny", "grace voted approve", "ada voted approve", "ada ended approve"}, h.ledgerLines(id), "the ledger keeps every one")
 
-	st, err := b.votes(id, "grace", yes())
+	st, err := h.vote(id, "grace", approval())
 	require.NoError(t, err, "said again")
 	require.Equal(t, schema.Responded, st.Status)
-	_, err = b.votes(id, "grace", no())
+	_, err = h.vote(id, "grace", denial())
 	require.ErrorIs(t, err, schema.ErrDecided)
-	_, err = b.votes(id, "linus", yes())
+	_, err = h.vote(id, "linus", approval())
 	require.ErrorIs(t, err, schema.ErrDecided)
 }
 
-func TestWhoMayVote(t *testing.T) {
+func TestVotes_RequireRecipient(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus", "op-kay")
-	id, _ := b.ask(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]}}`)
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus", "op-kay")
+	id, _ := h.ask(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]}}`)
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn, "anyone could vote twice")
 	for _, name := range []string{"linus", "op-kay"} {
-		_, err = b.votes(id, name, yes())
+		_, err = h.vote(id, name, approval())
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
 		require.Contains(t, schema.ProblemOf(err).Hint, "ada, grace")
 	}
-	_, err = b.Respond(t.Context(), id, yes(), Caller{Who: auth.Identity{Name: "ada", Agent: true, Via: "token"}})
+	_, err = h.Respond(t.Context(), id, approval(), Caller{Who: auth.Identity{Name: "ada", Agent: true, Via: "token"}})
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "an agent's token never answers")
-	require.Empty(t, b.status(id).Votes)
+	require.Empty(t, h.status(id).Votes)
 
 	// One of them is enough where one is asked for, and it has to be one of them.
-	first, _ := b.ask(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`)
-	require.Equal(t, []string{"ada"}, b.status(first).Awaiting)
-	_, err = b.votes(first, "grace", yes())
+	first, _ := h.ask(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`)
+	require.Equal(t, []string{"ada"}, h.status(first).Awaiting)
+	_, err = h.vote(first, "grace", approval())
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
-	_, err = b.Respond(t.Context(), first, yes(), Caller{})
+	_, err = h.Respond(t.Context(), first, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn)
-	st := b.mustVote(first, "ada", no())
+	st := h.mustVote(first, "ada", denial())
 	require.Equal(t, schema.Deny, st.Outcome)
 	require.Equal(t, schema.ByHuman, st.Source)
-	require.Equal(t, []string{"ada deny"}, names(b.answer(first).Votes))
-	text, _ := b.ask(`{"question":"q","type":"question","recipients":{"mode":"owner_admins"}}`)
+	require.Equal(t, []string{"ada deny"}, voteSummaries(h.pullAnswer(first).Votes))
+	text, _ := h.ask(`{"question":"q","type":"question","recipients":{"mode":"owner_admins"}}`)
 	words := "Blue."
-	b.mustVote(text, "linus", &schema.Response{Response: &words})
-	require.Equal(t, words, *b.answer(text).Response)
-	require.Equal(t, []string{"ada", "grace"}, b.answer(text).Awaiting)
+	h.mustVote(text, "linus", &schema.Response{Response: &words})
+	require.Equal(t, words, *h.pullAnswer(text).Response)
+	require.Equal(t, []string{"ada", "grace"}, h.pullAnswer(text).Awaiting)
 }
 
 // A quorum of anybody counts distinct people who are known; it can't tell that all
 // have voted.
-func TestAQuorumOfAnyone(t *testing.T) {
+func TestVotes_AnyoneModeCountsDistinctPeople(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "op-kay")
-	id, _ := b.ask(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"anyone"}}`)
-	require.Nil(t, b.status(id).Recipients)
-	_, err := b.Respond(t.Context(), id, yes(), Caller{})
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "op-kay")
+	id, _ := h.ask(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"anyone"}}`)
+	require.Nil(t, h.status(id).Recipients)
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn)
-	b.mustVote(id, "ada", yes())
-	b.mustVote(id, "grace", no())
-	require.Equal(t, schema.Approve, b.mustVote(id, "op-kay", yes()).Outcome)
+	h.mustVote(id, "ada", approval())
+	h.mustVote(id, "grace", denial())
+	require.Equal(t, schema.Approve, h.mustVote(id, "op-kay", approval()).Outcome)
 }
 
-func TestWhatCantBeDecidedIsRefusedWhenItIsAsked(t *testing.T) {
+func TestIngest_RejectsUndecidableQuestions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newTestHub(t)
 	refused := func(question, field, says string, by Caller) {
 		t.Helper()
-		_, err := b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+question)), by)
+		_, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+question)), by)
 		require.ErrorIs(t, err, schema.ErrInvalid, question)
 		require.Equal(t, "humanInTheLoop."+field, schema.ProblemOf(err).Field)
 		require.Contains(t, err.Error(), says)
 	}
-	b.knows()
+	h.loadPeople()
 	refused(`{"question":"q","type":"permission","requiredApprovals":2}`, "requiredApprovals", "knows nobody yet", Caller{})
 	refused(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`, "recipients.mode", "knows nobody yet", Caller{})
-	b.team("ada", "grace", "op-kay")
+	h.setPeople("ada", "grace", "op-kay")
 	refused(`{"question":"q","type":"permission","requiredApprovals":3}`, "requiredApprovals", "only 2 people may vote", Caller{})
 	refused(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"owner"}}`, "requiredApprovals", "only 1 person may vote", Caller{})
 	refused(`{"question":"q","type":"permission","requiredApprovals":4,"recipients":{"mode":"anyone"}}`, "requiredApprovals", "only 3 people may vote", Caller{})
@@ -298,37 +298,37 @@ func TestWhatCantBeDecidedIsRefusedWhenItIsAsked(t *testing.T) {
 	refused(`{"question":"q","type":"permission","recipients":{"mode":"selected_members","members":["ada","mallory"]}}`, "recipients.members", "mallory", Caller{})
 	refused(`{"question":"q","type":"question","requiredApprovals":2}`, "requiredApprovals", "text", Caller{})
 	refused(`{"question":"q","type":"choice","choices":["a","__no_quorum__"],"requiredApprovals":2}`, "choices", "reserved", Caller{})
-	require.Zero(t, b.Store.Head(), "nothing of it was stored")
+	require.Zero(t, h.Store.Head(), "nothing of it was stored")
 }
 
 // The list is the one of the moment it was asked.
-func TestRecipientsAreFrozen(t *testing.T) {
+func TestRecipients_AreFrozen(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace")
-	id, _ := b.ask(`{"question":"q","type":"permission","requiredApprovals":2}`)
-	b.team("ada", "grace", "linus")
-	_, err := b.votes(id, "linus", yes())
+	h := newTestHub(t)
+	h.setPeople("ada", "grace")
+	id, _ := h.ask(`{"question":"q","type":"permission","requiredApprovals":2}`)
+	h.setPeople("ada", "grace", "linus")
+	_, err := h.vote(id, "linus", approval())
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
-	require.Equal(t, []string{"ada", "grace"}, b.status(id).Recipients)
+	require.Equal(t, []string{"ada", "grace"}, h.status(id).Recipients)
 }
 
-func TestWhoAskedHasNoVote(t *testing.T) {
+func TestVotes_ExcludeRequester(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	token, ok := b.People.IdentityOf("ada", "token")
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	token, ok := h.People.IdentityOf("ada", "token")
 	require.True(t, ok)
 	ask := func(question string) (StoredEvent, error) {
-		return b.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+question)), Caller{Who: token})
+		return h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+question)), Caller{Who: token})
 	}
-	saved, err := ask(ofThree)
+	saved, err := ask(twoOfThree)
 	require.NoError(t, err)
-	b.ResponseSent(saved.ID)
-	require.Equal(t, []string{"grace", "linus"}, b.status(saved.ID).Recipients)
+	h.ResponseSent(saved.ID)
+	require.Equal(t, []string{"grace", "linus"}, h.status(saved.ID).Recipients)
 	for _, via := range []string{"session", "token", "link"} {
-		who, _ := b.People.IdentityOf("ada", via)
-		_, err = b.Respond(t.Context(), saved.ID, yes(), Caller{Who: who})
+		who, _ := h.People.IdentityOf("ada", via)
+		_, err = h.Respond(t.Context(), saved.ID, approval(), Caller{Who: who})
 		require.ErrorIs(t, err, schema.ErrSelfApproval, via)
 	}
 	_, err = ask(`{"question":"q","type":"permission","requiredApprovals":3}`)
@@ -336,91 +336,91 @@ func TestWhoAskedHasNoVote(t *testing.T) {
 	_, err = ask(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`)
 	require.ErrorIs(t, err, schema.ErrInvalid, "nobody is left")
 
-	plain, err := ask(pullOne)
+	plain, err := ask(pullQuestion)
 	require.NoError(t, err)
-	_, err = b.votes(plain.ID, "ada", yes())
+	_, err = h.vote(plain.ID, "ada", approval())
 	require.ErrorIs(t, err, schema.ErrSelfApproval, "nor the answer to a plain question")
 	own, err := ask(`{"question":"q","type":"permission","requiredApprovals":3,"excludeRequester":false}`)
 	require.NoError(t, err)
-	b.mustVote(own.ID, "ada", yes())
+	h.mustVote(own.ID, "ada", approval())
 }
 
-func TestAnEditClearsTheVotes(t *testing.T) {
+func TestVotes_EditClearsEarlierVotes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(editable)
-	b.mustVote(id, "ada", said(yes(), "Fine."))
-	st := b.mustVote(id, "grace", edited(`{"command":"rm -rf build"}`, 2))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(editableQuestion)
+	h.mustVote(id, "ada", withComment(approval(), "Fine."))
+	st := h.mustVote(id, "grace", editedApproval(`{"command":"rm -rf build"}`, 2))
 	require.Equal(t, schema.Pending, st.Status)
-	require.Equal(t, []string{"grace approve"}, names(st.Votes), "who changes it has voted for it")
+	require.Equal(t, []string{"grace approve"}, voteSummaries(st.Votes), "who changes it has voted for it")
 	require.Equal(t, []string{"ada", "linus"}, st.Awaiting)
 	require.Equal(t, "grace", st.Edited.By)
 	require.Equal(t, st.Revision, st.Edited.Revision)
 	require.NotEmpty(t, st.Findings, "what is voted on is what is judged")
 
 	for _, seen := range []int64{0, 1, st.Edited.Revision - 1} {
-		r := yes()
+		r := approval()
 		r.Revision = seen
-		_, err := b.votes(id, "ada", r)
+		_, err := h.vote(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrStale, "who saw something else can't vote on this")
 		r.ModifiedArguments = json.RawMessage(`{"command":"ls -l"}`)
-		_, err = b.votes(id, "ada", r)
+		_, err = h.vote(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrStale)
 	}
-	r := yes()
+	r := approval()
 	r.Revision = st.Edited.Revision
-	st = b.mustVote(id, "linus", r)
+	st = h.mustVote(id, "linus", r)
 	require.Equal(t, schema.Approve, st.Outcome)
-	a := b.answer(id)
+	a := h.pullAnswer(id)
 	require.JSONEq(t, `{"command":"rm -rf build"}`, string(a.ModifiedArguments))
 	require.Contains(t, a.Guidance, "2 people approved this with changed arguments")
-	require.Equal(t, []string{"ada voted approve", "grace edited", "grace voted approve", "linus voted approve", "linus ended approve"}, b.acts(id))
+	require.Equal(t, []string{"ada voted approve", "grace edited", "grace voted approve", "linus voted approve", "linus ended approve"}, h.ledgerLines(id))
 }
 
-func TestEditsOfEdits(t *testing.T) {
+func TestVotes_EachEditRestartsVoting(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(editable)
-	st := b.mustVote(id, "ada", edited(`{"command": "ls"}`, 0))
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(editableQuestion)
+	st := h.mustVote(id, "ada", editedApproval(`{"command": "ls"}`, 0))
 	require.Nil(t, st.Edited, "the arguments as they are change nothing")
-	st = b.mustVote(id, "ada", edited(`{"command":"ls -l"}`, st.Revision))
-	st = b.mustVote(id, "grace", edited(`{"command":"ls"}`, st.Revision))
-	require.Equal(t, []string{"grace approve"}, names(st.Votes))
-	again := b.mustVote(id, "grace", edited(`{"command":"ls"}`, st.Revision))
+	st = h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, st.Revision))
+	st = h.mustVote(id, "grace", editedApproval(`{"command":"ls"}`, st.Revision))
+	require.Equal(t, []string{"grace approve"}, voteSummaries(st.Votes))
+	again := h.mustVote(id, "grace", editedApproval(`{"command":"ls"}`, st.Revision))
 	require.Equal(t, st.Revision, again.Revision)
-	deny := no()
+	deny := denial()
 	deny.Revision = st.Revision
-	b.mustVote(id, "ada", deny)
-	st = b.mustVote(id, "linus", edited(`{"command":"ls"}`, st.Revision))
+	h.mustVote(id, "ada", deny)
+	st = h.mustVote(id, "linus", editedApproval(`{"command":"ls"}`, st.Revision))
 	require.Equal(t, schema.Approve, st.Outcome)
-	require.JSONEq(t, `{"command":"ls"}`, string(b.answer(id).ModifiedArguments))
+	require.JSONEq(t, `{"command":"ls"}`, string(h.pullAnswer(id).ModifiedArguments))
 
 	// A no carries nobody's arguments.
-	id, _ = b.ask(editable)
-	st = b.mustVote(id, "ada", edited(`{"command":"ls -l"}`, 0))
+	id, _ = h.ask(editableQuestion)
+	st = h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, 0))
 	deny.Revision = st.Revision
-	b.mustVote(id, "grace", deny)
-	b.mustVote(id, "linus", deny)
-	require.Nil(t, b.answer(id).ModifiedArguments)
+	h.mustVote(id, "grace", deny)
+	h.mustVote(id, "linus", deny)
+	require.Nil(t, h.pullAnswer(id).ModifiedArguments)
 }
 
-func TestWhatAVoteCantCarry(t *testing.T) {
+func TestVotes_RejectUnsupportedFields(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.team("ada", "grace", "linus")
-	id, _ := b.ask(strings.Replace(editable, `"requiredApprovals"`, `"suggestions":[{"always":true}],"requiredApprovals"`, 1))
-	remember := yes()
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "linus")
+	id, _ := h.ask(strings.Replace(editableQuestion, `"requiredApprovals"`, `"suggestions":[{"always":true}],"requiredApprovals"`, 1))
+	remember := approval()
 	remember.Remember = json.RawMessage(`{"always":true}`)
 	for field, r := range map[string]*schema.Response{
 		"remember":          remember,
-		"comment":           said(yes(), strings.Repeat("\x01", schema.MaxReason)),
-		"modifiedArguments": edited(`{"command":"`+strings.Repeat("x", maxAnswerBytes/4)+`"}`, 0),
+		"comment":           withComment(approval(), strings.Repeat("\x01", schema.MaxReason)),
+		"modifiedArguments": editedApproval(`{"command":"`+strings.Repeat("x", maxAnswerBytes/4)+`"}`, 0),
 	} {
-		_, err := b.votes(id, "ada", r)
+		_, err := h.vote(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrWrongAnswer, field)
 		require.Equal(t, field, schema.ProblemOf(err).Field)
 	}
-	require.Empty(t, b.status(id).Votes)
+	require.Empty(t, h.status(id).Votes)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// blank is an empty database with the schema.
-var blank = sync.OnceValues(func() ([]byte, error) {
+// templateBytes is an empty database with the schema.
+var templateBytes = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "hookback-blank")
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ var blank = sync.OnceValues(func() ([]byte, error) {
 // the test.
 func NewFile(t testing.TB) string {
 	t.Helper()
-	schema, err := blank()
+	schema, err := templateBytes()
 	if err != nil {
 		t.Fatalf("making a database for tests: %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-func TestEachIsAnotherHub(t *testing.T) {
+func TestNewFile_IsSeparateHub(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, file := range []string{storetest.NewFile(t), storetest.NewFile(t), filepath.Join(t.TempDir(), "new.db")} {

@@ -32,57 +32,57 @@ func init() {
 // machine is a hub that is driven at random, and what the test knows of its questions.
 type machine struct {
 	*Hub
-	dir     string
-	crashes int
-	set     time.Duration // how far the wall clock was set
-	passed  time.Duration
-	known   map[schema.EventID]*remembered
-	ids     []schema.EventID
-	seq     int64 // how far the log was read
+	dir         string
+	generation  int
+	clockOffset time.Duration // how far the wall clock was set
+	elapsedTime time.Duration
+	questions   map[schema.EventID]*questionRecord
+	ids         []schema.EventID
+	readSeq     int64 // how far the log was read
 }
 
-// remembered is what the test remembers of a question.
-type remembered struct {
+// questionRecord is what the test remembers of a question.
+type questionRecord struct {
 	secret     string
-	asked      schema.HumanInTheLoop
+	question   schema.HumanInTheLoop
 	recipients []string
 	requester  string
 	// :: who and what they said, of those that were taken, as "ada approve" → the
 	// arguments that it was for each time
-	answers  map[string][]string
-	edits    map[int64]string // :: revision → the arguments since then
-	revision int64
-	expires  schema.Millis
-	ends     int // of the question in the log
-	whole    int // messages of version 1
-	outcome  schema.Outcome
-	end      *schema.Status
+	answers     map[string][]string
+	edits       map[int64]string // :: revision → the arguments since then
+	revision    int64
+	expires     schema.Millis
+	resolutions int // of the question in the log
+	v1Messages  int // messages of version 1
+	outcome     schema.Outcome
+	final       *schema.Status
 }
 
-var crew = []string{"ada", "grace", "linus", "op-kay"}
+var testUsers = []string{"ada", "grace", "linus", "op-kay"}
 
-var machineBegan = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+var machineStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// template is a database with a crew: opening a copy is quicker than making one.
-func template(t *testing.T) string {
+// newTemplateDatabase is a database with a crew: opening a copy is quicker than making one.
+func newTemplateDatabase(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.db")
-	b := open(t, path)
-	b.team(crew...)
-	require.NoError(t, b.Store.Close())
+	h := openTestHub(t, path)
+	h.setPeople(testUsers...)
+	require.NoError(t, h.Store.Close())
 	return path
 }
 
 func newMachine(t *rapid.T, dir, template string) *machine {
-	m := &machine{dir: dir, known: map[schema.EventID]*remembered{}}
+	m := &machine{dir: dir, questions: map[schema.EventID]*questionRecord{}}
 	m.open(t, template)
 	return m
 }
 
 // open starts the hub on a copy of the files of a database as they are now.
 func (m *machine) open(t *rapid.T, from string) {
-	m.crashes++
-	path := filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.crashes))
+	m.generation++
+	path := filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.generation))
 	for _, suffix := range []string{"", "-wal"} {
 		require.NoError(t, copyFile(path+suffix, from+suffix))
 	}
@@ -116,24 +116,26 @@ func (m *machine) start(t *rapid.T, path string) {
 	m.Hub = New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20), People: p, Clock: m.now})
 	var last time.Duration
 	m.elapsed = func(time.Time, time.Time) time.Duration {
-		d := m.passed - last
-		last = m.passed
+		d := m.elapsedTime - last
+		last = m.elapsedTime
 		return d
 	}
-	last = m.passed
+	last = m.elapsedTime
 }
 
-func (m *machine) now() time.Time { return machineBegan.Add(m.set + m.passed) }
+func (m *machine) now() time.Time { return machineStart.Add(m.clockOffset + m.elapsedTime) }
 
-func (m *machine) file() string { return filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.crashes)) }
+func (m *machine) currentFile() string {
+	return filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.generation))
+}
 
 // rarely is true about once in six times.
 func rarely(t *rapid.T, what string) bool {
 	return rapid.SampledFrom([]bool{false, false, false, false, false, true}).Draw(t, what)
 }
 
-// pick is one of the questions, mostly one of the last.
-func (m *machine) pick(t *rapid.T) schema.EventID {
+// pickQuestion is one of the questions, mostly one of the last.
+func (m *machine) pickQuestion(t *rapid.T) schema.EventID {
 	if len(m.ids) == 0 {
 		t.Skip("nothing was asked yet")
 	}
@@ -171,7 +173,7 @@ func (m *machine) ask(t *rapid.T) {
 	switch mode := rapid.SampledFrom([]string{"", "", "", "anyone", "owner", "owner_admins", "selected_members"}).Draw(t, "recipients"); mode {
 	case "":
 	case "selected_members":
-		q.Recipients = &schema.Recipients{Mode: mode, Members: rapid.SliceOfN(rapid.SampledFrom(append(crew, "mallory")), 0, 5).Draw(t, "members")}
+		q.Recipients = &schema.Recipients{Mode: mode, Members: rapid.SliceOfN(rapid.SampledFrom(append(testUsers, "mallory")), 0, 5).Draw(t, "members")}
 	default:
 		q.Recipients = &schema.Recipients{Mode: mode}
 	}
@@ -182,22 +184,24 @@ func (m *machine) ask(t *rapid.T) {
 		q.EscalateAfterSeconds = 4
 		q.EscalateTo = &schema.Recipients{Mode: "selected_members", Members: []string{"op-kay", "ada"}}
 	}
-	m.post(t, q)
+	m.postQuestion(t, q)
 }
 
-// askAgain puts a question in the same words once more.
-func (m *machine) askAgain(t *rapid.T) { m.post(t, m.known[m.pick(t)].asked) }
+// askDuplicate puts a question in the same words once more.
+func (m *machine) askDuplicate(t *rapid.T) {
+	m.postQuestion(t, m.questions[m.pickQuestion(t)].question)
+}
 
-func (m *machine) post(t *rapid.T, q schema.HumanInTheLoop) {
-	k := &remembered{asked: q, answers: map[string][]string{}, edits: map[int64]string{}}
+func (m *machine) postQuestion(t *rapid.T, q schema.HumanInTheLoop) {
+	rec := &questionRecord{question: q, answers: map[string][]string{}, edits: map[int64]string{}}
 	var by Caller
 	if rarely(t, "by a token") {
-		k.requester = rapid.SampledFrom(crew).Draw(t, "requester")
-		by = m.as(t, k.requester, "token")
+		rec.requester = rapid.SampledFrom(testUsers).Draw(t, "requester")
+		by = m.as(t, rec.requester, "token")
 	}
 	question, err := json.Marshal(q)
 	require.NoError(t, err)
-	saved, err := m.Ingest(t.Context(), []byte(with(`"humanInTheLoop":`+string(question))), by)
+	saved, err := m.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":`+string(question))), by)
 	if err != nil {
 		require.ErrorIs(t, err, schema.ErrInvalid)
 		return
@@ -205,27 +209,27 @@ func (m *machine) post(t *rapid.T, q schema.HumanInTheLoop) {
 	m.ResponseSent(saved.ID)
 	var e schema.Event
 	require.NoError(t, json.Unmarshal(saved.JSON, &e))
-	k.secret, k.recipients = e.RequestSecret, e.HumanInTheLoopStatus.Recipients
-	require.LessOrEqual(t, q.RequiredApprovals, len(crew))
-	if k.recipients != nil {
-		require.LessOrEqual(t, q.RequiredApprovals, len(k.recipients), "this could never be decided")
-		require.NotContains(t, k.recipients, "mallory")
+	rec.secret, rec.recipients = e.RequestSecret, e.HumanInTheLoopStatus.Recipients
+	require.LessOrEqual(t, q.RequiredApprovals, len(testUsers))
+	if rec.recipients != nil {
+		require.LessOrEqual(t, q.RequiredApprovals, len(rec.recipients), "this could never be decided")
+		require.NotContains(t, rec.recipients, "mallory")
 	}
-	m.known[saved.ID] = k
+	m.questions[saved.ID] = rec
 	m.ids = append(m.ids, saved.ID)
 }
 
 func (m *machine) respond(t *rapid.T) {
-	id := m.pick(t)
-	k, before := m.known[id], m.status(t, id)
-	r, said := k.response(t)
+	id := m.pickQuestion(t)
+	rec, before := m.questions[id], m.status(t, id)
+	r, said := rec.randomResponse(t)
 	if r.Revision = before.Revision; rarely(t, "another revision") {
 		r.Revision = rapid.Int64Range(0, before.Revision+1).Draw(t, "seen")
 	}
 	r.HoldMS = rapid.SampledFrom([]int64{0, 0, 0, 3000, 20000}).Draw(t, "hold")
 	var by Caller
-	who := append(slices.Clone(k.recipients), k.recipients...)
-	name := rapid.SampledFrom(append(who, crew...)).Draw(t, "who")
+	who := append(slices.Clone(rec.recipients), rec.recipients...)
+	name := rapid.SampledFrom(append(who, testUsers...)).Draw(t, "who")
 	if anonymous := rarely(t, "anonymous"); anonymous {
 		name = auth.LocalName
 	} else {
@@ -234,41 +238,41 @@ func (m *machine) respond(t *rapid.T) {
 	if _, err := m.Respond(t.Context(), id, r, by); err != nil {
 		return
 	}
-	require.False(t, k.requester != "" && name == k.requester, "who asked has answered")
+	require.False(t, rec.requester != "" && name == rec.requester, "who asked has answered")
 	if requiresVotes(&before) {
 		require.NotEqual(t, auth.LocalName, name)
-		require.True(t, k.recipients == nil || slices.Contains(k.recipients, name), "%s has no vote", name)
+		require.True(t, rec.recipients == nil || slices.Contains(rec.recipients, name), "%s has no vote", name)
 	}
 	said = name + " " + said
-	k.answers[said] = append(k.answers[said], k.argumentsOf(r))
+	rec.answers[said] = append(rec.answers[said], rec.argumentsOf(r))
 	if st := m.status(t, id); st.Edited != nil {
-		k.edits[st.Edited.Revision] = string(st.Edited.Arguments)
+		rec.edits[st.Edited.Revision] = string(st.Edited.Arguments)
 	}
 }
 
 // argumentsOf are those that an answer is about, if it is one to a call: its own, or
 // those that whoever gave it had seen.
-func (k *remembered) argumentsOf(r *schema.Response) string {
+func (rec *questionRecord) argumentsOf(r *schema.Response) string {
 	switch {
-	case k.asked.ToolCall == nil:
+	case rec.question.ToolCall == nil:
 		return ""
 	case r.ModifiedArguments != nil:
 		return string(r.ModifiedArguments)
 	}
-	seen := string(k.asked.ToolCall.Arguments)
-	for _, revision := range slices.Sorted(maps.Keys(k.edits)) {
+	seen := string(rec.question.ToolCall.Arguments)
+	for _, revision := range slices.Sorted(maps.Keys(rec.edits)) {
 		if revision <= r.Revision {
-			seen = k.edits[revision]
+			seen = rec.edits[revision]
 		}
 	}
 	return seen
 }
 
-func (k *remembered) response(t *rapid.T) (r *schema.Response, said string) {
+func (rec *questionRecord) randomResponse(t *rapid.T) (r *schema.Response, said string) {
 	r = &schema.Response{Comment: rapid.SampledFrom([]string{"", "", "Fine."}).Draw(t, "comment")}
-	switch k.asked.Type {
+	switch rec.question.Type {
 	case schema.Choice:
-		label := rapid.SampledFrom(k.asked.Choices).Draw(t, "choice")
+		label := rapid.SampledFrom(rec.question.Choices).Draw(t, "choice")
 		r.Choice = &label
 	case schema.FreeText:
 		text := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "text")
@@ -276,60 +280,60 @@ func (k *remembered) response(t *rapid.T) (r *schema.Response, said string) {
 	default:
 		yes := !rarely(t, "no")
 		r.Permission = &yes
-		if yes && k.asked.ToolCall.Editable && rapid.Bool().Draw(t, "edits") {
+		if yes && rec.question.ToolCall.Editable && rapid.Bool().Draw(t, "edits") {
 			r.ModifiedArguments = json.RawMessage(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 2).Draw(t, "n")))
 		}
 	}
-	return r, string(k.asked.Outcome(r))
+	return r, string(rec.question.Outcome(r))
 }
 
 func (m *machine) undo(t *rapid.T) {
 	if len(m.ids) == 0 || m.status(t, m.ids[len(m.ids)-1]).Held == nil && rapid.Bool().Draw(t, "anyway") {
 		return
 	}
-	_, _ = m.Undo(t.Context(), m.pick(t), m.as(t, rapid.SampledFrom(crew).Draw(t, "who"), "session"))
+	_, _ = m.Undo(t.Context(), m.pickQuestion(t), m.as(t, rapid.SampledFrom(testUsers).Draw(t, "who"), "session"))
 }
 
 func (m *machine) cancel(t *rapid.T) {
 	if !rarely(t, "really") {
 		return // or nothing would be left to vote on
 	}
-	id := m.pick(t)
+	id := m.pickQuestion(t)
 	c := schema.Cancel{Reason: "Never mind."}
 	if rapid.Bool().Draw(t, "withdraw") {
-		c.RequestSecret = m.known[id].secret
+		c.RequestSecret = m.questions[id].secret
 	}
 	_, _ = m.Cancel(t.Context(), id, c, Caller{})
 }
 
 // extend gives a question more time, or all there is.
 func (m *machine) extend(t *rapid.T) {
-	id := m.pick(t)
+	id := m.pickQuestion(t)
 	before := m.status(t, id)
 	x := schema.Extend{Seconds: float64(rapid.SampledFrom([]int{0, 5, 60}).Draw(t, "seconds"))}
 	if _, err := m.Extend(t.Context(), id, &x, m.as(t, "ada", "session")); err != nil {
 		return
 	}
 	require.Equal(t, schema.Pending, before.Status)
-	require.False(t, m.known[id].asked.ResponseWebSocketURL != "" && m.known[id].asked.ProtocolVersion < 2, "its agent goes by its own clock")
+	require.False(t, m.questions[id].question.ResponseWebSocketURL != "" && m.questions[id].question.ProtocolVersion < 2, "its agent goes by its own clock")
 	if x.Seconds == 0 {
-		m.known[id].expires = 0
+		m.questions[id].expires = 0
 		require.Zero(t, m.status(t, id).ExpiresAt)
 	}
 }
 
 func (m *machine) pull(t *rapid.T) {
-	id := m.pick(t)
-	_, _ = m.Pull(t.Context(), id, Pull{Secret: m.known[id].secret})
+	id := m.pickQuestion(t)
+	_, _ = m.Pull(t.Context(), id, Pull{Secret: m.questions[id].secret})
 }
 
-func (m *machine) wait(t *rapid.T) {
-	m.passed += time.Duration(rapid.SampledFrom([]int{1, 900, 900, 3000, 3000, 20_000}).Draw(t, "ms")) * time.Millisecond
-	m.due(t)
+func (m *machine) advance(t *rapid.T) {
+	m.elapsedTime += time.Duration(rapid.SampledFrom([]int{1, 900, 900, 3000, 3000, 20_000}).Draw(t, "ms")) * time.Millisecond
+	m.runDue(t)
 }
 
-// due does what the loop does when its timer fires, until nothing is due.
-func (m *machine) due(t *rapid.T) {
+// runDue does what the loop does when its timer fires, until nothing is due.
+func (m *machine) runDue(t *rapid.T) {
 	m.detectClockStep(t.Context())
 	for more := true; more; {
 		var err error
@@ -338,14 +342,14 @@ func (m *machine) due(t *rapid.T) {
 	}
 }
 
-// jump sets the wall clock, either way: no question has less or more time for it.
-func (m *machine) jump(t *rapid.T) {
+// stepClock sets the wall clock, either way: no question has less or more time for it.
+func (m *machine) stepClock(t *rapid.T) {
 	step := time.Duration(rapid.SampledFrom([]int{-7200, -60, 60, 7200}).Draw(t, "seconds")) * time.Second
-	m.set += step
-	m.due(t)
-	for _, k := range m.known {
-		if k.expires != 0 && k.end == nil {
-			k.expires += schema.Millis(step.Milliseconds())
+	m.clockOffset += step
+	m.runDue(t)
+	for _, rec := range m.questions {
+		if rec.expires != 0 && rec.final == nil {
+			rec.expires += schema.Millis(step.Milliseconds())
 		}
 	}
 }
@@ -354,16 +358,16 @@ func (m *machine) endSession(t *rapid.T) {
 	if !rarely(t, "really") {
 		return // or nothing would be left to vote on
 	}
-	_, err := m.Ingest(t.Context(), []byte(strings.Replace(with(`"summary":"bye"`), "PreToolUse", sessionEndEvent, 1)), Caller{})
+	_, err := m.Ingest(t.Context(), []byte(strings.Replace(eventWith(`"summary":"bye"`), "PreToolUse", sessionEndEvent, 1)), Caller{})
 	require.NoError(t, err)
 }
 
-func (m *machine) orphan(t *rapid.T) {
+func (m *machine) abandon(t *rapid.T) {
 	if !rarely(t, "really") {
 		return // or nothing would be left to vote on
 	}
-	id := m.pick(t)
-	require.NoError(t, m.Abandon(t.Context(), id, m.known[id].asked.ResponseWebSocketURL, AgentGone))
+	id := m.pickQuestion(t)
+	require.NoError(t, m.Abandon(t.Context(), id, m.questions[id].question.ResponseWebSocketURL, AgentGone))
 }
 
 // restart stops the hub and starts it again; crash goes on with what is on the disk
@@ -373,8 +377,8 @@ func (m *machine) restart(t *rapid.T) {
 		return // it takes a hundred times as long as a vote
 	}
 	require.NoError(t, m.Store.Close())
-	m.start(t, m.file())
-	m.due(t)
+	m.start(t, m.currentFile())
+	m.runDue(t)
 }
 
 func (m *machine) crash(t *rapid.T) {
@@ -382,16 +386,16 @@ func (m *machine) crash(t *rapid.T) {
 		return
 	}
 	old := m.Hub
-	m.open(t, m.file())
+	m.open(t, m.currentFile())
 	require.NoError(t, old.Store.Close())
-	m.due(t)
+	m.runDue(t)
 }
 
-// TestTheStateMachineKeepsItsPromises drives a hub with everything that people, agents,
+// TestStateMachine_KeepsInvariants drives a hub with everything that people, agents,
 // clocks and crashes can do to a question, and holds what may never happen.
-func TestTheStateMachineKeepsItsPromises(t *testing.T) {
+func TestStateMachine_KeepsInvariants(t *testing.T) {
 	t.Parallel()
-	template := template(t)
+	template := newTemplateDatabase(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "") //nolint:usetesting // each run throws its own away
 		require.NoError(rt, err)
@@ -402,10 +406,10 @@ func TestTheStateMachineKeepsItsPromises(t *testing.T) {
 		}()
 		m.ask(rt)
 		rt.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) { m.check(t, false) }, "ask": m.ask, "ask again": m.askAgain, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel, "extend": m.extend,
-			"pull": m.pull, "wait": m.wait, "jump": m.jump, "end the session": m.endSession, "orphan": m.orphan, "restart": m.restart, "crash": m.crash,
+			"": func(t *rapid.T) { m.checkInvariants(t, false) }, "ask": m.ask, "ask again": m.askDuplicate, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel, "extend": m.extend,
+			"pull": m.pull, "wait": m.advance, "jump": m.stepClock, "end the session": m.endSession, "orphan": m.abandon, "restart": m.restart, "crash": m.crash,
 		})
-		m.check(rt, true)
+		m.checkInvariants(rt, true)
 		m.checkLedger(rt)
 	})
 }
