@@ -17,7 +17,7 @@ const blocked = (stderr: string): Said => ({ code: 2, stdout: '', stderr: stderr
 /** What a person writes with a no, and what the agent's model reads then. */
 const wrote = 'Use "staging" <3'
 const reason =
-  'A person refused this. Nothing was run: do not try to reach the same end another way. The reason given: ' +
+  'A person denied this. Nothing was run. Do not try to achieve the same result another way. The reason given: ' +
   wrote
 const gate = (decision: object) => said({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } })
 const denied = { permissionDecision: 'deny', permissionDecisionReason: reason }

@@ -166,7 +166,7 @@ func TestClaudeCodeHook_WaitsForAnswer(t *testing.T) {
 		},
 		"no": {
 			"PermissionRequest-Bash", `{"permission":false,"reason":"not on a Friday"}`,
-			fmt.Sprintf(hso, `{"behavior":"deny","message":"A person refused this. Nothing was run: do not try to reach the same end another way. The reason given: not on a Friday"}`),
+			fmt.Sprintf(hso, `{"behavior":"deny","message":"A person denied this. Nothing was run. Do not try to achieve the same result another way. The reason given: not on a Friday"}`),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

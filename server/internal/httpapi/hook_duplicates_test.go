@@ -48,6 +48,6 @@ func TestClaudeCodeHook_RuleAnswersQuestion(t *testing.T) {
 	r.requestJSON("POST "+schema.PathRules, `{"from":1,"then":"deny","scope":"call","reach":"session","ttlSeconds":0,"reason":"once was enough"}`, &rule)
 	h := <-r.runHook("", strings.Replace(body, `"hook_event_name"`, `"agent_id":"second","hook_event_name"`, 1))
 	require.Contains(t, h.body, `"behavior":"deny"`)
-	require.Contains(t, h.body, "A rule of local user refused this")
+	require.Contains(t, h.body, "A rule of local user denied this")
 	require.Contains(t, h.body, "once was enough")
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A coding agent has a prompt of its own, and what is answered there nobody tells
-// the hook that asks here. What the agent does next tells: the call that was asked
-// about has run, or the turn it belonged to is over. Then the question ends, and its
-// hook is told so. Nothing is ever approved by it.
+// Coding agents have a prompt of their own. When a person answers there, the hook that
+// waits here is not told. The hub detects such an out-of-band answer from the agent's
+// next events: the call has run, or its turn has ended. It then settles the question
+// and notifies the hook. Nothing is ever approved this way.
 
-// Why a question was closed: what is known, and no more.
+// Reasons of a question closed by the agent's events. They state only what the event
+// proves.
 const (
 	reasonRan       = "answered in the terminal: it ran"
 	reasonFailed    = "answered in the terminal: it ran and failed"
 	reasonAnswered  = "answered in the terminal"
-	reasonContinued = "the agent went on: it ran"
-	reasonDropped   = "the agent went on without it"
+	reasonContinued = "the agent continued: the call ran"
+	reasonDropped   = "the agent continued without the call"
 )
 
-// hookFacts are what an event of a hook says besides its name.
+// hookFacts holds the members of a hook event that identify its agent, call and prompt.
 type hookFacts struct {
 	Agent     string `json:"agent"`
 	AgentID   string `json:"agent_id"`
@@ -32,8 +33,8 @@ type hookFacts struct {
 	PromptID  string `json:"prompt_id"`
 }
 
-// hookFactsOf reads them: from the event's own members, or the hook's payload. What is
-// of another type is not there.
+// hookFactsOf reads the members from the event itself, or else from the hook's payload.
+// Members of the wrong type count as absent.
 func hookFactsOf(e *store.Event) hookFacts {
 	var envelope, payload hookFacts
 	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope)
@@ -44,7 +45,8 @@ func hookFactsOf(e *store.Event) hookFacts {
 	}
 }
 
-// detectAnswerAtAgent closes what the event shows to be decided without the hub.
+// detectAnswerAtAgent closes the pending questions that, according to e, were decided
+// at the agent.
 func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
 	switch e.Type {
 	case "PostToolUse", "PostToolUseFailure", "PermissionDenied", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
@@ -53,18 +55,18 @@ func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
 	}
 	list, err := h.pendingCalls(ctx, e.App, e.Session)
 	if err != nil {
-		h.Log.Error("looking for questions that were answered elsewhere", "err", err)
+		h.Log.Error("pending questions not loaded; answers given at the agent may be missed", "event", e.ID, "err", err)
 	}
 	for _, id := range callsClosedBy(e, list) {
 		if err := h.closeAnsweredAtAgent(ctx, id, e.Type); err != nil {
-			h.Log.Error("closing a question that was answered elsewhere", "event", id, "err", err)
+			h.Log.Error("question answered at the agent not closed", "event", id, "err", err)
 		}
 	}
 }
 
-// callsClosedBy selects what e closes, of its session's questions, the oldest first: only
-// an agent's, and only what was asked before e happened, for a hook may send its event
-// late.
+// callsClosedBy returns the ids of the calls in list (oldest first) that e closes. Only
+// questions of the same agent that were asked before e happened qualify, because a hook
+// may send its event late.
 func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 	if len(list) == 0 {
 		return nil
@@ -75,7 +77,7 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 	})
 	switch e.Type {
 	case "PostToolUse", "PostToolUseFailure", "PermissionDenied":
-	default: // its turn is over
+	default: // the turn has ended
 		for i := range list {
 			ids = append(ids, list[i].id)
 		}
@@ -99,7 +101,7 @@ func callsClosedBy(e *store.Event, list []pendingCall) (ids []schema.EventID) {
 	return nil
 }
 
-// matches reports whether the question, which has no id of a call, is about this one.
+// matches reports whether a question without a call id is about this call.
 func (c *pendingCall) matches(tool, hash string, event hookFacts) bool {
 	if c.tool != tool || c.facts.PromptID != "" && event.PromptID != "" && c.facts.PromptID != event.PromptID {
 		return false
@@ -107,11 +109,13 @@ func (c *pendingCall) matches(tool, hash string, event hookFacts) bool {
 	return isAgentDialog(tool) || c.hash == hash
 }
 
-// isAgentDialog reports whether the tool is a dialog of the agent's own. It shows one at
-// a time, and what is answered there comes back among the arguments.
+// isAgentDialog reports whether the tool is a dialog of the agent itself. The agent
+// shows one at a time, and the answer comes back among the arguments, so their hash
+// differs.
 func isAgentDialog(tool string) bool { return tool == "AskUserQuestion" || tool == "ExitPlanMode" }
 
-// closeAnsweredAtAgent ends a question that was decided elsewhere, as an event of this type tells.
+// closeAnsweredAtAgent cancels a question that an event of this type shows to be
+// decided at the agent.
 func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, eventType string) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if s.status.Settled() {
@@ -123,9 +127,8 @@ func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, event
 	return err
 }
 
-// closeReason says in words what the event tells. Only the agent's own prompt is a
-// terminal's: where the agent asked before it came to that, it may have stopped
-// waiting.
+// closeReason describes what the event proves. Only a PermissionRequest comes from the
+// prompt in the terminal. A hook that asks before that prompt may have stopped waiting.
 func (s *snapshot) closeReason(eventType string) string {
 	ran := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {

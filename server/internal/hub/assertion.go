@@ -14,20 +14,20 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Where the hub asks for passkeys, whatever allows something of high risk comes with the
-// proof that its person touched one for exactly this: what the device signs holds the
-// question, the call as it stands, and the whole answer. The proof is looked at before
-// the question is read to be changed, since it counts once; that what is asked is still
-// what was signed for, the transition says (proven).
+// If the hub requires passkeys, every approval at or above the configured risk needs a
+// passkey assertion by its person for exactly this answer: the signed payload covers
+// the question, the call in its current form, and the whole answer. The assertion is
+// verified before the transition, because it can be used only once. The transition
+// checks that the question still matches the signed payload (requireAssertion).
 
-// assertion is what is known of the one that an answer came with.
+// assertion is the result of verifying the passkey assertion of an answer.
 type assertion struct {
 	present bool
 	digest  auth.AnswerDigest
-	err     error // why it proves nothing
+	err     error // why verification failed
 }
 
-// Challenge is what the caller's passkey is to sign for an answer.
+// Challenge returns the options with which the caller's passkey signs an answer.
 func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, caller Caller) (schema.PasskeyOptions, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return schema.PasskeyOptions{}, err
@@ -49,8 +49,8 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	return h.People.Challenge(caller.Who, digest)
 }
 
-// signedPayload is an answer and what it answers, in all that counts: the question, the call as
-// voters may have changed it, and every word of the answer but its proof.
+// signedPayload returns the digest that a passkey signs: the question, its arguments
+// after edits by voters, and the answer without its proof.
 func (h *Hub) signedPayload(s *snapshot, r *schema.Response) (auth.AnswerDigest, error) {
 	var edited int64
 	if s.status.Edited != nil {
@@ -59,16 +59,16 @@ func (h *Hub) signedPayload(s *snapshot, r *schema.Response) (auth.AnswerDigest,
 	answer := *r
 	answer.Proof = nil
 	arguments := sha256.Sum256(s.arguments())
-	// Objects keep the order they came in, and names that are given twice: two texts that
-	// some reader could take for different answers are different.
+	// Member order and duplicate names are kept: two texts that some parser could read
+	// as different answers have different digests.
 	text, err := json.Marshal([]any{h.Store.HubID(), s.UID, edited, hex.EncodeToString(arguments[:]), answer})
 	if err != nil {
-		return auth.AnswerDigest{}, fmt.Errorf("encoding the answer: %w", err)
+		return auth.AnswerDigest{}, fmt.Errorf("encode answer: %w", err)
 	}
 	return sha256.Sum256(text), nil
 }
 
-// verifyAssertion looks at the proof that an answer comes with.
+// verifyAssertion verifies the assertion that comes with an answer.
 func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (result assertion) {
 	if len(r.Proof) == 0 {
 		return result
@@ -85,8 +85,8 @@ func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.
 	return result
 }
 
-// requireAssertion refuses an answer that needs a passkey and has none, and notes in by that it
-// has one. A repeated answer needs no other proof.
+// requireAssertion rejects an answer that needs a passkey and has none, and records in
+// by that it has one. Repeating an answer needs no second assertion.
 func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Responder, proof assertion) error {
 	switch {
 	case s.status.Settled():
@@ -107,8 +107,8 @@ func (h *Hub) requireAssertion(s *snapshot, r *schema.Response, by *schema.Respo
 	}
 }
 
-// needsPasskey reports whether an answer allows something so risky. What it makes of the
-// call counts, too: an edit may be worse than what was asked.
+// needsPasskey reports whether the answer allows something at or above the configured
+// risk. Edited arguments count, too: they may be riskier than the original ones.
 func (h *Hub) needsPasskey(s *snapshot, r *schema.Response) bool {
 	threshold := h.People.PasskeyMinRisk()
 	if threshold == "" || strings.EqualFold(string(s.hitl.Outcome(r)), string(schema.Deny)) {
@@ -132,10 +132,10 @@ func (h *Hub) needsPasskey(s *snapshot, r *schema.Response) bool {
 func (h *Hub) passkeyHint(by *schema.Responder) string {
 	switch {
 	case !by.Verified:
-		return "Sign in to the dashboard, add a passkey under Settings, People, and answer there. To deny it needs none."
+		return "Sign in to the dashboard, add a passkey under Settings, People, and answer there. Denying needs no passkey."
 	case by.Via == "link":
-		return "A link can't show a passkey: open the request in the dashboard, and answer it there. To deny it needs none."
+		return "A link can't show a passkey. Open the request in the dashboard and answer it there. Denying needs no passkey."
 	default:
-		return "Answer it in the dashboard, which asks for your passkey; add one under Settings, People. To deny it needs none."
+		return "Answer in the dashboard, which asks for your passkey. Add one under Settings, People. Denying needs no passkey."
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// toolCall is what runs when a person says yes.
+// toolCall is the call that runs after an approval.
 type toolCall struct {
 	name      string
 	arguments json.RawMessage
 	cwd       string
 }
 
-// toolCallOf finds the call a question is about: in the question itself, or in the
-// hook's own words. A question may be about none.
+// toolCallOf returns the call that a question is about, from the question itself or the
+// hook's payload. It returns false if there is none.
 func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) {
 	var hook struct {
 		Name      string          `json:"tool_name"`
@@ -29,7 +29,7 @@ func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) 
 		CamelArgs json.RawMessage `json:"toolArgs"`
 		Cwd       string          `json:"cwd"`
 	}
-	_ = json.Unmarshal(d.Payload, &hook) // what is of another type is not there
+	_ = json.Unmarshal(d.Payload, &hook) // members of the wrong type count as absent
 	c := toolCall{name: cmp.Or(hook.Name, hook.CamelName, d.Tool), arguments: hook.Arguments, cwd: hook.Cwd}
 	if c.arguments == nil {
 		c.arguments = hook.CamelArgs
@@ -43,20 +43,21 @@ func toolCallOf(d *store.EventDraft, q *schema.HumanInTheLoop) (toolCall, bool) 
 	return c, c.name != "" && (len(c.arguments) > 0 || q.ToolCall != nil)
 }
 
-// assessCall says in the status what a person should know of the call. It looks at the
-// arguments as they are stored, so that no excerpt shows what redaction took out.
+// assessCall sets the findings and the risk of a call in the status. It assesses the
+// arguments as stored, so that no excerpt shows redacted text.
 func assessCall(st *schema.Status, q *schema.HumanInTheLoop, c toolCall) {
 	st.Findings = risk.Assess(c.name, c.arguments, c.cwd)
 	st.Risk = risk.Highest(q.Risk, st.Findings)
 }
 
-// hash tells the call apart from others, whatever order its arguments have.
+// hash identifies the call by tool and arguments, independent of member order.
 func (c *toolCall) hash() []byte {
 	plain := jsontext.Value(append([]byte(nil), c.arguments...))
-	// Numbers stay as they were written: two that are beyond 2^53 are not the same.
+	// Numbers keep their text: as floats, different integers beyond 2^53 would be
+	// equal.
 	err := plain.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
 		jsontext.AllowInvalidUTF8(true))
-	if err != nil { // such as a name given twice
+	if err != nil { // such as duplicate member names
 		plain = jsontext.Value(c.arguments)
 	}
 	h := sha256.New()
@@ -65,14 +66,14 @@ func (c *toolCall) hash() []byte {
 	return h.Sum(nil)[:16]
 }
 
-// redactedCommandFinding is for a command that passes itself off as a secret.
+// redactedCommandFinding is reported for a command that is disguised as a secret.
 var redactedCommandFinding = schema.Finding{
-	Code: "hidden_by_redaction", Text: "What was taken out of it as a secret holds more than a secret: ask the agent what it is.",
+	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent what it is.",
 }
 
-// addRedactionFinding adds a finding when the event as it was sent is worse than what is
-// left of it: redaction must not be a way to hide a command from the person who is
-// to approve it. Of what was found there only the risk is told.
+// addRedactionFinding adds a finding if the original event is riskier than its redacted
+// form: redaction must not hide a command from the approver. Of the original's findings
+// only the risk is reported.
 func addRedactionFinding(st *schema.Status, original []byte) {
 	s, err := scanEvent(original)
 	if err != nil {

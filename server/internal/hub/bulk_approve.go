@@ -9,12 +9,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// defaultUndoWindow is how long approvals of a list are held unless told.
+// defaultUndoWindow is the undo window of bulk approvals that set no HoldMS.
 const defaultUndoWindow = 5 * time.Second
 
-// Approve says yes to each of the listed permissions, as it was seen, and returns
-// an array with one schema.BatchResult each, in their order. One that is refused
-// does not stop the others.
+// Approve approves each listed permission at the revision that the person saw. It
+// returns a JSON array with one schema.BatchResult per request, in the same order. A
+// rejected one does not stop the others.
 func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
@@ -27,10 +27,10 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller
 	if r.HoldMS == 0 {
 		r.HoldMS = defaultUndoWindow.Milliseconds()
 	}
-	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the holds are reckoned
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
 	process := h.callerProcess(caller)
 	saved, failed := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
-	var wg sync.WaitGroup // at once: they share a commit
+	var wg sync.WaitGroup // in parallel, so that they share a group commit
 	for i, seen := range list.Requests {
 		wg.Go(func() {
 			response := r
@@ -47,20 +47,21 @@ func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schem
 		if !s.status.Settled() && s.isHighRisk() {
 			return nil, &schema.HintError{
 				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
-				Hint: "Look at it by itself, and answer it there.",
+				Hint: "Open this request and answer it there.",
 			}
 		}
 		if !s.status.Settled() && s.status.RequiredApprovals > 1 {
 			return nil, &schema.HintError{
 				Err:  &schema.StatusError{Err: schema.ErrRisky, Status: s.status},
-				Hint: "Several people have to agree to it: vote on it by itself.",
+				Hint: "This request needs several approvals. Open it and vote there.",
 			}
 		}
 		by, err := h.authorizeResponder(s, from)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.requireAssertion(s, approval, by, assertion{}); err != nil { // risky ones are refused above; which risk that is, is another knob
+		// The passkey threshold is a separate setting and may be below the high risk that is rejected above.
+		if err := h.requireAssertion(s, approval, by, assertion{}); err != nil {
 			return nil, err
 		}
 		h.excludeSelfApproved(s, from, by)
@@ -68,8 +69,8 @@ func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schem
 	})
 }
 
-// isHighRisk reports whether a person must look at the question by itself. The agent's
-// word counts as well as the hub's own estimate.
+// isHighRisk reports whether the question is too risky for bulk approval, by the
+// agent's estimate or the hub's.
 func (s *snapshot) isHighRisk() bool {
 	for _, risk := range []schema.Risk{s.status.Risk, s.hitl.Risk} {
 		if risk == schema.HighRisk || risk == schema.CriticalRisk {
@@ -79,7 +80,7 @@ func (s *snapshot) isHighRisk() bool {
 	return false
 }
 
-// appendBatchResults appends an array with one schema.BatchResult each.
+// appendBatchResults appends a JSON array with one schema.BatchResult per event.
 func appendBatchResults(dst []byte, saved []StoredEvent, failed []error) ([]byte, error) {
 	dst = append(dst, '[')
 	for i := range saved {

@@ -8,27 +8,28 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxClockDrift is how far the wall clock may get away from the time that passes.
+// maxClockDrift is how far wall clock and monotonic clock may diverge before deadlines
+// are shifted.
 const maxClockDrift = 5 * time.Second
 
-// elapsed is the time that passed between two readings of the clock, whatever was
-// done to the wall clock meanwhile and not counting the machine's sleep.
+// elapsed returns the monotonic time between two readings. It ignores changes of the
+// wall clock and does not count time in which the machine slept.
 func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
 
-// detectClockStep moves the deadlines of pending questions, and the ends of holds, along when the wall clock
-// was set, or the machine slept: rows hold wall time, for restarts, but a question
-// has its time to answer in time that passes. Its agent's own timer stood still
-// with the machine, too.
+// detectClockStep shifts the deadlines and undo windows of pending questions when the
+// wall clock was set or the machine slept. Rows store wall time, so that deadlines
+// survive restarts, but a question's time limit is meant in elapsed time. The agent's
+// own timer stopped while the machine slept, too.
 func (h *Hub) detectClockStep(ctx context.Context) {
 	h.clockMu.Lock()
 	defer h.clockMu.Unlock()
 	now := h.Clock()
-	step := now.Round(0).Sub(h.clockChecked.Round(0)) - h.elapsed(h.clockChecked, now) // Round(0) leaves wall time alone
+	step := now.Round(0).Sub(h.clockChecked.Round(0)) - h.elapsed(h.clockChecked, now) // Round(0) strips the monotonic reading
 	if step.Abs() < maxClockDrift {
 		return
 	}
 	h.clockChecked = now
-	h.Log.Warn("the clock was moved, or the machine slept; the deadlines of open questions move along", "by", step)
+	h.Log.Warn("clock step or sleep detected; shifting the deadlines of pending questions", "step", step)
 	h.shiftRules(ctx, now, step)
 	pending, err := h.Store.Pending(ctx)
 	for _, e := range pending {
@@ -37,7 +38,7 @@ func (h *Hub) detectClockStep(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		h.Log.Error("a deadline could not be moved; its question may end at the wrong time", "err", err)
+		h.Log.Error("deadline shift failed; a question may expire at the wrong time", "err", err)
 	}
 }
 
@@ -46,8 +47,7 @@ func (h *Hub) shiftDeadline(ctx context.Context, id schema.EventID, step time.Du
 	return err
 }
 
-// shift gives a pending question so much more time, and one who may want to undo
-// an answer, too.
+// shift moves the deadline, timers and undo window of a pending question by step.
 func (s *snapshot) shift(step time.Duration) (*store.Change, error) {
 	if s.status.Settled() || s.Deadline.IsZero() && s.UndoWindow == nil && s.Timers == (store.Timers{}) {
 		return nil, nil

@@ -10,15 +10,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// contextEvents is how many events of a session are shown before its question, of so many
-// that are looked at: telemetry says nothing of what led to it.
+// contextEvents is the number of events shown before a question. They are the last ones
+// of contextCandidates events that are not telemetry, which explains nothing about the
+// question.
 const (
 	contextEvents     = 8
 	contextCandidates = 40
 )
 
-// Context is what led to a question, as schema.Led: the session's last events before
-// it, and how the same call ended before.
+// Context returns the schema.QuestionContext of a question as JSON: the last events of
+// its session before it, and how earlier requests for the same call ended.
 func (h *Hub) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	q, err := h.Store.Question(ctx, id)
 	if err != nil {

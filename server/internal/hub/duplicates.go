@@ -11,21 +11,23 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// What a session asks several times at once, in exactly the same words about exactly
-// the same call, is one card. The first of them stands for all: Waiters counts them, and
-// each that joins makes a new revision of it, so that an answer says by its revision
-// which of them the person saw. It ends those, each with an answer and a delivery of its
-// own; who came later waits on. Whatever else ends one of them ends it alone.
+// Duplicates: identical questions about the same call that are pending in one session
+// form a group, which the dashboard shows as one request. The first question is the
+// group leader. Its status counts the group in Waiters, and every duplicate that joins
+// creates a new revision of it. The revision of an answer therefore tells which
+// duplicates the person saw: the answer settles those, each with its own answer and
+// delivery, and later ones stay pending. Any other resolution settles only one
+// question.
 
-// duplicate is another question that asks the same as the first of its group.
+// duplicate is a later question of the group.
 type duplicate struct {
 	*snapshot
-	joinedRevision int64 // counted from this revision of the first one on
+	joinedRevision int64 // first revision of the leader that counts it
 }
 
-// duplicateKey tells what a question asks apart from everything else: nil when it stands
-// alone, because it is about no call, is for certain people to decide, or because a part
-// of it was taken out, in which it may differ from what looks the same.
+// duplicateKey returns a hash of what a question asks. It is nil if the question can't
+// join a group: it is not about a tool call, it is addressed to certain people, or it
+// contains redacted text, which may differ between questions that look equal.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
 	c, ok := toolCallOf(d, q)
 	multiple := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
@@ -36,14 +38,14 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.Questions, c.hash(), c.cwd, q.ToolCall != nil && q.ToolCall.Editable,
 		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, requester,
 	})
-	if err != nil { // a suggestion that is no JSON can't have come this far
+	if err != nil { // unreachable: validation rejects suggestions that are not JSON
 		return nil
 	}
 	sum := sha256.Sum256(raw)
 	return sum[:16]
 }
 
-// duplicates reads the questions that ask the same as the first one a.
+// duplicates reads the other questions of the group that s leads.
 func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) {
 	if s.status.Settled() || s.status.Waiters < 2 {
 		return nil, nil
@@ -63,8 +65,9 @@ func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) 
 	return members, nil
 }
 
-// answeredDuplicates are the questions that an answer to the first one, as it was at a revision,
-// is for, too. One that has an answer of its own which can still be undone keeps it.
+// answeredDuplicates returns the pending duplicates that an answer to the leader at the
+// given revision covers. A duplicate whose own answer is in its undo window keeps that
+// answer.
 func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 	for _, m := range s.duplicates {
 		if m.joinedRevision <= revision && !m.status.Settled() && m.undoableAnswer == nil {
@@ -74,8 +77,9 @@ func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 	return list
 }
 
-// excludeSelfApproved takes those out of a card whose own asker the answer comes from, where it
-// does not come from the first one's: it may be refused there, or is marked.
+// excludeSelfApproved removes the duplicates for which this answer would be a
+// self-approval although it is none for the leader: answering them is rejected, or
+// marked.
 func (h *Hub) excludeSelfApproved(s *snapshot, from responder, by *schema.Responder) {
 	s.duplicates = slices.DeleteFunc(s.duplicates, func(m duplicate) bool {
 		ownBy, err := h.authorizeResponder(m.snapshot, from)
@@ -83,12 +87,12 @@ func (h *Hub) excludeSelfApproved(s *snapshot, from responder, by *schema.Respon
 	})
 }
 
-// extendDuplicates gives those who ask the same as much more time as the first of them, each
-// as far as its agent can be told.
+// extendDuplicates applies the same extension to the duplicates of a question, if their
+// agents can be notified.
 func (h *Hub) extendDuplicates(ctx context.Context, list []duplicate, x *schema.Extend, caller Caller) {
 	for _, m := range list {
 		if _, err := h.Extend(ctx, m.ID, x, caller); err != nil {
-			h.Log.Warn("one that asks the same keeps its own deadline", "event", m.ID, "err", err)
+			h.Log.Warn("duplicate not extended; it keeps its own deadline", "event", m.ID, "err", err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// scannedEvent is an event as it came in, cut into members. Its slices alias the body.
+// scannedEvent is a posted event split into its members. Its slices alias the body.
 type scannedEvent struct {
 	app, session, eventType, tool string
 	idempotencyKey                string
@@ -21,13 +21,13 @@ type scannedEvent struct {
 	payload, chat, question       []byte
 }
 
-// The members of an event that are the hub's own; a client's are dropped.
+// hubMembers are set by the hub; those a client sends are dropped.
 var hubMembers = map[string]bool{
 	"id": true, "uid": true, "humanInTheLoopStatus": true, "requestSecret": true,
 	"watching": true, "payloadTruncated": true, "payloadBytes": true,
 }
 
-// The members that must be a string, or true or false, and stay in the envelope.
+// Members with a fixed type. stringMembers and boolMembers stay in the envelope.
 var (
 	stringMembers = stringSet("source_app", "session_id", "hook_event_type", "summary", "model_name", "agent", "tool_name",
 		"tool_use_id", "agent_id", "agent_type", "parent_session_id", "error", "agent_transcript_path",
@@ -48,11 +48,11 @@ func invalidField(field, format string, args ...any) error {
 	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
 }
 
-// scanEvent cuts one event into its members without decoding what it only keeps. It
-// agrees with schema.Event on what is valid (a fuzz test holds the two together).
+// scanEvent splits an event into its members without decoding those it only stores. It
+// accepts the same events as schema.Event (a fuzz test compares the two).
 //
-// Names are compared unescaped: a client could otherwise smuggle "\u0069d" past
-// the hub and have every browser read it as id.
+// Names are compared unescaped. Otherwise a client could send "\u0069d" past the hub,
+// and every browser would read it as id.
 func scanEvent(body []byte) (*scannedEvent, error) {
 	if !utf8.Valid(body) {
 		return nil, invalidField("", "is not valid UTF-8")
@@ -81,11 +81,11 @@ func scanEvent(body []byte) (*scannedEvent, error) {
 	return s, nil
 }
 
-// decoderPool are used again: one is larger than the event it reads.
+// decoderPool reuses decoders: one is larger than the event it reads.
 var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// newDecoder reads body. What two members of one name mean is decided by once;
-// that body is UTF-8 is known.
+// newDecoder returns a decoder for body. It leaves duplicate names to checkUnique, and
+// body is known to be valid UTF-8.
 func newDecoder(body []byte) *jsontext.Decoder {
 	dec := decoderPool.Get().(*jsontext.Decoder)
 	dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -125,12 +125,12 @@ func forEachMember(body []byte, fn func(name string, raw, value []byte) error) e
 		return syntaxError(err)
 	}
 	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return invalidField("", "has something behind the JSON object")
+		return invalidField("", "has data after the JSON object")
 	}
 	return nil
 }
 
-// memberBits numbers the known members, for a set of those seen.
+// memberBits assigns a bit to each known member, for the set of members seen.
 var memberBits = func() map[string]uint {
 	bits := map[string]uint{}
 	for _, names := range []map[string]bool{hubMembers, stringMembers, boolMembers, otherMembers} {
@@ -141,8 +141,7 @@ var memberBits = func() map[string]uint {
 	return bits
 }()
 
-// checkUnique refuses a name that was there before: which of the two counts would depend
-// on who reads it.
+// checkUnique rejects duplicate names: which value counts would depend on the parser.
 func checkUnique(name string, seen *uint64, unknown *[]string) error {
 	bit, known := memberBits[name]
 	if !known {
@@ -172,7 +171,7 @@ func readValue(dec *jsontext.Decoder, body []byte) ([]byte, error) {
 	return body[end-len(v) : end : end], nil
 }
 
-// internedNames holds the known names, so that reading one costs no memory.
+// internedNames avoids an allocation for each known name.
 var internedNames = func() map[string]string {
 	names := map[string]string{}
 	for name := range memberBits {
@@ -195,12 +194,12 @@ func unquote(raw []byte) string {
 
 func syntaxError(err error) error {
 	if strings.Contains(err.Error(), "EOF") {
-		return invalidField("", "is cut off: it is not complete JSON")
+		return invalidField("", "is incomplete JSON")
 	}
 	return invalidField("", "is not valid JSON")
 }
 
-// addMember takes one member of the event.
+// addMember stores one member of the event.
 func (s *scannedEvent) addMember(name string, raw, value []byte) error {
 	if hubMembers[name] || string(value) == "null" {
 		return nil
@@ -240,7 +239,7 @@ func (s *scannedEvent) addMember(name string, raw, value []byte) error {
 	return nil
 }
 
-// setIndexed copies the members that are searched by.
+// setIndexed copies the members that are indexed in the database.
 func (s *scannedEvent) setIndexed(name string, value []byte) {
 	switch name {
 	case "source_app":
@@ -264,7 +263,7 @@ func (s *scannedEvent) appendEnvelope(raw, value []byte) {
 }
 
 // isTooDeep reports whether body nests deeper than schema.MaxDepth. Most bodies have
-// fewer brackets than that in all and need no look at their structure.
+// fewer brackets than that in total, so counting them is enough.
 func isTooDeep(body []byte) bool {
 	if bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) <= schema.MaxDepth {
 		return false

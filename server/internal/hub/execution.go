@@ -9,11 +9,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxExecutionError is how much of an error is kept: enough to recognise it.
+// maxExecutionError is the number of bytes kept of an error: enough to recognize it.
 const maxExecutionError = 2 << 10
 
-// ReportExecution notes what became of a call, as the agent that asked says: it runs no
-// hooks that would tell. What is known already stays.
+// ReportExecution records how a call ended, as reported by the agent that asked. It is
+// for agents without hooks that would show it. An outcome already recorded is kept.
 func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.CallReport) ([]byte, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -34,7 +34,8 @@ func (h *Hub) ReportExecution(ctx context.Context, id schema.EventID, r *schema.
 	}))
 }
 
-// cleanErrorText is an agent's text as it may be kept and shown.
+// cleanErrorText returns the agent's text as valid UTF-8, truncated and with secrets
+// removed.
 func (h *Hub) cleanErrorText(text string) string {
 	if text = strings.ToValidUTF8(text, "�"); len(text) > maxExecutionError {
 		text = strings.ToValidUTF8(text[:maxExecutionError], "") + "…"

@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// cancelForSessionEnd ends a question of a session that is over.
+// cancelForSessionEnd settles a question whose session has ended.
 func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if s.status.Settled() {
@@ -22,13 +22,14 @@ func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error 
 	return err
 }
 
-// Why a question is orphaned.
+// Reasons of abandoned questions (state "orphaned").
 const (
 	AgentGone  = "the agent is gone"
-	HubStopped = "the hub was stopped while the agent waited, which asks in its own prompt now"
+	HubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
 )
 
-// abandonHeldHooks ends the questions of requests that waited when the hub stopped.
+// abandonHeldHooks settles the questions of requests that were waiting when the hub
+// stopped.
 func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 	for last := schema.EventID(0); ; {
 		ids, err := h.Store.Lifelines(ctx, store.ByRequest, last, 256)
@@ -46,9 +47,9 @@ func (h *Hub) abandonHeldHooks(ctx context.Context) error {
 	}
 }
 
-// Abandon ends a question that nobody waits for any more at url, the listener it named
-// last, or by the request that asked it, when that is empty. The agent is told
-// nothing: it is not there.
+// Abandon settles a question whose agent no longer waits at url, the last listener it
+// named, or, if url is empty, in the request that posted it. It sends the agent
+// nothing.
 func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if s.status.Settled() || s.URL != url {
@@ -61,12 +62,13 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 	return err
 }
 
-// expire does what is due for a question whose time has come.
+// expire runs what is due for a question: the end of its undo window, its deadline or
+// its timers.
 func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		now := h.Clock()
 		if by := s.status.Held; s.undoableAnswer != nil && by.By.Verified && !now.Before(s.UndoWindow.Until) && !h.voteStillValid(by.By.Name, s.undoableAnswer.RespondedAt) {
-			return s.undo() // who gave it was sent away before it counted
+			return s.undo() // the responder was removed before the answer became final
 		}
 		if c, err := s.expire(now); c != nil || err != nil {
 			return c, err
@@ -76,8 +78,9 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	return err
 }
 
-// expire ends a question with the answer that was held until now, or else at its
-// deadline. Meanwhile it may have been settled, or undone, or have got more time.
+// expire settles a question with the answer whose undo window has ended, or at its
+// deadline. It returns nil if neither is due: the question may have been settled,
+// undone or extended in the meantime.
 func (s *snapshot) expire(now time.Time) (*store.Change, error) {
 	switch {
 	case s.status.Settled():
@@ -92,12 +95,12 @@ func (s *snapshot) expire(now time.Time) (*store.Change, error) {
 	}
 }
 
-// Run ends questions at their deadlines, and those with a held answer when that
-// counts, and does what their timers are due for, until ctx ends. These times are
-// rows: one that passed while the hub was down is found at once.
+// Run settles questions at their deadlines and at the end of undo windows, and runs
+// their timers, until ctx ends. Due times are stored in rows, so those that passed
+// while the hub was down are handled at startup.
 func (h *Hub) Run(ctx context.Context) error {
 	if err := h.abandonHeldHooks(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("ending what was asked before the hub stopped: %w", err)
+		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
 	}
 	if h.rules.Load() != nil {
 		h.applyRulesToPending(ctx, 0)
@@ -106,7 +109,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		h.detectClockStep(ctx)
 		more, next, err := h.expireDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			h.Log.Error("ending questions whose time is up; trying again in a second", "err", err)
+			h.Log.Error("questions not expired", "retry_in", time.Second, "err", err)
 			next = h.Clock().Add(time.Second)
 		}
 		if !more || err != nil {
@@ -116,8 +119,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// expireDue ends the questions whose time is up; more is set when there may be
-// others, next is when the next one's is.
+// expireDue expires the questions that are due. more is set if there may be others;
+// next is the next due time.
 func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err error) {
 	due, next, err := h.Store.DueQuestions(ctx, h.Clock(), 256)
 	for _, id := range due {
@@ -126,7 +129,8 @@ func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err err
 	return len(due) > 0, next, err
 }
 
-// waitForDue waits until the next question is due, for news of one, or the end of ctx.
+// waitForDue blocks until next (never, if zero), until a due time may have changed, or
+// until ctx ends.
 func (h *Hub) waitForDue(ctx context.Context, next time.Time) {
 	var due <-chan time.Time
 	if !next.IsZero() {

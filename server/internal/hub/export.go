@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// exportPage is how many events an export reads at a time, as lists show them.
+	// exportPage is the number of events read per page, in list format.
 	exportPage = 200
-	// exportBuffer is how much of them may wait to be read, and one event more: whole
-	// ones can be as big as a request.
+	// exportBuffer is the size at which encoding pauses until the buffer is read. The
+	// last event may exceed it: a complete event can be as large as a request.
 	exportBuffer = 1 << 20
 )
 
-// Export reads a session from its first event to the last there is now, page by
-// page as it is read: as Markdown, or one whole event per line. Of the transcripts
-// it has the newest only, since each holds the ones before. It fails with
-// schema.ErrNotFound at once, and with anything else while it is read.
+// Export returns a session, from its first event to the last one stored now, as
+// Markdown or as one complete event per line (JSON Lines). Events are loaded page by
+// page while it is read. Only the newest transcript is included, since each one
+// contains those before. Export returns schema.ErrNotFound immediately; other errors
+// come from Read.
 func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (io.Reader, error) {
 	detail, err := h.Session(ctx, key)
 	if err != nil {
@@ -37,20 +38,20 @@ func (h *Hub) Export(ctx context.Context, key store.SessionKey, markdown bool) (
 	return e, nil
 }
 
-// sessionExport is a session that is being read.
+// sessionExport is the io.Reader of Export.
 type sessionExport struct {
-	ctx         context.Context // of the one request that reads it
+	ctx         context.Context // of the request that reads the export
 	db          *store.Store
 	filter      store.Filter
-	end         schema.EventID // what comes later is not in it
+	end         schema.EventID // last event to include
 	transcript  schema.EventID
 	appendEvent func(dst []byte, e *store.Event) ([]byte, error)
-	events      []*store.Event // of the page that are not in the buffer yet
-	buffer      []byte         // not read yet
+	events      []*store.Event // rest of the page, not encoded yet
+	buffer      []byte         // encoded, not read yet
 	done        bool
 }
 
-// Read gives what is in the buffer, which it fills when it is empty.
+// Read implements io.Reader.
 func (x *sessionExport) Read(p []byte) (int, error) {
 	for len(x.buffer) == 0 {
 		if x.done {
@@ -87,7 +88,7 @@ func (x *sessionExport) fill() (err error) {
 	return nil
 }
 
-// fullEvent is the event with what lists leave out.
+// fullEvent returns the event with the payload and transcript that lists omit.
 func (x *sessionExport) fullEvent(e *store.Event) (*store.Event, []byte, error) {
 	if e.PayloadBytes == 0 && e.ID != x.transcript {
 		return e, nil, nil
@@ -115,7 +116,7 @@ func (x *sessionExport) appendMarkdown(dst []byte, e *store.Event) ([]byte, erro
 	return appendReportEvent(dst, e), nil
 }
 
-// appendFullEvent appends an event as JSON, with its transcript unless that is nil.
+// appendFullEvent appends an event as JSON, with its transcript unless chat is nil.
 func appendFullEvent(dst []byte, e *store.Event, chat []byte) []byte {
 	dst = e.AppendJSON(dst, -1)
 	if chat == nil {

@@ -164,13 +164,13 @@ func TestReport_ListsDecisions(t *testing.T) {
 	report := h.exportSession(one.App, one.Session, true)
 	at := 0
 	for _, want := range []string{
-		"- Questions: 7, of which 1 wait for an answer",
+		"- Questions: 7, of which 1 are pending",
 		"Delete it?", `To run Bash with`, `"command": "rm -r build"`, "**Approved** at", ", by local user.", "With changed arguments:", `"command": "ls build"`,
 		"Deploy?", "**Denied** at", "not on a Friday",
 		"Which one?", "**Answered** at", text,
 		"Left or right?", `**Chosen\: left** at`, comment,
-		"Still there?", "**Waits for an answer.**",
-		"**Cancelled** at", "**Taken back by the agent** at",
+		"Still there?", "**Waiting for an answer.**",
+		"**Canceled** at", "**Withdrawn by the agent** at",
 	} {
 		i := strings.Index(report[at:], want)
 		require.GreaterOrEqual(t, i, 0, "%q behind %q", want, report[at:])

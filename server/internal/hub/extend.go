@@ -9,8 +9,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Extend gives people more time for a question, or all the time there is. Its agent is
-// told; one that can't be is refused, since it would be gone before the answer.
+// Extend moves the deadline of a question, or removes it, and returns the event. The
+// agent is notified. Extending fails if it can't be notified, because it would stop
+// waiting before the answer.
 func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
@@ -18,7 +19,7 @@ func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, c
 	if x.Seconds < 0 || x.Seconds > schema.MaxTimeout.Seconds() {
 		return nil, invalidField("seconds", "must be 0 (no limit) or seconds up to %.0f", schema.MaxTimeout.Seconds())
 	}
-	h.detectClockStep(context.WithoutCancel(ctx)) // before the new deadline is reckoned
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the new deadline is computed
 	notifyAgent := false
 	var duplicates []duplicate
 	e, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
@@ -44,22 +45,22 @@ func (h *Hub) extend(s *snapshot, x *schema.Extend, caller Caller) (*store.Chang
 		return nil, s.settledError()
 	case s.URL != "" && s.Protocol < 2:
 		return nil, &schema.HintError{
-			Err:  &schema.FieldError{Field: "seconds", Detail: "can't be added: this agent has a limit of its own", Cause: schema.ErrWrongAnswer},
-			Hint: "It speaks version 1 of the protocol, in which nobody can tell it to wait longer. Answer before its time is up; ask its author for protocolVersion 2.",
+			Err:  &schema.FieldError{Field: "seconds", Detail: "can't be added: the agent has its own time limit", Cause: schema.ErrWrongAnswer},
+			Hint: "Answer before the deadline. The agent uses protocol version 1, which can't extend a deadline; version 2 can.",
 		}
 	case s.Deadline.IsZero():
-		return nil, nil // it has all the time there is
+		return nil, nil // it has no deadline
 	}
 	st, timers, deadline := s.status, s.Timers, time.Time{}
 	if x.Seconds > 0 {
 		deadline = s.Deadline.Add(seconds(x.Seconds))
 		if deadline.After(now.Add(schema.MaxTimeout)) {
-			return nil, invalidField("seconds", "would make the deadline more than %.0f days away", schema.MaxTimeout.Hours()/24)
+			return nil, invalidField("seconds", "would move the deadline more than %.0f days into the future", schema.MaxTimeout.Hours()/24)
 		}
 	}
 	st.ExpiresAt = 0
 	if deadline.IsZero() {
-		timers.Remind = time.Time{} // its own reminders go with its limit
+		timers.Remind = time.Time{} // the question's own reminders end with its deadline
 		if every, limit := h.reminderSchedule(&s.hitl, deadline); st.Reminders < limit {
 			timers.Remind = now.Add(every)
 		}
@@ -82,7 +83,7 @@ func (h *Hub) extend(s *snapshot, x *schema.Extend, caller Caller) (*store.Chang
 	return c, nil
 }
 
-// canNotifyAgent reports whether the agent can be told that it may wait longer.
+// canNotifyAgent reports whether the agent can be notified of a new deadline.
 func (s *snapshot) canNotifyAgent() bool {
 	return s.URL != "" && s.Protocol >= 2 && s.blockedErr == nil
 }

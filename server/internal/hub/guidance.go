@@ -7,7 +7,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// guidanceText is one sentence that tells a model what the answer means.
+// guidanceText returns the text that tells the model what the answer means and what to
+// do next.
 func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	reason := reasonText(a)
 	subject := "A person"
@@ -16,29 +17,29 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	}
 	switch {
 	case a.Outcome == schema.NoQuorum:
-		return fmt.Sprintf("People voted and did not agree: no choice got the %d votes it needed (%s). Nothing was approved: do not go ahead with it, and say that there was no agreement.",
+		return fmt.Sprintf("The vote ended without agreement: no choice got the required %d votes (%s). Nothing was approved. Do not go ahead; report that there was no agreement.",
 			a.RequiredApprovals, voteSummary(a.Votes))
 	case a.Outcome == schema.Timeout && len(a.Votes) > 0:
-		return fmt.Sprintf("Not enough people agreed in time: %d had to (%s). This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer.",
+		return fmt.Sprintf("Not enough people agreed in time: %d had to agree (%s). This is not a refusal, but nothing was approved. Do not go ahead; report that you got no answer.",
 			max(a.RequiredApprovals, 1), voteSummary(a.Votes))
 	case a.Outcome == schema.Timeout && q.OnTimeout == schema.FailRun:
-		return "Nobody answered in time. This is not a refusal, and nothing was approved. Without an answer this run must not go on: stop here, and say so."
+		return "No one answered in time. This is not a refusal, but nothing was approved. This run must not continue without an answer: stop here and report it."
 	case a.Outcome == schema.Timeout:
-		return "Nobody answered in time. This is not a refusal, and nothing was approved: do not go ahead with it, and say that you could not get an answer."
+		return "No one answered in time. This is not a refusal, but nothing was approved. Do not go ahead; report that you got no answer."
 	case a.Source == schema.BySessionEnd:
 		return "The session ended before anyone answered. Nothing was approved."
 	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:
-		return "This was decided without the hub: " + a.Reason + ". Nothing was approved here."
+		return "This was decided outside the hub: " + a.Reason + ". Nothing was approved here."
 	case a.Source == schema.ByOrphaned:
-		return "The program that asked did not wait any more. Nothing was approved."
+		return "The program that asked stopped waiting. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
-		return "A person cancelled the question without answering it. Nothing was approved: do not go ahead with it." + reason
+		return "A person canceled the question without answering it. Nothing was approved. Do not go ahead." + reason
 	case a.Outcome == schema.Withdrawn:
-		return "The question was taken back. Nothing was approved."
+		return "The agent withdrew the question. Nothing was approved."
 	case q.Type != schema.Permission:
 		return subject + " answered your question." + reason
 	case a.Outcome == schema.Deny:
-		return subject + " refused this. Nothing was run: do not try to reach the same end another way." + reason
+		return subject + " denied this. Nothing was run. Do not try to achieve the same result another way." + reason
 	case a.ModifiedArguments != nil:
 		return subject + " approved this with changed arguments. Run it with the arguments in modifiedArguments, not with your own." + reason
 	default:
@@ -46,11 +47,12 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	}
 }
 
-// maxGuidanceComments is how many bytes of what several people said a guidance repeats; all of it
-// stands in the votes.
+// maxGuidanceComments limits the bytes of voters' comments in the guidance. The votes
+// of the answer contain all of them.
 const maxGuidanceComments = 2 << 10
 
-// reasonText are those of the one who answered, or of each who voted for what won.
+// reasonText returns the reason of the responder, or the comments of those who voted
+// for the outcome. It is empty if there are none.
 func reasonText(a *schema.Answer) string {
 	if a.RequiredApprovals <= 1 || a.Outcome == schema.Cancelled {
 		if a.Reason == "" {
@@ -68,10 +70,11 @@ func reasonText(a *schema.Answer) string {
 	if len(comments) == 0 {
 		return ""
 	}
-	return " What they said: " + strings.Join(comments, "; ")
+	return " Their comments: " + strings.Join(comments, "; ")
 }
 
-// voteSummary is how many votes each choice got, in the order they came up.
+// voteSummary returns the number of votes per choice, such as "approve 2, deny 1", in
+// order of first appearance.
 func voteSummary(votes []schema.Vote) string {
 	var order []string
 	counts := map[string]int{}

@@ -1,10 +1,10 @@
-// Package hub holds the product's verbs: take in an event, answer a question,
-// cancel it, pull its answer, follow the log. It knows no HTTP and no SQL.
+// Package hub implements the operations of the product: store an event, answer a
+// question, cancel it, pull its answer, follow the log. It contains no HTTP and no SQL.
 //
-// One rule carries the package: a change of a question is computed from the row
-// as it was read (settle.go, pure functions) and written by store.Apply, which
-// refuses it when somebody else was faster. The first commit wins; everyone else
-// reads again and is told what is.
+// Every change of a question uses optimistic concurrency. A pure function computes the
+// change from a snapshot of the row (transition.go), and store.Apply commits it only if
+// the row's version is still the same (compare-and-swap). The first commit wins. Every
+// other writer reads the row again and decides on its current state.
 package hub
 
 import (
@@ -27,70 +27,77 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config is what a Hub is made of. Store and Feed are required.
+// Config holds the dependencies and options of a Hub. Store and Feed are required.
 type Config struct {
 	Store *store.Store
 	Feed  *feed.Feed
 
-	// Redactor takes secrets out of events before they are stored; nil keeps them.
+	// Redactor removes secrets from events before they are stored. Nil stores them
+	// unchanged.
 	Redactor *redact.Redactor
-	// Blocked says why an address may not be dialled; nil error: it may.
+	// Blocked returns why the dial policy (SSRF protection) rejects a callback URL, or
+	// nil if it may be dialed. Nil allows every URL.
 	Blocked func(url string) error
-	// Dispatch hands over a delivery that has just been committed, leased to us.
+	// Dispatch passes on a delivery that was just committed and is leased to this
+	// process.
 	Dispatch func(schema.EventID)
-	// Lifeline is told when a question came in that ends with its agent's listener.
+	// Lifeline wakes the liveness worker after a question arrived that is abandoned
+	// when its listener disconnects.
 	Lifeline func()
-	// LogAppended is told when a question was asked or changed. It runs on the store's writer
-	// and must not block.
+	// LogAppended is called after a question was created or changed. It runs on the
+	// store's writer goroutine and must not block.
 	LogAppended func()
-	// Control tells the agent of a question that waits at a version 2 listener how long
-	// it has now.
+	// Control sends the current deadline of a pending question to its version 2
+	// listener.
 	Control func(schema.EventID)
-	// NudgeAfter is how long after people are reminded of a question without a limit,
-	// three times at most; 0: never. Others say themselves whether they are.
+	// NudgeAfter is the interval of reminders for a question without a deadline, sent
+	// at most maxReminders times. 0 sends none. Questions with a deadline set their own
+	// interval.
 	NudgeAfter time.Duration
-	// Lookup names the program behind a connection; nil: nobody is looked up.
+	// Lookup returns the process at the other end of a connection. Nil disables the
+	// lookup.
 	Lookup func(remote, local netip.AddrPort) (*peer.Process, bool)
-	// People says who may do what; nil: nobody is known, and whoever gets here may.
+	// People authorizes callers and knows the accounts. Nil means that there are no
+	// accounts and every caller is allowed.
 	People *auth.Service
 
-	Version string           // of the program, for Hello
-	Clock   func() time.Time // default time.Now
+	Version string           // program version, reported by Hello
+	Clock   func() time.Time // default: time.Now
 	Log     *slog.Logger     // default: discard
 }
 
-// Hub carries out the verbs. Its methods may be called by many goroutines.
+// Hub executes the operations. Its methods are safe for concurrent use.
 type Hub struct {
 	Config
 
-	raceLocks [64]sync.Mutex // held by who changes a question that somebody else changed first
+	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
 
-	deadlineChanged chan struct{} // told when a question came in; never closed
-	logGrown        chan struct{} // told when the log has grown, for Derive; never closed
+	deadlineChanged chan struct{} // woken when the next due time may have changed; never closed
+	logGrown        chan struct{} // woken after commits, for RunProjector; never closed
 
 	clockMu      sync.Mutex
-	clockChecked time.Time // when the clock was right; guarded by stepping
+	clockChecked time.Time // last reading that matched the monotonic clock; guarded by clockMu
 	elapsed      func(from, to time.Time) time.Duration
 
-	searches  *searchSemaphore // of Search and of Sessions with a text
+	searches  *searchSemaphore // limits Search, and Sessions with a text filter
 	overviews overviewCache
 
-	initialMu sync.Mutex                     // held while a first message is made
-	initial   atomic.Pointer[initialMessage] // the last one; nil when something happened since
+	initialMu sync.Mutex                     // held while an initial message is built
+	initial   atomic.Pointer[initialMessage] // cached; nil after the next commit
 
-	rulesMu sync.Mutex                // held while rules is replaced
-	rules   atomic.Pointer[rules.Set] // those that hold; nil: none does
+	rulesMu sync.Mutex                // serializes replacement of rules
+	rules   atomic.Pointer[rules.Set] // active rules; nil means none
 
-	viewers  atomic.Int64 // how many follow the log to show it to people
-	startSeq int64        // the log's head when this hub began
+	viewers  atomic.Int64 // open dashboard streams
+	startSeq int64        // head of the log when this hub started
 
 	mu              sync.Mutex
-	subscribers     map[schema.EventID]map[chan struct{}]bool // :: question → who is told of its changes
-	unsentResponses map[schema.EventID]chan struct{}          // :: question → closed when its POST was answered
+	subscribers     map[schema.EventID]map[chan struct{}]bool // by question; channels to wake on its changes
+	unsentResponses map[schema.EventID]chan struct{}          // by question; closed when the response to its POST was sent
 	pending         pendingBySession
 }
 
-// New makes a hub over a store and publishes what the store commits.
+// New returns a hub over cfg.Store and publishes the store's commits to cfg.Feed.
 func New(cfg Config) *Hub {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -127,7 +134,7 @@ func New(cfg Config) *Hub {
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())
 	if err != nil {
-		cfg.Log.Error("looking for open questions; those in agents' prompts may stay open here", "err", err)
+		cfg.Log.Error("pending questions not loaded; answers given at the agent may not close them", "err", err)
 	}
 	for key, n := range pending {
 		h.pending[key] = &sessionCalls{pending: n}
@@ -137,12 +144,13 @@ func New(cfg Config) *Hub {
 	return h
 }
 
-// Caller is the connection a request came by; the zero value is not known.
+// Caller identifies the connection and the credentials of a request. The zero value is
+// unknown and unauthenticated.
 type Caller struct {
 	Remote, Local netip.AddrPort
-	Who           auth.Identity // by the credentials that came with it
-	// Waits is set when the request itself waits for the answer to its question. When
-	// its connection is over, somebody must call Orphan.
+	Who           auth.Identity // proven by the request's credentials
+	// Waits is set when the HTTP request itself waits for the answer. Its handler must
+	// call Abandon when the connection ends.
 	Waits bool
 }
 
@@ -154,7 +162,7 @@ func (h *Hub) callerProcess(caller Caller) *peer.Process {
 	return p
 }
 
-// Hello introduces the hub to a stream.
+// Hello returns the message that opens every stream.
 func (h *Hub) Hello() schema.Hello {
 	return schema.Hello{
 		HubID: h.Store.HubID(), Seq: h.Store.Head(),
@@ -162,18 +170,19 @@ func (h *Hub) Hello() schema.Hello {
 	}
 }
 
-// AddViewer counts who follows the log to show it to people, until leave is called,
-// once.
+// AddViewer registers a dashboard stream until remove is called, which must happen
+// exactly once.
 func (h *Hub) AddViewer() (remove func()) {
 	h.viewers.Add(1)
 	return func() { h.viewers.Add(-1) }
 }
 
-// ViewerCount is how many follow the log to show it to people.
+// ViewerCount returns the number of open dashboard streams.
 func (h *Hub) ViewerCount() int { return int(h.viewers.Load()) }
 
-// requestSecret lets the poster of an event, and nobody else, withdraw its
-// question. It is derived, so that a repeated POST is given the same one.
+// requestSecret returns the secret with which the poster of an event withdraws its
+// question. It is derived from the uid with HMAC, so a repeated POST gets the same
+// secret.
 func (h *Hub) requestSecret(uid string) string {
 	mac := hmac.New(sha256.New, h.Store.Key())
 	mac.Write([]byte("request:" + uid))
@@ -184,8 +193,8 @@ func (h *Hub) isRequestSecret(uid, secret string) bool {
 	return hmac.Equal([]byte(h.requestSecret(uid)), []byte(secret))
 }
 
-// ResponseSent says that the POST of a question has been answered, or that its
-// connection is gone: from now on the agent may be dialled.
+// ResponseSent records that the POST of a question was answered or its connection
+// closed. From then on the agent may be dialed.
 func (h *Hub) ResponseSent(id schema.EventID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,11 +204,12 @@ func (h *Hub) ResponseSent(id schema.EventID) {
 	}
 }
 
-// responseSentTimeout bounds the wait for a POST whose end nobody reported.
+// responseSentTimeout limits AwaitResponseSent in case no one calls ResponseSent.
 const responseSentTimeout = 10 * time.Second
 
-// AwaitResponseSent waits until the POST of the question has been answered. An agent
-// that blocks in its POST can't accept a connection before.
+// AwaitResponseSent blocks until the POST of the question was answered, at most
+// responseSentTimeout. An agent that blocks in its POST can't accept a connection
+// before that. It returns an error only if ctx ends.
 func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 	h.mu.Lock()
 	done, ok := h.unsentResponses[id]
@@ -220,8 +230,9 @@ func (h *Hub) AwaitResponseSent(ctx context.Context, id schema.EventID) error {
 	}
 }
 
-// subscribe returns a channel that gets something when the question has changed,
-// until stop is called. The id may be anybody's guess: nothing of it stays behind.
+// subscribe returns a channel that receives a value after the question changed, until
+// stop is called. The id may be unknown to the hub; after stop nothing is retained for
+// it.
 func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -239,7 +250,8 @@ func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()
 	}
 }
 
-// notifyRows wakes whoever waits for one of the committed rows.
+// notifyRows updates the pending calls and wakes everything that waits for one of the
+// committed rows.
 func (h *Hub) notifyRows(rows []store.LogRow) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,7 +275,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 	}
 }
 
-// wake leaves word in a channel that holds one.
+// wake does a non-blocking send on a channel with capacity 1.
 func wake(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

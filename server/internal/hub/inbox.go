@@ -13,14 +13,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// The inbox under /hitl and the approvals under /api say what Event says in the words
-// of other systems. They decide nothing themselves: each act is one of the hub's verbs.
+// The inbox under /hitl and the approvals under /api present questions in the terms of
+// other systems. They contain no decision logic: each operation maps to one of the
+// hub's.
 
-// canVote reports whether the caller can vote at all. What they may vote on is the
-// question's to say.
+// canVote reports whether the caller may vote in general. Each question has its own
+// check.
 func (h *Hub) canVote(who auth.Identity) bool { return h.People.RequireOperator(who) == nil }
 
-// awaitedRecipients is whom a question in this status waits for, as store.Change.Awaiting has it.
+// awaitedRecipients returns the people that a question in this status waits for, in the
+// form of store.Change.Awaiting: one empty name if anyone may answer.
 func awaitedRecipients(st *schema.Status) []string {
 	if st.Recipients == nil {
 		return []string{""}
@@ -28,13 +30,13 @@ func awaitedRecipients(st *schema.Status) []string {
 	return append([]string{}, st.Awaiting...)
 }
 
-// Inbox selects requests for a caller.
+// Inbox is a query for requests, as seen by one caller.
 type Inbox struct {
 	store.InboxFilter
 	WaitingOnMe bool
 }
 
-// Requests is a page of the inbox, the newest first.
+// Requests returns a page of the inbox, newest first.
 func (h *Hub) Requests(ctx context.Context, q Inbox, caller Caller) (schema.HitlPage, error) {
 	page := schema.HitlPage{Requests: []schema.HitlRequest{}}
 	if q.WaitingOnMe {
@@ -60,7 +62,7 @@ func (h *Hub) Requests(ctx context.Context, q Inbox, caller Caller) (schema.Hitl
 	return page, nil
 }
 
-// Request is one request of the inbox.
+// Request returns one request of the inbox.
 func (h *Hub) Request(ctx context.Context, id schema.EventID, caller Caller) (schema.HitlRequest, error) {
 	s, err := h.readSnapshot(ctx, id)
 	if err != nil {
@@ -76,7 +78,7 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 		err = json.Unmarshal(e.Status, &st)
 	}
 	if err != nil {
-		return r, fmt.Errorf("reading stored question %d: %w", e.ID, err)
+		return r, fmt.Errorf("read stored question %d: %w", e.ID, err)
 	}
 	r = schema.HitlRequest{
 		RequestID: e.ID, Status: st.HitlStatus(), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
@@ -108,7 +110,8 @@ func (h *Hub) hitlRequest(e *store.Event, me auth.Identity) (r schema.HitlReques
 	return r, nil
 }
 
-// choiceLabels are what a vote on the question can be; none for a text.
+// choiceLabels returns the valid choices of a vote. It is empty for a free-text
+// question.
 func choiceLabels(q *schema.HumanInTheLoop) []string {
 	switch q.Type {
 	case schema.Permission:
@@ -127,7 +130,7 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// Vote is Respond in the words of the inbox.
+// Vote is Respond in the terms of the inbox.
 func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, caller Caller) (schema.HitlRequest, error) {
 	s, err := h.readSnapshot(ctx, id)
 	if err != nil {
@@ -143,7 +146,7 @@ func (h *Hub) Vote(ctx context.Context, id schema.EventID, v *schema.HitlVote, c
 	return h.Request(ctx, id, caller)
 }
 
-// responseFromVote is the answer to q that a vote stands for.
+// responseFromVote converts a vote on q to a response.
 func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Response, error) {
 	r := &schema.Response{Comment: v.Comment, Reason: v.Reason, ModifiedArguments: v.ModifiedArguments, Revision: v.Revision, Proof: v.Proof}
 	switch {
@@ -163,7 +166,7 @@ func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Res
 	return r, nil
 }
 
-// CancelRequest is Cancel by a person in the words of the inbox.
+// CancelRequest is Cancel by a person in the terms of the inbox.
 func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.HitlCancel, caller Caller) (schema.HitlRequest, error) {
 	if _, err := h.Cancel(ctx, id, schema.Cancel{Reason: c.Reason}, caller); err != nil {
 		return schema.HitlRequest{}, err
@@ -171,9 +174,9 @@ func (h *Hub) CancelRequest(ctx context.Context, id schema.EventID, c schema.Hit
 	return h.Request(ctx, id, caller)
 }
 
-// StatsRange is what HitlStats counts: the requests that were asked from one time on and
-// before another, day by day as days are in a time zone. Without From it is the last
-// Days.
+// StatsRange selects the requests that HitlStats counts: those created from From
+// (inclusive) to To (exclusive), grouped by days in Zone. If From is zero, the range is
+// the last Days days.
 type StatsRange struct {
 	From, To time.Time
 	Days     int
@@ -181,7 +184,7 @@ type StatsRange struct {
 	Agents   []string
 }
 
-// HitlStats are figures of the inbox.
+// HitlStats returns the counts of the inbox: current ones, and per day of the range.
 func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (schema.HitlStats, error) {
 	st, err := h.Store.InboxCounts(ctx, caller.Who.Name)
 	if err != nil {
@@ -209,8 +212,8 @@ func (h *Hub) HitlStats(ctx context.Context, days StatsRange, caller Caller) (sc
 	return st, nil
 }
 
-// dayEdges are where the days of the span begin, and where the last one ends. Those of a
-// span that begins or ends within a day are cut.
+// dayEdges returns the start of each day in the range, followed by the end of the last
+// one. The first and last day are cut if the range begins or ends within them.
 func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 	if s.From.IsZero() {
 		return dayStarts(now.In(s.Zone), s.Days), nil
@@ -233,7 +236,7 @@ func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
 	return edges, nil
 }
 
-// Approvals are the pending permissions, the oldest first, as many as a response holds.
+// Approvals returns the pending permissions, oldest first, up to maxPageBytes.
 func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 	events, err := h.Store.Pending(ctx)
 	if err != nil {
@@ -243,7 +246,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 	for _, e := range events {
 		var q schema.HumanInTheLoop
 		if err := q.UnmarshalJSON(e.Question); err != nil {
-			return nil, fmt.Errorf("reading stored question %d: %w", e.ID, err)
+			return nil, fmt.Errorf("read stored question %d: %w", e.ID, err)
 		}
 		if q.Type != schema.Permission {
 			continue
@@ -267,7 +270,7 @@ func (h *Hub) Approvals(ctx context.Context) ([]schema.Approval, error) {
 	return approvals, nil
 }
 
-// AgentApprove is Respond to a permission by the id that an approval has.
+// AgentApprove is Respond to a permission, identified by the id of its approval.
 func (h *Hub) AgentApprove(ctx context.Context, a *schema.AgentApproval, caller Caller) ([]byte, error) {
 	id, err := strconv.ParseInt(a.ApprovalID, 10, 64)
 	if err != nil || id < 1 {

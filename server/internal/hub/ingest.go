@@ -18,18 +18,19 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sessionEndEvent is the hook event after which nobody waits for an answer any more.
+// sessionEndEvent is the type of the hook event that ends a session. After it no agent
+// waits for an answer.
 const sessionEndEvent = "SessionEnd"
 
-// StoredEvent is an event that was stored.
+// StoredEvent is the result of storing an event.
 type StoredEvent struct {
 	ID   schema.EventID
-	JSON []byte // the event, for its poster only
-	Asks bool   // it holds a question: call Posted when its 200 has left
+	JSON []byte // the event as its poster sees it; contains the request secret
+	Asks bool   // it contains a question; call ResponseSent after its response was sent
 }
 
-// Ingest stores one event and returns when it is on disk. body may be reused
-// afterwards. Errors are the schema's.
+// Ingest stores one event and returns after it is durable on disk. The body may be
+// reused afterwards. Errors are those of package schema.
 func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEvent, error) {
 	d, hitl, err := h.draft(ctx, body, caller)
 	if err != nil {
@@ -39,7 +40,8 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 	return h.finishIngest(ctx, d, hitl, store.Result{Receipt: receipt, Err: err})
 }
 
-// finishIngest does what is left to do for an event that was appended.
+// finishIngest runs the effects of an appended event and returns it as its poster sees
+// it. A replayed event has no effects again.
 func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schema.HumanInTheLoop, r store.Result) (StoredEvent, error) {
 	if r.Err != nil {
 		return StoredEvent{}, withRetryHint(r.Err)
@@ -67,10 +69,10 @@ func (h *Hub) finishIngest(ctx context.Context, d *store.EventDraft, hitl *schem
 	return h.encodeStored(e, hitl)
 }
 
-// replayQuestion takes up a question that was asked before, by way of the address that
-// the repeat names. An answer that is there is brought to it at once, but for the
-// repeat's own response, which comes first. It returns the question as it was
-// asked the first time: a yes to that is not one to anything else.
+// replayQuestion handles the repeated POST of a question. An existing answer is
+// dispatched immediately to the address that the repeat names, after the response to
+// the repeat itself. It returns the question as it was first asked: an approval of that
+// must not count for different content.
 func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
 	h.mu.Lock()
 	if h.unsentResponses[id] == nil {
@@ -99,11 +101,11 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 	return &s.Event, &s.hitl, nil
 }
 
-// withRetryHint says what to do about an event that a full or busy hub could not take.
+// withRetryHint adds a hint to the errors of a full or overloaded store.
 func withRetryHint(err error) error {
 	switch {
 	case errors.Is(err, schema.ErrFull):
-		return &schema.HintError{Err: err, Hint: "Free some disk space on the hub's machine. Questions and answers are still taken; this event was not stored."}
+		return &schema.HintError{Err: err, Hint: "Free disk space on the hub's machine. This event was not stored. Questions and answers are still accepted."}
 	case errors.Is(err, schema.ErrBusy):
 		return &schema.HintError{Err: err, Hint: "Nothing was stored. Send the event again in a moment."}
 	default:
@@ -111,11 +113,11 @@ func withRetryHint(err error) error {
 	}
 }
 
-// draft reads an event and makes of it what the store is to keep.
+// draft parses and redacts an event and returns what the store keeps of it.
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
-	// The pieces alias body. That is safe: the store is done with them when it
-	// returns, and what the feed keeps is encoded anew.
-	var original []byte // as it was, when something was taken out
+	// The draft's slices alias body. That is safe: the store is done with them when
+	// Append returns, and the feed keeps its own encoding.
+	var original []byte // the unredacted body; nil if nothing was redacted
 	if h.Redactor != nil {
 		if clean, n := h.Redactor.JSON(body); n > 0 {
 			body, original = clean, body
@@ -130,10 +132,10 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	}
 	uid, err := uuid.NewV7()
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a uid: %w", err)
+		return nil, nil, fmt.Errorf("generate uid: %w", err)
 	}
 	if s.question != nil {
-		h.detectClockStep(context.WithoutCancel(ctx)) // before its deadline is reckoned
+		h.detectClockStep(context.WithoutCancel(ctx)) // before the deadline is computed
 	}
 	now := h.Clock()
 	if s.timestamp == 0 {
@@ -154,8 +156,8 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	return d, hitl, err
 }
 
-// scopedKey is the key that a repeat is known by. A repeat gets the question's secret, and
-// its answer: so a key is its poster's own, where the hub knows whose it is.
+// scopedKey returns the idempotency key, scoped to its poster if the hub knows them: a
+// repeat receives the question's secret and its answer.
 func scopedKey(key string, caller Caller) string {
 	if who := caller.Who.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
@@ -163,7 +165,7 @@ func scopedKey(key string, caller Caller) string {
 	return key
 }
 
-// addQuestion adds the question to the draft.
+// addQuestion validates the question and adds it to the draft.
 func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Caller) (*schema.HumanInTheLoop, error) {
 	var q schema.HumanInTheLoop
 	if err := q.UnmarshalJSON(raw); err != nil {
@@ -177,7 +179,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 		return nil, err
 	}
 	if d.Question, err = json.Marshal(q.Redacted()); err != nil {
-		return nil, fmt.Errorf("encoding the question: %w", err)
+		return nil, fmt.Errorf("encode question: %w", err)
 	}
 	deadline := q.Until(d.ReceivedAt)
 	st := h.newStatus(&q, deadline)
@@ -198,7 +200,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 	}
 	dupKey := duplicateKey(d, &q, &st, caller.Who.Requester())
 	if d.Status, err = json.Marshal(st); err != nil {
-		return nil, fmt.Errorf("encoding the status: %w", err)
+		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
@@ -212,7 +214,8 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 		d.NewQuestion.Lifeline = store.ByListener
 	}
 	if p := h.callerProcess(caller); p != nil {
-		// A hook is a child of the agent that asks, and lives no longer than it waits.
+		// A hook is a child process of the agent and exits when it stops waiting. The
+		// requester is the agent.
 		if agent, ok := peer.ParentCommand(p); ok && !caller.Waits && hookFactsOf(&d.Event).Agent != "" {
 			p = agent
 		}
@@ -221,7 +224,7 @@ func (h *Hub) addQuestion(d *store.EventDraft, raw, original []byte, caller Call
 	return &q, nil
 }
 
-// newStatus is the status of a new question.
+// newStatus returns the status of a new question.
 func (h *Hub) newStatus(q *schema.HumanInTheLoop, deadline time.Time) schema.Status {
 	st := schema.Status{Status: schema.Pending, Revision: 1, RequiredApprovals: q.RequiredApprovals, Risk: q.Risk}
 	if !deadline.IsZero() {
@@ -231,7 +234,8 @@ func (h *Hub) newStatus(q *schema.HumanInTheLoop, deadline time.Time) schema.Sta
 	return st
 }
 
-// setDeliveryStatus says in the status of a pending question how its agent is to be reached.
+// setDeliveryStatus sets in the status of a pending question whether its agent can be
+// dialed.
 func (h *Hub) setDeliveryStatus(st *schema.Status, url string) {
 	st.Waiter, st.Delivery = schema.Unknown, nil
 	if url == "" {
@@ -239,8 +243,8 @@ func (h *Hub) setDeliveryStatus(st *schema.Status, url string) {
 	}
 	st.Waiter = schema.Listening
 	if err := h.Blocked(url); err != nil {
-		// Known before anyone answers, so that the agent can pull at once and the
-		// person sees why the answer will not be dialled.
+		// Reported before anyone answers, so that the agent can pull right away and
+		// people see why the answer will not be sent.
 		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: err.Error()}
 	}
 }
@@ -257,9 +261,8 @@ func withFieldPrefix(outer string, err error) error {
 	return &schema.FieldError{Field: field, Detail: f.Detail, Cause: f.Cause}
 }
 
-// encodeStored is the event as its poster gets it back: with its own callback address,
-// the secret of its question, and how many may see it. hitl is nil for an event
-// that asks nothing.
+// encodeStored encodes the event for its poster: with its callback address, the request
+// secret and the number of viewers. hitl is nil for an event without a question.
 func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredEvent, error) {
 	event := *e
 	if hitl == nil || e.Question == nil {
@@ -267,7 +270,7 @@ func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredE
 	}
 	var err error
 	if event.Question, err = json.Marshal(hitl); err != nil {
-		return StoredEvent{}, fmt.Errorf("encoding the question: %w", err)
+		return StoredEvent{}, fmt.Errorf("encode question: %w", err)
 	}
 	b := event.AppendJSON(nil, -1)
 	b = append(b[:len(b)-1], `,"requestSecret":"`...)
@@ -276,9 +279,9 @@ func (h *Hub) encodeStored(e *store.Event, hitl *schema.HumanInTheLoop) (StoredE
 	return StoredEvent{ID: e.ID, JSON: b, Asks: true}, nil
 }
 
-// IngestBatch stores the events of a JSON array in their order and returns an
-// array with one schema.BatchResult each: one bad event does not stop the others.
-// ids are those of the questions among them, for Posted.
+// IngestBatch stores the events of a JSON array in order and returns a JSON array with
+// one schema.BatchResult each. A rejected event does not stop the others. ids are the
+// questions among them, for ResponseSent.
 func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
 	events, err := splitArray(body)
 	if err != nil {
@@ -327,7 +330,7 @@ func appendBatchResult(dst []byte, saved StoredEvent, failed error) ([]byte, err
 	return append(append(dst, b...), '}'), nil
 }
 
-// splitArray cuts a JSON array of events.
+// splitArray splits a JSON array into its elements, which alias body.
 func splitArray(body []byte) ([][]byte, error) {
 	if isTooDeep(body) {
 		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
@@ -357,25 +360,25 @@ func splitArray(body []byte) ([][]byte, error) {
 		return nil, syntaxError(err)
 	}
 	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return nil, invalidField("", "has something behind the JSON array")
+		return nil, invalidField("", "has data after the JSON array")
 	}
 	return events, nil
 }
 
-// endSession cancels what a session asked before its end and still asks: nobody
-// waits for it any more.
+// endSession cancels the questions that a session asked before its end: the agent no
+// longer waits for them.
 func (h *Hub) endSession(ctx context.Context, end *store.Event) {
 	ids, err := h.Store.PendingOf(ctx, end.App, end.Session)
 	if err != nil {
-		h.Log.Error("looking for the questions of an ended session", "err", err)
+		h.Log.Error("questions of an ended session not loaded; they stay pending", "session", end.Session, "err", err)
 		return
 	}
 	for _, id := range ids {
-		if id > end.ID { // of the session taken up again
+		if id > end.ID { // the session was resumed
 			break
 		}
 		if err := h.cancelForSessionEnd(ctx, id); err != nil {
-			h.Log.Error("cancelling a question of an ended session", "event", id, "err", err)
+			h.Log.Error("question of an ended session not canceled", "event", id, "err", err)
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// hubName is who acts, to the ledger, where no person, agent or rule does: a deadline.
+// hubName is the actor in the ledger if no person, agent or rule acted, such as at a
+// deadline.
 const hubName = "hub"
 
-// endedRecord is what the ledger keeps of the end of a question. The answer itself
-// stands with the question; here is who gave which, by which revision.
+// endedRecord is the ledger record of a resolution: who gave which answer, for which
+// revision. The answer itself is stored with the question.
 type endedRecord struct {
 	Outcome  schema.Outcome    `json:"outcome"`
 	Source   schema.EndedBy    `json:"source"`
@@ -23,11 +24,11 @@ type endedRecord struct {
 	Reason   string            `json:"reason,omitempty"`
 	Comment  string            `json:"comment,omitempty"`
 	Votes    []schema.Vote     `json:"votes,omitempty"`
-	Edited   bool              `json:"edited,omitempty"` // the arguments are not those that were asked about
+	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from those in the request
 }
 
-// ledgerRecords are what the ledger is to tell of the end, with the answer as it goes out: the
-// vote that decided it first, where one did.
+// ledgerRecords returns the ledger records of the resolution: the deciding vote, if
+// any, then the end of the question.
 func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer) (records []store.LedgerRecord) {
 	if n := len(res.votes); n > 0 {
 		records = append(records, s.voteLedgerRecord(res.votes[n-1], true))
@@ -45,7 +46,8 @@ func (res *resolution) ledgerRecords(s *snapshot, answer *schema.Answer) (record
 	}})
 }
 
-// Ledger returns entries of the ledger, the oldest first.
+// Ledger returns a page of the ledger (the hash-chained audit log) as a JSON array,
+// oldest first.
 func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
 	entries, err := h.Store.Ledger(ctx, p)
 	if err != nil {
@@ -61,25 +63,25 @@ func (h *Hub) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// ledgerExportPage is how many entries an export of the ledger reads at a time.
+// ledgerExportPage is the number of entries that an export reads at a time.
 const ledgerExportPage = 500
 
-// ExportLedger reads the ledger's entries behind p.After, one per line, to the last
-// there is when it gets there.
+// ExportLedger returns the entries after p.After, one per line, up to the last one at
+// the time it is reached.
 func (h *Hub) ExportLedger(ctx context.Context, p store.LedgerPage) io.Reader {
 	p.Oldest, p.Limit = true, ledgerExportPage
 	return &ledgerExport{ctx: ctx, db: h.Store, page: p}
 }
 
-// ledgerExport is the ledger as it is being read.
+// ledgerExport is the io.Reader of ExportLedger.
 type ledgerExport struct {
-	ctx    context.Context // of the one request that reads it
+	ctx    context.Context // of the request that reads the export
 	db     *store.Store
 	page   store.LedgerPage
-	buffer []byte // not read yet
+	buffer []byte // encoded, not read yet
 }
 
-// Read gives what is in the buffer, which it fills when it is empty.
+// Read implements io.Reader.
 func (x *ledgerExport) Read(b []byte) (int, error) {
 	if len(x.buffer) == 0 {
 		entries, err := x.db.Ledger(x.ctx, x.page)

@@ -13,11 +13,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A report is Markdown. Whatever an agent sent stands in it as text: on a line
-// every mark that could mean something is escaped, in blocks the fence is longer
-// than any that the text has.
+// Reports are Markdown and must show an agent's text literally. Inline text has all
+// punctuation escaped. Blocks use a fence longer than any run of backticks in the text.
 
-// escapeInline is text for a line: nothing in it is markup.
+// escapeInline returns text for a single line, with all markup escaped.
 func escapeInline(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -36,13 +35,13 @@ func escapeInline(text string) string {
 	return b.String()
 }
 
-// isInvisible reports whether a character draws nothing, or changes how others are
+// isInvisible reports whether a character draws nothing or changes how others are
 // drawn.
 func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
 }
 
-// appendFenced appends text as a fenced block.
+// appendFenced appends text as a fenced code block.
 func appendFenced(dst []byte, language, text string) []byte {
 	var b strings.Builder
 	longest, run := 2, 0
@@ -63,7 +62,8 @@ func appendFenced(dst []byte, language, text string) []byte {
 	return fmt.Appendf(dst, "%s%s\n%s\n%s\n\n", fence, language, strings.TrimRight(b.String(), "\n"), fence)
 }
 
-// appendFencedJSON appends a JSON value, set so that it can be read.
+// appendFencedJSON appends a JSON value as an indented block, or the text unchanged if
+// it is not JSON.
 func appendFencedJSON(dst, value []byte) []byte {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, value, "", "  ") != nil {
@@ -80,7 +80,7 @@ func formatDuration(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).String()
 }
 
-// appendReportHeader appends what stands above a session's events.
+// appendReportHeader appends the title, facts and tool table of a session.
 func appendReportHeader(dst []byte, d *schema.SessionDetail, now time.Time) []byte {
 	s := &d.Session
 	title := s.Title
@@ -100,18 +100,18 @@ func appendReportHeader(dst []byte, d *schema.SessionDetail, now time.Time) []by
 	line("Branch", escapeInline(s.Branch))
 	line("Model", escapeInline(s.Model))
 	line("Time", fmt.Sprintf("%s to %s", formatTime(s.StartedAt), formatTime(s.LastAt)))
-	line("Ran for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", without the time people were waited for")
+	line("Active for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", not counting the time it waited for people")
 	line("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
-	line("Questions", fmt.Sprintf("%d, of which %d wait for an answer; people were waited for %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
+	line("Questions", fmt.Sprintf("%d, of which %d are pending; total wait for people %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
 	if t := s.Tokens; t != nil {
-		line("Tokens", fmt.Sprintf("%d read, %d written, %d read from the cache, %d written to it", t.Input, t.Output, t.CacheRead, t.CacheWrite))
+		line("Tokens", fmt.Sprintf("%d input, %d output, %d cache read, %d cache write", t.Input, t.Output, t.CacheRead, t.CacheWrite))
 	}
 	if s.CostUSD > 0 {
-		line("Cost", fmt.Sprintf("%.2f USD, as the agent reports it", s.CostUSD))
+		line("Cost", fmt.Sprintf("%.2f USD, as reported by the agent", s.CostUSD))
 	}
 	line("Exported", formatTime(schema.Millis(now.UnixMilli())))
 	if len(d.Tools) > 0 {
-		dst = append(dst, "\n| Tool | Calls | Failures | Median | 95 % within |\n|---|--:|--:|--:|--:|\n"...)
+		dst = append(dst, "\n| Tool | Calls | Failures | Median | 95th percentile |\n|---|--:|--:|--:|--:|\n"...)
 		for _, t := range d.Tools {
 			dst = fmt.Appendf(dst, "| %s | %d | %d | %s | %s |\n", escapeInline(t.Tool), t.Calls, t.Failures, formatDuration(t.MedianMS), formatDuration(t.P95MS))
 		}
@@ -147,7 +147,7 @@ func appendReportEvent(dst []byte, e *store.Event) []byte {
 		Input   json.RawMessage `json:"tool_input"`
 		Message any             `json:"message"`
 	}
-	_ = json.Unmarshal(e.Payload, &payload) // what is not there is not shown
+	_ = json.Unmarshal(e.Payload, &payload) // absent members are not shown
 	for _, value := range []any{payload.Prompt, payload.Said, payload.Message} {
 		if text, ok := value.(string); ok && text != "" {
 			dst = appendFenced(dst, "", text)
@@ -162,21 +162,21 @@ func appendReportEvent(dst []byte, e *store.Event) []byte {
 	return dst
 }
 
-// appendDecision appends what was asked, and what became of it.
+// appendDecision appends a question and its outcome.
 func appendDecision(dst []byte, e *store.Event) []byte {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if json.Unmarshal(e.Question, &q) != nil || json.Unmarshal(e.Status, &st) != nil {
 		return dst
 	}
-	dst = append(dst, "Asked:\n\n"...)
+	dst = append(dst, "Question:\n\n"...)
 	dst = appendFenced(dst, "", q.Question)
 	if q.ToolCall != nil && q.ToolCall.Arguments != nil {
 		dst = fmt.Appendf(dst, "To run %s with\n\n", escapeInline(q.ToolCall.Name))
 		dst = appendFencedJSON(dst, q.ToolCall.Arguments)
 	}
 	if !st.Settled() {
-		return append(dst, "**Waits for an answer.**\n\n"...)
+		return append(dst, "**Waiting for an answer.**\n\n"...)
 	}
 	waited := int64(st.RespondedAt) - e.ReceivedAt.UnixMilli()
 	dst = fmt.Appendf(dst, "**%s** at %s, after %s", escapeInline(outcomeLabel(&st)), formatTime(st.RespondedAt), formatDuration(waited))
@@ -196,7 +196,7 @@ func appendDecision(dst []byte, e *store.Event) []byte {
 	return dst
 }
 
-// outcomeLabel says in a word how a question ended.
+// outcomeLabel returns the label of an outcome.
 func outcomeLabel(st *schema.Status) string {
 	switch st.Outcome {
 	case schema.Approve:
@@ -206,11 +206,11 @@ func outcomeLabel(st *schema.Status) string {
 	case schema.Answered:
 		return "Answered"
 	case schema.Timeout:
-		return "Nobody answered"
+		return "No answer in time"
 	case schema.Cancelled:
-		return "Cancelled"
+		return "Canceled"
 	case schema.Withdrawn:
-		return "Taken back by the agent"
+		return "Withdrawn by the agent"
 	case schema.NoQuorum:
 		return "No majority"
 	default:
@@ -218,7 +218,7 @@ func outcomeLabel(st *schema.Status) string {
 	}
 }
 
-// appendAnswer appends what a person wrote or changed.
+// appendAnswer appends what the responder wrote or changed.
 func appendAnswer(dst []byte, a *schema.Answer) []byte {
 	if a.Response != nil {
 		dst = appendFenced(dst, "", *a.Response)

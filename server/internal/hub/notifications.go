@@ -8,8 +8,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// SetNotifications puts on the card of a question who was told of it, settled or not. What
-// is there already changes nothing.
+// SetNotifications stores in the status of a question, settled or not, who was notified
+// of it. Unchanged values cause no commit.
 func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		st := s.status

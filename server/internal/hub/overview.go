@@ -12,11 +12,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxOverviewTools is how many tools an overview names.
+// maxOverviewTools limits the tools listed in an overview.
 const maxOverviewTools = 50
 
-// Overview is how people and agents did over the last days, today included, as
-// days are in a time zone. Pending and Undelivered are as of now, the rest is some
+// Overview returns statistics of the last days, including today, in a time zone.
+// Pending and Undelivered are current. The rest comes from projections, which lag
 // milliseconds behind the log.
 func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (schema.Overview, error) {
 	now := h.Clock()
@@ -40,13 +40,14 @@ func (h *Hub) Overview(ctx context.Context, days int, zone *time.Location) (sche
 	return o, err
 }
 
-// dayStarts is when each of the last days began, and when the last one ends.
+// dayStarts returns the start of each of the last days, followed by the end of the last
+// one.
 func dayStarts(now time.Time, days int) []time.Time {
 	starts := make([]time.Time, 0, days+1)
 	for i := 1 - days; i <= 1; i++ {
 		noon := time.Date(now.Year(), now.Month(), now.Day()+i, 12, 0, 0, 0, now.Location())
 		start := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, now.Location())
-		for start.Day() != noon.Day() { // the clock skips this midnight
+		for start.Day() != noon.Day() { // no midnight on this day (daylight saving time)
 			start = start.Add(store.QuarterMS * time.Millisecond)
 		}
 		starts = append(starts, start)
@@ -54,8 +55,8 @@ func dayStarts(now time.Time, days int) []time.Time {
 	return starts
 }
 
-// waitBuckets are the upper ends of the bins of Overview.Waits, in ms; the last one
-// has none but the longest timeout.
+// waitBuckets are the exclusive upper bounds of the buckets of Overview.Waits, in ms.
+// 1<<53 stands for no bound.
 var waitBuckets = []int64{
 	1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000,
 	schema.MaxTimeout.Milliseconds(), 1 << 53,
@@ -89,7 +90,8 @@ func (h *Hub) countDecisions(ctx context.Context, o *schema.Overview, starts []t
 	o.Waits = []schema.LatencyBucket{}
 	for i, n := range counts {
 		if n > 0 {
-			// The bins in between too: a chart of some of them would lie.
+			// Empty buckets in between are included: a chart without them would
+			// mislead.
 			for j := len(o.Waits); j < i; j++ {
 				o.Waits = append(o.Waits, schema.LatencyBucket{BelowMS: waitBuckets[j], Count: counts[j]})
 			}
@@ -116,8 +118,8 @@ func addOutcome(day *schema.DayCount, outcome string, n int64) {
 	*total += n
 }
 
-// agentStats are the applications that did something since a time, or wait for an
-// answer.
+// agentStats returns the applications that were active since a time or have pending
+// questions.
 func (h *Hub) agentStats(ctx context.Context, since time.Time) ([]schema.AgentStat, error) {
 	activity, err := h.Store.Activity(ctx, quarterHour(since.UnixMilli()))
 	if err != nil {
@@ -135,7 +137,7 @@ func (h *Hub) agentStats(ctx context.Context, since time.Time) ([]schema.AgentSt
 	agents := make([]schema.AgentStat, 0, len(activity))
 	for app, a := range activity {
 		if a.Events == 0 && waiting[app] == 0 {
-			continue // all it had was telemetry, which is another's now
+			continue // only telemetry, which was moved to another application
 		}
 		stat := schema.AgentStat{
 			SourceApp: app, Events: a.Events, Tools: a.Tools, Failures: a.Failures, Questions: a.Questions,

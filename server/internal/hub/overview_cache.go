@@ -8,25 +8,26 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// maxCachedOverviews bounds what counts remembers: people look from one zone or two.
+// maxCachedOverviews limits the cache. Viewers are usually in one or two time zones.
 const maxCachedOverviews = 32
 
-// overviewCache remembers what was counted of decisions until more of them are told: that
-// is seldom, and a page may ask at any time.
+// overviewCache caches the counts of decisions until more decisions are projected.
+// Decisions are rare, and dashboards poll.
 type overviewCache struct {
 	mu      sync.Mutex
-	version int64 // how often there were more
+	version int64 // incremented by invalidate
 	entries map[overviewKey]schema.Overview
 }
 
-// overviewKey is what is counted: so many days in a zone.
+// overviewKey identifies a range of days in a time zone.
 type overviewKey struct {
 	from int64
 	days int
 	zone string
 }
 
-// cachedOverview is an overview that says nothing but how questions ended on the days.
+// cachedOverview returns an overview that has only the counts of decisions on the days
+// that begin at starts.
 func (h *Hub) cachedOverview(ctx context.Context, starts []time.Time) (schema.Overview, error) {
 	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
 	overview, ok, version := h.overviews.get(key)
@@ -47,7 +48,7 @@ func (c *overviewCache) get(key overviewKey) (overview schema.Overview, ok bool,
 	return overview, ok, c.version
 }
 
-// put remembers what was counted when so much was told, unless it is more by now.
+// put caches an overview unless decisions were projected since version was read.
 func (c *overviewCache) put(key overviewKey, overview schema.Overview, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +61,7 @@ func (c *overviewCache) put(key overviewKey, overview schema.Overview, version i
 	c.entries[key] = overview
 }
 
-// invalidate is for when more is told.
+// invalidate drops all entries after decisions were projected.
 func (c *overviewCache) invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	// pacingBurst may follow each other at once, and then one every pacingInterval: each is
-	// a commit of its own, which the posters' have to wait for.
+	// pacingBurst steps may run back to back, then one per pacingInterval (token bucket).
+	// Each step is a commit, and the commits of posters wait for it.
 	pacingBurst    = 8
 	pacingInterval = 25 * time.Millisecond
-	// busyInterval is the least time from one step to the next when more than busyRows
-	// rows came in the last one: a session is read and written once a step, however
-	// many of its events are in it.
+	// busyInterval is the minimum time between the starts of two steps if the last one
+	// read more than busyRows rows. A step reads and writes each session once, however
+	// many events it has, so larger steps are cheaper.
 	busyInterval = 75 * time.Millisecond
 	busyRows     = 32
 )
 
-// pacer is how fast Derive goes.
+// pacer limits the rate of projection steps.
 type pacer struct {
-	due time.Time // of the next step, if none might follow at once
+	due time.Time // theoretical arrival time of the next step, without bursts
 }
 
-// batchTiming is one that was taken.
+// batchTiming describes one finished step.
 type batchTiming struct {
 	began, ended time.Time
-	rows         int64 // of the log
+	rows         int64 // log rows read
 }
 
-// nextStart is when the next step may begin.
+// nextStart returns when the next step may start.
 func (p *pacer) nextStart(t batchTiming) time.Time {
 	switch {
 	case t.rows > busyRows && t.rows < projectorBatch:
@@ -43,7 +43,7 @@ func (p *pacer) nextStart(t batchTiming) time.Time {
 	return p.due.Add(-pacingBurst * pacingInterval)
 }
 
-// sleep waits for some time or the end of ctx.
+// sleep blocks for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

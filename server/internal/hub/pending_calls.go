@@ -8,32 +8,32 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxPendingCalls bounds the questions of a session that one event is held against.
+// maxPendingCalls limits how many questions of a session one event is matched against.
 const maxPendingCalls = 200
 
-// pendingBySession are the sessions that have pending questions, so that all other
-// sessions' events cost one look into a map.
-type pendingBySession map[store.SessionKey]*sessionCalls // :: session → what it asks; none when nothing
+// pendingBySession holds the sessions that have pending questions. For all other
+// sessions an event costs one map lookup.
+type pendingBySession map[store.SessionKey]*sessionCalls
 
-// sessionCalls is what one session asks.
+// sessionCalls holds the pending questions of one session.
 type sessionCalls struct {
 	pending int64
-	ended   int64 // counts up with each question that ends
-	// calls are the oldest of its pending questions, as far as one was looked for: the first
-	// ones in the order of their ids, none left out.
+	ended   int64 // number of questions settled since the entry was made; detects stale reads
+	// calls is a cache of the oldest pending questions, ordered by id and without gaps.
 	calls []pendingCall
 }
 
-// pendingCall is what of a question its agent's events are held against. None of it changes
-// while the question is pending.
+// pendingCall identifies the tool call behind a pending question. Later events of the
+// session are matched against it. Its fields do not change while the question is
+// pending.
 type pendingCall struct {
 	id        schema.EventID
-	timestamp int64 // milliseconds
+	timestamp int64 // Unix time in ms
 	facts     hookFacts
-	toolUseID string // the id of its call; empty: it has none
-	tool      string // empty: it is about no call
-	hash      string // of the call
-	noAgent   bool   // it is not an agent's
+	toolUseID string // empty if the call has no id
+	tool      string // empty if the question is not about a tool call
+	hash      string // hash of tool and arguments
+	noAgent   bool   // the event does not name an agent
 }
 
 func (o pendingBySession) add(e *store.Event) {
@@ -59,9 +59,9 @@ func (o pendingBySession) remove(e *store.Event) {
 	}
 }
 
-// pendingCalls returns the oldest pending questions of a session. What is known of them stays
-// in memory: an agent that goes on while hundreds of its questions are pending sends
-// several events a second, and each of them is held against all.
+// pendingCalls returns the oldest pending questions of a session. They are cached in
+// memory: an agent that continues while hundreds of its questions are pending sends
+// several events per second, and each event is matched against all of them.
 func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingCall, error) {
 	h.mu.Lock()
 	s := h.pending[store.SessionKey{App: app, Session: session}]
@@ -95,7 +95,7 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !failed && s.ended == ended { // else one of these may be over
+	if !failed && s.ended == ended { // otherwise the list may contain a question settled in the meantime
 		s.calls = slices.Clone(list)
 	}
 	return list, nil

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// projectorBatch is how much of the log is taken at a time.
+	// projectorBatch is the number of log rows read per step.
 	projectorBatch = 512
-	// projectorRetry is how long a step that failed waits for the next try.
+	// projectorRetry is the delay after a step that failed.
 	projectorRetry = time.Second
-	// maxUnsavedRows is how much of the log that says nothing may be read again after
-	// a restart.
+	// maxUnsavedRows limits the rows without effect that are read again after a
+	// restart.
 	maxUnsavedRows = 4096
 )
 
-// RunProjector tells sessions, tools, decisions and executions from the log until ctx
-// ends. It reads behind the log like a page does, so no event waits for it, and
-// its cursor is written with what it told: after a restart it goes on exactly
-// where it was.
+// RunProjector maintains the projections (sessions, tools, decisions, executions) from
+// the log until ctx ends. It follows the log like any reader, so events never wait for
+// it. Each batch is committed together with the cursor: after a restart the projector
+// resumes exactly where it stopped.
 func (h *Hub) RunProjector(ctx context.Context) error {
 	proj := projector{hub: h, cursor: -1}
 	var pace pacer
@@ -41,7 +41,7 @@ func (h *Hub) RunProjector(ctx context.Context) error {
 			lastErr = ""
 		case ctx.Err() == nil:
 			if err.Error() != lastErr {
-				h.Log.Error("sums of the log are not up to date; trying again", "every", projectorRetry, "err", err)
+				h.Log.Error("projection failed; sessions and statistics are out of date", "retry_in", projectorRetry, "err", err)
 			}
 			lastErr, more, next = err.Error(), true, time.Now().Add(projectorRetry)
 		}
@@ -57,14 +57,14 @@ func (h *Hub) RunProjector(ctx context.Context) error {
 	return nil
 }
 
-// projector is how far Derive has come.
+// projector is the position of RunProjector in the log.
 type projector struct {
 	hub    *Hub
-	cursor int64 // as stored; below 0: not read yet
-	at     int64 // read up to here; nothing is told from what lies between
+	cursor int64 // as stored; negative until it is read
+	at     int64 // last row read; the rows after cursor had no effect
 }
 
-// step takes the next stretch of the log; false when there is none.
+// step projects the next batch of the log. It returns false if there is none.
 func (p *projector) step(ctx context.Context) (more bool, err error) {
 	db := p.hub.Store
 	if p.cursor < 0 {
@@ -89,7 +89,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	}
 	if len(entries) > 0 || upTo-p.cursor >= maxUnsavedRows {
 		if err := batch.commit(ctx); err != nil {
-			p.cursor = -1 // read it again: the write may have been somebody else's
+			p.cursor = -1 // read the cursor again: another process may have moved it
 			return false, err
 		}
 		p.cursor = upTo
@@ -98,11 +98,11 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// projection is what a stretch of the log adds.
+// projection collects the aggregates that one batch of the log adds.
 type projection struct {
 	store.ProjectionBatch
 	hub        *Hub
-	sessions   map[store.SessionKey]*digest.Session // :: as they are after what was taken
+	sessions   map[store.SessionKey]*digest.Session // state after the rows applied so far
 	executions []digest.ExecutionOutcome
 }
 
@@ -124,7 +124,7 @@ func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
 	return nil
 }
 
-// session is the session of an event, as it is before the event.
+// session returns the session of an event, in its state before the event.
 func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Session, error) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
 	if session := p.sessions[key]; session != nil {
@@ -147,7 +147,7 @@ func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 	return session, nil
 }
 
-// storedSession is what is kept of a session; a new one where there is none.
+// storedSession returns the stored session, or a new one if there is none.
 func (p *projection) storedSession(ctx context.Context, key store.SessionKey) (*digest.Session, error) {
 	session := &digest.Session{}
 	facts, err := p.hub.Store.SessionFacts(ctx, key.App, key.Session)
@@ -155,7 +155,7 @@ func (p *projection) storedSession(ctx context.Context, key store.SessionKey) (*
 		return session, err
 	}
 	if err := json.Unmarshal(facts, session); err != nil {
-		return nil, fmt.Errorf("reading the stored session %q of %q: %w", key.Session, key.App, err)
+		return nil, fmt.Errorf("read stored session %q of %q: %w", key.Session, key.App, err)
 	}
 	return session, nil
 }
@@ -201,8 +201,8 @@ func (p *projection) addToolUse(session schema.EventID, at int64, use *digest.To
 	p.Tools[key] = sum
 }
 
-// addResolution takes the end of a question. A session that retention removed meanwhile has
-// no more figures, but the decision counts.
+// addResolution counts the end of a question. If retention already removed the session,
+// only the decision is counted.
 func (p *projection) addResolution(session *digest.Session, question *digest.EventFacts, status []byte) {
 	var st schema.Status
 	if json.Unmarshal(status, &st) != nil {
@@ -219,7 +219,7 @@ func (p *projection) addResolution(session *digest.Session, question *digest.Eve
 	p.addActivity(at, question.App, store.Activity{WaitedMS: waited})
 }
 
-// The classes of outcomes, as the members of schema.DayCount are called.
+// Outcome classes. They match the members of schema.DayCount.
 const (
 	classApproved = "approved"
 	classDenied   = "denied"
@@ -229,7 +229,8 @@ const (
 	classOther    = "other"
 )
 
-// outcomeClass keeps agents' own labels out of the figures.
+// outcomeClass maps an outcome to its class, so that labels chosen by agents never
+// enter the statistics.
 func outcomeClass(st *schema.Status) string {
 	switch {
 	case st.Outcome == schema.Timeout:
@@ -247,8 +248,8 @@ func outcomeClass(st *schema.Status) string {
 	}
 }
 
-// commit commits what was told. What became of approved calls is written first: it
-// is a change of the question like any other, which a second time changes nothing.
+// commit writes the batch. Execution outcomes are written first: each is a change of
+// the question like any other, and repeating it after a failure has no effect.
 func (p *projection) commit(ctx context.Context) error {
 	for i := range p.executions {
 		if err := p.hub.setExecution(ctx, &p.executions[i]); err != nil {
@@ -262,7 +263,7 @@ func (p *projection) commit(ctx context.Context) error {
 		}
 		facts, err := json.Marshal(session)
 		if err != nil {
-			return fmt.Errorf("encoding the session of event %d: %w", m.FirstID, err)
+			return fmt.Errorf("encode session of event %d: %w", m.FirstID, err)
 		}
 		p.Sessions = append(p.Sessions, store.SessionRow{
 			App: key.App, Session: key.Session, First: m.FirstID, Last: m.LastID, Facts: facts,
@@ -270,17 +271,17 @@ func (p *projection) commit(ctx context.Context) error {
 		})
 	}
 	if len(p.Decisions) > 0 {
-		defer p.hub.overviews.invalidate() // once it is written, or may be
+		defer p.hub.overviews.invalidate() // also after an error: the write may have succeeded
 	}
 	return p.hub.Store.ApplyProjection(ctx, &p.ProjectionBatch)
 }
 
-// setExecution notes in the question's status what became of its call. A call may run
-// that was never approved: then this says so.
+// setExecution records in the question's status how its call ended. The call may have
+// run without approval; the status then shows that.
 func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome) error {
 	_, err := h.transition(ctx, outcome.Question, func(s *snapshot) (*store.Change, error) {
 		if s.status.Execution != nil {
-			return nil, nil // told before a restart
+			return nil, nil // already recorded, before a restart
 		}
 		st, execution := s.status, outcome.Execution
 		if st.Outcome == schema.Approve {
@@ -290,7 +291,7 @@ func (h *Hub) setExecution(ctx context.Context, outcome *digest.ExecutionOutcome
 		return s.change(st)
 	})
 	if errors.Is(err, schema.ErrNotFound) {
-		return nil // retention took the question
+		return nil // removed by retention
 	}
 	return err
 }

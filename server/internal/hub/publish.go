@@ -6,11 +6,12 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// publish puts committed rows into the feed, encoded once. It runs on the store's
-// writer, before the posters are told: so the feed's order is the commits'.
+// publish encodes committed rows once and adds them to the feed, the fan-out to all
+// streams. It runs on the store's writer goroutine before the posters get their
+// results, so the feed has the order of the commits.
 func (h *Hub) publish(rows []store.LogRow) {
 	h.notifyRows(rows)
-	h.initial.Store(nil) // it is of the past now
+	h.initial.Store(nil) // outdated by this commit
 	h.Feed.Publish(h.encodeFrames(rows)...)
 	wake(h.logGrown)
 }

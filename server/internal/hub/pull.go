@@ -8,20 +8,21 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// deliveryGrace is how long a pull lets a dial-back that is under way finish.
+// deliveryGrace is how long a pull waits for a dial-back in progress.
 const deliveryGrace = 2 * time.Second
 
-// Pull asks for a question's answer.
+// Pull holds the options of Hub.Pull.
 type Pull struct {
-	Wait   time.Duration // how long to wait for it; 0: answer at once
-	Secret string        // the request's own: then the answer counts as pulled
-	// Expires, when set, is told when the question ends where there is no answer yet:
-	// the zero time for never. Then a pull returns as soon as that is moved.
+	Wait   time.Duration // maximum wait for an answer (long poll); 0 returns immediately
+	Secret string        // request secret; if set, the answer is marked as pulled
+	// Expires, if set, is called with the deadline of a question that has no answer
+	// yet; the zero time means none. Pull then returns as soon as the deadline changes.
 	Expires func(at time.Time)
 }
 
-// Pull returns the answer to a question, or nil while there is none. Agents that
-// can't be dialled live by it. A question the agent took back is schema.ErrExpired.
+// Pull returns the answer to a question as JSON, or nil if there is none within p.Wait.
+// It is for agents that can't be dialed. A question that the agent withdrew is
+// schema.ErrExpired.
 func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
 	defer cancel()
@@ -61,8 +62,8 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p Pull) ([]byte, erro
 	}
 }
 
-// isDelivering reports whether the answer is being dialled for the first time: then a
-// waiting pull lets that finish, so that the agent is not told twice.
+// isDelivering reports whether the first dial-back is still in progress. A pull lets it
+// finish, so that the agent does not get the answer twice.
 func (s *snapshot) isDelivering() bool {
 	d := s.status.Delivery
 	return d != nil && d.Attempts <= 1 && !d.State.Final()
@@ -82,7 +83,7 @@ func (h *Hub) pulledAnswer(ctx context.Context, s *snapshot, p Pull) ([]byte, er
 	return append(s.Event.AppendJSON(b, -1), '}'), nil
 }
 
-// markPulled notes that the agent has its answer, unless that is known already.
+// markPulled records that the agent has its answer, unless that is already recorded.
 func (h *Hub) markPulled(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if d := s.status.Delivery; d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Pulled {

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// maxPageBytes is the most a list or a first message may weigh.
+	// maxPageBytes limits the size of a list or an initial message.
 	maxPageBytes = 4 << 20
-	// catchUpRows is how many rows a reader behind the ring gets at a time.
+	// catchUpRows is the number of rows that a reader behind the ring buffer gets at a
+	// time.
 	catchUpRows = 512
 )
 
-// Event is one event, whole, with its transcript.
+// Event returns one complete event with its transcript, as JSON.
 func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
 	e, chat, err := h.Store.Event(ctx, id)
 	if err != nil {
@@ -25,7 +26,7 @@ func (h *Hub) Event(ctx context.Context, id schema.EventID) ([]byte, error) {
 	return appendFullEvent(nil, e, chat), nil
 }
 
-// Recent is a JSON array of the newest events, oldest first.
+// Recent returns the newest events as a JSON array, oldest first.
 func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
 	events, err := h.Store.Recent(ctx, limit)
 	if err != nil {
@@ -34,8 +35,8 @@ func (h *Hub) Recent(ctx context.Context, limit int) ([]byte, error) {
 	return encodeList(events, nil, true), nil
 }
 
-// FindEvents is a JSON array of the events that match f, oldest first. A page that
-// would weigh too much is cut at the end away from its cursor.
+// FindEvents returns the events that match f as a JSON array, oldest first. If a page
+// exceeds maxPageBytes, it is cut at the end away from its cursor.
 func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
 	events, err := h.Store.Find(ctx, f)
 	if err != nil {
@@ -44,16 +45,16 @@ func (h *Hub) FindEvents(ctx context.Context, f store.Filter) ([]byte, error) {
 	return encodeList(events, nil, !f.Oldest && f.After == 0), nil
 }
 
-// FilterOptions are the values that a filter can offer.
+// FilterOptions returns the values that a filter can offer.
 func (h *Hub) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
 	return h.Store.FilterOptions(ctx)
 }
 
-// Initial is the data of a version 1 stream's first message: the newest events
-// and every pending question, oldest first. The stream goes on behind seq.
+// Initial returns the data of a version 1 stream's first message: the newest events and
+// every pending question, oldest first. The stream continues after seq.
 //
-// Pages that open while nothing happens share the same bytes, and one message is
-// made at a time: making it takes several times the memory that it has.
+// Dashboards that open while nothing happens share the same bytes. Only one message is
+// built at a time, because building it takes several times its size in memory.
 func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
 	h.initialMu.Lock()
 	defer h.initialMu.Unlock()
@@ -68,14 +69,15 @@ func (h *Hub) Initial(ctx context.Context) (seq int64, data []byte, err error) {
 	return s.seq, s.data, nil
 }
 
-// initialMessage is what a version 1 page starts from.
+// initialMessage is the cached first message of version 1 streams.
 type initialMessage struct {
 	seq  int64
 	data []byte
 }
 
 func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) {
-	// The head first: what is stored in between comes as a frame, not twice.
+	// Read the head first: rows committed after it arrive as frames and must not appear
+	// twice.
 	seq := h.Store.Head()
 	recent, err := h.Store.Recent(ctx, schema.RecentLimit)
 	if err != nil {
@@ -99,8 +101,9 @@ func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) 
 	return &initialMessage{seq: seq, data: encodeList(events, pendingIDs, true)}, nil
 }
 
-// encodeList encodes events within maxPageBytes. Beyond it plain events are left out, from
-// the old end or the new one; those in keep stay, if need be without payload.
+// encodeList encodes events as a JSON array of at most maxPageBytes. Beyond that it
+// omits events, from the old end or the new one. Events in keep are never omitted, but
+// may lose their payload.
 func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
 	encoded := make([][]byte, len(events))
 	size := 2
@@ -137,12 +140,13 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 	return append(b, ']')
 }
 
-// FramesAfter returns the frames behind seq, from the ring or, where it no longer
-// reaches back, from the store. more is closed when there is news. store.ErrLogRewound
-// and store.ErrPruned mean that the reader's history is not this hub's any more.
+// FramesAfter returns the frames after seq, from the ring buffer or, if that no longer
+// reaches back, from the store. The channel more is closed when further frames exist.
+// store.ErrLogRewound and store.ErrPruned mean that the reader's position is not part
+// of this hub's log (any more).
 func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, more <-chan struct{}, err error) {
-	// The store's head, not the feed's: a stream may have begun with rows that are
-	// committed and about to be published.
+	// Compare with the store's head, not the feed's: a stream may have started with
+	// rows that are committed but not published yet.
 	if seq > h.Store.Head() {
 		return nil, nil, store.ErrLogRewound
 	}
@@ -157,5 +161,5 @@ func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, 
 	return h.encodeFrames(rows), closedChan, nil
 }
 
-// closedChan is the channel of a reader that has more to read at once.
+// closedChan tells a reader that more frames can be read immediately.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -36,7 +36,7 @@ func TestQuorum_EveryResolutionReportsVotes(t *testing.T) {
 		require.NotContains(t, a.Guidance, "Fine by me", name)
 		if name == "timeout" {
 			require.Equal(t, schema.Timeout, a.Outcome)
-			require.Contains(t, a.Guidance, "2 had to (approve 1)")
+			require.Contains(t, a.Guidance, "2 had to agree (approve 1)")
 			_, err := h.vote(id, "grace", approval())
 			require.ErrorIs(t, err, schema.ErrExpired)
 		}

@@ -8,9 +8,10 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// resolveRecipients are the people whom a question is put to, as they are now: who becomes one
-// later is none of them. nil: anyone who may answer at all. A question that they can't
-// decide is refused: it would only ever end by its deadline.
+// resolveRecipients returns the people that a question is addressed to, as of now:
+// accounts created later are not included. Nil means everyone who may answer. It
+// rejects a question that these people can't decide, because that could only end at its
+// deadline.
 func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]string, error) {
 	to := q.Recipients
 	named := to != nil && to.Mode != "" && to.Mode != "anyone"
@@ -22,8 +23,8 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]stri
 	}
 	if !h.People.Owned() {
 		return nil, &schema.HintError{
-			Err:  invalidField("humanInTheLoop."+recipientField(named), "needs people whom the hub knows: it knows nobody yet"),
-			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a fresh one), invite the others under Settings, People, then ask again.",
+			Err:  invalidField("humanInTheLoop."+recipientField(named), "requires accounts, and this hub has none yet"),
+			Hint: "Open the sign-in link that the hub printed when it started (a restart prints a new one), invite others under Settings, People, then ask again.",
 		}
 	}
 	names, err := h.People.ResolveRecipients(to)
@@ -39,17 +40,17 @@ func (h *Hub) resolveRecipients(q *schema.HumanInTheLoop, caller Caller) ([]stri
 	}
 	switch n := len(names); {
 	case n == 0:
-		return nil, invalidField("humanInTheLoop.recipients", "leaves nobody who may answer: who asks is not one of them unless excludeRequester is false")
+		return nil, invalidField("humanInTheLoop.recipients", "leaves no one who may answer; the requester is excluded unless excludeRequester is false")
 	case n > schema.MaxRecipients:
-		return nil, invalidField("humanInTheLoop.recipients", "are more than %d people", schema.MaxRecipients)
+		return nil, invalidField("humanInTheLoop.recipients", "has more than %d people", schema.MaxRecipients)
 	case q.RequiredApprovals > n:
 		return nil, &schema.HintError{
 			Err:  invalidField("humanInTheLoop.requiredApprovals", "is %d, but only %s may vote", q.RequiredApprovals, personCount(n)),
-			Hint: "Ask for fewer approvals, or of more people.",
+			Hint: "Require fewer approvals or add recipients.",
 		}
 	}
 	if everyone {
-		return nil, nil // whoever signs in later may vote, too
+		return nil, nil // accounts created later may vote, too
 	}
 	return names, nil
 }
@@ -68,7 +69,7 @@ func personCount(n int) string {
 	return fmt.Sprintf("%d people", n)
 }
 
-// operatorNames are the names of all who may answer.
+// operatorNames returns the names of all accounts that may answer.
 func (h *Hub) operatorNames() (names []string) {
 	for _, p := range h.People.Accounts(context.Background()) {
 		if p.Role == schema.Operator || p.Role == schema.Admin {

@@ -8,8 +8,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Redeliver tries an answer now that did not get to its agent. What must not be
-// sent again is schema.ErrNoRetry, with the reason as its hint.
+// Redeliver queues an undelivered answer for an immediate attempt and returns the
+// event. If the answer must not be sent again, the error is schema.ErrNoRetry with the
+// reason as its hint.
 func (h *Hub) Redeliver(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
@@ -24,20 +25,20 @@ func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
 	}
 	switch {
 	case s.status.Outcome == schema.Withdrawn:
-		return nil, s.noRetryError("The agent took its question back: it waits for no answer.")
+		return nil, s.noRetryError("The agent withdrew its question and does not wait for an answer.")
 	case s.URL == "":
-		return nil, s.noRetryError("The agent named no address to send it to: it fetches its answer itself.")
+		return nil, s.noRetryError("The agent gave no callback URL. It fetches the answer itself.")
 	case s.blockedErr != nil:
-		return nil, s.noRetryError("The agent's address may not be dialled: " + s.blockedErr.Error() + ".")
+		return nil, s.noRetryError("The hub may not dial the agent's callback URL: " + s.blockedErr.Error() + ".")
 	}
 	switch d.State {
 	case schema.Delivered, schema.Acked, schema.Pulled:
-		return nil, nil // it has it
+		return nil, nil // already delivered
 	case schema.Sending:
-		return nil, nil // it is being sent
+		return nil, nil // attempt in progress
 	}
 	if d.Sent {
-		return nil, s.noRetryError("It was sent and the line broke. This agent can't tell a second copy from the answer to its next question, so nothing is ever sent to it twice.")
+		return nil, s.noRetryError("The answer was sent and then the connection broke. This agent can't distinguish a duplicate from the answer to its next question, so the hub never sends an answer twice.")
 	}
 	next := *d
 	next.State, next.Due, next.Leased, next.Handled = schema.Queued, now, now.Add(deliveryLease), time.Time{}
@@ -47,8 +48,8 @@ func (s *snapshot) redeliver(now time.Time) (*store.Change, error) {
 	return s.deliveryChange(&next, schema.Delivery{State: schema.Queued, Attempts: d.Attempts})
 }
 
-// Handled notes that a person took care of an answer that did not get to its
-// agent: nothing is tried by itself any more.
+// Handled records that a person took care of an undelivered answer, and returns the
+// event. Automatic delivery attempts stop.
 func (h *Hub) Handled(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *snapshot) markHandled(now time.Time) (*store.Change, error) {
 	return s.deliveryChange(&delivery, display)
 }
 
-// deliveryChange is the change of the delivery alone.
+// deliveryChange returns a change of the delivery only.
 func (s *snapshot) deliveryChange(d *store.Delivery, display schema.Delivery) (*store.Change, error) {
 	st := s.status
 	st.Delivery = &display

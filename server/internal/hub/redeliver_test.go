@@ -87,7 +87,7 @@ func TestRedeliver_RefusesUnsafeRetries(t *testing.T) {
 	}
 	sent := h.askAndApprove()
 	h.setDelivery(sent, func(d *store.Delivery) { d.State, d.Sent = schema.Unconfirmed, true })
-	require.Contains(t, refused(sent, schema.ErrNoRetry), "nothing is ever sent to it twice")
+	require.Contains(t, refused(sent, schema.ErrNoRetry), "never sends an answer twice")
 
 	pulls, _ := h.ask(pullQuestion)
 	refused(pulls, schema.ErrUndecided)
@@ -97,7 +97,7 @@ func TestRedeliver_RefusesUnsafeRetries(t *testing.T) {
 	withdrawn, secret := h.ask(callbackQuestion)
 	_, err := h.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, Caller{})
 	require.NoError(t, err)
-	require.Contains(t, refused(withdrawn, schema.ErrNoRetry), "took its question back")
+	require.Contains(t, refused(withdrawn, schema.ErrNoRetry), "withdrew its question")
 
 	for _, state := range []schema.DeliveryState{schema.Delivered, schema.Acked, schema.Pulled, schema.Sending} {
 		id := h.askAndApprove()

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// settledError is the error for a question that has its end already.
+// settledError returns the error for a change of a question that is already settled.
 func (s *snapshot) settledError() error {
 	err := schema.ErrDecided
 	if s.status.Status != schema.Responded {
@@ -21,15 +21,16 @@ func (s *snapshot) settledError() error {
 	return &schema.StatusError{Err: err, Status: s.status}
 }
 
-// Respond stores a person's answer. The first one wins: the same answer again
-// returns the event as it is, another one is schema.ErrDecided with the status.
-// One with HoldMS does not count before that time is over (hold.go).
+// Respond stores a person's answer and returns the event. The first answer wins:
+// repeating it returns the event unchanged, and a different one returns
+// schema.ErrDecided with the status. An answer with HoldMS becomes final only after its
+// undo window (undo_window.go).
 func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
 	}
 	if r.HoldMS > 0 {
-		h.detectClockStep(context.WithoutCancel(ctx)) // before its end is reckoned
+		h.detectClockStep(context.WithoutCancel(ctx)) // before the end of the undo window is computed
 	}
 	from := responder{caller.Who, h.callerProcess(caller)}
 	passkey := h.verifyAssertion(ctx, id, r, caller.Who)
@@ -49,7 +50,7 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	}))
 }
 
-// eventJSON is the JSON of an event that a verb returns.
+// eventJSON encodes the event that an operation returns, or passes on its error.
 func eventJSON(e *store.Event, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -67,8 +68,8 @@ func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 		}
 		return nil, s.settledError()
 	}
-	// An older revision is fine: what changes while a question is pending, such as
-	// whether the agent still waits, does not change what is asked.
+	// Older revisions are accepted: what changes while a question is pending, such as
+	// whether the agent still waits, does not change what the person approves.
 	if r.Revision > s.status.Revision {
 		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 	}
@@ -101,7 +102,8 @@ func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 	}
 }
 
-// isRepeat reports whether r is what by said before the question ended.
+// isRepeat reports whether r repeats the response that by gave before the question was
+// settled.
 func (s *snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
 	if s.status.RequiredApprovals > 1 {
 		sameArguments := r.ModifiedArguments == nil || equalJSON(r.ModifiedArguments, s.arguments())
@@ -110,7 +112,7 @@ func (s *snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
 	return s.status.Status == schema.Responded && equalAnswer(s.status.Response, r) && s.status.RespondedBy.Name == by.Name
 }
 
-// equalAnswer reports whether r says again what was answered before.
+// equalAnswer reports whether r has the same content as the stored answer a.
 func equalAnswer(a *schema.Answer, r *schema.Response) bool {
 	return a != nil && equalPtr(a.Permission, r.Permission) && equalPtr(a.Response, r.Response) && equalPtr(a.Choice, r.Choice) &&
 		maps.EqualFunc(a.Answers, r.Answers, equalJSON) && equalJSON(a.ModifiedArguments, r.ModifiedArguments) &&
@@ -121,7 +123,8 @@ func equalPtr[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// equalJSON compares two texts of JSON but for white space and escapes of HTML.
+// equalJSON reports whether two JSON texts have the same value. White space, member
+// order and escapes don't matter. Two empty texts are equal.
 func equalJSON(a, b json.RawMessage) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)
@@ -131,16 +134,17 @@ func equalJSON(a, b json.RawMessage) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// decodeExact decodes JSON with its numbers as they are written: as floats, two long
-// ids would be the same.
+// decodeExact decodes JSON with numbers kept as text: as floats, two different long ids
+// could compare equal.
 func decodeExact(raw []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	return v, dec.Decode(&v)
 }
 
-// Cancel ends a question without an answer. With the question's own secret it is
-// the agent that withdraws it; the wrong secret is schema.ErrForbidden.
+// Cancel settles a question without an answer and returns the event. With the
+// question's own request secret the agent withdraws it; a wrong secret is
+// schema.ErrForbidden.
 func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, caller Caller) ([]byte, error) {
 	if len(c.Reason) > schema.MaxReason {
 		return nil, invalidField("reason", "is longer than %d bytes", schema.MaxReason)
@@ -158,7 +162,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 		}
 		if c.RequestSecret != "" {
 			if !h.isRequestSecret(s.UID, c.RequestSecret) {
-				return nil, &schema.HintError{Err: wrongSecretError("requestSecret"), Hint: "Leave it out to cancel as a person."}
+				return nil, &schema.HintError{Err: wrongSecretError("requestSecret"), Hint: "Omit it to cancel as a person."}
 			}
 			res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
 		}
@@ -173,7 +177,7 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 	}))
 }
 
-// wrongSecretError refuses a secret that is another question's, or nobody's.
+// wrongSecretError returns the error for a secret that does not match the question.
 func wrongSecretError(field string) error {
-	return &schema.FieldError{Field: field, Detail: "is not this question's", Cause: schema.ErrForbidden}
+	return &schema.FieldError{Field: field, Detail: "does not belong to this question", Cause: schema.ErrForbidden}
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
-// localName is who acts on a hub that does not know them.
+// localName is the name of a caller without an account.
 const localName = auth.LocalName
 
-// responder is who is about to answer, by their credentials and by what the operating
-// system knows of the program on the other end.
+// responder is the sender of an answer, identified by credentials and by the process at
+// the other end of the connection.
 type responder struct {
 	identity auth.Identity
 	process  *peer.Process
 }
 
-// describe is who answers, as it is stored: the person behind a credential, or anyone
-// on this machine. The process is evidence, not proof.
+// describe returns the responder in its stored form: the verified person, or an
+// unauthenticated caller on this machine. The process is evidence, not proof.
 func (r responder) describe(requesterProcess []byte) *schema.Responder {
 	by := &schema.Responder{Name: localName}
 	if r.identity.Known() {
@@ -40,9 +40,10 @@ func (r responder) describe(requesterProcess []byte) *schema.Responder {
 	return by
 }
 
-// authorizeResponder is who answers question a, unless that is who asked it. On a hub where
-// anyone may answer, an answer that comes from the asking program is marked; where the
-// hub is locked, or the asker named itself by a token, it is refused.
+// authorizeResponder returns the responder to question s, and rejects the requester. An
+// answer from a descendant of the requesting process is marked as self-approval on an
+// open hub. It is rejected if the hub is locked or the requester was authenticated by a
+// token.
 func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder, error) {
 	by := from.describe(s.RequesterProcess)
 	excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester
@@ -50,42 +51,42 @@ func (h *Hub) authorizeResponder(s *snapshot, from responder) (*schema.Responder
 	case by.SelfApproval && (h.People.Locked() || s.Requester != ""):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
-			Hint: "The answer came from a program that the asking one started. Nothing was decided: answer in a browser that you opened yourself.",
+			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
 		}
 	case len(s.status.Recipients) > 0 && h.nameReused(s, from.identity.Name):
-		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was put to another " + from.identity.Name + ", who is gone."}
+		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was addressed to an earlier account named " + from.identity.Name + ", which was removed."}
 	case excluded && s.Requester != "" && from.identity.Known() && strings.EqualFold(s.Requester, from.identity.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.status},
-			Hint: "It was asked in the name of " + from.identity.Name + ". Somebody else has to answer. Agents ask with tokens of their own (hubin_…).",
+			Hint: "The requester is " + from.identity.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…).",
 		}
 	default:
 		return by, nil
 	}
 }
 
-// nameReused reports whether the person of that name has been known only since the question
-// was put to whom it is put to: whoever it names was somebody else.
+// nameReused reports whether the account was created after the question was addressed,
+// so the name meant a different person at that time.
 func (h *Hub) nameReused(s *snapshot, name string) bool {
 	created, known := h.People.CreatedAt(name)
 	return known && created.UnixMilli() > max(s.Event.ReceivedAt.UnixMilli(), int64(s.status.EscalatedAt))
 }
 
-// dropRevokedVotes takes out the votes of those who may not vote any more, before another one is
-// counted with them: whoever is sent away takes their yes along.
+// dropRevokedVotes removes the votes of people who may no longer vote, before another
+// vote is counted with them.
 func (h *Hub) dropRevokedVotes(s *snapshot) {
 	s.status.Votes = slices.DeleteFunc(slices.Clone(s.status.Votes), func(v schema.Vote) bool { return !h.voteStillValid(v.User, v.At) })
 }
 
-// voteStillValid reports whether what name decided at that time is still theirs to decide: they
-// are the same person, and may answer.
+// voteStillValid reports whether a decision that name made at that time still counts:
+// the account is the same and may still answer.
 func (h *Hub) voteStillValid(name string, at schema.Millis) bool {
 	created, known := h.People.CreatedAt(name)
 	identity, _ := h.People.IdentityOf(name, "vote")
 	return h.People == nil || known && h.People.RequireOperator(identity) == nil && created.UnixMilli() <= int64(at)
 }
 
-// App is the application that an event is of.
+// App returns the application of an event.
 func (h *Hub) App(ctx context.Context, id schema.EventID) (string, error) {
 	e, _, err := h.Store.Event(ctx, id)
 	if err != nil {
@@ -94,10 +95,11 @@ func (h *Hub) App(ctx context.Context, id schema.EventID) (string, error) {
 	return e.App, nil
 }
 
-// appNotAllowedError refuses an event that a token is not for.
+// appNotAllowedError returns the error for an event of an application that the token is
+// not valid for.
 func appNotAllowedError(app string) error {
 	return &schema.HintError{
-		Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(app) + ", which this token is not for", Cause: schema.ErrNotAllowed},
-		Hint: "An admin bound it to other names under Settings, People.",
+		Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(app) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},
+		Hint: "An admin can change the applications of a token under Settings, People.",
 	}
 }

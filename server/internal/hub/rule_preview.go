@@ -12,8 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A rule is held against so many stored permissions at most, read so many at a time,
-// for so long: what was looked at by then is what is told.
+// Limits of a preview. It reports the questions read until the first limit is reached.
 const (
 	previewMaxQuestions = 5000
 	previewPage         = 250
@@ -21,7 +20,8 @@ const (
 	previewMaxExamples  = 5
 )
 
-// PreviewRule says what a rule would do without making it, as schema.RulePreview.
+// PreviewRule replays stored permissions against a rule without creating it, and
+// returns a schema.RulePreview as JSON.
 func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	return preview.encode()
 }
 
-// rulePreview holds a rule against what people decided.
+// rulePreview compares a rule with the decisions of people.
 type rulePreview struct {
 	schema.RulePreview
 	rule                           *schema.Rule
-	set                            *rules.Set     // of this rule alone
-	opposedExamples, otherExamples []*store.Event // the newest first
+	set                            *rules.Set     // contains only this rule
+	opposedExamples, otherExamples []*store.Event // newest first
 }
 
 func (p *rulePreview) evaluate(ctx context.Context, db *store.Store) error {
@@ -77,7 +77,7 @@ func (p *rulePreview) addQuestion(e *store.Event) {
 	}
 	p.Looked++
 	call := ruleCall(e, &q, st.Risk)
-	call.ID = 0 // a rule would have been there
+	call.ID = 0 // ignore when the rule was created
 	call.Several = call.Several || len(st.Recipients) > 0
 	if p.set.Decide(call, p.rule.CreatedAt) == nil {
 		return
@@ -102,7 +102,8 @@ func (p *rulePreview) addQuestion(e *store.Event) {
 	}
 }
 
-// encode is the schema.RulePreview, with its examples as lists show events.
+// encode returns the schema.RulePreview as JSON. Its examples have the list format of
+// events.
 func (p *rulePreview) encode() ([]byte, error) {
 	examples := append(p.opposedExamples, p.otherExamples...)
 	out := struct {

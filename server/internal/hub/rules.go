@@ -15,14 +15,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A rule answers when a question is stored, like a person who happens to be very fast:
-// by a transition of its own, which is counted and told like any other. Whatever goes
-// wrong with it leaves the question to a person.
+// A rule answers a question right after it is stored, through the same transition as a
+// person's answer, with its own commit and notifications. If anything fails, the
+// question is left to a person.
 
-// maxRulesListed is how many rules a list has.
+// maxRulesListed limits the rules in a list.
 const maxRulesListed = 1000
 
-// ruleCall is what rules are held against of a question as it is stored.
+// ruleCall returns the view of a stored question that rules are matched against.
 func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules.Call {
 	c := &rules.Call{
 		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, Own: q.Risk, Risk: risk,
@@ -37,8 +37,9 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, risk schema.Risk) *rules
 	return c
 }
 
-// pendingRisk is the hub's own estimate in a stored status, and whether the question is
-// pending and untouched.
+// pendingRisk returns the hub's risk estimate in a stored status, and whether a rule
+// may still answer: the question is pending, has no answer in its undo window, and is
+// not addressed to certain people.
 func pendingRisk(e *store.Event) (risk schema.Risk, unanswered bool, err error) {
 	var st struct {
 		Status     schema.State    `json:"status"`
@@ -50,8 +51,8 @@ func pendingRisk(e *store.Event) (risk schema.Risk, unanswered bool, err error) 
 	return st.Risk, st.Status == schema.Pending && st.Held == nil && len(st.Recipients) == 0, err
 }
 
-// applyRules has a rule answer a question that was just stored, where one covers it, and
-// returns the question as it is then.
+// applyRules lets the rules answer a question that was just stored, and returns the
+// question in its resulting state.
 func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) *store.Event {
 	set := h.rules.Load()
 	if set == nil || q.Type != schema.Permission {
@@ -67,9 +68,9 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 	return e
 }
 
-// decideByRule has the rules answer a question about a call, with only set no other rule than
-// this one, and returns it as it is then; nil: it is left to a person. A rule that was
-// revoked meanwhile makes room for the others.
+// decideByRule lets the rules answer a question about a call and returns the resulting
+// event, or nil if it is left to a person. If onlyRule is not 0, other rules don't
+// apply. If the chosen rule was revoked in the meantime, the remaining rules are tried.
 func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.Call, onlyRule int64) *store.Event {
 	for range maxConflictRetries {
 		rule := h.rules.Load().Decide(call, h.nowMillis())
@@ -83,7 +84,7 @@ func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.C
 			}
 		}
 		if err != nil {
-			h.Log.Error("a rule could not answer; the question is left to a person", "rule", rule.ID, "event", id, "err", err)
+			h.Log.Error("answer by rule failed; the question is left to a person", "rule", rule.ID, "event", id, "err", err)
 			return nil
 		}
 		return answered
@@ -93,9 +94,10 @@ func (h *Hub) decideByRule(ctx context.Context, id schema.EventID, call *rules.C
 
 func (h *Hub) nowMillis() schema.Millis { return schema.Millis(h.Clock().UnixMilli()) }
 
-// checkRuleStillAllowed is nil while whoever made a rule might make it now. On a hub that was locked, an
-// agent could have made itself what nobody signed in for has made; and what somebody may
-// no more who is gone, or has less to say, no rule may in their place.
+// checkRuleStillAllowed returns nil while the creator of a rule could still create it.
+// A rule created without signing in ends when the hub is locked, because an agent could
+// have created it. A rule also ends when its creator is removed or loses the necessary
+// role.
 func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	if h.People == nil {
 		return nil
@@ -106,22 +108,25 @@ func (h *Hub) checkRuleStillAllowed(rule *schema.Rule) error {
 	identity, known := h.People.IdentityOf(rule.CreatedBy, "rule")
 	created, _ := h.People.CreatedAt(rule.CreatedBy)
 	if !known || identity.Name != rule.CreatedBy || rule.CreatedAt < schema.Millis(created.UnixMilli()) {
-		return errors.New("whoever made it is none of this hub's people any more")
+		return errors.New("its creator no longer has an account on this hub")
 	}
 	return h.requireRuleAccess(Caller{Who: identity}, rule.SessionID == "")
 }
 
-// revokeInvalidRule revokes a rule that is upheld no more: everybody sees then why it answers nothing.
+// revokeInvalidRule revokes a rule that is no longer allowed, so that people can see
+// why it stopped answering. It returns store.ErrRuleEnded, or the error of the
+// revocation.
 func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, reason error) error {
-	h.Log.Warn("a rule ends whose maker may not make it any more", "rule", rule.ID, "why", reason)
+	h.Log.Warn("rule revoked; its creator is no longer allowed to create it", "rule", rule.ID, "reason", reason)
 	if _, err := h.Store.RevokeRule(context.WithoutCancel(ctx), rule.ID, hubName, h.Clock()); err != nil {
 		return err
 	}
 	return store.ErrRuleEnded
 }
 
-// errRequesterRule keeps a person from answering their own questions by a rule of theirs.
-var errRequesterRule = errors.New("it was asked in the name of who made the rule")
+// errRequesterRule prevents people from answering their own questions through their own
+// rules.
+var errRequesterRule = errors.New("the requester created the rule")
 
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
 	if err := h.checkRuleStillAllowed(rule); err != nil {
@@ -129,7 +134,7 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 	}
 	return h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if s.status.Settled() || s.undoableAnswer != nil {
-			return nil, nil // a person was faster
+			return nil, nil // a person answered first
 		}
 		if excluded := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester; excluded && s.Requester != "" && strings.EqualFold(s.Requester, rule.CreatedBy) {
 			return nil, errRequesterRule
@@ -148,7 +153,7 @@ func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.
 	})
 }
 
-// setRuleGuidance says in an answer that a rule gave it.
+// setRuleGuidance names in an answer the rule that gave it.
 func (res *resolution) setRuleGuidance(answer *schema.Answer) {
 	if res.rule == nil {
 		return
@@ -159,19 +164,19 @@ func (res *resolution) setRuleGuidance(answer *schema.Answer) {
 		reason = " The reason given: " + answer.Reason
 	}
 	if answer.Outcome == schema.Deny {
-		answer.Guidance = fmt.Sprintf("A rule of %s refused this (%s). Nothing was run, and asking again changes nothing while the rule holds: do not try to reach the same end another way.%s", res.rule.CreatedBy, res.rule.Text, reason)
+		answer.Guidance = fmt.Sprintf("A rule of %s denied this (%s). Nothing was run. Asking again changes nothing while the rule is active. Do not try to achieve the same result another way.%s", res.rule.CreatedBy, res.rule.Text, reason)
 		return
 	}
 	answer.Guidance = fmt.Sprintf("A rule of %s approved exactly this (%s).%s", res.rule.CreatedBy, res.rule.Text, reason)
 }
 
-// applyRulesToPending has rules answer what is pending: what was asked after they were made
-// and is still there because the hub stopped in between; of a rule with applyNow, all
-// that it covers.
+// applyRulesToPending lets rules answer pending questions. With onlyRule (applyNow)
+// that rule answers all questions it covers. Otherwise rules answer questions created
+// after them that are still pending because the hub stopped in between.
 func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 	pending, err := h.Store.Pending(ctx)
 	if err != nil {
-		h.Log.Error("looking for open questions that a rule covers; they are left to a person", "err", err)
+		h.Log.Error("pending questions not loaded; rules don't answer them", "err", err)
 		return
 	}
 	for _, e := range pending {
@@ -182,19 +187,19 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 		}
 		call := ruleCall(e, &q, risk)
 		if onlyRule != 0 {
-			call.ID = 0 // whenever it was asked
+			call.ID = 0 // ignore when the rule was created
 		}
 		h.decideByRule(ctx, e.ID, call, onlyRule)
 	}
 }
 
-// loadRules takes up the rules as they are stored.
+// loadRules replaces the active rules with the stored ones.
 func (h *Hub) loadRules(ctx context.Context) error {
 	h.rulesMu.Lock()
 	defer h.rulesMu.Unlock()
 	live, err := h.Store.LiveRules(ctx, h.Clock())
 	if err != nil {
-		h.rules.Store(nil) // rather no rule than one that was revoked
+		h.rules.Store(nil) // fail closed: a revoked rule must not stay active
 		return err
 	}
 	entries := make([]rules.StoredRule, len(live))
@@ -203,14 +208,14 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	}
 	set, err := rules.NewSet(entries)
 	if err != nil {
-		h.Log.Error("what it may cover is left to a person", "err", err)
+		h.Log.Error("rule not compiled; calls that it may cover are left to a person", "err", err)
 	}
 	h.rules.Store(set)
 	return nil
 }
 
-// initRules takes up the rules when the hub begins. One that ends with a session may
-// have missed the end.
+// initRules loads the rules at startup. It first ends session rules whose session ended
+// while the hub was down.
 func (h *Hub) initRules(ctx context.Context) {
 	live, err := h.Store.LiveRules(ctx, h.Clock())
 	for i := range live {
@@ -228,23 +233,24 @@ func (h *Hub) initRules(ctx context.Context) {
 		err = h.loadRules(ctx)
 	}
 	if err != nil {
-		h.Log.Error("looking for rules; none holds until the hub is started again", "err", err)
+		h.Log.Error("rules not loaded; none is active until the hub restarts", "err", err)
 	}
 }
 
-// endSessionRules ends the rules that hold no longer than a session.
+// endSessionRules ends the rules that are limited to a session.
 func (h *Hub) endSessionRules(ctx context.Context, end *store.Event) {
 	if !h.rules.Load().EndsWith(end.App, end.Session) {
 		return
 	}
 	err := h.Store.EndRules(ctx, end.App, end.Session, h.Clock())
 	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
-		h.Log.Error("ending the rules of a session that is over", "session", end.Session, "err", err)
+		h.Log.Error("rules of an ended session not ended", "session", end.Session, "err", err)
 	}
 }
 
-// shiftRules keeps rules from holding longer because the clock was set back. One that
-// was set on, or a machine that slept, ends them early: eight hours are eight hours.
+// shiftRules shifts the expiry of rules when the clock was set back, so that they don't
+// stay active longer. After a forward step or sleep they keep their wall time and end
+// early: eight hours are eight hours.
 func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration) {
 	if step >= 0 || h.rules.Load() == nil {
 		return
@@ -252,12 +258,12 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 	err := h.Store.MoveRules(ctx, now, step)
 	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
 		h.rules.Store(nil)
-		h.Log.Error("the ends of rules could not be moved along with the clock; none holds", "err", err)
+		h.Log.Error("expiry of rules not shifted with the clock; no rule is active", "err", err)
 	}
 }
 
-// requireRuleAccess refuses who may not make or revoke a rule: one that goes for more than a
-// session takes an admin, as do people and channels.
+// requireRuleAccess requires the role for creating or revoking a rule: admin if the
+// rule applies beyond one session, as for accounts and channels, otherwise operator.
 func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 	if beyondSession {
 		return h.People.RequireAdmin(caller.Who)
@@ -265,7 +271,8 @@ func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 	return h.People.RequireOperator(caller.Who)
 }
 
-// compileDraft makes a rule of a draft. A rules.IneligibleError comes with the rule.
+// compileDraft compiles a draft to a rule. If the error is a rules.IneligibleError, the
+// rule is returned with it.
 func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Caller) (*schema.Rule, error) {
 	var call *rules.Call
 	if d.From > 0 {
@@ -275,23 +282,23 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 		}
 		from := responder{caller.Who, h.callerProcess(caller)}
 		if from.describe(s.RequesterProcess).SelfApproval {
-			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the asking one started. Make it in the dashboard."}
+			return nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 		}
 		call = ruleCall(&s.Event, &s.hitl, s.status.Risk)
 		call.Several = call.Several || len(s.status.Recipients) > 0
 	} else {
-		call = &rules.Call{} // the draft is refused for it
+		call = &rules.Call{} // Compile rejects it
 	}
 	return rules.Compile(d, call, cmp.Or(caller.Who.Name, localName), h.nowMillis())
 }
 
-// MakeRule makes a rule, as schema.Rule. It answers what is asked from now on, and with
-// ApplyNow what is pending.
+// MakeRule creates a rule and returns it as schema.Rule in JSON. It answers questions
+// created from now on, and with ApplyNow also pending ones.
 func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
 	}
-	h.detectClockStep(context.WithoutCancel(ctx)) // before its end is reckoned
+	h.detectClockStep(context.WithoutCancel(ctx)) // before the expiry is computed
 	rule, err := h.compileDraft(ctx, d, caller)
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
@@ -311,13 +318,13 @@ func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) 
 	}
 	list, err := h.Store.Rules(ctx, 1)
 	if err == nil && len(list) == 1 && list[0].ID == created.ID {
-		created = list[0] // with its first uses
+		created = list[0] // includes its uses so far
 	}
 	return json.Marshal(created.Rule)
 }
 
-// RevokeRule ends a rule and returns it, as schema.Rule. It decides nothing from the
-// moment on that this is stored.
+// RevokeRule revokes a rule and returns it as schema.Rule in JSON. The rule decides
+// nothing after the revocation is stored.
 func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, false); err != nil {
 		return nil, err
@@ -327,12 +334,12 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 		return nil, err
 	}
 	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
-		h.Log.Error("taking up the rules after one was revoked; none holds now", "err", err)
+		h.Log.Error("rules not reloaded after a revocation; no rule is active", "err", err)
 	}
 	return json.Marshal(r.Rule)
 }
 
-// Rules is an array of the newest rules, as schema.Rule.
+// Rules returns the newest rules as a JSON array of schema.Rule.
 func (h *Hub) Rules(ctx context.Context) ([]byte, error) {
 	list, err := h.Store.Rules(ctx, maxRulesListed)
 	if err != nil {

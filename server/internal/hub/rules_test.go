@@ -66,7 +66,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	require.Equal(t, schema.Deny, st.Outcome)
 	require.False(t, *st.Response.Permission)
 	require.Equal(t, "not on Fridays", st.Reason)
-	require.Contains(t, st.Response.Guidance, "A rule of local user refused this (Deny Bash when command starts with \"npm test\", whoever asks, for 8 hours).")
+	require.Contains(t, st.Response.Guidance, "A rule of local user denied this (Deny Bash when command starts with \"npm test\", whoever asks, for 8 hours).")
 	require.Contains(t, st.Response.Guidance, "not on Fridays")
 	require.Equal(t, schema.Queued, st.Delivery.State, "its way to the agent is everybody's")
 	h.mu.Lock()

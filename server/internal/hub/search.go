@@ -11,20 +11,22 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// searchTimeLimit is how long one search may look, so that a page can say how far it
-// has come and a person can change their mind.
+// searchTimeLimit limits one search run, so that the dashboard can show progress and a
+// person can change the query.
 const searchTimeLimit = 40 * time.Millisecond
 
-// maxWaitingSearches is how many may wait for their turn to search.
+// maxWaitingSearches limits the searches that wait for the semaphore.
 const maxWaitingSearches = 64
 
-// searchSemaphore lets few at a time do what takes a whole processor, and the others wait.
+// searchSemaphore limits concurrent searches, which each use a whole processor. Further
+// searches wait.
 type searchSemaphore struct {
-	slots   chan struct{} // holds one for each that is at it
+	slots   chan struct{} // holds one element per running search
 	waiting atomic.Int64
 }
 
-// newSearchSemaphore leaves half of the processors to agents and pages.
+// newSearchSemaphore allows searches on half of the processors and leaves the rest to
+// agents and dashboards.
 func newSearchSemaphore() *searchSemaphore {
 	return &searchSemaphore{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
@@ -32,7 +34,7 @@ func newSearchSemaphore() *searchSemaphore {
 func (t *searchSemaphore) acquire(ctx context.Context) error {
 	defer t.waiting.Add(-1)
 	if t.waiting.Add(1) > maxWaitingSearches {
-		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many searches at once. Ask again in a moment."}
+		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many concurrent searches. Try again in a moment."}
 	}
 	select {
 	case t.slots <- struct{}{}:
@@ -44,8 +46,8 @@ func (t *searchSemaphore) acquire(ctx context.Context) error {
 
 func (t *searchSemaphore) release() { <-t.slots }
 
-// Search is a schema.SearchResult in JSON: what matches q in a part of the log
-// that is looked through in good time, within maxPageBytes.
+// Search returns a schema.SearchResult as JSON: the events that match q in the part of
+// the log read within searchTimeLimit and maxPageBytes.
 func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
 	if err := h.searches.acquire(ctx); err != nil {
 		return nil, err

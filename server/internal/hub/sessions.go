@@ -12,8 +12,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Sessions is a page of sessions, the latest active first. What it says is some
-// milliseconds behind the log, but for what is pending.
+// Sessions returns a page of sessions, most recently active first. It comes from
+// projections, which lag milliseconds behind the log; only the pending questions are
+// current.
 func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.SessionPage, error) {
 	page := schema.SessionPage{Sessions: []schema.Session{}}
 	if f.Text != "" {
@@ -43,18 +44,19 @@ func (h *Hub) Sessions(ctx context.Context, f store.SessionFilter) (schema.Sessi
 	return page, nil
 }
 
-// decodeSession is a session of what is kept of it, and its pending questions.
+// decodeSession decodes a stored session and adds its human wait and its pending
+// questions.
 func decodeSession(facts []byte, pending map[store.SessionKey]int64) (schema.Session, error) {
 	var s digest.HumanWait
 	if err := json.Unmarshal(facts, &s); err != nil {
-		return schema.Session{}, fmt.Errorf("reading a stored session: %w", err)
+		return schema.Session{}, fmt.Errorf("read stored session: %w", err)
 	}
 	s.Sum.HumanWaitMS = s.HumanWaitMS()
 	s.Sum.Pending = pending[store.SessionKey{App: s.Sum.SourceApp, Session: s.Sum.SessionID}]
 	return s.Sum, nil
 }
 
-// Session is one session with its tools, models and agents; schema.ErrNotFound when there is none.
+// Session returns one session with its tools, models and agents, or schema.ErrNotFound.
 func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.SessionDetail, error) {
 	detail := schema.SessionDetail{}
 	facts, err := h.Store.SessionFacts(ctx, key.App, key.Session)
@@ -73,7 +75,7 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 	}
 	var s digest.Session
 	if err := json.Unmarshal(facts, &s); err != nil {
-		return detail, fmt.Errorf("reading a stored session: %w", err)
+		return detail, fmt.Errorf("read stored session: %w", err)
 	}
 	detail.Models, detail.Agents = s.Models(), s.Agents()
 	times, err := h.Store.SessionTools(ctx, detail.Session.FirstID)
@@ -81,7 +83,7 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 	return detail, err
 }
 
-// toolStats are the tools, the most used first.
+// toolStats sums the tool times per tool, most used first.
 func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
 	byTool, bins := map[string]schema.ToolStat{}, map[string]digest.Histogram{}
 	for key, u := range times {

@@ -12,17 +12,18 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// TelemetryResult is what became of the records of a request.
+// TelemetryResult counts what became of the records of a request.
 type TelemetryResult struct{ Stored, Ignored, Rejected int }
 
-// OTLPLogs stores what a body of OTLP log records says that hooks can't know, as events
-// of the sessions it names. It fails when an event can't be stored now: the exporter
-// sends all of it again, which stores the rest once.
+// OTLPLogs converts OTLP log records to events of the sessions they name and stores
+// them. Records of facts that hooks report are ignored. If an event can't be stored, it
+// returns an error; the exporter then sends everything again, and deduplication stores
+// only the rest.
 func (h *Hub) OTLPLogs(ctx context.Context, body []byte, caller Caller) (TelemetryResult, error) {
 	return h.ingestTelemetry(ctx, body, otlp.Logs, caller)
 }
 
-// OTLPMetrics is Logs for metrics.
+// OTLPMetrics is OTLPLogs for metrics.
 func (h *Hub) OTLPMetrics(ctx context.Context, body []byte, caller Caller) (TelemetryResult, error) {
 	return h.ingestTelemetry(ctx, body, otlp.Metrics, caller)
 }
@@ -45,11 +46,11 @@ func (h *Hub) ingestTelemetry(ctx context.Context, body []byte, parse func([]byt
 		}
 		encoded, err := json.Marshal(e)
 		if err != nil {
-			return result, fmt.Errorf("encoding a record's event: %w", err)
+			return result, fmt.Errorf("encode event of record: %w", err)
 		}
 		d, _, err := h.draft(ctx, encoded, caller)
 		if err != nil {
-			result.Rejected++ // a name that no event may have
+			result.Rejected++ // such as an invalid name
 			continue
 		}
 		drafts = append(drafts, d)
@@ -63,7 +64,8 @@ func (h *Hub) ingestTelemetry(ctx context.Context, body []byte, parse func([]byt
 	return result, nil
 }
 
-// telemetryApp is the application that the session's hooks name, else the agent's own name.
+// telemetryApp returns the application name that the session's hooks use, or else the
+// agent's own name.
 func (h *Hub) telemetryApp(ctx context.Context, e *schema.Event, apps map[string]string) (string, error) {
 	if app := apps[e.SessionID]; app != "" {
 		return app, nil
@@ -80,8 +82,9 @@ func (h *Hub) telemetryApp(ctx context.Context, e *schema.Event, apps map[string
 	return app, nil
 }
 
-// telemetryHome is where telemetry of a session belongs that came under a name its hooks don't
-// use: it was there before they were, or faster. nil: it belongs where it stands.
+// telemetryHome returns the session that telemetry belongs to if it arrived under an
+// application name that the session's hooks don't use, because it came before them. Nil
+// means that it belongs to its own key.
 func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
 	for other, session := range p.sessions {
 		if other.Session == key.Session && other != key && (telemetry || session.IsTelemetryOnly()) && session.Sum.Events > 0 {
@@ -108,8 +111,9 @@ func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, te
 	return nil, nil
 }
 
-// adoptSession is the session that telemetry goes to, or that hooks take over from the
-// telemetry which came before them: it moves to their application with its figures.
+// adoptSession returns the session that telemetry is added to. If hooks arrive after
+// telemetry, the telemetry's session and its aggregates move to the application of the
+// hooks.
 func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *digest.Session {
 	session := p.sessions[other]
 	if telemetry {

@@ -10,15 +10,15 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A question's timers are columns of its row, found by one index (store.DueQuestions):
-// ten thousand of them cost one goroutine, and none is lost with the process. What is
-// due only changes the status: Reminders and EscalatedAt grow, and whoever sends
-// notices reads that from the log.
+// A question's timers are columns of its row, found by one index (store.DueQuestions).
+// Ten thousand of them need one goroutine, and none is lost in a restart. A due timer
+// only changes the status: Reminders and EscalatedAt. The notifier reads those from the
+// log.
 
-// maxReminders is how often anybody is reminded of a question without a limit.
+// maxReminders limits the reminders of a question without a deadline.
 const maxReminders = 3
 
-// newTimers are those of a question that is asked now.
+// newTimers returns the timers of a question created at now.
 func (h *Hub) newTimers(q *schema.HumanInTheLoop, now, deadline time.Time) (t store.Timers) {
 	if every, limit := h.reminderSchedule(q, deadline); limit > 0 {
 		t.Remind = now.Add(every)
@@ -29,8 +29,8 @@ func (h *Hub) newTimers(q *schema.HumanInTheLoop, now, deadline time.Time) (t st
 	return t
 }
 
-// reminderSchedule is how often, and how many times, people are reminded of a question with
-// such a deadline: as it says where it has one, else as the hub is set up.
+// reminderSchedule returns the interval and the number of reminders of a question: its
+// own if it has a deadline, otherwise the configured ones.
 func (h *Hub) reminderSchedule(q *schema.HumanInTheLoop, deadline time.Time) (every time.Duration, limit int) {
 	switch {
 	case q.RequiresResponse != nil && !*q.RequiresResponse:
@@ -46,15 +46,15 @@ func (h *Hub) reminderSchedule(q *schema.HumanInTheLoop, deadline time.Time) (ev
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// runTimers does what a question's timers are due for. What was missed while the hub was
-// down is done once, and the next time is counted from now.
+// runTimers returns the change for the timers that are due. Occurrences missed while
+// the hub was down are handled once, and the next interval starts now.
 func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
 	if s.status.Settled() {
 		return nil, nil
 	}
 	st, timers := s.status, s.Timers
 	var records []store.LedgerRecord
-	if st.SameAs != 0 { // the first of those that ask the same speaks for them; it may be gone then
+	if st.SameAs != 0 { // the group leader reminds and escalates; it may be settled by the next interval
 		return s.deferTimers(now, h)
 	}
 	if isDue(timers.Escalate, now) {
@@ -77,13 +77,14 @@ func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
 
 func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
-// remind counts a reminder to whoever has not voted, and returns when the next one is.
+// remind counts a reminder to those who have not voted and returns the time of the next
+// one.
 func (h *Hub) remind(s *snapshot, st *schema.Status, now time.Time) (next time.Time) {
 	every, limit := h.reminderSchedule(&s.hitl, s.Deadline)
 	if st.Reminders >= limit {
 		return time.Time{}
 	}
-	if s.undoableAnswer != nil { // it is answered, unless that is undone
+	if s.undoableAnswer != nil { // answered, unless the answer is undone
 		return s.UndoWindow.Until.Add(every)
 	}
 	if len(awaitedRecipients(st)) > 0 {
@@ -95,7 +96,7 @@ func (h *Hub) remind(s *snapshot, st *schema.Status, now time.Time) (next time.T
 	return now.Add(every)
 }
 
-// deferTimers puts off what is due for a question that another one speaks for.
+// deferTimers postpones the due timers of a duplicate.
 func (s *snapshot) deferTimers(now time.Time, h *Hub) (*store.Change, error) {
 	timers := s.Timers
 	if every, limit := h.reminderSchedule(&s.hitl, s.Deadline); isDue(timers.Remind, now) {
@@ -116,7 +117,7 @@ func (s *snapshot) deferTimers(now time.Time, h *Hub) (*store.Change, error) {
 	return c, err
 }
 
-// checkEscalation refuses an escalation to people whom the hub does not know.
+// checkEscalation rejects an escalation to unknown people.
 func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
 	_, err := h.People.ResolveRecipients(q.EscalateTo)
 	var field *schema.FieldError
@@ -128,8 +129,8 @@ func (h *Hub) checkEscalation(q *schema.HumanInTheLoop) error {
 	return err
 }
 
-// escalate puts the question to more people, once. How many have to agree stays. Where
-// everyone may answer, that they should is what the notice tells.
+// escalate addresses the question to more people, once. The required approvals don't
+// change. If everyone may answer already, only the notification differs.
 func (h *Hub) escalate(s *snapshot, st *schema.Status, now time.Time) store.LedgerRecord {
 	st.EscalatedAt = schema.Millis(now.UnixMilli())
 	record := store.LedgerRecord{Action: "question.escalated", Actor: hubName, QuestionID: s.ID}
@@ -137,8 +138,8 @@ func (h *Hub) escalate(s *snapshot, st *schema.Status, now time.Time) store.Ledg
 		return record
 	}
 	added, err := h.People.ResolveRecipients(s.hitl.EscalateTo)
-	if err != nil { // somebody is gone since
-		h.Log.Error("whom a question is to be put to as well can't be found; it stays with those who have it", "event", s.ID, "err", err)
+	if err != nil { // such as a removed account
+		h.Log.Error("escalation recipients not found; the question stays with its current recipients", "event", s.ID, "err", err)
 	}
 	st.Recipients, st.Awaiting = slices.Clone(st.Recipients), slices.Clone(st.Awaiting)
 	exclude := s.hitl.ExcludeRequester == nil || *s.hitl.ExcludeRequester

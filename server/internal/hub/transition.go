@@ -15,28 +15,30 @@ import (
 )
 
 const (
-	// deliveryLease is how long a new delivery is ours before anyone else may take it.
+	// deliveryLease is how long a new delivery is reserved for this process.
 	deliveryLease = 30 * time.Second
-	// deadlineGrace is how long after its deadline a question's answer is still tried:
-	// the agent's own clock may be behind.
+	// deadlineGrace is how long after a question's deadline delivery of its answer is
+	// attempted: the agent's clock may be behind.
 	deadlineGrace = 60 * time.Second
-	// noDeadlineRetryWindow is how long an answer to a question without deadline is tried.
+	// noDeadlineRetryWindow is how long delivery is attempted for a question without a
+	// deadline.
 	noDeadlineRetryWindow = 24 * time.Hour
-	// maxAnswerBytes leaves room in a frame to the agent for what it tells answers apart by.
+	// maxAnswerBytes leaves room in a frame for the members that identify the answer.
 	maxAnswerBytes = schema.MaxFrame - 64<<10
-	// maxConflictRetries bounds the retries of a change that others were faster with.
+	// maxConflictRetries limits the attempts of a change that loses the
+	// compare-and-swap.
 	maxConflictRetries = 16
 )
 
-// snapshot is a question as read, decoded for a decision.
+// snapshot is a question row as read and decoded, the input of a transition.
 type snapshot struct {
 	*store.Question
 	hitl           schema.HumanInTheLoop
 	status         schema.Status
-	awaitingBefore []string       // whom it waits for, as read: status may be changed in place
-	undoableAnswer *schema.Answer // nil: none is
-	duplicates     []duplicate    // who ask the same as it, the first of them; read for a transition
-	blockedErr     error          // why its address may not be dialled
+	awaitingBefore []string       // awaited recipients as read; status may be modified in place
+	undoableAnswer *schema.Answer // answer in its undo window; nil if none
+	duplicates     []duplicate    // other questions of the group it leads; loaded by transition
+	blockedErr     error          // why the callback URL may not be dialed; nil if it may
 }
 
 func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, error) {
@@ -46,15 +48,15 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 	}
 	a := &snapshot{Question: q}
 	if err := json.Unmarshal(q.Event.Question, &a.hitl); err != nil {
-		return nil, fmt.Errorf("reading stored question %d: %w", id, err)
+		return nil, fmt.Errorf("read stored question %d: %w", id, err)
 	}
 	if err := json.Unmarshal(q.Status, &a.status); err != nil {
-		return nil, fmt.Errorf("reading stored status of %d: %w", id, err)
+		return nil, fmt.Errorf("read stored status of question %d: %w", id, err)
 	}
 	a.awaitingBefore = awaitedRecipients(&a.status)
 	if a.UndoWindow != nil {
 		if err := json.Unmarshal(a.UndoWindow.Answer, &a.undoableAnswer); err != nil {
-			return nil, fmt.Errorf("reading the held answer of %d: %w", id, err)
+			return nil, fmt.Errorf("read undoable answer of question %d: %w", id, err)
 		}
 	}
 	if a.URL != "" {
@@ -63,28 +65,29 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 	return a, nil
 }
 
-// resolution is how a question is to end.
+// resolution is the terminal transition of a question.
 type resolution struct {
 	state        schema.State
 	outcome      schema.Outcome
 	source       schema.EndedBy
 	reason       string
 	by           *schema.Responder
-	answer       schema.Answer // the fields of a person's answer; empty otherwise
-	seenRevision int64         // by which revision: it ends who asked the same by then, too
-	rule         *schema.Rule  // that decided; nil: none did
-	silent       bool          // the agent is told nothing: it took the question back
-	// votes are all that count, the deciding one last; nil: those that there are.
+	answer       schema.Answer // content of a person's or rule's answer; otherwise empty
+	seenRevision int64         // revision that the responder saw; duplicates up to it are settled, too
+	rule         *schema.Rule  // rule that decided; nil if none
+	silent       bool          // don't notify the agent
+	// votes replace those of the status, the deciding one last. Nil keeps them.
 	votes []schema.Vote
 }
 
-// transition changes a question. decide is a pure function from the question as
-// read to its change, nil when it is just so already; it is asked again whenever
-// somebody else changed the question first.
+// transition changes a question with optimistic concurrency and returns the resulting
+// event. decide is a pure function from the snapshot to its change, or nil if no change
+// is needed. It is called again with a new snapshot if another writer committed first.
 func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*snapshot) (*store.Change, error)) (*store.Event, error) {
 	for attempt := range maxConflictRetries {
 		if attempt == 1 {
-			// However many vote at once, each loses to those few at most who come just now.
+			// Serialize retries per question: however many people vote at the same
+			// time, a retry loses only to first attempts.
 			lock := &h.raceLocks[uint64(id)%uint64(len(h.raceLocks))]
 			lock.Lock()
 			defer lock.Unlock()
@@ -122,15 +125,15 @@ func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*sn
 		event.Status = change.Status
 		return &event, nil
 	}
-	return nil, fmt.Errorf("%w: question %d changes too fast", schema.ErrBusy, id)
+	return nil, fmt.Errorf("%w: too many concurrent changes of question %d", schema.ErrBusy, id)
 }
 
-// change is the row change that gives question a the status st.
+// change returns the row change to status st, with the next revision.
 func (s *snapshot) change(st schema.Status) (*store.Change, error) {
 	st.Revision = s.Version + 1
 	status, err := json.Marshal(st)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the status: %w", err)
+		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}
 	if awaits := awaitedRecipients(&st); !slices.Equal(awaits, s.awaitingBefore) {
@@ -139,11 +142,12 @@ func (s *snapshot) change(st schema.Status) (*store.Change, error) {
 	return c, nil
 }
 
-// change is the row change that ends question a.
+// change returns the row change that settles question s, and its answered duplicates
+// with it.
 func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error) {
 	answerID, err := uuid.NewV7()
 	if err != nil {
-		return nil, fmt.Errorf("making an answer id: %w", err)
+		return nil, fmt.Errorf("generate answer id: %w", err)
 	}
 	answer := res.answer
 	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), res.by
@@ -153,7 +157,7 @@ func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error)
 		no := false
 		answer.Permission = &no
 	}
-	if res.outcome == schema.NoQuorum { // nobody's answer, whoever voted last
+	if res.outcome == schema.NoQuorum { // the last voter did not decide it
 		answer.RespondedBy = nil
 	}
 	st := s.status
@@ -168,7 +172,7 @@ func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error)
 	st.Status, st.Outcome, st.Source = res.state, res.outcome, res.source
 	st.Reason, st.RespondedBy, st.RespondedAt = res.reason, answer.RespondedBy, answer.RespondedAt
 	display := answer
-	// These stand beside it.
+	// The status has its own fields for these.
 	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
 	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
@@ -186,10 +190,10 @@ func (res *resolution) change(s *snapshot, now time.Time) (*store.Change, error)
 		c.UndoWindow = &store.UndoWindow{}
 	}
 	if c.Answer, err = json.Marshal(answer); err != nil {
-		return nil, fmt.Errorf("encoding the answer: %w", err)
+		return nil, fmt.Errorf("encode answer: %w", err)
 	}
 	if len(c.Answer) > maxAnswerBytes {
-		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: an answer may have %d bytes in all", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
+		return nil, &schema.FieldError{Detail: fmt.Sprintf("is too long: the encoded answer exceeds %d bytes", maxAnswerBytes), Cause: schema.ErrWrongAnswer}
 	}
 	for _, dup := range s.answeredDuplicates(res.seenRevision) {
 		change, err := res.change(dup, now)
@@ -216,7 +220,7 @@ func (res *resolution) newDelivery(s *snapshot, answerID string, now time.Time) 
 	case s.blockedErr != nil:
 		d.State = schema.Blocked
 	}
-	d.Sent = res.silent // not even to an address that a repeat names
+	d.Sent = res.silent // prevents delivery to a URL that a repeated POST names, too
 	return d
 }
 

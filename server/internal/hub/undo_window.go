@@ -8,15 +8,17 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// An answer that can still be undone is held: it is checked and stored like any
-// other, and its question stays pending. Whatever ends the question meanwhile
-// drops it; left alone it becomes the answer when its time is up (asking.lapse).
+// Undo window: an answer with HoldMS is checked and stored like any other, but its
+// question stays pending until the window ends. Any other resolution in the meantime
+// drops the answer. Otherwise it becomes final when the window ends (snapshot.expire).
 
-// undoDeadlineMargin is how long before its question's deadline a held answer counts
-// at the latest: it still has to get to an agent whose own clock runs out, too.
+// undoDeadlineMargin is the time before the question's deadline at which its undo
+// window ends at the latest: the answer still has to reach an agent whose own timer is
+// running out.
 const undoDeadlineMargin = time.Second
 
-// undoableUntil is when an answer given now counts; the zero time: at once.
+// undoableUntil returns when an answer given now becomes final. The zero time means
+// immediately.
 func (s *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 	until := now.Add(time.Duration(r.HoldMS) * time.Millisecond)
 	if last := s.Deadline.Add(-undoDeadlineMargin); !s.Deadline.IsZero() && until.After(last) {
@@ -28,8 +30,9 @@ func (s *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 	return until
 }
 
-// openUndoWindow is the change that keeps the end back until then. The end is made all the
-// same: so the answer is checked now, and it is kept as it would be sent.
+// openUndoWindow returns the change that stores the resolution until the undo window
+// ends. The final change is computed now, so that the answer is validated now and
+// stored exactly as it will be sent.
 func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store.Change, error) {
 	change, err := res.change(s, now)
 	if err != nil {
@@ -45,7 +48,7 @@ func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store
 	return c, nil
 }
 
-// undoableResolution is the end that was held.
+// undoableResolution returns the resolution in the undo window.
 func (s *snapshot) undoableResolution() *resolution {
 	return &resolution{
 		state: outcomeState(s.undoableAnswer.Outcome), outcome: s.undoableAnswer.Outcome, source: s.undoableAnswer.Source,
@@ -53,15 +56,15 @@ func (s *snapshot) undoableResolution() *resolution {
 	}
 }
 
-// Undo takes back an answer that is held: schema.ErrNotHeld when there is none any
-// more.
+// Undo drops the answer in the undo window and returns the event. It returns
+// schema.ErrNotHeld if there is none (any more).
 func (h *Hub) Undo(ctx context.Context, id schema.EventID, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err
 	}
 	return eventJSON(h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		if held := s.status.Held; held != nil && requiresVotes(&s.status) && held.By.Name != caller.Who.Name {
-			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ", who alone can take it back."}
+			return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "It is the vote of " + held.By.Name + ". Only they can undo it."}
 		}
 		return s.undo()
 	}))

@@ -11,56 +11,59 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A question may be put to certain people (Status.Recipients, as they were when it was
-// asked), and may need several of them to agree (Status.RequiredApprovals). The first
-// choice with that many votes wins; when all have voted and none has, nobody does.
+// A question may be addressed to certain people (Status.Recipients, as resolved when it
+// was created) and may need a quorum (Status.RequiredApprovals). The first choice with
+// that many votes wins. If everyone has voted and no choice has won, the outcome is
+// schema.NoQuorum.
 //
-// A vote that decides can be held like any other answer. Until it counts it is no vote:
-// it stands in Status.Held alone, nobody else can vote meanwhile, and undoing it leaves
-// the votes as they were. Any other vote counts at once; it can be changed anyway.
+// A deciding vote may have an undo window like any other answer. Until the window ends,
+// the vote does not count: it appears only in Status.Held, no one else can vote, and
+// undoing it leaves the votes as they were. Other votes count immediately, because they
+// can be changed anyway.
 
-// requiresVotes reports whether the question is put to certain people, or needs several.
+// requiresVotes reports whether the question is addressed to certain people or needs
+// several approvals.
 func requiresVotes(st *schema.Status) bool { return st.RequiredApprovals > 1 || len(st.Recipients) > 0 }
 
-// voteRecord is what the ledger keeps of a vote.
+// voteRecord is the ledger record of a vote.
 type voteRecord struct {
 	Choice   string `json:"choice"`
 	Comment  string `json:"comment,omitempty"`
-	Revision int64  `json:"revision"`          // of the status with this vote
-	Before   string `json:"before,omitempty"`  // the same person's choice until now
-	Decides  bool   `json:"decides,omitempty"` // the question ended with it
-	Passkey  bool   `json:"passkey,omitempty"` // it came with the proof of one
+	Revision int64  `json:"revision"`          // status revision that includes this vote
+	Before   string `json:"before,omitempty"`  // the person's previous choice
+	Decides  bool   `json:"decides,omitempty"` // this vote settled the question
+	Passkey  bool   `json:"passkey,omitempty"` // verified by a passkey assertion
 }
 
-// editRecord is what the ledger keeps of an edit: the votes that were about something
-// else. The arguments themselves stand with the question.
+// editRecord is the ledger record of an edit: the votes it cleared, which were for
+// other arguments. The arguments themselves are stored with the question.
 type editRecord struct {
 	Revision int64         `json:"revision"`
 	Cleared  []schema.Vote `json:"cleared,omitempty"`
 }
 
-// requireRecipient refuses whoever is none of those who were asked.
+// requireRecipient rejects a responder who is not a recipient.
 func (s *snapshot) requireRecipient(by *schema.Responder) error {
 	switch {
 	case !requiresVotes(&s.status):
 		return nil
 	case !by.Verified:
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This question is put to certain people: open your sign-in link, or send a token of yours."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This question is addressed to certain people. Open your sign-in link, or send your own token."}
 	case len(s.status.Recipients) > 0 && !slices.Contains(s.status.Recipients, by.Name):
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is put to " + strings.Join(s.status.Recipients, ", ") + "."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is addressed to " + strings.Join(s.status.Recipients, ", ") + "."}
 	default:
 		return nil
 	}
 }
 
-// addVote is the votes with v, which takes the place of the same person's earlier one.
+// addVote returns the votes with v, which replaces the same person's earlier vote.
 func addVote(votes []schema.Vote, v schema.Vote) []schema.Vote {
 	others := slices.DeleteFunc(slices.Clone(votes), func(old schema.Vote) bool { return old.User == v.User })
 	return append(others, v)
 }
 
-// winner is the choice that as many people agree on as have to; empty: none is yet. The
-// last vote decides, so there is never more than one.
+// winner returns the choice that has the required votes, or "". The last vote decides,
+// so there is at most one.
 func winner(votes []schema.Vote, need int) string {
 	counts := map[string]int{}
 	for _, v := range votes {
@@ -71,14 +74,14 @@ func winner(votes []schema.Vote, need int) string {
 	return ""
 }
 
-// pendingVoters are the recipients who have not voted.
+// pendingVoters returns the recipients who have not voted.
 func pendingVoters(recipients []string, votes []schema.Vote) []string {
 	return slices.DeleteFunc(slices.Clone(recipients), func(name string) bool {
 		return slices.ContainsFunc(votes, func(v schema.Vote) bool { return v.User == name })
 	})
 }
 
-// toVote is the vote that an answer is.
+// toVote converts an answer to a vote.
 func (s *snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Time) schema.Vote {
 	comment := r.Reason
 	if comment == "" || r.Comment != "" {
@@ -87,15 +90,15 @@ func (s *snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Tim
 	return schema.Vote{User: by.Name, Choice: string(s.hitl.Outcome(r)), Comment: comment, At: schema.Millis(now.UnixMilli()), Passkey: by.Passkey}
 }
 
-// hasVote reports whether v is among the votes already.
+// hasVote reports whether votes contains v, regardless of its time.
 func hasVote(votes []schema.Vote, v schema.Vote) bool {
 	return slices.ContainsFunc(votes, func(old schema.Vote) bool {
 		return old.User == v.User && old.Choice == v.Choice && old.Comment == v.Comment
 	})
 }
 
-// vote is the change that an answer makes of a question that needs several. r has been
-// checked, and by may vote.
+// vote returns the change that an answer makes to a question with a quorum. r is
+// validated, and by is a recipient.
 func (s *snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
 	if err := s.checkVote(r); err != nil {
 		return nil, err
@@ -127,7 +130,7 @@ func (s *snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 	return next.tallyChange(votes, append(records, s.voteLedgerRecord(v, false))...)
 }
 
-// checkVote refuses what a vote can't be, beside what no answer can.
+// checkVote validates what applies to votes in addition to other answers.
 func (s *snapshot) checkVote(r *schema.Response) error {
 	limit := maxAnswerBytes / 2 / max(len(s.status.Recipients), 1)
 	text, err := json.Marshal(r.Reason + r.Comment)
@@ -135,14 +138,14 @@ func (s *snapshot) checkVote(r *schema.Response) error {
 	case err != nil:
 		return err
 	case edited != nil && r.Revision < edited.Revision:
-		// Who votes must have seen what would run.
+		// Voters must have seen the arguments that would run.
 		return &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 	case r.Remember != nil:
-		return invalidAnswer("remember", "can't be given where several people have to agree")
+		return invalidAnswer("remember", "can't be set if several people have to agree")
 	case len(r.ModifiedArguments) > maxAnswerBytes/4:
-		return invalidAnswer("modifiedArguments", "is longer than %d bytes, which is the most where several people have to agree", maxAnswerBytes/4)
+		return invalidAnswer("modifiedArguments", "is longer than %d bytes, the limit if several people have to agree", maxAnswerBytes/4)
 	case len(text) > limit:
-		return invalidAnswer("comment", "is longer than %d bytes: those of all who vote must fit into one answer", limit)
+		return invalidAnswer("comment", "is longer than %d bytes: the comments of all voters must fit into one answer", limit)
 	default:
 		return nil
 	}
@@ -152,8 +155,8 @@ func invalidAnswer(field, detail string, args ...any) error {
 	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(detail, args...), Cause: schema.ErrWrongAnswer}
 }
 
-// arguments are those that a yes is for, as things stand; nil: the question is about
-// no call.
+// arguments returns the arguments that an approval would run now, or nil if the
+// question is not about a tool call.
 func (s *snapshot) arguments() json.RawMessage {
 	switch {
 	case s.status.Edited != nil:
@@ -165,8 +168,8 @@ func (s *snapshot) arguments() json.RawMessage {
 	}
 }
 
-// applyEdit makes the question one about a call with these arguments. The votes so far were
-// about another.
+// applyEdit replaces the arguments of the call and clears the votes, which were for
+// other arguments.
 func (s *snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.LedgerRecord {
 	cleared := s.status.Votes
 	s.status.Votes = nil
@@ -178,7 +181,8 @@ func (s *snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.L
 	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: s.ID, Data: editRecord{Revision: s.Version + 1, Cleared: cleared}}
 }
 
-// voteResolution is the end that the votes make: the choice that won, or none.
+// voteResolution returns the resolution for the winning choice, or schema.NoQuorum if
+// choice is empty.
 func (s *snapshot) voteResolution(r *schema.Response, choice string, by *schema.Responder) *resolution {
 	if choice == "" {
 		return &resolution{state: outcomeState(schema.NoQuorum), outcome: schema.NoQuorum, source: schema.ByQuorum, by: by}
@@ -193,7 +197,7 @@ func (s *snapshot) voteResolution(r *schema.Response, choice string, by *schema.
 	return res
 }
 
-// voteLedgerRecord is what the ledger is to tell of a vote.
+// voteLedgerRecord returns the ledger record of a vote.
 func (s *snapshot) voteLedgerRecord(v schema.Vote, decides bool) store.LedgerRecord {
 	record := voteRecord{Choice: v.Choice, Comment: v.Comment, Revision: s.Version + 1, Decides: decides, Passkey: v.Passkey}
 	if i := slices.IndexFunc(s.status.Votes, func(old schema.Vote) bool { return old.User == v.User }); i >= 0 {
@@ -202,7 +206,7 @@ func (s *snapshot) voteLedgerRecord(v schema.Vote, decides bool) store.LedgerRec
 	return store.LedgerRecord{Action: "question.voted", Actor: v.User, QuestionID: s.ID, Data: record}
 }
 
-// setVotes makes votes those of the status; nil: those that it has.
+// setVotes sets the votes of a status (nil keeps them) and updates who is awaited.
 func setVotes(st *schema.Status, votes []schema.Vote) {
 	if votes != nil {
 		st.Votes = votes
@@ -210,17 +214,18 @@ func setVotes(st *schema.Status, votes []schema.Vote) {
 	st.Awaiting = pendingVoters(st.Recipients, st.Votes)
 }
 
-// closeUndoWindow makes the answer that was held count.
+// closeUndoWindow makes the answer in the undo window final.
 func (s *snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
 	res := s.undoableResolution()
 	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && len(pendingVoters(s.status.Recipients, res.votes)) > 0 {
-		// Somebody was asked meanwhile: not all have voted any more.
+		// An escalation added recipients in the meantime: not everyone has voted any
+		// more.
 		return s.tallyChange(res.votes, s.voteLedgerRecord(res.votes[last], false))
 	}
 	return res.change(s, now)
 }
 
-// tallyChange is the change that counts the votes while none of them decides.
+// tallyChange returns the change that stores the votes while no choice wins.
 func (s *snapshot) tallyChange(votes []schema.Vote, records ...store.LedgerRecord) (*store.Change, error) {
 	st := s.status
 	st.Held = nil
@@ -236,7 +241,7 @@ func (s *snapshot) tallyChange(votes []schema.Vote, records ...store.LedgerRecor
 	return c, nil
 }
 
-// outcomeState is the state of a question that people gave this outcome.
+// outcomeState returns the state of a question that people settled with this outcome.
 func outcomeState(outcome schema.Outcome) schema.State {
 	if outcome == schema.NoQuorum {
 		return schema.Failed

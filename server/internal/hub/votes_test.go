@@ -158,7 +158,7 @@ func TestVotes_FirstChoiceWithQuorumWins(t *testing.T) {
 	require.Equal(t, "Only the old ones.", a.Votes[0].Comment)
 	require.Equal(t, 2, a.RequiredApprovals)
 	require.Empty(t, a.Awaiting)
-	require.Equal(t, "2 people approved exactly this. What they said: ada: Only the old ones.; linus: Go.", a.Guidance)
+	require.Equal(t, "2 people approved exactly this. Their comments: ada: Only the old ones.; linus: Go.", a.Guidance)
 	require.Equal(t, []string{"ada voted approve", "grace voted deny", "linus voted approve", "linus ended approve"}, h.ledgerLines(id))
 }
 
@@ -190,7 +190,7 @@ func TestVotes_NoAgreementEndsWithoutQuorum(t *testing.T) {
 	a := h.pullAnswer(id)
 	require.Nil(t, a.Choice)
 	require.Equal(t, schema.NoQuorum, a.Outcome)
-	require.Contains(t, a.Guidance, "did not agree: no choice got the 2 votes it needed (ship_it 1, needs_revision 1, abandon 1)")
+	require.Contains(t, a.Guidance, "ended without agreement: no choice got the required 2 votes (ship_it 1, needs_revision 1, abandon 1)")
 	require.Equal(t, "hub ended __no_quorum__", h.ledgerLines(id)[3])
 	_, err := h.vote(id, "ada", choose("abandon"))
 	require.ErrorIs(t, err, schema.ErrExpired, "too late to change it")
@@ -288,8 +288,8 @@ func TestIngest_RejectsUndecidableQuestions(t *testing.T) {
 		require.Contains(t, err.Error(), says)
 	}
 	h.loadPeople()
-	refused(`{"question":"q","type":"permission","requiredApprovals":2}`, "requiredApprovals", "knows nobody yet", Caller{})
-	refused(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`, "recipients.mode", "knows nobody yet", Caller{})
+	refused(`{"question":"q","type":"permission","requiredApprovals":2}`, "requiredApprovals", "has none yet", Caller{})
+	refused(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`, "recipients.mode", "has none yet", Caller{})
 	h.setPeople("ada", "grace", "op-kay")
 	refused(`{"question":"q","type":"permission","requiredApprovals":3}`, "requiredApprovals", "only 2 people may vote", Caller{})
 	refused(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"owner"}}`, "requiredApprovals", "only 1 person may vote", Caller{})

@@ -86,7 +86,7 @@ func TestRequestApproval_Denies(t *testing.T) {
 
 	verdict, _ = r.requestApproval(call, "") // no answer
 	require.Equal(t, "deny", verdict["behavior"])
-	require.Contains(t, verdict["message"], "Nobody answered in time", "the denial names the timeout")
+	require.Contains(t, verdict["message"], "No one answered in time", "the denial names the timeout")
 }
 
 // TestRequestApproval_DisconnectAbandonsQuestion checks that no one can approve a call that
