@@ -130,9 +130,9 @@ func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, event
 // closeReason describes what the event proves. Only a PermissionRequest comes from the
 // prompt in the terminal. A hook that asks before that prompt may have stopped waiting.
 func (s *snapshot) closeReason(eventType string) string {
-	ran := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
+	callRan := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {
-	case !ran:
+	case !callRan:
 		return reasonDropped
 	case s.Type != "PermissionRequest":
 		return reasonContinued

@@ -84,10 +84,10 @@ func addRedactionFinding(st *schema.Status, original []byte) {
 		return
 	}
 	c, _ := toolCallOf(&store.EventDraft{Event: store.Event{Tool: s.tool, Payload: s.payload}}, &q)
-	shown := risk.Highest("", st.Findings)
-	if worse := risk.Highest(shown, risk.Assess(c.name, c.arguments, c.cwd)); worse != shown {
+	storedRisk := risk.Highest("", st.Findings)
+	if originalRisk := risk.Highest(storedRisk, risk.Assess(c.name, c.arguments, c.cwd)); originalRisk != storedRisk {
 		f := redactedCommandFinding
-		f.Risk = worse
+		f.Risk = originalRisk
 		st.Findings = append([]schema.Finding{f}, st.Findings...)
 		st.Risk = risk.Highest(st.Risk, st.Findings)
 	}

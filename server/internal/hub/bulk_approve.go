@@ -22,24 +22,24 @@ func (h *Hub) Approve(ctx context.Context, list *schema.Approvals, caller Caller
 	if err := list.Validate(); err != nil {
 		return nil, err
 	}
-	yes := true
-	r := schema.Response{Permission: &yes, Reason: list.Reason, HoldMS: list.HoldMS}
+	approved := true
+	r := schema.Response{Permission: &approved, Reason: list.Reason, HoldMS: list.HoldMS}
 	if r.HoldMS == 0 {
 		r.HoldMS = defaultUndoWindow.Milliseconds()
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
 	process := h.callerProcess(caller)
-	saved, failed := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
+	results, errs := make([]StoredEvent, len(list.Requests)), make([]error, len(list.Requests))
 	var wg sync.WaitGroup // in parallel, so that they share a group commit
 	for i, seen := range list.Requests {
 		wg.Go(func() {
 			response := r
 			response.Revision = seen.Revision
-			saved[i].JSON, failed[i] = eventJSON(h.approveOne(ctx, seen.ID, &response, responder{caller.Who, process}))
+			results[i].JSON, errs[i] = eventJSON(h.approveOne(ctx, seen.ID, &response, responder{caller.Who, process}))
 		})
 	}
 	wg.Wait()
-	return appendBatchResults(nil, saved, failed)
+	return appendBatchResults(nil, results, errs)
 }
 
 func (h *Hub) approveOne(ctx context.Context, id schema.EventID, approval *schema.Response, from responder) (*store.Event, error) {
@@ -81,14 +81,14 @@ func (s *snapshot) isHighRisk() bool {
 }
 
 // appendBatchResults appends a JSON array with one schema.BatchResult per event.
-func appendBatchResults(dst []byte, saved []StoredEvent, failed []error) ([]byte, error) {
+func appendBatchResults(dst []byte, results []StoredEvent, errs []error) ([]byte, error) {
 	dst = append(dst, '[')
-	for i := range saved {
+	for i := range results {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = appendBatchResult(dst, saved[i], failed[i]); err != nil {
+		if dst, err = appendBatchResult(dst, results[i], errs[i]); err != nil {
 			return nil, err
 		}
 	}

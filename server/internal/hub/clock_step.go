@@ -64,9 +64,9 @@ func (s *snapshot) shift(step time.Duration) (*store.Change, error) {
 	}
 	if window != nil {
 		window = &store.UndoWindow{Answer: window.Answer, Until: window.Until.Add(step)}
-		held := *st.Held
-		held.Until = schema.Millis(window.Until.UnixMilli())
-		st.Held = &held
+		pendingUndo := *st.Held
+		pendingUndo.Until = schema.Millis(window.Until.UnixMilli())
+		st.Held = &pendingUndo
 	}
 	c, err := s.change(st)
 	if err != nil {

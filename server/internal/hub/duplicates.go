@@ -14,8 +14,8 @@ import (
 // Duplicates: identical questions about the same call that are pending in one session
 // form a group, which the dashboard shows as one request. The first question is the
 // group leader. Its status counts the group in Waiters, and every duplicate that joins
-// creates a new revision of it. The revision of an answer therefore tells which
-// duplicates the person saw: the answer settles those, each with its own answer and
+// creates a new revision of it. The revision of an answer therefore shows which
+// duplicates the person saw. The answer settles those, each with its own answer and
 // delivery, and later ones stay pending. Any other resolution settles only one
 // question.
 
@@ -56,11 +56,11 @@ func (h *Hub) duplicates(ctx context.Context, s *snapshot) ([]duplicate, error) 
 	}
 	members := make([]duplicate, 0, len(list))
 	for _, m := range list {
-		snap, err := h.readSnapshot(ctx, m.ID)
+		dup, err := h.readSnapshot(ctx, m.ID)
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, duplicate{snap, m.Joined})
+		members = append(members, duplicate{dup, m.Joined})
 	}
 	return members, nil
 }

@@ -145,8 +145,8 @@ var memberBits = func() map[string]uint {
 func checkUnique(name string, seen *uint64, unknown *[]string) error {
 	bit, known := memberBits[name]
 	if !known {
-		for _, u := range *unknown {
-			if u == name {
+		for _, seenName := range *unknown {
+			if seenName == name {
 				return invalidField(name, "is given twice")
 			}
 		}

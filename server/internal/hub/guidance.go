@@ -61,9 +61,9 @@ func reasonText(a *schema.Answer) string {
 		return " The reason given: " + a.Reason
 	}
 	var comments []string
-	room := maxGuidanceComments
+	budget := maxGuidanceComments
 	for _, v := range a.Votes {
-		if room -= len(v.Comment); v.Comment != "" && v.Choice == string(a.Outcome) && room >= 0 {
+		if budget -= len(v.Comment); v.Comment != "" && v.Choice == string(a.Outcome) && budget >= 0 {
 			comments = append(comments, v.User+": "+v.Comment)
 		}
 	}

@@ -1,10 +1,11 @@
 // Package hub implements the operations of the product: store an event, answer a
 // question, cancel it, pull its answer, follow the log. It contains no HTTP and no SQL.
 //
-// Every change of a question uses optimistic concurrency. A pure function computes the
-// change from a snapshot of the row (transition.go), and store.Apply commits it only if
-// the row's version is still the same (compare-and-swap). The first commit wins. Every
-// other writer reads the row again and decides on its current state.
+// A question is a state machine with one terminal transition, and every change of it
+// uses optimistic concurrency. A pure function computes the change from a snapshot of
+// the row (transition.go), and store.Apply commits it only if the row's version is
+// still the same (compare-and-swap). The first commit wins. Every other writer reads
+// the row again and decides on its current state.
 package hub
 
 import (
@@ -41,8 +42,8 @@ type Config struct {
 	// Dispatch passes on a delivery that was just committed and is leased to this
 	// process.
 	Dispatch func(schema.EventID)
-	// Lifeline wakes the liveness worker after a question arrived that is abandoned
-	// when its listener disconnects.
+	// Lifeline wakes the liveness worker. It is called after storing a question that is
+	// abandoned when its listener disconnects.
 	Lifeline func()
 	// LogAppended is called after a question was created or changed. It runs on the
 	// store's writer goroutine and must not block.
@@ -76,7 +77,7 @@ type Hub struct {
 	logGrown        chan struct{} // woken after commits, for RunProjector; never closed
 
 	clockMu      sync.Mutex
-	clockChecked time.Time // last reading that matched the monotonic clock; guarded by clockMu
+	clockChecked time.Time // reference reading, renewed after each detected step; guarded by clockMu
 	elapsed      func(from, to time.Time) time.Duration
 
 	searches  *searchSemaphore // limits Search, and Sessions with a text filter

@@ -157,11 +157,11 @@ func responseFromVote(q *schema.HumanInTheLoop, v *schema.HitlVote) (*schema.Res
 	case q.Type == schema.Choice:
 		r.Choice = &v.Choice
 	default:
-		yes := v.Choice == string(schema.Approve)
-		if !yes && v.Choice != string(schema.Deny) {
+		approve := v.Choice == string(schema.Approve)
+		if !approve && v.Choice != string(schema.Deny) {
 			return nil, &schema.FieldError{Field: "choice", Detail: "must be approve or deny", Cause: schema.ErrWrongAnswer}
 		}
-		r.Permission = &yes
+		r.Permission = &approve
 	}
 	return r, nil
 }

@@ -288,11 +288,11 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 		return nil, nil, err
 	}
 	questions := make([]*schema.HumanInTheLoop, len(events))
-	failed := make([]error, len(events))
+	errs := make([]error, len(events))
 	var drafts []*store.EventDraft
 	for i, event := range events {
 		d, hitl, err := h.draft(ctx, event, caller)
-		if questions[i], failed[i] = hitl, err; err == nil {
+		if questions[i], errs[i] = hitl, err; err == nil {
 			drafts = append(drafts, d)
 		}
 	}
@@ -302,27 +302,27 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 		if i > 0 {
 			result = append(result, ',')
 		}
-		var saved StoredEvent
-		if err = failed[i]; err == nil {
-			saved, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
+		var item StoredEvent
+		if err = errs[i]; err == nil {
+			item, err = h.finishIngest(ctx, drafts[0], questions[i], stored[0])
 			drafts, stored = drafts[1:], stored[1:]
 		}
-		if saved.Asks {
-			ids = append(ids, saved.ID)
+		if item.Asks {
+			ids = append(ids, item.ID)
 		}
-		if result, err = appendBatchResult(result, saved, err); err != nil {
+		if result, err = appendBatchResult(result, item, err); err != nil {
 			return nil, ids, err
 		}
 	}
 	return append(result, ']'), ids, nil
 }
 
-func appendBatchResult(dst []byte, saved StoredEvent, failed error) ([]byte, error) {
-	if failed == nil {
+func appendBatchResult(dst []byte, result StoredEvent, resultErr error) ([]byte, error) {
+	if resultErr == nil {
 		dst = append(dst, `{"event":`...)
-		return append(append(dst, saved.JSON...), '}'), nil
+		return append(append(dst, result.JSON...), '}'), nil
 	}
-	b, err := json.Marshal(schema.ProblemOf(failed))
+	b, err := json.Marshal(schema.ProblemOf(resultErr))
 	if err != nil {
 		return nil, err
 	}

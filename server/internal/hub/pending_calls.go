@@ -36,26 +36,26 @@ type pendingCall struct {
 	noAgent   bool   // the event does not name an agent
 }
 
-func (o pendingBySession) add(e *store.Event) {
+func (p pendingBySession) add(e *store.Event) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
-	s := o[key]
-	if s == nil {
-		s = &sessionCalls{}
-		o[key] = s
+	session := p[key]
+	if session == nil {
+		session = &sessionCalls{}
+		p[key] = session
 	}
-	s.pending++
+	session.pending++
 }
 
-func (o pendingBySession) remove(e *store.Event) {
+func (p pendingBySession) remove(e *store.Event) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
-	s := o[key]
-	if s == nil {
+	session := p[key]
+	if session == nil {
 		return
 	}
-	s.ended++
-	s.calls = slices.DeleteFunc(s.calls, func(a pendingCall) bool { return a.id == e.ID })
-	if s.pending--; s.pending <= 0 {
-		delete(o, key)
+	session.ended++
+	session.calls = slices.DeleteFunc(session.calls, func(a pendingCall) bool { return a.id == e.ID })
+	if session.pending--; session.pending <= 0 {
+		delete(p, key)
 	}
 }
 
@@ -64,13 +64,13 @@ func (o pendingBySession) remove(e *store.Event) {
 // several events per second, and each event is matched against all of them.
 func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingCall, error) {
 	h.mu.Lock()
-	s := h.pending[store.SessionKey{App: app, Session: session}]
-	if s == nil {
+	open := h.pending[store.SessionKey{App: app, Session: session}]
+	if open == nil {
 		h.mu.Unlock()
 		return nil, nil
 	}
-	cached, ended := slices.Clone(s.calls), s.ended
-	complete := int64(len(cached)) >= min(s.pending, maxPendingCalls)
+	cached, ended := slices.Clone(open.calls), open.ended
+	complete := int64(len(cached)) >= min(open.pending, maxPendingCalls)
 	h.mu.Unlock()
 	if complete {
 		return cached, nil
@@ -95,8 +95,8 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) ([]pendingC
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !failed && s.ended == ended { // otherwise the list may contain a question settled in the meantime
-		s.calls = slices.Clone(list)
+	if !failed && open.ended == ended { // otherwise the list may contain a question settled in the meantime
+		open.calls = slices.Clone(list)
 	}
 	return list, nil
 }

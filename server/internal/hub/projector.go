@@ -89,7 +89,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	}
 	if len(entries) > 0 || upTo-p.cursor >= maxUnsavedRows {
 		if err := batch.commit(ctx); err != nil {
-			p.cursor = -1 // read the cursor again: another process may have moved it
+			p.cursor = -1 // read the cursor again: another writer may have moved it
 			return false, err
 		}
 		p.cursor = upTo
@@ -135,12 +135,12 @@ func (p *projection) session(ctx context.Context, e *store.Event) (*digest.Sessi
 		return nil, err
 	}
 	if session.Sum.Events == 0 {
-		home, err := p.telemetryHome(ctx, key, digest.Telemetry(e.Type))
+		merged, err := p.telemetryHome(ctx, key, digest.Telemetry(e.Type))
 		if err != nil {
 			return nil, err
 		}
-		if home != nil {
-			session, key.App = home, home.Sum.SourceApp
+		if merged != nil {
+			session, key.App = merged, merged.Sum.SourceApp
 		}
 	}
 	p.sessions[key] = session

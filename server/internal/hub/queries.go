@@ -92,8 +92,8 @@ func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) 
 		pendingIDs[e.ID] = true
 	}
 	events := slices.DeleteFunc(recent, func(e *store.Event) bool { return pendingIDs[e.ID] })
-	if room := max(0, schema.RecentLimit-len(pending)); len(events) > room {
-		events = events[len(events)-room:]
+	if limit := max(0, schema.RecentLimit-len(pending)); len(events) > limit {
+		events = events[len(events)-limit:]
 	}
 	events = append(events, pending...)
 	events = slices.DeleteFunc(events, func(e *store.Event) bool { return int64(e.ID) > seq })
@@ -101,9 +101,9 @@ func (h *Hub) buildInitialMessage(ctx context.Context) (*initialMessage, error) 
 	return &initialMessage{seq: seq, data: encodeList(events, pendingIDs, true)}, nil
 }
 
-// encodeList encodes events as a JSON array of at most maxPageBytes. Beyond that it
-// omits events, from the old end or the new one. Events in keep are never omitted, but
-// may lose their payload.
+// encodeList encodes events as a JSON array. Beyond maxPageBytes it omits events, from
+// the old end or the new one. Events in keep are never omitted, but lose their payload
+// if necessary.
 func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest bool) []byte {
 	encoded := make([][]byte, len(events))
 	size := 2
@@ -126,18 +126,18 @@ func encodeList(events []*store.Event, keep map[schema.EventID]bool, dropOldest 
 			size += len(encoded[i]) + 1
 		}
 	}
-	b := make([]byte, 0, size)
-	b = append(b, '[')
-	for _, one := range encoded {
-		if one == nil {
+	dst := make([]byte, 0, size)
+	dst = append(dst, '[')
+	for _, b := range encoded {
+		if b == nil {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
+		if len(dst) > 1 {
+			dst = append(dst, ',')
 		}
-		b = append(b, one...)
+		dst = append(dst, b...)
 	}
-	return append(b, ']')
+	return append(dst, ']')
 }
 
 // FramesAfter returns the frames after seq, from the ring buffer or, if that no longer

@@ -329,25 +329,25 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 	if err := h.requireRuleAccess(caller, false); err != nil {
 		return nil, err
 	}
-	r, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Who.Name, localName), h.Clock())
+	rule, err := h.Store.RevokeRule(ctx, id, cmp.Or(caller.Who.Name, localName), h.Clock())
 	if err != nil {
 		return nil, err
 	}
 	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
 		h.Log.Error("rules not reloaded after a revocation; no rule is active", "err", err)
 	}
-	return json.Marshal(r.Rule)
+	return json.Marshal(rule.Rule)
 }
 
 // Rules returns the newest rules as a JSON array of schema.Rule.
 func (h *Hub) Rules(ctx context.Context) ([]byte, error) {
-	list, err := h.Store.Rules(ctx, maxRulesListed)
+	stored, err := h.Store.Rules(ctx, maxRulesListed)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]schema.Rule, len(list))
-	for i := range list {
-		all[i] = list[i].Rule
+	result := make([]schema.Rule, len(stored))
+	for i := range stored {
+		result[i] = stored[i].Rule
 	}
-	return json.Marshal(all)
+	return json.Marshal(result)
 }

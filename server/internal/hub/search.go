@@ -31,20 +31,20 @@ func newSearchSemaphore() *searchSemaphore {
 	return &searchSemaphore{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-func (t *searchSemaphore) acquire(ctx context.Context) error {
-	defer t.waiting.Add(-1)
-	if t.waiting.Add(1) > maxWaitingSearches {
+func (s *searchSemaphore) acquire(ctx context.Context) error {
+	defer s.waiting.Add(-1)
+	if s.waiting.Add(1) > maxWaitingSearches {
 		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many concurrent searches. Try again in a moment."}
 	}
 	select {
-	case t.slots <- struct{}{}:
+	case s.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (t *searchSemaphore) release() { <-t.slots }
+func (s *searchSemaphore) release() { <-s.slots }
 
 // Search returns a schema.SearchResult as JSON: the events that match q in the part of
 // the log read within searchTimeLimit and maxPageBytes.
@@ -54,19 +54,19 @@ func (h *Hub) Search(ctx context.Context, q store.Search) ([]byte, error) {
 	}
 	defer h.searches.release()
 	q.Bytes, q.Within = maxPageBytes, searchTimeLimit
-	found, err := h.Store.Search(ctx, q)
+	result, err := h.Store.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	b := []byte(`{"events":[`)
-	for i, e := range found.Events {
+	for i, e := range result.Events {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = e.AppendJSON(b, schema.MaxListed)
 	}
 	b = append(b, `],"searchedTo":`...)
-	b = strconv.AppendInt(b, int64(found.SearchedTo), 10)
+	b = strconv.AppendInt(b, int64(result.SearchedTo), 10)
 	b = append(b, `,"complete":`...)
-	return append(strconv.AppendBool(b, found.Complete), '}'), nil
+	return append(strconv.AppendBool(b, result.Complete), '}'), nil
 }

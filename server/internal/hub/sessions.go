@@ -85,24 +85,24 @@ func (h *Hub) Session(ctx context.Context, key store.SessionKey) (schema.Session
 
 // toolStats sums the tool times per tool, most used first.
 func toolStats(times map[store.ToolKey]store.ToolTime) []schema.ToolStat {
-	byTool, bins := map[string]schema.ToolStat{}, map[string]digest.Histogram{}
-	for key, u := range times {
-		sum := byTool[key.Tool]
-		sum.Tool = key.Tool
-		sum.Calls, sum.Failures, sum.TotalMS = sum.Calls+u.Calls, sum.Failures+u.Failures, sum.TotalMS+u.TotalMS
-		byTool[key.Tool] = sum
+	byTool, histograms := map[string]schema.ToolStat{}, map[string]digest.Histogram{}
+	for key, t := range times {
+		stat := byTool[key.Tool]
+		stat.Tool = key.Tool
+		stat.Calls, stat.Failures, stat.TotalMS = stat.Calls+t.Calls, stat.Failures+t.Failures, stat.TotalMS+t.TotalMS
+		byTool[key.Tool] = stat
 		if key.Bin < 0 {
 			continue
 		}
-		if bins[key.Tool] == nil {
-			bins[key.Tool] = digest.Histogram{}
+		if histograms[key.Tool] == nil {
+			histograms[key.Tool] = digest.Histogram{}
 		}
-		bins[key.Tool][key.Bin] += u.Calls
+		histograms[key.Tool][key.Bin] += t.Calls
 	}
 	stats := make([]schema.ToolStat, 0, len(byTool))
-	for tool, sum := range byTool {
-		sum.MedianMS, sum.P95MS = bins[tool].Percentile(0.5), bins[tool].Percentile(0.95)
-		stats = append(stats, sum)
+	for tool, stat := range byTool {
+		stat.MedianMS, stat.P95MS = histograms[tool].Percentile(0.5), histograms[tool].Percentile(0.95)
+		stats = append(stats, stat)
 	}
 	slices.SortFunc(stats, func(a, b schema.ToolStat) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Tool, b.Tool))

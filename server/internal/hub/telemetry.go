@@ -134,8 +134,8 @@ func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *
 }
 
 func (p *projection) hasLeft(key store.SessionKey) bool {
-	for _, l := range p.Left {
-		if l == key {
+	for _, left := range p.Left {
+		if left == key {
 			return true
 		}
 	}

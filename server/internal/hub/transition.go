@@ -46,23 +46,23 @@ func (h *Hub) readSnapshot(ctx context.Context, id schema.EventID) (*snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	a := &snapshot{Question: q}
-	if err := json.Unmarshal(q.Event.Question, &a.hitl); err != nil {
+	s := &snapshot{Question: q}
+	if err := json.Unmarshal(q.Event.Question, &s.hitl); err != nil {
 		return nil, fmt.Errorf("read stored question %d: %w", id, err)
 	}
-	if err := json.Unmarshal(q.Status, &a.status); err != nil {
+	if err := json.Unmarshal(q.Status, &s.status); err != nil {
 		return nil, fmt.Errorf("read stored status of question %d: %w", id, err)
 	}
-	a.awaitingBefore = awaitedRecipients(&a.status)
-	if a.UndoWindow != nil {
-		if err := json.Unmarshal(a.UndoWindow.Answer, &a.undoableAnswer); err != nil {
+	s.awaitingBefore = awaitedRecipients(&s.status)
+	if s.UndoWindow != nil {
+		if err := json.Unmarshal(s.UndoWindow.Answer, &s.undoableAnswer); err != nil {
 			return nil, fmt.Errorf("read undoable answer of question %d: %w", id, err)
 		}
 	}
-	if a.URL != "" {
-		a.blockedErr = h.Blocked(a.URL)
+	if s.URL != "" {
+		s.blockedErr = h.Blocked(s.URL)
 	}
-	return a, nil
+	return s, nil
 }
 
 // resolution is the terminal transition of a question.
@@ -136,8 +136,8 @@ func (s *snapshot) change(st schema.Status) (*store.Change, error) {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}
-	if awaits := awaitedRecipients(&st); !slices.Equal(awaits, s.awaitingBefore) {
-		c.Awaiting = awaits
+	if awaited := awaitedRecipients(&st); !slices.Equal(awaited, s.awaitingBefore) {
+		c.Awaiting = awaited
 	}
 	return c, nil
 }
