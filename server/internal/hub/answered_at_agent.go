@@ -10,13 +10,13 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Coding agents have a prompt of their own. When a person answers there, the hook that
-// waits here is not told. The hub detects such an out-of-band answer from the agent's
-// next events: the call has run, or its turn has ended. It then settles the question
-// and notifies the hook. Nothing is ever approved this way.
+// Coding agents have their own prompt. When a person answers there, the hook that waits
+// here does not learn of it. The hub detects such an out-of-band answer from the
+// agent's next events: the call has run, or its turn has ended. It then settles the
+// question and notifies the hook. Nothing is ever approved this way.
 
-// Reasons of a question closed by the agent's events. They state only what the event
-// proves.
+// Reasons of a question closed by the agent's events. They claim no more than the event
+// proves. The dashboard matches the prefix "answered in the terminal".
 const (
 	reasonRan       = "answered in the terminal: it ran"
 	reasonFailed    = "answered in the terminal: it ran and failed"
@@ -55,11 +55,11 @@ func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
 	}
 	list, err := h.pendingCalls(ctx, e.App, e.Session)
 	if err != nil {
-		h.Log.Error("pending questions not loaded; answers given at the agent may be missed", "event", e.ID, "err", err)
+		h.Log.Error("pending question lookup failed; answers given at the agent may be missed", "event", e.ID, "err", err)
 	}
 	for _, id := range callsClosedBy(e, list) {
 		if err := h.closeAnsweredAtAgent(ctx, id, e.Type); err != nil {
-			h.Log.Error("question answered at the agent not closed", "event", id, "err", err)
+			h.Log.Error("closing a question answered at the agent failed", "event", id, "err", err)
 		}
 	}
 }
@@ -127,8 +127,9 @@ func (h *Hub) closeAnsweredAtAgent(ctx context.Context, id schema.EventID, event
 	return err
 }
 
-// closeReason describes what the event proves. Only a PermissionRequest comes from the
-// prompt in the terminal. A hook that asks before that prompt may have stopped waiting.
+// closeReason returns the reason that the event proves. Only a PermissionRequest comes
+// from the prompt in the terminal. A hook that asks before that prompt may have stopped
+// waiting.
 func (s *snapshot) closeReason(eventType string) string {
 	callRan := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {

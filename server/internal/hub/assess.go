@@ -68,12 +68,12 @@ func (c *toolCall) hash() []byte {
 
 // redactedCommandFinding is reported for a command that is disguised as a secret.
 var redactedCommandFinding = schema.Finding{
-	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent what it is.",
+	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
 }
 
 // addRedactionFinding adds a finding if the original event is riskier than its redacted
-// form: redaction must not hide a command from the approver. Of the original's findings
-// only the risk is reported.
+// form: redaction must not hide a command from the approver. It reports the original's
+// risk but not its findings, which could quote secrets.
 func addRedactionFinding(st *schema.Status, original []byte) {
 	s, err := scanEvent(original)
 	if err != nil {

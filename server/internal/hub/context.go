@@ -10,9 +10,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// contextEvents is the number of events shown before a question. They are the last ones
-// of contextCandidates events that are not telemetry, which explains nothing about the
-// question.
+// A context shows the last contextEvents events before a question. At most
+// contextCandidates events are read to find them, because telemetry is skipped: it does
+// not explain why the agent asks.
 const (
 	contextEvents     = 8
 	contextCandidates = 40

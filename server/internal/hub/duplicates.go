@@ -25,9 +25,9 @@ type duplicate struct {
 	joinedRevision int64 // first revision of the leader that counts it
 }
 
-// duplicateKey returns a hash of what a question asks. It is nil if the question can't
-// join a group: it is not about a tool call, it is addressed to certain people, or it
-// contains redacted text, which may differ between questions that look equal.
+// duplicateKey returns a hash of the question's content. It is nil if the question
+// can't join a group: it is not about a tool call, it is addressed to certain people,
+// or it contains redacted text, which may differ between questions that look equal.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, requester string) []byte {
 	c, ok := toolCallOf(d, q)
 	multiple := q.RequiredApprovals > 1 || q.Recipients != nil && q.Recipients.Mode != "" && q.Recipients.Mode != "anyone" || q.EscalateTo != nil
@@ -77,9 +77,8 @@ func (s *snapshot) answeredDuplicates(revision int64) (list []*snapshot) {
 	return list
 }
 
-// excludeSelfApproved removes the duplicates for which this answer would be a
-// self-approval although it is none for the leader: answering them is rejected, or
-// marked.
+// excludeSelfApproved removes the duplicates that the responder may not answer, and
+// those whose answer would be a self-approval when the leader's is not, or the reverse.
 func (h *Hub) excludeSelfApproved(s *snapshot, from responder, by *schema.Responder) {
 	s.duplicates = slices.DeleteFunc(s.duplicates, func(m duplicate) bool {
 		ownBy, err := h.authorizeResponder(m.snapshot, from)
@@ -92,7 +91,7 @@ func (h *Hub) excludeSelfApproved(s *snapshot, from responder, by *schema.Respon
 func (h *Hub) extendDuplicates(ctx context.Context, list []duplicate, x *schema.Extend, caller Caller) {
 	for _, m := range list {
 		if _, err := h.Extend(ctx, m.ID, x, caller); err != nil {
-			h.Log.Warn("duplicate not extended; it keeps its own deadline", "event", m.ID, "err", err)
+			h.Log.Warn("extending a duplicate failed; it keeps its own deadline", "event", m.ID, "err", err)
 		}
 	}
 }

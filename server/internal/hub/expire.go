@@ -22,7 +22,7 @@ func (h *Hub) cancelForSessionEnd(ctx context.Context, id schema.EventID) error 
 	return err
 }
 
-// Reasons of abandoned questions (state "orphaned").
+// Reasons of abandoned questions (source schema.ByOrphaned).
 const (
 	AgentGone  = "the agent is gone"
 	HubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
@@ -62,8 +62,8 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 	return err
 }
 
-// expire runs what is due for a question: the end of its undo window, its deadline or
-// its timers.
+// expire handles the due times of a question: the end of its undo window, its deadline
+// and its timers.
 func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	_, err := h.transition(ctx, id, func(s *snapshot) (*store.Change, error) {
 		now := h.Clock()
@@ -96,8 +96,8 @@ func (s *snapshot) expire(now time.Time) (*store.Change, error) {
 }
 
 // Run settles questions at their deadlines and at the end of undo windows, and runs
-// their timers, until ctx ends. Due times are stored in rows, so those that passed
-// while the hub was down are handled at startup.
+// their timers, until ctx ends. Due times are stored in rows, so a time that passed
+// while the hub was down is handled at startup.
 func (h *Hub) Run(ctx context.Context) error {
 	if err := h.abandonHeldHooks(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
@@ -109,7 +109,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		h.detectClockStep(ctx)
 		more, next, err := h.expireDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			h.Log.Error("questions not expired", "retry_in", time.Second, "err", err)
+			h.Log.Error("expiring questions failed", "retry_in", time.Second, "err", err)
 			next = h.Clock().Add(time.Second)
 		}
 		if !more || err != nil {

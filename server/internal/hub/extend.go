@@ -9,9 +9,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Extend moves the deadline of a question, or removes it, and returns the event. The
-// agent is notified. Extending fails if it can't be notified, because it would stop
-// waiting before the answer.
+// Extend moves the deadline of a question, or removes it, and returns the event. A
+// version 2 listener is notified. For a version 1 listener, which can't be, Extend
+// returns an error: the agent would stop waiting before the answer.
 func (h *Hub) Extend(ctx context.Context, id schema.EventID, x *schema.Extend, caller Caller) ([]byte, error) {
 	if err := h.People.RequireOperator(caller.Who); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// guidanceText returns the text that tells the model what the answer means and what to
-// do next.
+// guidanceText returns the instructions for the model: the meaning of the answer and
+// the next step.
 func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 	reason := reasonText(a)
 	subject := "A person"
@@ -51,8 +51,8 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 // of the answer contain all of them.
 const maxGuidanceComments = 2 << 10
 
-// reasonText returns the reason of the responder, or the comments of those who voted
-// for the outcome. It is empty if there are none.
+// reasonText returns the reason of the responder, or the comments of the people who
+// voted for the outcome. It is empty if there are none.
 func reasonText(a *schema.Answer) string {
 	if a.RequiredApprovals <= 1 || a.Outcome == schema.Cancelled {
 		if a.Reason == "" {

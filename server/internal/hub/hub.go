@@ -135,7 +135,7 @@ func New(cfg Config) *Hub {
 	}
 	pending, err := cfg.Store.PendingCounts(context.Background())
 	if err != nil {
-		cfg.Log.Error("pending questions not loaded; answers given at the agent may not close them", "err", err)
+		cfg.Log.Error("pending question lookup failed; answers given at the agent may not close them", "err", err)
 	}
 	for key, n := range pending {
 		h.pending[key] = &sessionCalls{pending: n}

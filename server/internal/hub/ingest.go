@@ -30,7 +30,7 @@ type StoredEvent struct {
 }
 
 // Ingest stores one event and returns after it is durable on disk. The body may be
-// reused afterwards. Errors are those of package schema.
+// reused afterwards. It returns the errors of package schema.
 func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEvent, error) {
 	d, hitl, err := h.draft(ctx, body, caller)
 	if err != nil {
@@ -113,7 +113,8 @@ func withRetryHint(err error) error {
 	}
 }
 
-// draft parses and redacts an event and returns what the store keeps of it.
+// draft redacts and parses an event and returns its draft for the store, with the
+// question if it contains one.
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The draft's slices alias body. That is safe: the store is done with them when
 	// Append returns, and the feed keeps its own encoding.
@@ -156,8 +157,8 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	return d, hitl, err
 }
 
-// scopedKey returns the idempotency key, scoped to its poster if the hub knows them: a
-// repeat receives the question's secret and its answer.
+// scopedKey returns the idempotency key, scoped to its poster if the poster is
+// authenticated: a repeat receives the question's secret and its answer.
 func scopedKey(key string, caller Caller) string {
 	if who := caller.Who.Requester(); who != "" && key != "" {
 		return who + "\x00" + key
@@ -370,7 +371,7 @@ func splitArray(body []byte) ([][]byte, error) {
 func (h *Hub) endSession(ctx context.Context, end *store.Event) {
 	ids, err := h.Store.PendingOf(ctx, end.App, end.Session)
 	if err != nil {
-		h.Log.Error("questions of an ended session not loaded; they stay pending", "session", end.Session, "err", err)
+		h.Log.Error("pending question lookup failed; questions of an ended session stay pending", "session", end.Session, "err", err)
 		return
 	}
 	for _, id := range ids {
@@ -378,7 +379,7 @@ func (h *Hub) endSession(ctx context.Context, end *store.Event) {
 			break
 		}
 		if err := h.cancelForSessionEnd(ctx, id); err != nil {
-			h.Log.Error("question of an ended session not canceled", "event", id, "err", err)
+			h.Log.Error("canceling a question of an ended session failed", "event", id, "err", err)
 		}
 	}
 }

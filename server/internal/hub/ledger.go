@@ -24,7 +24,7 @@ type endedRecord struct {
 	Reason   string            `json:"reason,omitempty"`
 	Comment  string            `json:"comment,omitempty"`
 	Votes    []schema.Vote     `json:"votes,omitempty"`
-	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from those in the request
+	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from the requested ones
 }
 
 // ledgerRecords returns the ledger records of the resolution: the deciding vote, if

@@ -218,7 +218,7 @@ func outcomeLabel(st *schema.Status) string {
 	}
 }
 
-// appendAnswer appends what the responder wrote or changed.
+// appendAnswer appends the responder's text, comment and changed arguments.
 func appendAnswer(dst []byte, a *schema.Answer) []byte {
 	if a.Response != nil {
 		dst = appendFenced(dst, "", *a.Response)

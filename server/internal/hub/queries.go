@@ -161,5 +161,5 @@ func (h *Hub) FramesAfter(ctx context.Context, seq int64) (frames []feed.Frame, 
 	return h.encodeFrames(rows), closedChan, nil
 }
 
-// closedChan tells a reader that more frames can be read immediately.
+// closedChan signals that more frames can be read immediately.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

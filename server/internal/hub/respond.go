@@ -58,6 +58,8 @@ func eventJSON(e *store.Event, err error) ([]byte, error) {
 	return e.AppendJSON(nil, -1), nil
 }
 
+// respond returns the change that a response makes, or nil if it repeats the current
+// answer.
 func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
 	if err := s.requireRecipient(by); err != nil {
 		return nil, err
@@ -68,8 +70,8 @@ func (s *snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 		}
 		return nil, s.settledError()
 	}
-	// Older revisions are accepted: what changes while a question is pending, such as
-	// whether the agent still waits, does not change what the person approves.
+	// Older revisions are accepted: changes while a question is pending, such as
+	// whether the agent still waits, don't affect the content that the person approves.
 	if r.Revision > s.status.Revision {
 		return nil, &schema.StatusError{Err: schema.ErrStale, Status: s.status}
 	}

@@ -48,6 +48,7 @@ type rulePreview struct {
 	opposedExamples, otherExamples []*store.Event // newest first
 }
 
+// evaluate reads stored questions, newest first, until a limit is reached.
 func (p *rulePreview) evaluate(ctx context.Context, db *store.Store) error {
 	var err error
 	if p.set, err = rules.NewSet([]rules.StoredRule{{Rule: *p.rule, Since: p.rule.CreatedAt}}); err != nil {
@@ -69,6 +70,7 @@ func (p *rulePreview) evaluate(ctx context.Context, db *store.Store) error {
 	return nil
 }
 
+// addQuestion compares the rule with the outcome of one stored permission.
 func (p *rulePreview) addQuestion(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status

@@ -124,8 +124,8 @@ func (h *Hub) revokeInvalidRule(ctx context.Context, rule *schema.Rule, reason e
 	return store.ErrRuleEnded
 }
 
-// errRequesterRule prevents people from answering their own questions through their own
-// rules.
+// errRequesterRule is returned if the requester created the rule: people can't answer
+// their own questions through rules.
 var errRequesterRule = errors.New("the requester created the rule")
 
 func (h *Hub) answerByRule(ctx context.Context, id schema.EventID, rule *schema.Rule) (*store.Event, error) {
@@ -176,7 +176,7 @@ func (res *resolution) setRuleGuidance(answer *schema.Answer) {
 func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 	pending, err := h.Store.Pending(ctx)
 	if err != nil {
-		h.Log.Error("pending questions not loaded; rules don't answer them", "err", err)
+		h.Log.Error("pending question lookup failed; rules don't answer pending questions", "err", err)
 		return
 	}
 	for _, e := range pending {
@@ -208,7 +208,7 @@ func (h *Hub) loadRules(ctx context.Context) error {
 	}
 	set, err := rules.NewSet(entries)
 	if err != nil {
-		h.Log.Error("rule not compiled; calls that it may cover are left to a person", "err", err)
+		h.Log.Error("rule compilation failed; calls that the rule may cover are left to a person", "err", err)
 	}
 	h.rules.Store(set)
 	return nil
@@ -233,7 +233,7 @@ func (h *Hub) initRules(ctx context.Context) {
 		err = h.loadRules(ctx)
 	}
 	if err != nil {
-		h.Log.Error("rules not loaded; none is active until the hub restarts", "err", err)
+		h.Log.Error("rule loading failed; no rule is active until the hub restarts", "err", err)
 	}
 }
 
@@ -244,7 +244,7 @@ func (h *Hub) endSessionRules(ctx context.Context, end *store.Event) {
 	}
 	err := h.Store.EndRules(ctx, end.App, end.Session, h.Clock())
 	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
-		h.Log.Error("rules of an ended session not ended", "session", end.Session, "err", err)
+		h.Log.Error("ending the rules of a session failed", "session", end.Session, "err", err)
 	}
 }
 
@@ -258,7 +258,7 @@ func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration)
 	err := h.Store.MoveRules(ctx, now, step)
 	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
 		h.rules.Store(nil)
-		h.Log.Error("expiry of rules not shifted with the clock; no rule is active", "err", err)
+		h.Log.Error("shifting the expiry of rules failed; no rule is active", "err", err)
 	}
 }
 
@@ -293,7 +293,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 }
 
 // MakeRule creates a rule and returns it as schema.Rule in JSON. It answers questions
-// created from now on, and with ApplyNow also pending ones.
+// created after it, and with ApplyNow also pending ones.
 func (h *Hub) MakeRule(ctx context.Context, d *schema.RuleDraft, caller Caller) ([]byte, error) {
 	if err := h.requireRuleAccess(caller, d.Reach != schema.ReachSession); err != nil {
 		return nil, err
@@ -334,7 +334,7 @@ func (h *Hub) RevokeRule(ctx context.Context, id int64, caller Caller) ([]byte, 
 		return nil, err
 	}
 	if err := h.loadRules(context.WithoutCancel(ctx)); err != nil {
-		h.Log.Error("rules not reloaded after a revocation; no rule is active", "err", err)
+		h.Log.Error("rule reload after a revocation failed; no rule is active", "err", err)
 	}
 	return json.Marshal(rule.Rule)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// TelemetryResult counts what became of the records of a request.
+// TelemetryResult counts the records of a request by outcome.
 type TelemetryResult struct{ Stored, Ignored, Rejected int }
 
 // OTLPLogs converts OTLP log records to events of the sessions they name and stores
@@ -82,9 +82,9 @@ func (h *Hub) telemetryApp(ctx context.Context, e *schema.Event, apps map[string
 	return app, nil
 }
 
-// telemetryHome returns the session that telemetry belongs to if it arrived under an
-// application name that the session's hooks don't use, because it came before them. Nil
-// means that it belongs to its own key.
+// telemetryHome returns the existing session that the events of key belong to although
+// it has another application name: telemetry joins the session of the hooks, and hooks
+// take over a session that has only telemetry. Nil means that key has its own session.
 func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, telemetry bool) (*digest.Session, error) {
 	for other, session := range p.sessions {
 		if other.Session == key.Session && other != key && (telemetry || session.IsTelemetryOnly()) && session.Sum.Events > 0 {
@@ -111,9 +111,8 @@ func (p *projection) telemetryHome(ctx context.Context, key store.SessionKey, te
 	return nil, nil
 }
 
-// adoptSession returns the session that telemetry is added to. If hooks arrive after
-// telemetry, the telemetry's session and its aggregates move to the application of the
-// hooks.
+// adoptSession returns the existing session at other. If the new events come from
+// hooks, the session and its aggregates first move to their application.
 func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *digest.Session {
 	session := p.sessions[other]
 	if telemetry {

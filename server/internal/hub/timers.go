@@ -54,7 +54,7 @@ func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
 	}
 	st, timers := s.status, s.Timers
 	var records []store.LedgerRecord
-	if st.SameAs != 0 { // the group leader reminds and escalates; it may be settled by the next interval
+	if st.SameAs != 0 { // the group leader reminds and escalates; check again later, since it may be settled by then
 		return s.deferTimers(now, h)
 	}
 	if isDue(timers.Escalate, now) {
@@ -77,8 +77,8 @@ func (h *Hub) runTimers(s *snapshot, now time.Time) (*store.Change, error) {
 
 func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
-// remind counts a reminder to those who have not voted and returns the time of the next
-// one.
+// remind counts a reminder to the people who have not voted and returns the time of the
+// next one.
 func (h *Hub) remind(s *snapshot, st *schema.Status, now time.Time) (next time.Time) {
 	every, limit := h.reminderSchedule(&s.hitl, s.Deadline)
 	if st.Reminders >= limit {

@@ -76,7 +76,7 @@ type resolution struct {
 	seenRevision int64         // revision that the responder saw; duplicates up to it are settled, too
 	rule         *schema.Rule  // rule that decided; nil if none
 	silent       bool          // don't notify the agent
-	// votes replace those of the status, the deciding one last. Nil keeps them.
+	// votes replace the status's votes, the deciding one last. Nil keeps them.
 	votes []schema.Vote
 }
 

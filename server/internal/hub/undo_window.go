@@ -31,8 +31,8 @@ func (s *snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 }
 
 // openUndoWindow returns the change that stores the resolution until the undo window
-// ends. The final change is computed now, so that the answer is validated now and
-// stored exactly as it will be sent.
+// ends. The final change is computed now as well, so that the answer is validated now,
+// in the form in which it will be sent.
 func (res *resolution) openUndoWindow(s *snapshot, now, until time.Time) (*store.Change, error) {
 	change, err := res.change(s, now)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 //
 // A deciding vote may have an undo window like any other answer. Until the window ends,
 // the vote does not count: it appears only in Status.Held, no one else can vote, and
-// undoing it leaves the votes as they were. Other votes count immediately, because they
-// can be changed anyway.
+// undoing it does not change the votes. Other votes count immediately, because they can
+// be changed anyway.
 
 // requiresVotes reports whether the question is addressed to certain people or needs
 // several approvals.
