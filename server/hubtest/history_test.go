@@ -60,7 +60,7 @@ func TestSessions_SurviveRestarts(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status := fetch(t, "GET "+hub.URL()+schema.PathSession+"?source_app=a&session_id=s", "", &d)
 		return status == 200 && d.Session.Events == 2+2*rounds
-	}, 10*time.Second, 10*time.Millisecond)
+	}, waitLimit, 10*time.Millisecond)
 	require.Len(t, d.Tools, 1)
 	require.EqualValues(t, rounds+1, d.Tools[0].Calls)
 	require.Positive(t, d.Tools[0].MedianMS, "calls are paired over a restart")

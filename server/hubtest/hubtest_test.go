@@ -33,7 +33,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, leftovers...)
 }
 
-const waitLimit = 20 * time.Second
+// waitLimit bounds how long a test waits for a condition. It only ends a test that would
+// hang, so it is generous.
+const waitLimit = time.Minute
 
 // dashboardTab is a dashboard of version 2.
 type dashboardTab struct {
@@ -114,16 +116,16 @@ func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	}()
 	asked := dashboard.nextQuestion()
 	require.Equal(t, "May I?", asked.HumanInTheLoop.Question)
-	start := time.Now()
 	postAnswer(t, hub, asked.ID, `{"permission":true,"reason":"go on"}`)
 	d := <-decided
 	require.True(t, d.Approved())
-	require.Less(t, time.Since(start), 2*time.Second)
 	for {
 		var change schema.StatusChange
 		f := dashboard.next()
 		require.Equal(t, schema.StatusFrame, f.Type)
 		require.NoError(t, json.Unmarshal(f.Data, &change))
+		// The hub dialed the agent: an answer that the agent polled for is Pulled instead.
+		require.NotEqual(t, schema.Pulled, change.HumanInTheLoopStatus.Delivery.State)
 		if change.HumanInTheLoopStatus.Delivery.State == schema.Acked {
 			return
 		}

@@ -70,7 +70,7 @@ func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 		card := requestJSON[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
 		n := card.HumanInTheLoopStatus.Notifications
 		return len(n) == 1 && n[0].State == schema.NotificationSent && n[0].Channel == "ops"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, waitLimit, 10*time.Millisecond)
 
 	hub.Restart()
 	_, list := sendRequest(t, hub, "GET /api/channels", nil)

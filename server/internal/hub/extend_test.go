@@ -134,7 +134,7 @@ func TestPull_ReportsMovedDeadline(t *testing.T) {
 	select {
 	case err := <-returned:
 		require.NoError(t, err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(waitLimit):
 		t.Fatal("the pull goes on by the old deadline")
 	}
 	last := time.Time{}

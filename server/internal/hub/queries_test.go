@@ -15,9 +15,7 @@ func TestInitial_IncludesEveryPendingQuestion(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	old, _ := h.ask(callbackQuestion)
-	for range schema.RecentLimit + 10 {
-		h.post(plainEvent)
-	}
+	h.appendEvents(schema.RecentLimit+10, `{}`)
 	seq, raw, err := h.Initial(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, h.Store.Head(), seq)
@@ -51,10 +49,7 @@ func TestInitial_RespectsByteBudget(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id, _ := h.ask(callbackQuestion)
-	filler := strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`, 1)
-	for range 80 {
-		h.post(filler)
-	}
+	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`)
 	h.post(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("x", schema.MaxListed)+`"}`, 1))
 	_, raw, err := h.Initial(t.Context())
 	require.NoError(t, err)
@@ -71,10 +66,8 @@ func TestInitial_RespectsByteBudget(t *testing.T) {
 func TestFramesAfter_CatchesUpBehindRing(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	const n = 1500 // the ring holds 64, a step of catching up 512
-	for range n {
-		h.post(plainEvent)
-	}
+	const n = 1500 // the ring buffer holds 64 frames, a batch of the log 512
+	h.appendEvents(n, `{}`)
 	var seq int64
 	for seq < n {
 		frames, _, err := h.FramesAfter(t.Context(), seq)

@@ -44,7 +44,7 @@ func TestSearch_LimitsConcurrency(t *testing.T) {
 	for range maxWaitingSearches {
 		waiting.Go(func() { failed <- search(t.Context()) })
 	}
-	require.Eventually(t, func() bool { return h.searches.waiting.Load() == maxWaitingSearches }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return h.searches.waiting.Load() == maxWaitingSearches }, waitLimit, time.Millisecond)
 	require.ErrorIs(t, search(t.Context()), schema.ErrBusy)
 	require.ErrorIs(t, sessions(t.Context()), schema.ErrBusy)
 	require.Len(t, h.searches.slots, cap(h.searches.slots))

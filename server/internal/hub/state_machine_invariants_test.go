@@ -24,7 +24,7 @@ func (m *machine) checkInvariants(t *rapid.T, last bool) {
 		}
 		q, err := m.Store.Question(t.Context(), id)
 		require.NoError(t, err)
-		st := m.status(t, id)
+		st := decodeStatus(t, q.Status)
 		require.GreaterOrEqual(t, st.Revision, rec.revision, "a revision never goes back")
 		require.GreaterOrEqual(t, st.ExpiresAt, rec.expires, "a deadline never gets earlier")
 		rec.revision, rec.expires = st.Revision, st.ExpiresAt

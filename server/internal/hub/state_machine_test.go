@@ -146,8 +146,11 @@ func (m *machine) pickQuestion(t *rapid.T) schema.EventID {
 func (m *machine) status(t *rapid.T, id schema.EventID) schema.Status {
 	q, err := m.Store.Question(t.Context(), id)
 	require.NoError(t, err)
-	var st schema.Status
-	require.NoError(t, json.Unmarshal(q.Status, &st))
+	return decodeStatus(t, q.Status)
+}
+
+func decodeStatus(t *rapid.T, raw []byte) (st schema.Status) {
+	require.NoError(t, json.Unmarshal(raw, &st))
 	return st
 }
 

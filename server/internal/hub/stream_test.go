@@ -24,7 +24,7 @@ func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 		_, err := h.Ingest(context.Background(), []byte(plainEvent), Caller{})
 		stored <- err
 	}()
-	require.Eventually(t, func() bool { return h.Store.Head() == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.Store.Head() == 2 }, waitLimit, time.Millisecond)
 	seq, raw, err := h.Initial(t.Context())
 	require.NoError(t, err)
 	frames, more, err := h.FramesAfter(t.Context(), seq)

@@ -266,7 +266,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 		id, _ := h.ask(fmt.Sprintf(`{"question":"q%d","type":"permission","timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3}`, i))
 		ids = append(ids, id)
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, 20*time.Second, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, waitLimit, 5*time.Millisecond,
 		"one each would be 40; those of the queries end by themselves")
 	h.advanced.Add(int64(time.Minute))
 	wake(h.deadlineChanged)
@@ -275,7 +275,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 		for h.status(id).Reminders == 0 {
 			select {
 			case <-changed:
-			case <-time.After(20 * time.Second):
+			case <-time.After(waitLimit):
 				t.Fatal("nobody is reminded")
 			}
 		}
