@@ -24,7 +24,7 @@ type answerListener struct {
 	url string
 
 	mu           sync.Mutex
-	arrivalsByID map[schema.EventID]chan time.Time // :: question → when its answer came
+	arrivalsByID map[schema.EventID]chan time.Time // question -> arrival times of its answer
 }
 
 func newAnswerListener(b *testing.B) *answerListener {
@@ -63,12 +63,12 @@ func (l *answerListener) arrivals(id schema.EventID) chan time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.arrivalsByID[id] == nil {
-		l.arrivalsByID[id] = make(chan time.Time, 4) // more than one delivery would be told apart by now
+		l.arrivalsByID[id] = make(chan time.Time, 4) // room for repeated deliveries, so that accept never blocks
 	}
 	return l.arrivalsByID[id]
 }
 
-// httpClient keeps its connections, as a page does.
+// httpClient keeps its connections, as a browser does.
 var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // postJSON posts body and decodes the event that comes back.
@@ -108,8 +108,8 @@ func askMany(b *testing.B, hub *serverProcess, question schema.Event, n int) []s
 	return ids
 }
 
-// BenchmarkAnswer measures a person's answer: how long the respond call takes, and
-// how long from its start until the agent has the frame. Storing is durable.
+// BenchmarkAnswer measures a person's answer: the duration of the respond call, and the time
+// from its start until the agent has the frame. Commits are durable.
 func BenchmarkAnswer(b *testing.B) {
 	for _, atOnce := range []int{1, 20} {
 		b.Run(fmt.Sprintf("at-once=%d", atOnce), func(b *testing.B) {
@@ -156,8 +156,8 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkStart measures the time from starting the program until it listens,
-// and what it holds in memory then.
+// BenchmarkStart measures the time from starting the program until it listens, and its
+// resident memory then.
 func BenchmarkStart(b *testing.B) {
 	var took []time.Duration
 	var memory int64

@@ -50,7 +50,7 @@ func newLoad(b *testing.B, addr string, conns int) *loadGenerator {
 	return l
 }
 
-// post sends request on connection i and reads the response away.
+// post sends request on connection i and discards the response.
 func (l *loadGenerator) post(i int, request []byte) error {
 	if _, err := l.conns[i].Write(request); err != nil {
 		return err
@@ -107,8 +107,8 @@ func quantile(sorted []time.Duration, q float64) float64 {
 }
 
 // reportGated reports a figure and, with HOOKBACK_BENCH_GATES set, fails the benchmark
-// when it is worse than its gate (design/performance.md). Without, a busy machine
-// would fail them for no fault of ours.
+// if it is beyond its gate (design/performance.md). Gates are off by default because a busy
+// machine would fail them.
 func reportGated(b *testing.B, value float64, unit string, ok bool) {
 	b.Helper()
 	b.ReportMetric(value, unit)
@@ -117,7 +117,7 @@ func reportGated(b *testing.B, value float64, unit string, ok bool) {
 	}
 }
 
-// serverResult of one server in a benchmark that alternates between several.
+// serverResult has the figures of one server in a benchmark that alternates between several.
 type serverResult struct {
 	server *serverProcess
 	load   *loadGenerator
@@ -136,8 +136,8 @@ func (f *serverResult) run(b *testing.B, n int) {
 
 // BenchmarkIngest posts to the hub, which has each event on the disk before it
 // answers, and in turn to bare echo servers of the same body. Run it with
-// -benchtime 40000x; fiber-x and nethttp-x are the hub's rate as a part of theirs,
-// cpu-x how many times the echo's CPU time it takes.
+// -benchtime 40000x. fiber-x and nethttp-x are the hub's rate divided by that server's
+// rate; cpu-x is the hub's CPU time divided by fiber's.
 func BenchmarkIngest(b *testing.B) {
 	for _, posters := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("posters=%d", posters), func(b *testing.B) {
@@ -171,8 +171,8 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
-// BenchmarkOnePoster compares one poster's wait with the least it can be: 4 KB
-// appended to a file and flushed to the disk.
+// BenchmarkOnePoster compares the latency of one poster with its lower bound: appending
+// 4 KB to a file and flushing it to the disk.
 func BenchmarkOnePoster(b *testing.B) {
 	s := startServer(b, "hub")
 	l := newLoad(b, s.addr, 1)
@@ -353,9 +353,8 @@ func BenchmarkToDashboard(b *testing.B) {
 	}
 }
 
-// BenchmarkFanOut counts what the server's CPU time is good for when everybody
-// looks on: deliveries of events to dashboards per CPU second, the storing of the
-// events included.
+// BenchmarkFanOut measures deliveries of events to dashboards per CPU second of the server,
+// including the cost of storing the events.
 func BenchmarkFanOut(b *testing.B) {
 	for _, c := range []struct {
 		dashboards, perSecond, burst int
@@ -398,8 +397,8 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkStalled is what 20 dashboards that stop reading cost while events pour
-// in: memory of the hub, and the wait of the posters. Run it with -benchtime 30000x.
+// BenchmarkStalled measures the memory that 20 dashboards cost that stop reading while
+// events arrive. Run it with -benchtime 30000x.
 func BenchmarkStalled(b *testing.B) {
 	s := startServer(b, "hub")
 	l := newLoad(b, s.addr, 16)

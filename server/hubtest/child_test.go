@@ -25,7 +25,7 @@ import (
 )
 
 // A benchmark runs its server as a child process, this test binary once more, so
-// that the server's CPU time can be told from the load's.
+// that its CPU time is separate from that of the load generator.
 const (
 	roleVariable = "HOOKBACK_BENCH_SERVER"
 	dbVariable   = "HOOKBACK_BENCH_DB"

@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// fetch asks the hub and decodes what it says.
+// fetch sends a request, such as "GET URL", and decodes the JSON response.
 func fetch(t *testing.T, request, body string, into any) int {
 	t.Helper()
 	method, url, _ := strings.Cut(request, " ")
@@ -32,8 +32,8 @@ func fetch(t *testing.T, request, body string, into any) int {
 	return res.StatusCode
 }
 
-// TestSessions_SurviveRestarts: a hub that stops in the middle of a session goes on
-// where it was, and an approval before the restart meets its call after it.
+// TestSessions_SurviveRestarts: after a restart in the middle of a session, the hub continues
+// its projection and matches a call to an approval from before the restart.
 func TestSessions_SurviveRestarts(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -63,7 +63,7 @@ func TestSessions_SurviveRestarts(t *testing.T) {
 	}, waitLimit, 10*time.Millisecond)
 	require.Len(t, d.Tools, 1)
 	require.EqualValues(t, rounds+1, d.Tools[0].Calls)
-	require.Positive(t, d.Tools[0].MedianMS, "calls are paired over a restart")
+	require.Positive(t, d.Tools[0].MedianMS, "start and end of a call are paired across a restart")
 	var e schema.Event
 	fetch(t, "GET "+hub.URL()+schema.At(schema.PathEvent, asked.ID), "", &e)
 	require.NotNil(t, e.HumanInTheLoopStatus.Execution)

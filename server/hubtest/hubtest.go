@@ -36,22 +36,22 @@ func AllowOrigin(origin string) Option {
 	return func(c *app.Config) { c.AllowOrigins = append(c.AllowOrigins, origin) }
 }
 
-// CallbackAllow lets the hub dial target beside loopback.
+// CallbackAllow lets the hub dial target in addition to loopback addresses.
 func CallbackAllow(target string) Option {
 	return func(c *app.Config) { c.CallbackAllow = append(c.CallbackAllow, target) }
 }
 
-// Clock gives the hub a clock of the test's own.
+// Clock sets the hub's clock.
 func Clock(now func() time.Time) Option { return func(c *app.Config) { c.Clock = now } }
 
-// DB puts the database somewhere else than in a temporary directory.
+// DB sets the database file. The default is a file in a temporary directory.
 func DB(file string) Option { return func(c *app.Config) { c.DB = file } }
 
 // KeepSecrets turns redaction off.
 func KeepSecrets() Option { return func(c *app.Config) { c.KeepSecrets = true } }
 
-// Start runs a hub. It listens when Start returns, and is stopped with the test,
-// which fails when the hub did not run and stop without an error.
+// Start runs a hub until the test ends. It listens when Start returns. The test fails if the
+// hub does not start, run and stop without an error.
 func Start(t testing.TB, options ...Option) *Hub {
 	t.Helper()
 	h := &Hub{t: t, cfg: app.Config{
@@ -72,7 +72,7 @@ func (h *Hub) start() {
 	a, err := app.New(ctx, h.cfg)
 	if err != nil {
 		cancel()
-		h.t.Fatalf("starting a hub: %v", err)
+		h.t.Fatalf("start hub: %v", err)
 	}
 	h.url = a.URL()
 	h.cfg.Addr = strings.TrimPrefix(h.url, "http://") // for Restart
@@ -80,17 +80,16 @@ func (h *Hub) start() {
 	go func() { h.done <- a.Run(ctx) }()
 }
 
-// URL is the hub's address, such as http://127.0.0.1:40123.
+// URL returns the hub's address, such as http://127.0.0.1:40123.
 func (h *Hub) URL() string { return h.url }
 
-// StreamURL is the address of its stream, such as ws://127.0.0.1:40123/stream.
+// StreamURL returns the address of its stream, such as ws://127.0.0.1:40123/stream.
 func (h *Hub) StreamURL() string { return "ws" + strings.TrimPrefix(h.url, "http") + "/stream" }
 
-// DB is its database file.
+// DB returns the path of the database file.
 func (h *Hub) DB() string { return h.cfg.DB }
 
-// Stop stops the hub as a signal would and returns when it is gone. It is
-// idempotent.
+// Stop stops the hub as a signal would and returns when it has stopped. It is idempotent.
 func (h *Hub) Stop() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -101,7 +100,7 @@ func (h *Hub) Stop() {
 	h.cancel()
 	h.cancel = nil
 	if err := <-h.done; err != nil {
-		h.t.Errorf("the hub stopped with: %v", err)
+		h.t.Errorf("stop hub: %v", err)
 	}
 }
 
@@ -114,8 +113,8 @@ func (h *Hub) Restart() {
 	h.start()
 }
 
-// Goroutines names the functions whose goroutines fasthttp keeps for the life of
-// the process, for goleak.IgnoreAnyFunction.
+// Goroutines returns the functions whose goroutines fasthttp never stops, for
+// goleak.IgnoreAnyFunction.
 func Goroutines() []string {
 	return []string{"github.com/valyala/fasthttp.updateServerDate.func1", "github.com/valyala/fasthttp.(*workerPool).Start.func2"}
 }

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // hang, so it is generous.
 const waitLimit = time.Minute
 
-// dashboardTab is a dashboard of version 2.
+// dashboardTab is a version 2 stream connection of a dashboard.
 type dashboardTab struct {
 	t        *testing.T
 	ws       *websocket.Conn
@@ -70,7 +70,7 @@ func (p *dashboardTab) next() schema.Frame {
 	return f
 }
 
-// nextQuestion waits for a question to appear.
+// nextQuestion waits for an event with a question.
 func (p *dashboardTab) nextQuestion() schema.Event {
 	p.t.Helper()
 	for {
@@ -98,8 +98,9 @@ func post(t *testing.T, url, body string) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestRoundTrip_AgentReceivesAnswer is what Hookback is for: an agent asks, a person sees it and answers,
-// the agent goes on, the page sees that it has.
+// TestRoundTrip_AgentReceivesAnswer is the main use of Hookback: an agent asks, a person
+// sees the question and answers it, the agent gets the answer and acknowledges it, and the
+// dashboard shows the acknowledgement.
 func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -132,8 +133,8 @@ func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	}
 }
 
-// TestRestart_KeepsPendingQuestion, and so do the agent that waits and the page that
-// looks at it.
+// TestRestart_KeepsPendingQuestion: after a restart of the hub, the waiting agent and a
+// reconnected dashboard continue with the question.
 func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -166,8 +167,8 @@ func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestVersion1Agent_ReceivesAnswer acts as the guide's Python does: it opens a listener, posts,
-// waits for one message and closes.
+// TestVersion1Agent_ReceivesAnswer does the same as the Python code of the guide: it opens a
+// listener, posts a question, waits for one message and closes.
 func TestVersion1Agent_ReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -184,8 +185,8 @@ func TestVersion1Agent_ReceivesAnswer(t *testing.T) {
 	require.Equal(t, "close", dashboard.awaitDelivery(schema.Delivered).Confirmed)
 }
 
-// TestRedeliver_AfterListenerReturns: the agent's listener is gone. A person takes care
-// of it, and sends it again when the listener is back.
+// TestRedeliver_AfterListenerReturns: the agent's listener is unreachable. A person marks the
+// answer as handled, and sends it again after the listener is back.
 func TestRedeliver_AfterListenerReturns(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -215,7 +216,7 @@ func TestRedeliver_AfterListenerReturns(t *testing.T) {
 	require.Zero(t, dashboard.awaitDelivery(schema.Delivered).HandledAt)
 }
 
-// listenOnce is the guide's listener: it reads one message and closes.
+// listenOnce serves the listener of the guide: it reads one message and closes.
 func listenOnce(t *testing.T, ln net.Listener) <-chan schema.Answer {
 	t.Helper()
 	got := make(chan schema.Answer, 1)
@@ -238,7 +239,7 @@ func listenOnce(t *testing.T, ln net.Listener) <-chan schema.Answer {
 	return got
 }
 
-// askVersion1 has a version 1 agent ask whose listener is at the address.
+// askVersion1 posts a question of a version 1 agent that listens at addr.
 func (p *dashboardTab) askVersion1(hub *hubtest.Hub, addr net.Addr) schema.Event {
 	p.t.Helper()
 	post(p.t, hub.URL()+schema.PathEvents, fmt.Sprintf(`{"source_app":"py","session_id":"1","hook_event_type":"HumanInTheLoop","payload":{},`+
@@ -246,7 +247,7 @@ func (p *dashboardTab) askVersion1(hub *hubtest.Hub, addr net.Addr) schema.Event
 	return p.nextQuestion()
 }
 
-// awaitDelivery waits for a delivery in this state.
+// awaitDelivery waits for a delivery in the given state.
 func (p *dashboardTab) awaitDelivery(state schema.DeliveryState) *schema.Delivery {
 	p.t.Helper()
 	for {

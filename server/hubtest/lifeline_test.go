@@ -19,13 +19,13 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// hubVariable names the hub for a child that asks.
+// hubVariable has the URL of the hub for a child process.
 const hubVariable = "HOOKBACK_TEST_HUB"
 
-// runAsker is a child process: a hook that asks, says so, and waits.
+// runAsker is a child process: a hook that asks, prints the question's id, and waits.
 func runAsker(ctx context.Context, of string) error {
 	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test"})
-	defer agent.Close() // or the process is gone before it has acknowledged the answer
+	defer agent.Close() // otherwise the process exits before it acknowledges the answer
 	_, err := agent.Ask(ctx, agentclient.Request{
 		Question:  "May I?",
 		Event:     schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},
@@ -34,14 +34,14 @@ func runAsker(ctx context.Context, of string) error {
 	return err
 }
 
-// startAsker starts a process that asks and returns its question.
+// startAsker starts a process that asks and returns the question's id.
 func startAsker(t *testing.T, hub *hubtest.Hub) (id schema.EventID, kill func()) {
 	t.Helper()
 	id, _, kill = startChild(t, hub, "asker")
 	return id, kill
 }
 
-// startChild starts a process, one that asks first of all.
+// startChild starts a process that asks first, and returns the question's id.
 func startChild(t *testing.T, hub *hubtest.Hub, role string) (id schema.EventID, stdin io.WriteCloser, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -75,8 +75,8 @@ func statusOf(t *testing.T, hub *hubtest.Hub, id schema.EventID) schema.Status {
 	return *e.HumanInTheLoopStatus
 }
 
-// TestLiveness_KilledHookClosesQuestion: neither one that was killed while the hub ran, nor
-// while it did not. One that lives and waits keeps its card.
+// TestLiveness_KilledHookClosesQuestion: the question of a hook is closed whether the hook was
+// killed while the hub was running or stopped. The question of a live hook stays pending.
 func TestLiveness_KilledHookClosesQuestion(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// sendRequest sends a request to a hub and reads what comes back.
+// sendRequest sends a request, such as "GET /path", and returns the status and body of the
+// response.
 func sendRequest(t *testing.T, hub *hubtest.Hub, request string, body any) (status int, answer string) {
 	method, path, _ := strings.Cut(request, " ")
 	text, err := json.Marshal(body)
@@ -65,7 +66,7 @@ func TestChannel_NotifiesAndSurvivesRestart(t *testing.T) {
 		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
 		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
 	})
-	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, strings.Replace(hub.URL(), "127.0.0.1", "localhost", 1), event.ID), "people have the hub by its name")
+	require.Contains(t, <-said, fmt.Sprintf(`"url":"%s/r/%d"`, strings.Replace(hub.URL(), "127.0.0.1", "localhost", 1), event.ID), "links use the host name for people")
 	require.Eventually(t, func() bool {
 		card := requestJSON[schema.Event](t, hub, fmt.Sprintf("GET /events/%d", event.ID), nil)
 		n := card.HumanInTheLoopStatus.Notifications
@@ -107,7 +108,7 @@ func TestPushSubscription_AddAndRemove(t *testing.T) {
 	key := requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil)
 	browser := schema.PushSubscription{Endpoint: "https://push.example.com/send/hidden", Keys: schema.PushKeys{P256dh: key.Key, Auth: "tBHItJI5svbpez7KI4CCXg"}}
 	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers)
-	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same one")
+	require.Equal(t, 1, requestJSON[schema.NotificationSettings](t, hub, "POST /api/push", browser).Browsers, "the same subscription again")
 	hub.Restart()
 	require.Equal(t, key, requestJSON[schema.PushKey](t, hub, "GET /api/push/key", nil))
 	_, mine := sendRequest(t, hub, "GET /api/channels/mine", nil)
@@ -115,7 +116,7 @@ func TestPushSubscription_AddAndRemove(t *testing.T) {
 	require.Zero(t, requestJSON[schema.NotificationSettings](t, hub, "DELETE /api/push", schema.PushSubscription{Endpoint: browser.Endpoint}).Browsers)
 	browser.Endpoint = hub.URL() + "/events"
 	status, _ := sendRequest(t, hub, "POST /api/push", browser)
-	require.Equal(t, 400, status, "a browser can't make the hub talk to itself")
+	require.Equal(t, 400, status, "a subscription cannot make the hub call itself")
 }
 
 func TestSignedLink_GetDecidesNothing(t *testing.T) {
@@ -125,7 +126,7 @@ func TestSignedLink_GetDecidesNothing(t *testing.T) {
 		"source_app": "shop", "session_id": "s", "hook_event_type": "PermissionRequest", "payload": map[string]any{},
 		"humanInTheLoop": map[string]any{"type": "permission", "question": "May I?"},
 	})
-	for range 3 { // a scanner of mail
+	for range 3 { // as a mail scanner does
 		status, page := sendRequest(t, hub, fmt.Sprintf("GET /hitl/%d/vote", event.ID), nil)
 		require.Equal(t, 200, status)
 		require.Contains(t, strings.ToLower(page), "<!doctype html>")

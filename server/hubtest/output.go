@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Output collects what a program prints while a test reads it. The zero value is
-// ready to use.
+// Output collects the output of a program for a test to read at any time. The zero value is
+// ready to use. It is safe for concurrent use.
 type Output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -19,7 +19,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String is the text so far.
+// String returns the output so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// runAgent is a child process: a coding agent that has a shell run its hook, and then
-// a command that answers the hook's question, for each line it is given.
+// runAgent is a child process: a coding agent that runs its hook in a shell and then, for
+// each line on stdin, a command that answers the hook's question.
 func runAgent(ctx context.Context) error {
 	shell := func(role, argument string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "sh", "-c", "'"+os.Args[0]+"' "+argument+"; true")
@@ -41,14 +41,14 @@ func runAgent(ctx context.Context) error {
 	return hook.Wait()
 }
 
-// runAnswerer is a child process that says yes to a question.
+// runAnswerer is a child process that approves a question.
 func runAnswerer(ctx context.Context) error {
 	_, err := postJSON(ctx, os.Getenv(hubVariable)+"/events/"+os.Args[1]+"/respond", map[string]bool{"permission": true})
 	return err
 }
 
-// TestSelfApproval_IsMarked is told apart from the person whose shell started
-// the agent.
+// TestSelfApproval_IsMarked: an answer from the agent's process tree is marked, one from the
+// process that started the agent is not.
 func TestSelfApproval_IsMarked(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/exe"); err != nil {

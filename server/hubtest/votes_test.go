@@ -21,8 +21,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// createPeople makes a database that knows these people, the first its owner, and returns the
-// token of each.
+// createPeople creates a database with these people, of whom the first is the owner, and
+// returns the token of each.
 func createPeople(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})
@@ -42,7 +42,7 @@ func createPeople(t *testing.T, file string, names ...string) map[string]string 
 	return tokens
 }
 
-// vote answers as whoever has the token; the code of the problem, "" for none.
+// vote answers with a token. It returns the code of the problem, empty if the vote counts.
 func vote(t *testing.T, hub *hubtest.Hub, id schema.EventID, token string, r *schema.Response) (code string, st schema.Status) {
 	t.Helper()
 	body, err := json.Marshal(r)
@@ -65,7 +65,7 @@ func vote(t *testing.T, hub *hubtest.Hub, id schema.EventID, token string, r *sc
 	return got.Code, got.HumanInTheLoopStatus
 }
 
-// askQuestion puts a question as an agent does, and returns once the hub has it.
+// askQuestion asks as an agent does, and returns when the hub has the question.
 func askQuestion(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.EventID, <-chan agentclient.Decision) {
 	t.Helper()
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
@@ -86,7 +86,8 @@ func askQuestion(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (sche
 func approval() *schema.Response { v := true; return &schema.Response{Permission: &v} }
 func denial() *schema.Response   { v := false; return &schema.Response{Permission: &v} }
 
-// Two of three approve what will run, over HTTP, and the agent runs exactly that.
+// TestQuorum_AgentRunsApprovedCall: two of three people approve an edited call over HTTP, and
+// the agent gets exactly that call.
 func TestQuorum_AgentRunsApprovedCall(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "hub.db")
@@ -107,7 +108,7 @@ func TestQuorum_AgentRunsApprovedCall(t *testing.T) {
 	require.Equal(t, []string{"grace", "linus"}, st.Awaiting, "linus has not seen this call")
 	code, st = vote(t, hub, id, token["linus"], approval())
 	require.Equal(t, "stale", code)
-	require.JSONEq(t, `{"command":"rm -r build/old"}`, string(st.Edited.Arguments), "a refusal tells how things are")
+	require.JSONEq(t, `{"command":"rm -r build/old"}`, string(st.Edited.Arguments), "a refusal has the current status")
 	yes := approval()
 	yes.Revision = st.Revision
 	code, _ = vote(t, hub, id, token["linus"], yes)
@@ -125,8 +126,8 @@ func TestQuorum_AgentRunsApprovedCall(t *testing.T) {
 	require.Equal(t, "decided", code)
 }
 
-// The votes of before a restart count behind it; when all have voted and do not agree,
-// the agent is told so.
+// TestQuorum_SurvivesRestart: votes from before a restart count. If all have voted without
+// agreement, the agent gets that outcome.
 func TestQuorum_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "hub.db")

@@ -20,9 +20,9 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	id, secret := h.ask(lifelineQuestion)
-	require.NoError(t, h.Abandon(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "of a listener it had before")
+	require.NoError(t, h.Abandon(t.Context(), id, "ws://127.0.0.1:50123/before", AgentGone), "a listener that the question no longer names")
 	require.Equal(t, schema.Pending, h.status(id).Status)
-	h.respond(id, withHold(approval(), 20*time.Second)) // nobody is there to be told any more
+	h.respond(id, withHold(approval(), 20*time.Second)) // the agent is gone before the undo window ends
 
 	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, AgentGone))
 	st := h.status(id)
@@ -35,16 +35,16 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	require.False(t, *st.Response.Permission)
 	require.Contains(t, st.Response.Guidance, "Nothing was approved")
 	require.Equal(t, schema.NoDelivery, st.Delivery.State)
-	require.Empty(t, h.dispatched, "there is nobody to dial")
+	require.Empty(t, h.dispatched, "there is no listener to dial")
 	undelivered, err := h.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
 	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, AgentGone))
-	require.Equal(t, st, h.status(id), "it ended once")
+	require.Equal(t, st, h.status(id), "a repeat changes nothing")
 	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
 	_, err = h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret}, Caller{})
-	require.ErrorIs(t, err, schema.ErrExpired, "what the dying agent still sends comes too late")
+	require.ErrorIs(t, err, schema.ErrExpired, "a withdrawal after the end is too late")
 }
 
 func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
@@ -54,7 +54,7 @@ func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	for _, question := range []string{
 		callbackQuestion,
 		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","lifeline":true}`, // version 1
-		`{"question":"May I?","type":"permission","protocolVersion":2,"lifeline":true}`,                          // it pulls
+		`{"question":"May I?","type":"permission","protocolVersion":2,"lifeline":true}`,                          // pulls its answer
 		`{"question":"May I?","type":"permission","responseWebSocketUrl":"` + listenerURL + `","protocolVersion":2}`,
 	} {
 		h.ask(question)
@@ -71,8 +71,8 @@ func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	require.Empty(t, ids)
 }
 
-// TestRestart_AbandonsHeldHooks: a request that waits can't come back to a hub that was
-// stopped; what is asked by requests of this one's stays.
+// TestRestart_AbandonsHeldHooks: an HTTP request held by the previous process cannot
+// return. Questions that pull, and those held by requests of this process, stay pending.
 func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -89,14 +89,14 @@ func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	st := h.awaitSettled(ghost.ID)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, HubStopped, st.Reason)
-	require.NoError(t, h.abandonHeldHooks(t.Context())) // to its end, as Run did it
+	require.NoError(t, h.abandonHeldHooks(t.Context())) // waits for the pass that Run started
 	require.Equal(t, schema.Pending, h.status(pulls).Status)
 	require.Equal(t, schema.Pending, h.status(fresh.ID).Status)
 	require.NoError(t, h.Abandon(t.Context(), fresh.ID, "", AgentGone))
 	require.Equal(t, schema.ByOrphaned, h.status(fresh.ID).Source)
 }
 
-// TestAbandon_RacesWithAnswer: whichever is committed first is the end.
+// TestAbandon_RacesWithAnswer: the first commit resolves the question.
 func TestAbandon_RacesWithAnswer(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -112,7 +112,7 @@ func TestAbandon_RacesWithAnswer(t *testing.T) {
 		})
 		both.Wait()
 		st := h.status(id)
-		require.EqualValues(t, 2, st.Revision, "one change")
+		require.EqualValues(t, 2, st.Revision, "exactly one change")
 		if answered == nil {
 			require.Equal(t, schema.Approve, st.Outcome)
 		} else {

@@ -12,12 +12,12 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// TestAssessCall_ReadsEveryAgentFormat: what each agent writes to its hook, as its adapter
-// asks about it.
+// TestAssessCall_ReadsEveryAgentFormat assesses the question that each agent's adapter
+// makes from a recorded hook input.
 func TestAssessCall_ReadsEveryAgentFormat(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	for sample, want := range map[string]string{ // the excerpt of the worst finding
+	for sample, want := range map[string]string{ // sample -> excerpt of the most severe finding
 		"claude-code-PermissionRequest-Bash": "DROP TABLE orders_old",
 		"codex-PreToolUse":                   "git push origin main",
 		"gemini-BeforeTool":                  "rm -rf build",

@@ -14,8 +14,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// hookEvent is an event of a coding agent's hook: of its payload's name, with the
-// payload's ids lifted as hooks do. Members are laid over the payload.
+// hookEvent returns an event as a coding agent's hook sends it, with the ids of the
+// payload copied to the event. members are merged into the payload.
 func hookEvent(t testing.TB, name string, members ...string) schema.Event {
 	t.Helper()
 	payload := map[string]any{"session_id": "s", "prompt_id": "p1", "hook_event_name": name}
@@ -33,7 +33,7 @@ func hookEvent(t testing.TB, name string, members ...string) schema.Event {
 	}
 }
 
-// withQuestion makes the event one that asks.
+// withQuestion adds a permission question to the event.
 func withQuestion(e schema.Event) schema.Event {
 	e.HumanInTheLoop = &schema.HumanInTheLoop{Question: "May I?", Type: schema.Permission, ProtocolVersion: 2, ResponseWebSocketURL: listenerURL}
 	return e
@@ -64,30 +64,30 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  schema.Event
 		later  schema.Event
-		reason string // "": it stays open
+		reason string // empty: the question stays pending
 	}{
-		"it ran":                             {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCallReordered, toolUse1), reasonRan},
-		"it ran and failed":                  {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUseFailure", rmCall, toolUse1), reasonFailed},
-		"it was refused":                     {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PermissionDenied", rmCall, toolUse1), reasonDropped},
-		"another call ran":                   {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", lsCall, toolUse1), ""},
-		"another prompt's call":              {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, `"prompt_id":"p2"`), ""},
-		"a version without prompt ids":       {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, `"prompt_id":null`), reasonRan},
-		"a subagent's same call":             {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, subagent1), ""},
-		"the subagent's own call":            {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "PostToolUse", rmCall, toolUse1, subagent1), reasonRan},
-		"by its id, its hook gave up":        {hookEvent(t, "PreToolUse", rmCall, toolUse1), hookEvent(t, "PostToolUse", rmCall, toolUse1), reasonContinued},
-		"the same call by another id":        {hookEvent(t, "PreToolUse", rmCall, toolUse1), hookEvent(t, "PostToolUse", rmCall, toolUse2), ""},
-		"a question answered in its dialog":  {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", dialogAnswered), reasonAnswered},
-		"another tool is no answer to it":    {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", lsCall, toolUse1), ""},
-		"the turn is over":                   {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Stop"), reasonDropped},
-		"the turn failed":                    {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "StopFailure"), reasonDropped},
-		"the next prompt":                    {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "UserPromptSubmit", `"prompt_id":"p2"`), reasonDropped},
-		"the main agent stops":               {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "Stop"), ""},
-		"the subagent stops":                 {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "SubagentStop", subagent1), reasonDropped},
-		"another subagent stops":             {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "SubagentStop", `"agent_id":"sub2"`), ""},
-		"a subagent stops, the main asks":    {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "SubagentStop", subagent1), ""},
-		"a call of the same agent begins":    {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PreToolUse", rmCall, toolUse1), ""},
-		"a notification":                     {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Notification"), ""},
-		"what is of no known type is no tie": {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", `"tool_name":7,"tool_input":"x","tool_use_id":{}`), ""},
+		"the call ran":                              {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCallReordered, toolUse1), reasonRan},
+		"the call failed":                           {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUseFailure", rmCall, toolUse1), reasonFailed},
+		"the call was denied":                       {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PermissionDenied", rmCall, toolUse1), reasonDropped},
+		"another call ran":                          {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", lsCall, toolUse1), ""},
+		"a call of another prompt":                  {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, `"prompt_id":"p2"`), ""},
+		"a version without prompt ids":              {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, `"prompt_id":null`), reasonRan},
+		"the same call in a subagent":               {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", rmCall, toolUse1, subagent1), ""},
+		"the call of the subagent":                  {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "PostToolUse", rmCall, toolUse1, subagent1), reasonRan},
+		"same tool use id after the hook gave up":   {hookEvent(t, "PreToolUse", rmCall, toolUse1), hookEvent(t, "PostToolUse", rmCall, toolUse1), reasonContinued},
+		"the same call with another id":             {hookEvent(t, "PreToolUse", rmCall, toolUse1), hookEvent(t, "PostToolUse", rmCall, toolUse2), ""},
+		"a question answered in the agent's dialog": {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", dialogAnswered), reasonAnswered},
+		"another tool does not answer a dialog":     {hookEvent(t, "PermissionRequest", dialogCall), hookEvent(t, "PostToolUse", lsCall, toolUse1), ""},
+		"the turn ends":                             {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Stop"), reasonDropped},
+		"the turn fails":                            {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "StopFailure"), reasonDropped},
+		"the next prompt":                           {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "UserPromptSubmit", `"prompt_id":"p2"`), reasonDropped},
+		"the main agent stops":                      {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "Stop"), ""},
+		"the subagent stops":                        {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "SubagentStop", subagent1), reasonDropped},
+		"another subagent stops":                    {hookEvent(t, "PermissionRequest", rmCall, subagent1), hookEvent(t, "SubagentStop", `"agent_id":"sub2"`), ""},
+		"a subagent stops, the main agent waits":    {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "SubagentStop", subagent1), ""},
+		"a call of the same agent begins":           {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PreToolUse", rmCall, toolUse1), ""},
+		"a notification":                            {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "Notification"), ""},
+		"members of unexpected types do not match":  {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", `"tool_name":7,"tool_input":"x","tool_use_id":{}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +106,7 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 			require.False(t, *st.Response.Permission)
 			require.Contains(t, st.Response.Guidance, "Nothing was approved here")
 			require.Nil(t, st.RespondedBy)
-			require.Equal(t, []schema.EventID{id}, h.dispatched, "the hook that waits is told")
+			require.Equal(t, []schema.EventID{id}, h.dispatched, "the waiting hook gets the result")
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestAnswerAtAgent_KeepsUnrelatedQuestions(t *testing.T) {
 	late.Timestamp = 2000
 	open := []schema.EventID{h.send(program), h.send(other), h.send(app), h.send(late)}
 	before := hookEvent(t, "PostToolUse", rmCall, toolUse1)
-	before.Timestamp = 1000 // kept back for want of a hub, and sent later
+	before.Timestamp = 1000 // queued while no hub ran, and sent late
 	h.send(before)
 	stop := hookEvent(t, "Stop")
 	stop.Timestamp, stop.IdempotencyKey = 1000, "stop"
@@ -140,10 +140,11 @@ func TestAnswerAtAgent_KeepsUnrelatedQuestions(t *testing.T) {
 	}
 	require.Equal(t, schema.ByAgent, h.status(open[3]).Source)
 	h.send(hookEvent(t, "SessionEnd"))
-	require.Equal(t, schema.BySessionEnd, h.status(open[0]).Source, "as for everyone")
+	require.Equal(t, schema.BySessionEnd, h.status(open[0]).Source, "the end of the session closes the rest")
 }
 
-// TestAnswerAtAgent_OneCallClosesOneQuestion: the same call asked about twice is two questions.
+// TestAnswerAtAgent_OneCallClosesOneQuestion: two questions about equal calls need two
+// executions.
 func TestAnswerAtAgent_OneCallClosesOneQuestion(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -157,15 +158,15 @@ func TestAnswerAtAgent_OneCallClosesOneQuestion(t *testing.T) {
 	require.Equal(t, schema.ByAgent, h.status(second).Source)
 	third := h.send(withQuestion(hookEvent(t, "PermissionRequest", rmCall)))
 	h.send(again)
-	require.Equal(t, schema.Pending, h.status(third).Status, "a repeat tells nothing new")
+	require.Equal(t, schema.Pending, h.status(third).Status, "a replayed event closes nothing")
 	_, err := h.Respond(t.Context(), third, approval(), Caller{})
 	require.NoError(t, err)
 	h.send(hookEvent(t, "PostToolUse", rmCall, toolUse2))
 	require.Equal(t, schema.Approve, h.status(third).Outcome)
-	require.Empty(t, h.pending, "nothing is left behind")
+	require.Empty(t, h.pending, "no pending call is leaked")
 }
 
-// TestAnswerAtAgent_WorksAfterRestart: what is open is known from the database, too.
+// TestAnswerAtAgent_WorksAfterRestart: pending calls are reloaded from the database.
 func TestAnswerAtAgent_WorksAfterRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -198,9 +199,9 @@ func TestAnswerAtAgent_ExaminesBoundedNumber(t *testing.T) {
 	require.Equal(t, schema.ByAgent, h.status(ids[maxPendingCalls+4]).Source)
 }
 
-// BenchmarkDetectAnswerAtAgent is what an event costs that may close a question, beside the
-// BenchmarkDraft of the same event: in a session that asks nothing, as nearly all
-// are, and in one that asks something else.
+// BenchmarkDetectAnswerAtAgent measures the check whether an event closes a question. It
+// comes on top of BenchmarkDraft of the same event. Nearly all sessions have no pending
+// question; the other cases have pending questions about other calls.
 func BenchmarkDetectAnswerAtAgent(b *testing.B) {
 	for _, asking := range []int{0, 1, 20, 300} {
 		b.Run(fmt.Sprintf("asking=%d", asking), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// TestAssertion_IsStaleAfterEdit: the proof was good when it was looked at, and the
-// transition reads another call.
+// TestAssertion_IsStaleAfterEdit: the assertion was valid when it was verified, and the
+// transition then reads an edited call.
 func TestAssertion_IsStaleAfterEdit(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, withPeople(t))
@@ -31,7 +31,8 @@ func TestAssertion_IsStaleAfterEdit(t *testing.T) {
 	require.False(t, by.Passkey)
 }
 
-// TestSignedPayload_CoversEveryField: none of them can be another one.
+// TestSignedPayload_CoversEveryField: no two answers share a payload, so an assertion for
+// one is never valid for another.
 func TestSignedPayload_CoversEveryField(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -57,7 +58,7 @@ func TestSignedPayload_CoversEveryField(t *testing.T) {
 			proved.Proof = json.RawMessage(`{"id":"x"}`)
 			again, err := h.signedPayload(a, &proved)
 			require.NoError(t, err)
-			require.Equal(t, of, again, "the proof itself is no part of it")
+			require.Equal(t, of, again, "the assertion is not part of the payload")
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
-// postedStatus is the status of a question as its poster is told it.
+// postedStatus posts an event and returns its status from the response, after checking
+// that the stored status is equal.
 func (h *testHub) postedStatus(event string) schema.Status {
 	h.t.Helper()
 	saved := h.post(event)
@@ -20,7 +21,7 @@ func (h *testHub) postedStatus(event string) schema.Status {
 	return told
 }
 
-// questionEvent is an event with a question about a call, and the payload of a hook.
+// questionEvent returns an event with a question and the payload of a hook.
 func questionEvent(question, payload string) string {
 	return `{"source_app":"a","session_id":"s","hook_event_type":"PermissionRequest","payload":` + payload + `,"humanInTheLoop":` + question + `}`
 }
@@ -40,18 +41,18 @@ func TestAssessCall_ReportsRiskAndFindings(t *testing.T) {
 		excerpt     string
 	}{
 		{"a call in the question", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"rm -rf ~"}}`, ""), `{}`), schema.CriticalRisk, "rm -rf ~"},
-		{"a call in the hook's words", questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"command":"git push -f"}}`), schema.HighRisk, "git push -f"},
+		{"a call in the hook payload", questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"command":"git push -f"}}`), schema.HighRisk, "git push -f"},
 		{"a call in camel case", questionEvent(plainQuestion, `{"toolName":"bash","toolArgs":{"command":"git push -f"}}`), schema.HighRisk, "git push -f"},
-		{"the tool's name beside the payload", strings.Replace(questionEvent(plainQuestion, `{"tool_input":{"command":"git push -f"}}`), `{`, `{"tool_name":"Bash",`, 1), schema.HighRisk, "git push -f"},
-		{"the question's call before the hook's", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"ls"}}`, ""), `{"tool_name":"Bash","tool_input":{"command":"git push -f"}}`), "", ""},
-		{"the agent's own estimate", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"ls"}}`, `,"risk":"medium"`), `{}`), schema.MediumRisk, ""},
-		{"the higher one counts", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"rm -rf /"}}`, `,"risk":"low"`), `{}`), schema.CriticalRisk, "rm -rf /"},
-		{"the agent's, when higher", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"git push"}}`, `,"risk":"critical"`), `{}`), schema.CriticalRisk, "git push"},
-		{"where the question says it runs", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"touch /srv/b"}}`, `,"context":{"cwd":"/srv/a"}`), `{"cwd":"/srv"}`), schema.MediumRisk, "touch /srv/b"},
-		{"where the hook says it runs", questionEvent(plainQuestion, `{"tool_name":"Write","tool_input":{"file_path":"/srv/b"},"cwd":"/srv/a"}`), schema.MediumRisk, "/srv/b"},
+		{"the tool name outside the payload", strings.Replace(questionEvent(plainQuestion, `{"tool_input":{"command":"git push -f"}}`), `{`, `{"tool_name":"Bash",`, 1), schema.HighRisk, "git push -f"},
+		{"the call in the question wins over the payload", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"ls"}}`, ""), `{"tool_name":"Bash","tool_input":{"command":"git push -f"}}`), "", ""},
+		{"the agent's estimate", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"ls"}}`, `,"risk":"medium"`), `{}`), schema.MediumRisk, ""},
+		{"the higher estimate counts", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"rm -rf /"}}`, `,"risk":"low"`), `{}`), schema.CriticalRisk, "rm -rf /"},
+		{"the agent's estimate is higher", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"git push"}}`, `,"risk":"critical"`), `{}`), schema.CriticalRisk, "git push"},
+		{"the working directory of the question", questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"touch /srv/b"}}`, `,"context":{"cwd":"/srv/a"}`), `{"cwd":"/srv"}`), schema.MediumRisk, "touch /srv/b"},
+		{"the working directory of the hook", questionEvent(plainQuestion, `{"tool_name":"Write","tool_input":{"file_path":"/srv/b"},"cwd":"/srv/a"}`), schema.MediumRisk, "/srv/b"},
 		{"harmless", questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/srv"}`), "", ""},
-		{"only in the question's text", questionEvent(`{"question":"May I run rm -rf / ?","type":"permission"}`, `{}`), "", ""},
-		{"a payload that is no hook's", questionEvent(plainQuestion, `{"tool_name":7,"tool_input":[],"cwd":{}}`), "", ""},
+		{"a command in the question text only", questionEvent(`{"question":"May I run rm -rf / ?","type":"permission"}`, `{}`), "", ""},
+		{"a payload of unexpected types", questionEvent(plainQuestion, `{"tool_name":7,"tool_input":[],"cwd":{}}`), "", ""},
 		{"a call without arguments", questionEvent(questionAbout(`{"name":"mcp__x__delete_all"}`, ""), `{}`), schema.MediumRisk, ""},
 	} {
 		st := h.postedStatus(c.event)
@@ -85,7 +86,7 @@ func TestAssessCall_SkipsPlainEvents(t *testing.T) {
 	require.Nil(t, decodeEvent(t, saved.JSON).HumanInTheLoopStatus)
 }
 
-// What redaction takes out must not come back in an excerpt.
+// TestFindings_RevealNoSecret: an excerpt must not restore what redaction removed.
 func TestFindings_RevealNoSecret(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
@@ -104,7 +105,8 @@ func TestFindings_RevealNoSecret(t *testing.T) {
 	}
 }
 
-// A command that looks like a secret is hidden from the person, but not unsaid.
+// TestAssessCall_FlagsCommandsHiddenByRedaction: a command that redaction hides because it
+// looks like a secret is reported as a finding.
 func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })

@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
-// toolEvent is a hook event of the usual size, 1.2 KB.
+// toolEvent is a hook event of the typical size, 1.2 KB.
 var toolEvent = []byte(`{"source_app":"payments-api","session_id":"f3a91c07-5b1e-4a52-9d57-0c8d6b0f3a91","hook_event_type":"PostToolUse",` +
 	`"payload":{"session_id":"f3a91c07-5b1e-4a52-9d57-0c8d6b0f3a91","transcript_path":"/home/mara/.claude/projects/payments/f3a91c07.jsonl",` +
 	`"cwd":"/home/mara/src/payments-api","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":` +
@@ -19,7 +19,7 @@ var toolEvent = []byte(`{"source_app":"payments-api","session_id":"f3a91c07-5b1e
 	`"tool_use_id":"toolu_01QkYp7dVn3cJ4w8XhZr2TbE"},"timestamp":1734189234000,"summary":"Bash: go test ./internal/store","tool_name":"Bash",` +
 	`"tool_use_id":"toolu_01QkYp7dVn3cJ4w8XhZr2TbE","model_name":"claude-sonnet-4-5"}`)
 
-// BenchmarkDraft is what an event costs before it is queued: copy, redaction, cuts.
+// BenchmarkDraft measures an event's cost before it is queued: copy, redaction, truncation.
 func BenchmarkDraft(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -72,7 +72,7 @@ func TestApprove_ApprovesOnlyListedRevisions(t *testing.T) {
 		require.NotNil(t, got.Event, "%d: %v", i, got.Problem)
 		require.Equal(t, want[i].seen.ID, got.Event.ID)
 		require.Equal(t, schema.Pending, got.Event.HumanInTheLoopStatus.Status)
-		require.Equal(t, until, got.Event.HumanInTheLoopStatus.Held.Until, "held for 5 s unless told")
+		require.Equal(t, until, got.Event.HumanInTheLoopStatus.Held.Until, "the default undo window is 5 s")
 	}
 	clock.advance(5 * time.Second)
 	h.runDue()
@@ -84,7 +84,7 @@ func TestApprove_ApprovesOnlyListedRevisions(t *testing.T) {
 			require.Equal(t, schema.Pending, h.status(w.seen.ID).Status)
 		}
 	}
-	require.Equal(t, schema.Pending, h.status(unseen.ID).Status, "what was not listed is not approved")
+	require.Equal(t, schema.Pending, h.status(unseen.ID).Status, "a question that is not listed is not approved")
 	require.Nil(t, h.status(unseen.ID).Held)
 }
 
@@ -117,7 +117,7 @@ func TestApprove_RejectsInvalidLists(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 
-// The hub's own estimate counts as well as the agent's word.
+// TestApprove_UsesHubRiskEstimate: the higher of the hub's and the agent's estimate counts.
 func TestApprove_UsesHubRiskEstimate(t *testing.T) {
 	t.Parallel()
 	for _, risk := range []schema.Risk{schema.HighRisk, schema.CriticalRisk} {

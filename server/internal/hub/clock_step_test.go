@@ -30,7 +30,7 @@ func TestClockStep_KeepsDeadlines(t *testing.T) {
 		late, _ := h.ask(callbackQuestion)
 		h.startDeadlines()
 		require.Equal(t, schema.Millis(began.Add(300*time.Second+step).UnixMilli()), h.status(id).ExpiresAt)
-		require.Equal(t, h.status(id).ExpiresAt, h.status(late).ExpiresAt, "asked by the clock as it is now")
+		require.Equal(t, h.status(id).ExpiresAt, h.status(late).ExpiresAt, "a new question uses the stepped clock")
 		require.Equal(t, int64(2), h.status(id).Revision)
 		require.Equal(t, int64(1), h.status(never).Revision)
 

@@ -49,7 +49,7 @@ func TestContext_ShowsLastSessionEvents(t *testing.T) {
 	for _, e := range led.Before {
 		ids = append(ids, e.ID)
 	}
-	require.Equal(t, mine[4:], ids, "at most eight, the oldest first, none of another session and none behind the question")
+	require.Equal(t, mine[4:], ids, "at most eight, oldest first, only of this session and before the question")
 	require.Equal(t, schema.EarlierOutcomes{}, led.Earlier)
 
 	first := h.post(strings.Replace(questionEvent(plainQuestion, `{}`), `"session_id":"s"`, `"session_id":"new"`, 1)).ID
@@ -100,10 +100,11 @@ func TestContext_CountsEarlierOutcomes(t *testing.T) {
 	app := h.post(strings.Replace(questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"make","n":1}}`, ""), `{}`), `"source_app":"a"`, `"source_app":"b"`, 1)).ID
 	require.Equal(t, schema.EarlierOutcomes{}, h.questionContext(app).Earlier, "another application")
 	inPayload := h.post(questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":{"n":1,"command":"make"}}`)).ID
-	require.Equal(t, 2, h.questionContext(inPayload).Earlier.Approved, "the same call, told the way a hook does")
+	require.Equal(t, 2, h.questionContext(inPayload).Earlier.Approved, "the same call in the payload of a hook")
 }
 
-// Numbers beyond 2^53 that a browser takes for the same are not the same call.
+// TestToolCallHash_DistinguishesCalls: integers beyond 2^53 that JavaScript rounds to the
+// same value are different calls.
 func TestToolCallHash_DistinguishesCalls(t *testing.T) {
 	t.Parallel()
 	hash := func(arguments string) string {
@@ -111,7 +112,7 @@ func TestToolCallHash_DistinguishesCalls(t *testing.T) {
 		return string(c.hash())
 	}
 	require.NotEqual(t, hash(`{"id":9007199254740993}`), hash(`{"id":9007199254740992}`))
-	require.NotEqual(t, hash(`{"a":1,"a":2}`), hash(`{"a":2,"a":1}`), "which of two counts is anybody's guess")
+	require.NotEqual(t, hash(`{"a":1,"a":2}`), hash(`{"a":2,"a":1}`), "parsers differ on which duplicate member wins")
 	require.Equal(t, hash(`{"a":{"b":1,"c":[2, 3]}}`), hash(`{ "a":{"c":[2,3],"b":1} }`))
 	require.NotEqual(t, hash(`{"a":[1,2]}`), hash(`{"a":[2,1]}`))
 	require.Len(t, hash(`not JSON`), 16)
@@ -126,7 +127,7 @@ func TestContext_RequiresQuestion(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrNoQuestion)
 }
 
-// TestContext_OmitsTelemetry: records of requests don't push what happened out of sight.
+// TestContext_OmitsTelemetry: API request records do not push tool events out of the list.
 func TestContext_OmitsTelemetry(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

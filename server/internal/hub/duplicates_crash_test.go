@@ -20,9 +20,9 @@ import (
 
 const duplicatesCrashFile = "HOOKBACK_TEST_SAME_CRASH"
 
-// runDuplicatesCrashChild runs in the child of TestDuplicates_SurviveKill: it asks the same by
-// threes, answers what it saw, takes one back, and has a rule answer others, until it
-// is killed.
+// runDuplicatesCrashChild is the child process of TestDuplicates_SurviveKill. Until it is
+// killed, it posts groups of three duplicates, answers or withdraws their leaders, and has
+// a rule answer other questions. It reports whether this process is that child.
 func runDuplicatesCrashChild() bool {
 	file := os.Getenv(duplicatesCrashFile)
 	if file == "" {
@@ -49,7 +49,7 @@ func runDuplicatesCrashChild() bool {
 		each.Wait()
 		var ids []schema.EventID
 		if ids, err = db.PendingOf(ctx, "a", session); err != nil || i%3 == 0 {
-			continue // they stay
+			continue // leave the group pending
 		}
 		if i%3 == 1 {
 			_, err = h.Cancel(ctx, ids[0], schema.Cancel{RequestSecret: h.storedRequestSecret(ctx, ids[0])}, Caller{})
@@ -70,8 +70,9 @@ func (h *Hub) storedRequestSecret(ctx context.Context, id schema.EventID) string
 	return h.requestSecret(e.UID)
 }
 
-// TestDuplicates_SurviveKill: after kill -9 at any moment every group is whole, and
-// every rule is counted as often as it decided. Alone, as TestProjector_ResumesAfterKill.
+// TestDuplicates_SurviveKill: after kill -9 at any moment, every duplicate group is
+// consistent and the use count of every rule equals its decisions. Not parallel, for the
+// reason given at TestProjector_ResumesAfterKill.
 func TestDuplicates_SurviveKill(t *testing.T) {
 	file := t.TempDir() + "/hub.db"
 	for range 3 {
@@ -94,8 +95,8 @@ func TestDuplicates_SurviveKill(t *testing.T) {
 	}
 }
 
-// requireConsistentGroups holds every question's group, and every rule's count, against what is
-// stored.
+// requireConsistentGroups checks every duplicate group and the use count of the rules
+// against the stored statuses.
 func (h *testHub) requireConsistentGroups() {
 	ctx := h.t.Context()
 	all, err := h.Store.Questions(ctx, 1<<53, 5000)
@@ -114,7 +115,7 @@ func (h *testHub) requireConsistentGroups() {
 	}
 	for id, st := range statuses {
 		if st.Settled() {
-			require.Zero(h.t, members[id], "%d has ended, and others wait behind it", id)
+			require.Zero(h.t, members[id], "%d is settled, but pending questions name it as their leader", id)
 			continue
 		}
 		if st.SameAs != 0 {

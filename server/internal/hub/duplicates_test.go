@@ -17,15 +17,15 @@ import (
 
 const duplicateQuestion = `{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:%d/secret","toolCall":{"name":"Bash","arguments":{"command":"npm test"}}%s}`
 
-// askDuplicate asks the same by another port.
+// askDuplicate asks duplicateQuestion with a listener on the given port.
 func (h *testHub) askDuplicate(port int, more ...string) schema.EventID {
 	h.t.Helper()
 	id, _ := h.ask(fmt.Sprintf(duplicateQuestion, port, strings.Join(append([]string{""}, more...), ",")))
 	return id
 }
 
-// summaries are the states of questions, in words: what they are, and as which of them they
-// count, from 1.
+// summaries describes questions, such as "pending ×2" for a leader of a group of two and
+// "pending as 1" for a duplicate of the first question in ids.
 func (h *testHub) summaries(ids ...schema.EventID) (words []string) {
 	h.t.Helper()
 	for _, id := range ids {
@@ -61,18 +61,18 @@ func TestDuplicates_AnswerCoversSeenMembers(t *testing.T) {
 
 	_, err := h.Respond(t.Context(), one, withRevision(shown, approval()), Caller{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"approve ×3", "approve as 1", "pending"}, h.summaries(one, two, late), "nobody saw the third")
+	require.Equal(t, []string{"approve ×3", "approve as 1", "pending"}, h.summaries(one, two, late), "the third was not in the revision that was answered")
 	first, second := h.status(one), h.status(two)
 	require.Equal(t, first.RespondedBy, second.RespondedBy)
-	require.NotEqual(t, first.Response.AnswerID, second.Response.AnswerID, "each has an answer of its own")
+	require.NotEqual(t, first.Response.AnswerID, second.Response.AnswerID, "each has its own answer id")
 	require.Equal(t, schema.Queued, second.Delivery.State)
 	h.mu.Lock()
-	require.ElementsMatch(t, []schema.EventID{one, two}, h.dispatched, "and each is dialled")
+	require.ElementsMatch(t, []schema.EventID{one, two}, h.dispatched, "both are dispatched")
 	h.mu.Unlock()
 
 	again := h.askDuplicate(50004)
 	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(late, again))
-	_, err = h.Respond(t.Context(), late, denial(), Caller{}) // says nothing of what was seen
+	_, err = h.Respond(t.Context(), late, denial(), Caller{}) // without a revision
 	require.NoError(t, err)
 	require.Equal(t, []string{"deny ×2", "pending"}, h.summaries(late, again))
 }
@@ -93,15 +93,15 @@ func TestDuplicates_DifferentQuestionsStaySeparate(t *testing.T) {
 		ask("a", "s", strings.Replace(plain, `"type"`, `"risk":"medium","type"`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","b"]`, 1)),
 		ask("a", "s", strings.Replace(plain, `"type":"permission"`, `"type":"choice","choices":["a","c"]`, 1)),
-		ask("a", "s", pullQuestion), ask("a", "s", pullQuestion), // about no call
-		ask("a", "s", secret), ask("a", "s", secret), // what was taken out may differ
+		ask("a", "s", pullQuestion), ask("a", "s", pullQuestion), // without a call
+		ask("a", "s", secret), ask("a", "s", secret), // the redacted parts may differ
 	}
 	for i, word := range h.summaries(questions...) {
 		require.Equal(t, "pending", word, i)
 	}
 }
 
-// TestDuplicates_ConcurrentPostsFormOneGroup: all are counted, and one answer is for all.
+// TestDuplicates_ConcurrentPostsFormOneGroup: all are counted, and one answer covers all.
 func TestDuplicates_ConcurrentPostsFormOneGroup(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -133,7 +133,8 @@ func TestDuplicates_ConcurrentPostsFormOneGroup(t *testing.T) {
 	require.Len(t, answers, n)
 }
 
-// TestDuplicates_ConcurrentWithdrawalsAreCounted: every withdrawal counts, whoever is the first by then.
+// TestDuplicates_ConcurrentWithdrawalsAreCounted: every withdrawal leaves the group, even
+// while the leader changes.
 func TestDuplicates_ConcurrentWithdrawalsAreCounted(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -170,12 +171,12 @@ func TestDuplicates_MemberResolvesAlone(t *testing.T) {
 	require.Equal(t, []string{"pending ×3", "__withdrawn__ as 1", "pending as 1", "pending as 1"}, h.summaries(one, two, three, four))
 	before := h.status(one).Revision
 	withdraw(one, secretOne)
-	require.Equal(t, []string{"__withdrawn__ ×3", "pending ×2", "pending as 2"}, h.summaries(one, three, four), "the next one stands for the others")
+	require.Equal(t, []string{"__withdrawn__ ×3", "pending ×2", "pending as 2"}, h.summaries(one, three, four), "the next question becomes the leader")
 	_, err := h.Respond(t.Context(), one, withRevision(before, approval()), Caller{})
-	require.ErrorIs(t, err, schema.ErrExpired, "who answers what was withdrawn answers nothing")
+	require.ErrorIs(t, err, schema.ErrExpired, "an answer to the withdrawn leader does not reach the group")
 	require.Equal(t, []string{"pending ×2", "pending as 1"}, h.summaries(three, four))
 
-	_, err = h.Respond(t.Context(), four, denial(), Caller{}) // one of them, by itself
+	_, err = h.Respond(t.Context(), four, denial(), Caller{}) // a duplicate by itself
 	require.NoError(t, err)
 	require.Equal(t, []string{"pending", "deny as 1"}, h.summaries(three, four))
 	_, err = h.Respond(t.Context(), three, withRevision(h.status(three).Revision, approval()), Caller{})
@@ -193,8 +194,8 @@ func TestDuplicates_CancelCoversGroup(t *testing.T) {
 	require.Equal(t, "not now", h.status(two).Reason)
 }
 
-// TestDuplicates_HeldAnswerCoversSeenMembers: undone for all, or given to all when its time is
-// over, after a restart in between, too.
+// TestDuplicates_HeldAnswerCoversSeenMembers: a held answer is undone for all, or applied
+// to all when the undo window ends, even after a restart.
 func TestDuplicates_HeldAnswerCoversSeenMembers(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -223,10 +224,10 @@ func TestDuplicates_HeldAnswerCoversSeenMembers(t *testing.T) {
 	h.awaitSettled(one)
 	h.awaitSettled(other)
 	require.Equal(t, []string{"approve ×4", "approve as 1", "pending"}, h.summaries(one, two, late))
-	require.Equal(t, schema.Deny, h.status(other).Outcome, "its own answer")
+	require.Equal(t, schema.Deny, h.status(other).Outcome, "its own held answer")
 }
 
-// TestDuplicates_SurviveRestart: whatever was stored is one group, and goes on as one.
+// TestDuplicates_SurviveRestart: stored duplicates are still one group and take new members.
 func TestDuplicates_SurviveRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -248,11 +249,12 @@ func TestDuplicates_BatchFormsOneGroup(t *testing.T) {
 	require.NoError(t, err)
 	var results []schema.BatchResult
 	require.NoError(t, json.Unmarshal(raw, &results))
-	require.Equal(t, ids[0], results[2].Event.HumanInTheLoopStatus.SameAs, "its poster is told, too")
+	require.Equal(t, ids[0], results[2].Event.HumanInTheLoopStatus.SameAs, "the response to the POST names the leader")
 	require.Equal(t, []string{"pending ×3", "pending as 1", "pending as 1"}, h.summaries(ids...))
 }
 
-// TestDuplicates_RepeatedPostAddsNoWaiter: one who sends his question again asks once.
+// TestDuplicates_RepeatedPostAddsNoWaiter: a retry with the same idempotency key is not a
+// second question.
 func TestDuplicates_RepeatedPostAddsNoWaiter(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -261,8 +263,8 @@ func TestDuplicates_RepeatedPostAddsNoWaiter(t *testing.T) {
 	require.Equal(t, []string{"pending"}, h.summaries(one))
 }
 
-// TestDuplicates_ExtendCoversGroup: nobody gives more time to one of five that look the
-// same.
+// TestDuplicates_ExtendCoversGroup: the UI shows the group as one request, so more time
+// applies to all of it.
 func TestDuplicates_ExtendCoversGroup(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

@@ -13,7 +13,7 @@ import (
 
 const plainEvent = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
 
-// eventWith is plain with more members in front of its own.
+// eventWith returns plainEvent with more members in front of its own.
 func eventWith(members string) string { return "{" + members + "," + plainEvent[1:] }
 
 func TestScan_KeepsForeignMembers(t *testing.T) {
@@ -26,7 +26,7 @@ func TestScan_KeepsForeignMembers(t *testing.T) {
 	require.Equal(t, "Bash", s.tool)
 	require.Equal(t, "k", s.idempotencyKey)
 	require.Equal(t, int64(1734189234000), s.timestamp)
-	require.Equal(t, `{"a" : [1, 2 ] ,"b":"\u003c"}`, string(s.payload), "the payload is kept byte for byte")
+	require.Equal(t, `{"a" : [1, 2 ] ,"b":"\u003c"}`, string(s.payload), "the payload is unchanged")
 	require.Equal(t, `[{"role":"user"}]`, string(s.chat))
 	require.Equal(t, `"source_app":"a\u0062","session_id":"s","hook_event_type":"PreToolUse","tool_name":"Bash","x-new":{"deep":[true]}`, string(s.envelope))
 }
@@ -38,7 +38,7 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 		{"null", `null`, "", "JSON object"},
 		{"an array", `[` + plainEvent + `]`, "", "JSON object"},
 		{"cut off", plainEvent[:40], "", "incomplete"},
-		{"garbage behind", plainEvent + `x`, "", "after"},
+		{"trailing garbage", plainEvent + `x`, "", "after"},
 		{"two objects", plainEvent + plainEvent, "", "after"},
 		{"not JSON", `{source_app:"a"}`, "", "not valid JSON"},
 		{"bad escape in the payload", strings.Replace(plainEvent, `{}`, `{"a":"\x"}`, 1), "", "not valid JSON"},
@@ -50,10 +50,10 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 		{"null as payload", strings.Replace(plainEvent, `{}`, `null`, 1), "payload", "required"},
 		{"text as timestamp", eventWith(`"timestamp":"today"`), "timestamp", "number"},
 		{"number as key", eventWith(`"idempotency_key":1`), "idempotency_key", "string"},
-		{"text as flag", eventWith(`"is_interrupt":"yes"`), "is_interrupt", "true or false"},
+		{"text as boolean", eventWith(`"is_interrupt":"yes"`), "is_interrupt", "true or false"},
 		{"a member twice", eventWith(`"payload":{"a":1}`), "payload", "twice"},
 		{"an unknown member twice", eventWith(`"x":1,"x":2`), "x", "twice"},
-		{"an escaped twin", eventWith(`"s\u006furce_app":"b"`), "source_app", "twice"},
+		{"a member twice, once escaped", eventWith(`"s\u006furce_app":"b"`), "source_app", "twice"},
 		{"long name", eventWith(`"x":1`)[:len(eventWith(`"x":1`))-1] + `,"tool_name":3}`, "tool_name", "string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 	}
 }
 
-// TestScan_DecodesEscapedMemberNames: a name written with escapes is the same name to a
-// browser, so it must be to us: nobody forges an id or a status with it.
+// TestScan_DecodesEscapedMemberNames: an escaped member name is the same name to a browser,
+// so it must not be a way to forge an id or a status.
 func TestScan_DecodesEscapedMemberNames(t *testing.T) {
 	t.Parallel()
 	s, err := scanEvent([]byte(eventWith(`"\u0069d":999,"human\u0049nTheLoopStatus":{"status":"responded"}`)))
@@ -88,7 +88,7 @@ func TestScan_LimitsDepth(t *testing.T) {
 	_, err = scanEvent([]byte(nest(schema.MaxDepth)))
 	require.ErrorContains(t, err, "deeper")
 	_, err = scanEvent([]byte(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("[{", 500)+`\""}`, 1)))
-	require.NoError(t, err, "brackets in a string are not structure")
+	require.NoError(t, err, "brackets inside a string do not nest")
 	_, err = scanEvent([]byte(nest(3_000_000)))
 	require.ErrorContains(t, err, "deeper")
 }
@@ -103,8 +103,8 @@ func TestScan_LimitsUnknownMembers(t *testing.T) {
 	require.ErrorContains(t, err, "unknown members")
 }
 
-// FuzzScan holds scan against schema.Event: what one takes the other takes, and
-// they read the same.
+// FuzzScan compares scanEvent with schema.Event: every body that scanEvent accepts, schema
+// accepts too, and both read the same values.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{
 		plainEvent, eventWith(`"x":1`), eventWith(`"timestamp":null`), eventWith(`"id":3`), eventWith(`"\u0078":1`), eventWith(`"chat":[1]`), `{"payload":{}}`,
@@ -122,14 +122,14 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		if s.question != nil && new(schema.HumanInTheLoop).UnmarshalJSON(s.question) != nil {
-			return // the question is checked by itself
+			return // Ingest validates the question separately
 		}
 		var e schema.Event
 		if err := e.UnmarshalJSON(body); err != nil {
-			t.Fatalf("scan takes what schema refuses: %v\n%s", err, body)
+			t.Fatalf("scanEvent accepts an event that schema rejects: %v\n%s", err, body)
 		}
 		if e.SourceApp != s.app || e.SessionID != s.session || e.HookEventType != s.eventType || string(e.Payload) != string(s.payload) {
-			t.Fatalf("read differently: %+v and %+v", e, s)
+			t.Fatalf("schema and scanEvent read different values: %+v and %+v", e, s)
 		}
 		if !json.Valid(append(append([]byte{'{'}, s.envelope...), '}')) {
 			t.Fatalf("the envelope is not JSON: %s", s.envelope)

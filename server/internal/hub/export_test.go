@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// exportSession reads a session whole.
+// exportSession returns the complete export of a session.
 func (h *testHub) exportSession(app, session string, markdown bool) string {
 	h.t.Helper()
 	h.catchUp(h.newProjector())
@@ -25,7 +25,8 @@ func (h *testHub) exportSession(app, session string, markdown bool) string {
 	return string(text)
 }
 
-// TestExport_IsComplete: big payloads too, over many pages, and nobody else's events.
+// TestExport_IsComplete: the export spans several pages, includes big payloads in full and
+// has no events of other sessions.
 func TestExport_IsComplete(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -55,7 +56,7 @@ func TestExport_IsComplete(t *testing.T) {
 		require.Equal(t, i, payload.N)
 		require.Equal(t, i == 3, payload.Big == big)
 		require.False(t, e.PayloadTruncated)
-		require.Equal(t, i == events-1, e.Chat != nil, "each transcript holds the ones before; the newest is enough")
+		require.Equal(t, i == events-1, e.Chat != nil, "each transcript includes the earlier ones, so only the newest is exported")
 	}
 }
 
@@ -70,7 +71,7 @@ func TestExport_StopsAtStartingHead(t *testing.T) {
 	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"Two","payload":{}}`)
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(text), "\n"), "a session that goes on has an end all the same")
+	require.Equal(t, 1, strings.Count(string(text), "\n"), "events after the start of the export are left out")
 
 	_, err = h.Export(t.Context(), store.SessionKey{App: "a", Session: "none"}, true)
 	require.ErrorIs(t, err, schema.ErrNotFound)
@@ -79,10 +80,10 @@ func TestExport_StopsAtStartingHead(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	_, err = io.ReadAll(r)
-	require.ErrorIs(t, err, context.Canceled, "a download that was cut off does not look whole")
+	require.ErrorIs(t, err, context.Canceled, "a canceled download must not look complete")
 }
 
-// hostileText is text that would be markup, break out of a fence, or hide something.
+// hostileText has Markdown and HTML markup, code fences, and invisible characters.
 const hostileText = "# h\n- l\n> q\n1. n\n```\n~~~\n````\n<script>alert(1)</script> [x](javascript:1) ![i](http://e/i) **b** _e_ `c` |t| &lt; \\ www.e.org\r\n\u202e\u200b\u0007\u2028end"
 
 func TestReport_EscapesMarkup(t *testing.T) {
@@ -128,7 +129,7 @@ func TestReport_EscapesMarkup(t *testing.T) {
 		require.NotRegexp(t, `^\s*(#|>|\d+\. |~~~)`, line, "a block")
 	}
 	require.Empty(t, fence, "every fence is closed")
-	require.Contains(t, text, `[U+202E]`, "what hides is shown")
+	require.Contains(t, text, `[U+202E]`, "invisible characters are shown as code points")
 	require.Contains(t, text, `\[U\+202E\]`)
 }
 
@@ -173,12 +174,12 @@ func TestReport_ListsDecisions(t *testing.T) {
 		"**Canceled** at", "**Withdrawn by the agent** at",
 	} {
 		i := strings.Index(report[at:], want)
-		require.GreaterOrEqual(t, i, 0, "%q behind %q", want, report[at:])
+		require.GreaterOrEqual(t, i, 0, "%q after %q", want, report[at:])
 		at += i
 	}
 }
 
-// FuzzAppendBlock: no text gets out of its fence.
+// FuzzAppendBlock: no text can close its fence.
 func FuzzAppendBlock(f *testing.F) {
 	f.Add("```\n# out")
 	f.Add("a\r\n````\r```")
@@ -192,8 +193,8 @@ func FuzzAppendBlock(f *testing.F) {
 	})
 }
 
-// TestExport_BoundsMemory, however big its events are: a page of them may be more
-// than the machine has.
+// TestExport_BoundsMemory: the buffer holds one event at a time, because a page of big
+// events could exceed the machine's memory.
 func TestExport_BoundsMemory(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

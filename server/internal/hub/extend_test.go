@@ -20,15 +20,15 @@ func TestExtend(t *testing.T) {
 	for name, c := range map[string]struct {
 		question string
 		seconds  float64
-		expires  time.Duration // after it was asked; 0: never
+		expires  time.Duration // after the question was asked; 0: never
 		agent    schema.DeliveryState
 		told     bool
 	}{
-		"an agent that listens is told":   {`"timeout":300,` + listenerV2, 900, 1200 * time.Second, schema.Queued, true},
-		"one that pulls asks by itself":   {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery, false},
-		"no limit":                        {`"timeout":300,` + listenerV2, 0, 0, schema.Queued, true},
-		"no limit, for one that pulls":    {`"timeout":300`, 0, 0, schema.NoDelivery, false},
-		"for as long as a question lasts": {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery, false},
+		"a listener is notified":           {`"timeout":300,` + listenerV2, 900, 1200 * time.Second, schema.Queued, true},
+		"an agent that pulls reads it":     {`"timeout":300`, 900, 1200 * time.Second, schema.NoDelivery, false},
+		"no limit":                         {`"timeout":300,` + listenerV2, 0, 0, schema.Queued, true},
+		"no limit for an agent that pulls": {`"timeout":300`, 0, 0, schema.NoDelivery, false},
+		"up to the longest timeout":        {`"timeout":1`, schema.MaxTimeout.Seconds() - 1, schema.MaxTimeout, schema.NoDelivery, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestExtend(t *testing.T) {
 			require.Equal(t, c.told, len(told) == 1)
 			require.Equal(t, []string{"question.extended"}, h.ledgerActions(id))
 			h.advance(301 * time.Second)
-			require.Equal(t, schema.Pending, h.status(id).Status, "its old deadline is none any more")
+			require.Equal(t, schema.Pending, h.status(id).Status, "the old deadline no longer applies")
 			if c.expires == 0 {
 				require.Zero(t, st.ExpiresAt)
 				h.advance(schema.MaxTimeout)
@@ -71,13 +71,13 @@ func TestExtend_RejectsInvalidRequests(t *testing.T) {
 		seconds float64
 		want    error
 	}{
-		"a version 1 listener has a fuse of its own": {v1, 60, schema.ErrWrongAnswer},
-		"nor can it be made to wait for ever":        {v1, 0, schema.ErrWrongAnswer},
-		"what is over":                               {over, 60, schema.ErrExpired},
-		"never earlier":                              {open, -1, schema.ErrInvalid},
-		"longer than a question can be":              {open, schema.MaxTimeout.Seconds() + 1, schema.ErrInvalid},
-		"with what is left, too":                     {open, schema.MaxTimeout.Seconds(), schema.ErrInvalid},
-		"what there is not":                          {99, 60, schema.ErrNotFound},
+		"a version 1 listener has its own timer":   {v1, 60, schema.ErrWrongAnswer},
+		"a version 1 listener cannot wait forever": {v1, 0, schema.ErrWrongAnswer},
+		"a settled question":                       {over, 60, schema.ErrExpired},
+		"a negative number of seconds":             {open, -1, schema.ErrInvalid},
+		"more than the longest timeout":            {open, schema.MaxTimeout.Seconds() + 1, schema.ErrInvalid},
+		"more than the longest timeout in total":   {open, schema.MaxTimeout.Seconds(), schema.ErrInvalid},
+		"an unknown question":                      {99, 60, schema.ErrNotFound},
 	} {
 		_, err := h.Extend(t.Context(), c.id, &schema.Extend{Seconds: c.seconds}, Caller{})
 		require.ErrorIs(t, err, c.want, name)
@@ -88,14 +88,15 @@ func TestExtend_RejectsInvalidRequests(t *testing.T) {
 		}
 	}
 	_, err = h.Extend(t.Context(), never, &schema.Extend{Seconds: 60}, Caller{})
-	require.NoError(t, err, "it has all the time there is")
+	require.NoError(t, err, "a question without a limit accepts any extension")
 	require.Zero(t, h.status(never).ExpiresAt)
 	for _, id := range []schema.EventID{v1, open} {
 		require.Equal(t, int64(1), h.status(id).Revision)
 	}
 }
 
-// TestExtend_KeepsReminderPace: they go on at their pace; without a limit they are the hub's.
+// TestExtend_KeepsReminderPace: reminders keep their interval. A question whose limit is
+// removed uses the hub's reminder interval instead.
 func TestExtend_KeepsReminderPace(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t, func(c *Config) { c.NudgeAfter = time.Hour })
@@ -109,12 +110,12 @@ func TestExtend_KeepsReminderPace(t *testing.T) {
 	h.advance(time.Minute)
 	h.advance(time.Minute)
 	require.Equal(t, 2, h.status(longer).Reminders)
-	require.Zero(t, h.status(never).Reminders, "they need a limit")
+	require.Zero(t, h.status(never).Reminders, "the question's own reminders need a deadline")
 	h.advance(58 * time.Minute)
 	require.Equal(t, 1, h.status(never).Reminders)
 }
 
-// TestPull_ReportsMovedDeadline as soon as it is moved.
+// TestPull_ReportsMovedDeadline: a waiting pull returns as soon as the deadline moves.
 func TestPull_ReportsMovedDeadline(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t)
@@ -135,7 +136,7 @@ func TestPull_ReportsMovedDeadline(t *testing.T) {
 	case err := <-returned:
 		require.NoError(t, err)
 	case <-time.After(waitLimit):
-		t.Fatal("the pull goes on by the old deadline")
+		t.Fatal("the pull still waits for the old deadline")
 	}
 	last := time.Time{}
 	for len(ends) > 0 {
@@ -167,6 +168,6 @@ func TestReportExecution_StoresFirstReport(t *testing.T) {
 	require.Nil(t, h.status(id).Execution)
 	require.NoError(t, report(good))
 	require.Equal(t, &schema.Execution{State: schema.ToolFailed, DurationMS: 1200, Error: "exit status 1"}, h.status(id).Execution)
-	require.NoError(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: secret}), "what is known stays")
+	require.NoError(t, report(schema.CallReport{State: schema.Succeeded, RequestSecret: secret}), "the first report stays")
 	require.Equal(t, schema.ToolFailed, h.status(id).Execution.State)
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if runProjectorCrashChild() || runDuplicatesCrashChild() { // this process is the child of a test that kills it
+	if runProjectorCrashChild() || runDuplicatesCrashChild() { // this process is a child that a test kills
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -68,7 +68,7 @@ func openTestHub(t *testing.T, path string, change ...func(*Config)) *testHub {
 	return h
 }
 
-// startDeadlines runs the deadlines until the test ends.
+// startDeadlines runs the hub's deadline loop until the test ends.
 func (h *testHub) startDeadlines() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -123,7 +123,7 @@ func (h *testHub) status(id schema.EventID) schema.Status {
 	return *decodeEvent(h.t, raw).HumanInTheLoopStatus
 }
 
-// awaitSettled waits until the question has its end.
+// awaitSettled waits until the question is settled and returns its status.
 func (h *testHub) awaitSettled(id schema.EventID) schema.Status {
 	h.t.Helper()
 	changed, stop := h.subscribe(id)
@@ -135,7 +135,7 @@ func (h *testHub) awaitSettled(id schema.EventID) schema.Status {
 		select {
 		case <-changed:
 		case <-time.After(waitLimit):
-			h.t.Fatal("the question does not end")
+			h.t.Fatal("the question is not settled")
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 	require.Equal(t, `{"a": 1}`, string(e.Payload))
 	require.Contains(t, e.Extra, "x-future")
 	require.NotZero(t, e.Timestamp)
-	require.Equal(t, "ws://127.0.0.1:50123/secret", e.HumanInTheLoop.ResponseWebSocketURL, "its poster sees the address")
+	require.Equal(t, "ws://127.0.0.1:50123/secret", e.HumanInTheLoop.ResponseWebSocketURL, "the response to the POST keeps the address")
 
 	for name, read := range map[string]func() ([]byte, error){
 		"one":    func() ([]byte, error) { return h.Event(t.Context(), 1) },
@@ -191,7 +191,7 @@ func TestRespond_StoresPublishesAndDispatches(t *testing.T) {
 	require.Contains(t, st.Response.Guidance, "not today")
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.Equal(t, int64(2), st.Revision)
-	require.False(t, st.RespondedBy.Verified, "in local mode nobody is verified")
+	require.False(t, st.RespondedBy.Verified, "local mode verifies no one")
 	require.Equal(t, []schema.EventID{id}, h.dispatched)
 
 	frames, _, err := h.FramesAfter(t.Context(), int64(id))
@@ -201,7 +201,7 @@ func TestRespond_StoresPublishesAndDispatches(t *testing.T) {
 	var change schema.StatusChange
 	require.NoError(t, json.Unmarshal(frames[0].Data, &change))
 	require.Equal(t, *st, change.HumanInTheLoopStatus)
-	require.Equal(t, id, decodeEvent(t, frames[0].End).ID, "version 1 gets the whole event once more")
+	require.Equal(t, id, decodeEvent(t, frames[0].End).ID, "version 1 streams get the complete event again")
 }
 
 func TestRespond_RepeatIsIdempotent(t *testing.T) {
@@ -283,13 +283,13 @@ func TestResolution_AnswerCancelAndDeadlineRace(t *testing.T) {
 	}
 	frames, _, err := h.FramesAfter(t.Context(), 0)
 	require.NoError(t, err)
-	endsSeen := 0
+	resolutions := 0
 	for _, f := range frames {
 		if f.End != nil {
-			endsSeen++
+			resolutions++
 		}
 	}
-	require.Equal(t, 20, endsSeen, "every question ends exactly once")
+	require.Equal(t, 20, resolutions, "every question is resolved exactly once")
 }
 
 func TestDeadline_IsTimeoutNotDenial(t *testing.T) {
@@ -332,7 +332,7 @@ func TestRespond_RejectsInvalidAnswers(t *testing.T) {
 	text := "sure"
 	for name, r := range map[string]*schema.Response{
 		"nothing": {}, "a text": {Response: &text}, "both": {Permission: approval().Permission, Response: &text},
-		"an edit of no call": {Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{}`)},
+		"edited arguments without a call": {Permission: approval().Permission, ModifiedArguments: json.RawMessage(`{}`)},
 	} {
 		_, err := h.Respond(t.Context(), id, r, Caller{})
 		require.ErrorIs(t, err, schema.ErrWrongAnswer, name)
@@ -382,7 +382,7 @@ func TestCancel_CancelsOrWithdraws(t *testing.T) {
 	require.Equal(t, schema.Cancelled, st.Outcome)
 	require.Equal(t, "wrong branch", st.Reason)
 	require.False(t, *st.Response.Permission)
-	require.Equal(t, schema.Queued, st.Delivery.State, "the agent is told")
+	require.Equal(t, schema.Queued, st.Delivery.State, "the agent is notified")
 
 	id, secret := h.ask(callbackQuestion)
 	for range 2 {
@@ -391,7 +391,7 @@ func TestCancel_CancelsOrWithdraws(t *testing.T) {
 	}
 	st = h.status(id)
 	require.Equal(t, schema.Withdrawn, st.Outcome)
-	require.Equal(t, schema.NoDelivery, st.Delivery.State, "nothing is sent to who took it back")
+	require.Equal(t, schema.NoDelivery, st.Delivery.State, "the agent that withdrew it gets nothing")
 	_, err = h.Respond(t.Context(), id, approval(), Caller{})
 	require.ErrorIs(t, err, schema.ErrExpired)
 	_, err = h.Pull(t.Context(), id, Pull{})
@@ -421,7 +421,7 @@ func TestIdempotencyKey_ReturnsFirstEvent(t *testing.T) {
 	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)
 	e := decodeEvent(t, h.post(body).JSON)
-	require.True(t, *e.HumanInTheLoopStatus.Response.Permission, "a late repeat is told the answer")
+	require.True(t, *e.HumanInTheLoopStatus.Response.Permission, "a late repeat gets the answer")
 	require.Equal(t, int64(2), h.Store.Head(), "one event, one answer")
 }
 
@@ -508,7 +508,7 @@ func TestPull_DeliversAnswer(t *testing.T) {
 
 	again, err := h.Pull(t.Context(), id, Pull{})
 	require.NoError(t, err)
-	require.NotNil(t, again, "anyone may read it again")
+	require.NotNil(t, again, "a pull without the secret reads it again")
 	require.Equal(t, int64(3), h.status(id).Revision)
 }
 

@@ -23,7 +23,7 @@ func TestIdempotencyKey_ReturnsOriginalQuestion(t *testing.T) {
 	other := strings.NewReplacer("May I?", "May I delete everything?", "50123", "50124").Replace(callbackQuestion)
 	e := decodeEvent(t, h.post(eventWith(keyedQuestion+other)).JSON)
 	require.True(t, *e.HumanInTheLoopStatus.Response.Permission)
-	require.Equal(t, "May I?", e.HumanInTheLoop.Question, "the yes must not stand beside another question")
+	require.Equal(t, "May I?", e.HumanInTheLoop.Question, "the approval must not appear with another question")
 	require.Equal(t, "ws://127.0.0.1:50124/secret", e.HumanInTheLoop.ResponseWebSocketURL)
 }
 
@@ -44,7 +44,7 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	st := *decodeEvent(t, h.post(eventWith(keyedQuestion+callbackQuestion)).JSON).HumanInTheLoopStatus
 	require.Nil(t, st.Delivery)
 	require.Equal(t, schema.Listening, st.Waiter)
-	require.Equal(t, st, h.status(first.ID), "every page sees it")
+	require.Equal(t, st, h.status(first.ID), "the change is stored")
 	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Queued, h.status(first.ID).Delivery.State)
@@ -54,7 +54,7 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + bad))
 	require.Equal(t, schema.Blocked, h.status(second.ID).Delivery.State)
 	h.post(eventWith(strings.Replace(keyedQuestion, `"k"`, `"l"`, 1) + pullQuestion))
-	require.Equal(t, schema.Unknown, h.status(second.ID).Waiter, "now it pulls")
+	require.Equal(t, schema.Unknown, h.status(second.ID).Waiter, "the agent pulls now")
 	require.Nil(t, h.status(second.ID).Delivery)
 }
 
@@ -75,7 +75,7 @@ func TestIdempotencyKey_RespondsBeforeDialing(t *testing.T) {
 	h := newTestHub(t)
 	id := h.post(eventWith(keyedQuestion + callbackQuestion)).ID
 	h.ResponseSent(id)
-	h.post(eventWith(keyedQuestion + callbackQuestion)) // its response has not left
+	h.post(eventWith(keyedQuestion + callbackQuestion)) // its response has not been sent
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,18 +17,19 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// setRecipients puts a question to some people, as votes do.
+// setRecipients addresses a pending question to ada and grace, of whom awaiting have not
+// voted.
 func (h *testHub) setRecipients(id schema.EventID, awaiting ...string) {
 	h.t.Helper()
 	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {
-		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // in place, too
+		a.status.Recipients, a.status.Awaiting = []string{"ada", "grace"}, awaiting // changes the snapshot in place
 		return a.change(a.status)
 	})
 	require.NoError(h.t, err)
 }
 
-// TestInbox_FiltersWaitingOnMe: who is a recipient and has not voted, or anybody who may answer
-// where all of those may.
+// TestInbox_FiltersWaitingOnMe: a question waits on the recipients who have not voted. If
+// it has no recipients, it waits on everyone who may answer.
 func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -42,11 +43,11 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 		who  auth.Identity
 		want []schema.EventID
 	}{
-		"nobody known": {auth.Identity{}, []schema.EventID{open}},
-		"ada":          {auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
-		"grace":        {auth.Identity{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
-		"a viewer":     {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
-		"an agent":     {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
+		"unauthenticated": {auth.Identity{}, []schema.EventID{open}},
+		"ada":             {auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}, []schema.EventID{both, open}},
+		"grace":           {auth.Identity{Name: "grace", Role: schema.Admin, Via: "session"}, []schema.EventID{one, both, open}},
+		"a viewer":        {auth.Identity{Name: "grace", Role: schema.Viewer, Via: "session"}, nil},
+		"an agent":        {auth.Identity{Name: "grace", Agent: true, Via: "token"}, nil},
 	} {
 		page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: c.who})
 		require.NoError(t, err)
@@ -71,7 +72,7 @@ func TestInbox_FiltersWaitingOnMe(t *testing.T) {
 	}
 }
 
-// newCrowdedHub is a hub with 10,000 pending requests of 20 agents in it.
+// newCrowdedHub returns a hub with 10,000 pending requests of 20 agents.
 func newCrowdedHub(b *testing.B) *Hub {
 	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: "NORMAL"})
 	require.NoError(b, err)
@@ -102,7 +103,8 @@ func newCrowdedHub(b *testing.B) *Hub {
 	return h
 }
 
-// BenchmarkInbox reads what an inbox shows first when 10,000 requests are pending.
+// BenchmarkInbox reads the first page and the figures of an inbox with 10,000 pending
+// requests.
 func BenchmarkInbox(b *testing.B) {
 	h := newCrowdedHub(b)
 	ada := Caller{Who: auth.Identity{Name: "ada", Role: schema.Operator, Via: "session"}}
@@ -135,8 +137,8 @@ func BenchmarkInbox(b *testing.B) {
 	}
 }
 
-// TestInbox_ShowsQuorumProgress goes through a vote of two of three in the words of the inbox:
-// who waits, who voted what with which comment, somebody added later, the outcome.
+// TestInbox_ShowsQuorumProgress follows a quorum of two out of three through the inbox API:
+// pending voters, votes with comments, a voter added by escalation, and the outcome.
 func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t)
@@ -171,12 +173,12 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	require.False(t, waits("ada"))
 
 	h.advance(300 * time.Second)
-	require.Equal(t, 1, h.status(id).Reminders, "of who has not voted")
+	require.Equal(t, 1, h.status(id).Reminders, "only the pending voters are reminded")
 	_, err := h.Vote(t.Context(), id, &schema.HitlVote{Choice: "deny"}, h.as("linus"))
-	require.ErrorIs(t, err, schema.ErrNotAllowed, "nobody asked him")
+	require.ErrorIs(t, err, schema.ErrNotAllowed, "linus is not a recipient yet")
 	h.advance(300 * time.Second)
 	require.True(t, waits("linus"))
-	require.Equal(t, schema.HitlPending, vote("linus", "deny").Status, "one to one, and grace has not voted")
+	require.Equal(t, schema.HitlPending, vote("linus", "deny").Status, "one vote each, and grace is pending")
 	r = vote("grace", "approve")
 	require.Equal(t, schema.HitlDecided, r.Status)
 	require.Equal(t, schema.Approve, r.Outcome)
@@ -186,5 +188,5 @@ func TestInbox_ShowsQuorumProgress(t *testing.T) {
 	require.Empty(t, r.Awaiting)
 	require.False(t, waits("grace"))
 	h.advance(time.Hour)
-	require.Equal(t, schema.HitlDecided, vote("grace", "approve").Status, "said again")
+	require.Equal(t, schema.HitlDecided, vote("grace", "approve").Status, "the same vote again")
 }

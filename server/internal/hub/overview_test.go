@@ -18,9 +18,9 @@ func loadZone(t *testing.T, name string) *time.Location {
 	return at
 }
 
-// TestCalendar: days are as long as they are where they are, and begin with a
-// quarter of an hour.
-func TestCalendar(t *testing.T) {
+// TestDayStarts: days have the length that the time zone gives them, and start on a quarter
+// of an hour.
+func TestDayStarts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		zone, now string
@@ -31,8 +31,8 @@ func TestCalendar(t *testing.T) {
 		{"Europe/Berlin", "2026-10-26T12:00:00Z", 3, []float64{24, 25, 24}},
 		{"Europe/Berlin", "2026-03-29T22:30:00Z", 3, []float64{24, 23, 24}},
 		{"Asia/Kathmandu", "2026-11-21T18:20:00Z", 2, []float64{24, 24}},
-		{"America/Santiago", "2026-09-06T12:00:00Z", 3, []float64{24, 24, 23}}, // has no midnight
-		{"Africa/Cairo", "2026-04-24T12:00:00Z", 2, []float64{24, 23}},         // neither
+		{"America/Santiago", "2026-09-06T12:00:00Z", 3, []float64{24, 24, 23}}, // no midnight
+		{"Africa/Cairo", "2026-04-24T12:00:00Z", 2, []float64{24, 23}},         // no midnight
 		{"Australia/Lord_Howe", "2026-10-04T12:00:00Z", 2, []float64{24, 23.5}},
 		{"Pacific/Apia", "2026-01-01T00:00:00Z", 1, []float64{24}},
 	} {
@@ -53,8 +53,8 @@ func TestCalendar(t *testing.T) {
 	}
 }
 
-// TestOverview_CountsByDayAndPerson answers at known times and looks from zones
-// that put them on different days.
+// TestOverview_CountsByDayAndPerson answers at known times and reads the overview in time
+// zones that assign them to different days.
 func TestOverview_CountsByDayAndPerson(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
@@ -105,25 +105,25 @@ func TestOverview_CountsByDayAndPerson(t *testing.T) {
 	}
 	o, err := h.Overview(t.Context(), 2, time.UTC)
 	require.NoError(t, err)
-	require.EqualValues(t, 4, o.Answered, "by a person")
+	require.EqualValues(t, 4, o.Answered, "only answers of people")
 	require.InDelta(t, 3000, o.MedianMS, 150)
 	require.InDelta(t, time.Hour.Milliseconds(), o.P95MS, 0.05*float64(time.Hour.Milliseconds()))
 	sum := int64(0)
 	for i, bin := range o.Waits {
 		sum += bin.Count
-		require.Equal(t, waitBuckets[i], bin.BelowMS, "without a gap")
+		require.Equal(t, waitBuckets[i], bin.BelowMS, "empty buckets are listed")
 	}
 	require.EqualValues(t, 4, sum)
 	require.EqualValues(t, 1, o.Waits[0].Count, "half a second")
 	require.Len(t, o.Agents, 1)
 	waited := 30*time.Minute + 3*time.Second + 500*time.Millisecond + time.Hour + 4*time.Hour + 2*time.Minute
-	require.Equal(t, waited.Milliseconds(), o.Agents[0].WaitedMS, "for whatever end")
+	require.Equal(t, waited.Milliseconds(), o.Agents[0].WaitedMS, "for every outcome")
 	o, err = h.Overview(t.Context(), 1, loadZone(t, "Pacific/Kiritimati"))
 	require.NoError(t, err)
 	require.EqualValues(t, 4, o.Answered)
 }
 
-// TestOverview_EmptyHubListsDays has its days, and lists instead of nulls.
+// TestOverview_EmptyHubListsDays: every day is listed, and lists are empty, not null.
 func TestOverview_EmptyHubListsDays(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -136,8 +136,8 @@ func TestOverview_EmptyHubListsDays(t *testing.T) {
 	require.Zero(t, o.Answered+o.MedianMS+o.P95MS+o.Pending+o.Undelivered)
 }
 
-// TestOverview_IncludesOldPendingQuestions: whoever waits is shown, however long ago it
-// did anything.
+// TestOverview_IncludesOldPendingQuestions: an agent with a pending question is listed even
+// if it was inactive in the whole range.
 func TestOverview_IncludesOldPendingQuestions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -152,7 +152,7 @@ func TestOverview_IncludesOldPendingQuestions(t *testing.T) {
 	require.NotZero(t, o.Agents[0].LastAt)
 }
 
-// TestOverview_ListsMostUsedTools, and how long they took.
+// TestOverview_ListsMostUsedTools: tools are ordered by calls and have durations.
 func TestOverview_ListsMostUsedTools(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
@@ -174,7 +174,7 @@ func TestOverview_ListsMostUsedTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, o.Tools, maxOverviewTools)
 	first := o.Tools[0]
-	require.Equal(t, []any{"tool02", int64(4), int64(600)}, []any{first.Tool, first.Calls, first.TotalMS}, "an end without a beginning counts, but took nobody knows how long")
+	require.Equal(t, []any{"tool02", int64(4), int64(600)}, []any{first.Tool, first.Calls, first.TotalMS}, "a call without a start counts, but has no duration")
 	require.InDelta(t, 200, first.MedianMS, 10)
 	require.InDelta(t, 300, first.P95MS, 15)
 	for i := range o.Tools[1:] {
@@ -182,13 +182,13 @@ func TestOverview_ListsMostUsedTools(t *testing.T) {
 	}
 }
 
-// TestOverview_IgnoresChoiceLabels: what an agent offers as a choice is no class.
+// TestOverview_IgnoresChoiceLabels: a choice label such as "approve" is not an outcome class.
 func TestOverview_IgnoresChoiceLabels(t *testing.T) {
 	t.Parallel()
 	permission := true
 	for want, st := range map[string]schema.Status{
 		classApproved: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
-		classAnswered: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // the label of a choice
+		classAnswered: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // a choice with that label
 		classTimedOut: {Status: schema.TimedOut, Outcome: schema.Timeout},
 		classCanceled: {Status: schema.Failed, Outcome: schema.Withdrawn},
 		classOther:    {Status: schema.Failed, Outcome: schema.NoQuorum},
@@ -197,8 +197,9 @@ func TestOverview_IgnoresChoiceLabels(t *testing.T) {
 	}
 }
 
-// TestOverviewCache_InvalidatedByDecision, and by whom they are asked for does
-// not matter: what was counted while one came in is not remembered.
+// TestOverviewCache_InvalidatedByDecision: overviews are cached per zone and range until a
+// decision is projected. An overview that was computed while one was projected is not
+// cached.
 func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
@@ -220,7 +221,7 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	berlin := loadZone(t, "Europe/Berlin")
 	for n := range int64(3) {
 		decide()
-		require.Equal(t, []int64{0, n}, approved(time.UTC, 2), "not told yet")
+		require.Equal(t, []int64{0, n}, approved(time.UTC, 2), "not projected yet")
 		h.catchUp(f)
 		require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
 		require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
@@ -229,7 +230,7 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	}
 	h.post(plainEvent)
 	h.catchUp(f)
-	require.Len(t, h.overviews.entries, 3, "an event is no decision")
+	require.Len(t, h.overviews.entries, 3, "an event does not invalidate the cache")
 	now = now.Add(2 * time.Hour)
 	require.Equal(t, []int64{3, 0}, approved(time.UTC, 2), "another day")
 	for days := range 40 {
@@ -242,5 +243,5 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	require.False(t, known)
 	h.overviews.invalidate()
 	h.overviews.put(key, schema.Overview{}, told)
-	require.Empty(t, h.overviews.entries, "it may not know of what was told meanwhile")
+	require.Empty(t, h.overviews.entries, "it may miss decisions that were projected in the meantime")
 }

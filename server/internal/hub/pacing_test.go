@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPacing: at once when it is quiet, seldom under load, at a fair pace far behind.
+// TestPacing: batches start immediately when the log is quiet, at intervals under load, and
+// without a delay when the projector is far behind.
 func TestPacing(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
@@ -35,15 +36,15 @@ func TestPacing(t *testing.T) {
 		require.Zero(t, after(&p, 1, 0))
 	}
 	for range 3 {
-		after(&p, 0, 0) // which commits nothing
+		after(&p, 0, 0) // an empty batch commits nothing
 	}
 	require.Zero(t, after(&p, 1, 0))
-	require.Equal(t, pacingInterval, after(&p, 1, 0), "then they are rationed")
+	require.Equal(t, pacingInterval, after(&p, 1, 0), "then commits are rate limited")
 	now = now.Add(pacingInterval)
 	require.Equal(t, pacingInterval, after(&p, 1, 0))
 	now = now.Add(time.Hour)
 	for range pacingBurst {
-		require.Zero(t, after(&p, 1, 0), "a quiet time is not saved up for more than that")
+		require.Zero(t, after(&p, 1, 0), "a quiet period allows one burst")
 	}
 	require.Equal(t, pacingInterval, after(&p, 1, 0))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestPendingCalls_MatchStore: what stays in memory is what the store says, however the
-// questions come and go between two looks.
+// TestPendingCalls_MatchStore: the cached pending calls of a session equal the stored ones,
+// in any order of new and settled questions.
 func TestPendingCalls_MatchStore(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

@@ -30,7 +30,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// newBenchHub is a hub without fsync, whose clock is told.
+// newBenchHub returns a hub over an empty store with the given synchronous mode.
 func newBenchHub(b *testing.B, synchronous string) *Hub {
 	b.Helper()
 	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1, Synchronous: synchronous})
@@ -39,8 +39,8 @@ func newBenchHub(b *testing.B, synchronous string) *Hub {
 	return New(Config{Store: db, Feed: feed.New(db.Head(), 64, 1<<20)})
 }
 
-// busyDraft is an event like those of a busy hub: 20 agents with 2 sessions each
-// at a time, half of their 1.2 KB events calls that begin or end, over 14 days.
+// busyDraft returns the i-th of `of` events of a busy hub over 14 days: 20 agents with two
+// sessions each at a time, and 1.2 KB events, half of which start or end a tool call.
 func busyDraft(i, of int) *store.EventDraft {
 	app := rand.IntN(20)
 	session := fmt.Sprintf("0198f2c4-aaaa-7bbb-8ccc-%012d", i/8000*2+rand.IntN(2))
@@ -65,7 +65,7 @@ func fillBusyHub(b *testing.B, h *Hub, n int) {
 			require.NoError(b, r.Err)
 		}
 	}
-	for i := 0; i < n; i += 1000 { // one in a thousand asks
+	for i := 0; i < n; i += 1000 { // one event in a thousand is a question
 		asked, err := h.Ingest(b.Context(), []byte(`{"source_app":"app1","session_id":"asks","hook_event_type":"Ask","payload":{},"humanInTheLoop":`+pullQuestion+`}`), Caller{})
 		require.NoError(b, err)
 		h.ResponseSent(asked.ID)
@@ -74,7 +74,7 @@ func fillBusyHub(b *testing.B, h *Hub, n int) {
 	}
 }
 
-// BenchmarkHistory tells the history of -events events, and asks for it.
+// BenchmarkHistory projects -events events and then measures the queries on the projection.
 func BenchmarkHistory(b *testing.B) {
 	h := newBenchHub(b, "NORMAL")
 	fillBusyHub(b, h, *benchEvents)
@@ -86,7 +86,7 @@ func BenchmarkHistory(b *testing.B) {
 		require.NoError(b, err)
 	}
 	events := float64(h.Store.Head())
-	b.Logf("told from %.0f rows at %.1f CPU µs each, %.0f rows a second", events, float64((cpuTime()-used).Microseconds())/events, events/time.Since(began).Seconds())
+	b.Logf("projected %.0f rows at %.1f CPU µs each, %.0f rows per second", events, float64((cpuTime()-used).Microseconds())/events, events/time.Since(began).Seconds())
 	page, err := h.Sessions(b.Context(), store.SessionFilter{Limit: 50})
 	require.NoError(b, err)
 	s := page.Sessions[len(page.Sessions)-1]
@@ -131,8 +131,8 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// BenchmarkIngest_WithProjector posts with and without the follower, in turns: what
-// it costs those who post.
+// BenchmarkIngest_WithProjector posts to a hub with and to one without a running projector,
+// in turns, and reports the extra cost per event.
 func BenchmarkIngest_WithProjector(b *testing.B) {
 	for _, producers := range []int{1, 16} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {

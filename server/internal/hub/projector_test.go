@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// catchUp takes the whole log.
+// catchUp runs the projector until it has read the whole log.
 func (h *testHub) catchUp(f *projector) {
 	h.t.Helper()
 	for range 10_000 {
@@ -30,26 +30,26 @@ func (h *testHub) catchUp(f *projector) {
 			return
 		}
 	}
-	h.t.Fatal("the log has no end")
+	h.t.Fatal("the projector does not reach the end of the log")
 }
 
 func (h *testHub) newProjector() *projector { return &projector{hub: h.Hub, cursor: -1} }
 
-// projectedTables is everything that is derived.
+// projectedTables has the content of all projection tables.
 type projectedTables struct {
 	Sessions  map[store.SessionKey]schema.Session
-	Tools     map[string]map[store.ToolKey]store.ToolTime // :: session id → its tools
+	Tools     map[string]map[store.ToolKey]store.ToolTime // app and session id -> tools
 	Decisions map[store.Decision]int64
-	Activity  map[int64]map[string]store.Activity // :: from this quarter on → by application
+	Activity  map[int64]map[string]store.Activity // first quarter hour -> app
 	ToolTimes map[int64]map[store.ToolKey]store.ToolTime
 }
 
-// queryQuarters are the quarters that figures are asked from.
+// queryQuarters returns the first quarter hours to query for a log that spans from..to.
 func queryQuarters(from, to int64) []int64 {
 	return []int64{0, from, from + 1, from + 50, from + 96, (from/96 + 1) * 96, to - 1, to, to + 1}
 }
 
-// readProjections reads what the tables say.
+// readProjections reads the projection tables, with the sums from each of the quarters on.
 func (h *testHub) readProjections(quarters []int64) projectedTables {
 	h.t.Helper()
 	ctx := h.t.Context()
@@ -84,7 +84,7 @@ func (h *testHub) readProjections(quarters []int64) projectedTables {
 	return got
 }
 
-// recomputeProjections is the same, summed up from all of the log in one go, in memory.
+// recomputeProjections computes the same tables in memory from the whole log.
 func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
 	h.t.Helper()
 	want := projectedTables{
@@ -180,8 +180,8 @@ func addToolTime(to map[store.ToolKey]store.ToolTime, key store.ToolKey, one sto
 	to[key] = store.ToolTime{Calls: sum.Calls + one.Calls, Failures: sum.Failures + one.Failures, TotalMS: sum.TotalMS + one.TotalMS}
 }
 
-// requireSameProjections compares sums of money within what adding them up in another order
-// makes of them.
+// requireSameProjections compares two sets of tables. It rounds sums of money, because
+// floating-point addition depends on the order.
 func requireSameProjections(t *testing.T, want, got projectedTables) {
 	t.Helper()
 	for _, f := range []projectedTables{want, got} {
@@ -195,7 +195,7 @@ func requireSameProjections(t *testing.T, want, got projectedTables) {
 	require.Equal(t, want, got)
 }
 
-// randomLog makes a log at random: several agents, calls, questions and their ends.
+// randomLog fills a hub with random events: several agents, calls, questions and answers.
 type randomLog struct {
 	*testHub
 	rng  *rand.Rand
@@ -229,7 +229,7 @@ func (c *randomLog) postEvent(question string) {
 	}
 }
 
-// resolveOne ends one of the open questions somehow, if it is not settled by now.
+// resolveOne answers or cancels a random open question.
 func (c *randomLog) resolveOne() {
 	if len(c.open) == 0 {
 		return
@@ -240,7 +240,7 @@ func (c *randomLog) resolveOne() {
 	text, choice := "fine", "left"
 	for _, r := range []*schema.Response{approval(), denial(), {Response: &text}, {Choice: &choice}} {
 		if c.rng.IntN(3) > 0 {
-			_, _ = c.Respond(c.t.Context(), id, r, Caller{}) // most do not fit the kind
+			_, _ = c.Respond(c.t.Context(), id, r, Caller{}) // most do not match the type of the question
 		}
 	}
 	_, _ = c.Cancel(c.t.Context(), id, schema.Cancel{}, Caller{})
@@ -260,8 +260,8 @@ func (c *randomLog) step() {
 	}
 }
 
-// TestProjector_MatchesRecomputation: however events, steps of the follower and restarts
-// take turns, the tables are what the whole log says.
+// TestProjector_MatchesRecomputation: for any interleaving of events, projector steps and
+// restarts, the tables equal a recomputation from the whole log.
 func TestProjector_MatchesRecomputation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
@@ -278,7 +278,7 @@ func TestProjector_MatchesRecomputation(t *testing.T) {
 				_, err := f.step(t.Context())
 				require.NoError(t, err)
 			case 4:
-				f = c.newProjector() // forgets all that is not stored
+				f = c.newProjector() // loses its state in memory
 			case 5:
 				require.NoError(t, c.Store.Close())
 				c.testHub = openTestHub(t, c.path, func(cfg *Config) { cfg.Clock = func() time.Time { return now } })
@@ -297,7 +297,8 @@ func TestProjector_MatchesRecomputation(t *testing.T) {
 
 var randomLogStart = time.Date(2026, 10, 24, 22, 10, 0, 0, time.UTC)
 
-// requireExecutions: every permission whose call was heard of says so, once.
+// requireExecutions checks that exactly the questions with an execution in the log have one
+// in their status.
 func (h *testHub) requireExecutions() {
 	h.t.Helper()
 	told := map[schema.EventID]int{}
@@ -327,8 +328,8 @@ func (h *testHub) requireExecutions() {
 	require.Equal(h.t, len(told), n)
 }
 
-// TestProjector_SecondWriterConflicts: of two followers one loses, and nothing is added
-// twice.
+// TestProjector_SecondWriterConflicts: of two projectors at the same cursor, one fails, and
+// nothing is counted twice.
 func TestProjector_SecondWriterConflicts(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -336,7 +337,7 @@ func TestProjector_SecondWriterConflicts(t *testing.T) {
 	h.post(plainEvent)
 	_, err := one.step(t.Context())
 	require.NoError(t, err)
-	two.cursor = 0 // as it was when both began
+	two.cursor = 0 // where both started
 	_, err = two.step(t.Context())
 	require.ErrorIs(t, err, store.ErrConflict)
 	h.post(plainEvent)
@@ -348,7 +349,8 @@ func TestProjector_SecondWriterConflicts(t *testing.T) {
 	requireSameProjections(t, h.recomputeProjections(quarters), h.readProjections(quarters))
 }
 
-// TestProjector_SkipsIrrelevantChanges: the cursor is not written for each.
+// TestProjector_SkipsIrrelevantChanges: changes without an effect on the tables do not write
+// the cursor.
 func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -369,7 +371,7 @@ func TestProjector_SkipsIrrelevantChanges(t *testing.T) {
 	require.EqualValues(t, 5, cursor)
 }
 
-// TestRunProjector_FollowsAndStops: the owner ends it, and what came meanwhile is told.
+// TestRunProjector_FollowsAndStops: it stops with its context, and a new run continues.
 func TestRunProjector_FollowsAndStops(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -387,7 +389,7 @@ func TestRunProjector_FollowsAndStops(t *testing.T) {
 	}
 }
 
-// TestProjector_FailedStepKeepsCursor leaves the follower as it was.
+// TestProjector_FailedStepKeepsCursor: the next step reads the same rows again.
 func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -396,7 +398,7 @@ func TestProjector_FailedStepKeepsCursor(t *testing.T) {
 	require.NoError(t, h.Store.Close())
 	_, err := f.step(t.Context())
 	require.Error(t, err)
-	require.EqualValues(t, -1, f.cursor, "it is read again")
+	require.EqualValues(t, -1, f.cursor, "the stored cursor is read again")
 }
 
 // TestExecution_SurvivesCrash: the status is written before the cursor. After a crash in
@@ -416,7 +418,7 @@ func TestExecution_SurvivesCrash(t *testing.T) {
 	require.NoError(t, h.setExecution(t.Context(), &ran))
 	head, before := h.Store.Head(), h.status(saved.ID)
 	h.catchUp(h.newProjector())
-	require.Equal(t, head, h.Store.Head(), "nothing was told again")
+	require.Equal(t, head, h.Store.Head(), "nothing was written again")
 	st := h.status(saved.ID)
 	require.Equal(t, before, st)
 	require.Equal(t, schema.Responded, st.Status)
@@ -426,10 +428,10 @@ func TestExecution_SurvivesCrash(t *testing.T) {
 	require.Equal(t, int64(3), st.Revision)
 
 	ran.Question = 99
-	require.NoError(t, h.setExecution(t.Context(), &ran), "retention took the question")
+	require.NoError(t, h.setExecution(t.Context(), &ran), "a question that retention deleted is skipped")
 }
 
-// TestExecution_StreamsStatusFrame: a status frame for version 2, nothing for version 1.
+// TestExecution_StreamsStatusFrame: version 2 gets a status frame, version 1 gets nothing.
 func TestExecution_StreamsStatusFrame(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -442,15 +444,15 @@ func TestExecution_StreamsStatusFrame(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
 	require.True(t, frames[0].Status)
-	require.Nil(t, frames[0].End, "version 1 streams get what ends a question only")
+	require.Nil(t, frames[0].End, "version 1 streams only get resolutions")
 	require.Contains(t, string(frames[0].Data), `"execution":{"state":"succeeded","eventId":2}`)
-	require.Equal(t, schema.Pending, h.status(saved.ID).Status, "it ran although nobody had answered here")
+	require.Equal(t, schema.Pending, h.status(saved.ID).Status, "the call ran without an answer from the hub")
 }
 
 const projectorCrashFile = "HOOKBACK_DERIVE_CRASH_TEST"
 
-// runProjectorCrashChild runs the child of TestProjector_ResumesAfterKill, which posts, answers and derives
-// until it is killed.
+// runProjectorCrashChild is the child process of TestProjector_ResumesAfterKill. It posts,
+// answers and projects until it is killed. It reports whether this process is that child.
 func runProjectorCrashChild() bool {
 	file := os.Getenv(projectorCrashFile)
 	if file == "" {
@@ -482,9 +484,9 @@ func runProjectorCrashChild() bool {
 	}
 }
 
-// TestProjector_ResumesAfterKill: after kill -9 at any moment the follower goes on exactly
-// where it was. Alone: until it runs, a child holds its parent's locks, and other
-// tests open their databases again.
+// TestProjector_ResumesAfterKill: after kill -9 at any moment, the projector continues where
+// it was. Not parallel: between fork and exec, a child holds the file locks of its parent,
+// and other tests reopen their databases.
 func TestProjector_ResumesAfterKill(t *testing.T) {
 	file := t.TempDir() + "/hub.db"
 	for round := range 4 {
@@ -507,7 +509,7 @@ func TestProjector_ResumesAfterKill(t *testing.T) {
 		h := openTestHub(t, file)
 		cursor, err := h.Store.Cursor(t.Context())
 		require.NoError(t, err)
-		require.Positive(t, cursor, "it had begun")
+		require.Positive(t, cursor, "the child projected something")
 		h.catchUp(h.newProjector())
 		quarters := []int64{0}
 		requireSameProjections(t, h.recomputeProjections(quarters), h.readProjections(quarters))

@@ -26,8 +26,8 @@ func TestInitial_IncludesEveryPendingQuestion(t *testing.T) {
 	require.Equal(t, schema.EventID(seq), events[len(events)-1].ID)
 }
 
-// TestInitial_IsSharedBetweenTabs: twenty pages that open and never read must not
-// cost twenty first messages.
+// TestInitial_IsSharedBetweenTabs: twenty tabs that connect and never read must not hold
+// twenty copies of the initial message.
 func TestInitial_IsSharedBetweenTabs(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -56,7 +56,7 @@ func TestInitial_RespectsByteBudget(t *testing.T) {
 	require.LessOrEqual(t, len(raw), maxPageBytes)
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(raw, &events))
-	require.Equal(t, id, events[0].ID, "a pending question is never left out")
+	require.Equal(t, id, events[0].ID, "a pending question is always included")
 	last := events[len(events)-1]
 	require.True(t, last.PayloadTruncated)
 	require.Equal(t, `{}`, string(last.Payload))

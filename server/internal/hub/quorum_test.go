@@ -43,7 +43,8 @@ func TestQuorum_EveryResolutionReportsVotes(t *testing.T) {
 	}
 }
 
-// A decisive vote can be held and undone; until it counts it is no vote.
+// TestQuorum_DecisiveVoteCanBeUndone: a decisive vote has an undo window and is not a vote
+// until the window ends.
 func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
@@ -51,7 +52,7 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(twoOfThree)
 	st := h.mustVote(id, "ada", withHold(approval(), 10*time.Second))
-	require.Nil(t, st.Held, "one that does not decide counts at once")
+	require.Nil(t, st.Held, "a vote that does not decide counts immediately")
 	h.mustVote(id, "grace", denial())
 	st = h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
 	require.Equal(t, schema.Pending, st.Status)
@@ -60,10 +61,10 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	_, err := h.vote(id, "linus", denial())
 	require.ErrorIs(t, err, schema.ErrHeld)
 	_, err = h.Undo(t.Context(), id, h.as("linus"))
-	require.ErrorIs(t, err, schema.ErrNotAllowed, "it is grace's vote")
+	require.ErrorIs(t, err, schema.ErrNotAllowed, "only grace can undo her vote")
 	_, err = h.Undo(t.Context(), id, h.as("grace"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"ada approve", "grace deny"}, voteSummaries(h.status(id).Votes), "as they were")
+	require.Equal(t, []string{"ada approve", "grace deny"}, voteSummaries(h.status(id).Votes), "the earlier votes are restored")
 	require.Equal(t, []string{"ada voted approve", "grace voted deny"}, h.ledgerLines(id))
 
 	h.mustVote(id, "grace", withHold(approval(), 10*time.Second))
@@ -80,7 +81,8 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	require.Equal(t, []string{"linus"}, st.Awaiting)
 	require.Equal(t, []string{"grace voted approve", "grace ended approve"}, h.ledgerLines(id)[2:])
 
-	// So can the last vote that leaves no majority, and one given again counts at once.
+	// The last vote of a poll without agreement has an undo window too. The same vote without
+	// a window counts immediately.
 	id, _ = h.ask(choiceQuestion)
 	h.mustVote(id, "ada", choose("ship_it"))
 	h.mustVote(id, "grace", choose("abandon"))
@@ -92,7 +94,8 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	require.Nil(t, st.Held)
 }
 
-// What is held is a vote for the call as it was: another call is not that.
+// TestQuorum_HeldVoteRejectsEdit: a held vote is for the call as it was, so the voter cannot
+// replace it by one for an edited call.
 func TestQuorum_HeldVoteRejectsEdit(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -118,7 +121,8 @@ func TestApprove_RejectsQuorumRequests(t *testing.T) {
 	require.Empty(t, h.status(id).Votes)
 }
 
-// Fifty vote at once: each vote counts or is told how it ended, and there is one end.
+// TestQuorum_ConcurrentVotesResolveOnce: each of fifty concurrent votes either counts or is
+// refused with the outcome, and there is one resolution.
 func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -157,14 +161,14 @@ func TestQuorum_ConcurrentVotesResolveOnce(t *testing.T) {
 			require.Equal(t, len(team), counted)
 		} else {
 			require.Equal(t, schema.ByQuorum, st.Source)
-			require.Empty(t, winner(st.Votes[:len(st.Votes)-1], need), "the last one decided")
+			require.Empty(t, winner(st.Votes[:len(st.Votes)-1], need), "the last vote decided")
 			require.Equal(t, string(st.Outcome), winner(st.Votes, need))
 		}
 		require.Len(t, h.ledgerLines(id), counted+1)
 	}
 }
 
-// Half a quorum lives through a restart, and through a hub that was killed.
+// TestQuorum_SurvivesRestart: votes and edits of an undecided question survive a restart.
 func TestQuorum_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -183,7 +187,8 @@ func TestQuorum_SurvivesRestart(t *testing.T) {
 	require.JSONEq(t, `{"command":"ls -l"}`, string(h.pullAnswer(id).ModifiedArguments))
 }
 
-// Version 1 pages hear of a question twice, however many vote.
+// TestQuorum_VersionOneSeesNoVotes: version 1 streams get a question when it is asked and
+// when it is resolved, and no votes in between.
 func TestQuorum_VersionOneSeesNoVotes(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// setDelivery puts a question's delivery where the dispatcher would.
+// setDelivery changes the delivery of a settled question, as the dispatcher would.
 func (h *testHub) setDelivery(id schema.EventID, edit func(*store.Delivery)) {
 	h.t.Helper()
 	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {
@@ -50,14 +50,14 @@ func TestRedeliver_QueuesImmediately(t *testing.T) {
 	h := newTestHub(t, clock.configure)
 	for name, edit := range map[string]func(*store.Delivery){
 		"gave up":            func(d *store.Delivery) { d.State = schema.Unreachable },
-		"waits":              func(d *store.Delivery) { d.State, d.Due = schema.Unreachable, clock.now().Add(time.Minute) },
+		"waits for a retry":  func(d *store.Delivery) { d.State, d.Due = schema.Unreachable, clock.now().Add(time.Minute) },
 		"refused":            func(d *store.Delivery) { d.State = schema.Refused },
 		"no acknowledgement": func(d *store.Delivery) { d.State = schema.Unconfirmed },
 		"too late":           func(d *store.Delivery) { d.State = schema.TooLate },
 		"handled":            func(d *store.Delivery) { d.State, d.Handled = schema.Refused, clock.now() },
 	} {
 		id := h.askAndApprove()
-		clock.advance(2 * time.Hour) // it was given up long ago
+		clock.advance(2 * time.Hour) // past the retry window
 		h.setDelivery(id, edit)
 		raw, err := h.Redeliver(t.Context(), id, Caller{})
 		require.NoError(t, err, name)
@@ -67,7 +67,7 @@ func TestRedeliver_QueuesImmediately(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, q.Delivery.Due.After(clock.now()), name)
 		require.True(t, q.Delivery.Until.After(clock.now()), "%s: there is time for another attempt", name)
-		require.True(t, q.Delivery.Leased.After(clock.now()), "%s: the dispatcher's loop leaves it to whom it was handed", name)
+		require.True(t, q.Delivery.Leased.After(clock.now()), "%s: the lease keeps the outbox worker from sending it too", name)
 		require.True(t, q.Delivery.Handled.IsZero(), name)
 	}
 }
@@ -140,7 +140,7 @@ func TestHandled_LeavesUndeliveredList(t *testing.T) {
 	clock.advance(time.Minute)
 	due, next, err := h.Store.LeaseDeliveries(t.Context(), clock.now(), clock.now().Add(time.Second), 9)
 	require.NoError(t, err)
-	require.Empty(t, due, "nothing is tried by itself any more")
+	require.Empty(t, due, "there are no automatic retries")
 	require.True(t, next.IsZero())
 
 	again, err := h.Handled(t.Context(), id, Caller{})
@@ -154,5 +154,5 @@ func TestHandled_LeavesUndeliveredList(t *testing.T) {
 	h.setDelivery(arrived, func(d *store.Delivery) { d.State = schema.Acked })
 	_, err = h.Handled(t.Context(), arrived, Caller{})
 	require.NoError(t, err)
-	require.Zero(t, h.status(arrived).Delivery.HandledAt, "there is nothing to take care of")
+	require.Zero(t, h.status(arrived).Delivery.HandledAt, "a delivered answer cannot be marked as handled")
 }

@@ -17,7 +17,7 @@ var (
 	bot   = auth.Identity{Name: "build", Agent: true, Apps: []string{"a*"}, Via: "token", ID: "t_1"}
 )
 
-// withPeople gives the hub its people, of whom ada owns it.
+// withPeople gives the hub an account service whose owner is ada.
 func withPeople(t *testing.T) func(*Config) {
 	return func(c *Config) {
 		p, err := auth.Open(t.Context(), auth.Config{Store: c.Store, Clock: c.Clock})
@@ -30,7 +30,7 @@ func withPeople(t *testing.T) func(*Config) {
 	}
 }
 
-// TestOperations_RequireOperator tries every verb of a person.
+// TestOperations_RequireOperator tries every operation that needs an operator.
 func TestOperations_RequireOperator(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, withPeople(t))
@@ -54,7 +54,7 @@ func TestOperations_RequireOperator(t *testing.T) {
 		}
 	}
 	_, err := h.Cancel(ctx, id, schema.Cancel{RequestSecret: secret}, Caller{Who: bot})
-	require.NoError(t, err, "its own it takes back")
+	require.NoError(t, err, "an agent can withdraw its own question")
 	require.Equal(t, schema.Withdrawn, h.status(id).Outcome)
 }
 
@@ -90,10 +90,10 @@ func TestRespond_RejectsTokenRequester(t *testing.T) {
 	require.NoError(t, answer(ask(auth.Identity{}, "")))
 	same := bot
 	same.Name, same.Apps = "ada", nil
-	require.NoError(t, answer(ask(same, "")), "an agent's token that happens to have her name")
+	require.NoError(t, answer(ask(same, "")), "an agent token with the same name is not ada")
 }
 
-// TestSelfApproval_IsMarkedOrRefused: this test process asks and answers.
+// TestSelfApproval_IsMarkedOrRefused: the same process asks and answers.
 func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
@@ -111,14 +111,14 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 		return err
 	}
 	id := ask(from)
-	require.NoError(t, answer(id, from), "on an open hub it is marked")
+	require.NoError(t, answer(id, from), "an open hub only marks it")
 	require.True(t, h.status(id).RespondedBy.SelfApproval)
 	token := from
 	token.Who = bot
-	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "who asked by a token does not answer as nobody")
+	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "the process of a token cannot answer without credentials")
 	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	known := from
 	known.Who = ada
-	require.ErrorIs(t, answer(ask(from), known), schema.ErrSelfApproval, "nor with somebody's sign-in on a locked hub")
+	require.ErrorIs(t, answer(ask(from), known), schema.ErrSelfApproval, "nor with a person's session on a locked hub")
 	require.NoError(t, answer(ask(Caller{}), known))
 }

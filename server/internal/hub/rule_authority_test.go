@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// TestRuleAuthority_FollowsCreator: a credential ends with its person, and what
-// anyone could make on an open hub ends when that is locked; so does a rule.
+// TestRuleAuthority_FollowsCreator: a rule stays active only while its creator may create
+// it. A rule of an unauthenticated caller ends when the hub is locked.
 func TestRuleAuthority_FollowsCreator(t *testing.T) {
 	t.Parallel()
 	role := func(role schema.Role) func(*testing.T, *testHub, *fakeClock) {
@@ -24,23 +24,23 @@ func TestRuleAuthority_FollowsCreator(t *testing.T) {
 		require.NoError(t, h.People.RemovePerson(t.Context(), "grace", ada))
 	}
 	for name, c := range map[string]struct {
-		by     string // empty: nobody signed in
+		by     string // empty: not signed in
 		reach  string
 		change func(*testing.T, *testHub, *fakeClock)
 		holds  bool
 	}{
 		"nothing has changed": {"grace", schema.ReachEverywhere, func(*testing.T, *testHub, *fakeClock) {}, true},
-		"less than it takes":  {"grace", schema.ReachAgent, role(schema.Operator), false},
-		"a viewer by now":     {"grace", schema.ReachEverywhere, role(schema.Viewer), false},
-		"gone":                {"grace", schema.ReachEverywhere, remove, false},
-		"another of that name": {"grace", schema.ReachEverywhere, func(t *testing.T, h *testHub, now *fakeClock) {
+		"role too low":        {"grace", schema.ReachAgent, role(schema.Operator), false},
+		"now a viewer":        {"grace", schema.ReachEverywhere, role(schema.Viewer), false},
+		"removed":             {"grace", schema.ReachEverywhere, remove, false},
+		"reused name": {"grace", schema.ReachEverywhere, func(t *testing.T, h *testHub, now *fakeClock) {
 			remove(t, h, now)
 			now.advance(time.Second)
 			_, _, err := h.People.AddPerson(t.Context(), schema.PersonDraft{Name: "grace", Role: schema.Admin}, ada)
 			require.NoError(t, err)
 		}, false},
 		"an open hub": {"", schema.ReachEverywhere, func(*testing.T, *testHub, *fakeClock) {}, true},
-		"locked since": {"", schema.ReachEverywhere, func(t *testing.T, h *testHub, _ *fakeClock) {
+		"locked hub": {"", schema.ReachEverywhere, func(t *testing.T, h *testHub, _ *fakeClock) {
 			require.NoError(t, h.People.Lock(t.Context(), true, ada))
 		}, false},
 	} {
@@ -69,22 +69,22 @@ func TestRuleAuthority_FollowsCreator(t *testing.T) {
 			if !c.holds {
 				list, err := h.Store.Rules(t.Context(), 1)
 				require.NoError(t, err)
-				require.NotZero(t, list[0].RevokedAt, "and everybody sees it")
+				require.NotZero(t, list[0].RevokedAt, "the rule is revoked visibly")
 				require.Equal(t, hubName, list[0].RevokedBy)
 				return
 			}
 			by2 := h.status(saved.ID).RespondedBy
-			require.Equal(t, c.by != "", by2.Verified, "a rule is known no better than who made it")
+			require.Equal(t, c.by != "", by2.Verified, "a rule is as verified as its creator")
 		})
 	}
 }
 
-// TestVotes_RemovedVoterIsDropped, and another of their name has neither it nor the seat.
+// TestVotes_RemovedVoterIsDropped: the vote of a person who may no longer vote does not count.
 func TestVotes_RemovedVoterIsDropped(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(*testHub) error{
-		"gone": func(h *testHub) error { return h.People.RemovePerson(h.t.Context(), "grace", ada) },
-		"a viewer by now": func(h *testHub) error {
+		"removed": func(h *testHub) error { return h.People.RemovePerson(h.t.Context(), "grace", ada) },
+		"now a viewer": func(h *testHub) error {
 			_, err := h.People.ChangePerson(h.t.Context(), "grace", schema.PersonDraft{Role: schema.Viewer}, ada)
 			return err
 		},
@@ -125,7 +125,7 @@ func TestUndoWindow_RemovedPersonIsDropped(t *testing.T) {
 	require.Equal(t, schema.Approve, h.status(kept).Outcome)
 	st := h.status(lost)
 	require.Equal(t, schema.Pending, st.Status)
-	require.Nil(t, st.Held, "others can answer it")
+	require.Nil(t, st.Held, "others can answer the question")
 }
 
 func TestVotes_ReusedNameHasNoVote(t *testing.T) {
@@ -148,8 +148,8 @@ func TestVotes_ReusedNameHasNoVote(t *testing.T) {
 	h.mustVote(later, "grace", approval())
 }
 
-// TestRequester_MatchesIgnoringCase: who is removed and comes back as GRACE asked it all
-// the same.
+// TestRequester_MatchesIgnoringCase: a requester cannot answer their own question by
+// returning under the same name in another case.
 func TestRequester_MatchesIgnoringCase(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

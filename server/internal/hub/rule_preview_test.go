@@ -28,7 +28,7 @@ func newRuleDraft(from schema.EventID, then string) *schema.RuleDraft {
 	}}
 }
 
-// TestPreviewRule_CountsHumanDecisions, and nothing that nobody did.
+// TestPreviewRule_CountsHumanDecisions: only decisions of people agree with or oppose a rule.
 func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -43,29 +43,29 @@ func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 	edited.ModifiedArguments = json.RawMessage(`{"command":"npm test --bail"}`)
 	changed := answer(strings.Replace(bashRequest("s", "npm test"), `"arguments"`, `"editable":true,"arguments"`, 1), edited)
 	no := answer(bashRequest("s", "npm test x"), denial())
-	answer(bashRequest("s", "npm test", `"risk":"high"`), approval()) // a rule would not have been asked
+	answer(bashRequest("s", "npm test", `"risk":"high"`), approval()) // too risky for a rule
 	answer(bashRequest("s", "npm run lint"), approval())
 	cancelled := h.post(bashRequest("s", "npm test c")).ID
 	_, err := h.Cancel(t.Context(), cancelled, schema.Cancel{}, Caller{})
 	require.NoError(t, err)
-	h.makeRule(schema.ThenAllow) // asks once more, pending
+	h.makeRule(schema.ThenAllow) // posts one more question, which stays pending
 	h.post(bashRequest("s", "npm test by a rule"))
 	h.post(strings.Replace(bashRequest("s", "npm test"), `"type":"permission"`, `"type":"question"`, 1))
 
 	p := h.preview(newRuleDraft(no, schema.ThenAllow))
 	require.Equal(t, []int64{8, 6, 1, 2, 3}, []int64{p.Looked, p.Matched, p.Agreed, p.Opposed, p.Undecided})
-	require.Equal(t, []schema.EventID{no, changed}, []schema.EventID{p.Examples[0].ID, p.Examples[1].ID}, "what speaks against it first")
+	require.Equal(t, []schema.EventID{no, changed}, []schema.EventID{p.Examples[0].ID, p.Examples[1].ID}, "opposing decisions come first")
 	require.Len(t, p.Examples, 5)
 	require.NotContains(t, fmt.Sprint(p.Examples), "50123", "no addresses")
 	p = h.preview(newRuleDraft(no, schema.ThenDeny))
-	require.Equal(t, []int64{1, 2}, []int64{p.Agreed, p.Opposed}, "the other way round")
+	require.Equal(t, []int64{1, 2}, []int64{p.Agreed, p.Opposed}, "a denying rule inverts the counts")
 	d := newRuleDraft(no, schema.ThenAllow)
 	d.Reach = schema.ReachSession
 	h.post(bashRequest("s2", "npm test"))
-	require.Equal(t, int64(6), h.preview(d).Matched, "what it does not reach does not count")
+	require.Equal(t, int64(6), h.preview(d).Matched, "questions outside the reach do not match")
 }
 
-// BenchmarkPreviewRule holds a rule against 5,000 stored permissions.
+// BenchmarkPreviewRule previews a rule on 5,000 stored permissions.
 func BenchmarkPreviewRule(b *testing.B) {
 	s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
 	require.NoError(b, err)

@@ -13,9 +13,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// BenchmarkRules is what rules add to the ingest of a question that none of them
-// covers: the evaluation, without and with the store around it. All thousand are for
-// the tool that is asked about, and reach everywhere.
+// BenchmarkRules measures the cost of a thousand rules for a question that none of them
+// matches: of the evaluation alone and of ingesting the question. All rules are for the
+// tool of the question and reach every session.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{0, 1000} {
 		s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "hub.db"), ReserveFileBytes: -1})
@@ -36,7 +36,7 @@ func BenchmarkRules(b *testing.B) {
 		require.NoError(b, err)
 		var q schema.HumanInTheLoop
 		require.NoError(b, json.Unmarshal(e.Question, &q))
-		e.ID = schema.EventID(s.Head() + 1) // asked after the rules were made
+		e.ID = schema.EventID(s.Head() + 1) // newer than the rules
 		b.Run(fmt.Sprintf("evaluate/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -18,7 +18,7 @@ import (
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
-// bashRequest asks whether a command may run, in a session of the application a.
+// bashRequest returns an event of application a that asks for permission to run a command.
 func bashRequest(session, command string, more ...string) string {
 	call, _ := json.Marshal(map[string]string{"command": command})
 	return fmt.Sprintf(`{"source_app":"a","session_id":%q,"hook_event_type":"PreToolUse","payload":{"cwd":"/home/dev/shop"},"humanInTheLoop":`+
@@ -26,8 +26,8 @@ func bashRequest(session, command string, more ...string) string {
 		session, call, strings.Join(append([]string{""}, more...), ","))
 }
 
-// makeRule makes a rule at a question: what is like npm test, anywhere, unless told
-// otherwise.
+// makeRule posts a question and makes a rule from it. By default the rule matches commands
+// that start with "npm test" in every session.
 func (h *testHub) makeRule(then string, change ...func(*schema.RuleDraft)) schema.Rule {
 	h.t.Helper()
 	d := &schema.RuleDraft{
@@ -44,7 +44,8 @@ func (h *testHub) makeRule(then string, change ...func(*schema.RuleDraft)) schem
 	return r
 }
 
-// postedOutcome says what became of a question, by its poster's own word.
+// postedOutcome posts a question and returns its outcome from the response, such as
+// "approve by rule 1" or "pending".
 func (h *testHub) postedOutcome(event string) string {
 	h.t.Helper()
 	st := decodeEvent(h.t, h.post(event).JSON).HumanInTheLoopStatus
@@ -68,7 +69,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	require.Equal(t, "not on Fridays", st.Reason)
 	require.Contains(t, st.Response.Guidance, "A rule of local user denied this (Deny Bash when command starts with \"npm test\", whoever asks, for 8 hours).")
 	require.Contains(t, st.Response.Guidance, "not on Fridays")
-	require.Equal(t, schema.Queued, st.Delivery.State, "its way to the agent is everybody's")
+	require.Equal(t, schema.Queued, st.Delivery.State, "a rule's answer is delivered like any other")
 	h.mu.Lock()
 	require.Equal(t, []schema.EventID{saved.ID}, h.dispatched)
 	h.mu.Unlock()
@@ -85,18 +86,18 @@ func TestRule_LeavesOtherCallsPending(t *testing.T) {
 	h.makeRule(schema.ThenAllow)
 	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s2", "npm test -- --bail")))
 	for name, event := range map[string]string{
-		"another command":         bashRequest("s2", "npm testevil"),
-		"two commands":            bashRequest("s2", "npm test; ls"),
-		"high by the agent":       bashRequest("s2", "npm test", `"risk":"high"`),
-		"critical by the agent":   bashRequest("s2", "npm test", `"risk":"critical"`),
-		"high by the hub":         bashRequest("s2", "npm test -- ~/.ssh/id_rsa", `"risk":"high"`),
-		"a reason is wanted":      bashRequest("s2", "npm test", `"reasonRequired":"always"`),
-		"a choice":                strings.Replace(bashRequest("s2", "npm test"), `"type":"permission"`, `"type":"choice","choices":["a","b"]`, 1),
-		"a text":                  strings.Replace(bashRequest("s2", "npm test"), `"type":"permission"`, `"type":"question"`, 1),
-		"a secret was taken out":  bashRequest("s2", "npm test --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
-		"another tool":            strings.Replace(bashRequest("s2", "npm test"), `"Bash"`, `"bash"`, 1),
-		"an argument twice":       strings.Replace(bashRequest("s2", "npm test"), `{"command":`, `{"command":"rm x","command":`, 1),
-		"a call in other clothes": strings.Replace(bashRequest("s2", "npm test"), `"command":"npm test"`, `"command":["npm test"]`, 1),
+		"another command":             bashRequest("s2", "npm testevil"),
+		"two commands":                bashRequest("s2", "npm test; ls"),
+		"high by the agent":           bashRequest("s2", "npm test", `"risk":"high"`),
+		"critical by the agent":       bashRequest("s2", "npm test", `"risk":"critical"`),
+		"high by the hub":             bashRequest("s2", "npm test -- ~/.ssh/id_rsa", `"risk":"high"`),
+		"a reason is required":        bashRequest("s2", "npm test", `"reasonRequired":"always"`),
+		"a choice":                    strings.Replace(bashRequest("s2", "npm test"), `"type":"permission"`, `"type":"choice","choices":["a","b"]`, 1),
+		"a text":                      strings.Replace(bashRequest("s2", "npm test"), `"type":"permission"`, `"type":"question"`, 1),
+		"a redacted secret":           bashRequest("s2", "npm test --token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
+		"another tool":                strings.Replace(bashRequest("s2", "npm test"), `"Bash"`, `"bash"`, 1),
+		"an argument twice":           strings.Replace(bashRequest("s2", "npm test"), `{"command":`, `{"command":"rm x","command":`, 1),
+		"an argument of another type": strings.Replace(bashRequest("s2", "npm test"), `"command":"npm test"`, `"command":["npm test"]`, 1),
 	} {
 		require.Equal(t, "pending", h.postedOutcome(event), name)
 	}
@@ -117,8 +118,8 @@ func TestRule_AppliesInBatch(t *testing.T) {
 	require.Equal(t, schema.Pending, results[1].Event.HumanInTheLoopStatus.Status)
 }
 
-// TestRule_DeniesForSession: the same call of the same session is refused at once, until the
-// session ends; nothing else is.
+// TestRule_DeniesForSession: until the session ends, exactly the same call in the same
+// session is denied immediately.
 func TestRule_DeniesForSession(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -128,30 +129,30 @@ func TestRule_DeniesForSession(t *testing.T) {
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s", "npm test --bail")))
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s2", "npm test")))
 	h.post(`{"source_app":"a","session_id":"s2","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, "deny by rule 1", h.postedOutcome(bashRequest("s", "npm test")), "another session's end")
+	require.Equal(t, "deny by rule 1", h.postedOutcome(bashRequest("s", "npm test")), "the end of another session does not matter")
 	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, "pending", h.postedOutcome(bashRequest("s", "npm test")), "taken up again, it is another")
+	require.Equal(t, "pending", h.postedOutcome(bashRequest("s", "npm test")), "a resumed session is a new session")
 }
 
 func TestRule_SessionReachEndsAfterCrash(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	h.makeRule(schema.ThenAllow, sessionReach)
-	h.rules.Store(nil) // as if the hub had stopped between the event and the end of the rule
+	h.rules.Store(nil) // simulates a crash between storing the event and ending the rule
 	h.post(`{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
 	require.NoError(t, h.Store.Close())
 	h = openTestHub(t, h.path)
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s", "npm test")))
 }
 
-// TestRule_AppliesAfterCrash: what was stored and not decided yet is decided when
-// the hub begins; what was asked before the rule was made is not.
+// TestRule_AppliesAfterCrash: on start, the hub decides questions that were stored after the
+// rule was made and not decided. Older questions stay pending.
 func TestRule_AppliesAfterCrash(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
 	early := h.post(bashRequest("s", "npm test")).ID
 	h.makeRule(schema.ThenAllow)
-	h.rules.Store(nil) // as if the hub had stopped before it was decided
+	h.rules.Store(nil) // simulates a crash before the decision
 	late := h.post(bashRequest("s2", "npm test", `"timeout":0`)).ID
 	require.NoError(t, h.Store.Close())
 	h = openTestHub(t, h.path)
@@ -171,12 +172,12 @@ func TestRule_AppliesToPendingOnRequest(t *testing.T) {
 	_, err := h.Respond(t.Context(), held, keep, Caller{})
 	require.NoError(t, err)
 	h.makeRule(schema.ThenAllow)
-	require.Equal(t, schema.Pending, h.status(pending).Status, "unless it is said")
+	require.Equal(t, schema.Pending, h.status(pending).Status, "a rule does not decide older questions by default")
 	r := h.makeRule(schema.ThenAllow, func(d *schema.RuleDraft) { d.Scope, d.When, d.From, d.ApplyNow = schema.ScopeCall, nil, pending, true })
 	require.Equal(t, int64(1), r.Uses)
 	require.Equal(t, &schema.RuleRef{ID: 2, Text: r.Text}, h.status(pending).Rule)
 	require.Equal(t, schema.Pending, h.status(other).Status)
-	require.NotNil(t, h.status(held).Held, "a person was faster")
+	require.NotNil(t, h.status(held).Held, "a held answer is kept")
 }
 
 func TestRule_RevokedDecidesNothing(t *testing.T) {
@@ -186,15 +187,15 @@ func TestRule_RevokedDecidesNothing(t *testing.T) {
 	stale := h.rules.Load()
 	_, err := h.RevokeRule(t.Context(), r.ID, Caller{})
 	require.NoError(t, err)
-	h.rules.Store(stale) // of one who read it a moment ago
+	h.rules.Store(stale) // a concurrent reader still has the old set
 	require.Equal(t, "pending", h.postedOutcome(bashRequest("s2", "npm test")))
 	list, err := h.Store.Rules(t.Context(), 1)
 	require.NoError(t, err)
 	require.Zero(t, list[0].Uses)
 }
 
-// TestRule_ClockStepNeverExtends: a clock that is set back gives no rule more time, one that
-// is set on takes it.
+// TestRule_ClockStepNeverExtends: setting the wall clock back gives a rule no more time,
+// and setting it forward shortens its time.
 func TestRule_ClockStepNeverExtends(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{0, 3 * time.Hour, -3 * time.Hour} {
@@ -235,8 +236,8 @@ func TestRule_RejectsAgents(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrNotAllowed)
 }
 
-// TestRule_SurvivesConcurrentChanges: made and revoked while questions come in, with the set swapped
-// under them.
+// TestRule_SurvivesConcurrentChanges: rules are made and revoked while questions are
+// ingested, so the active set is replaced during evaluations.
 func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -261,18 +262,18 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 		})
 	}
 	each.Wait()
-	require.Equal(t, 1, h.rules.Load().Len(), "what holds is what is stored")
+	require.Equal(t, 1, h.rules.Load().Len(), "the active rules are the stored ones")
 	list, err := h.Store.Rules(t.Context(), 100)
 	require.NoError(t, err)
 	var uses int64
 	for _, r := range list {
 		uses += r.Uses
 	}
-	require.Equal(t, int64(8), uses, "each question was answered by one of them")
+	require.Equal(t, int64(8), uses, "each question was answered by one rule")
 }
 
-// TestMakeRule_RequiresRole: on a locked hub an operator for one session, an admin for more;
-// never the program that asks, on no hub.
+// TestMakeRule_RequiresRole: on a locked hub, a rule for one session requires an operator
+// and a wider one an admin. The process that asked can never make a rule.
 func TestMakeRule_RequiresRole(t *testing.T) {
 	t.Parallel()
 	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
@@ -287,7 +288,7 @@ func TestMakeRule_RequiresRole(t *testing.T) {
 		return err
 	}
 	require.ErrorIs(t, try(schema.ReachSession, agent), schema.ErrSelfApproval)
-	require.NoError(t, try(schema.ReachEverywhere, Caller{}), "on an open hub, whoever is there")
+	require.NoError(t, try(schema.ReachEverywhere, Caller{}), "an open hub accepts any caller")
 	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	require.ErrorIs(t, try(schema.ReachSession, Caller{}), schema.ErrSignIn)
 	require.NoError(t, try(schema.ReachSession, operator))
@@ -296,10 +297,11 @@ func TestMakeRule_RequiresRole(t *testing.T) {
 	_, err = h.RevokeRule(t.Context(), 3, Caller{})
 	require.ErrorIs(t, err, schema.ErrSignIn)
 	_, err = h.RevokeRule(t.Context(), 3, operator)
-	require.NoError(t, err, "to take back what answers by itself is any operator's")
+	require.NoError(t, err, "any operator can revoke a rule")
 }
 
-// TestRule_ExcludesRequester, as they may not by hand.
+// TestRule_ExcludesRequester: a person's rule does not answer their own questions, because
+// they may not answer them themselves.
 func TestRule_ExcludesRequester(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t, withPeople(t))
@@ -318,8 +320,8 @@ func TestRule_ExcludesRequester(t *testing.T) {
 	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s3", "npm test")))
 }
 
-// TestDuplicates_ExcludeSelfApproval: of two programs that ask the same, one answers for
-// both; its own question stays a person's where that would be refused, or marked.
+// TestDuplicates_ExcludeSelfApproval: if one of several processes with equal questions
+// answers the group, its own question is left out and stays pending.
 func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 	t.Parallel()
 	process := func(pid int) *peer.Process {

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// TestSearch_LimitsConcurrency: however many ask, few search, a search that nobody waits
-// for takes no turn, and too many are sent away instead of waiting.
+// TestSearch_LimitsConcurrency: a semaphore limits concurrent searches, a canceled search
+// takes no slot, and a search beyond the queue length is refused.
 func TestSearch_LimitsConcurrency(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -37,7 +37,7 @@ func TestSearch_LimitsConcurrency(t *testing.T) {
 	require.ErrorIs(t, search(given), context.Canceled)
 	require.ErrorIs(t, sessions(given), context.Canceled)
 	_, err = h.Sessions(t.Context(), store.SessionFilter{Limit: 1})
-	require.NoError(t, err, "this is no search")
+	require.NoError(t, err, "a list without a text is not a search")
 
 	var waiting sync.WaitGroup
 	failed := make(chan error, maxWaitingSearches)
@@ -56,5 +56,5 @@ func TestSearch_LimitsConcurrency(t *testing.T) {
 		require.NoError(t, <-failed)
 	}
 	require.NoError(t, search(t.Context()))
-	require.Empty(t, h.searches.slots, "every turn is given back")
+	require.Empty(t, h.searches.slots, "every slot is released")
 }

@@ -12,45 +12,45 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// checkInvariants holds every question against what may never happen; of those that have ended
-// it looks at the log only, until the last time.
+// checkInvariants checks the invariants of every question. Until the last call, it checks
+// settled questions in the log only.
 func (m *machine) checkInvariants(t *rapid.T, last bool) {
 	m.readLog(t)
 	for id, rec := range m.questions {
-		require.LessOrEqual(t, rec.resolutions, 1, "one end")
-		require.LessOrEqual(t, rec.v1Messages, 2, "version 1 hears of it when it is asked and when it ends")
+		require.LessOrEqual(t, rec.resolutions, 1, "a question is resolved once")
+		require.LessOrEqual(t, rec.v1Messages, 2, "version 1 gets the question and its resolution")
 		if rec.final != nil && !last {
 			continue
 		}
 		q, err := m.Store.Question(t.Context(), id)
 		require.NoError(t, err)
 		st := decodeStatus(t, q.Status)
-		require.GreaterOrEqual(t, st.Revision, rec.revision, "a revision never goes back")
+		require.GreaterOrEqual(t, st.Revision, rec.revision, "a revision never decreases")
 		require.GreaterOrEqual(t, st.ExpiresAt, rec.expires, "a deadline never gets earlier")
 		rec.revision, rec.expires = st.Revision, st.ExpiresAt
 		rec.checkVotes(t, &st)
-		require.Equal(t, st.Settled(), q.Delivery != nil, "an end has a delivery")
+		require.Equal(t, st.Settled(), q.Delivery != nil, "a settled question has a delivery")
 		require.Equal(t, st.Settled(), st.Delivery != nil)
 		require.Equal(t, st.Settled(), q.Answer != nil)
 		if !st.Settled() {
 			require.Zero(t, rec.resolutions)
-			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "its time is over")
+			require.True(t, st.ExpiresAt == 0 || int64(st.ExpiresAt) > m.now().UnixMilli(), "a pending question is past its deadline")
 			require.Equal(t, q.UndoWindow != nil, st.Held != nil)
 			continue
 		}
-		require.Equal(t, 1, rec.resolutions, "one end")
+		require.Equal(t, 1, rec.resolutions, "the log has one resolution")
 		require.Nil(t, st.Held)
 		if rec.final == nil {
 			rec.final = &st
 			rec.checkEnd(t, &st, m.answersTo(t, id, &st), q.Answer)
 		}
-		require.Equal(t, rec.final.Outcome, st.Outcome, "an end is for good")
+		require.Equal(t, rec.final.Outcome, st.Outcome, "an outcome is final")
 		require.Equal(t, rec.final.Response, st.Response)
 		require.Equal(t, rec.final.Votes, st.Votes)
 	}
 }
 
-// readLog counts what the log tells of each question.
+// readLog counts the resolutions and version 1 messages of each question in the log.
 func (m *machine) readLog(t *rapid.T) {
 	for {
 		rows, err := m.Store.After(t.Context(), m.readSeq, 512)
@@ -64,7 +64,7 @@ func (m *machine) readLog(t *rapid.T) {
 			if rec == nil {
 				continue
 			}
-			require.False(t, row.Change && rec.resolutions > 0 && rec.outcomeOf(row) != rec.outcome, "an end is for good")
+			require.False(t, row.Change && rec.resolutions > 0 && rec.outcomeOf(row) != rec.outcome, "an outcome is final")
 			if row.Ends {
 				rec.resolutions++
 				rec.outcome = rec.outcomeOf(row)
@@ -76,7 +76,8 @@ func (m *machine) readLog(t *rapid.T) {
 	}
 }
 
-// agreedChoice is the choice that need people made; counted here once more.
+// agreedChoice returns the choice with at least need votes. It is independent of winner,
+// which the hub uses.
 func agreedChoice(votes []schema.Vote, need int) (choice string) {
 	for _, v := range votes {
 		same := slices.DeleteFunc(slices.Clone(votes), func(o schema.Vote) bool { return o.Choice != v.Choice })
@@ -87,7 +88,7 @@ func agreedChoice(votes []schema.Vote, need int) (choice string) {
 	return choice
 }
 
-// outcomeOf is how the question stands after a change.
+// outcomeOf returns the outcome of the question in a log row.
 func (rec *questionRecord) outcomeOf(row store.LogRow) schema.Outcome {
 	var st schema.Status
 	_ = json.Unmarshal(row.Event.Status, &st)
@@ -97,28 +98,28 @@ func (rec *questionRecord) outcomeOf(row store.LogRow) schema.Outcome {
 func (rec *questionRecord) checkVotes(t *rapid.T, st *schema.Status) {
 	if st.EscalatedAt != 0 && rec.question.EscalateTo != nil && rec.recipients != nil {
 		require.Subset(t, append(slices.Clone(rec.recipients), rec.question.EscalateTo.Members...), st.Recipients)
-		require.Subset(t, st.Recipients, rec.recipients, "nobody is taken away")
+		require.Subset(t, st.Recipients, rec.recipients, "escalation removes no recipient")
 		rec.recipients = st.Recipients
 	}
-	require.Equal(t, rec.recipients, st.Recipients, "they are frozen")
+	require.Equal(t, rec.recipients, st.Recipients, "recipients do not change")
 	voters := map[string]bool{}
 	for _, v := range st.Votes {
 		require.False(t, voters[v.User], "%s has voted twice", v.User)
 		voters[v.User] = true
 		require.Contains(t, testUsers, v.User)
 		require.True(t, rec.recipients == nil || slices.Contains(rec.recipients, v.User))
-		require.Contains(t, slices.Collect(maps.Keys(rec.answers)), v.User+" "+v.Choice, "nobody said that")
+		require.Contains(t, slices.Collect(maps.Keys(rec.answers)), v.User+" "+v.Choice, "the hub accepted no such vote")
 	}
 	if requiresVotes(st) {
 		require.Equal(t, len(rec.recipients), len(st.Awaiting)+len(slices.DeleteFunc(slices.Collect(maps.Keys(voters)), func(string) bool { return rec.recipients == nil })))
 	}
 	rec.checkSeen(t, st.Votes, st.Edited)
 	if !st.Settled() {
-		require.Empty(t, agreedChoice(st.Votes, max(st.RequiredApprovals, 1)), "it is decided and goes on")
+		require.Empty(t, agreedChoice(st.Votes, max(st.RequiredApprovals, 1)), "a question with a winning choice is pending")
 	}
 }
 
-// checkSeen: whoever voted for a call has seen the call as it is now.
+// checkSeen checks that every voter has seen the current arguments of the call.
 func (rec *questionRecord) checkSeen(t *rapid.T, votes []schema.Vote, edited *schema.EditedCall) {
 	if rec.question.ToolCall == nil || rec.question.RequiredApprovals <= 1 {
 		return
@@ -129,16 +130,16 @@ func (rec *questionRecord) checkSeen(t *rapid.T, votes []schema.Vote, edited *sc
 	}
 	for _, v := range votes {
 		said := rec.answers[v.User+" "+v.Choice]
-		require.JSONEq(t, now, said[len(said)-1], "%s voted on something else", v.User)
+		require.JSONEq(t, now, said[len(said)-1], "%s voted on other arguments", v.User)
 	}
 }
 
-// answersTo are what was said to a question, or to the card that it was on with others.
+// answersTo returns the accepted answers to a question and to its group leader.
 func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) map[string][]string {
 	all := maps.Clone(m.questions[id].answers)
 	if first := m.questions[st.SameAs]; first != nil {
 		require.Less(t, st.SameAs, id)
-		require.False(t, requiresVotes(st), "who votes votes on one")
+		require.False(t, requiresVotes(st), "questions that require votes are not grouped")
 		for said, arguments := range first.answers {
 			all[said] = append(slices.Clone(all[said]), arguments...)
 		}
@@ -146,7 +147,7 @@ func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) ma
 	return all
 }
 
-// checkEnd holds the answer that goes out against what people said.
+// checkEnd checks the answer that is delivered against the accepted answers of people.
 func (rec *questionRecord) checkEnd(t *rapid.T, st *schema.Status, answers map[string][]string, raw []byte) {
 	var a schema.Answer
 	require.NoError(t, json.Unmarshal(raw, &a))
@@ -165,13 +166,13 @@ func (rec *questionRecord) checkEnd(t *rapid.T, st *schema.Status, answers map[s
 		require.Empty(t, agreedChoice(a.Votes, need))
 	case a.Source == schema.ByQuorum:
 		require.Equal(t, string(a.Outcome), agreedChoice(a.Votes, need))
-		require.Empty(t, agreedChoice(a.Votes[:len(a.Votes)-1], need), "it was decided before")
+		require.Empty(t, agreedChoice(a.Votes[:len(a.Votes)-1], need), "an earlier vote had decided")
 		require.Equal(t, a.Votes[len(a.Votes)-1].User, a.RespondedBy.Name)
 	case a.Source == schema.ByHuman:
 		require.Equal(t, 1, need)
 		require.Contains(t, slices.Collect(maps.Keys(answers)), a.RespondedBy.Name+" "+string(a.Outcome))
 	default:
-		require.Empty(t, agreedChoice(a.Votes, need), "people had decided it")
+		require.Empty(t, agreedChoice(a.Votes, need), "people had decided")
 	}
 	if rec.question.ToolCall == nil || a.Outcome != schema.Approve {
 		require.Nil(t, a.ModifiedArguments)
@@ -185,8 +186,8 @@ func (rec *questionRecord) checkEnd(t *rapid.T, st *schema.Status, answers map[s
 	require.Contains(t, answers[a.RespondedBy.Name+" approve"], delivered)
 }
 
-// checkLedger reads the whole ledger: one chain, in which each question ends as often as
-// it did, and whose last votes are those that counted.
+// checkLedger reads the whole ledger. It must be one hash chain, have the resolutions of
+// each question, and its last vote of each person must be the one that counted.
 func (m *machine) checkLedger(t *rapid.T) {
 	entries, err := m.Store.Ledger(t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
 	require.NoError(t, err)
@@ -206,7 +207,7 @@ func (m *machine) checkLedger(t *rapid.T) {
 		case "question.edited":
 			votes[e.QuestionID] = nil
 		case "question.voted":
-			require.Zero(t, ends[e.QuestionID], "a vote after the end")
+			require.Zero(t, ends[e.QuestionID], "a vote after the resolution")
 			if votes[e.QuestionID] == nil {
 				votes[e.QuestionID] = map[string]string{}
 			}

@@ -23,38 +23,37 @@ import (
 )
 
 func init() {
-	// What make test has time for; -rapid.checks=2000 looks longer.
+	// Few enough for make test; -rapid.checks=2000 searches longer.
 	_ = flag.Set("rapid.checks", "8")
 	_ = flag.Set("rapid.steps", "100")
 	_ = flag.Set("rapid.nofailfile", "true")
 }
 
-// machine is a hub that is driven at random, and what the test knows of its questions.
+// machine is a hub with random input, and the expected state of its questions.
 type machine struct {
 	*Hub
 	dir         string
 	generation  int
-	clockOffset time.Duration // how far the wall clock was set
+	clockOffset time.Duration // sum of all clock steps
 	elapsedTime time.Duration
 	questions   map[schema.EventID]*questionRecord
 	ids         []schema.EventID
-	readSeq     int64 // how far the log was read
+	readSeq     int64 // last row of the log that was read
 }
 
-// questionRecord is what the test remembers of a question.
+// questionRecord is the expected state of a question.
 type questionRecord struct {
 	secret     string
 	question   schema.HumanInTheLoop
 	recipients []string
 	requester  string
-	// :: who and what they said, of those that were taken, as "ada approve" → the
-	// arguments that it was for each time
+	// accepted answers, such as "ada approve" -> the arguments of the call each time
 	answers     map[string][]string
-	edits       map[int64]string // :: revision → the arguments since then
+	edits       map[int64]string // revision -> the arguments since then
 	revision    int64
 	expires     schema.Millis
-	resolutions int // of the question in the log
-	v1Messages  int // messages of version 1
+	resolutions int // resolutions in the log
+	v1Messages  int // messages of version 1 streams
 	outcome     schema.Outcome
 	final       *schema.Status
 }
@@ -63,7 +62,8 @@ var testUsers = []string{"ada", "grace", "linus", "op-kay"}
 
 var machineStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// newTemplateDatabase is a database with a crew: opening a copy is quicker than making one.
+// newTemplateDatabase returns the path of a database with the test users. Opening a copy
+// is faster than making one for each run.
 func newTemplateDatabase(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.db")
@@ -79,7 +79,7 @@ func newMachine(t *rapid.T, dir, template string) *machine {
 	return m
 }
 
-// open starts the hub on a copy of the files of a database as they are now.
+// open starts a hub on a copy of the current files of a database.
 func (m *machine) open(t *rapid.T, from string) {
 	m.generation++
 	path := filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.generation))
@@ -129,15 +129,15 @@ func (m *machine) currentFile() string {
 	return filepath.Join(m.dir, fmt.Sprintf("hub%d.db", m.generation))
 }
 
-// rarely is true about once in six times.
+// rarely draws true in about one of six cases.
 func rarely(t *rapid.T, what string) bool {
 	return rapid.SampledFrom([]bool{false, false, false, false, false, true}).Draw(t, what)
 }
 
-// pickQuestion is one of the questions, mostly one of the last.
+// pickQuestion draws one of the last two questions.
 func (m *machine) pickQuestion(t *rapid.T) schema.EventID {
 	if len(m.ids) == 0 {
-		t.Skip("nothing was asked yet")
+		t.Skip("no question yet")
 	}
 	last := m.ids[max(0, len(m.ids)-2):]
 	return rapid.SampledFrom(last).Draw(t, "question")
@@ -190,7 +190,7 @@ func (m *machine) ask(t *rapid.T) {
 	m.postQuestion(t, q)
 }
 
-// askDuplicate puts a question in the same words once more.
+// askDuplicate asks an earlier question again.
 func (m *machine) askDuplicate(t *rapid.T) {
 	m.postQuestion(t, m.questions[m.pickQuestion(t)].question)
 }
@@ -215,7 +215,7 @@ func (m *machine) postQuestion(t *rapid.T, q schema.HumanInTheLoop) {
 	rec.secret, rec.recipients = e.RequestSecret, e.HumanInTheLoopStatus.Recipients
 	require.LessOrEqual(t, q.RequiredApprovals, len(testUsers))
 	if rec.recipients != nil {
-		require.LessOrEqual(t, q.RequiredApprovals, len(rec.recipients), "this could never be decided")
+		require.LessOrEqual(t, q.RequiredApprovals, len(rec.recipients), "too few recipients to decide")
 		require.NotContains(t, rec.recipients, "mallory")
 	}
 	m.questions[saved.ID] = rec
@@ -241,7 +241,7 @@ func (m *machine) respond(t *rapid.T) {
 	if _, err := m.Respond(t.Context(), id, r, by); err != nil {
 		return
 	}
-	require.False(t, rec.requester != "" && name == rec.requester, "who asked has answered")
+	require.False(t, rec.requester != "" && name == rec.requester, "the requester answered")
 	if requiresVotes(&before) {
 		require.NotEqual(t, auth.LocalName, name)
 		require.True(t, rec.recipients == nil || slices.Contains(rec.recipients, name), "%s has no vote", name)
@@ -253,8 +253,8 @@ func (m *machine) respond(t *rapid.T) {
 	}
 }
 
-// argumentsOf are those that an answer is about, if it is one to a call: its own, or
-// those that whoever gave it had seen.
+// argumentsOf returns the arguments that an answer is for: its own edit, or those of the
+// revision that its responder saw. Empty for a question without a call.
 func (rec *questionRecord) argumentsOf(r *schema.Response) string {
 	switch {
 	case rec.question.ToolCall == nil:
@@ -309,7 +309,7 @@ func (m *machine) cancel(t *rapid.T) {
 	_, _ = m.Cancel(t.Context(), id, c, Caller{})
 }
 
-// extend gives a question more time, or all there is.
+// extend gives a question more time or removes its deadline.
 func (m *machine) extend(t *rapid.T) {
 	id := m.pickQuestion(t)
 	before := m.status(t, id)
@@ -318,7 +318,7 @@ func (m *machine) extend(t *rapid.T) {
 		return
 	}
 	require.Equal(t, schema.Pending, before.Status)
-	require.False(t, m.questions[id].question.ResponseWebSocketURL != "" && m.questions[id].question.ProtocolVersion < 2, "its agent goes by its own clock")
+	require.False(t, m.questions[id].question.ResponseWebSocketURL != "" && m.questions[id].question.ProtocolVersion < 2, "a version 1 agent has its own timer")
 	if x.Seconds == 0 {
 		m.questions[id].expires = 0
 		require.Zero(t, m.status(t, id).ExpiresAt)
@@ -335,7 +335,7 @@ func (m *machine) advance(t *rapid.T) {
 	m.runDue(t)
 }
 
-// runDue does what the loop does when its timer fires, until nothing is due.
+// runDue does the work of the deadline loop until nothing is due.
 func (m *machine) runDue(t *rapid.T) {
 	m.detectClockStep(t.Context())
 	for more := true; more; {
@@ -345,7 +345,7 @@ func (m *machine) runDue(t *rapid.T) {
 	}
 }
 
-// stepClock sets the wall clock, either way: no question has less or more time for it.
+// stepClock sets the wall clock forward or back, which changes no question's remaining time.
 func (m *machine) stepClock(t *rapid.T) {
 	step := time.Duration(rapid.SampledFrom([]int{-7200, -60, 60, 7200}).Draw(t, "seconds")) * time.Second
 	m.clockOffset += step
@@ -373,17 +373,17 @@ func (m *machine) abandon(t *rapid.T) {
 	require.NoError(t, m.Abandon(t.Context(), id, m.questions[id].question.ResponseWebSocketURL, AgentGone))
 }
 
-// restart stops the hub and starts it again; crash goes on with what is on the disk
-// while it runs.
+// restart stops the hub and starts it again.
 func (m *machine) restart(t *rapid.T) {
 	if !rarely(t, "really") {
-		return // it takes a hundred times as long as a vote
+		return // it takes a hundred times longer than a vote
 	}
 	require.NoError(t, m.Store.Close())
 	m.start(t, m.currentFile())
 	m.runDue(t)
 }
 
+// crash starts a hub on a copy of the files of the running one.
 func (m *machine) crash(t *rapid.T) {
 	if !rarely(t, "really") {
 		return
@@ -394,13 +394,13 @@ func (m *machine) crash(t *rapid.T) {
 	m.runDue(t)
 }
 
-// TestStateMachine_KeepsInvariants drives a hub with everything that people, agents,
-// clocks and crashes can do to a question, and holds what may never happen.
+// TestStateMachine_KeepsInvariants drives a hub with random actions of people and agents,
+// clock steps, restarts and crashes, and checks the invariants after each.
 func TestStateMachine_KeepsInvariants(t *testing.T) {
 	t.Parallel()
 	template := newTemplateDatabase(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "") //nolint:usetesting // each run throws its own away
+		dir, err := os.MkdirTemp(t.TempDir(), "") //nolint:usetesting // each run removes its own
 		require.NoError(rt, err)
 		m := newMachine(rt, dir, template)
 		defer func() {
@@ -409,8 +409,8 @@ func TestStateMachine_KeepsInvariants(t *testing.T) {
 		}()
 		m.ask(rt)
 		rt.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) { m.checkInvariants(t, false) }, "ask": m.ask, "ask again": m.askDuplicate, "respond": m.respond, "respond too": m.respond, "respond as well": m.respond, "respond again": m.respond, "respond once more": m.respond, "undo": m.undo, "cancel": m.cancel, "extend": m.extend,
-			"pull": m.pull, "wait": m.advance, "jump": m.stepClock, "end the session": m.endSession, "orphan": m.abandon, "restart": m.restart, "crash": m.crash,
+			"": func(t *rapid.T) { m.checkInvariants(t, false) }, "ask": m.ask, "ask again": m.askDuplicate, "respond": m.respond, "respond 2": m.respond, "respond 3": m.respond, "respond 4": m.respond, "respond 5": m.respond, "undo": m.undo, "cancel": m.cancel, "extend": m.extend,
+			"pull": m.pull, "wait": m.advance, "jump": m.stepClock, "end the session": m.endSession, "abandon": m.abandon, "restart": m.restart, "crash": m.crash,
 		})
 		m.checkInvariants(rt, true)
 		m.checkLedger(rt)

@@ -12,8 +12,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// A row is committed a moment before it is published. A stream that opens just
-// then begins behind it, and is not told that its history is not the hub's.
+// TestStream_OpensBetweenCommitAndPublication: a row is committed shortly before it is
+// published. A stream that opens in between starts after the row and must not get
+// ErrLogRewound.
 func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -35,7 +36,7 @@ func TestStream_OpensBetweenCommitAndPublication(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, errHello)
 
-	// What the first message had comes no more, what it had not comes.
+	// The row arrives exactly once: in the initial message or as a frame.
 	var events []schema.Event
 	require.NoError(t, json.Unmarshal(raw, &events))
 	if len(frames) == 0 && len(events) == 1 {
@@ -69,7 +70,7 @@ func TestRequestSecret_WrongValueNamesField(t *testing.T) {
 	_, err := h.Pull(t.Context(), id, Pull{Secret: "guess"})
 	p := schema.ProblemOf(err)
 	require.Equal(t, 403, p.Status)
-	require.Contains(t, p.Detail, schema.SecretHeader, "and nothing of origins")
+	require.Contains(t, p.Detail, schema.SecretHeader, "the detail is about the secret, not the origin")
 	_, err = h.Cancel(t.Context(), id, schema.Cancel{RequestSecret: "guess"}, Caller{})
 	require.Equal(t, "requestSecret", schema.ProblemOf(err).Field)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// apiRequestRecord is a log record of Claude Code.
+// apiRequestRecord returns an OTLP log record of Claude Code about the n-th API request.
 func apiRequestRecord(session, agent, model string, n int) string {
 	attribute := func(key, value string) string {
 		return `{"key":"` + key + `","value":{"stringValue":"` + value + `"}}`
@@ -39,7 +39,7 @@ func (h *testHub) postLogs(records ...string) TelemetryResult {
 	return heard
 }
 
-// postTokenMetric is a metric of so many tokens since the last time.
+// postTokenMetric posts a delta metric of input tokens.
 func (h *testHub) postTokenMetric(session string, at, tokens int) {
 	h.t.Helper()
 	_, err := h.OTLPMetrics(h.t.Context(), fmt.Appendf(nil, `{"resourceMetrics":[{%s,"scopeMetrics":[{"metrics":[{"name":"claude_code.token.usage","sum":{"aggregationTemporality":1,`+
@@ -53,7 +53,7 @@ func (h *testHub) postHook(app, session, typ, payload string) {
 	h.post(fmt.Sprintf(`{"source_app":%q,"session_id":%q,"hook_event_type":%q,"payload":%s}`, app, session, typ, payload))
 }
 
-// allSessions are all there are, by application and id.
+// allSessions returns all sessions by application and id.
 func (h *testHub) allSessions() map[store.SessionKey]schema.Session {
 	h.t.Helper()
 	page, err := h.Sessions(h.t.Context(), store.SessionFilter{Limit: schema.MaxSessions})
@@ -65,8 +65,8 @@ func (h *testHub) allSessions() map[store.SessionKey]schema.Session {
 	return all
 }
 
-// TestTelemetry_JoinsHookSession: whoever comes first, hooks or telemetry, and however
-// much of the log the follower takes at a time, it is one session.
+// TestTelemetry_JoinsHookSession: hooks and telemetry form one session, whichever comes
+// first and in however many batches the projector reads them.
 func TestTelemetry_JoinsHookSession(t *testing.T) {
 	t.Parallel()
 	hooks := func(h *testHub) {
@@ -79,10 +79,10 @@ func TestTelemetry_JoinsHookSession(t *testing.T) {
 	for name, steps := range map[string][]func(*testHub){
 		"hooks first":     {hooks, telemetry},
 		"telemetry first": {telemetry, hooks},
-		"in between": {
+		"interleaved": {
 			func(h *testHub) { h.postLogs(apiRequestRecord("s1", "", "opus", 1)) }, hooks, func(h *testHub) { h.postLogs(apiRequestRecord("s1", "a", "haiku", 2)) },
 		},
-		"under the other name, though hooks were there": {hooks, func(h *testHub) {
+		"telemetry under the agent's name after hooks": {hooks, func(h *testHub) {
 			for i, agent := range []string{"", "a"} {
 				h.postHook("claude-code", "s1", "ApiRequest", fmt.Sprintf(
 					`{"model":"m%d","agent_id":%q,"usage":{"input_tokens":100,"output_tokens":10},"cost_usd":0.25}`, i, agent))
@@ -123,7 +123,7 @@ func TestTelemetry_JoinsHookSession(t *testing.T) {
 	}
 }
 
-// TestTelemetry_FormsOwnSession is a session, too, under the agent's own name.
+// TestTelemetry_FormsOwnSession: telemetry without hooks is a session of the agent.
 func TestTelemetry_FormsOwnSession(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -136,7 +136,8 @@ func TestTelemetry_FormsOwnSession(t *testing.T) {
 	require.EqualValues(t, 70, all[store.SessionKey{App: "claude-code", Session: "s2"}].Tokens.Input)
 }
 
-// TestTelemetry_GoesToLaterSession stay two: the later one has the telemetry.
+// TestTelemetry_GoesToLaterSession: of two sessions with the same id, the later one gets the
+// telemetry.
 func TestTelemetry_GoesToLaterSession(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -152,8 +153,8 @@ func TestTelemetry_GoesToLaterSession(t *testing.T) {
 	require.EqualValues(t, 100, all[store.SessionKey{App: "two", Session: "s1"}].Tokens.Input)
 }
 
-// TestTelemetry_IgnoresOrderAndRepeats: an exporter that gets no answer sends again, and several
-// signals tell the same requests. The sums are the same.
+// TestTelemetry_IgnoresOrderAndRepeats: exporters retry, and several signals report the same
+// requests. The sums do not depend on either.
 func TestTelemetry_IgnoresOrderAndRepeats(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -184,7 +185,7 @@ func TestTelemetry_IgnoresOrderAndRepeats(t *testing.T) {
 		s := all[store.SessionKey{App: "api", Session: "s1"}]
 		require.Equal(t, &schema.Tokens{Input: 1200, Output: 120}, s.Tokens, seed)
 		require.InDelta(t, 3.5, s.CostUSD, 1e-9, seed)
-		require.EqualValues(t, 12+3+2, s.Events, "what is repeated is one event")
+		require.EqualValues(t, 12+3+2, s.Events, "a repeated record is one event")
 		detail, err := h.Session(t.Context(), store.SessionKey{App: "api", Session: "s1"})
 		require.NoError(t, err)
 		require.EqualValues(t, 12, detail.Models[0].Requests, seed)
@@ -193,7 +194,7 @@ func TestTelemetry_IgnoresOrderAndRepeats(t *testing.T) {
 	}
 }
 
-// TestTelemetry_CountsIgnoredAndRejected says so, and stores nothing.
+// TestTelemetry_CountsIgnoredAndRejected: records that are not stored are counted.
 func TestTelemetry_CountsIgnoredAndRejected(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

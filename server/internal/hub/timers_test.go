@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// clockedHub is a hub whose time passes when it is told to.
+// clockedHub is a hub with a manual clock.
 type clockedHub struct {
 	*testHub
 	advanced *atomic.Int64
@@ -34,19 +34,19 @@ func openClockedHub(t *testing.T, path string, passed *atomic.Int64, change ...f
 	return &clockedHub{openTestHub(t, path, append([]func(*Config){set}, change...)...), passed}
 }
 
-// advance lets time pass, and does what is due then.
+// advance moves the clock forward and does the work that is due.
 func (c *clockedHub) advance(d time.Duration) {
 	c.t.Helper()
 	c.advanced.Add(int64(d))
 	for more, rounds := true, 0; more; rounds++ {
-		require.Less(c.t, rounds, 50, "something is due for ever")
+		require.Less(c.t, rounds, 50, "something is always due")
 		var err error
 		more, _, err = c.expireDue(c.t.Context())
 		require.NoError(c.t, err)
 	}
 }
 
-// ledgerActions are the acts of the ledger about a question.
+// ledgerActions returns the actions in the ledger about a question.
 func (c *clockedHub) ledgerActions(id schema.EventID) (acts []string) {
 	c.t.Helper()
 	entries, err := c.Store.Ledger(c.t.Context(), store.LedgerPage{QuestionID: id, Limit: 50})
@@ -64,15 +64,15 @@ func TestReminders(t *testing.T) {
 	for name, c := range map[string]struct {
 		question string
 		nudge    time.Duration
-		want     []int // how many after each minute
+		want     []int // reminders after each minute
 		end      schema.State
 	}{
-		"as often as it says, until its cap": {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3`, 0, []int{1, 2, 3, 3, 3}, schema.Pending},
-		"not behind its deadline":            {`"timeout":150,"reminderIntervalSeconds":60,"reminderMaxCount":9`, 0, []int{1, 2, 2}, schema.TimedOut},
-		"not where no answer is wanted":      {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3,"requiresResponse":false`, time.Minute, []int{0, 0}, schema.Pending},
-		"none unless asked for":              {`"timeout":600`, time.Minute, []int{0, 0}, schema.Pending},
-		"without a limit as the hub says":    {`"timeout":0`, time.Minute, []int{1, 2, 3, 3, 3}, schema.Pending},
-		"without a limit none by default":    {`"timeout":0`, 0, []int{0, 0}, schema.Pending},
+		"at its interval up to its maximum":        {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3`, 0, []int{1, 2, 3, 3, 3}, schema.Pending},
+		"not after its deadline":                   {`"timeout":150,"reminderIntervalSeconds":60,"reminderMaxCount":9`, 0, []int{1, 2, 2}, schema.TimedOut},
+		"not if no response is required":           {`"timeout":600,"reminderIntervalSeconds":60,"reminderMaxCount":3,"requiresResponse":false`, time.Minute, []int{0, 0}, schema.Pending},
+		"none by default":                          {`"timeout":600`, time.Minute, []int{0, 0}, schema.Pending},
+		"without a deadline at the hub's interval": {`"timeout":0`, time.Minute, []int{1, 2, 3, 3, 3}, schema.Pending},
+		"without a deadline none by default":       {`"timeout":0`, 0, []int{0, 0}, schema.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +92,8 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// TestReminders_MissedOnesCollapse: a hub that was down reminds once, and counts from now.
+// TestReminders_MissedOnesCollapse: after downtime the hub sends one reminder and schedules
+// the next from then.
 func TestReminders_MissedOnesCollapse(t *testing.T) {
 	t.Parallel()
 	path := storetest.NewFile(t)
@@ -110,7 +111,7 @@ func TestReminders_MissedOnesCollapse(t *testing.T) {
 	require.Equal(t, 2, h.status(id).Reminders)
 }
 
-// TestReminders_StopWhileAnswered: while an answer can be undone it is one.
+// TestReminders_StopWhileAnswered: an answer in its undo window stops reminders too.
 func TestReminders_StopWhileAnswered(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t)
@@ -126,7 +127,7 @@ func TestReminders_StopWhileAnswered(t *testing.T) {
 	_, err = h.Undo(t.Context(), id, Caller{})
 	require.NoError(t, err)
 	h.advance(2 * time.Minute)
-	require.Equal(t, 1, h.status(id).Reminders, "it is a question again")
+	require.Equal(t, 1, h.status(id).Reminders, "an undone answer resumes reminders")
 
 	done, _ := h.ask(asked)
 	_, err = h.Respond(t.Context(), done, approval(), Caller{})
@@ -146,14 +147,14 @@ func TestEscalation_IsMarkedOnce(t *testing.T) {
 	require.Equal(t, schema.Millis(clockedStart.Add(2*time.Minute).UnixMilli()), at)
 	h.advance(5 * time.Minute)
 	require.Equal(t, at, h.status(id).EscalatedAt)
-	require.Nil(t, h.status(id).Recipients, "everyone could answer before")
+	require.Nil(t, h.status(id).Recipients, "a question for anyone gets no recipients")
 	require.Equal(t, []string{"question.escalated"}, h.ledgerActions(id))
 	h.advance(5 * time.Minute)
 	require.Equal(t, schema.TimedOut, h.status(id).Status)
 }
 
-// TestEscalation_AddsRecipients to those who were asked, once, and never who asked. How many
-// have to agree stays.
+// TestEscalation_AddsRecipients: escalation adds people to the recipients once, never the
+// requester, and keeps the number of required approvals.
 func TestEscalation_AddsRecipients(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t, withPeople(t))
@@ -170,7 +171,7 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 	require.Equal(t, 2, st.RequiredApprovals)
 	page, err := h.Requests(t.Context(), Inbox{WaitingOnMe: true, InboxFilter: store.InboxFilter{Limit: 9}}, Caller{Who: ada})
 	require.NoError(t, err)
-	require.Len(t, page.Requests, 1, "it waits on her now")
+	require.Len(t, page.Requests, 1, "it waits on ada now")
 
 	own, _ := h.ask(`{"question":"May I?","type":"permission","timeout":600,"escalateAfterSeconds":60,"escalateTo":{"mode":"owner"}}`)
 	_, err = h.transition(t.Context(), own, func(a *snapshot) (*store.Change, error) {
@@ -184,7 +185,7 @@ func TestEscalation_AddsRecipients(t *testing.T) {
 		return h.runTimers(a, clockedStart.Add(time.Hour))
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"grace"}, h.status(own).Recipients, "who asked does not answer")
+	require.Equal(t, []string{"grace"}, h.status(own).Recipients, "the requester is not added")
 	require.NotZero(t, h.status(own).EscalatedAt)
 }
 
@@ -196,7 +197,7 @@ func TestEscalation_RejectsUnknownTarget(t *testing.T) {
 		field  string
 	}{
 		"a hub without people": {nil, `{"mode":"owner"}`, "humanInTheLoop.escalateTo.mode"},
-		"somebody unknown":     {[]func(*Config){withPeople(t)}, `{"mode":"selected_members","members":["nobody"]}`, "humanInTheLoop.escalateTo.members"},
+		"an unknown person":    {[]func(*Config){withPeople(t)}, `{"mode":"selected_members","members":["nobody"]}`, "humanInTheLoop.escalateTo.members"},
 	} {
 		h := newTestHub(t, c.people...)
 		_, err := h.Ingest(t.Context(), []byte(eventWith(`"humanInTheLoop":{"question":"May I?","type":"permission","escalateAfterSeconds":60,"escalateTo":`+c.to+`}`)), Caller{})
@@ -205,8 +206,8 @@ func TestEscalation_RejectsUnknownTarget(t *testing.T) {
 	}
 }
 
-// TestReminders_OnlyForGroupLeader: nobody is reminded twice of one card, and the
-// next one goes on when the first is gone.
+// TestReminders_OnlyForGroupLeader: a duplicate sends no reminders until it becomes the
+// leader of its group.
 func TestReminders_OnlyForGroupLeader(t *testing.T) {
 	t.Parallel()
 	h := newClockedHub(t)
@@ -226,7 +227,7 @@ func TestReminders_OnlyForGroupLeader(t *testing.T) {
 	require.Equal(t, 1, h.status(id).Reminders)
 }
 
-// TestTimers_SurviveClockStep: they count time that passes, whatever the wall clock says.
+// TestTimers_SurviveClockStep: timers count elapsed time, not wall clock time.
 func TestTimers_SurviveClockStep(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
@@ -248,7 +249,7 @@ func TestTimers_SurviveClockStep(t *testing.T) {
 		require.Zero(t, h.status(limited).Reminders, "%v: not before its time", step)
 		require.Zero(t, h.status(never).Reminders)
 		h.advance(time.Second)
-		require.Equal(t, 1, h.status(limited).Reminders, "%v: nor behind it", step)
+		require.Equal(t, 1, h.status(limited).Reminders, "%v: not after its time", step)
 		require.Equal(t, 1, h.status(never).Reminders)
 		require.Zero(t, h.status(limited).EscalatedAt)
 		h.advance(30 * time.Second)
@@ -256,7 +257,8 @@ func TestTimers_SurviveClockStep(t *testing.T) {
 	}
 }
 
-// TestTimers_ShareOneGoroutine, and the one that there is does what is due.
+// TestTimers_ShareOneGoroutine: timers use no goroutine each, and the deadline loop sends
+// every reminder.
 func TestTimers_ShareOneGoroutine(t *testing.T) {
 	h := newClockedHub(t)
 	h.startDeadlines()
@@ -267,7 +269,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 		ids = append(ids, id)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 20 }, waitLimit, 5*time.Millisecond,
-		"one each would be 40; those of the queries end by themselves")
+		"one goroutine per timer would be 40; those of queries end on their own")
 	h.advanced.Add(int64(time.Minute))
 	wake(h.deadlineChanged)
 	for _, id := range ids {
@@ -276,7 +278,7 @@ func TestTimers_ShareOneGoroutine(t *testing.T) {
 			select {
 			case <-changed:
 			case <-time.After(waitLimit):
-				t.Fatal("nobody is reminded")
+				t.Fatal("no reminder was sent")
 			}
 		}
 		stop()

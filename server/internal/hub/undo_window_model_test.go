@@ -11,11 +11,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// questionModel is what a question should be like: the whole rule in a few lines.
+// questionModel is an independent model of deadline, undo window and outcome.
 type questionModel struct {
 	deadline    time.Time
 	outcome     schema.Outcome // empty: pending
-	heldOutcome schema.Outcome // empty: nothing is
+	heldOutcome schema.Outcome // empty: no held answer
 	heldUntil   time.Time
 }
 
@@ -32,11 +32,11 @@ func (m *questionModel) advance(now time.Time) {
 	}
 }
 
-// respond says whether the hub should take it.
+// respond applies an answer and reports whether the hub should accept it.
 func (m *questionModel) respond(now time.Time, outcome schema.Outcome, hold time.Duration) bool {
 	switch {
 	case m.outcome != "":
-		return m.outcome == outcome // said again
+		return m.outcome == outcome // a repeat
 	case m.heldOutcome != "" && m.heldOutcome != outcome:
 		return false
 	case m.heldOutcome != "" && hold > 0:
@@ -54,8 +54,8 @@ func (m *questionModel) respond(now time.Time, outcome schema.Outcome, hold time
 	return true
 }
 
-// TestUndoWindow_MatchesModel plays at random with a few questions, restarts the hub
-// in between, and finds every question as it should be after every step.
+// TestUndoWindow_MatchesModel compares questions with their models after each of a series of
+// random actions, clock steps and restarts.
 func TestUndoWindow_MatchesModel(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// fakeClock is a hub's clock in a test's hands; what passes on it passes for the hub.
+// fakeClock is a manual clock for a hub.
 type fakeClock struct {
 	start   time.Time
 	elapsed atomic.Int64
@@ -25,7 +25,7 @@ func (c *fakeClock) now() time.Time          { return c.start.Add(time.Duration(
 func (c *fakeClock) configure(cfg *Config)   { cfg.Clock = c.now }
 func (c *fakeClock) advance(d time.Duration) { c.elapsed.Add(int64(d)) }
 
-// runDue does what the loop does when its timer fires.
+// runDue does one pass of the deadline loop.
 func (h *testHub) runDue() {
 	h.t.Helper()
 	_, _, err := h.expireDue(h.t.Context())
@@ -44,7 +44,7 @@ func (h *testHub) respond(id schema.EventID, r *schema.Response) schema.Status {
 	return *decodeEvent(h.t, raw).HumanInTheLoopStatus
 }
 
-// statusOfError is the status that came with a refusal.
+// statusOfError returns the status in a StatusError.
 func statusOfError(t *testing.T, err error) schema.Status {
 	t.Helper()
 	var state *schema.StatusError
@@ -63,16 +63,16 @@ func TestUndoWindow_AnswerCountsWhenItEnds(t *testing.T) {
 	require.Equal(t, schema.Millis(clock.now().Add(5*time.Second).UnixMilli()), st.Held.Until)
 	require.Equal(t, schema.Approve, st.Held.Outcome)
 	require.Equal(t, auth.LocalName, st.Held.By.Name)
-	require.Nil(t, st.Response, "nothing is decided")
+	require.Nil(t, st.Response, "a held answer decides nothing yet")
 	require.Zero(t, st.RespondedAt)
 	require.Empty(t, h.dispatched)
 	answer, err := h.Pull(t.Context(), id, Pull{Secret: secret})
 	require.NoError(t, err)
-	require.Nil(t, answer, "the agent hears nothing")
+	require.Nil(t, answer, "the agent gets nothing yet")
 	frames, _, err := h.FramesAfter(t.Context(), int64(id))
 	require.NoError(t, err)
 	require.Len(t, frames, 1)
-	require.Nil(t, frames[0].End, "version 1 streams see nothing")
+	require.Nil(t, frames[0].End, "version 1 streams get no resolution yet")
 
 	clock.advance(5*time.Second - time.Millisecond)
 	h.runDue()
@@ -125,9 +125,9 @@ func TestUndo_ReturnsQuestionToPending(t *testing.T) {
 	require.Equal(t, schema.Pending, statusOfError(t, err).Status)
 	clock.advance(10 * time.Second)
 	h.runDue()
-	require.Equal(t, schema.Pending, h.status(id).Status, "what was undone never counts")
+	require.Equal(t, schema.Pending, h.status(id).Status, "an undone answer never counts")
 
-	require.Equal(t, schema.Deny, h.respond(id, denial()).Outcome, "another answer is as good as the first")
+	require.Equal(t, schema.Deny, h.respond(id, denial()).Outcome, "another answer is accepted after an undo")
 	_, err = h.Undo(t.Context(), id, Caller{})
 	require.ErrorIs(t, err, schema.ErrNotHeld, "too late")
 	require.Equal(t, schema.Deny, statusOfError(t, err).Outcome)
@@ -145,14 +145,14 @@ func TestUndoWindow_BlocksOtherAnswers(t *testing.T) {
 	h := newTestHub(t)
 	id, _ := h.ask(callbackQuestion)
 	first := h.respond(id, withHold(approval(), 5*time.Second))
-	require.Equal(t, first, h.respond(id, withHold(approval(), 5*time.Second)), "said twice, it is held once")
+	require.Equal(t, first, h.respond(id, withHold(approval(), 5*time.Second)), "a repeat does not restart the undo window")
 	for _, other := range []*schema.Response{denial(), withHold(denial(), time.Second), {Permission: approval().Permission, Reason: "another"}} {
 		_, err := h.Respond(t.Context(), id, other, Caller{})
 		require.ErrorIs(t, err, schema.ErrHeld)
 		require.Equal(t, first, statusOfError(t, err))
 	}
 	st := h.respond(id, approval())
-	require.Equal(t, schema.Approve, st.Outcome, "the same answer that is not to be held counts at once")
+	require.Equal(t, schema.Approve, st.Outcome, "the same answer without an undo window counts immediately")
 	require.Nil(t, st.Held)
 	require.Equal(t, st, h.status(id))
 }
@@ -205,7 +205,7 @@ func TestUndoWindow_ResolutionDropsHeldAnswer(t *testing.T) {
 		revision := st.Revision
 		clock.advance(6 * time.Second)
 		h.runDue()
-		require.Equal(t, revision, h.status(id).Revision, "%s: it ended once", name)
+		require.Equal(t, revision, h.status(id).Revision, "%s: it is resolved once", name)
 		_, err := h.Undo(t.Context(), id, Caller{})
 		require.ErrorIs(t, err, schema.ErrNotHeld, name)
 	}
@@ -222,12 +222,12 @@ func TestUndoWindow_EndsBeforeDeadline(t *testing.T) {
 	id := ask(3)
 	st := h.respond(id, withHold(approval(), 5*time.Second))
 	require.Equal(t, st.ExpiresAt-1000, st.Held.Until)
-	clock.advance(10 * time.Second) // the hub was busy, or down
+	clock.advance(10 * time.Second) // the hub was busy or down
 	h.runDue()
-	require.Equal(t, schema.Approve, h.status(id).Outcome, "it was given in time, and due in time")
+	require.Equal(t, schema.Approve, h.status(id).Outcome, "answer and end of the undo window were before the deadline")
 
 	id = ask(1)
-	require.Equal(t, schema.Responded, h.respond(id, withHold(approval(), 5*time.Second)).Status, "there is no time to hold it")
+	require.Equal(t, schema.Responded, h.respond(id, withHold(approval(), 5*time.Second)).Status, "too little time is left for an undo window")
 
 	id = ask(3)
 	h.respond(id, withHold(approval(), 5*time.Second))
@@ -235,7 +235,7 @@ func TestUndoWindow_EndsBeforeDeadline(t *testing.T) {
 	require.NoError(t, err)
 	clock.advance(3 * time.Second)
 	h.runDue()
-	require.Equal(t, schema.Timeout, h.status(id).Outcome, "the deadline holds all the same")
+	require.Equal(t, schema.Timeout, h.status(id).Outcome, "the deadline still applies")
 }
 
 func TestUndoWindow_SurvivesRestart(t *testing.T) {
@@ -284,7 +284,8 @@ func TestUndoWindow_SurvivesClockStep(t *testing.T) {
 	require.Equal(t, schema.Approve, h.status(never).Outcome)
 }
 
-// Undo, another person and the clock race: whoever is first, the rest is told so.
+// TestUndoWindow_UndoAnswerAndExpiryRace: the first of an undo, another answer and the end of
+// the undo window wins, and the others are refused.
 func TestUndoWindow_UndoAnswerAndExpiryRace(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()

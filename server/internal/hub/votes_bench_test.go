@@ -15,9 +15,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// BenchmarkQuorum is what it costs more to take in a question for two of the admins than
-// one for anyone. Both are asked in turn, so that they share the disk's moods. Each admin
-// costs a row by which their inbox finds it.
+// BenchmarkQuorum measures the extra cost of ingesting a question for two of the admins
+// over one for anyone. It alternates between the two, so that both see the same disk
+// latency. Each admin adds a row to the inbox index.
 func BenchmarkQuorum(b *testing.B) {
 	for _, admins := range []int{3, 5, 50} {
 		b.Run(fmt.Sprint("admins=", admins), func(b *testing.B) { benchmarkQuorum(b, admins) })
@@ -38,7 +38,7 @@ func benchmarkQuorum(b *testing.B, admins int) {
 	h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20), People: p})
 	asked := 0
 	ask := func(question string) []byte {
-		asked++ // each from a session of its own, as agents do
+		asked++ // a new session each, as agents do
 		return fmt.Appendf(nil, `{"source_app":"a","session_id":"s%d","hook_event_type":"PermissionRequest","payload":{},"humanInTheLoop":%s}`, asked, question)
 	}
 	bodies := []string{pullQuestion, `{"question":"May I?","type":"permission","requiredApprovals":2}`}

@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// setPeople makes the hub these people's: the first owns it, all are admins but those whose
-// name begins with "op-", who are operators.
+// setPeople stores people: the first is the owner, names with the prefix "op-" are
+// operators and all others are admins.
 func (h *testHub) setPeople(names ...string) {
 	h.t.Helper()
 	var c store.PeopleChange
@@ -29,7 +29,7 @@ func (h *testHub) setPeople(names ...string) {
 	h.loadPeople()
 }
 
-// loadPeople reads who the hub's people are.
+// loadPeople opens the account service on the people in the store.
 func (h *testHub) loadPeople() {
 	h.t.Helper()
 	p, err := auth.Open(h.t.Context(), auth.Config{Store: h.Store, Clock: h.Clock})
@@ -37,14 +37,14 @@ func (h *testHub) loadPeople() {
 	h.People = p
 }
 
-// as is somebody who has signed in.
+// as returns a caller with a session of the named person.
 func (h *testHub) as(name string) Caller {
 	who, ok := h.People.IdentityOf(name, "session")
 	require.True(h.t, ok, name)
 	return Caller{Who: who}
 }
 
-// vote as name; the status then, or the error.
+// vote responds as name and returns the status afterwards, also with an error.
 func (h *testHub) vote(id schema.EventID, name string, r *schema.Response) (schema.Status, error) {
 	h.t.Helper()
 	raw, err := h.Respond(h.t.Context(), id, r, h.as(name))
@@ -61,7 +61,7 @@ func (h *testHub) mustVote(id schema.EventID, name string, r *schema.Response) s
 	return st
 }
 
-// pullAnswer is what the agent gets.
+// pullAnswer returns the answer that the agent gets.
 func (h *testHub) pullAnswer(id schema.EventID) (a schema.Answer) {
 	h.t.Helper()
 	raw, err := h.Pull(h.t.Context(), id, Pull{Secret: h.requestSecret(h.uid(id))})
@@ -77,8 +77,8 @@ func (h *testHub) uid(id schema.EventID) string {
 	return decodeEvent(h.t, raw).UID
 }
 
-// ledgerLines are what the ledger has of a question, each as who did what; the ledger must be
-// one chain.
+// ledgerLines returns the ledger entries of a question, such as "ada voted approve", after
+// verifying the hash chain of the ledger.
 func (h *testHub) ledgerLines(id schema.EventID) (acts []string) {
 	h.t.Helper()
 	entries, err := h.Store.Ledger(h.t.Context(), store.LedgerPage{Oldest: true, Limit: 1 << 20})
@@ -150,7 +150,7 @@ func TestVotes_FirstChoiceWithQuorumWins(t *testing.T) {
 	require.Equal(t, "linus", st.RespondedBy.Name)
 	require.True(t, st.RespondedBy.Verified)
 	require.Equal(t, []string{"ada approve", "grace deny", "linus approve"}, voteSummaries(st.Votes))
-	require.Nil(t, st.Response.Votes, "they stand beside it")
+	require.Nil(t, st.Response.Votes, "votes are in the status, not repeated in the response")
 
 	a := h.pullAnswer(id)
 	require.True(t, *a.Permission)
@@ -167,7 +167,7 @@ func TestVotes_CustomChoicesNeedQuorum(t *testing.T) {
 	h := newTestHub(t)
 	h.setPeople("ada", "grace", "linus", "op-kay")
 	id, _ := h.ask(choiceQuestion)
-	require.Equal(t, []string{"ada", "grace", "linus"}, h.status(id).Recipients, "owner and admins, unless told")
+	require.Equal(t, []string{"ada", "grace", "linus"}, h.status(id).Recipients, "owner and admins by default")
 	h.mustVote(id, "ada", choose("ship_it"))
 	h.mustVote(id, "grace", choose("abandon"))
 	st := h.mustVote(id, "linus", choose("abandon"))
@@ -186,7 +186,7 @@ func TestVotes_NoAgreementEndsWithoutQuorum(t *testing.T) {
 	require.Equal(t, schema.Failed, st.Status)
 	require.Equal(t, schema.NoQuorum, st.Outcome)
 	require.Equal(t, schema.ByQuorum, st.Source)
-	require.Nil(t, st.RespondedBy, "nobody's answer, whoever voted last")
+	require.Nil(t, st.RespondedBy, "a poll without agreement has no responder")
 	a := h.pullAnswer(id)
 	require.Nil(t, a.Choice)
 	require.Equal(t, schema.NoQuorum, a.Outcome)
@@ -199,7 +199,7 @@ func TestVotes_NoAgreementEndsWithoutQuorum(t *testing.T) {
 	h.mustVote(permission, "ada", approval())
 	h.mustVote(permission, "grace", approval())
 	h.mustVote(permission, "linus", denial())
-	require.False(t, *h.pullAnswer(permission).Permission, "a program that knows no quorum reads a no")
+	require.False(t, *h.pullAnswer(permission).Permission, "clients without quorum support read a denial")
 }
 
 func TestVotes_CanChangeWhilePending(t *testing.T) {
@@ -209,7 +209,7 @@ func TestVotes_CanChangeWhilePending(t *testing.T) {
 	id, _ := h.ask(twoOfThree)
 	h.mustVote(id, "ada", approval())
 	again := h.mustVote(id, "ada", approval())
-	require.Equal(t, int64(2), again.Revision, "the same again changes nothing")
+	require.Equal(t, int64(2), again.Revision, "the same vote again changes nothing")
 	st := h.mustVote(id, "ada", withComment(denial(), "I looked again."))
 	require.Equal(t, []string{"ada deny"}, voteSummaries(st.Votes))
 	h.mustVote(id, "grace", approval())
@@ -217,10 +217,10 @@ func TestVotes_CanChangeWhilePending(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.Equal(t, []string{"grace approve", "ada approve"}, voteSummaries(st.Votes))
 	require.Equal(t, []string{"linus"}, h.pullAnswer(id).Awaiting)
-	require.Equal(t, []string{"ada voted approve", "ada voted deny", "grace voted approve", "ada voted approve", "ada ended approve"}, h.ledgerLines(id), "the ledger keeps every one")
+	require.Equal(t, []string{"ada voted approve", "ada voted deny", "grace voted approve", "ada voted approve", "ada ended approve"}, h.ledgerLines(id), "the ledger keeps every vote")
 
 	st, err := h.vote(id, "grace", approval())
-	require.NoError(t, err, "said again")
+	require.NoError(t, err, "the same vote again")
 	require.Equal(t, schema.Responded, st.Status)
 	_, err = h.vote(id, "grace", denial())
 	require.ErrorIs(t, err, schema.ErrDecided)
@@ -234,7 +234,7 @@ func TestVotes_RequireRecipient(t *testing.T) {
 	h.setPeople("ada", "grace", "linus", "op-kay")
 	id, _ := h.ask(`{"question":"q","type":"permission","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]}}`)
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
-	require.ErrorIs(t, err, schema.ErrSignIn, "anyone could vote twice")
+	require.ErrorIs(t, err, schema.ErrSignIn, "an unauthenticated caller could vote twice")
 	for _, name := range []string{"linus", "op-kay"} {
 		_, err = h.vote(id, name, approval())
 		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
@@ -244,7 +244,7 @@ func TestVotes_RequireRecipient(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrNotAllowed, "an agent's token never answers")
 	require.Empty(t, h.status(id).Votes)
 
-	// One of them is enough where one is asked for, and it has to be one of them.
+	// Without a quorum, one recipient is enough, and only a recipient can answer.
 	first, _ := h.ask(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`)
 	require.Equal(t, []string{"ada"}, h.status(first).Awaiting)
 	_, err = h.vote(first, "grace", approval())
@@ -262,8 +262,8 @@ func TestVotes_RequireRecipient(t *testing.T) {
 	require.Equal(t, []string{"ada", "grace"}, h.pullAnswer(text).Awaiting)
 }
 
-// A quorum of anybody counts distinct people who are known; it can't tell that all
-// have voted.
+// TestVotes_AnyoneModeCountsDistinctPeople: without a list of recipients, a quorum counts
+// distinct authenticated people and cannot end because everyone has voted.
 func TestVotes_AnyoneModeCountsDistinctPeople(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -298,10 +298,10 @@ func TestIngest_RejectsUndecidableQuestions(t *testing.T) {
 	refused(`{"question":"q","type":"permission","recipients":{"mode":"selected_members","members":["ada","mallory"]}}`, "recipients.members", "mallory", Caller{})
 	refused(`{"question":"q","type":"question","requiredApprovals":2}`, "requiredApprovals", "text", Caller{})
 	refused(`{"question":"q","type":"choice","choices":["a","__no_quorum__"],"requiredApprovals":2}`, "choices", "reserved", Caller{})
-	require.Zero(t, h.Store.Head(), "nothing of it was stored")
+	require.Zero(t, h.Store.Head(), "nothing is stored")
 }
 
-// The list is the one of the moment it was asked.
+// TestRecipients_AreFrozen: people added later are not recipients of earlier questions.
 func TestRecipients_AreFrozen(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
@@ -332,14 +332,14 @@ func TestVotes_ExcludeRequester(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrSelfApproval, via)
 	}
 	_, err = ask(`{"question":"q","type":"permission","requiredApprovals":3}`)
-	require.ErrorIs(t, err, schema.ErrInvalid, "of three only two are left")
+	require.ErrorIs(t, err, schema.ErrInvalid, "only two people are left without the requester")
 	_, err = ask(`{"question":"q","type":"permission","recipients":{"mode":"owner"}}`)
-	require.ErrorIs(t, err, schema.ErrInvalid, "nobody is left")
+	require.ErrorIs(t, err, schema.ErrInvalid, "no one is left without the requester")
 
 	plain, err := ask(pullQuestion)
 	require.NoError(t, err)
 	_, err = h.vote(plain.ID, "ada", approval())
-	require.ErrorIs(t, err, schema.ErrSelfApproval, "nor the answer to a plain question")
+	require.ErrorIs(t, err, schema.ErrSelfApproval, "the requester cannot answer a plain question either")
 	own, err := ask(`{"question":"q","type":"permission","requiredApprovals":3,"excludeRequester":false}`)
 	require.NoError(t, err)
 	h.mustVote(own.ID, "ada", approval())
@@ -353,17 +353,17 @@ func TestVotes_EditClearsEarlierVotes(t *testing.T) {
 	h.mustVote(id, "ada", withComment(approval(), "Fine."))
 	st := h.mustVote(id, "grace", editedApproval(`{"command":"rm -rf build"}`, 2))
 	require.Equal(t, schema.Pending, st.Status)
-	require.Equal(t, []string{"grace approve"}, voteSummaries(st.Votes), "who changes it has voted for it")
+	require.Equal(t, []string{"grace approve"}, voteSummaries(st.Votes), "an edit is a vote for the edited call")
 	require.Equal(t, []string{"ada", "linus"}, st.Awaiting)
 	require.Equal(t, "grace", st.Edited.By)
 	require.Equal(t, st.Revision, st.Edited.Revision)
-	require.NotEmpty(t, st.Findings, "what is voted on is what is judged")
+	require.NotEmpty(t, st.Findings, "the edited call is assessed")
 
 	for _, seen := range []int64{0, 1, st.Edited.Revision - 1} {
 		r := approval()
 		r.Revision = seen
 		_, err := h.vote(id, "ada", r)
-		require.ErrorIs(t, err, schema.ErrStale, "who saw something else can't vote on this")
+		require.ErrorIs(t, err, schema.ErrStale, "the voter saw other arguments")
 		r.ModifiedArguments = json.RawMessage(`{"command":"ls -l"}`)
 		_, err = h.vote(id, "ada", r)
 		require.ErrorIs(t, err, schema.ErrStale)
@@ -384,7 +384,7 @@ func TestVotes_EachEditRestartsVoting(t *testing.T) {
 	h.setPeople("ada", "grace", "linus")
 	id, _ := h.ask(editableQuestion)
 	st := h.mustVote(id, "ada", editedApproval(`{"command": "ls"}`, 0))
-	require.Nil(t, st.Edited, "the arguments as they are change nothing")
+	require.Nil(t, st.Edited, "equal arguments are not an edit")
 	st = h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, st.Revision))
 	st = h.mustVote(id, "grace", editedApproval(`{"command":"ls"}`, st.Revision))
 	require.Equal(t, []string{"grace approve"}, voteSummaries(st.Votes))
@@ -397,7 +397,7 @@ func TestVotes_EachEditRestartsVoting(t *testing.T) {
 	require.Equal(t, schema.Approve, st.Outcome)
 	require.JSONEq(t, `{"command":"ls"}`, string(h.pullAnswer(id).ModifiedArguments))
 
-	// A no carries nobody's arguments.
+	// A denial delivers no arguments.
 	id, _ = h.ask(editableQuestion)
 	st = h.mustVote(id, "ada", editedApproval(`{"command":"ls -l"}`, 0))
 	deny.Revision = st.Revision

@@ -1,6 +1,6 @@
-// Package storetest makes databases for tests. Every test has a file of its own; the
-// schema is made once for all tests of a program, since under the race detector that
-// takes longer than most tests.
+// Package storetest creates databases for tests. Every test has its own file. The schema is
+// migrated once per test program, because under the race detector that takes longer than
+// most tests.
 package storetest
 
 import (
@@ -15,20 +15,20 @@ import (
 
 // templateBytes is an empty database with the schema.
 var templateBytes = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "hookback-blank")
+	dir, err := os.MkdirTemp("", "hookback-template")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "blank.db")
+	file := filepath.Join(dir, "template.db")
 	if err := store.Template(context.Background(), file); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)
 })
 
-// NewFile is the path of a database that store.Open makes a new hub of. It is gone with
-// the test.
+// NewFile returns the path of a new database file with the current schema, in which
+// store.Open initializes a new hub. The test removes it when it ends.
 func NewFile(t testing.TB) string {
 	t.Helper()
 	schema, err := templateBytes()
