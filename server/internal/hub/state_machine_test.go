@@ -253,8 +253,8 @@ func (m *machine) respond(t *rapid.T) {
 	}
 }
 
-// argumentsOf returns the arguments that an answer is for: its own edit, or those of the
-// revision that its responder saw. Empty for a question without a call.
+// argumentsOf returns the arguments that an answer is for: its own edit, or the arguments of
+// the revision that its responder saw. Empty for a question without a call.
 func (rec *questionRecord) argumentsOf(r *schema.Response) string {
 	switch {
 	case rec.question.ToolCall == nil:
@@ -320,8 +320,12 @@ func (m *machine) extend(t *rapid.T) {
 	require.Equal(t, schema.Pending, before.Status)
 	require.False(t, m.questions[id].question.ResponseWebSocketURL != "" && m.questions[id].question.ProtocolVersion < 2, "a version 1 agent has its own timer")
 	if x.Seconds == 0 {
-		m.questions[id].expires = 0
 		require.Zero(t, m.status(t, id).ExpiresAt)
+		for other, rec := range m.questions { // duplicates are extended with their leader
+			if other == id || rec.final == nil && m.status(t, other).SameAs == id {
+				rec.expires = 0
+			}
+		}
 	}
 }
 
