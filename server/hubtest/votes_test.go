@@ -21,8 +21,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// createPeople creates a database with these people, of whom the first is the owner, and
-// returns the token of each.
+// createPeople creates a database with these people and returns the token of each. The first
+// is the owner.
 func createPeople(t *testing.T, file string, names ...string) map[string]string {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: file, ReserveFileBytes: -1})

@@ -59,8 +59,11 @@ const (
 	subagent1       = `"agent_id":"sub1"`
 )
 
+// TestAnswerAtAgent_ClosesQuestion uses a session per case, because opening a hub per case
+// would take longer than the cases.
 func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 	t.Parallel()
+	h := newTestHub(t)
 	for name, c := range map[string]struct {
 		asked  schema.Event
 		later  schema.Event
@@ -90,13 +93,14 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 		"members of unexpected types do not match":  {hookEvent(t, "PermissionRequest", rmCall), hookEvent(t, "PostToolUse", `"tool_name":7,"tool_input":"x","tool_use_id":{}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newTestHub(t)
+			c.asked.SessionID, c.later.SessionID = name, name
+			h.dispatched = nil
 			id := h.send(withQuestion(c.asked))
 			h.send(c.later)
 			st := h.status(id)
 			if c.reason == "" {
 				require.Equal(t, schema.Pending, st.Status, st.Reason)
+				require.Empty(t, h.dispatched)
 				return
 			}
 			require.Equal(t, schema.Failed, st.Status)

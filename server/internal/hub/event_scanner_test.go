@@ -13,7 +13,7 @@ import (
 
 const plainEvent = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
 
-// eventWith returns plainEvent with more members in front of its own.
+// eventWith returns plainEvent with the given members prepended.
 func eventWith(members string) string { return "{" + members + "," + plainEvent[1:] }
 
 func TestScan_KeepsForeignMembers(t *testing.T) {

@@ -198,14 +198,11 @@ func FuzzAppendBlock(f *testing.F) {
 func TestExport_BoundsMemory(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	const events, size = 4, 1 << 20
-	for range events {
-		_, err := h.Ingest(t.Context(), []byte(`{"source_app":"app","session_id":"s","hook_event_type":"Stop","payload":{"last_assistant_message":"`+strings.Repeat("x", size)+`"}}`), Caller{})
-		require.NoError(t, err)
-	}
+	const events, size = 4, exportBuffer / 2 // together more than the bound
+	h.appendEvents(events, `{"last_assistant_message":"`+strings.Repeat("x", size)+`"}`)
 	h.catchUp(h.newProjector())
 	for _, markdown := range []bool{false, true} {
-		r, err := h.Export(t.Context(), store.SessionKey{App: "app", Session: "s"}, markdown)
+		r, err := h.Export(t.Context(), store.SessionKey{App: "a", Session: "s"}, markdown)
 		require.NoError(t, err)
 		x := r.(*sessionExport)
 		total, piece := 0, make([]byte, 64<<10)

@@ -17,8 +17,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// setRecipients addresses a pending question to ada and grace, of whom awaiting have not
-// voted.
+// setRecipients addresses a pending question to ada and grace. The people in awaiting have
+// not voted.
 func (h *testHub) setRecipients(id schema.EventID, awaiting ...string) {
 	h.t.Helper()
 	_, err := h.transition(h.t.Context(), id, func(a *snapshot) (*store.Change, error) {

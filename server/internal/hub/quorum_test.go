@@ -94,7 +94,7 @@ func TestQuorum_DecisiveVoteCanBeUndone(t *testing.T) {
 	require.Nil(t, st.Held)
 }
 
-// TestQuorum_HeldVoteRejectsEdit: a held vote is for the call as it was, so the voter cannot
+// TestQuorum_HeldVoteRejectsEdit: a held vote is for the unedited call, so the voter cannot
 // replace it by one for an edited call.
 func TestQuorum_HeldVoteRejectsEdit(t *testing.T) {
 	t.Parallel()
