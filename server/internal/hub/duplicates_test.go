@@ -105,7 +105,7 @@ func TestDuplicates_DifferentQuestionsStaySeparate(t *testing.T) {
 func TestDuplicates_ConcurrentPostsFormOneGroup(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	const n = 30
+	const n = 50
 	var each sync.WaitGroup
 	for i := range n {
 		each.Go(func() {
