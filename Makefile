@@ -84,7 +84,7 @@ fuzz: ## run every fuzz target for 20 seconds
 	go test ./agentclient -run '^$$' -fuzz '^FuzzGlobIsARegularExpression$$' -fuzztime 20s
 	go test ./agentclient -run '^$$' -fuzz '^FuzzAYesWithMoreIsNoYes$$' -fuzztime 20s
 	go test ./agentclient/install -run '^$$' -fuzz '^FuzzInstallAndUninstall$$' -fuzztime 20s
-	go test ./server/internal/hub -run '^TestTheStateMachineKeepsItsPromises$$' -rapid.checks=500
+	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
 
 .PHONY: bench
 bench: ## run the Go benchmarks of server/docs/benchmarks.md
