@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	sameName = rule{"obfuscated", high, "It gives the same argument twice: which of the two counts is anybody's guess."}
-	tooMany  = rule{"unreadable", medium, "It has more arguments than the rules look at: read it yourself with care."}
+	duplicateKey     = rule{"obfuscated", high, "It gives the same argument twice: which of the two counts is anybody's guess."}
+	tooManyArguments = rule{"unreadable", medium, "It has more arguments than the rules look at: read it yourself with care."}
 )
 
 // maxTokens is how many pieces of JSON are read of a call.
@@ -21,26 +21,26 @@ const maxTokens = 1 << 16
 
 // argument is a string of the arguments.
 type argument struct {
-	name string // of the member that holds it, or its list
-	src  *source
+	name   string // of the member that holds it, or its list
+	source *source
 }
 
-// reader goes through the JSON of a call and hands out its strings.
-type reader struct {
-	dec    *jsontext.Decoder
-	tokens int
-	text   func(a argument)
-	list   func(name string, texts []*source) // the strings of a list
-	twice  func(at string)                    // the object there has a name twice
+// argumentReader goes through the JSON of a call and hands out its strings.
+type argumentReader struct {
+	dec            *jsontext.Decoder
+	tokens         int
+	onString       func(a argument)
+	onList         func(name string, texts []*source) // the strings of a list
+	onDuplicateKey func(at string)                    // the object there has a name twice
 }
 
-var errTooMany = errors.New("too many arguments")
+var errTooManyArguments = errors.New("too many arguments")
 
-// read walks one value, and returns it when it is a string. What is no JSON ends
+// readValue walks one value, and returns it when it is a string. What is no JSON ends
 // the walk.
-func (r *reader) read(name, at string) (*source, error) {
+func (r *argumentReader) readValue(name, at string) (*source, error) {
 	if r.tokens++; r.tokens > maxTokens {
-		return nil, errTooMany
+		return nil, errTooManyArguments
 	}
 	token, err := r.dec.ReadToken()
 	if err != nil {
@@ -48,17 +48,17 @@ func (r *reader) read(name, at string) (*source, error) {
 	}
 	switch token.Kind() {
 	case '"':
-		return &source{text: token.String(), at: at}, nil
+		return &source{text: token.String(), pointer: at}, nil
 	case '{':
-		return nil, r.object(at)
+		return nil, r.readObject(at)
 	case '[':
-		return nil, r.array(name, at)
+		return nil, r.readArray(name, at)
 	default:
 		return nil, nil
 	}
 }
 
-func (r *reader) object(at string) error {
+func (r *argumentReader) readObject(at string) error {
 	seen := map[string]bool{}
 	for r.dec.PeekKind() != '}' {
 		key, err := r.dec.ReadToken()
@@ -67,15 +67,15 @@ func (r *reader) object(at string) error {
 		}
 		name := key.String()
 		if seen[name] {
-			r.twice(at)
+			r.onDuplicateKey(at)
 		}
 		seen[name] = true
-		text, err := r.read(name, below(at, name))
+		text, err := r.readValue(name, childPointer(at, name))
 		if err != nil {
 			return err
 		}
 		if text != nil {
-			r.text(argument{name, text})
+			r.onString(argument{name, text})
 		}
 	}
 	_, err := r.dec.ReadToken()
@@ -84,10 +84,10 @@ func (r *reader) object(at string) error {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-func (r *reader) array(name, at string) error {
+func (r *argumentReader) readArray(name, at string) error {
 	var texts []*source
 	for i := 0; r.dec.PeekKind() != ']'; i++ {
-		text, err := r.read(name, below(at, strconv.Itoa(i)))
+		text, err := r.readValue(name, childPointer(at, strconv.Itoa(i)))
 		if err != nil {
 			return err
 		}
@@ -96,47 +96,47 @@ func (r *reader) array(name, at string) error {
 		}
 	}
 	if len(texts) > 0 {
-		r.list(name, texts)
+		r.onList(name, texts)
 	}
 	_, err := r.dec.ReadToken()
 	return err
 }
 
-// enter goes to the folder that a call names for its commands. Where nothing else is
+// enterCallDir goes to the folder that a call names for its commands. Where nothing else is
 // known of it, that is where the agent works.
-func (j *judge) enter(k kind, arguments json.RawMessage) {
+func (a *assessor) enterCallDir(k toolKind, arguments json.RawMessage) {
 	if k != shellTool && k != pwshTool && k != cmdTool {
 		return
 	}
-	for _, to := range folders(arguments) {
-		if j.cwd == "" {
-			j.place = newPlace(to)
+	for _, to := range callDirs(arguments) {
+		if a.cwd == "" {
+			a.workingDir = newWorkingDir(to)
 		}
-		j.at = &scope{entered: true}
+		a.callScope = &scope{resolved: true}
 		switch {
 		case isAbsolute(to):
-			j.at.dir = path.Clean(to)
-		case j.cwd != "":
-			j.at.dir = path.Join(j.cwd, to)
+			a.callScope.dir = path.Clean(to)
+		case a.cwd != "":
+			a.callScope.dir = path.Join(a.cwd, to)
 		}
 	}
 }
 
-// call judges a tool call.
-func (j *judge) call(tool string, arguments json.RawMessage) {
-	k := kindOf(tool)
-	j.toolName(tool, k)
-	j.enter(k, arguments)
+// assessCall judges a tool call.
+func (a *assessor) assessCall(tool string, arguments json.RawMessage) {
+	k := toolKindOf(tool)
+	a.assessToolName(tool, k)
+	a.enterCallDir(k, arguments)
 	// What is no text or is said twice is a finding, or none, but not the end.
-	r := &reader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	r.text = func(a argument) { j.argument(k, a) }
-	r.list = func(name string, texts []*source) { j.list(k, name, texts) }
-	r.twice = func(at string) { j.add(sameName, span{&source{at: at}, 0, 0}) }
-	text, err := r.read("", "")
+	r := &argumentReader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	r.onString = func(arg argument) { a.assessArgument(k, arg) }
+	r.onList = func(name string, texts []*source) { a.assessList(k, name, texts) }
+	r.onDuplicateKey = func(at string) { a.add(duplicateKey, span{&source{pointer: at}, 0, 0}) }
+	text, err := r.readValue("", "")
 	if text != nil {
-		j.argument(k, argument{"", text})
+		a.assessArgument(k, argument{"", text})
 	}
-	if errors.Is(err, errTooMany) {
-		j.add(tooMany, span{})
+	if errors.Is(err, errTooManyArguments) {
+		a.add(tooManyArguments, span{})
 	}
 }

@@ -1,6 +1,6 @@
 package risk
 
-var data = []verdict{
+var databaseCases = []commandCase{
 	{`psql "$STAGING_URL" -c 'DROP TABLE orders_old'`, []string{
 		"high drop_data: DROP TABLE orders_old",
 	}},

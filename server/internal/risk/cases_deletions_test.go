@@ -1,6 +1,6 @@
 package risk
 
-var deletions = []verdict{
+var deletionCases = []commandCase{
 	{"rm -rf build", []string{
 		"medium recursive_delete: rm -rf build",
 	}},

@@ -1,8 +1,8 @@
 package risk
 
-// harmless is what agents run all day: a word of warning here is one that teaches
+// harmlessCommands is what agents run all day: a word of warning here is one that teaches
 // people not to read.
-var harmless = []string{
+var harmlessCommands = []string{
 	`echo "rm -rf /"`,
 	`git commit -m "rm -rf"`,
 	"git commit -m \"$(cat <<'EOF'\nIt's a fix (really): don't rm -rf /\n\nCo-Authored-By: x\nEOF\n)\"",

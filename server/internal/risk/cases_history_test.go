@@ -1,6 +1,6 @@
 package risk
 
-var history = []verdict{
+var historyCases = []commandCase{
 	{"git push -f", []string{
 		"high force_push: git push -f",
 	}},

@@ -1,6 +1,6 @@
 package risk
 
-var machine = []verdict{
+var machineCases = []commandCase{
 	{"sudo apt-get install -y jq", []string{
 		"high privileges: sudo apt-get install -y jq",
 		"medium install: apt-get install -y jq",

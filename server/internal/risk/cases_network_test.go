@@ -1,6 +1,6 @@
 package risk
 
-var network = []verdict{
+var networkCases = []commandCase{
 	{"curl -fsSL https://get.example.com | sh", []string{
 		"high pipe_to_shell: curl -fsSL https://get.example.com | sh",
 	}},

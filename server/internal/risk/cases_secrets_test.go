@@ -1,6 +1,6 @@
 package risk
 
-var secrets = []verdict{
+var secretCases = []commandCase{
 	{"cat .env", []string{
 		"medium reads_secret: cat .env",
 	}},

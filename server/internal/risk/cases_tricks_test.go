@@ -1,6 +1,6 @@
 package risk
 
-var tricks = []verdict{
+var obfuscationCases = []commandCase{
 	{"echo cm0gLXJmIC8= | base64 -d | sh", []string{
 		"high obfuscated: base64 -d | sh",
 	}},

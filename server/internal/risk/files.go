@@ -10,7 +10,7 @@ import (
 
 var (
 	deletesFolder  = rule{"recursive_delete", medium, "It deletes folders with everything in them; they can't be brought back."}
-	deletesMuch    = rule{"recursive_delete", high, "It deletes a whole project, or something outside of it, for good."}
+	deletesProject = rule{"recursive_delete", high, "It deletes a whole project, or something outside of it, for good."}
 	deletesAll     = rule{"recursive_delete", critical, "It deletes a home folder, the system, or everything around the project."}
 	deletesSystem  = rule{"recursive_delete", high, "It deletes a part of the operating system, or what its programs keep there."}
 	deletesIfUnset = rule{"recursive_delete", high, "It deletes what a variable names: when that is empty, something else is deleted."}
@@ -26,78 +26,78 @@ var (
 
 const maxPath = 4 << 10
 
-func (j *judge) cd(r *run) {
-	to := r.operands()
-	s := r.cmd.scope
-	j.current(s)
+func (a *assessor) cd(inv *invocation) {
+	to := inv.operands()
+	s := inv.cmd.scope
+	a.currentDir(s)
 	switch {
 	case len(to) == 0:
-		s.dir = j.home
-	case to[0].dynamic() || to[0].text == "-":
+		s.dir = a.home
+	case to[0].isDynamic() || to[0].text == "-":
 		s.dir = ""
 	case strings.HasPrefix(to[0].text, "~"):
-		s.dir = path.Join(j.home, to[0].text[1:])
-	case isAbsolute(slashes(to[0].text)):
-		s.dir = path.Clean(slashes(to[0].text))
+		s.dir = path.Join(a.home, to[0].text[1:])
+	case isAbsolute(toSlashes(to[0].text)):
+		s.dir = path.Clean(toSlashes(to[0].text))
 	case s.dir != "":
-		s.dir = path.Join(s.dir, slashes(to[0].text))
+		s.dir = path.Join(s.dir, toSlashes(to[0].text))
 	}
 	if len(s.dir) > maxPath {
 		s.dir = ""
 	}
 }
 
-func (j *judge) rm(r *run) {
-	targets := r.operands()
-	if len(targets) == 0 && r.fed {
-		j.add(deletesList, r.cmd.span)
+func (a *assessor) rm(inv *invocation) {
+	targets := inv.operands()
+	if len(targets) == 0 && inv.pipedInput {
+		a.add(deletesList, inv.cmd.span)
 		return
 	}
-	if r.name == "rm" && r.has("rR", "--recursive") == nil && r.word("-Recurse", "-recurse") == nil {
-		j.writesEach(r)
+	if inv.name == "rm" && inv.findOption("rR", "--recursive") == nil && inv.findArgument("-Recurse", "-recurse") == nil {
+		a.checkEachWrite(inv)
 		return
 	}
-	if r.word("--no-preserve-root") != nil {
-		j.add(deletesAll, r.span)
+	if inv.findArgument("--no-preserve-root") != nil {
+		a.add(deletesAll, inv.span)
 	}
-	j.deletes(r, targets)
+	a.checkDeletions(inv, targets)
 }
 
-// deletes judges folders that go with all that is in them.
-func (j *judge) deletes(r *run, targets []word) {
-	if len(targets) == 0 && r.fed {
-		j.add(deletesList, r.cmd.span)
+// checkDeletions judges folders that go with all that is in them.
+func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
+	if len(targets) == 0 && inv.pipedInput {
+		a.add(deletesList, inv.cmd.span)
 	}
-	var said []rule
+	var reported []rule
 	for i := range targets {
 		w := &targets[i]
-		bad := j.deletion(r.dir, w)
-		if slices.Contains(said, bad) {
+		found := a.classifyDeletion(inv.dir, w)
+		if slices.Contains(reported, found) {
 			continue
 		}
-		said = append(said, bad)
-		if bad == deletesFolder {
-			j.add(bad, r.span)
+		reported = append(reported, found)
+		if found == deletesFolder {
+			a.add(found, inv.span)
 		} else {
-			j.add(bad, r.span.upTo(w.span))
+			a.add(found, inv.span.throughIfShort(w.span))
 		}
 	}
 }
 
-// deletion says how bad it is when what w names is deleted.
-func (j *judge) deletion(dir string, w *word) rule {
-	text := slashes(w.text)
-	switch at := j.locate(dir, w); {
-	case at == vital && len(w.vars) > 0 && w.vars[0].name != "HOME" && w.vars[0].name != "PWD":
+// classifyDeletion says how bad it is when what w names is deleted.
+func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
+	text := toSlashes(w.text)
+	switch at := a.classifyWord(dir, w); {
+	case at == protectedPath && len(w.vars) > 0 && w.vars[0].name != "HOME" && w.vars[0].name != "PWD":
 		return deletesRoot
-	case at == vital, at == system && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
+	case at == protectedPath, at == systemPath && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
 		return deletesAll
-	case at == system:
+	case at == systemPath:
 		return deletesSystem
-	case at == unset:
+	case at == unsetPath:
 		return deletesIfUnset
-	case at == all || at == outside || at == startup:
-		return deletesMuch
+	case at == cwdPath || at == outsidePath || at == autorunPath:
+		return deletesProject
 	case path.Base(text) == ".git":
 		return deletesHistory
 	default:
@@ -105,59 +105,59 @@ func (j *judge) deletion(dir string, w *word) rule {
 	}
 }
 
-// upTo is the part of a command with its beginning and one of its words.
-func (x span) upTo(y span) span {
-	if whole := x.through(y); whole.to-whole.from <= maxExcerpt {
+// throughIfShort is the part of a command with its beginning and one of its words.
+func (sp span) throughIfShort(y span) span {
+	if whole := sp.through(y); whole.to-whole.from <= maxExcerpt {
 		return whole
 	}
 	return y
 }
 
 // rmdir is that of Windows with /s, and POSIX's, which only takes empty folders.
-func (j *judge) rmdir(r *run) {
-	if r.word("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
+func (a *assessor) rmdir(inv *invocation) {
+	if inv.findArgument("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
 		return
 	}
-	r.args = slices.DeleteFunc(slices.Clone(r.args), func(w word) bool { return len(w.text) == 2 && w.text[0] == '/' })
-	j.deletes(r, r.operands())
+	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w shellWord) bool { return len(w.text) == 2 && w.text[0] == '/' })
+	a.checkDeletions(inv, inv.operands())
 }
 
-func (j *judge) removeItem(r *run) {
-	recursive := slices.ContainsFunc(r.args, func(w word) bool { return strings.HasPrefix(strings.ToLower(w.text), "-r") })
+func (a *assessor) removeItem(inv *invocation) {
+	recursive := slices.ContainsFunc(inv.args, func(w shellWord) bool { return strings.HasPrefix(strings.ToLower(w.text), "-r") })
 	if recursive {
-		j.deletes(r, r.operands("-Include", "-Exclude"))
+		a.checkDeletions(inv, inv.operands("-Include", "-Exclude"))
 	} else {
-		j.writesEach(r)
+		a.checkEachWrite(inv)
 	}
 }
 
 // find runs and deletes what it finds.
-func (j *judge) find(r *run) {
-	for i := 0; i < len(r.args); i++ {
-		switch r.args[i].text {
+func (a *assessor) find(inv *invocation) {
+	for i := 0; i < len(inv.args); i++ {
+		switch inv.args[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			found := *r
-			found.fed = true
+			found := *inv
+			found.pipedInput = true
 			end := i + 1
-			for end < len(r.args) && r.args[end].text != ";" && r.args[end].text != "+" {
+			for end < len(inv.args) && inv.args[end].text != ";" && inv.args[end].text != "+" {
 				end++
 			}
-			found.args = slices.DeleteFunc(slices.Clone(r.args[:end]), func(w word) bool { return w.text == "{}" })
-			j.inner(&found, i+1)
+			found.args = slices.DeleteFunc(slices.Clone(inv.args[:end]), func(w shellWord) bool { return w.text == "{}" })
+			a.assessFrom(&found, i+1)
 			i = end
 		}
 	}
 }
 
-func (j *judge) dd(r *run) {
-	for i := range r.args {
-		if to, ok := strings.CutPrefix(r.args[i].text, "of="); ok {
-			w := r.args[i]
+func (a *assessor) dd(inv *invocation) {
+	for i := range inv.args {
+		if to, ok := strings.CutPrefix(inv.args[i].text, "of="); ok {
+			w := inv.args[i]
 			w.text = to
 			if isDevice(to) {
-				j.add(writesDevice, r.span)
+				a.add(writesDevice, inv.span)
 			} else {
-				j.writes(r.dir, &w, r.span)
+				a.checkWrite(inv.dir, &w, inv.span)
 			}
 		}
 	}
@@ -177,106 +177,106 @@ func isDevice(p string) bool {
 	return false
 }
 
-// writes judges a path that is written to.
-func (j *judge) writes(dir string, w *word, x span) {
+// checkWrite judges a path that is written to.
+func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
 	if w.text == "" || strings.HasPrefix(w.text, "&") {
 		return
 	}
-	at := j.locate(dir, w)
+	at := a.classifyWord(dir, w)
 	switch {
-	case decidesHooks(dir, w.text):
-		j.add(changesHooks, x)
-	case at == startup, strings.Contains(slashes(w.text), ".git/hooks/"):
-		j.add(startupRule, x)
-	case at == system:
-		j.add(writesSystem, x)
-	case at == outside || at == vital:
-		j.add(writesOutside, x)
+	case isOversightPath(dir, w.text):
+		a.add(changesHooks, sp)
+	case at == autorunPath, strings.Contains(toSlashes(w.text), ".git/hooks/"):
+		a.add(changesAutorun, sp)
+	case at == systemPath:
+		a.add(writesSystem, sp)
+	case at == outsidePath || at == protectedPath:
+		a.add(writesOutside, sp)
 	}
 }
 
-func (j *judge) writesEach(r *run) {
-	list := r.operands("-m", "--mode", "-t", "-d", "-r", "-s", "--size")
+func (a *assessor) checkEachWrite(inv *invocation) {
+	list := inv.operands("-m", "--mode", "-t", "-d", "-r", "-s", "--size")
 	for i := range list {
-		j.writes(r.dir, &list[i], r.span.upTo(list[i].span))
+		a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
 	}
 }
 
-func (j *judge) writesLast(r *run) {
-	list := r.operands("-e", "--exclude", "--include", "-m", "-o", "-g", "--rsh", "-S", "--suffix")
-	if to := r.value("-t", "--target-directory"); to != nil {
-		j.writes(r.dir, to, r.span)
+func (a *assessor) checkLastWrite(inv *invocation) {
+	list := inv.operands("-e", "--exclude", "--include", "-m", "-o", "-g", "--rsh", "-S", "--suffix")
+	if to := inv.optionValue("-t", "--target-directory"); to != nil {
+		a.checkWrite(inv.dir, to, inv.span)
 	} else if n := len(list); n > 1 && !isRemote(list[n-1].text) {
-		j.writes(r.dir, &list[n-1], r.span.upTo(list[n-1].span))
+		a.checkWrite(inv.dir, &list[n-1], inv.span.throughIfShort(list[n-1].span))
 	}
 }
 
-func (j *judge) mv(r *run) {
-	j.writesLast(r)
-	list := r.operands("-t", "-S")
+func (a *assessor) mv(inv *invocation) {
+	a.checkLastWrite(inv)
+	list := inv.operands("-t", "-S")
 	for i := range list[:max(0, len(list)-1)] { // what is moved away is gone from there
-		j.writes(r.dir, &list[i], r.span.upTo(list[i].span))
+		a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
 	}
 }
 
-func (j *judge) inPlace(r *run) {
-	edits := slices.ContainsFunc(r.args, func(w word) bool {
+func (a *assessor) editInPlace(inv *invocation) {
+	edits := slices.ContainsFunc(inv.args, func(w shellWord) bool {
 		return strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--in-place") || w.text == "-pi" || strings.HasPrefix(w.text, "-pi.")
 	})
 	if !edits {
 		return
 	}
-	list := r.operands("-e", "-f")
+	list := inv.operands("-e", "-f")
 	for i := range list {
-		if i > 0 || r.word("-e", "-f") != nil { // the first one is the script
-			j.writes(r.dir, &list[i], r.span.upTo(list[i].span))
+		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first one is the script
+			a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
 		}
 	}
 }
 
-// unpack is tar and unzip: where the files go.
-func (j *judge) unpack(r *run) {
-	extracts := r.name == "unzip" || r.has("x", "--extract") != nil || len(r.args) > 0 && strings.HasPrefix(r.args[0].text, "x")
-	if to := r.value("-C", "--directory", "-d"); to != nil && extracts {
-		j.writes(r.dir, to, r.span)
+// extract is tar and unzip: where the files go.
+func (a *assessor) extract(inv *invocation) {
+	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].text, "x")
+	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
+		a.checkWrite(inv.dir, to, inv.span)
 	}
 }
 
-// important files are missed when they are overwritten.
-var important = []string{
+// importantFiles files are missed when they are overwritten.
+var importantFiles = []string{
 	".env", ".gitignore", "package.json", "package-lock.json", "go.mod", "go.sum", "Cargo.toml", "pyproject.toml", "Makefile", "Dockerfile", "README.md",
 	".gitattributes", "docker-compose.yml", "docker-compose.yaml", "CLAUDE.md", "AGENTS.md",
 }
 
-func (j *judge) redirected(c *command, to *redirect, dir string) {
+func (a *assessor) checkRedirect(c *command, to *redirect, dir string) {
 	w := &to.target
-	j.disguised(w)
+	a.checkObfuscated(w)
 	if to.op == "<<" || !strings.Contains(to.op, ">") || w.process {
 		return
 	}
-	x := c.span.through(w.span)
-	if x.to < w.to || x.to-x.from > maxExcerpt {
-		x = w.span
+	sp := c.span.through(w.span)
+	if sp.to < w.to || sp.to-sp.from > maxExcerpt {
+		sp = w.span
 	}
 	_, shell := shells[commandName(c)]
 	switch {
 	case strings.HasPrefix(w.text, "/dev/tcp/") && shell:
-		j.add(reverseShell, x)
+		a.add(reverseShell, sp)
 	case strings.HasPrefix(w.text, "/dev/tcp/"):
-		j.add(talks, x)
+		a.add(rawConnection, sp)
 	case isDevice(w.text):
-		j.add(writesDevice, x)
-	case !strings.Contains(to.op, ">>") && slices.Contains(important, path.Base(w.text)) && j.locate(dir, w) == within:
-		j.add(overwrites, x)
+		a.add(writesDevice, sp)
+	case !strings.Contains(to.op, ">>") && slices.Contains(importantFiles, path.Base(w.text)) && a.classifyWord(dir, w) == insidePath:
+		a.add(overwrites, sp)
 	default:
-		j.writes(dir, w, x)
+		a.checkWrite(dir, w, sp)
 	}
 }
 
-// mode is chmod, chown and chgrp: what stands behind the first word is changed.
-func (j *judge) mode(r *run) {
-	if list := r.operands(); len(list) > 1 {
-		r.args = list[1:]
-		j.writesEach(r)
+// changeMode is chmod, chown and chgrp: what stands behind the first word is changed.
+func (a *assessor) changeMode(inv *invocation) {
+	if list := inv.operands(); len(list) > 1 {
+		inv.args = list[1:]
+		a.checkEachWrite(inv)
 	}
 }

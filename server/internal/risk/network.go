@@ -7,12 +7,12 @@ import (
 )
 
 var (
-	sendsData    = rule{"network_write", medium, "It sends data to a server, or changes something there."}
-	sendsFiles   = rule{"network_write", medium, "It copies files to another machine."}
-	talks        = rule{"network_write", medium, "It opens a bare connection to another machine."}
-	reverseShell = rule{"network_write", critical, "It lets another machine run commands on this one."}
-	sendsSecret  = rule{"sends_secret", critical, "It sends a file that usually holds secrets to another machine."}
-	metadata     = rule{"reads_secret", high, "It asks a cloud machine for its own credentials."}
+	sendsData     = rule{"network_write", medium, "It sends data to a server, or changes something there."}
+	sendsFiles    = rule{"network_write", medium, "It copies files to another machine."}
+	rawConnection = rule{"network_write", medium, "It opens a bare connection to another machine."}
+	reverseShell  = rule{"network_write", critical, "It lets another machine run commands on this one."}
+	sendsSecret   = rule{"sends_secret", critical, "It sends a file that usually holds secrets to another machine."}
+	readsMetadata = rule{"reads_secret", high, "It asks a cloud machine for its own credentials."}
 )
 
 func isRemote(p string) bool {
@@ -20,49 +20,49 @@ func isRemote(p string) bool {
 	return at > 1 && !strings.ContainsAny(p[:at], "/$") || strings.HasPrefix(p, "rsync://") || strings.HasPrefix(p, "scp://")
 }
 
-// sends judges words that are sent: of a file that holds secrets more is said.
-func (j *judge) sends(r *run, bad rule) {
-	for i := range r.args {
-		text := r.args[i].text
+// addSend judges words that are sent: of a file that holds secrets more is said.
+func (a *assessor) addSend(inv *invocation, found rule) {
+	for i := range inv.args {
+		text := inv.args[i].text
 		if at := strings.IndexByte(text, '@'); at >= 0 && at < 64 {
 			text = text[at+1:]
 		}
-		if _, ok := secretFile(text); ok {
-			bad = sendsSecret
+		if _, ok := classifySecretFile(text); ok {
+			found = sendsSecret
 		}
 	}
-	j.add(bad, r.span)
+	a.add(found, inv.span)
 }
 
-func (j *judge) curl(r *run) {
+func (a *assessor) curl(inv *invocation) {
 	method := ""
-	if w := r.value("-X", "--request"); w != nil {
+	if w := inv.optionValue("-X", "--request"); w != nil {
 		method = w.text
 	}
-	for i := range r.args {
-		if m, ok := strings.CutPrefix(r.args[i].text, "-X"); ok && m != "" {
+	for i := range inv.args {
+		if m, ok := strings.CutPrefix(inv.args[i].text, "-X"); ok && m != "" {
 			method = m
 		}
 	}
-	data := curlData.among(r.args) && !term{"-G", "--get"}.among(r.args)
+	data := curlData.matchesAny(inv.args) && !alternatives{"-G", "--get"}.matchesAny(inv.args)
 	get := slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
-	local := slices.ContainsFunc(r.args, func(w word) bool { return isLocal(w.text) })
-	if (method != "" || data) && !get && !local || data && j.readsSecretArg(r) {
-		j.sends(r, sendsData)
+	local := slices.ContainsFunc(inv.args, func(w shellWord) bool { return isLocal(w.text) })
+	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
+		a.addSend(inv, sendsData)
 	}
-	if to := r.value("-o", "--output", "--output-dir"); to != nil {
-		j.writes(r.dir, to, r.span)
+	if to := inv.optionValue("-o", "--output", "--output-dir"); to != nil {
+		a.checkWrite(inv.dir, to, inv.span)
 	}
 }
 
-var curlData = term{
+var curlData = alternatives{
 	"-d", "-F", "-T", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--form", "--form-string", "--upload-file", "--json",
 }
 
-func (j *judge) readsSecretArg(r *run) bool {
-	return slices.ContainsFunc(r.args, func(w word) bool {
+func (a *assessor) sendsSecretFile(inv *invocation) bool {
+	return slices.ContainsFunc(inv.args, func(w shellWord) bool {
 		_, file, ok := strings.Cut(w.text, "@")
-		_, secret := secretFile(file)
+		_, secret := classifySecretFile(file)
 		return ok && secret
 	})
 }
@@ -78,45 +78,45 @@ func isLocal(text string) bool {
 	return false
 }
 
-func (j *judge) wget(r *run) {
-	if to := r.value("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.text != "-" {
-		j.writes(r.dir, to, r.span)
+func (a *assessor) wget(inv *invocation) {
+	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.text != "-" {
+		a.checkWrite(inv.dir, to, inv.span)
 	}
 }
 
-// address judges the URL of a tool that fetches.
-func (j *judge) address(x span) {
-	u, err := url.Parse(strings.TrimSpace(x.text()))
+// checkURL judges the URL of a tool that fetches.
+func (a *assessor) checkURL(sp span) {
+	u, err := url.Parse(strings.TrimSpace(sp.text()))
 	if err != nil {
 		return
 	}
 	host := u.Hostname()
 	switch {
-	case answersRequest(u.Path):
-		j.add(answersHub, x)
+	case namesAnswerRoute(u.Path):
+		a.add(answersHub, sp)
 	case host == "169.254.169.254" || host == "metadata.google.internal":
-		j.add(metadata, x)
+		a.add(readsMetadata, sp)
 	case u.Scheme == "file":
-		if level, ok := secretFile(u.Path); ok {
-			j.add(level, x)
+		if level, ok := classifySecretFile(u.Path); ok {
+			a.add(level, sp)
 		}
 	case strings.Contains(host, "xn--"):
-		j.add(lookAlike, x)
+		a.add(lookAlike, sp)
 	}
 }
 
-func (j *judge) copiesAway(r *run) {
-	list := r.operands("-i", "-P", "-p", "-o", "-F", "-e", "--rsh", "--exclude", "--include", "-J")
+func (a *assessor) checkRemoteCopy(inv *invocation) {
+	list := inv.operands("-i", "-P", "-p", "-o", "-F", "-e", "--rsh", "--exclude", "--include", "-J")
 	if n := len(list); n > 1 && isRemote(list[n-1].text) {
-		j.sends(r, sendsFiles)
+		a.addSend(inv, sendsFiles)
 	}
 }
 
-// uploads is for what goes to a bucket.
-func (j *judge) uploads(r *run) {
-	list := r.operands("--profile", "--region", "--acl", "--exclude", "--include")
+// checkUpload is for what goes to a bucket.
+func (a *assessor) checkUpload(inv *invocation) {
+	list := inv.operands("--profile", "--region", "--acl", "--exclude", "--include")
 	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].text) && hasScheme(list[n-1].text, "s3", "gs") && !hasScheme(list[n-2].text, "s3", "gs") {
-		j.sends(r, sendsData)
+		a.addSend(inv, sendsData)
 	}
 }
 

@@ -24,10 +24,10 @@ var hookFolders = []string{
 	"/.opencode/plugin/", "/.opencode/plugins/",
 }
 
-// decidesHooks reports whether a path, seen from dir, is of an agent's hooks or of a
+// isOversightPath reports whether a path, seen from dir, is of an agent's hooks or of a
 // policy.
-func decidesHooks(dir, p string) bool {
-	if p = slashes(strings.TrimPrefix(p, "file://")); !isAbsolute(p) {
+func isOversightPath(dir, p string) bool {
+	if p = toSlashes(strings.TrimPrefix(p, "file://")); !isAbsolute(p) {
 		p = path.Join(dir, p)
 	}
 	p = "/" + strings.TrimPrefix(path.Clean(p), "/")
@@ -44,8 +44,8 @@ func decidesHooks(dir, p string) bool {
 	return false
 }
 
-// answersRequest reports whether a text names the hub's way to answer.
-func answersRequest(text string) bool {
+// namesAnswerRoute reports whether a text names the hub's way to answer.
+func namesAnswerRoute(text string) bool {
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, "/events/")
 		if !ok {
@@ -54,25 +54,25 @@ func answersRequest(text string) bool {
 		rest = after
 		first, verb, _ := strings.Cut(after, "/")
 		for _, end := range []string{"respond", "undo"} {
-			if next, ok := strings.CutPrefix(verb, end); ok && !strings.ContainsAny(first, " \n") && !isNameByte(next) {
+			if next, ok := strings.CutPrefix(verb, end); ok && !strings.ContainsAny(first, " \n") && !startsWithNameByte(next) {
 				return true
 			}
 		}
-		if next, ok := strings.CutPrefix(after, "approve"); ok && !isNameByte(next) {
+		if next, ok := strings.CutPrefix(after, "approve"); ok && !startsWithNameByte(next) {
 			return true
 		}
 	}
 }
 
-func isNameByte(s string) bool {
+func startsWithNameByte(s string) bool {
 	return s != "" && (isLetter(s[0]) || isDigit(s[0]) || s[0] == '_' || s[0] == '-')
 }
 
-// answers is for programs that talk to web servers.
-func (j *judge) answers(r *run) {
-	for i := range r.args {
-		if answersRequest(r.args[i].text) {
-			j.add(answersHub, r.span.upTo(r.args[i].span))
+// checkHubAnswer is for programs that talk to web servers.
+func (a *assessor) checkHubAnswer(inv *invocation) {
+	for i := range inv.args {
+		if namesAnswerRoute(inv.args[i].text) {
+			a.add(answersHub, inv.span.throughIfShort(inv.args[i].span))
 			return
 		}
 	}

@@ -2,47 +2,47 @@ package risk
 
 import "strings"
 
-// programs are the rules that a pattern of the book can't hold, by program. Many
+// programHandlers are the rules that a pattern of the book can't hold, by program. Many
 // of them run another program, which is judged in its turn.
-var programs = map[string][]func(j *judge, r *run){}
+var programHandlers = map[string][]func(a *assessor, r *invocation){}
 
 func init() {
 	for _, row := range []struct {
 		names string
-		judge func(j *judge, r *run)
+		handle func(a *assessor, r *invocation)
 	}{
-		{"rm rimraf del-cli", (*judge).rm}, {"rmdir rd del erase", (*judge).rmdir}, {"remove-item ri", (*judge).removeItem},
-		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*judge).writesEach},
-		{"cp install ln rsync scp copy-item", (*judge).writesLast}, {"mv move-item", (*judge).mv}, {"chmod chown chgrp", (*judge).mode},
-		{"sed perl", (*judge).inPlace}, {"tar unzip", (*judge).unpack}, {"dd", (*judge).dd}, {"cd pushd set-location", (*judge).cd},
+		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
+		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*assessor).checkEachWrite},
+		{"cp install ln rsync scp copy-item", (*assessor).checkLastWrite}, {"mv move-item", (*assessor).mv}, {"chmod chown chgrp", (*assessor).changeMode},
+		{"sed perl", (*assessor).editInPlace}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd}, {"cd pushd set-location", (*assessor).cd},
 
-		{"curl wget http https xh curlie invoke-restmethod irm invoke-webrequest iwr", (*judge).answers},
-		{"curl", (*judge).curl}, {"wget", (*judge).wget}, {"scp rsync", (*judge).copiesAway}, {"aws gsutil", (*judge).uploads},
+		{"curl wget http https xh curlie invoke-restmethod irm invoke-webrequest iwr", (*assessor).checkHubAnswer},
+		{"curl", (*assessor).curl}, {"wget", (*assessor).wget}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
-		{"printenv", (*judge).printenv}, {"set export declare", (*judge).setAll}, {"echo printf", (*judge).echo}, {"git", (*judge).gitAdd},
+		{"printenv", (*assessor).printenv}, {"set export declare", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd},
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
-			code open get-content gc type nc ncat tee`, (*judge).readsFiles},
+			code open get-content gc type nc ncat tee`, (*assessor).checkReads},
 
-		{"kill", (*judge).kill},
-		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*judge).sqlClient},
-		{"python node deno ruby perl bun", (*judge).code},
+		{"kill", (*assessor).kill},
+		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*assessor).sqlClient},
+		{"python node deno ruby perl bun", (*assessor).interpreter},
 
-		{"sudo", after("-u", "-g", "-h", "-p", "-C", "-T", "-U", "-R", "-D", "--user", "--group")}, {"doas pkexec run0", after("-u", "-C", "--user")},
-		{"command builtin time exec nohup setsid gsudo unbuffer chronic busybox toybox firejail winpty entr", after("-a")}, {"start", after("/b", "/min")},
-		{"nice ionice caffeinate strace ltrace stdbuf", after("-n", "-c", "-p", "-t", "-w", "-e", "-o", "-s", "-i")},
-		{"npx bunx pnpx uvx dotenv", after("-p", "--package", "--from", "--with", "-e", "-f")}, {"env", (*judge).env},
-		{"timeout gtimeout chroot flock taskset setarch", skipping(1, "-s", "--signal", "-k", "--kill-after", "-w", "-E")},
-		{"poetry pipenv uv rye hatch doppler op", onlyAfter("run")}, {"bundle mise direnv", onlyAfter("exec", "x")}, {"pnpm yarn npm", onlyAfter("exec", "dlx", "x")},
-		{"xargs parallel", (*judge).xargs}, {"watch", (*judge).watch}, {"find fd", (*judge).find}, {"su script", (*judge).su},
-		{"sh bash zsh dash ksh fish ash", (*judge).shell}, {"powershell pwsh", (*judge).pwsh}, {"cmd", (*judge).cmdExe},
-		{"eval invoke-expression iex", (*judge).eval}, {"source .", (*judge).source}, {"trap", (*judge).trap},
-		{"ssh", (*judge).ssh}, {"docker podman", (*judge).docker}, {"kubectl oc", (*judge).kubectl},
+		{"sudo", wrapper("-u", "-g", "-h", "-p", "-C", "-T", "-U", "-R", "-D", "--user", "--group")}, {"doas pkexec run0", wrapper("-u", "-C", "--user")},
+		{"command builtin time exec nohup setsid gsudo unbuffer chronic busybox toybox firejail winpty entr", wrapper("-a")}, {"start", wrapper("/b", "/min")},
+		{"nice ionice caffeinate strace ltrace stdbuf", wrapper("-n", "-c", "-p", "-t", "-w", "-e", "-o", "-s", "-i")},
+		{"npx bunx pnpx uvx dotenv", wrapper("-p", "--package", "--from", "--with", "-e", "-f")}, {"env", (*assessor).env},
+		{"timeout gtimeout chroot flock taskset setarch", wrapperSkipping(1, "-s", "--signal", "-k", "--kill-after", "-w", "-E")},
+		{"poetry pipenv uv rye hatch doppler op", subcommandWrapper("run")}, {"bundle mise direnv", subcommandWrapper("exec", "x")}, {"pnpm yarn npm", subcommandWrapper("exec", "dlx", "x")},
+		{"xargs parallel", (*assessor).xargs}, {"watch", (*assessor).watch}, {"find fd", (*assessor).find}, {"su script", (*assessor).su},
+		{"sh bash zsh dash ksh fish ash", (*assessor).shell}, {"powershell pwsh", (*assessor).pwsh}, {"cmd", (*assessor).cmdExe},
+		{"eval invoke-expression iex", (*assessor).eval}, {"source .", (*assessor).source}, {"trap", (*assessor).trap},
+		{"ssh", (*assessor).ssh}, {"docker podman", (*assessor).docker}, {"kubectl oc", (*assessor).kubectl},
 	} {
 		for _, name := range strings.Fields(row.names) {
-			programs[name] = append(programs[name], row.judge)
+			programHandlers[name] = append(programHandlers[name], row.handle)
 		}
 	}
 }
 
 // shells are programs that run what they read.
-var shells = set("sh bash zsh dash ksh fish ash")
+var shells = newSet("sh bash zsh dash ksh fish ash")

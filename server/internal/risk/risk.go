@@ -25,22 +25,22 @@ const (
 // that is not known. Excerpts are parts of the arguments as they are given, so
 // give those that may be shown.
 func Assess(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
-	j := &judge{place: newPlace(cwd), words: maxWords, bytes: 8*len(arguments) + 1<<10, looks: maxWords, assigned: map[string]bool{}}
-	j.call(tool, arguments)
-	return j.worst()
+	a := &assessor{workingDir: newWorkingDir(cwd), wordBudget: maxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: maxWords, assigned: map[string]bool{}}
+	a.assessCall(tool, arguments)
+	return a.top()
 }
 
 // Highest is the higher one of an agent's own estimate and of the findings.
 func Highest(own schema.Risk, findings []schema.Finding) schema.Risk {
 	for _, f := range findings {
-		if weight(f.Risk) > weight(own) {
+		if severity(f.Risk) > severity(own) {
 			own = f.Risk
 		}
 	}
 	return own
 }
 
-func weight(r schema.Risk) int {
+func severity(r schema.Risk) int {
 	return slices.Index([]schema.Risk{schema.LowRisk, schema.MediumRisk, schema.HighRisk, schema.CriticalRisk}, r)
 }
 
@@ -59,35 +59,35 @@ const (
 	critical = schema.CriticalRisk
 )
 
-// judge collects the findings of one call.
-type judge struct {
-	place
-	words    int             // left to read
-	bytes    int             // of scripts left to read: inner ones are read again
-	looks    int             // back along pipes that are left
-	at       *scope          // where its commands run, when the call says so
-	unseen   int             // characters that were noted because they can't be seen
-	assigned map[string]bool // variables that the script itself gave a value
-	found    []schema.Finding
+// assessor collects the findings of one call.
+type assessor struct {
+	workingDir
+	wordBudget     int             // left to read
+	byteBudget     int             // of scripts left to read: inner ones are read again
+	pipeBudget     int             // back along pipes that are left
+	callScope      *scope          // where its commands run, when the call says so
+	invisibleRunes int             // characters that were noted because they can't be seen
+	assigned       map[string]bool // variables that the script itself gave a value
+	findings       []schema.Finding
 }
 
 // add notes a finding, once.
-func (j *judge) add(r rule, x span) {
+func (a *assessor) add(r rule, sp span) {
 	f := schema.Finding{Code: r.code, Risk: r.risk, Text: r.text}
-	if x.src != nil {
-		f.At, f.Excerpt = x.excerpt()
+	if sp.src != nil {
+		f.At, f.Excerpt = sp.excerpt()
 	}
-	if len(j.found) < maxWords && !slices.Contains(j.found[max(0, len(j.found)-maxFindings):], f) {
-		j.found = append(j.found, f)
+	if len(a.findings) < maxWords && !slices.Contains(a.findings[max(0, len(a.findings)-maxFindings):], f) {
+		a.findings = append(a.findings, f)
 	}
 }
 
-// worst sorts the findings and keeps those that matter.
-func (j *judge) worst() []schema.Finding {
-	slices.SortStableFunc(j.found, func(a, b schema.Finding) int { return cmp.Compare(weight(b.Risk), weight(a.Risk)) })
+// top sorts the findings and keeps those that matter.
+func (a *assessor) top() []schema.Finding {
+	slices.SortStableFunc(a.findings, func(a, b schema.Finding) int { return cmp.Compare(severity(b.Risk), severity(a.Risk)) })
 	var kept []schema.Finding
 	count := map[string]int{}
-	for _, f := range j.found {
+	for _, f := range a.findings {
 		if count[f.Code] == maxPerCode || slices.Contains(kept, f) {
 			continue
 		}

@@ -15,25 +15,25 @@ import (
 
 const project = "/home/dev/shop-api"
 
-// verdict is a command and what is to be found in it, the worst first, each as
+// commandCase is a command and what is to be found in it, the worst first, each as
 // "risk code: excerpt".
-type verdict struct {
+type commandCase struct {
 	command string
 	want    []string
 }
 
-func told(findings []schema.Finding) (list []string) {
+func describeFindings(findings []schema.Finding) (list []string) {
 	for _, f := range findings {
 		list = append(list, fmt.Sprintf("%s %s: %s", f.Risk, f.Code, f.Excerpt))
 	}
 	return list
 }
 
-func bash(command string) []schema.Finding {
-	return Assess("Bash", object(map[string]any{"command": command, "description": "What it is for"}), project)
+func assessBash(command string) []schema.Finding {
+	return Assess("Bash", mustMarshal(map[string]any{"command": command, "description": "What it is for"}), project)
 }
 
-func object(v any) json.RawMessage {
+func mustMarshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -41,12 +41,12 @@ func object(v any) json.RawMessage {
 	return b
 }
 
-func TestCommands(t *testing.T) {
+func TestAssess_Commands(t *testing.T) {
 	t.Parallel()
-	for _, table := range [][]verdict{deletions, history, network, secrets, machine, data, tricks, book1, book2, book3} {
+	for _, table := range [][]commandCase{deletionCases, historyCases, networkCases, secretCases, machineCases, databaseCases, obfuscationCases, ruleTableCases1, ruleTableCases2, ruleTableCases3} {
 		for _, v := range table {
-			findings := bash(v.command)
-			require.Equal(t, v.want, told(findings), v.command)
+			findings := assessBash(v.command)
+			require.Equal(t, v.want, describeFindings(findings), v.command)
 			for _, f := range findings {
 				require.Equal(t, "/command", f.At, v.command)
 				require.Contains(t, v.command, f.Excerpt)
@@ -56,14 +56,14 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-func TestHarmlessCommandsRaiseNoAlarm(t *testing.T) {
+func TestAssess_HarmlessCommands(t *testing.T) {
 	t.Parallel()
-	for _, command := range harmless {
-		require.Empty(t, bash(command), command)
+	for _, command := range harmlessCommands {
+		require.Empty(t, assessBash(command), command)
 	}
 }
 
-func TestToolsAreJudgedByWhatTheyDo(t *testing.T) {
+func TestAssess_Tools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tool, arguments string
@@ -149,15 +149,15 @@ func TestToolsAreJudgedByWhatTheyDo(t *testing.T) {
 		{"Bash", `{"command":"rm -rf out"`, []string{"medium recursive_delete: rm -rf out"}, "/command"},
 	} {
 		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
-		require.Equal(t, c.want, told(findings), "%s %s", c.tool, c.arguments)
+		require.Equal(t, c.want, describeFindings(findings), "%s %s", c.tool, c.arguments)
 		if len(findings) > 0 {
 			require.Equal(t, c.at, findings[0].At, "%s %s", c.tool, c.arguments)
 		}
 	}
 }
 
-// TestWhatTakesThePersonsSayAway: its settings, its answers, its hooks.
-func TestWhatTakesThePersonsSayAway(t *testing.T) {
+// TestAssess_Oversight: its settings, its answers, its hooks.
+func TestAssess_Oversight(t *testing.T) {
 	t.Parallel()
 	const changes, answers = "high oversight: ", "high oversight: "
 	for _, c := range []struct{ tool, arguments, want string }{
@@ -191,7 +191,7 @@ func TestWhatTakesThePersonsSayAway(t *testing.T) {
 		findings := Assess(c.tool, json.RawMessage(c.arguments), project)
 		worst := ""
 		if len(findings) > 0 {
-			worst = told(findings)[0]
+			worst = describeFindings(findings)[0]
 		}
 		require.Equal(t, c.want, worst, "%s %s", c.tool, c.arguments)
 		for _, f := range findings {
@@ -199,19 +199,19 @@ func TestWhatTakesThePersonsSayAway(t *testing.T) {
 		}
 	}
 	away := Assess("Bash", json.RawMessage(`{"command":"echo x > settings.json"}`), project+"/.claude")
-	require.Equal(t, []string{"high oversight: echo x > settings.json"}, told(away))
+	require.Equal(t, []string{"high oversight: echo x > settings.json"}, describeFindings(away))
 }
 
-// TestTheFolderOfACall is where its commands run; without any other it is the project.
-func TestTheFolderOfACall(t *testing.T) {
+// TestAssess_CallDirectory is where its commands run; without any other it is the project.
+func TestAssess_CallDirectory(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, Assess("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
-	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, told(Assess("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
+	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, describeFindings(Assess("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
 	require.Empty(t, Assess("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "a file's path is not a command's")
 }
 
 // Where it runs decides what is outside.
-func TestFolders(t *testing.T) {
+func TestAssess_WorkingDirectory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cwd, command, want string }{
 		{"", "touch ../a", "medium outside_cwd: touch ../a"},
@@ -242,37 +242,37 @@ func TestFolders(t *testing.T) {
 		if strings.Contains(c.cwd, `\`) {
 			tool = "PowerShell"
 		}
-		got := strings.Join(told(Assess(tool, object(map[string]string{"command": c.command}), c.cwd)), "; ")
+		got := strings.Join(describeFindings(Assess(tool, mustMarshal(map[string]string{"command": c.command}), c.cwd)), "; ")
 		require.Equal(t, c.want, got, "%s in %q", c.command, c.cwd)
 	}
 }
 
-func TestFindingsAreFewAndTheWorstComesFirst(t *testing.T) {
+func TestAssess_SortsAndLimitsFindings(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&b, "npm install p%d; rm -rf d%d; git push -f r%d; cat .env%d; curl -k https://h%d; sudo x%d; systemctl stop s%d; crontab c%d\n", i, i, i, i, i, i, i, i)
 	}
 	b.WriteString("rm -rf /\n")
-	findings := bash(b.String())
+	findings := assessBash(b.String())
 	require.Len(t, findings, maxFindings)
-	require.Equal(t, "critical recursive_delete: rm -rf /", told(findings)[0])
-	require.True(t, slices.IsSortedFunc(findings, func(a, b schema.Finding) int { return weight(b.Risk) - weight(a.Risk) }))
+	require.Equal(t, "critical recursive_delete: rm -rf /", describeFindings(findings)[0])
+	require.True(t, slices.IsSortedFunc(findings, func(a, b schema.Finding) int { return severity(b.Risk) - severity(a.Risk) }))
 	count := map[string]int{}
 	for _, f := range findings {
 		count[f.Code]++
 		require.LessOrEqual(t, count[f.Code], maxPerCode)
 	}
-	require.Equal(t, findings, bash(b.String()), "the order is stable")
+	require.Equal(t, findings, assessBash(b.String()), "the order is stable")
 	size, err := json.Marshal(findings)
 	require.NoError(t, err)
 	require.Less(t, len(size), 8<<10)
 }
 
-func TestLongExcerptsAreCutAtARune(t *testing.T) {
+func TestExcerpt_EndsAtRuneBoundary(t *testing.T) {
 	t.Parallel()
 	command := "rm -rf " + strings.Repeat("ä", 400)
-	findings := bash(command)
+	findings := assessBash(command)
 	require.NotEmpty(t, findings)
 	for _, f := range findings {
 		require.LessOrEqual(t, len(f.Excerpt), maxExcerpt)
@@ -295,8 +295,8 @@ func TestHighest(t *testing.T) {
 // hostileCommands are made to cost more than their length.
 var hostileCommands = map[string]string{
 	"one word": strings.Repeat("x", 1<<20), "many words": strings.Repeat("a ", 1<<19), "many commands": strings.Repeat("rm -rf a;", 1<<17),
-	"quotes": strings.Repeat("\"'`$(", 1<<18), "gaps": strings.Repeat(strings.Repeat(" ", wideGap)+"x", 1<<13), "pipes": strings.Repeat("sh|", 1<<18),
-	"blank lines": strings.Repeat("x"+strings.Repeat("\n", tallGap), 1<<16) + strings.Repeat(" ", 1<<18), "brackets": strings.Repeat("((1);", 1<<17),
+	"quotes": strings.Repeat("\"'`$(", 1<<18), "gaps": strings.Repeat(strings.Repeat(" ", gapColumns)+"x", 1<<13), "pipes": strings.Repeat("sh|", 1<<18),
+	"blank lines": strings.Repeat("x"+strings.Repeat("\n", gapLines), 1<<16) + strings.Repeat(" ", 1<<18), "brackets": strings.Repeat("((1);", 1<<17),
 	"arithmetic": strings.Repeat("$((1) ", 1<<17), "one text for many shells": "echo '" + strings.Repeat("x", 1<<19) + "' | (" + strings.Repeat("sh;", 1<<17) + ")",
 	"finds": "find " + strings.Repeat("-exec a ", 1<<17), "folders": strings.Repeat("cd "+strings.Repeat("d", 60)+";", 1<<14), "marks": strings.Repeat("[redacted:", 1<<16),
 	"invisible": strings.Repeat("\u200b", 1<<18), "alphabets": strings.Repeat("aс ", 1<<18), "here documents": strings.Repeat("cat <<A\n", 1<<17),
@@ -304,13 +304,13 @@ var hostileCommands = map[string]string{
 	"one case": "case x in " + strings.Repeat("a) b;; ", 1<<17), "groups": strings.Repeat("(", 1<<19), "braces": strings.Repeat("${a", 1<<18),
 }
 
-// TestTimeGrowsWithTheLength takes seconds where it should take milliseconds if
+// TestAssess_HostileInput takes seconds where it should take milliseconds if
 // anything is read again and again.
-func TestTimeGrowsWithTheLength(t *testing.T) {
+func TestAssess_HostileInput(t *testing.T) {
 	t.Parallel()
 	for name, command := range hostileCommands {
 		began := time.Now()
-		findings := bash(command)
+		findings := assessBash(command)
 		require.Less(t, time.Since(began), 10*time.Second, name)
 		require.LessOrEqual(t, len(findings), maxFindings, name)
 	}
@@ -322,22 +322,22 @@ func TestTimeGrowsWithTheLength(t *testing.T) {
 	require.Less(t, len(size), 8<<10, "a pointer is not told at any length")
 }
 
-func TestWhatIsTooMuchToReadIsSaid(t *testing.T) {
+func TestAssess_ReportsUnreadableInput(t *testing.T) {
 	t.Parallel()
 	for name, arguments := range map[string]any{
 		"words":     map[string]any{"command": strings.Repeat("a ", maxWords+1) + "; rm -rf /"},
 		"nesting":   map[string]any{"command": strings.Repeat("$(", maxNesting+2) + "rm" + strings.Repeat(")", maxNesting+2)},
 		"arguments": map[string]any{"list": make([]int, maxTokens)},
 	} {
-		findings := Assess("Bash", object(arguments), project)
+		findings := Assess("Bash", mustMarshal(arguments), project)
 		require.True(t, slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Code == "unreadable" }), name)
 	}
 }
 
-func FuzzOf(f *testing.F) {
-	for _, table := range [][]verdict{deletions, network, tricks} {
+func FuzzAssess(f *testing.F) {
+	for _, table := range [][]commandCase{deletionCases, networkCases, obfuscationCases} {
 		for _, v := range table {
-			f.Add("Bash", string(object(map[string]string{"command": v.command})))
+			f.Add("Bash", string(mustMarshal(map[string]string{"command": v.command})))
 		}
 	}
 	f.Add("shell", `{"command":["bash","-lc","x"],"a":{"b~/":["rm -rf x"]}}`)
@@ -350,17 +350,17 @@ func FuzzOf(f *testing.F) {
 		if json.Unmarshal([]byte(arguments), &whole) != nil || strings.Contains(arguments, `"obfuscated"`) {
 			return
 		}
-		twice := slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Text == sameName.text })
+		duplicateKeys := slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Text == duplicateKey.text })
 		for _, f := range findings {
-			if !twice && !strings.Contains(at(whole, f.At), f.Excerpt) {
+			if !duplicateKeys && !strings.Contains(textAt(whole, f.At), f.Excerpt) {
 				t.Fatalf("%q does not stand at %q of %s", f.Excerpt, f.At, arguments)
 			}
 		}
 	})
 }
 
-// at follows a JSON pointer to a text.
-func at(v any, pointer string) string {
+// textAt follows a JSON pointer to a text.
+func textAt(v any, pointer string) string {
 	for _, part := range strings.Split(pointer, "/")[1:] {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		switch w := v.(type) {
@@ -376,10 +376,10 @@ func at(v any, pointer string) string {
 	return text
 }
 
-func BenchmarkOf(b *testing.B) {
-	typical := object(map[string]string{"command": "cd src && go test ./... -run TestOrder -count=1 2>&1 | tail -50 && git add -A && git commit -m 'x y'"})
-	big := object(map[string]string{"command": strings.Repeat("go test ./... && git add -A; ", 1<<20/29)})
-	long := object(map[string]string{"command": "echo " + strings.Repeat("x", 1<<20)})
+func BenchmarkAssess(b *testing.B) {
+	typical := mustMarshal(map[string]string{"command": "cd src && go test ./... -run TestOrder -count=1 2>&1 | tail -50 && git add -A && git commit -m 'x y'"})
+	big := mustMarshal(map[string]string{"command": strings.Repeat("go test ./... && git add -A; ", 1<<20/29)})
+	long := mustMarshal(map[string]string{"command": "echo " + strings.Repeat("x", 1<<20)})
 	for name, arguments := range map[string]json.RawMessage{"typical": typical, "big": big, "long": long} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -391,13 +391,13 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// TestWhatHostileTextsAreSpared: what made megabytes cost ten times what they do.
-func TestWhatHostileTextsAreSpared(t *testing.T) { //nolint:paralleltest // it counts allocations
+// TestAssess_BoundsWorkPerText: what made megabytes cost ten times what they do.
+func TestAssess_BoundsWorkPerText(t *testing.T) { //nolint:paralleltest // it counts allocations
 	word := strings.Repeat("x", 1<<20)
-	require.LessOrEqual(t, len(programName(word, cmd)), longestPath, "a word is asked about at every depth")
+	require.LessOrEqual(t, len(programName(word, windowsCmd)), maxProgramPath, "a word is asked about at every depth")
 	require.Equal(t, "rm", programName("/"+word+"/rm", posix))
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { spelled("file_path") }), 3.0, "every member's name is spelled")
-	j := &judge{}
-	j.hidden(&source{text: hostileCommands["controls"]})
-	require.Equal(t, maxUnseen, j.unseen)
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { normalizeName("file_path") }), 3.0, "every member's name is spelled")
+	a := &assessor{}
+	a.checkHiddenText(&source{text: hostileCommands["controls"]})
+	require.Equal(t, maxInvisible, a.invisibleRunes)
 }

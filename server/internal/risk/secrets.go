@@ -9,17 +9,17 @@ import (
 )
 
 var (
-	readsSecret  = rule{"reads_secret", high, "It reads keys or passwords."}
-	readsEnvFile = rule{"reads_secret", medium, "It reads a file that usually holds passwords or tokens."}
-	printsVars   = rule{"prints_environment", medium, "It prints every environment variable, passwords and tokens among them."}
-	printsVar    = rule{"reads_secret", medium, "It prints a variable whose name says that it is a secret."}
-	sendsVars    = rule{"sends_secret", critical, "It sends this machine's environment variables to another machine."}
-	holdsSecret  = rule{"secret_in_command", medium, "A password or token stands in the command itself; the hub has hidden it here."}
+	readsSecret          = rule{"reads_secret", high, "It reads keys or passwords."}
+	readsEnvFile         = rule{"reads_secret", medium, "It reads a file that usually holds passwords or tokens."}
+	printsEnvironment    = rule{"prints_environment", medium, "It prints every environment variable, passwords and tokens among them."}
+	printsSecretVariable = rule{"reads_secret", medium, "It prints a variable whose name says that it is a secret."}
+	sendsEnvironment     = rule{"sends_secret", critical, "It sends this machine's environment variables to another machine."}
+	holdsSecret          = rule{"secret_in_command", medium, "A password or token stands in the command itself; the hub has hidden it here."}
 )
 
-// secretFile says how bad it is to read a file, by its name.
-func secretFile(p string) (rule, bool) {
-	p = slashes(strings.TrimPrefix(p, "file://"))
+// classifySecretFile says how bad it is to read a file, by its name.
+func classifySecretFile(p string) (rule, bool) {
+	p = toSlashes(strings.TrimPrefix(p, "file://"))
 	base := strings.ToLower(path.Base(p))
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {
@@ -48,77 +48,77 @@ func secretFile(p string) (rule, bool) {
 	}
 }
 
-func (j *judge) readsFiles(r *run) {
-	for i := range r.args {
-		text := strings.TrimPrefix(r.args[i].text, "@")
+func (a *assessor) checkReads(inv *invocation) {
+	for i := range inv.args {
+		text := strings.TrimPrefix(inv.args[i].text, "@")
 		if at := strings.LastIndex(text, "=@"); at >= 0 {
 			text = text[at+2:]
 		}
-		bad, ok := secretFile(text)
-		if !ok || (r.name == "cp" || r.name == "mv" || r.name == "tee") && i == len(r.args)-1 {
+		found, ok := classifySecretFile(text)
+		if !ok || (inv.name == "cp" || inv.name == "mv" || inv.name == "tee") && i == len(inv.args)-1 {
 			continue
 		}
-		if (r.name == "grep" || r.name == "rg" || r.name == "sed" || r.name == "awk") && i == 0 && !strings.Contains(text, "/") { // a pattern
+		if (inv.name == "grep" || inv.name == "rg" || inv.name == "sed" || inv.name == "awk") && i == 0 && !strings.Contains(text, "/") { // a pattern
 			continue
 		}
-		if r.cmd.sent {
-			bad = sendsSecret
+		if inv.cmd.sentAway {
+			found = sendsSecret
 		}
-		j.add(bad, r.span.upTo(r.args[i].span))
+		a.add(found, inv.span.throughIfShort(inv.args[i].span))
 	}
-	for i := range r.cmd.redirects {
-		if in := &r.cmd.redirects[i]; in.op == "<" {
-			if bad, ok := secretFile(in.target.text); ok {
-				j.add(bad, in.target.span)
+	for i := range inv.cmd.redirects {
+		if in := &inv.cmd.redirects[i]; in.op == "<" {
+			if found, ok := classifySecretFile(in.target.text); ok {
+				a.add(found, in.target.span)
 			}
 		}
 	}
 }
 
-func (j *judge) printsEnvironment(r *run) {
-	switch next := r.cmd.reader; {
-	case r.cmd.sent:
-		j.add(sendsVars, r.span)
+func (a *assessor) addEnvironment(inv *invocation) {
+	switch next := inv.cmd.downstream; {
+	case inv.cmd.sentAway:
+		a.add(sendsEnvironment, inv.span)
 	case next == nil || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(next)):
-		j.add(printsVars, r.span)
+		a.add(printsEnvironment, inv.span)
 	}
 }
 
-func (j *judge) printenv(r *run) {
-	list := r.operands()
+func (a *assessor) printenv(inv *invocation) {
+	list := inv.operands()
 	if len(list) == 0 {
-		j.printsEnvironment(r)
+		a.addEnvironment(inv)
 	}
 	for i := range list {
-		if secretName(list[i].text) {
-			j.add(printsVar, r.span)
+		if isSecretName(list[i].text) {
+			a.add(printsSecretVariable, inv.span)
 		}
 	}
 }
 
-func (j *judge) setAll(r *run) {
-	if len(r.args) == 0 || len(r.args) == 1 && r.args[0].text == "-p" {
-		j.printsEnvironment(r)
+func (a *assessor) declare(inv *invocation) {
+	if len(inv.args) == 0 || len(inv.args) == 1 && inv.args[0].text == "-p" {
+		a.addEnvironment(inv)
 	}
 }
 
-func (j *judge) echo(r *run) {
-	for i := range r.args {
-		for _, v := range r.args[i].vars {
-			if secretName(v.name) && (r.cmd.reader == nil || r.cmd.sent) && !strings.HasPrefix(strings.TrimLeft(r.args[i].text, "$"), "{#") && !guardsOnly(r.args[i].text) {
-				j.add(printsVar, r.span)
+func (a *assessor) echo(inv *invocation) {
+	for i := range inv.args {
+		for _, v := range inv.args[i].vars {
+			if isSecretName(v.name) && (inv.cmd.downstream == nil || inv.cmd.sentAway) && !strings.HasPrefix(strings.TrimLeft(inv.args[i].text, "$"), "{#") && !onlyTestsVariable(inv.args[i].text) {
+				a.add(printsSecretVariable, inv.span)
 			}
 		}
 	}
 }
 
-// guardsOnly reports whether ${X:+set} tells no more than that X is set.
-func guardsOnly(text string) bool {
+// onlyTestsVariable reports whether ${X:+set} tells no more than that X is set.
+func onlyTestsVariable(text string) bool {
 	return strings.Contains(text, ":+") || strings.Contains(text, "+set")
 }
 
-// secretName reports whether a variable's name says that it is a secret.
-func secretName(name string) bool {
+// isSecretName reports whether a variable's name says that it is a secret.
+func isSecretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, end := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS", "SECRET_KEY", "_PAT"} {
 		if strings.HasSuffix(upper, end) {
@@ -128,8 +128,8 @@ func secretName(name string) bool {
 	return false
 }
 
-// redacted looks for what was taken out.
-func (j *judge) redacted(src *source) {
+// checkRedacted looks for what was taken out.
+func (a *assessor) checkRedacted(src *source) {
 	for at := 0; at < len(src.text); {
 		n := strings.Index(src.text[at:], schema.RedactedPrefix)
 		if n < 0 {
@@ -137,17 +137,17 @@ func (j *judge) redacted(src *source) {
 		}
 		at += n
 		end := strings.IndexByte(src.text[at:min(len(src.text), at+64)], ']') + 1
-		j.add(holdsSecret, span{src, at, at + max(end, len(schema.RedactedPrefix))})
+		a.add(holdsSecret, span{src, at, at + max(end, len(schema.RedactedPrefix))})
 		at += len(schema.RedactedPrefix)
 	}
 }
 
-func (j *judge) gitAdd(r *run) {
-	if at := operand(r.args); at >= 0 && r.args[at].text == "add" {
-		for i := range r.args[at+1:] {
-			if bad, ok := secretFile(r.args[at+1+i].text); ok {
-				bad.text = "It adds a file to the project that usually holds secrets."
-				j.add(bad, r.span.upTo(r.args[at+1+i].span))
+func (a *assessor) gitAdd(inv *invocation) {
+	if at := operandIndex(inv.args); at >= 0 && inv.args[at].text == "add" {
+		for i := range inv.args[at+1:] {
+			if found, ok := classifySecretFile(inv.args[at+1+i].text); ok {
+				found.text = "It adds a file to the project that usually holds secrets."
+				a.add(found, inv.span.throughIfShort(inv.args[at+1+i].span))
 			}
 		}
 	}

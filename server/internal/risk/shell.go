@@ -23,27 +23,27 @@ const (
 
 // dialect is how a shell quotes and escapes.
 type dialect struct {
-	escape    byte // before a character that stands for itself
-	backticks bool // `…` is a command substitution
-	single    bool // '…' quotes
-	blocks    bool // { and } are marks, not words
+	escape       byte // before a character that stands for itself
+	backticks    bool // `…` is a command substitution
+	singleQuotes bool // '…' quotes
+	braceBlocks  bool // { and } are marks, not words
 }
 
 var (
-	posix      = dialect{escape: '\\', backticks: true, single: true}
-	powershell = dialect{escape: '`', single: true, blocks: true}
-	cmd        = dialect{escape: '^'}
+	posix      = dialect{escape: '\\', backticks: true, singleQuotes: true}
+	powershell = dialect{escape: '`', singleQuotes: true, braceBlocks: true}
+	windowsCmd = dialect{escape: '^'}
 )
 
-// word is one word of a command, quotes and escapes taken away.
-type word struct {
+// shellWord is one word of a command, quotes and escapes taken away.
+type shellWord struct {
 	span
-	text     string
-	bare     bool       // nothing of it was quoted
-	vars     []variable // what the shell puts in its place
-	subs     []*command // run to make it: $(…), `…`, <(…)
-	process  bool       // it is <(…) or >(…)
-	disguise bool       // letters were written as \x72 or \162
+	text       string
+	bare       bool       // nothing of it was quoted
+	vars       []variable // what the shell puts in its place
+	subs       []*command // run to make it: $(…), `…`, <(…)
+	process    bool       // it is <(…) or >(…)
+	obfuscated bool       // letters were written as \x72 or \162
 }
 
 type variable struct {
@@ -51,161 +51,161 @@ type variable struct {
 	guarded bool // ${X:?…}, ${X:-…}: never empty unnoticed
 }
 
-// dynamic reports whether the shell makes the word when it runs.
-func (w *word) dynamic() bool { return len(w.vars) > 0 || len(w.subs) > 0 }
+// isDynamic reports whether the shell makes the word when it runs.
+func (w *shellWord) isDynamic() bool { return len(w.vars) > 0 || len(w.subs) > 0 }
 
 // redirect is > file, < file, << text.
 type redirect struct {
 	op     string
-	target word // of a here document, its text
+	target shellWord // of a here document, its text
 }
 
 // command is one simple command.
 type command struct {
 	span
-	assigns    []word // NAME=value before it
-	words      []word
+	assigns    []shellWord // NAME=value before it
+	words      []shellWord
 	redirects  []redirect
-	from       []*command // whose output it reads
-	reader     *command   // that reads its output
-	sent       bool       // its output ends up in a program that sends it away
+	upstream   []*command // whose output it reads
+	downstream *command   // that reads its output
+	sentAway   bool       // its output ends up in a program that sends it away
 	background bool
 	scope      *scope
 }
 
 // scope is where cd holds: a subshell's ends with it.
 type scope struct {
-	parent  *scope
-	dir     string
-	entered bool
+	parent   *scope
+	dir      string
+	resolved bool
 }
 
 type parser struct {
-	src      *source
-	s        string
-	i        int
-	d        dialect
-	words    *int // left to read
-	depth    int
-	scope    *scope
-	stdin    []*command
-	out      []*command
-	heredocs []heredoc
-	bad      int // where reading failed; -1: it did not
+	src        *source
+	text       string
+	pos        int
+	dialect    dialect
+	wordBudget *int // left to read
+	depth      int
+	scope      *scope
+	stdin      []*command
+	commands   []*command
+	heredocs   []heredoc
+	errPos     int // where reading failed; -1: it did not
 }
 
 type heredoc struct {
-	of            *command
-	redirect      int
-	end           string
-	tabs, literal bool
+	command            *command
+	redirect           int
+	delimiter          string
+	stripTabs, literal bool
 }
 
 // parse returns the commands of src, the inner ones before those that use them,
 // and where it stopped to understand the text, or -1.
-func parse(src *source, d dialect, words *int, parent *scope) (commands []*command, bad int) {
-	p := &parser{src: src, s: src.text, d: d, words: words, scope: &scope{parent: parent}, bad: -1}
-	p.list(0)
-	return p.out, p.bad
+func parse(src *source, d dialect, words *int, parent *scope) (commands []*command, errPos int) {
+	p := &parser{src: src, text: src.text, dialect: d, wordBudget: words, scope: &scope{parent: parent}, errPos: -1}
+	p.parseList(0)
+	return p.commands, p.errPos
 }
 
 func (p *parser) fail(at int) {
-	if p.bad < 0 {
-		p.bad = at
+	if p.errPos < 0 {
+		p.errPos = at
 	}
-	p.i = len(p.s)
+	p.pos = len(p.text)
 }
 
 func (p *parser) peek(n int) byte {
-	if p.i+n < len(p.s) {
-		return p.s[p.i+n]
+	if p.pos+n < len(p.text) {
+		return p.text[p.pos+n]
 	}
 	return 0
 }
 
-// line is a list of commands while it is read.
-type line struct {
-	p     *parser
-	cur   *command
-	left  []*command // what stands before the pipe
-	start int        // where in p.out the present part of the pipeline begins
-	cases int        // case … esac that are open
+// listParser is a list of commands while it is read.
+type listParser struct {
+	p             *parser
+	cmd           *command
+	upstream      []*command // what stands before the pipe
+	pipelineStart int        // where in p.out the present part of the pipeline begins
+	openCases     int        // case … esac that are open
 	// Within [[ … ]], and before the bracket that ends a pattern of case, operators
 	// have another meaning.
-	test, pattern bool
+	inTest, inPattern bool
 }
 
-// list reads commands up to end, which is ')' or, for the end of the text, 0.
-func (p *parser) list(end byte) []*command {
-	first, opened := len(p.out), p.i
-	l := line{p: p, start: first}
-	for p.i < len(p.s) {
-		if p.skipBlanks(); p.i == len(p.s) {
+// parseList reads commands up to end, which is ')' or, for the end of the text, 0.
+func (p *parser) parseList(end byte) []*command {
+	first, opened := len(p.commands), p.pos
+	l := listParser{p: p, pipelineStart: first}
+	for p.pos < len(p.text) {
+		if p.skipBlanks(); p.pos == len(p.text) {
 			break
 		}
-		if p.s[p.i] == ')' && !l.test && !l.pattern {
-			l.next()
-			p.i++
+		if p.text[p.pos] == ')' && !l.inTest && !l.inPattern {
+			l.endPipeline()
+			p.pos++
 			if end != ')' {
-				p.fail(p.i - 1)
+				p.fail(p.pos - 1)
 			}
-			return p.out[first:]
+			return p.commands[first:]
 		}
-		l.step(p.s[p.i])
+		l.parseNext(p.text[p.pos])
 	}
-	l.next()
-	p.bodies()
+	l.endPipeline()
+	p.parseHeredocBodies()
 	if end != 0 {
 		p.fail(max(0, opened-1))
 	}
-	return p.out[first:]
+	return p.commands[first:]
 }
 
-// step reads one operator or word.
-func (l *line) step(c byte) {
+// parseNext reads one operator or word.
+func (l *listParser) parseNext(c byte) {
 	p := l.p
 	switch {
-	case l.test && strings.IndexByte("\n;&|()<>", c) >= 0:
-		p.i++
-	case l.pattern:
-		l.patterns(c)
+	case l.inTest && strings.IndexByte("\n;&|()<>", c) >= 0:
+		p.pos++
+	case l.inPattern:
+		l.parseCasePattern(c)
 	case c == '\n':
-		l.next()
-		p.i++
-		p.bodies()
-	case c == ';' && p.peek(1) == ';' && l.cases > 0:
-		l.next()
-		p.i += 2
-		l.pattern = true
-	case c == ';', p.d.blocks && (c == '{' || c == '}'):
-		l.next()
-		p.i++
+		l.endPipeline()
+		p.pos++
+		p.parseHeredocBodies()
+	case c == ';' && p.peek(1) == ';' && l.openCases > 0:
+		l.endPipeline()
+		p.pos += 2
+		l.inPattern = true
+	case c == ';', p.dialect.braceBlocks && (c == '{' || c == '}'):
+		l.endPipeline()
+		p.pos++
 	case c == '&':
-		l.ampersand()
+		l.parseAmpersand()
 	case c == '|':
-		l.pipe()
+		l.parsePipe()
 	case c == '(':
-		l.paren()
+		l.parseParen()
 	case c == '#':
-		p.i += lineEnd(p.s[p.i:])
+		p.pos += lineEnd(p.text[p.pos:])
 	case (c == '<' || c == '>') && p.peek(1) != '(':
-		p.redirect(l.command(), "")
+		p.parseRedirect(l.currentCommand(), "")
 	default:
-		l.word()
+		l.parseWord()
 	}
 }
 
-// patterns reads what stands before the commands of a case, or its end.
-func (l *line) patterns(c byte) {
+// parseCasePattern reads what stands before the commands of a case, or its end.
+func (l *listParser) parseCasePattern(c byte) {
 	p := l.p
 	if strings.IndexByte("()|\n;&<>", c) >= 0 {
-		l.pattern = c != ')'
-		p.i++
+		l.inPattern = c != ')'
+		p.pos++
 		return
 	}
-	if w := p.word(); w.bare && w.text == "esac" {
-		l.cases--
-		l.pattern = false
+	if w := p.parseWord(); w.bare && w.text == "esac" {
+		l.openCases--
+		l.inPattern = false
 	}
 }
 
@@ -217,75 +217,75 @@ func lineEnd(s string) int {
 }
 
 func (p *parser) skipBlanks() {
-	for p.i < len(p.s) {
-		switch c := p.s[p.i]; {
+	for p.pos < len(p.text) {
+		switch c := p.text[p.pos]; {
 		case c == ' ' || c == '\t' || c == '\r':
-			p.i++
-		case c == p.d.escape && p.peek(1) == '\n':
-			p.i += 2
+			p.pos++
+		case c == p.dialect.escape && p.peek(1) == '\n':
+			p.pos += 2
 		default:
 			return
 		}
 	}
 }
 
-func (l *line) command() *command {
-	if l.cur == nil {
-		l.cur = &command{span: span{l.p.src, l.p.i, l.p.i}, scope: l.p.scope}
+func (l *listParser) currentCommand() *command {
+	if l.cmd == nil {
+		l.cmd = &command{span: span{l.p.src, l.p.pos, l.p.pos}, scope: l.p.scope}
 	}
-	return l.cur
+	return l.cmd
 }
 
-func (l *line) ampersand() {
+func (l *listParser) parseAmpersand() {
 	p := l.p
 	switch {
 	case p.peek(1) == '>':
-		p.i++
-		p.redirect(l.command(), "&")
+		p.pos++
+		p.parseRedirect(l.currentCommand(), "&")
 	case p.peek(1) == '&':
-		p.i += 2
-		l.next()
+		p.pos += 2
+		l.endPipeline()
 	default:
-		p.i++
-		before := len(p.out)
-		if l.next(); len(p.out) > before && p.d != powershell && p.d != cmd {
-			p.out[len(p.out)-1].background = true
+		p.pos++
+		before := len(p.commands)
+		if l.endPipeline(); len(p.commands) > before && p.dialect != powershell && p.dialect != windowsCmd {
+			p.commands[len(p.commands)-1].background = true
 		}
 	}
 }
 
-func (l *line) pipe() {
+func (l *listParser) parsePipe() {
 	p := l.p
-	p.i++
+	p.pos++
 	switch p.peek(0) {
 	case '|':
-		p.i++
-		l.next()
+		p.pos++
+		l.endPipeline()
 		return
 	case '&':
-		p.i++
+		p.pos++
 	}
-	l.flush()
-	l.left, l.start = p.out[l.start:], len(p.out)
+	l.endCommand()
+	l.upstream, l.pipelineStart = p.commands[l.pipelineStart:], len(p.commands)
 }
 
-// paren reads a subshell, a function's brackets, or arithmetic.
-func (l *line) paren() {
+// parseParen reads a subshell, a function's brackets, or arithmetic.
+func (l *listParser) parseParen() {
 	p := l.p
 	switch {
-	case l.cur != nil && len(l.cur.words) == 1 && p.peek(1) == ')': // name()
-		l.cur = nil
-		p.i += 2
-	case p.peek(1) == '(' && p.arithmetic(2):
+	case l.cmd != nil && len(l.cmd.words) == 1 && p.peek(1) == ')': // name()
+		l.cmd = nil
+		p.pos += 2
+	case p.peek(1) == '(' && p.skipArithmetic(2):
 	default:
-		l.flush()
+		l.endCommand()
 		stdin, outer := p.stdin, p.scope
-		if l.left != nil {
-			p.stdin = l.left
+		if l.upstream != nil {
+			p.stdin = l.upstream
 		}
 		p.scope = &scope{parent: outer}
-		p.i++
-		p.nested(func() { p.list(')') })
+		p.pos++
+		p.nested(func() { p.parseList(')') })
 		p.stdin, p.scope = stdin, outer
 	}
 }
@@ -293,17 +293,17 @@ func (l *line) paren() {
 // nested runs read one level deeper.
 func (p *parser) nested(read func()) {
 	if p.depth++; p.depth > maxNesting {
-		p.fail(p.i)
+		p.fail(p.pos)
 	} else {
 		read()
 	}
 	p.depth--
 }
 
-// arithmetic skips ((…)) whose contents begin skip bytes on; false: it is none.
-func (p *parser) arithmetic(skip int) bool {
+// skipArithmetic skips ((…)) whose contents begin skip bytes on; false: it is none.
+func (p *parser) skipArithmetic(skip int) bool {
 	const longest = 1 << 10
-	rest := p.s[min(len(p.s), p.i+skip):]
+	rest := p.text[min(len(p.text), p.pos+skip):]
 	depth := 2
 	for n := 0; n < min(len(rest), longest); n++ {
 		switch rest[n] {
@@ -314,7 +314,7 @@ func (p *parser) arithmetic(skip int) bool {
 				if rest[n-1] != ')' {
 					return false
 				}
-				p.i += skip + n + 1
+				p.pos += skip + n + 1
 				return true
 			}
 		case '`', '\'', '"':
@@ -324,31 +324,31 @@ func (p *parser) arithmetic(skip int) bool {
 	return false
 }
 
-// next ends a command and the pipeline it is in.
-func (l *line) next() {
-	l.flush()
-	l.left, l.start = nil, len(l.p.out)
+// endPipeline ends a command and the pipeline it is in.
+func (l *listParser) endPipeline() {
+	l.endCommand()
+	l.upstream, l.pipelineStart = nil, len(l.p.commands)
 }
 
-// reserved words stand before a command, or end a compound one.
-var reserved = map[string]bool{
+// reservedWords words stand before a command, or end a compound one.
+var reservedWords = map[string]bool{
 	"then": true, "do": true, "else": true, "elif": true, "if": true, "while": true, "until": true, "!": true, "time": true,
 	"{": true, "}": true, "fi": true, "done": true, "coproc": true,
 }
 
-// flush ends a command, if there is one.
-func (l *line) flush() {
-	c := l.cur
-	if l.cur = nil; c == nil {
+// endCommand ends a command, if there is one.
+func (l *listParser) endCommand() {
+	c := l.cmd
+	if l.cmd = nil; c == nil {
 		return
 	}
-	for len(c.words) > 0 && c.words[0].bare && reserved[c.words[0].text] {
+	for len(c.words) > 0 && c.words[0].bare && reservedWords[c.words[0].text] {
 		c.words = c.words[1:]
 	}
 	if len(c.words) > 0 && c.words[0].bare {
 		switch c.words[0].text {
 		case "esac":
-			l.cases = max(0, l.cases-1)
+			l.openCases = max(0, l.openCases-1)
 			c.words = c.words[1:]
 		case "function":
 			c.words = c.words[min(2, len(c.words)):]
@@ -361,19 +361,19 @@ func (l *line) flush() {
 	if len(c.words)+len(c.assigns)+len(c.redirects) == 0 {
 		return
 	}
-	if c.from = l.left; c.from == nil {
-		c.from = l.p.stdin
+	if c.upstream = l.upstream; c.upstream == nil {
+		c.upstream = l.p.stdin
 	}
-	c.from = c.from[max(0, len(c.from)-maxWriters):]
+	c.upstream = c.upstream[max(0, len(c.upstream)-maxWriters):]
 	if len(c.words) > 0 {
 		c.span = c.words[0].span.through(c.words[len(c.words)-1].span)
 	} else {
-		c.to = l.p.i
+		c.to = l.p.pos
 	}
-	l.p.out = append(l.p.out, c)
+	l.p.commands = append(l.p.commands, c)
 }
 
-func isAssignment(w *word) bool {
+func isAssignment(w *shellWord) bool {
 	name, _, ok := strings.Cut(w.text, "=")
 	if name = strings.TrimSuffix(name, "+"); !ok || name == "" {
 		return false
@@ -396,31 +396,31 @@ func nameLen(s string) int {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// word adds a word to the command.
-func (l *line) word() {
+// parseWord adds a word to the command.
+func (l *listParser) parseWord() {
 	p := l.p
-	c := l.command()
-	w := p.word()
+	c := l.currentCommand()
+	w := p.parseWord()
 	if next := p.peek(0); (next == '<' || next == '>') && w.bare && isNumber(w.text) && p.peek(1) != '(' {
-		p.redirect(c, w.text)
+		p.parseRedirect(c, w.text)
 		return
 	}
-	if l.test {
-		l.test = !w.bare || w.text != "]]"
+	if l.inTest {
+		l.inTest = !w.bare || w.text != "]]"
 		return
 	}
 	if w.bare && w.text == "[[" && len(c.words) == 0 {
-		l.test = true
+		l.inTest = true
 	}
 	c.words = append(c.words, w)
 	if n := len(c.words); w.bare && w.text == "in" && n >= 3 && c.words[n-3].text == "case" && allReserved(c.words[:n-3]) {
-		l.cases++
-		l.cur, l.pattern = nil, true
+		l.openCases++
+		l.cmd, l.inPattern = nil, true
 	}
 }
 
-func allReserved(words []word) bool {
-	return !slices.ContainsFunc(words, func(w word) bool { return !w.bare || !reserved[w.text] })
+func allReserved(words []shellWord) bool {
+	return !slices.ContainsFunc(words, func(w shellWord) bool { return !w.bare || !reservedWords[w.text] })
 }
 
 func isNumber(s string) bool {
@@ -428,100 +428,100 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// redirect reads an operator with < or > and its target.
-func (p *parser) redirect(c *command, before string) {
-	from := p.i
-	for p.i < len(p.s) && p.i-from < 3 && (p.s[p.i] == '<' || p.s[p.i] == '>') {
-		p.i++
+// parseRedirect reads an operator with < or > and its target.
+func (p *parser) parseRedirect(c *command, before string) {
+	from := p.pos
+	for p.pos < len(p.text) && p.pos-from < 3 && (p.text[p.pos] == '<' || p.text[p.pos] == '>') {
+		p.pos++
 	}
-	r := redirect{op: p.s[from:p.i]}
+	r := redirect{op: p.text[from:p.pos]}
 	if before == "&" {
 		r.op = "&" + r.op
 	}
 	switch next := p.peek(0); {
 	case r.op == "<<":
-		p.heredoc(c)
+		p.parseHeredoc(c)
 		return
 	case next == '&' && before != "&":
-		if p.i++; isDigit(p.peek(0)) || p.peek(0) == '-' {
-			p.i++
+		if p.pos++; isDigit(p.peek(0)) || p.peek(0) == '-' {
+			p.pos++
 			return
 		}
 	case next == '|':
-		p.i++
+		p.pos++
 	}
-	if p.skipBlanks(); p.i == len(p.s) || strings.IndexByte("\n;&|", p.s[p.i]) >= 0 {
+	if p.skipBlanks(); p.pos == len(p.text) || strings.IndexByte("\n;&|", p.text[p.pos]) >= 0 {
 		p.fail(from)
 		return
 	}
-	r.target = p.word()
+	r.target = p.parseWord()
 	c.redirects = append(c.redirects, r)
 }
 
-func (p *parser) heredoc(c *command) {
-	h := heredoc{of: c, redirect: len(c.redirects)}
+func (p *parser) parseHeredoc(c *command) {
+	h := heredoc{command: c, redirect: len(c.redirects)}
 	if p.peek(0) == '-' {
-		h.tabs = true
-		p.i++
+		h.stripTabs = true
+		p.pos++
 	}
 	p.skipBlanks()
-	w := p.word()
-	h.end, h.literal = w.text, !w.bare
+	w := p.parseWord()
+	h.delimiter, h.literal = w.text, !w.bare
 	c.redirects = append(c.redirects, redirect{op: "<<", target: w})
 	p.heredocs = append(p.heredocs, h)
 }
 
-// bodies reads the here documents whose operators stand on the line that ended.
-func (p *parser) bodies() {
+// parseHeredocBodies reads the here documents whose operators stand on the line that ended.
+func (p *parser) parseHeredocBodies() {
 	waiting := p.heredocs
 	p.heredocs = nil
 	for _, h := range waiting {
-		from, to := p.i, len(p.s)
-		for p.i < len(p.s) {
-			start := p.i
-			n := lineEnd(p.s[p.i:])
-			text := p.s[start : start+n]
-			p.i = min(len(p.s), start+n+1)
-			if h.tabs {
+		from, to := p.pos, len(p.text)
+		for p.pos < len(p.text) {
+			start := p.pos
+			n := lineEnd(p.text[p.pos:])
+			text := p.text[start : start+n]
+			p.pos = min(len(p.text), start+n+1)
+			if h.stripTabs {
 				text = strings.TrimLeft(text, "\t")
 			}
-			if strings.TrimSuffix(text, "\r") == h.end {
+			if strings.TrimSuffix(text, "\r") == h.delimiter {
 				to = start
 				break
 			}
 		}
-		body := word{span: span{p.src, from, to}, text: p.s[from:to], bare: true}
+		body := shellWord{span: span{p.src, from, to}, text: p.text[from:to], bare: true}
 		if !h.literal {
-			body.subs = p.substitutions(from, to)
+			body.subs = p.parseHeredocSubstitutions(from, to)
 		}
-		h.of.redirects[h.redirect].target = body
+		h.command.redirects[h.redirect].target = body
 	}
 }
 
-// substitutions reads the commands that a here document runs.
-func (p *parser) substitutions(from, to int) (subs []*command) {
-	if !strings.Contains(p.s[from:to], "$(") && !strings.Contains(p.s[from:to], "`") {
+// parseHeredocSubstitutions reads the commands that a here document runs.
+func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*command) {
+	if !strings.Contains(p.text[from:to], "$(") && !strings.Contains(p.text[from:to], "`") {
 		return nil
 	}
-	after, whole := p.i, p.s
-	p.i, p.s = from, p.s[:to]
-	var w word
+	after, whole := p.pos, p.text
+	p.pos, p.text = from, p.text[:to]
+	var w shellWord
 	var text []byte
-	for p.i < len(p.s) {
-		switch p.s[p.i] {
+	for p.pos < len(p.text) {
+		switch p.text[p.pos] {
 		case '\\':
-			p.i = min(len(p.s), p.i+2)
+			p.pos = min(len(p.text), p.pos+2)
 		case '$':
-			p.dollar(&w, &text, true)
+			p.parseDollar(&w, &text, true)
 		case '`':
-			p.backtick(&w)
+			p.parseBackticks(&w)
 		default:
-			p.i++
+			p.pos++
 		}
 	}
-	p.i, p.s = after, whole
-	if p.bad >= 0 {
-		p.i = len(p.s)
+	p.pos, p.text = after, whole
+	if p.errPos >= 0 {
+		p.pos = len(p.text)
 	}
 	return w.subs
 }

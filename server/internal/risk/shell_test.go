@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// read is how a text was understood: one line for each command, its words in
+// parseLines is how a text was understood: one line for each command, its words in
 // brackets, with what it reads from and writes to.
-func read(text string, d dialect) (lines []string, bad int) {
+func parseLines(text string, d dialect) (lines []string, bad int) {
 	words := maxWords
 	commands, bad := parse(&source{text: text}, d, &words, nil)
 	for _, c := range commands {
@@ -23,7 +23,7 @@ func read(text string, d dialect) (lines []string, bad int) {
 		for _, r := range c.redirects {
 			b.WriteString(" " + r.op + r.target.text)
 		}
-		for _, from := range c.from {
+		for _, from := range c.upstream {
 			b.WriteString(" of " + commandName(from))
 		}
 		if c.background {
@@ -34,7 +34,7 @@ func read(text string, d dialect) (lines []string, bad int) {
 	return lines, bad
 }
 
-func TestShellIsReadAsAShellReadsIt(t *testing.T) {
+func TestParse_POSIX(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text string
@@ -104,13 +104,13 @@ func TestShellIsReadAsAShellReadsIt(t *testing.T) {
 		{"a\r\nb", []string{"[a]", "[b]"}},
 		{"a;;b", []string{"[a]", "[b]"}},
 	} {
-		got, bad := read(c.text, posix)
+		got, bad := parseLines(c.text, posix)
 		require.Equal(t, c.want, got, c.text)
 		require.Equal(t, -1, bad, c.text)
 	}
 }
 
-func TestOtherShells(t *testing.T) {
+func TestParse_WindowsShells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		d    dialect
@@ -121,17 +121,17 @@ func TestOtherShells(t *testing.T) {
 		{powershell, `a C:\b\c`, []string{`[a][C:\b\c]`}},
 		{powershell, "ls | % { rm $_ }", []string{"[ls]", "[%] of ls", "[rm][$_]"}},
 		{powershell, "a \"$(b)\"", []string{"[b]", "[a][$(b)]"}},
-		{cmd, `del /s C:\x & rd y`, []string{`[del][/s][C:\x]`, "[rd][y]"}},
-		{cmd, "echo it's ^& fine", []string{"[echo][it's][&][fine]"}},
+		{windowsCmd, `del /s C:\x & rd y`, []string{`[del][/s][C:\x]`, "[rd][y]"}},
+		{windowsCmd, "echo it's ^& fine", []string{"[echo][it's][&][fine]"}},
 	} {
-		got, bad := read(c.text, c.d)
+		got, bad := parseLines(c.text, c.d)
 		require.Equal(t, c.want, got, c.text)
 		require.Equal(t, -1, bad, c.text)
 	}
 }
 
 // What can't be read is said, and what came before it was read all the same.
-func TestUnreadableText(t *testing.T) {
+func TestParse_UnreadableText(t *testing.T) {
 	t.Parallel()
 	for text, bad := range map[string]int{
 		"a; b 'c":    5,
@@ -146,7 +146,7 @@ func TestUnreadableText(t *testing.T) {
 		"a; b > ; c": 5,
 		"a; b=(c":    5,
 	} {
-		got, at := read(text, posix)
+		got, at := parseLines(text, posix)
 		require.Equal(t, "[a]", got[0], text)
 		require.GreaterOrEqual(t, at, 0, text)
 		if at != bad {
@@ -155,25 +155,25 @@ func TestUnreadableText(t *testing.T) {
 	}
 }
 
-func TestNestingIsBounded(t *testing.T) {
+func TestParse_LimitsNesting(t *testing.T) {
 	t.Parallel()
 	for _, open := range []string{"$(", "(", "\"$(", "${a:-", "<(", "!("} {
-		_, bad := read("a "+strings.Repeat(open, maxNesting*4), posix)
+		_, bad := parseLines("a "+strings.Repeat(open, maxNesting*4), posix)
 		require.GreaterOrEqual(t, bad, 0, open)
 	}
-	_, bad := read(strings.Repeat("(", maxNesting-2)+"a"+strings.Repeat(")", maxNesting-2), posix)
+	_, bad := parseLines(strings.Repeat("(", maxNesting-2)+"a"+strings.Repeat(")", maxNesting-2), posix)
 	require.Equal(t, -1, bad)
 }
 
 func FuzzParse(f *testing.F) {
-	for _, v := range deletions {
+	for _, v := range deletionCases {
 		f.Add(v.command)
 	}
-	for _, command := range harmless {
+	for _, command := range harmlessCommands {
 		f.Add(command)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range []dialect{posix, powershell, cmd} {
+		for _, d := range []dialect{posix, powershell, windowsCmd} {
 			words := maxWords
 			commands, bad := parse(&source{text: text}, d, &words, nil)
 			if bad > len(text) {

@@ -6,17 +6,17 @@ import (
 )
 
 var (
-	leftRunning = rule{"background", low, "It keeps running in the background after the call has returned."}
-	hiddenEval  = rule{"obfuscated", medium, "It runs a text that is put together only when it runs."}
-	decodedRun  = rule{"obfuscated", high, "It decodes a hidden text and runs it as a program."}
-	fromNetwork = rule{"pipe_to_shell", high, "It downloads a program and runs it at once, unseen by anyone."}
-	startupRule = rule{"autostart", high, "It changes a file that runs, or lets someone in, by itself later on."}
+	backgroundProcess = rule{"background", low, "It keeps running in the background after the call has returned."}
+	dynamicScript     = rule{"obfuscated", medium, "It runs a text that is put together only when it runs."}
+	runsDecoded       = rule{"obfuscated", high, "It decodes a hidden text and runs it as a program."}
+	runsDownload      = rule{"pipe_to_shell", high, "It downloads a program and runs it at once, unseen by anyone."}
+	changesAutorun    = rule{"autostart", high, "It changes a file that runs, or lets someone in, by itself later on."}
 )
 
-// command is the index of the first argument that is no option.
-func (r *run) command(valued ...string) int {
-	for i := 0; i < len(r.args); i++ {
-		text := r.args[i].text
+// commandIndex is the index of the first argument that is no option.
+func (inv *invocation) commandIndex(valued ...string) int {
+	for i := 0; i < len(inv.args); i++ {
+		text := inv.args[i].text
 		switch {
 		case text == "--":
 			return i + 1
@@ -24,7 +24,7 @@ func (r *run) command(valued ...string) int {
 			if slices.Contains(valued, text) {
 				i++
 			}
-		case isAssignment(&r.args[i]):
+		case isAssignment(&inv.args[i]):
 		default:
 			return i
 		}
@@ -32,157 +32,159 @@ func (r *run) command(valued ...string) int {
 	return -1
 }
 
-func after(valued ...string) func(j *judge, r *run) { return skipping(0, valued...) }
+func wrapper(valued ...string) func(a *assessor, inv *invocation) {
+	return wrapperSkipping(0, valued...)
+}
 
-// skipping is for wrappers with n words of their own before the command.
-func skipping(n int, valued ...string) func(j *judge, r *run) {
-	return func(j *judge, r *run) {
-		if i := r.command(valued...); i >= 0 {
-			j.inner(r, i+n)
+// wrapperSkipping is for wrappers with n words of their own before the command.
+func wrapperSkipping(n int, valued ...string) func(a *assessor, inv *invocation) {
+	return func(a *assessor, inv *invocation) {
+		if i := inv.commandIndex(valued...); i >= 0 {
+			a.assessFrom(inv, i+n)
 		}
 	}
 }
 
-func onlyAfter(subs ...string) func(j *judge, r *run) {
-	return func(j *judge, r *run) {
-		if name, rest := r.sub(); slices.Contains(subs, name) {
-			j.inner(rest, rest.command("-e", "--extra", "--env-file", "-p", "-c"))
+func subcommandWrapper(subs ...string) func(a *assessor, inv *invocation) {
+	return func(a *assessor, inv *invocation) {
+		if name, rest := inv.subcommand(); slices.Contains(subs, name) {
+			a.assessFrom(rest, rest.commandIndex("-e", "--extra", "--env-file", "-p", "-c"))
 		}
 	}
 }
 
-func (j *judge) su(r *run) {
-	if script := r.value("-c", "--command"); script != nil {
-		j.text(r, script, posix)
+func (a *assessor) su(inv *invocation) {
+	if script := inv.optionValue("-c", "--command"); script != nil {
+		a.assessWordAsScript(inv, script, posix)
 	}
 }
 
-func (j *judge) env(r *run) {
-	if s := r.value("-S", "--split-string"); s != nil {
-		j.text(r, s, posix)
+func (a *assessor) env(inv *invocation) {
+	if s := inv.optionValue("-S", "--split-string"); s != nil {
+		a.assessWordAsScript(inv, s, posix)
 		return
 	}
-	if i := r.command("-u", "--unset", "-C", "--chdir"); i >= 0 {
-		j.inner(r, i)
+	if i := inv.commandIndex("-u", "--unset", "-C", "--chdir"); i >= 0 {
+		a.assessFrom(inv, i)
 		return
 	}
-	if r.has("iu0") == nil {
-		j.printsEnvironment(r)
+	if inv.findOption("iu0") == nil {
+		a.addEnvironment(inv)
 	}
 }
 
-func (j *judge) watch(r *run) {
-	if i := r.command("-n", "--interval"); i >= 0 {
-		j.words2script(r, r.args[i:])
+func (a *assessor) watch(inv *invocation) {
+	if i := inv.commandIndex("-n", "--interval"); i >= 0 {
+		a.assessJoined(inv, inv.args[i:])
 	}
 }
 
-// words2script judges words that a program joins to a command line.
-func (j *judge) words2script(r *run, words []word) {
+// assessJoined judges words that a program joins to a command line.
+func (a *assessor) assessJoined(inv *invocation, words []shellWord) {
 	switch len(words) {
 	case 0:
 	case 1:
-		j.text(r, &words[0], posix)
+		a.assessWordAsScript(inv, &words[0], posix)
 	default:
-		next := *r
-		j.start(&next, words)
+		next := *inv
+		a.assessWords(&next, words)
 	}
 }
 
-func (j *judge) xargs(r *run) {
-	if i := r.command("-n", "-P", "-L", "-I", "-J", "-d", "-s", "-a", "-j", "-E", "--max-args", "--max-procs", "--delimiter", "--jobs", "--arg-file"); i >= 0 {
-		r.fed = true
-		j.inner(r, i)
+func (a *assessor) xargs(inv *invocation) {
+	if i := inv.commandIndex("-n", "-P", "-L", "-I", "-J", "-d", "-s", "-a", "-j", "-E", "--max-args", "--max-procs", "--delimiter", "--jobs", "--arg-file"); i >= 0 {
+		inv.pipedInput = true
+		a.assessFrom(inv, i)
 	}
 }
 
 // shell is sh and its like: a script in -c, or one that comes from somewhere.
-func (j *judge) shell(r *run) {
-	for i := range r.args {
-		w := &r.args[i]
+func (a *assessor) shell(inv *invocation) {
+	for i := range inv.args {
+		w := &inv.args[i]
 		if !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
 			if w.process {
-				j.runsOutput(r, w.subs, r.span)
+				a.assessRunOutput(inv, w.subs, inv.span)
 			}
 			return
 		}
 		if isCluster(w.text) && strings.Contains(w.text, "c") {
-			if i+1 < len(r.args) {
-				j.runsText(r, &r.args[i+1])
+			if i+1 < len(inv.args) {
+				a.assessScriptWord(inv, &inv.args[i+1])
 			}
 			return
 		}
 	}
-	j.fedScript(r)
+	a.assessPipedScript(inv)
 }
 
-// fedScript is a program that runs what it reads.
-func (j *judge) fedScript(r *run) {
-	for i := range r.cmd.redirects {
-		switch in := &r.cmd.redirects[i]; in.op {
+// assessPipedScript is a program that runs what it reads.
+func (a *assessor) assessPipedScript(inv *invocation) {
+	for i := range inv.cmd.redirects {
+		switch in := &inv.cmd.redirects[i]; in.op {
 		case "<<", "<<<":
-			j.text(r, &in.target, posix)
+			a.assessWordAsScript(inv, &in.target, posix)
 			return
 		case "<":
 			if in.target.process {
-				j.runsOutput(r, in.target.subs, r.span)
+				a.assessRunOutput(inv, in.target.subs, inv.span)
 			}
 			return
 		}
 	}
-	if len(r.cmd.from) > 0 {
-		j.runsOutput(r, r.cmd.from, r.cmd.from[0].span.through(r.span))
+	if len(inv.cmd.upstream) > 0 {
+		a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
 	}
 }
 
-// runsText is for a word that is run as a script.
-func (j *judge) runsText(r *run, w *word) {
-	if len(w.subs) > 0 && j.runsOutput(r, w.subs, r.span) {
+// assessScriptWord is for a word that is run as a script.
+func (a *assessor) assessScriptWord(inv *invocation, w *shellWord) {
+	if len(w.subs) > 0 && a.assessRunOutput(inv, w.subs, inv.span) {
 		return
 	}
 	if len(w.vars) > 0 && strings.HasPrefix(w.text, "$") && nameLen(strings.Trim(w.text[1:], "{}")) == len(strings.Trim(w.text[1:], "{}")) {
-		if !j.assigned[w.vars[0].name] {
-			j.add(hiddenEval, r.span)
+		if !a.assigned[w.vars[0].name] {
+			a.add(dynamicScript, inv.span)
 		}
 		return
 	}
-	j.text(r, w, posix)
+	a.assessWordAsScript(inv, w, posix)
 }
 
-// runsOutput is for a program that runs what commands print. It reports whether
+// assessRunOutput is for a program that runs what commands print. It reports whether
 // that is a finding.
-func (j *judge) runsOutput(r *run, from []*command, x span) bool {
-	for _, c := range from {
-		if j.looks--; j.looks < 0 {
+func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span) bool {
+	for _, c := range writers {
+		if a.pipeBudget--; a.pipeBudget < 0 {
 			return false
 		}
 		if downloads(c) {
-			bad := fromNetwork
-			if slices.ContainsFunc(r.cmd.words, func(w word) bool { return w.text == "sudo" || w.text == "doas" }) {
-				bad = rule{"pipe_to_shell", critical, "It downloads a program and runs it at once as administrator, unseen by anyone."}
+			found := runsDownload
+			if slices.ContainsFunc(inv.cmd.words, func(w shellWord) bool { return w.text == "sudo" || w.text == "doas" }) {
+				found = rule{"pipe_to_shell", critical, "It downloads a program and runs it at once as administrator, unseen by anyone."}
 			}
-			j.add(bad, x)
+			a.add(found, sp)
 			return true
 		}
 		if decodes(c) {
-			j.add(decodedRun, x)
+			a.add(runsDecoded, sp)
 			return true
 		}
-		if j.runsOutput(r, c.from, x) {
+		if a.assessRunOutput(inv, c.upstream, sp) {
 			return true
 		}
 		if name := commandName(c); name == "echo" || name == "printf" {
-			j.echoed(r, c)
+			a.assessEchoed(inv, c)
 		}
 	}
 	return false
 }
 
-// echoed judges what echo hands to a shell.
-func (j *judge) echoed(r *run, c *command) {
+// assessEchoed judges what echo hands to a shell.
+func (a *assessor) assessEchoed(inv *invocation, c *command) {
 	for i := range c.words[1:] {
 		if w := &c.words[i+1]; !strings.HasPrefix(w.text, "-") {
-			j.text(r, w, posix)
+			a.assessWordAsScript(inv, w, posix)
 		}
 	}
 }
@@ -213,7 +215,7 @@ func downloads(c *command) bool {
 // decodes reports whether a command makes text of what nobody can read.
 func decodes(c *command) bool {
 	has := func(options ...string) bool {
-		return slices.ContainsFunc(c.words, func(w word) bool { return slices.Contains(options, w.text) })
+		return slices.ContainsFunc(c.words, func(w shellWord) bool { return slices.Contains(options, w.text) })
 	}
 	switch commandName(c) {
 	case "base64", "base32", "gbase64":
@@ -231,116 +233,116 @@ func decodes(c *command) bool {
 	}
 }
 
-func (j *judge) eval(r *run) {
-	if len(r.args) == 0 {
-		if len(r.cmd.from) > 0 { // iwr … | iex
-			j.runsOutput(r, r.cmd.from, r.cmd.from[0].span.through(r.span))
+func (a *assessor) eval(inv *invocation) {
+	if len(inv.args) == 0 {
+		if len(inv.cmd.upstream) > 0 { // iwr … | iex
+			a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
 		}
 		return
 	}
-	for i := range r.args {
-		if len(r.args[i].subs) > 0 {
-			j.runsOutput(r, r.args[i].subs, r.span)
+	for i := range inv.args {
+		if len(inv.args[i].subs) > 0 {
+			a.assessRunOutput(inv, inv.args[i].subs, inv.span)
 			return
 		}
 	}
-	if len(r.args) == 1 {
-		j.runsText(r, &r.args[0])
+	if len(inv.args) == 1 {
+		a.assessScriptWord(inv, &inv.args[0])
 		return
 	}
-	if r.args[0].dynamic() {
-		j.add(hiddenEval, r.span)
+	if inv.args[0].isDynamic() {
+		a.add(dynamicScript, inv.span)
 		return
 	}
-	j.inner(r, 0)
+	a.assessFrom(inv, 0)
 }
 
-func (j *judge) source(r *run) {
-	if len(r.args) > 0 && r.args[0].process {
-		j.runsOutput(r, r.args[0].subs, r.span)
+func (a *assessor) source(inv *invocation) {
+	if len(inv.args) > 0 && inv.args[0].process {
+		a.assessRunOutput(inv, inv.args[0].subs, inv.span)
 	}
 }
 
-func (j *judge) trap(r *run) {
-	if len(r.args) > 1 && r.args[0].text != "-" {
-		j.text(r, &r.args[0], posix)
+func (a *assessor) trap(inv *invocation) {
+	if len(inv.args) > 1 && inv.args[0].text != "-" {
+		a.assessWordAsScript(inv, &inv.args[0], posix)
 	}
 }
 
-func (j *judge) pwsh(r *run) {
-	for i := range r.args {
-		switch text := strings.ToLower(r.args[i].text); {
+func (a *assessor) pwsh(inv *invocation) {
+	for i := range inv.args {
+		switch text := strings.ToLower(inv.args[i].text); {
 		case strings.HasPrefix(text, "-enc") || text == "-e" || text == "-ec":
-			j.add(decodedRun, r.span)
+			a.add(runsDecoded, inv.span)
 			return
-		case strings.HasPrefix(text, "-c") && i+1 < len(r.args):
-			if i+2 == len(r.args) {
-				j.text(r, &r.args[i+1], powershell)
+		case strings.HasPrefix(text, "-c") && i+1 < len(inv.args):
+			if i+2 == len(inv.args) {
+				a.assessWordAsScript(inv, &inv.args[i+1], powershell)
 			} else {
-				next := *r
-				next.d = powershell
-				j.start(&next, r.args[i+1:])
+				next := *inv
+				next.dialect = powershell
+				a.assessWords(&next, inv.args[i+1:])
 			}
 			return
 		}
 	}
 }
 
-func (j *judge) cmdExe(r *run) {
-	for i := range r.args {
-		if text := strings.ToLower(r.args[i].text); (text == "/c" || text == "/k") && i+1 < len(r.args) {
-			next := *r
-			if next.d = cmd; i+2 == len(r.args) {
-				j.text(r, &r.args[i+1], cmd)
+func (a *assessor) cmdExe(inv *invocation) {
+	for i := range inv.args {
+		if text := strings.ToLower(inv.args[i].text); (text == "/c" || text == "/k") && i+1 < len(inv.args) {
+			next := *inv
+			if next.dialect = windowsCmd; i+2 == len(inv.args) {
+				a.assessWordAsScript(inv, &inv.args[i+1], windowsCmd)
 			} else {
-				j.start(&next, r.args[i+1:])
+				a.assessWords(&next, inv.args[i+1:])
 			}
 			return
 		}
 	}
 }
 
-func (j *judge) ssh(r *run) {
-	i := r.command("-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-m", "-O", "-Q", "-S", "-W", "-w", "-e", "-I")
-	if i < 0 || i+1 >= len(r.args) {
-		if i >= 0 && len(r.cmd.redirects) > 0 {
-			j.fedScript(r)
+func (a *assessor) ssh(inv *invocation) {
+	i := inv.commandIndex("-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-m", "-O", "-Q", "-S", "-W", "-w", "-e", "-I")
+	if i < 0 || i+1 >= len(inv.args) {
+		if i >= 0 && len(inv.cmd.redirects) > 0 {
+			a.assessPipedScript(inv)
 		}
 		return
 	}
-	elsewhere := &judge{words: j.words, bytes: j.bytes, looks: j.looks, assigned: j.assigned, found: j.found} // the folder here means nothing there
-	remote := *r
-	remote.dir, remote.cmd = "", &command{span: r.cmd.span, words: r.cmd.words, scope: &scope{entered: true}}
-	elsewhere.words2script(&remote, r.args[i+1:])
-	j.words, j.bytes, j.looks, j.found = elsewhere.words, elsewhere.bytes, elsewhere.looks, elsewhere.found
+	remoteAssessor := &assessor{wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, findings: a.findings} // the folder here means nothing there
+	remote := *inv
+	remote.dir, remote.cmd = "", &command{span: inv.cmd.span, words: inv.cmd.words, scope: &scope{resolved: true}}
+	remoteAssessor.assessJoined(&remote, inv.args[i+1:])
+	a.wordBudget, a.byteBudget, a.pipeBudget, a.findings = remoteAssessor.wordBudget, remoteAssessor.byteBudget, remoteAssessor.pipeBudget, remoteAssessor.findings
 }
 
-func (j *judge) docker(r *run) {
-	name, rest := r.sub("-H", "--context", "-f", "--file", "-p", "--project-name")
+func (a *assessor) docker(inv *invocation) {
+	name, rest := inv.subcommand("-H", "--context", "-f", "--file", "-p", "--project-name")
 	if name == "compose" {
-		name, rest = rest.sub("-f", "--file", "-p", "--project-name", "--env-file", "--profile")
+		name, rest = rest.subcommand("-f", "--file", "-p", "--project-name", "--env-file", "--profile")
 	}
 	if name == "exec" || name == "run" {
-		i := rest.command("-e", "--env", "-u", "--user", "-w", "--workdir", "-v", "--volume", "-p", "--publish", "--name", "--network", "--entrypoint", "--env-file", "--mount", "--platform")
+		i := rest.commandIndex("-e", "--env", "-u", "--user", "-w", "--workdir", "-v", "--volume", "-p", "--publish", "--name", "--network", "--entrypoint", "--env-file", "--mount", "--platform")
 		if i >= 0 {
-			j.insideContainer(rest, i+1)
+			a.assessInContainer(rest, i+1)
 		}
 	}
 }
 
-// insideContainer judges a command that sees another file system.
-func (j *judge) insideContainer(r *run, i int) {
-	outer := j.place
-	j.place = place{}
-	defer func() { j.place = outer }()
-	next := *r
+// assessInContainer judges a command that sees another file system.
+func (a *assessor) assessInContainer(inv *invocation, i int) {
+	outer := a.workingDir
+	a.workingDir = workingDir{}
+	defer func() { a.workingDir = outer }()
+	next := *inv
 	next.dir = ""
-	j.inner(&next, i)
+	a.assessFrom(&next, i)
 }
 
-func (j *judge) kubectl(r *run) {
-	at := slices.IndexFunc(r.args, func(w word) bool { return w.text == "--" })
-	if sub := operand(r.args); at >= 0 && r.args[sub].text == "exec" {
-		j.insideContainer(r, at+1)
+func (a *assessor) kubectl(inv *invocation) {
+	at := slices.IndexFunc(inv.args, func(w shellWord) bool { return w.text == "--" })
+	if sub := operandIndex(inv.args); at >= 0 && inv.args[sub].text == "exec" {
+		a.assessInContainer(inv, at+1)
 	}
 }

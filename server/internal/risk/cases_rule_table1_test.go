@@ -2,7 +2,7 @@ package risk
 
 // The patterns of the book, each alternative at least once.
 
-var book1 = []verdict{
+var ruleTableCases1 = []commandCase{
 	{"find -delete", []string{
 		"high recursive_delete: find -delete",
 	}},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSimple(t *testing.T) {
+func TestParseSimpleCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tool, text, cwd string
@@ -47,9 +47,9 @@ func TestSimple(t *testing.T) {
 	}
 }
 
-// TestSimpleIsWhatAShellReads: whatever passes for a simple command is to a real shell
+// TestParseSimpleCommand_MatchesShell: whatever passes for a simple command is to a real shell
 // one command with the very same words.
-func TestSimpleIsWhatAShellReads(t *testing.T) {
+func TestParseSimpleCommand_MatchesShell(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	pieces := []string{"a", "b ", " ", "  ", "'", `"`, `\`, "=", "-x", "#", " #", ";", "&", "|", "$A", "`", "(", ")", "{", "}", "<", ">", "!", "^", "%", ":", "\n", "\r", "é", "if ", "time ", "[", "~x", "--", ",", "$'", "\\\n"}
@@ -86,7 +86,7 @@ func TestSimpleIsWhatAShellReads(t *testing.T) {
 	}
 }
 
-func TestFolder(t *testing.T) {
+func TestWorkingDir(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ tool, arguments, cwd, want string }{
 		{"Bash", `{"command":"ls"}`, "/home/dev/shop/", "/home/dev/shop"},

@@ -12,12 +12,12 @@ import (
 // stands: the text may be meant for a shell inside the shell (bash -c "…"), and
 // cmd.exe knows no single quotes. And what cmd.exe and PowerShell have besides.
 const (
-	shellSigns   = ";&|<>`$(){}"
-	windowsSigns = `%^!\`
+	shellMetacharacters   = ";&|<>`$(){}"
+	windowsMetacharacters = `%^!\`
 )
 
-// maxSimple is how many words a simple command has at most.
-const maxSimple = 256
+// maxSimpleWords is how many words a simple command has at most.
+const maxSimpleWords = 256
 
 // ParseSimpleCommand returns the words of a command line of a tool, quotes taken away, when it is
 // one simple command and nothing else: no separator, pipe, redirect, substitution,
@@ -25,17 +25,17 @@ const maxSimple = 256
 // strict on purpose: a quoted semicolon is no simple command either, which costs a
 // question; the other mistake would cost more. cwd tells commands of Windows.
 func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
-	d := kindOf(tool).dialect()
+	d := toolKindOf(tool).dialect()
 	windows := d != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
-	if len(text) > longestPath || strings.ContainsAny(text, shellSigns) || windows && strings.ContainsAny(text, windowsSigns) || !IsPlainText(text) {
+	if len(text) > maxProgramPath || strings.ContainsAny(text, shellMetacharacters) || windows && strings.ContainsAny(text, windowsMetacharacters) || !IsPlainText(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // it goes on where nobody looked
 		return nil, false
 	}
-	left := maxSimple
-	commands, bad := parse(&source{text: text}, d, &left, nil)
-	if bad >= 0 || len(commands) != 1 || strings.HasPrefix(text, "#") || strings.Contains(text, " #") {
+	left := maxSimpleWords
+	commands, errPos := parse(&source{text: text}, d, &left, nil)
+	if errPos >= 0 || len(commands) != 1 || strings.HasPrefix(text, "#") || strings.Contains(text, " #") {
 		return nil, false
 	}
 	c := commands[0]
@@ -47,7 +47,7 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	}
 	for i := range c.words {
 		w := &c.words[i]
-		if w.dynamic() || w.process || w.disguise {
+		if w.isDynamic() || w.process || w.obfuscated {
 			return nil, false
 		}
 		words = append(words, w.text)
@@ -66,29 +66,29 @@ func IsPlainText(text string) bool {
 
 // RunsCommands reports whether a tool's business is to run what it is given.
 func RunsCommands(tool string) bool {
-	k := kindOf(tool)
+	k := toolKindOf(tool)
 	return k == shellTool || k == pwshTool || k == cmdTool
 }
 
 // IsCommand reports whether an argument of a tool is a command line, going by its
 // name.
 func IsCommand(tool, argument string) bool {
-	switch kindOf(tool) {
-	case writeTool, readTool, quietTool:
+	switch toolKindOf(tool) {
+	case writeTool, readTool, internalTool:
 		return false
 	default:
-		return isCommandName(spelled(argument))
+		return isCommandName(normalizeName(argument))
 	}
 }
 
 // WorkingDir is where a call runs: cwd, or the folder that the call itself names for its
 // command; empty when nobody knows.
 func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
-	at := newPlace(cwd).cwd
+	at := newWorkingDir(cwd).cwd
 	if !RunsCommands(tool) {
 		return at
 	}
-	for _, to := range folders(arguments) {
+	for _, to := range callDirs(arguments) {
 		switch {
 		case isAbsolute(to):
 			at = path.Clean(to)
@@ -99,17 +99,17 @@ func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
 	return at
 }
 
-// folders are those that a call of a shell names for its command.
-func folders(arguments json.RawMessage) (named []string) {
+// callDirs are those that a call of a shell names for its command.
+func callDirs(arguments json.RawMessage) (named []string) {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(arguments, &members)
 	for name, raw := range members {
 		var to string
-		switch spelled(name) {
+		switch normalizeName(name) {
 		case "cwd", "workdir", "workingdir", "workingdirectory", "directory", "dirpath":
 			_ = json.Unmarshal(raw, &to)
 		}
-		if to = slashes(to); to != "" && len(to) <= maxPath {
+		if to = toSlashes(to); to != "" && len(to) <= maxPath {
 			named = append(named, to)
 		}
 	}

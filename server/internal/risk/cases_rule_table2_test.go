@@ -1,6 +1,6 @@
 package risk
 
-var book2 = []verdict{
+var ruleTableCases2 = []commandCase{
 	{"gh api PATCH", []string{
 		"medium network_write: gh api PATCH",
 	}},

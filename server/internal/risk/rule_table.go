@@ -2,20 +2,20 @@ package risk
 
 import "strings"
 
-// entry is a rule with the commands it is about, one pattern a line.
+// tableRow is a rule with the commands it is about, one pattern a line.
 //
 // A pattern is what a person would type: the program, then its own commands, then
 // what must be among the arguments. Alternatives stand between bars. -f|--force is
 // an option, alone or in a cluster (-rf); =word is an argument that is just that,
 // ~text one that contains it, word… one that begins so; <> is any operand. What
 // stands behind ! must not be there.
-type entry struct {
+type tableRow struct {
 	rule
-	when string
+	patterns string
 }
 
-// book is every rule that a pattern can tell. What takes more is in programs.
-var book = []entry{
+// ruleTable is every rule that a pattern can tell. What takes more is in programs.
+var ruleTable = []tableRow{
 	{rule{"recursive_delete", high, "It deletes every file that it finds, in all folders below."}, `find =-delete`},
 	{rule{"recursive_delete", high, "It deletes every file that git does not know, folders included."}, `git clean -f|--force !-n|--dry-run`},
 	{rule{"recursive_delete", medium, "It deletes containers and images that nothing uses right now."}, `
@@ -232,19 +232,19 @@ var book = []entry{
 		truncate
 		shred
 		mv -f|--force`},
-	{leftRunning, `
+	{backgroundProcess, `
 		nohup|setsid|disown !-h
 		screen -dm
 		screen -d -m
 		tmux new-session|new -d`},
 }
 
-// valued are the options before a program's own command whose value is the next
+// valueOptions are the options before a program's own command whose value is the next
 // word. They are the same for most programs.
-var valued = set(`-C -c -n -H -R -f -p -F -w -u --namespace --context --kubeconfig --kube-context --profile --region --output --repo --file --project-name
+var valueOptions = newSet(`-C -c -n -H -R -f -p -F -w -u --namespace --context --kubeconfig --kube-context --profile --region --output --repo --file --project-name
 	--prefix --dir --filter --cwd --git-dir --work-tree --token --scope --env-file --endpoint-url --workspace --cluster --org --project`)
 
-func set(words string) map[string]bool {
+func newSet(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		m[w] = true

@@ -1,6 +1,6 @@
 package risk
 
-var book3 = []verdict{
+var ruleTableCases3 = []commandCase{
 	{"parted thing", []string{
 		"critical system: parted thing",
 	}},

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// place is where a call runs.
-type place struct {
+// workingDir is where a call runs.
+type workingDir struct {
 	cwd  string // absolute, with slashes; empty: not known
 	home string // as far as cwd tells it
 }
 
-func newPlace(cwd string) place {
-	p := place{}
-	if cwd = slashes(cwd); isAbsolute(cwd) {
+func newWorkingDir(cwd string) workingDir {
+	p := workingDir{}
+	if cwd = toSlashes(cwd); isAbsolute(cwd) {
 		p.cwd = path.Clean(cwd)
 	}
 	parts := strings.SplitN(p.cwd, "/", 4)
@@ -25,8 +25,8 @@ func newPlace(cwd string) place {
 	return p
 }
 
-// slashes spells a path of Windows with slashes; others stay as they are.
-func slashes(p string) string {
+// toSlashes spells a path of Windows with slashes; others stay as they are.
+func toSlashes(p string) string {
 	if drive := len(p) >= 2 && p[1] == ':' && isLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
 		return strings.ReplaceAll(p, `\`, "/")
 	}
@@ -37,92 +37,92 @@ func isAbsolute(p string) bool {
 	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
 }
 
-// where says what a path leads to.
-type where int
+// pathClass says what a path leads to.
+type pathClass int
 
 const (
-	within    where = iota // inside the working folder
-	all                    // the working folder itself
-	temporary              // where anyone's leftovers are
-	unknown                // nobody can tell before it runs
-	unset                  // a variable that may be empty
-	outside                // elsewhere
-	startup                // a file that runs by itself later
-	system                 // of the operating system
-	vital                  // the root, a home, what contains the working folder
+	insidePath    pathClass = iota // inside the working folder
+	cwdPath                        // the working folder itself
+	temporaryPath                  // where anyone's leftovers are
+	unknownPath                    // nobody can tell before it runs
+	unsetPath                      // a variable that may be empty
+	outsidePath                    // elsewhere
+	autorunPath                    // a file that runs by itself later
+	systemPath                     // of the operating system
+	protectedPath                  // the root, a home, what contains the working folder
 )
 
-// current is the folder a command runs in; empty when that can't be told.
-func (j *judge) current(s *scope) string {
+// currentDir is the folder a command runs in; empty when that can't be told.
+func (a *assessor) currentDir(s *scope) string {
 	if s == nil {
-		return j.cwd
+		return a.cwd
 	}
-	if !s.entered {
-		s.entered, s.dir = true, j.current(s.parent)
+	if !s.resolved {
+		s.resolved, s.dir = true, a.currentDir(s.parent)
 	}
 	return s.dir
 }
 
-// locate says where the path in w leads, seen from dir.
-func (j *judge) locate(dir string, w *word) where {
-	text := slashes(w.text)
+// classifyWord says where the path in w leads, seen from dir.
+func (a *assessor) classifyWord(dir string, w *shellWord) pathClass {
+	text := toSlashes(w.text)
 	if len(w.subs) > 0 {
-		return unknown
+		return unknownPath
 	}
 	if len(w.vars) > 0 && strings.Contains(text, "$") {
-		return j.locateVariable(dir, w)
+		return a.classifyVariable(dir, w)
 	}
 	if w.bare && strings.HasPrefix(text, "~") {
 		if text != "~" && text[1] != '/' { // somebody else's
-			return outside
+			return outsidePath
 		}
-		return j.locateHome(text[1:])
+		return a.classifyHome(text[1:])
 	}
-	return j.locatePath(dir, text)
+	return a.classifyPath(dir, text)
 }
 
-func (j *judge) locateHome(rest string) where {
+func (a *assessor) classifyHome(rest string) pathClass {
 	switch {
 	case strings.Trim(rest, "/*.") == "":
-		return vital
-	case j.home != "":
-		return j.locatePath("", j.home+"/"+rest)
-	case isStartup("/" + rest):
-		return startup
+		return protectedPath
+	case a.home != "":
+		return a.classifyPath("", a.home+"/"+rest)
+	case isAutorun("/" + rest):
+		return autorunPath
 	default:
-		return outside
+		return outsidePath
 	}
 }
 
-// locateVariable looks at a path that begins with, or contains, a variable.
-func (j *judge) locateVariable(dir string, w *word) where {
+// classifyVariable looks at a path that begins with, or contains, a variable.
+func (a *assessor) classifyVariable(dir string, w *shellWord) pathClass {
 	v := w.vars[0]
 	if at := strings.IndexByte(w.text, '$'); at > 0 { // what stands before it says most
 		if to := strings.LastIndexByte(w.text[:at], '/'); to > 0 {
-			return max(j.locatePath(dir, w.text[:to]), unknown)
+			return max(a.classifyPath(dir, w.text[:to]), unknownPath)
 		}
-		return unknown
+		return unknownPath
 	}
 	_, rest, ok := strings.Cut(w.text, "/")
 	switch v.name {
 	case "HOME", "USERPROFILE":
-		return j.locateHome(rest)
+		return a.classifyHome(rest)
 	case "PWD", "CLAUDE_PROJECT_DIR", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE":
-		return j.locatePath(j.cwd, "./"+rest)
+		return a.classifyPath(a.cwd, "./"+rest)
 	case "TMPDIR", "TMP", "TEMP", "RUNNER_TEMP":
-		return temporary
+		return temporaryPath
 	}
 	switch {
-	case v.guarded || j.assigned[v.name]:
-		return unknown
+	case v.guarded || a.assigned[v.name]:
+		return unknownPath
 	case ok && strings.Trim(rest, "*./") == "":
-		return vital // "$X/" is the root when X is empty
+		return protectedPath // "$X/" is the root when X is empty
 	default:
-		return unset
+		return unsetPath
 	}
 }
 
-func (j *judge) locatePath(dir, p string) where {
+func (a *assessor) classifyPath(dir, p string) pathClass {
 	p = strings.TrimPrefix(p, "file://")
 	glob := false
 	for p != "" && p[len(p)-1] == '*' { // what is in a folder stands for the folder
@@ -131,65 +131,65 @@ func (j *judge) locatePath(dir, p string) where {
 		if i := strings.LastIndexByte(p, '/'); i < len(p)-1 {
 			p = p[:i+1] // a* is not all of the folder
 			if strings.TrimSuffix(p, "/") == "" && i < 0 {
-				return within
+				return insidePath
 			}
-			return max(j.locatePath(dir, p+"x"), within)
+			return max(a.classifyPath(dir, p+"x"), insidePath)
 		}
 		if p == "" {
 			p = "."
 		}
 	}
-	if glob && p == "." && dir == "" && j.cwd == "" {
-		return all
+	if glob && p == "." && dir == "" && a.cwd == "" {
+		return cwdPath
 	}
 	if !isAbsolute(p) {
 		if dir == "" {
-			return relative(p)
+			return classifyRelative(p)
 		}
 		p = path.Join(dir, p)
 	}
-	return j.locateAbsolute(path.Clean(p))
+	return a.classifyAbsolute(path.Clean(p))
 }
 
-// relative is for a path of which nobody knows what it is relative to.
-func relative(p string) where {
+// classifyRelative is for a path of which nobody knows what it is relative to.
+func classifyRelative(p string) pathClass {
 	switch p = path.Clean(p); {
 	case p == ".":
-		return all
+		return cwdPath
 	case p == ".." || strings.HasSuffix(p, "/.."):
-		return vital
+		return protectedPath
 	case strings.HasPrefix(p, "../"):
-		return outside
+		return outsidePath
 	default:
-		return within
+		return insidePath
 	}
 }
 
-func (j *judge) locateAbsolute(p string) where {
+func (a *assessor) classifyAbsolute(p string) pathClass {
 	switch {
-	case p == "/" || len(p) <= 3 && strings.HasSuffix(p, ":/") || p == j.home:
-		return vital
-	case p == j.cwd:
-		return all
-	case j.cwd != "" && isUnder(p, j.cwd):
-		return within
-	case j.cwd != "" && isUnder(j.cwd, p):
-		return vital
-	case isStartup(p):
-		return startup
+	case p == "/" || len(p) <= 3 && strings.HasSuffix(p, ":/") || p == a.home:
+		return protectedPath
+	case p == a.cwd:
+		return cwdPath
+	case a.cwd != "" && isUnder(p, a.cwd):
+		return insidePath
+	case a.cwd != "" && isUnder(a.cwd, p):
+		return protectedPath
+	case isAutorun(p):
+		return autorunPath
 	case isTemporary(p):
-		return temporary
+		return temporaryPath
 	case isSystem(p):
 		if strings.Count(p, "/") == 1 {
-			return vital
+			return protectedPath
 		}
-		return system
+		return systemPath
 	case p == "/home" || p == "/Users" || p == "/root":
-		return vital
-	case j.cwd == "":
-		return unknown
+		return protectedPath
+	case a.cwd == "":
+		return unknownPath
 	default:
-		return outside
+		return outsidePath
 	}
 }
 
@@ -218,8 +218,8 @@ func isSystem(p string) bool {
 	return false
 }
 
-// isStartup reports whether a file runs, or lets someone in, without being asked.
-func isStartup(p string) bool {
+// isAutorun reports whether a file runs, or lets someone in, without being asked.
+func isAutorun(p string) bool {
 	switch base := path.Base(p); base {
 	case ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_login", "config.fish", "authorized_keys",
 		".gitconfig", ".npmrc", ".pypirc", "crontab", "sudoers", "rc.local", "ld.so.preload":

@@ -1,0 +1,181 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+)
+
+var (
+	dropsData       = rule{"drop_data", high, "It deletes tables or a database with everything in them."}
+	deletesRows     = rule{"drop_data", high, "It deletes every row of a table."}
+	updatesRows     = rule{"drop_data", high, "It changes every row of a table."}
+	killsEverything = rule{"system", critical, "It ends every program that it may."}
+	codeDeletes     = rule{"recursive_delete", high, "Its code deletes folders with everything in them."}
+)
+
+func (a *assessor) sqlClient(inv *invocation) {
+	for i := range inv.args {
+		if w := &inv.args[i]; strings.ContainsAny(w.text, " ;") {
+			a.assessSQL(w.span.innerSource(strings.TrimPrefix(w.text, "-e")))
+		}
+	}
+	for i := range inv.cmd.redirects {
+		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
+			a.assessSQL(in.target.span.innerSource(in.target.text))
+		}
+	}
+	for _, c := range inv.cmd.upstream {
+		if name := commandName(c); name == "echo" || name == "printf" || name == "cat" {
+			for i := range c.words[1:] {
+				a.assessSQL(c.words[i+1].span.innerSource(c.words[i+1].text))
+			}
+			for i := range c.redirects {
+				if strings.HasPrefix(c.redirects[i].op, "<<") {
+					a.assessSQL(c.redirects[i].target.span.innerSource(c.redirects[i].target.text))
+				}
+			}
+		}
+	}
+}
+
+// statement is one SQL statement while it is read.
+type statement struct {
+	from, to int
+	words    []string // the first ones, upper case
+	hasWhere bool
+}
+
+// assessSQL judges a text as SQL. Strings and comments in it are passed over.
+func (a *assessor) assessSQL(src *source) {
+	if a.byteBudget -= len(src.text); a.byteBudget < 0 {
+		a.add(unreadable, span{src, 0, len(src.text)})
+		return
+	}
+	s, st := src.text, statement{from: -1}
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			n := strings.IndexByte(s[i+1:], c)
+			if n < 0 {
+				n = len(s) - i - 2
+			}
+			st.addWord("?", i, i+n+2)
+			i += n + 2
+		case strings.HasPrefix(s[i:], "--"):
+			i += lineEnd(s[i:])
+		case strings.HasPrefix(s[i:], "/*"):
+			n := strings.Index(s[i:], "*/")
+			if n < 0 {
+				n = len(s) - i
+			}
+			i += n + 2
+		case c == ';':
+			a.assessStatement(src, &st)
+			st = statement{from: -1}
+			i++
+		case isLetter(c) || c == '_':
+			n := 1
+			for i+n < len(s) && (isLetter(s[i+n]) || isDigit(s[i+n]) || s[i+n] == '_' || s[i+n] == '.') {
+				n++
+			}
+			st.addWord(s[i:i+n], i, i+n)
+			i += n
+		default:
+			i++
+		}
+	}
+	a.assessStatement(src, &st)
+}
+
+func (st *statement) addWord(text string, from, to int) {
+	if st.from < 0 {
+		st.from = from
+	}
+	st.to = to
+	if len(st.words) < 4 {
+		st.words = append(st.words, strings.ToUpper(text))
+	}
+	st.hasWhere = st.hasWhere || strings.EqualFold(text, "WHERE") || strings.EqualFold(text, "LIMIT")
+}
+
+func (a *assessor) assessStatement(src *source, st *statement) {
+	if len(st.words) < 2 {
+		return
+	}
+	w, sp := st.words, span{src, st.from, min(st.to, len(src.text))}
+	switch {
+	case w[0] == "DROP" && slices.Contains([]string{"TABLE", "DATABASE", "SCHEMA", "COLLECTION", "KEYSPACE"}, w[1]), w[0] == "DROP" && w[1] == "MATERIALIZED":
+		a.add(dropsData, sp)
+	case w[0] == "TRUNCATE":
+		a.add(deletesRows, sp)
+	case w[0] == "DELETE" && w[1] == "FROM" && len(w) > 2 && !st.hasWhere:
+		a.add(deletesRows, sp)
+	case w[0] == "UPDATE" && slices.Contains(w, "SET") && !st.hasWhere:
+		a.add(updatesRows, sp)
+	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(sp.text()), " DROP COLUMN ")):
+		a.add(dropsData, sp)
+	}
+}
+
+// interpreter judges a program in another language by what it calls.
+func (a *assessor) interpreter(inv *invocation) {
+	if inv.name == "python" && inv.findArgument("-m") != nil && inv.findArgument("pip") != nil && inv.findArgument("install") != nil {
+		at := slices.IndexFunc(inv.args, func(w shellWord) bool { return w.text == "pip" })
+		a.assessFrom(inv, at)
+		return
+	}
+	w := inv.optionValue("-c", "-e", "--eval", "-p", "--print", "eval", "-pe", "-ne")
+	if w == nil {
+		if len(inv.operands()) == 0 || inv.findArgument("-") != nil {
+			a.assessPipedCode(inv)
+		}
+		return
+	}
+	if !a.assessCode(w.text, inv.span) && len(w.subs) > 0 {
+		a.assessRunOutput(inv, w.subs, inv.span)
+	}
+}
+
+// assessPipedCode is for code that comes from a pipe or a here document.
+func (a *assessor) assessPipedCode(inv *invocation) {
+	for i := range inv.cmd.redirects {
+		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
+			a.assessCode(in.target.text, inv.span)
+			return
+		}
+	}
+	if len(inv.cmd.upstream) > 0 {
+		a.assessRunOutput(inv, inv.cmd.upstream, inv.cmd.upstream[0].span.through(inv.span))
+	}
+}
+
+func (a *assessor) assessCode(text string, sp span) bool {
+	for _, call := range []string{"rmtree(", "rmSync(", "rm_rf", "removeSync(", "rimraf", "remove_dir_all", "rmdirSync(", "remove_tree", "fs.rm("} {
+		if strings.Contains(text, call) && !strings.Contains(text, "recursive: false") {
+			a.add(codeDeletes, sp)
+			return true
+		}
+	}
+	for _, call := range []string{"os.system(", "subprocess.", "execSync(", "child_process", "exec(", "system("} {
+		if strings.Contains(text, call) && (strings.Contains(text, "rm -rf") || strings.Contains(text, "rm -fr") || strings.Contains(text, `"rm", "-rf"`) || strings.Contains(text, "'rm', '-rf'")) {
+			a.add(codeDeletes, sp)
+			return true
+		}
+	}
+	if strings.Contains(text, "http") && namesAnswerRoute(text) {
+		a.add(answersHub, sp)
+		return true
+	}
+	if strings.Contains(text, "exec(") && strings.Contains(text, "b64decode") || strings.Contains(text, "eval(atob(") {
+		a.add(runsDecoded, sp)
+		return true
+	}
+	return false
+}
+
+// kill ends every program when what it is to end is -1.
+func (a *assessor) kill(inv *invocation) {
+	if n := len(inv.args); n > 1 && inv.args[n-1].text == "-1" {
+		a.add(killsEverything, inv.span)
+	}
+}

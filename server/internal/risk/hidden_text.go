@@ -1,0 +1,138 @@
+package risk
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	invisibleText     = rule{"hidden_text", high, "It holds characters that can't be seen, or that turn the order of others around: it may not be what it looks like."}
+	controlCharacters = rule{"hidden_text", high, "It holds control characters, which can hide what stands before or behind them."}
+	lookAlike         = rule{"look_alike", high, "It mixes letters of different alphabets that look the same: a name may not be the one it looks like."}
+	pushedOutOfSight  = rule{"out_of_sight", high, "A long gap pushes the rest of it out of sight: read it to its end."}
+	longLine          = rule{"out_of_sight", medium, "It has a very long line: read it to its end."}
+)
+
+const (
+	gapColumns   = 80 // blanks in a row within a line
+	gapLines     = 12 // line breaks in a row
+	maxLineWidth = 2000
+)
+
+// checkHiddenText looks for what keeps a person from reading a text as it is.
+func (a *assessor) checkHiddenText(src *source) {
+	s := src.text
+	blanks, breaks, line := 0, 0, 0
+	var w wordAlphabets
+	for i := 0; i < len(s); {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		switch {
+		case r == '\n':
+			breaks++
+			if blanks, line = 0, i+1; breaks == gapLines && strings.TrimLeft(s[i:], " \t\r\n") != "" {
+				a.add(pushedOutOfSight, spanAfterGap(src, i))
+			}
+		case r == ' ' || r == '\t' || r == '\r' && strings.HasPrefix(s[i+1:], "\n") || r >= utf8.RuneSelf && unicode.IsSpace(r):
+			if blanks++; blanks == gapColumns && !isBlank(s[i:]) {
+				a.add(pushedOutOfSight, spanAfterGap(src, i))
+			}
+		default:
+			blanks, breaks = 0, 0
+			if i-line == maxLineWidth {
+				a.add(longLine, span{src, line, min(len(s), line+maxExcerpt)})
+			}
+			a.checkRune(src, i, r, n)
+		}
+		if r < utf8.RuneSelf && !isLetter(byte(r)) {
+			a.checkLookAlike(span{src, w.from, i}, &w)
+			w = wordAlphabets{from: i + n}
+		} else {
+			w.add(r)
+		}
+		i += n
+	}
+	a.checkLookAlike(span{src, w.from, len(s)}, &w)
+}
+
+// isBlank reports whether nothing more stands on the line. It looks no further
+// than a little, so that it costs little.
+func isBlank(s string) bool {
+	s = s[:min(len(s), 4<<10)]
+	return strings.TrimSpace(s[:lineEnd(s)]) == ""
+}
+
+// spanAfterGap is what comes behind a gap that is noticed at i.
+func spanAfterGap(src *source, i int) span {
+	rest := strings.TrimLeft(src.text[i:], " \t\r\n")
+	from := len(src.text) - len(rest)
+	return span{src, from, from + lineEnd(rest[:min(len(rest), maxExcerpt)])}
+}
+
+// maxInvisible is how many characters that can't be seen are noted of a call.
+const maxInvisible = 1 << 10
+
+func (a *assessor) checkRune(src *source, i int, r rune, n int) {
+	switch {
+	case a.invisibleRunes == maxInvisible:
+	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
+		a.invisibleRunes++
+		a.add(controlCharacters, span{src, i, i + n})
+	case isInvisible(r) && !joinsEmoji(src.text, i, n):
+		a.invisibleRunes++
+		a.add(invisibleText, span{src, i, i + n})
+	}
+}
+
+func isInvisible(r rune) bool {
+	switch {
+	case r < 0xad:
+		return false
+	case r == 0xad, r == 0x034f, r == 0x061c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x180e, r == 0x3164, r == 0xfeff, r == 0xffa0:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff:
+		return true
+	default:
+		return false
+	}
+}
+
+// joinsEmoji reports whether a zero-width joiner stands where emoji have one.
+func joinsEmoji(s string, i, n int) bool {
+	if s[i:i+n] != "\u200d" {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	behind, _ := utf8.DecodeRuneInString(s[i+n:])
+	return (before >= 0x2190 || before == 0xfe0f) && behind >= 0x2190
+}
+
+// wordAlphabets are the alphabets that a word is written in.
+type wordAlphabets struct {
+	from            int
+	latin, nonLatin bool
+	fullWidth       bool // full width, as in East Asian text
+}
+
+func (l *wordAlphabets) add(r rune) {
+	switch {
+	case r < utf8.RuneSelf || r >= 0xc0 && r < 0x250:
+		l.latin = true
+	case r >= 0x370 && r < 0x530:
+		// Greek letters are units and variables too.
+		l.nonLatin = l.nonLatin || !strings.ContainsRune("µμΩΔπλσεαβγδθτφ", r)
+	case r >= 0xff21 && r <= 0xff5a:
+		l.fullWidth = true
+	}
+}
+
+// checkLookAlike judges a word: Latin letters with Greek or Cyrillic ones among them are of
+// no language.
+func (a *assessor) checkLookAlike(sp span, l *wordAlphabets) {
+	if l.fullWidth || l.latin && l.nonLatin {
+		a.add(lookAlike, sp)
+	}
+}

@@ -1,0 +1,291 @@
+package risk
+
+import (
+	"strconv"
+	"strings"
+)
+
+// literalBytes stand for themselves in a word.
+var literalBytes = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = strings.IndexByte(" \t\r\n;&|()<>\"'`$\\^{}", byte(c)) < 0
+	}
+	return t
+}()
+
+// parseWord reads one word.
+func (p *parser) parseWord() shellWord {
+	w := shellWord{span: span{p.src, p.pos, p.pos}, bare: true}
+	if *p.wordBudget--; *p.wordBudget < 0 {
+		p.fail(p.pos)
+		w.to = w.from
+		return w
+	}
+	for p.pos < len(p.text) && literalBytes[p.text[p.pos]] {
+		p.pos++
+	}
+	var text []byte
+	if p.pos == len(p.text) || p.endsWord(p.text[p.pos]) {
+		w.to, w.text = p.pos, p.text[w.from:p.pos]
+	} else {
+		text = append(text, p.text[w.from:p.pos]...)
+		for p.pos < len(p.text) && !p.endsWord(p.text[p.pos]) {
+			p.parsePiece(&w, &text)
+		}
+		w.to, w.text = p.pos, string(text)
+	}
+	if p.pos == w.from { // nothing moved: an operator where a word should be
+		p.fail(p.pos)
+	}
+	return w
+}
+
+// endsWord reports whether c, unquoted, ends the word before it.
+func (p *parser) endsWord(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', ';', '&', '|', ')':
+		return true
+	case '<', '>':
+		return p.peek(1) != '('
+	case '(':
+		return p.pos == 0 || strings.IndexByte("!@?*+=", p.text[p.pos-1]) < 0
+	case '{', '}':
+		return p.dialect.braceBlocks
+	default:
+		return false
+	}
+}
+
+// parsePiece reads what stands at p.i: a character, an escape, a quotation or a
+// substitution.
+func (p *parser) parsePiece(w *shellWord, text *[]byte) {
+	switch c := p.text[p.pos]; {
+	case c == p.dialect.escape:
+		if p.pos++; p.pos == len(p.text) {
+			return
+		}
+		if p.text[p.pos] != '\n' {
+			*text = append(*text, p.text[p.pos])
+			w.bare = false
+		}
+		p.pos++
+	case c == '\'' && p.dialect.singleQuotes:
+		n := strings.IndexByte(p.text[p.pos+1:], '\'')
+		if n < 0 {
+			p.fail(p.pos)
+			return
+		}
+		*text = append(*text, p.text[p.pos+1:p.pos+1+n]...)
+		p.pos += n + 2
+		w.bare = false
+	case c == '"':
+		w.bare = false
+		p.parseDoubleQuoted(w, text)
+	case c == '$':
+		p.parseDollar(w, text, false)
+	case c == '`' && p.dialect.backticks:
+		p.parseBackticks(w)
+	case (c == '<' || c == '>') && p.peek(1) == '(':
+		p.pos += 2
+		w.process = true
+		p.parseSubstitution(w)
+	case c == '(': // a pattern such as !(a|b), or a list
+		p.pos++
+		p.nested(func() { p.skipGroup(w) })
+	default:
+		*text = append(*text, c)
+		p.pos++
+	}
+}
+
+// skipGroup skips to the end of (…) in a word. What it substitutes is run.
+func (p *parser) skipGroup(w *shellWord) {
+	var skipped []byte
+	opened := p.pos - 1
+	for p.pos < len(p.text) {
+		if p.text[p.pos] == ')' {
+			p.pos++
+			return
+		}
+		p.parsePiece(w, &skipped)
+	}
+	p.fail(opened)
+}
+
+// parseDoubleQuoted reads "…".
+func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
+	opened := p.pos
+	p.pos++
+	for p.pos < len(p.text) {
+		switch c := p.text[p.pos]; {
+		case c == '"':
+			p.pos++
+			return
+		case c == p.dialect.escape && p.pos+1 < len(p.text):
+			if next := p.text[p.pos+1]; p.dialect != posix || strings.IndexByte("\"\\$`", next) >= 0 {
+				*text = append(*text, next)
+			} else if next != '\n' {
+				*text = append(*text, c, next)
+			}
+			p.pos += 2
+		case c == '$':
+			p.parseDollar(w, text, true)
+		case c == '`' && p.dialect.backticks:
+			p.parseBackticks(w)
+		default:
+			*text = append(*text, c)
+			p.pos++
+		}
+	}
+	p.fail(opened)
+}
+
+// parseDollar reads what begins with $: in the text it stays as it was written.
+func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
+	from := p.pos
+	rest := p.text[p.pos+1:]
+	switch {
+	case strings.HasPrefix(rest, "((") && p.skipArithmetic(3):
+		w.vars = append(w.vars, variable{name: "((", guarded: true})
+	case strings.HasPrefix(rest, "("):
+		p.pos += 2
+		p.parseSubstitution(w)
+	case strings.HasPrefix(rest, "{"):
+		p.pos += 2
+		p.nested(func() { p.parseParameter(w) })
+	case strings.HasPrefix(rest, "'") && !quoted && p.dialect.singleQuotes:
+		p.pos += 2
+		w.bare = false
+		p.parseANSIQuoted(w, text)
+		return
+	default:
+		p.pos++
+		if n := nameLen(rest); n > 0 {
+			w.vars = append(w.vars, variable{name: rest[:n]})
+			p.pos += n
+		} else if rest != "" && (isDigit(rest[0]) || strings.IndexByte("@*#?$!", rest[0]) >= 0) {
+			w.vars = append(w.vars, variable{name: rest[:1], guarded: true})
+			p.pos++
+		} else if strings.HasPrefix(rest, `"`) && !quoted {
+			return
+		}
+	}
+	*text = append(*text, p.text[from:min(p.pos, len(p.text))]...)
+}
+
+// parseParameter reads the rest of ${…}.
+func (p *parser) parseParameter(w *shellWord) {
+	opened := p.pos - 2
+	name := strings.TrimLeft(p.text[p.pos:min(len(p.text), p.pos+64)], "!#")
+	v := variable{name: name[:nameLen(name)]}
+	after := name[len(v.name):]
+	v.guarded = v.name == "" || strings.HasPrefix(after, ":?") || strings.HasPrefix(after, "?") ||
+		strings.HasPrefix(after, ":-") && !strings.HasPrefix(after, ":-}") || strings.HasPrefix(after, "#") || strings.HasPrefix(after, "[")
+	w.vars = append(w.vars, v)
+	var skipped []byte
+	for p.pos < len(p.text) {
+		if p.text[p.pos] == '}' {
+			p.pos++
+			return
+		}
+		p.parsePiece(w, &skipped)
+	}
+	p.fail(opened)
+}
+
+// parseSubstitution reads the commands up to the bracket that closes them.
+func (p *parser) parseSubstitution(w *shellWord) {
+	outer, stdin := p.scope, p.stdin
+	p.scope, p.stdin = &scope{parent: outer}, nil
+	waiting := p.heredocs
+	p.heredocs = nil
+	p.nested(func() { w.subs = append(w.subs, p.parseList(')')...) })
+	p.heredocs = append(waiting, p.heredocs...)
+	p.scope, p.stdin = outer, stdin
+}
+
+// parseBackticks reads `…`, whose commands are escaped once more.
+func (p *parser) parseBackticks(w *shellWord) {
+	opened := p.pos
+	var text []byte
+	for p.pos++; p.pos < len(p.text); p.pos++ {
+		switch c := p.text[p.pos]; {
+		case c == '`':
+			p.pos++
+			inner := span{p.src, opened + 1, p.pos - 1}.innerSource(string(text))
+			q := &parser{src: inner, text: inner.text, dialect: p.dialect, wordBudget: p.wordBudget, depth: p.depth, scope: &scope{parent: p.scope}, errPos: -1}
+			q.nested(func() { q.parseList(0) })
+			w.subs = append(w.subs, q.commands...)
+			p.commands = append(p.commands, q.commands...)
+			if q.errPos >= 0 {
+				p.fail(opened)
+			}
+			return
+		case c == '\\' && strings.IndexByte("`\\$", p.peek(1)) >= 0:
+			p.pos++
+			text = append(text, p.peek(0))
+		default:
+			text = append(text, c)
+		}
+	}
+	p.fail(opened)
+}
+
+// parseANSIQuoted reads the rest of $'…'.
+func (p *parser) parseANSIQuoted(w *shellWord, text *[]byte) {
+	opened := p.pos - 2
+	for p.pos < len(p.text) {
+		c := p.text[p.pos]
+		p.pos++
+		switch {
+		case c == '\'':
+			return
+		case c != '\\' || p.pos == len(p.text):
+			*text = append(*text, c)
+		default:
+			p.parseANSIEscape(w, text)
+		}
+	}
+	p.fail(opened)
+}
+
+func (p *parser) parseANSIEscape(w *shellWord, text *[]byte) {
+	const plain, meaning = `abefnrtv`, "\a\b\x1b\f\n\r\t\v"
+	c := p.text[p.pos]
+	var digits int
+	base, from := 16, p.pos+1
+	switch {
+	case c == 'x':
+		digits = 2
+	case c == 'u':
+		digits = 4
+	case c == 'U':
+		digits = 8
+	case c >= '0' && c <= '7':
+		digits, base, from = 3, 8, p.pos
+	default:
+		if at := strings.IndexByte(plain, c); at >= 0 {
+			c = meaning[at]
+		}
+		*text = append(*text, c)
+		p.pos++
+		return
+	}
+	to := from
+	for to < len(p.text) && to < from+digits && isDigitOf(p.text[to], base) {
+		to++
+	}
+	n, _ := strconv.ParseUint(p.text[from:to], base, 32)
+	if n >= 0x20 && n < 0x7f {
+		w.obfuscated = true // who writes r as \x72 does not want it read
+	}
+	*text = appendRune(*text, n)
+	p.pos = max(to, p.pos+1)
+}
+
+func isDigitOf(c byte, base int) bool {
+	if base == 8 {
+		return c >= '0' && c <= '7'
+	}
+	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
