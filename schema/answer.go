@@ -394,17 +394,17 @@ type Extend struct {
 }
 
 // UnmarshalJSON wants the seconds said: nobody takes a deadline away by leaving them out.
-func (x *Extend) UnmarshalJSON(b []byte) error {
-	var given struct {
+func (e *Extend) UnmarshalJSON(b []byte) error {
+	var body struct {
 		Seconds *float64 `json:"seconds"`
 	}
-	if err := decodeObject(b, &given, false); err != nil {
+	if err := decodeObject(b, &body, false); err != nil {
 		return err
 	}
-	if given.Seconds == nil {
+	if body.Seconds == nil {
 		return invalid("seconds", "is required; 0 takes the limit away")
 	}
-	x.Seconds = *given.Seconds
+	e.Seconds = *body.Seconds
 	return nil
 }
 

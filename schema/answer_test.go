@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// questions of every sort that an answer can be given to.
-var questions = map[string]string{
+// answerableQuestions of every sort that an answer can be given to.
+var answerableQuestions = map[string]string{
 	"permission":   `{"question":"?","type":"permission"}`,
 	"text":         `{"question":"?","type":"question"}`,
 	"choice":       `{"question":"?","type":"choice","choices":["Jest","Vitest"]}`,
@@ -27,7 +27,7 @@ var questions = map[string]string{
 	"text in many": `{"question":"?","type":"question","questions":[{"id":"a","question":"?"},{"id":"b","question":"?"}]}`,
 }
 
-func TestCheckResponse(t *testing.T) {
+func TestHumanInTheLoop_CheckResponse(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return `"` + strings.Repeat("x", n+1) + `"` }
 	for _, c := range []struct{ question, answer, field string }{
@@ -93,7 +93,7 @@ func TestCheckResponse(t *testing.T) {
 		{"text in many", `{"answers":{"a":"one","b":` + long(schema.MaxText) + `}}`, "answers.b"},
 	} {
 		var q schema.HumanInTheLoop
-		require.NoError(t, json.Unmarshal([]byte(questions[c.question]), &q), c.question)
+		require.NoError(t, json.Unmarshal([]byte(answerableQuestions[c.question]), &q), c.question)
 		require.NoError(t, q.Validate(), c.question)
 		var r schema.Response
 		require.NoError(t, json.Unmarshal([]byte(c.answer), &r), c.answer)
@@ -101,8 +101,8 @@ func TestCheckResponse(t *testing.T) {
 	}
 }
 
-// TestRespondBodies are refused before the question is even looked up.
-func TestRespondBodies(t *testing.T) {
+// TestResponse_RejectsWrongTypes are refused before the question is even looked up.
+func TestResponse_RejectsWrongTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{`{"permission":"true"}`, "permission must be true or false, not string"},
@@ -120,7 +120,7 @@ func TestRespondBodies(t *testing.T) {
 	}
 }
 
-func TestOutcome(t *testing.T) {
+func TestHumanInTheLoop_Outcome(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]schema.Outcome{
 		`{"permission":true}`:    schema.Approve,

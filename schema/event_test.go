@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestNamesMatchExactly(t *testing.T) {
+func TestEvent_MemberNamesMatchExactly(t *testing.T) {
 	t.Parallel()
 	var e schema.Event
 	require.NoError(t, json.Unmarshal([]byte(`{"SOURCE_APP":"a","Session_Id":"s","hook_event_type":"t","payload":{}}`), &e))
@@ -25,7 +25,7 @@ func TestNamesMatchExactly(t *testing.T) {
 	require.Empty(t, e.SourceApp)
 }
 
-func TestNullIsAbsent(t *testing.T) {
+func TestDecode_NullIsAbsent(t *testing.T) {
 	t.Parallel()
 	var e schema.Event
 	require.NoError(t, json.Unmarshal([]byte(`{"source_app":"a","session_id":null,"humanInTheLoop":null,"timestamp":null,"is_interrupt":null,"else":null}`), &e))
@@ -42,7 +42,7 @@ func TestNullIsAbsent(t *testing.T) {
 	require.Nil(t, r.Remember)
 }
 
-func TestBothSpellings(t *testing.T) {
+func TestHumanInTheLoop_AcceptsSnakeCase(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"responseWebSocketUrl", "response_websocket_url", "response_web_socket_url"} {
 		var q schema.HumanInTheLoop
@@ -56,8 +56,8 @@ func TestBothSpellings(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 
-// TestWrongTypesNameTheMember has a whole event each; the error says where.
-func TestWrongTypesNameTheMember(t *testing.T) {
+// TestEvent_TypeErrorNamesMember has a whole event each; the error says where.
+func TestEvent_TypeErrorNamesMember(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"source_app":7}`:                                                          "source_app must be a string, not number",
@@ -87,7 +87,7 @@ func TestWrongTypesNameTheMember(t *testing.T) {
 	}
 }
 
-func TestNotAnObject(t *testing.T) {
+func TestDecode_RejectsNonObject(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`null`, `[]`, `"{}"`, `1`, ` `, ``, `{`, `{"a":}`, `{} {}`, `{"source_app":"a"}x`} {
 		var e schema.Event
@@ -97,7 +97,7 @@ func TestNotAnObject(t *testing.T) {
 	}
 }
 
-func TestMembersGivenTwice(t *testing.T) {
+func TestDecode_RejectsDuplicateMembers(t *testing.T) {
 	t.Parallel()
 	for text, field := range map[string]string{
 		`{"source_app":"a","source_app":"b"}`:                                        "source_app",
@@ -120,7 +120,7 @@ func TestMembersGivenTwice(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"payload":{"a":1,"a":2},"source_app":"a,b"}`), &e))
 }
 
-func TestDeepNesting(t *testing.T) {
+func TestEvent_LimitsNesting(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte {
 		return []byte(`{"payload":` + strings.Repeat(`{"a":[`, depth/2) + `"]}\"]}"` + strings.Repeat(`]}`, depth/2) + `}`)
@@ -132,7 +132,7 @@ func TestDeepNesting(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 
-func TestFloodOfBracketsIsRefusedBeforeItIsRead(t *testing.T) { // not parallel: it counts allocations
+func TestEvent_RejectsDeepNestingWithoutAllocating(t *testing.T) { // not parallel: it counts allocations
 	var e schema.Event
 	var err error
 	flood := []byte(strings.Repeat(`{"a":`, 1<<20))
@@ -140,7 +140,7 @@ func TestFloodOfBracketsIsRefusedBeforeItIsRead(t *testing.T) { // not parallel:
 	require.ErrorContains(t, err, "nests deeper")
 }
 
-func TestUnknownMembers(t *testing.T) {
+func TestEvent_KeepsUnknownMembers(t *testing.T) {
 	t.Parallel()
 	var e schema.Event
 	text := `{"b":[1, 2],"a":"x","source_app":"s","session_id":"s","hook_event_type":"t","payload":{"k":1},"humanInTheLoop":{"question":"?","type":"permission","mood":{"x":null}}}`
@@ -157,7 +157,7 @@ func TestUnknownMembers(t *testing.T) {
 	require.ErrorContains(t, err, "too many unknown members")
 }
 
-func TestMillis(t *testing.T) {
+func TestMillis_UnmarshalJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]schema.Millis{
 		"0": 0, "1734189234000": 1734189234000, "1734189234000.75": 1734189234000, "1.7341892e12": 1734189200000, "-5": -5,
@@ -169,7 +169,7 @@ func TestMillis(t *testing.T) {
 	}
 }
 
-func TestTruncate(t *testing.T) {
+func TestEvent_Truncate(t *testing.T) {
 	t.Parallel()
 	e := schema.Event{Payload: json.RawMessage(`{"a":"0123456789"}`)}
 	e.Truncate(len(e.Payload))
@@ -180,7 +180,7 @@ func TestTruncate(t *testing.T) {
 	require.JSONEq(t, `{}`, string(e.Payload))
 }
 
-func TestStringHoldsNothingPrivate(t *testing.T) {
+func TestEvent_StringOmitsPrivateData(t *testing.T) {
 	t.Parallel()
 	e := schema.Event{
 		ID: 7, SourceApp: "app", SessionID: "s", HookEventType: "Stop", Payload: json.RawMessage(`{"token":"hunter2"}`), RequestSecret: "hunter2",
@@ -189,7 +189,7 @@ func TestStringHoldsNothingPrivate(t *testing.T) {
 	require.Equal(t, "event 7 app/s Stop", e.String())
 }
 
-func TestRedactedQuestionHasNoSecrets(t *testing.T) {
+func TestHumanInTheLoop_RedactedOmitsSecrets(t *testing.T) {
 	t.Parallel()
 	q := schema.HumanInTheLoop{Question: "?", Type: schema.Permission, ResponseWebSocketURL: "ws://localhost/secret", ListenerKey: "key"}
 	shown, err := json.Marshal(q.Redacted())
@@ -198,7 +198,7 @@ func TestRedactedQuestionHasNoSecrets(t *testing.T) {
 	require.Equal(t, "key", q.ListenerKey, "the question itself keeps them")
 }
 
-func TestAMisspelledSecretIsRedacted(t *testing.T) {
+func TestHumanInTheLoop_RedactedOmitsMisspelledSecrets(t *testing.T) {
 	t.Parallel()
 	var q schema.HumanInTheLoop
 	require.NoError(t, json.Unmarshal([]byte(`{"question":"?","type":"permission","ResponseWebSocketURL":"ws://localhost/secret",
@@ -215,7 +215,7 @@ func TestListenerProof(t *testing.T) {
 	require.Equal(t, "_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g", schema.ListenerProof("key", "challenge"))
 }
 
-func TestPaths(t *testing.T) {
+func TestRoutes_AreUnique(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "/events/42/respond", schema.At(schema.PathRespond, 42))
 	seen := map[string]bool{}

@@ -75,7 +75,7 @@ func decodeObject(b []byte, into any, snake bool) error {
 	if !isObject(b) {
 		return invalid("", "must be a JSON object")
 	}
-	depth, commas := shape(b)
+	depth, commas := jsonShape(b)
 	if depth > MaxDepth {
 		return invalid("", fmt.Sprintf("nests deeper than %d levels", MaxDepth))
 	}
@@ -87,10 +87,10 @@ func decodeObject(b []byte, into any, snake bool) error {
 		return invalid("", "is not valid JSON")
 	}
 	if len(raw) > 0 && len(raw) != commas+1 {
-		return invalid(repeated(b), "is given twice")
+		return invalid(duplicateMember(b), "is given twice")
 	}
 	target := reflect.ValueOf(into).Elem()
-	known, extra, err := sortMembers(raw, membersOf(target.Type(), snake))
+	known, extra, err := partitionMembers(raw, membersOf(target.Type(), snake))
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func decodeObject(b []byte, into any, snake bool) error {
 	return nil
 }
 
-// sortMembers tells the members that have a field, by their canonical names, from
+// partitionMembers tells the members that have a field, by their canonical names, from
 // those that have none.
-func sortMembers(raw map[string]json.RawMessage, names members) (known, extra map[string]json.RawMessage, err error) {
+func partitionMembers(raw map[string]json.RawMessage, names members) (known, extra map[string]json.RawMessage, err error) {
 	known = make(map[string]json.RawMessage, len(raw))
 	for name, value := range raw {
 		canonical, ok := names[name]
@@ -130,10 +130,10 @@ func sortMembers(raw map[string]json.RawMessage, names members) (known, extra ma
 	return known, extra, nil
 }
 
-// shape tells how deep JSON text nests and how many commas stand between the
+// jsonShape tells how deep JSON text nests and how many commas stand between the
 // members of its outermost array or object. It takes one pass and no memory, so
 // that it can stand before any parser.
-func shape(b []byte) (deepest, commas int) {
+func jsonShape(b []byte) (deepest, commas int) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -157,8 +157,8 @@ func shape(b []byte) (deepest, commas int) {
 	return deepest, commas
 }
 
-// repeated finds the first member name that the valid JSON object b holds twice.
-func repeated(b []byte) string {
+// duplicateMember finds the first member name that the valid JSON object b holds twice.
+func duplicateMember(b []byte) string {
 	d := json.NewDecoder(bytes.NewReader(b))
 	_, _ = d.Token()
 	seen := map[string]bool{}
@@ -181,16 +181,16 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		if !ok {
 			continue
 		}
-		if _, commas := shape(value); commas >= maxElements && isList(v.Field(i).Type()) {
+		if _, commas := jsonShape(value); commas >= maxElements && isList(v.Field(i).Type()) {
 			return invalid(name, "has too many elements")
 		}
 		err := json.Unmarshal(value, v.Field(i).Addr().Interface())
 		if err == nil {
 			continue
 		}
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field == "" {
-			wrong.Type = v.Field(i).Type() // choices is to be an array of strings, not a string
+		var typeError *json.UnmarshalTypeError
+		if errors.As(err, &typeError) && typeError.Field == "" {
+			typeError.Type = v.Field(i).Type() // choices is to be an array of strings, not a string
 		}
 		return fieldError(name, err)
 	}
@@ -205,13 +205,13 @@ func isList(t reflect.Type) bool {
 
 // fieldError turns an error of encoding/json into one that names the member.
 func fieldError(name string, err error) error {
-	var wrong *json.UnmarshalTypeError
+	var typeError *json.UnmarshalTypeError
 	var inner *FieldError
 	switch {
 	case errors.As(err, &inner):
 		return &FieldError{Field: joinField(name, inner.Field), Detail: inner.Detail}
-	case errors.As(err, &wrong):
-		return invalid(joinField(name, wrong.Field), "must be "+jsonType(wrong.Type)+", not "+wrong.Value)
+	case errors.As(err, &typeError):
+		return invalid(joinField(name, typeError.Field), "must be "+jsonType(typeError.Type)+", not "+typeError.Value)
 	default:
 		return invalid(name, "is not valid JSON")
 	}

@@ -86,7 +86,7 @@ func FuzzHumanInTheLoop(f *testing.F) {
 func FuzzResponse(f *testing.F) {
 	fuzzSeeds(f, "Response")
 	var asked []schema.HumanInTheLoop
-	for _, text := range questions {
+	for _, text := range answerableQuestions {
 		var q schema.HumanInTheLoop
 		require.NoError(f, json.Unmarshal([]byte(text), &q))
 		asked = append(asked, q)

@@ -150,7 +150,7 @@ func (g golden) decode(t testing.TB, text []byte) any {
 	return v.Elem().Interface()
 }
 
-func TestGoldensAreReadAndWrittenAgain(t *testing.T) {
+func TestGoldens_RoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestGoldensAreReadAndWrittenAgain(t *testing.T) {
 	}
 }
 
-func TestGoldensAreValid(t *testing.T) {
+func TestGoldens_PassValidation(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldens(t) {
 		var err error
@@ -187,13 +187,13 @@ func TestGoldensAreValid(t *testing.T) {
 	}
 }
 
-// TestGoldensFitTheGeneratedSchema asks a validator that knows nothing of the Go types.
-func TestGoldensFitTheGeneratedSchema(t *testing.T) {
+// TestGoldens_MatchJSONSchema asks a validator that knows nothing of the Go types.
+func TestGoldens_MatchJSONSchema(t *testing.T) {
 	t.Parallel()
-	validators := compile(t)
+	validators := compileValidators(t)
 	for _, g := range goldens(t) {
 		for _, text := range [][]byte{g.text, g.echo} {
-			for _, message := range g.messages(t, text) {
+			for _, message := range g.instances(t, text) {
 				err := validators[g.typeName].Validate(message)
 				if strings.HasSuffix(g.name, ".shortened") {
 					require.ErrorContains(t, err, "hook_event_type", g.name)
@@ -206,7 +206,7 @@ func TestGoldensFitTheGeneratedSchema(t *testing.T) {
 	}
 }
 
-func (g golden) messages(t testing.TB, text []byte) []any {
+func (g golden) instances(t testing.TB, text []byte) []any {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
 	if g.array {
@@ -215,8 +215,8 @@ func (g golden) messages(t testing.TB, text []byte) []any {
 	return []any{v}
 }
 
-// compile makes a validator for every type from the generated schema.
-func compile(t testing.TB) map[string]*jsonschema.Schema {
+// compileValidators makes a validator for every type from the generated schema.
+func compileValidators(t testing.TB) map[string]*jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
 	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
@@ -229,13 +229,13 @@ func compile(t testing.TB) map[string]*jsonschema.Schema {
 	return validators
 }
 
-// TestEveryMemberHasAGolden keeps the goldens complete: a new wire field comes with one.
-func TestEveryMemberHasAGolden(t *testing.T) {
+// TestGoldens_CoverEveryMember keeps the goldens complete: a new wire field comes with one.
+func TestGoldens_CoverEveryMember(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, g := range goldens(t) {
 		v := g.decode(t, g.text)
-		note(seen, reflect.ValueOf(v))
+		recordFields(seen, reflect.ValueOf(v))
 		frames, ok := v.([]schema.Frame)
 		if f, one := v.(schema.Frame); one {
 			frames, ok = []schema.Frame{f}, true
@@ -244,7 +244,7 @@ func TestEveryMemberHasAGolden(t *testing.T) {
 			require.Contains(t, frameTypes, frames[i].Type, g.name)
 			data := reflect.New(frameTypes[frames[i].Type])
 			require.NoError(t, json.Unmarshal(frames[i].Data, data.Interface()), g.name)
-			note(seen, data.Elem())
+			recordFields(seen, data.Elem())
 		}
 	}
 	for name, typ := range messageTypes {
@@ -265,32 +265,32 @@ func TestEveryMemberHasAGolden(t *testing.T) {
 	}
 }
 
-// note marks the types and the fields with a value that v holds, however deep.
-func note(seen map[string]bool, v reflect.Value) {
+// recordFields marks the types and the fields with a value that v holds, however deep.
+func recordFields(seen map[string]bool, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			note(seen, v.Elem())
+			recordFields(seen, v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			note(seen, v.Index(i))
+			recordFields(seen, v.Index(i))
 		}
 	case reflect.Struct:
 		seen[v.Type().Name()] = true
 		for i := range v.NumField() {
 			if !v.Field(i).IsZero() {
 				seen[v.Type().Name()+"."+v.Type().Field(i).Name] = true
-				note(seen, v.Field(i))
+				recordFields(seen, v.Field(i))
 			}
 		}
 	}
 }
 
-// TestSchemaAndGoRefuseTheSame holds the two descriptions of a message against each other.
-func TestSchemaAndGoRefuseTheSame(t *testing.T) {
+// TestJSONSchema_RejectsSameMessagesAsGo holds the two descriptions of a message against each other.
+func TestJSONSchema_RejectsSameMessagesAsGo(t *testing.T) {
 	t.Parallel()
-	validators := compile(t)
+	validators := compileValidators(t)
 	for _, c := range []struct{ typeName, text string }{
 		{"Event", `{"session_id":"s","hook_event_type":"t","payload":{}}`},
 		{"Event", `{"source_app":"a","session_id":"s","hook_event_type":"t"}`},
@@ -312,11 +312,11 @@ func TestSchemaAndGoRefuseTheSame(t *testing.T) {
 		message, err := jsonschema.UnmarshalJSON(strings.NewReader(c.text))
 		require.NoError(t, err)
 		require.Error(t, validators[c.typeName].Validate(message), "the schema takes %s", c.text)
-		require.Error(t, readAndCheck(c.typeName, c.text), "Go takes %s", c.text)
+		require.Error(t, decodeAndValidate(c.typeName, c.text), "Go takes %s", c.text)
 	}
 }
 
-func readAndCheck(typeName, text string) error {
+func decodeAndValidate(typeName, text string) error {
 	v := reflect.New(messageTypes[typeName]).Interface()
 	if err := json.Unmarshal([]byte(text), v); err != nil {
 		return err

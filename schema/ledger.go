@@ -33,12 +33,12 @@ var FirstPrev = strings.Repeat("0", 2*sha256.Size)
 // Seal makes e the entry behind the one with number n and hash prev.
 func (e *LedgerEntry) Seal(n int64, prev string) (err error) {
 	e.N, e.Prev = n+1, prev
-	e.Hash, err = e.sum()
+	e.Hash, err = e.computeHash()
 	return err
 }
 
-// sum is what Hash has to be.
-func (e *LedgerEntry) sum() (string, error) {
+// computeHash is what Hash has to be.
+func (e *LedgerEntry) computeHash() (string, error) {
 	line, err := json.Marshal(struct {
 		LedgerEntry
 		Hash string `json:"hash,omitempty"` // shadows the entry's own
@@ -70,7 +70,7 @@ func (c *LedgerCheck) Next(line []byte) error {
 	// What is written differently may say something else to another reader, such as
 	// the first of two members with the same name.
 	written, err := json.Marshal(e)
-	sum, errSum := e.sum()
+	sum, errSum := e.computeHash()
 	switch {
 	case err != nil || errSum != nil || !bytes.Equal(written, bytes.TrimSpace(line)):
 		return fmt.Errorf("entry %d is not written as a hub writes it", c.N+1)
@@ -88,7 +88,7 @@ func (c *LedgerCheck) Next(line []byte) error {
 // PathLedger is the ledger of everything that people decided.
 const PathLedger = "/api/ledger"
 
-var decisionRoutes = []Route{
+var ledgerRoutes = []Route{
 	{"GET", PathLedger, "What was decided, when and by whom, oldest first: entries that each hold the hash of the one before (see LedgerEntry); hookback verify checks them", []Param{
 		{"after", "only entries above this number, from the oldest on; 0 begins at the beginning"},
 		{"before", "only entries below this number"},

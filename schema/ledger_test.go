@@ -13,8 +13,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ledger is a chain of n entries, as lines of an export.
-func ledger(t testing.TB, n int) []string {
+// sealedLedger is a chain of n entries, as lines of an export.
+func sealedLedger(t testing.TB, n int) []string {
 	lines, prev := make([]string, n), schema.FirstPrev
 	for i := range lines {
 		e := schema.LedgerEntry{At: schema.Millis(1795262403000 + i), Action: "question.voted", Actor: "ada <admin>", QuestionID: 41}
@@ -29,7 +29,7 @@ func ledger(t testing.TB, n int) []string {
 	return lines
 }
 
-func checked(lines []string) (check schema.LedgerCheck, err error) {
+func checkLedger(lines []string) (check schema.LedgerCheck, err error) {
 	for _, line := range lines {
 		if err = check.Next([]byte(line)); err != nil {
 			break
@@ -38,19 +38,19 @@ func checked(lines []string) (check schema.LedgerCheck, err error) {
 	return check, err
 }
 
-func TestALedgerChecksOut(t *testing.T) {
+func TestLedgerCheck_AcceptsIntactLedger(t *testing.T) {
 	t.Parallel()
-	lines := ledger(t, 5)
-	check, err := checked(lines)
+	lines := sealedLedger(t, 5)
+	check, err := checkLedger(lines)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, check.N)
 	require.Contains(t, lines[4], check.Head)
 }
 
 // The rule can be followed by anybody: a line without its hash, and SHA-256.
-func TestTheHashIsOfTheLineWithoutIt(t *testing.T) {
+func TestLedgerEntry_HashCoversLineWithoutHash(t *testing.T) {
 	t.Parallel()
-	for _, line := range ledger(t, 2) {
+	for _, line := range sealedLedger(t, 2) {
 		said, hash, ok := strings.Cut(line, `,"hash":"`)
 		require.True(t, ok)
 		sum := sha256.Sum256([]byte(said + "}"))
@@ -58,7 +58,7 @@ func TestTheHashIsOfTheLineWithoutIt(t *testing.T) {
 	}
 }
 
-func TestABrokenLedgerNamesItsFirstBrokenEntry(t *testing.T) {
+func TestLedgerCheck_NamesFirstBrokenEntry(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		spoil func(lines []string) []string
@@ -83,18 +83,18 @@ func TestABrokenLedgerNamesItsFirstBrokenEntry(t *testing.T) {
 		"not JSON":        {func(l []string) []string { l[4] = l[4][1:]; return l }, "entry 5 is not readable"},
 		"two of a name":   {func(l []string) []string { l[0] = `{"who":"eve",` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
 		"a member more":   {func(l []string) []string { l[0] = `{"x":1,` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
-		"another history": {func(l []string) []string { return append(l[:1], resealed(l[1:])...) }, "entry 2 does not continue entry 1"},
+		"another history": {func(l []string) []string { return append(l[:1], reseal(l[1:])...) }, "entry 2 does not continue entry 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := checked(tc.spoil(ledger(t, 5)))
+			_, err := checkLedger(tc.spoil(sealedLedger(t, 5)))
 			require.ErrorContains(t, err, tc.says)
 		})
 	}
 }
 
-// resealed is a chain of its own, with the numbers of the lines.
-func resealed(lines []string) []string {
+// reseal is a chain of its own, with the numbers of the lines.
+func reseal(lines []string) []string {
 	prev := strings.Repeat("a", 64)
 	for i, line := range lines {
 		var e schema.LedgerEntry

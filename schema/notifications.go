@@ -169,7 +169,7 @@ const (
 	PathLinkVote        = "/hitl/:id/vote"
 )
 
-var noticeRoutes = []Route{
+var notificationRoutes = []Route{
 	{"GET", PathChannels, "The channels that people are told by, without their secrets", nil, nil, []Channel{}},
 	{"POST", PathChannels, "Make a channel; a webhook's secret is shown once", nil, ChannelDraft{}, Channel{}},
 	{"GET", PathMyNotifications, "When and where the caller is told of questions", nil, nil, NotificationSettings{}},

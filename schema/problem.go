@@ -100,7 +100,7 @@ func (e *FieldError) Unwrap() error {
 
 func invalid(field, detail string) error { return &FieldError{Field: field, Detail: detail} }
 
-func wrong(field, detail string) error {
+func invalidAnswer(field, detail string) error {
 	return &FieldError{Field: field, Detail: detail, Cause: ErrWrongAnswer}
 }
 
@@ -195,15 +195,15 @@ func Problems() []Problem {
 // put on the wire. An unknown code is told by its status class.
 func (p Problem) Err() error {
 	err := p.protocolError()
-	whole, isWhole := strings.CutPrefix(p.Detail, "the message ")
+	detail, isMessage := strings.CutPrefix(p.Detail, "the message ")
 	switch {
 	case p.HumanInTheLoopStatus != nil:
 		err = &StatusError{Err: err, Status: *p.HumanInTheLoopStatus}
 	case p.Field != "":
 		err = &FieldError{Field: p.Field, Detail: strings.TrimPrefix(p.Detail, p.Field+" "), Cause: err}
 	case p.Detail == "" || p.Detail == err.Error():
-	case isWhole && (err == ErrInvalid || err == ErrWrongAnswer): //nolint:errorlint // rows of problems, bare
-		err = &FieldError{Detail: whole, Cause: err}
+	case isMessage && (err == ErrInvalid || err == ErrWrongAnswer): //nolint:errorlint // rows of problems, bare
+		err = &FieldError{Detail: detail, Cause: err}
 	default:
 		err = fmt.Errorf("%w: %s", err, p.Detail)
 	}

@@ -30,8 +30,8 @@ var sentinels = map[string]error{
 	"ErrTooMany": schema.ErrTooMany,
 }
 
-// overTheWire is what a client gets of an error.
-func overTheWire(t *testing.T, err error) (schema.Problem, error) {
+// roundTrip is what a client gets of an error.
+func roundTrip(t *testing.T, err error) (schema.Problem, error) {
 	sent, marshalErr := json.Marshal(schema.ProblemOf(err))
 	require.NoError(t, marshalErr)
 	var got schema.Problem
@@ -39,11 +39,11 @@ func overTheWire(t *testing.T, err error) (schema.Problem, error) {
 	return got, got.Err()
 }
 
-func TestEveryErrorSurvivesTheWire(t *testing.T) {
+func TestProblem_RoundTripsEveryError(t *testing.T) {
 	t.Parallel()
 	codes := map[string]bool{}
 	for name, err := range sentinels {
-		p, got := overTheWire(t, fmt.Errorf("while doing something secret: %w", err))
+		p, got := roundTrip(t, fmt.Errorf("while doing something secret: %w", err))
 		require.ErrorIs(t, got, err, name)
 		for other, is := range sentinels {
 			require.Equal(t, other == name, errors.Is(got, is), "%s comes back as %s", name, other)
@@ -60,9 +60,9 @@ func TestEveryErrorSurvivesTheWire(t *testing.T) {
 	require.Len(t, schema.Problems(), len(sentinels))
 }
 
-// TestNoSentinelIsForgotten reads the source: an error that is not in the table
+// TestProblem_CoversEveryError reads the source: an error that is not in the table
 // above, or has no code, would reach clients as "internal".
-func TestNoSentinelIsForgotten(t *testing.T) {
+func TestProblem_CoversEveryError(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "problem.go", nil, 0)
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestNoSentinelIsForgotten(t *testing.T) {
 	})
 }
 
-func TestFieldErrorSurvivesTheWire(t *testing.T) {
+func TestProblem_RoundTripsFieldError(t *testing.T) {
 	t.Parallel()
 	for _, want := range []*schema.FieldError{
 		{Field: "humanInTheLoop.choices", Detail: "needs at least one label"},
@@ -86,7 +86,7 @@ func TestFieldErrorSurvivesTheWire(t *testing.T) {
 		{Detail: "must be a JSON object"},
 		{Detail: "must be a JSON object", Cause: schema.ErrWrongAnswer},
 	} {
-		p, err := overTheWire(t, want)
+		p, err := roundTrip(t, want)
 		require.Equal(t, want.Error(), p.Detail)
 		require.Equal(t, want.Field, p.Field)
 		var got *schema.FieldError
@@ -98,25 +98,25 @@ func TestFieldErrorSurvivesTheWire(t *testing.T) {
 	}
 }
 
-func TestStatusErrorSurvivesTheWire(t *testing.T) {
+func TestProblem_RoundTripsStatusError(t *testing.T) {
 	t.Parallel()
 	status := schema.Status{Status: schema.Responded, Outcome: schema.Deny, RespondedBy: &schema.Responder{Name: "mara"}}
 	for _, sentinel := range []error{schema.ErrDecided, schema.ErrExpired, schema.ErrStale} {
-		p, err := overTheWire(t, &schema.StatusError{Err: sentinel, Status: status})
+		p, err := roundTrip(t, &schema.StatusError{Err: sentinel, Status: status})
 		require.ErrorIs(t, err, sentinel)
 		var got *schema.StatusError
 		require.ErrorAs(t, err, &got)
 		require.Equal(t, status, got.Status)
 		require.Equal(t, p, schema.ProblemOf(err))
 	}
-	p, _ := overTheWire(t, &schema.StatusError{Err: schema.ErrDecided, Status: status})
+	p, _ := roundTrip(t, &schema.StatusError{Err: schema.ErrDecided, Status: status})
 	require.Equal(t, "the question has been answered already, by mara", p.Error, "the loser of a race sees who won")
 }
 
-func TestHintSurvivesTheWire(t *testing.T) {
+func TestProblem_RoundTripsHint(t *testing.T) {
 	t.Parallel()
 	want := &schema.HintError{Err: schema.ErrMisdirected, Hint: "Use http://127.0.0.1:4000."}
-	p, err := overTheWire(t, want)
+	p, err := roundTrip(t, want)
 	require.Equal(t, want.Hint, p.Hint)
 	require.Equal(t, schema.ErrMisdirected.Error(), p.Detail)
 	var got *schema.HintError
@@ -124,14 +124,14 @@ func TestHintSurvivesTheWire(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func TestUnknownErrorLeaksNothing(t *testing.T) {
+func TestProblem_HidesUnknownError(t *testing.T) {
 	t.Parallel()
 	p := schema.ProblemOf(fs.ErrPermission)
 	require.Equal(t, schema.ProblemOf(schema.ErrInternal), p)
 	require.Equal(t, http.StatusInternalServerError, p.Status)
 }
 
-func TestUnknownCodeIsToldByItsStatus(t *testing.T) {
+func TestProblem_UnknownCodeFallsBackToStatus(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, schema.Problem{Code: "new", Status: 418, Detail: "a teapot"}.Err(), schema.ErrInvalid)
 	require.ErrorIs(t, schema.Problem{Code: "new", Status: 599}.Err(), schema.ErrInternal)

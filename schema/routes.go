@@ -65,7 +65,7 @@ const (
 // Routes lists every route of a hub but the dashboard's own files. The hub's
 // router, the OpenAPI document and the dashboard's client are held against it. The
 // routes of each part stand beside its types.
-var Routes = slices.Concat(mcpRoutes, eventRoutes, peopleRoutes, passkeyRoutes, decisionRoutes, ruleRoutes, noticeRoutes, inboxRoutes)
+var Routes = slices.Concat(mcpRoutes, eventRoutes, peopleRoutes, passkeyRoutes, ledgerRoutes, ruleRoutes, notificationRoutes, inboxRoutes)
 
 var eventRoutes = []Route{
 	{"POST", PathEvents, "Store an event; with humanInTheLoop it asks a person", nil, Event{}, Event{}},

@@ -63,7 +63,7 @@ func ValidateName(field, value string) error {
 // Validate checks a question. Whether its address may be dialled is not its
 // business: a hub stores such a question and shows it as blocked.
 func (q *HumanInTheLoop) Validate() error {
-	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateWords, q.validatePeople, q.validateQuestions, q.validateAddress)
+	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress)
 	if err != nil {
 		return fieldError("humanInTheLoop", err)
 	}
@@ -173,7 +173,7 @@ func (q *HumanInTheLoop) validateEscalation() error {
 	}
 }
 
-func (q *HumanInTheLoop) validateWords() error {
+func (q *HumanInTheLoop) validateEnums() error {
 	var mode, escalation string
 	if q.Recipients != nil {
 		mode = q.Recipients.Mode
@@ -209,8 +209,8 @@ func (q *HumanInTheLoop) validateWords() error {
 // MaxRecipients is how many people a question can be put to.
 const MaxRecipients = 100
 
-// validatePeople checks what can be told without knowing who there is.
-func (q *HumanInTheLoop) validatePeople() error {
+// validateRecipients checks what can be told without knowing who there is.
+func (q *HumanInTheLoop) validateRecipients() error {
 	switch {
 	case q.RequiredApprovals < 0:
 		return invalid("requiredApprovals", "must not be negative")
@@ -293,7 +293,7 @@ func (q *HumanInTheLoop) validateAddress() error {
 // errors are *FieldError and wrap ErrWrongAnswer.
 func (q *HumanInTheLoop) CheckResponse(r *Response) error {
 	err := firstError(
-		func() error { return q.checkOneAnswer(r) },
+		func() error { return q.checkAnswerKind(r) },
 		func() error { return q.checkEdit(r) },
 		func() error { return q.checkReason(r) },
 		func() error { return q.checkRemember(r) },
@@ -322,7 +322,7 @@ func (a *Approvals) Validate() error {
 	return checkHold(a.HoldMS, ErrInvalid)
 }
 
-func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {
+func (q *HumanInTheLoop) checkAnswerKind(r *Response) error {
 	given := map[string]bool{
 		"permission": r.Permission != nil, "response": r.Response != nil,
 		"choice": r.Choice != nil, "answers": r.Answers != nil,
@@ -332,11 +332,11 @@ func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {
 		want = "answers"
 	}
 	if !given[want] {
-		return wrong(want, "is required to answer this question")
+		return invalidAnswer(want, "is required to answer this question")
 	}
 	for _, name := range []string{"permission", "response", "choice", "answers"} {
 		if given[name] && name != want {
-			return wrong(name, "does not answer this question; "+want+" does")
+			return invalidAnswer(name, "does not answer this question; "+want+" does")
 		}
 	}
 	switch want {
@@ -344,7 +344,7 @@ func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {
 		return checkText("response", *r.Response)
 	case "choice":
 		if !slices.Contains(q.Choices, *r.Choice) {
-			return wrong("choice", "was not offered")
+			return invalidAnswer("choice", "was not offered")
 		}
 	case "answers":
 		return q.checkAnswers(r.Answers)
@@ -355,9 +355,9 @@ func (q *HumanInTheLoop) checkOneAnswer(r *Response) error {
 func checkText(field, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return wrong(field, "must not be empty")
+		return invalidAnswer(field, "must not be empty")
 	case len(text) > MaxText:
-		return wrong(field, fmt.Sprintf("is longer than %d bytes", MaxText))
+		return invalidAnswer(field, fmt.Sprintf("is longer than %d bytes", MaxText))
 	default:
 		return nil
 	}
@@ -368,7 +368,7 @@ func (q *HumanInTheLoop) checkAnswers(answers map[string]json.RawMessage) error 
 		field := "answers." + sub.ID
 		raw, ok := answers[sub.ID]
 		if !ok {
-			return wrong(field, "is missing")
+			return invalidAnswer(field, "is missing")
 		}
 		if err := sub.check(field, raw); err != nil {
 			return err
@@ -376,25 +376,25 @@ func (q *HumanInTheLoop) checkAnswers(answers map[string]json.RawMessage) error 
 	}
 	for id := range answers {
 		if !slices.ContainsFunc(q.Questions, func(s FormQuestion) bool { return s.ID == id }) {
-			return wrong("answers."+id, "answers a question that was not asked")
+			return invalidAnswer("answers."+id, "answers a question that was not asked")
 		}
 	}
 	return nil
 }
 
 func (s *FormQuestion) check(field string, raw json.RawMessage) error {
-	var one string
-	if json.Unmarshal(raw, &one) == nil && string(raw) != "null" {
-		return s.checkLabel(field, one)
+	var label string
+	if json.Unmarshal(raw, &label) == nil && string(raw) != "null" {
+		return s.checkLabel(field, label)
 	}
-	var many []string
-	if json.Unmarshal(raw, &many) != nil || !s.Multiple {
-		return wrong(field, "must be a string, or an array of strings where several may be picked")
+	var labels []string
+	if json.Unmarshal(raw, &labels) != nil || !s.Multiple {
+		return invalidAnswer(field, "must be a string, or an array of strings where several may be picked")
 	}
-	if len(many) == 0 || len(many) > MaxChoices {
-		return wrong(field, "must pick something")
+	if len(labels) == 0 || len(labels) > MaxChoices {
+		return invalidAnswer(field, "must pick something")
 	}
-	for _, label := range many {
+	for _, label := range labels {
 		if err := s.checkLabel(field, label); err != nil {
 			return err
 		}
@@ -410,7 +410,7 @@ func (s *FormQuestion) checkLabel(field, label string) error {
 	case len(s.Options) == 0 || s.AllowOther:
 		return checkText(field, label)
 	default:
-		return wrong(field, "was not offered")
+		return invalidAnswer(field, "was not offered")
 	}
 }
 
@@ -420,13 +420,13 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	}
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
-		return wrong("modifiedArguments", "may not be given: this call can't be edited")
+		return invalidAnswer("modifiedArguments", "may not be given: this call can't be edited")
 	case r.Permission == nil || !*r.Permission:
-		return wrong("modifiedArguments", "goes with an approval only")
+		return invalidAnswer("modifiedArguments", "goes with an approval only")
 	case !isObject(r.ModifiedArguments):
-		return wrong("modifiedArguments", "must be the whole arguments object")
+		return invalidAnswer("modifiedArguments", "must be the whole arguments object")
 	case bytes.Contains(r.ModifiedArguments, []byte(RedactedPrefix)):
-		return wrong("modifiedArguments", "still holds a redacted value, which would run as it stands; replace it, or approve without changes")
+		return invalidAnswer("modifiedArguments", "still holds a redacted value, which would run as it stands; replace it, or approve without changes")
 	default:
 		return nil
 	}
@@ -437,14 +437,14 @@ const RedactedPrefix = "[redacted:"
 
 func (q *HumanInTheLoop) checkReason(r *Response) error {
 	if len(r.Reason) > MaxReason {
-		return wrong("reason", "is too long")
+		return invalidAnswer("reason", "is too long")
 	}
 	if len(r.Comment) > MaxReason {
-		return wrong("comment", "is too long")
+		return invalidAnswer("comment", "is too long")
 	}
 	denied := r.Permission != nil && !*r.Permission
 	if strings.TrimSpace(r.Reason) == "" && (q.ReasonRequired == "always" || q.ReasonRequired == "deny" && denied) {
-		return wrong("reason", "is required for this question")
+		return invalidAnswer("reason", "is required for this question")
 	}
 	return nil
 }
@@ -458,7 +458,7 @@ func (q *HumanInTheLoop) checkRemember(r *Response) error {
 			return nil
 		}
 	}
-	return wrong("remember", "is none of the question's suggestions")
+	return invalidAnswer("remember", "is none of the question's suggestions")
 }
 
 // sameJSON compares values, not text: a browser that parsed a suggestion and
@@ -495,9 +495,9 @@ func (r *Response) UnmarshalJSON(b []byte) error {
 }
 
 // Until is when a question asked at the given time ends: the zero time for never.
-func (q *HumanInTheLoop) Until(asked time.Time) time.Time {
+func (q *HumanInTheLoop) Until(createdAt time.Time) time.Time {
 	if d := q.TimeoutDuration(); d > 0 {
-		return asked.Add(d)
+		return createdAt.Add(d)
 	}
 	return time.Time{}
 }

@@ -25,7 +25,7 @@ func requireField(t *testing.T, err error, field string, cause error) {
 	require.ErrorIs(t, err, cause)
 }
 
-func TestValidateEvent(t *testing.T) {
+func TestEvent_Validate(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", schema.MaxName+1)
 	for _, c := range []struct{ text, field string }{
@@ -50,7 +50,7 @@ func TestValidateEvent(t *testing.T) {
 	}
 }
 
-func TestValidateQuestion(t *testing.T) {
+func TestHumanInTheLoop_Validate(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return strings.Repeat("x", n+1) }
 	labels := make([]string, schema.MaxChoices+1)
@@ -149,7 +149,7 @@ func TestValidateQuestion(t *testing.T) {
 	}
 }
 
-func TestDeadline(t *testing.T) {
+func TestHumanInTheLoop_Deadline(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seconds := func(s float64) *float64 { return &s }
@@ -166,7 +166,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestAcknowledges(t *testing.T) {
+func TestHumanInTheLoop_Acknowledges(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[int]bool{0: false, 1: false, 2: true, 3: true} {
 		q := schema.HumanInTheLoop{ProtocolVersion: version}
@@ -174,7 +174,7 @@ func TestAcknowledges(t *testing.T) {
 	}
 }
 
-func TestFinalDeliveriesAreThoseThatNobodyWorksOn(t *testing.T) {
+func TestDeliveryState_Final(t *testing.T) {
 	t.Parallel()
 	for _, s := range []schema.DeliveryState{schema.Queued, schema.Sending} {
 		require.False(t, s.Final(), s)

@@ -95,12 +95,12 @@ func reflectContract(root string) (*contract, error) {
 		}
 		c.defs[name] = def
 	}
-	c.defs["Frame"] = frame(c.defs["Frame"])
+	c.defs["Frame"] = frameSchema(c.defs["Frame"])
 	names, err := wireNames(filepath.Join(root, "schema"))
 	if err != nil {
 		return nil, err
 	}
-	c.tidyComments(names)
+	c.normalizeComments(names)
 	return c, nil
 }
 
@@ -140,7 +140,7 @@ func addComments(r *jsonschema.Reflector, root string) error {
 // source, by type, in the order of the source.
 func constants(dir string) (map[string][]any, error) {
 	values := map[string][]any{}
-	err := inspect(dir, func(n ast.Node) {
+	err := inspectSource(dir, func(n ast.Node) {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
 			return
@@ -165,8 +165,8 @@ func stringValue(spec *ast.ValueSpec) (string, bool) {
 	return value, err == nil
 }
 
-// inspect shows visit every node of the Go files in dir.
-func inspect(dir string, visit func(ast.Node)) error {
+// inspectSource shows visit every node of the Go files in dir.
+func inspectSource(dir string, visit func(ast.Node)) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
@@ -184,8 +184,8 @@ func inspect(dir string, visit func(ast.Node)) error {
 	return nil
 }
 
-// frame makes the frame's data depend on its type.
-func frame(from *jsonschema.Schema) *jsonschema.Schema {
+// frameSchema makes the frame's data depend on its type.
+func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
 	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame} {
 		properties := jsonschema.NewProperties()
@@ -213,9 +213,9 @@ var (
 	goName    = regexp.MustCompile(`\b[A-Z][A-Za-z]*[a-z][A-Z][A-Za-z]*\b`)
 )
 
-// tidyComments joins the lines of the Go comments and writes the names they
+// normalizeComments joins the lines of the Go comments and writes the names they
 // speak of as they are on the wire.
-func (c *contract) tidyComments(names map[string]string) {
+func (c *contract) normalizeComments(names map[string]string) {
 	tidy := func(text string) string {
 		text = lineBreak.ReplaceAllString(text, "$1 $2")
 		return goName.ReplaceAllStringFunc(text, func(word string) string {
@@ -237,7 +237,7 @@ func (c *contract) tidyComments(names map[string]string) {
 // stands for them on the wire.
 func wireNames(dir string) (map[string]string, error) {
 	names := map[string]string{}
-	err := inspect(dir, func(n ast.Node) {
+	err := inspectSource(dir, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.Field:
 			if n.Tag != nil && len(n.Names) == 1 {
@@ -273,7 +273,7 @@ func (c *contract) acceptNull() {
 	for _, name := range fromClients {
 		def := c.defs[name]
 		for member, property := range properties(def) {
-			if slices.Contains(def.Required, member) || anything(property) {
+			if slices.Contains(def.Required, member) || allowsAnything(property) {
 				continue
 			}
 			was := *property
@@ -286,8 +286,8 @@ func (c *contract) acceptNull() {
 	}
 }
 
-// anything reports whether a schema allows every value.
-func anything(s *jsonschema.Schema) bool {
+// allowsAnything reports whether a schema allows every value.
+func allowsAnything(s *jsonschema.Schema) bool {
 	return s.Type == "" && s.Ref == "" && s.OneOf == nil && s.AnyOf == nil && s.Enum == nil && s.Const == nil
 }
 
@@ -322,8 +322,8 @@ func snakeCase(camel string) string {
 	return b.String()
 }
 
-// document is the whole as one JSON Schema.
-func (c *contract) document() *jsonschema.Schema {
+// jsonSchema is the whole as one JSON Schema.
+func (c *contract) jsonSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Version:     jsonschema.Version,
 		ID:          "https://" + modulePath + "/schema/hub.schema.json",

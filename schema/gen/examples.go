@@ -44,11 +44,11 @@ var responseExamples = map[string][]string{
 	http.MethodGet + " " + schema.PathHitlRequest:   {"v2.HitlRequest.voting", "v2.HitlRequest.answered"},
 }
 
-// plain is a body that is no message of schema's.
-type plain struct {
-	media, about string
-	schema       *jsonschema.Schema
-	example      json.RawMessage
+// rawBody is a body that is no message of schema's.
+type rawBody struct {
+	media, description string
+	schema             *jsonschema.Schema
+	example            json.RawMessage
 }
 
 var (
@@ -56,8 +56,8 @@ var (
 	anyObject = &jsonschema.Schema{Type: "object"}
 )
 
-// plainRequests and plainResponses are the bodies of routes whose Go type says nothing.
-var plainRequests = map[string]plain{
+// rawRequests and rawResponses are the bodies of routes whose Go type says nothing.
+var rawRequests = map[string]rawBody{
 	schema.PathClaudeCode: {"application/json", "the hook's input", anyObject, json.RawMessage(
 		`{"session_id":"f3a91c07","cwd":"/home/dev/shop","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"},"tool_use_id":"toolu_01"}`)},
 	schema.PathOTLPLogs: {"application/json", "an ExportLogsServiceRequest", anyObject, json.RawMessage(
@@ -66,7 +66,7 @@ var plainRequests = map[string]plain{
 		`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"1795262400000000000","asDouble":0.0123,"attributes":[{"key":"session.id","value":{"stringValue":"f3a91c07"}}]}]}}]}]}]}`)},
 }
 
-var plainResponses = map[string]plain{
+var rawResponses = map[string]rawBody{
 	schema.PathMetrics: {"text/plain", "the metrics, in Prometheus's text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
 	schema.PathOpenAPI: {"application/json", "this document", anyObject, json.RawMessage(`{"openapi":"3.1.1"}`)},
 	schema.PathExport: {"application/x-ndjson", "the events, one per line; with format=markdown a report, as text/markdown", anyText, json.RawMessage(
@@ -75,23 +75,23 @@ var plainResponses = map[string]plain{
 		`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"npm publish --dry-run"}}}}`)},
 }
 
-// shown are the goldens of a body: the named ones, or the first of its type.
-func shown(goldens []golden, names []string, body any) map[string]example {
+// examplesFor are the goldens of a body: the named ones, or the first of its type.
+func examplesFor(goldens []golden, names []string, body any) map[string]example {
 	if len(names) > 0 {
-		return examples(goldens, names)
+		return namedExamples(goldens, names)
 	}
-	of := reflect.TypeOf(body)
+	typ := reflect.TypeOf(body)
 	all := map[string]example{}
-	for _, kind := range kindsOf(of) {
+	for _, kind := range kindsOf(typ) {
 		for _, g := range goldens {
-			isExample := g.kind == kind && !strings.HasSuffix(g.name, ".echo") && !slices.ContainsFunc(exempt, func(end string) bool { return strings.HasSuffix(g.name, end) })
+			isExample := g.kind == kind && !strings.HasSuffix(g.name, ".echo") && !slices.ContainsFunc(uncheckedGoldens, func(end string) bool { return strings.HasSuffix(g.name, end) })
 			if isExample && len(all) < maxExamples {
-				_, what, _ := strings.Cut(g.name, g.kind+".")
+				_, label, _ := strings.Cut(g.name, g.kind+".")
 				value := g.json
-				if of.Kind() == reflect.Slice && !strings.HasSuffix(kind, "[]") {
+				if typ.Kind() == reflect.Slice && !strings.HasSuffix(kind, "[]") {
 					value = slices.Concat(json.RawMessage("["), value, json.RawMessage("]"))
 				}
-				all[what] = example{value}
+				all[label] = example{value}
 			}
 		}
 		if len(all) > 0 {
@@ -102,20 +102,20 @@ func shown(goldens []golden, names []string, body any) map[string]example {
 }
 
 // kindsOf are the kinds of golden that show a type, the best first.
-func kindsOf(of reflect.Type) []string {
-	if of.Kind() == reflect.Slice {
-		return []string{of.Elem().Name() + "[]", of.Elem().Name()}
+func kindsOf(typ reflect.Type) []string {
+	if typ.Kind() == reflect.Slice {
+		return []string{typ.Elem().Name() + "[]", typ.Elem().Name()}
 	}
-	return []string{of.Name()}
+	return []string{typ.Name()}
 }
 
-func examples(goldens []golden, names []string) map[string]example {
-	shown := map[string]example{}
+func namedExamples(goldens []golden, names []string) map[string]example {
+	found := map[string]example{}
 	for _, g := range goldens {
 		if slices.Contains(names, g.name) {
-			_, what, _ := strings.Cut(g.name, g.kind+".")
-			shown[what] = example{g.json}
+			_, label, _ := strings.Cut(g.name, g.kind+".")
+			found[label] = example{g.json}
 		}
 	}
-	return shown
+	return found
 }

@@ -18,30 +18,30 @@ import (
 
 const root = "../.."
 
-func generated(t *testing.T) map[string][]byte {
+func generateFiles(t *testing.T) map[string][]byte {
 	files, err := generate(root)
 	require.NoError(t, err)
 	return files
 }
 
-func TestGeneratedFilesAreFresh(t *testing.T) {
+func TestGenerate_FilesAreCurrent(t *testing.T) {
 	t.Parallel()
-	for name, want := range generated(t) {
+	for name, want := range generateFiles(t) {
 		got, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(want, got), "%s is older than schema/*.go or its testdata: run go run ./schema/gen", name)
 	}
 }
 
-func TestGenerationIsDeterministic(t *testing.T) {
+func TestGenerate_IsDeterministic(t *testing.T) {
 	t.Parallel()
-	first := generated(t)
+	first := generateFiles(t)
 	for range 3 {
-		require.Equal(t, first, generated(t))
+		require.Equal(t, first, generateFiles(t))
 	}
 }
 
-func TestEveryMessageIsDefined(t *testing.T) {
+func TestJSONSchema_DefinesEveryMessage(t *testing.T) {
 	t.Parallel()
 	var doc struct {
 		Defs map[string]struct {
@@ -64,9 +64,9 @@ func TestEveryMessageIsDefined(t *testing.T) {
 	}
 }
 
-// TestSchemaIsDraft2020 lets an independent compiler read the whole document and
+// TestJSONSchema_CompilesAsDraft2020 lets an independent compiler read the whole document and
 // follow every reference.
-func TestSchemaIsDraft2020(t *testing.T) {
+func TestJSONSchema_CompilesAsDraft2020(t *testing.T) {
 	t.Parallel()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestSchemaIsDraft2020(t *testing.T) {
 	}
 }
 
-func TestOpenAPIDescribesEveryRoute(t *testing.T) {
+func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 	t.Parallel()
 	var doc document
 	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
@@ -114,10 +114,10 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 3, "decided, stale and held")
 }
 
-// TestEveryRouteHasExamples: whoever builds on the interface sees a message before its
-// schema. A route without one needs a golden of its type, or a row in plainRequests or
-// plainResponses.
-func TestEveryRouteHasExamples(t *testing.T) {
+// TestOpenAPI_EveryBodyHasExamples: whoever builds on the interface sees a message before its
+// schema. A route without one needs a golden of its type, or a row in rawRequests or
+// rawResponses.
+func TestOpenAPI_EveryBodyHasExamples(t *testing.T) {
 	t.Parallel()
 	var doc document
 	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
@@ -148,8 +148,8 @@ func requireExamples(t *testing.T, bodies map[string]content, what string) {
 	}
 }
 
-// TestOpenAPISaysWhoMayAsk: every scheme is described, and a route that asks nobody says so.
-func TestOpenAPISaysWhoMayAsk(t *testing.T) {
+// TestOpenAPI_DescribesSecurity: every scheme is described, and a route that asks nobody says so.
+func TestOpenAPI_DescribesSecurity(t *testing.T) {
 	t.Parallel()
 	var doc struct {
 		document
@@ -167,21 +167,21 @@ func TestOpenAPISaysWhoMayAsk(t *testing.T) {
 	require.NotContains(t, doc.Paths["/healthz"]["get"].Responses, "401")
 }
 
-// TestOpenAPIExamplesExist: an example is named by its golden, and a renamed
+// TestOpenAPI_ExamplesExist: an example is named by its golden, and a renamed
 // golden must not leave a route without one.
-func TestOpenAPIExamplesExist(t *testing.T) {
+func TestOpenAPI_ExamplesExist(t *testing.T) {
 	t.Parallel()
 	all, err := readGoldens(filepath.Join(root, "schema", "testdata"))
 	require.NoError(t, err)
 	for _, table := range []map[string][]string{requestExamples, responseExamples} {
 		for route, names := range table {
 			require.True(t, slices.ContainsFunc(schema.Routes, func(r schema.Route) bool { return r.Method+" "+r.Path == route }), route)
-			require.Len(t, examples(all, names), len(names), route)
+			require.Len(t, namedExamples(all, names), len(names), route)
 		}
 	}
 }
 
-func TestOpenAPIReferencesResolve(t *testing.T) {
+func TestOpenAPI_ReferencesResolve(t *testing.T) {
 	t.Parallel()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.OpenAPI))
 	require.NoError(t, err)

@@ -46,13 +46,13 @@ func readGoldens(dir string) ([]golden, error) {
 	return all, nil
 }
 
-// exempt are the goldens that tsc would rightly refuse: what the protocol's text
+// uncheckedGoldens are the goldens that tsc would rightly refuse: what the protocol's text
 // abridged, and members that no type knows.
-var exempt = []string{".shortened", ".unknown-members"}
+var uncheckedGoldens = []string{".shortened", ".unknown-members"}
 
-// fixtures writes the goldens as TypeScript, each held against its type by tsc.
+// writeFixtures writes the goldens as TypeScript, each held against its type by tsc.
 // Of a message and its echo it takes the echo, which is what a page gets.
-func fixtures(goldens []golden) []byte {
+func writeFixtures(goldens []golden) []byte {
 	echoed := map[string]bool{}
 	for _, g := range goldens {
 		if name, ok := strings.CutSuffix(g.name, ".echo"); ok {
@@ -62,7 +62,7 @@ func fixtures(goldens []golden) []byte {
 	kinds := map[string]bool{}
 	var body bytes.Buffer
 	for _, g := range goldens {
-		if echoed[g.name] || slices.ContainsFunc(exempt, func(what string) bool { return strings.HasSuffix(g.name, what) }) {
+		if echoed[g.name] || slices.ContainsFunc(uncheckedGoldens, func(what string) bool { return strings.HasSuffix(g.name, what) }) {
 			continue
 		}
 		kinds[strings.TrimSuffix(g.kind, "[]")] = true

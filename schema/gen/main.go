@@ -40,7 +40,7 @@ func generate(root string) (map[string][]byte, error) {
 	page := typescript(c)
 	c.acceptNull()
 	c.acceptSnakeCase()
-	schemaJSON, err := encode(c.document())
+	schemaJSON, err := encode(c.jsonSchema())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func generate(root string) (map[string][]byte, error) {
 		"schema/hub.schema.json":         schemaJSON,
 		"schema/openapi.json":            openAPIJSON,
 		"dashboard/src/schema.ts":        page,
-		"dashboard/src/schema.golden.ts": fixtures(goldens),
+		"dashboard/src/schema.golden.ts": writeFixtures(goldens),
 	}, nil
 }
 

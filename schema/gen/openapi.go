@@ -81,7 +81,7 @@ type example struct {
 	Value json.RawMessage `json:"value"`
 }
 
-const about = "What a hub can be asked for over HTTP. Errors are application/problem+json; their code tells them apart.\n\n" +
+const overviewText = "What a hub can be asked for over HTTP. Errors are application/problem+json; their code tells them apart.\n\n" +
 	"A hub on its own machine that is not locked asks nobody who they are. Elsewhere programs send a token, and pages the cookie and the key of their sign-in. " +
 	"The browser that shows this page is asked like any other program: on a locked hub paste a token under Authorize."
 
@@ -106,7 +106,7 @@ var tags = []tag{
 // tagOf says which part a path belongs to, by how it begins; the first that fits.
 func tagOf(path string) string {
 	path = strings.TrimPrefix(path, schema.PathAuthenticated)
-	for _, t := range []struct{ tag, begins string }{
+	for _, t := range []struct{ tag, prefix string }{
 		{"Notifications", "/hitl/:id"}, {"Requests", "/hitl"}, {"Requests", "/api/approvals"}, {"Requests", "/api/agent"},
 		{"Events", "/events"}, {"Events", schema.PathStream},
 		{"Rules", "/api/rules"}, {"Notifications", "/api/channels"}, {"Notifications", "/api/push"},
@@ -114,15 +114,15 @@ func tagOf(path string) string {
 		{"Agents", "/v1/"}, {"Agents", "/hooks/"}, {"Agents", schema.PathMCP},
 		{"Operation", schema.PathHealth}, {"Operation", schema.PathReady}, {"Operation", schema.PathMetrics}, {"Operation", schema.PathOpenAPI},
 	} {
-		if strings.HasPrefix(path, t.begins) {
+		if strings.HasPrefix(path, t.prefix) {
 			return t.tag
 		}
 	}
 	return "People"
 }
 
-// openPaths ask nobody who they are.
-var openPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI}
+// publicPaths ask nobody who they are.
+var publicPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI}
 
 var pathParameter = regexp.MustCompile(`:([a-zA-Z]+)`)
 
@@ -140,7 +140,7 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 		OpenAPI: "3.1.1",
 		Info: info{
 			Title: "Hookback", Version: "2",
-			Description: about,
+			Description: overviewText,
 		},
 		Servers:    []server{{"/", "the hub that this document comes from; http://127.0.0.1:4000 unless told otherwise"}},
 		Paths:      map[string]map[string]operation{},
@@ -178,18 +178,18 @@ func operationOf(route schema.Route, goldens []golden) operation {
 			&jsonschema.Schema{Type: "string"},
 		})
 	}
-	if b, ok := plainRequests[route.Path]; ok {
+	if b, ok := rawRequests[route.Path]; ok {
 		op.Body = &body{true, b.content()}
 	}
 	if route.Request != nil {
 		op.Body = &body{true, map[string]content{"application/json": {
-			bodySchema(route.Request), shown(goldens, requestExamples[key], route.Request),
+			bodySchema(route.Request), examplesFor(goldens, requestExamples[key], route.Request),
 		}}}
 	}
 	return op
 }
 
-func (p plain) content() map[string]content {
+func (p rawBody) content() map[string]content {
 	return map[string]content{p.media: {p.schema, map[string]example{"example": {p.example}}}}
 }
 
@@ -223,17 +223,17 @@ func bodySchema(value any) *jsonschema.Schema { return typeSchema(reflect.TypeOf
 
 func responses(route schema.Route, goldens []golden) map[string]response {
 	all := map[string]response{"default": {"any other problem", problemContent(nil)}}
-	ok, isPlain := plainResponses[route.Path]
+	ok, isPlain := rawResponses[route.Path]
 	switch {
 	case route.Path == schema.PathStream:
 		all["101"] = response{Description: "the socket; its messages are Frame, a version 2 message may be an array of them"}
 	case isPlain:
-		all["200"] = response{ok.about, ok.content()}
+		all["200"] = response{ok.description, ok.content()}
 	case route.Response == nil:
 		all["200"] = response{Description: "done; the body says nothing"}
 	default:
 		all["200"] = response{"done", map[string]content{"application/json": {
-			bodySchema(route.Response), shown(goldens, responseExamples[route.Method+" "+route.Path], route.Response),
+			bodySchema(route.Response), examplesFor(goldens, responseExamples[route.Method+" "+route.Path], route.Response),
 		}}}
 	}
 	if route.Path == schema.PathResponse {
@@ -259,7 +259,7 @@ func responses(route schema.Route, goldens []golden) map[string]response {
 // meet (the door, a hub that stops) are the default response.
 func errorsOf(route schema.Route) []error {
 	var errs []error
-	if !slices.Contains(openPaths, route.Path) {
+	if !slices.Contains(publicPaths, route.Path) {
 		errs = append(errs, schema.ErrSignIn, schema.ErrNotAllowed)
 	}
 	if route.Request != nil {
@@ -291,14 +291,14 @@ func errorsOf(route schema.Route) []error {
 }
 
 func problemContent(problems []schema.Problem) map[string]content {
-	shown := map[string]example{}
+	examples := map[string]example{}
 	for _, p := range problems {
 		// A Problem is a flat struct of strings and numbers.
 		value, err := json.Marshal(p)
 		if err != nil {
 			panic(fmt.Sprintf("a problem that is not JSON: %v", err))
 		}
-		shown[p.Code] = example{value}
+		examples[p.Code] = example{value}
 	}
-	return map[string]content{schema.ProblemMediaType: {&jsonschema.Schema{Ref: defs + "Problem"}, shown}}
+	return map[string]content{schema.ProblemMediaType: {&jsonschema.Schema{Ref: defs + "Problem"}, examples}}
 }

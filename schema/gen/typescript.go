@@ -22,12 +22,12 @@ func typescript(c *contract) []byte {
 	for _, name := range names {
 		def := c.defs[name]
 		b.WriteString("\n")
-		comment(&b, "", def.Description)
+		writeComment(&b, "", def.Description)
 		if def.Properties != nil {
-			fmt.Fprintf(&b, "export interface %s %s\n", name, object(def, ""))
+			fmt.Fprintf(&b, "export interface %s %s\n", name, objectType(def, ""))
 			continue
 		}
-		fmt.Fprintf(&b, "export type %s =%s\n", name, alternatives(def, printWidth-len("export type  =")-len(name)))
+		fmt.Fprintf(&b, "export type %s =%s\n", name, unionOf(def, printWidth-len("export type  =")-len(name)))
 	}
 	return b.Bytes()
 }
@@ -35,15 +35,15 @@ func typescript(c *contract) []byte {
 // printWidth is the dashboard's own, so that prettier has nothing to change.
 const printWidth = 110
 
-// alternatives is the right side of a type's declaration: one type, or a union
+// unionOf is the right side of a type's declaration: one type, or a union
 // with a line for each of its parts where they are wider than width together.
-func alternatives(def *jsonschema.Schema, width int) string {
+func unionOf(def *jsonschema.Schema, width int) string {
 	var parts []string
 	for _, value := range def.Enum {
-		parts = append(parts, quote(fmt.Sprint(value)))
+		parts = append(parts, quoteString(fmt.Sprint(value)))
 	}
-	for _, one := range def.OneOf {
-		parts = append(parts, oneLine(one))
+	for _, variant := range def.OneOf {
+		parts = append(parts, inlineObject(variant))
 	}
 	if len(parts) == 0 {
 		return " " + typeOf(def)
@@ -54,26 +54,26 @@ func alternatives(def *jsonschema.Schema, width int) string {
 	return "\n  | " + strings.Join(parts, "\n  | ")
 }
 
-func object(def *jsonschema.Schema, indent string) string {
+func objectType(def *jsonschema.Schema, indent string) string {
 	var b bytes.Buffer
 	b.WriteString("{\n")
 	for name, property := range properties(def) {
-		comment(&b, indent+"  ", property.Description)
-		fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, name, optional(def, name), typeOf(property))
+		writeComment(&b, indent+"  ", property.Description)
+		fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, name, optionalMark(def, name), typeOf(property))
 	}
 	b.WriteString(indent + "}")
 	return b.String()
 }
 
-func oneLine(def *jsonschema.Schema) string {
+func inlineObject(def *jsonschema.Schema) string {
 	var parts []string
 	for name, property := range properties(def) {
-		parts = append(parts, name+optional(def, name)+": "+typeOf(property))
+		parts = append(parts, name+optionalMark(def, name)+": "+typeOf(property))
 	}
 	return "{ " + strings.Join(parts, "; ") + " }"
 }
 
-func optional(def *jsonschema.Schema, member string) string {
+func optionalMark(def *jsonschema.Schema, member string) string {
 	if slices.Contains(def.Required, member) {
 		return ""
 	}
@@ -85,11 +85,11 @@ func typeOf(s *jsonschema.Schema) string {
 	case s.Ref != "":
 		return strings.TrimPrefix(s.Ref, defs)
 	case s.Const != nil:
-		return quote(fmt.Sprint(s.Const))
+		return quoteString(fmt.Sprint(s.Const))
 	case len(s.Enum) > 0:
 		words := make([]string, len(s.Enum))
 		for i, value := range s.Enum {
-			words[i] = quote(fmt.Sprint(value))
+			words[i] = quoteString(fmt.Sprint(value))
 		}
 		return strings.Join(words, " | ")
 	}
@@ -101,7 +101,7 @@ func typeOf(s *jsonschema.Schema) string {
 	case "array":
 		return typeOf(s.Items) + "[]"
 	case "object":
-		if s.AdditionalProperties != nil && !anything(s.AdditionalProperties) {
+		if s.AdditionalProperties != nil && !allowsAnything(s.AdditionalProperties) {
 			return "Record<string, " + typeOf(s.AdditionalProperties) + ">"
 		}
 		return "Record<string, unknown>"
@@ -110,13 +110,13 @@ func typeOf(s *jsonschema.Schema) string {
 	}
 }
 
-func quote(s string) string {
+func quoteString(s string) string {
 	q := strconv.Quote(s)
 	return "'" + strings.ReplaceAll(q[1:len(q)-1], "'", `\'`) + "'"
 }
 
-// comment writes text as a TSDoc comment, wrapped.
-func comment(b *bytes.Buffer, indent, text string) {
+// writeComment writes text as a TSDoc comment, wrapped.
+func writeComment(b *bytes.Buffer, indent, text string) {
 	if text == "" {
 		return
 	}

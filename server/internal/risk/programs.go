@@ -8,7 +8,7 @@ var programHandlers = map[string][]func(a *assessor, r *invocation){}
 
 func init() {
 	for _, row := range []struct {
-		names string
+		names  string
 		handle func(a *assessor, r *invocation)
 	}{
 		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
