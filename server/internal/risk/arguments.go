@@ -12,32 +12,32 @@ import (
 )
 
 var (
-	duplicateKey     = rule{"obfuscated", high, "It gives the same argument twice: which of the two counts is anybody's guess."}
-	tooManyArguments = rule{"unreadable", medium, "It has more arguments than the rules look at: read it yourself with care."}
+	duplicateKey     = rule{"obfuscated", high, "It contains the same argument twice. Which value applies depends on the parser."}
+	tooManyArguments = rule{"unreadable", medium, "It has more arguments than the rules can check. Read it carefully yourself."}
 )
 
-// maxTokens is how many pieces of JSON are read of a call.
+// maxTokens is the maximum number of JSON tokens read per call.
 const maxTokens = 1 << 16
 
-// argument is a string of the arguments.
+// argument is a string value in the arguments of a call.
 type argument struct {
-	name   string // of the member that holds it, or its list
+	name   string // name of the member that holds the string or its array
 	source *source
 }
 
-// argumentReader goes through the JSON of a call and hands out its strings.
+// argumentReader traverses the JSON arguments of a call and passes each string to a callback.
 type argumentReader struct {
 	dec            *jsontext.Decoder
 	tokens         int
 	onString       func(a argument)
-	onList         func(name string, texts []*source) // the strings of a list
-	onDuplicateKey func(at string)                    // the object there has a name twice
+	onList         func(name string, texts []*source) // the strings of an array
+	onDuplicateKey func(at string)                    // the object at this pointer has a duplicate member name
 }
 
 var errTooManyArguments = errors.New("too many arguments")
 
-// readValue walks one value, and returns it when it is a string. What is no JSON ends
-// the walk.
+// readValue consumes one value and returns it if it is a string. Invalid JSON ends the traversal
+// with an error.
 func (r *argumentReader) readValue(name, at string) (*source, error) {
 	if r.tokens++; r.tokens > maxTokens {
 		return nil, errTooManyArguments
@@ -102,8 +102,8 @@ func (r *argumentReader) readArray(name, at string) error {
 	return err
 }
 
-// enterCallDir goes to the folder that a call names for its commands. Where nothing else is
-// known of it, that is where the agent works.
+// enterCallDir changes to the directory that a call to a shell tool names for its command. If the
+// agent's directory is unknown, that directory also becomes the working directory.
 func (a *assessor) enterCallDir(k toolKind, arguments json.RawMessage) {
 	if k != shellTool && k != pwshTool && k != cmdTool {
 		return
@@ -122,12 +122,12 @@ func (a *assessor) enterCallDir(k toolKind, arguments json.RawMessage) {
 	}
 }
 
-// assessCall judges a tool call.
+// assessCall assesses a tool call: its name, then its arguments.
 func (a *assessor) assessCall(tool string, arguments json.RawMessage) {
 	k := toolKindOf(tool)
 	a.assessToolName(tool, k)
 	a.enterCallDir(k, arguments)
-	// What is no text or is said twice is a finding, or none, but not the end.
+	// Invalid UTF-8 and duplicate names must not end the assessment, so the decoder allows both.
 	r := &argumentReader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	r.onString = func(arg argument) { a.assessArgument(k, arg) }
 	r.onList = func(name string, texts []*source) { a.assessList(k, name, texts) }

@@ -1,7 +1,7 @@
 package risk
 
-// harmlessCommands is what agents run all day: a word of warning here is one that teaches
-// people not to read.
+// harmlessCommands are everyday commands of agents. A false alarm on one of them teaches people to
+// ignore findings.
 var harmlessCommands = []string{
 	`echo "rm -rf /"`,
 	`git commit -m "rm -rf"`,

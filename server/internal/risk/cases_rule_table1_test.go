@@ -1,6 +1,6 @@
 package risk
 
-// The patterns of the book, each alternative at least once.
+// The patterns of ruleTable, with each alternative at least once.
 
 var ruleTableCases1 = []commandCase{
 	{"find -delete", []string{

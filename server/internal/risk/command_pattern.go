@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// commandPattern is a line of the book, read.
+// commandPattern is one parsed line of a table row's patterns.
 type commandPattern struct {
 	rule
-	subcommands []alternatives // the program's own commands, in their order
-	required    []alternatives // each of them somewhere among the arguments
-	excluded    alternatives   // none of these
+	subcommands []alternatives // nested commands, in order
+	required    []alternatives // each must match some argument
+	excluded    alternatives   // none may match an argument
 }
 
-// alternatives is a list of alternatives.
+// alternatives is one pattern term, split at its bars.
 type alternatives []string
 
-// patternsByProgram are those of the book, by program.
+// patternsByProgram indexes the patterns of ruleTable by program name.
 var patternsByProgram = func() map[string][]commandPattern {
 	m := map[string][]commandPattern{}
 	for _, e := range ruleTable {
@@ -48,7 +48,7 @@ func (p *commandPattern) addTerm(w string) {
 	}
 }
 
-// parseAlternatives takes a term apart. In =a|b the mark is meant for both.
+// parseAlternatives splits a term at its bars. In =a|b the = applies to both.
 func parseAlternatives(w string) alternatives {
 	list := strings.Split(w, "|")
 	exact := false
@@ -61,7 +61,7 @@ func parseAlternatives(w string) alternatives {
 	return list
 }
 
-// applyRuleTable judges a program by the book.
+// applyRuleTable adds the findings of all table rows that match the invocation.
 func (a *assessor) applyRuleTable(inv *invocation) {
 	for i := range patternsByProgram[inv.name] {
 		if p := &patternsByProgram[inv.name][i]; p.matches(inv) {
@@ -87,8 +87,8 @@ func (p *commandPattern) matches(inv *invocation) bool {
 	return !p.excluded.matchesAny(inv.args)
 }
 
-// operandIndex is the index of the first argument that is no option, nor an option's
-// value; -1: there is none.
+// operandIndex returns the index of the first argument that is neither an option nor an option's
+// value, or -1.
 func operandIndex(args []shellWord) int {
 	for i := 0; i < len(args); i++ {
 		switch text := args[i].text; {
@@ -122,7 +122,7 @@ func (t alternatives) matchesAny(args []shellWord) bool {
 	return false
 }
 
-// matchArgument compares an argument with one alternative of a term.
+// matchArgument reports whether an argument matches one alternative of a term.
 func matchArgument(text, want string) bool {
 	if exact, ok := strings.CutPrefix(want, "="); ok {
 		return text == exact
@@ -148,7 +148,7 @@ func matchArgument(text, want string) bool {
 	}
 }
 
-// isCluster reports whether an argument is made of short options: -rf.
+// isCluster reports whether an argument is a cluster of short options, such as -rf.
 func isCluster(text string) bool {
 	return len(text) > 1 && len(text) <= 7 && text[0] == '-' && strings.Trim(text[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }

@@ -6,11 +6,11 @@ import (
 )
 
 var (
-	dropsData       = rule{"drop_data", high, "It deletes tables or a database with everything in them."}
+	dropsData       = rule{"drop_data", high, "It deletes tables or a whole database, including all data."}
 	deletesRows     = rule{"drop_data", high, "It deletes every row of a table."}
 	updatesRows     = rule{"drop_data", high, "It changes every row of a table."}
-	killsEverything = rule{"system", critical, "It ends every program that it may."}
-	codeDeletes     = rule{"recursive_delete", high, "Its code deletes folders with everything in them."}
+	killsEverything = rule{"system", critical, "It stops every process that it is allowed to stop."}
+	codeDeletes     = rule{"recursive_delete", high, "Its code deletes folders and everything in them."}
 )
 
 func (a *assessor) sqlClient(inv *invocation) {
@@ -38,14 +38,14 @@ func (a *assessor) sqlClient(inv *invocation) {
 	}
 }
 
-// statement is one SQL statement while it is read.
+// statement is the state of one SQL statement during parsing.
 type statement struct {
 	from, to int
-	words    []string // the first ones, upper case
+	words    []string // the first four, in upper case
 	hasWhere bool
 }
 
-// assessSQL judges a text as SQL. Strings and comments in it are passed over.
+// assessSQL assesses text as SQL. It skips strings and comments.
 func (a *assessor) assessSQL(src *source) {
 	if a.byteBudget -= len(src.text); a.byteBudget < 0 {
 		a.add(unreadable, span{src, 0, len(src.text)})
@@ -117,7 +117,8 @@ func (a *assessor) assessStatement(src *source, st *statement) {
 	}
 }
 
-// interpreter judges a program in another language by what it calls.
+// interpreter handles programs that run code in another language. It assesses the code by the
+// functions that it calls.
 func (a *assessor) interpreter(inv *invocation) {
 	if inv.name == "python" && inv.findArgument("-m") != nil && inv.findArgument("pip") != nil && inv.findArgument("install") != nil {
 		at := slices.IndexFunc(inv.args, func(w shellWord) bool { return w.text == "pip" })
@@ -136,7 +137,7 @@ func (a *assessor) interpreter(inv *invocation) {
 	}
 }
 
-// assessPipedCode is for code that comes from a pipe or a here document.
+// assessPipedCode assesses code that an interpreter reads from a pipe or a here-document.
 func (a *assessor) assessPipedCode(inv *invocation) {
 	for i := range inv.cmd.redirects {
 		if in := &inv.cmd.redirects[i]; strings.HasPrefix(in.op, "<<") {
@@ -173,7 +174,7 @@ func (a *assessor) assessCode(text string, sp span) bool {
 	return false
 }
 
-// kill ends every program when what it is to end is -1.
+// kill reports kill -SIGNAL -1, which signals every process of the user.
 func (a *assessor) kill(inv *invocation) {
 	if n := len(inv.args); n > 1 && inv.args[n-1].text == "-1" {
 		a.add(killsEverything, inv.span)

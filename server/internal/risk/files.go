@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Rules for what becomes of files.
+// Rules about deleting and writing files.
 
 var (
-	deletesFolder  = rule{"recursive_delete", medium, "It deletes folders with everything in them; they can't be brought back."}
-	deletesProject = rule{"recursive_delete", high, "It deletes a whole project, or something outside of it, for good."}
-	deletesAll     = rule{"recursive_delete", critical, "It deletes a home folder, the system, or everything around the project."}
-	deletesSystem  = rule{"recursive_delete", high, "It deletes a part of the operating system, or what its programs keep there."}
-	deletesIfUnset = rule{"recursive_delete", high, "It deletes what a variable names: when that is empty, something else is deleted."}
-	deletesRoot    = rule{"recursive_delete", critical, "When the variable is empty, it deletes the whole disk."}
-	deletesList    = rule{"recursive_delete", high, "It deletes whatever a list names, unseen by anyone."}
-	deletesHistory = rule{"recursive_delete", high, "It deletes the project's history with everything that was not pushed."}
+	deletesFolder  = rule{"recursive_delete", medium, "It deletes folders and everything in them. This can't be undone."}
+	deletesProject = rule{"recursive_delete", high, "It permanently deletes a whole project, or files outside of it."}
+	deletesAll     = rule{"recursive_delete", critical, "It deletes a home folder, the system, or a folder that contains the project."}
+	deletesSystem  = rule{"recursive_delete", high, "It deletes part of the operating system, or data that its programs store there."}
+	deletesIfUnset = rule{"recursive_delete", high, "It deletes a path from a variable. If the variable is empty, it deletes something else."}
+	deletesRoot    = rule{"recursive_delete", critical, "If the variable is empty, it deletes the whole disk."}
+	deletesList    = rule{"recursive_delete", high, "It deletes every path in a list that is not shown here."}
+	deletesHistory = rule{"recursive_delete", high, "It deletes the project's history, including everything that was not pushed."}
 
-	writesOutside = rule{"outside_cwd", medium, "It changes something outside the working folder."}
-	writesSystem  = rule{"outside_cwd", high, "It changes a part of the operating system."}
-	overwrites    = rule{"overwrite", medium, "What the file held before is lost."}
-	writesDevice  = rule{"system", critical, "It writes straight to a disk: everything on it is lost."}
+	writesOutside = rule{"outside_cwd", medium, "It changes something outside the working directory."}
+	writesSystem  = rule{"outside_cwd", high, "It changes part of the operating system."}
+	overwrites    = rule{"overwrite", medium, "It overwrites a file. The previous content is lost."}
+	writesDevice  = rule{"system", critical, "It writes directly to a disk. Everything on the disk is lost."}
 )
 
 const maxPath = 4 << 10
@@ -63,7 +63,7 @@ func (a *assessor) rm(inv *invocation) {
 	a.checkDeletions(inv, targets)
 }
 
-// checkDeletions judges folders that go with all that is in them.
+// checkDeletions assesses targets that are deleted recursively.
 func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
 	if len(targets) == 0 && inv.pipedInput {
 		a.add(deletesList, inv.cmd.span)
@@ -84,7 +84,7 @@ func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
 	}
 }
 
-// classifyDeletion says how bad it is when what w names is deleted.
+// classifyDeletion returns the rule for deleting the path in w.
 func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
 	text := toSlashes(w.text)
 	switch at := a.classifyWord(dir, w); {
@@ -105,7 +105,8 @@ func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
 	}
 }
 
-// throughIfShort is the part of a command with its beginning and one of its words.
+// throughIfShort returns the span from the start of sp to the end of y, or only y if that is longer
+// than an excerpt.
 func (sp span) throughIfShort(y span) span {
 	if whole := sp.through(y); whole.to-whole.from <= maxExcerpt {
 		return whole
@@ -113,7 +114,7 @@ func (sp span) throughIfShort(y span) span {
 	return y
 }
 
-// rmdir is that of Windows with /s, and POSIX's, which only takes empty folders.
+// rmdir handles rmdir and its Windows aliases. Without /s they delete only empty directories.
 func (a *assessor) rmdir(inv *invocation) {
 	if inv.findArgument("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
 		return
@@ -131,7 +132,7 @@ func (a *assessor) removeItem(inv *invocation) {
 	}
 }
 
-// find runs and deletes what it finds.
+// find assesses the commands that find runs on its results.
 func (a *assessor) find(inv *invocation) {
 	for i := 0; i < len(inv.args); i++ {
 		switch inv.args[i].text {
@@ -163,7 +164,7 @@ func (a *assessor) dd(inv *invocation) {
 	}
 }
 
-// isDevice reports whether a path is a disk.
+// isDevice reports whether a path names a disk device.
 func isDevice(p string) bool {
 	name, ok := strings.CutPrefix(p, "/dev/")
 	if !ok {
@@ -177,7 +178,7 @@ func isDevice(p string) bool {
 	return false
 }
 
-// checkWrite judges a path that is written to.
+// checkWrite adds a finding if w names a path that should not be written without a look.
 func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
 	if w.text == "" || strings.HasPrefix(w.text, "&") {
 		return
@@ -214,7 +215,7 @@ func (a *assessor) checkLastWrite(inv *invocation) {
 func (a *assessor) mv(inv *invocation) {
 	a.checkLastWrite(inv)
 	list := inv.operands("-t", "-S")
-	for i := range list[:max(0, len(list)-1)] { // what is moved away is gone from there
+	for i := range list[:max(0, len(list)-1)] { // moving a file also removes it from its old place
 		a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
 	}
 }
@@ -228,13 +229,13 @@ func (a *assessor) editInPlace(inv *invocation) {
 	}
 	list := inv.operands("-e", "-f")
 	for i := range list {
-		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first one is the script
+		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first operand is the script
 			a.checkWrite(inv.dir, &list[i], inv.span.throughIfShort(list[i].span))
 		}
 	}
 }
 
-// extract is tar and unzip: where the files go.
+// extract checks the target directory of tar and unzip.
 func (a *assessor) extract(inv *invocation) {
 	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].text, "x")
 	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
@@ -242,7 +243,7 @@ func (a *assessor) extract(inv *invocation) {
 	}
 }
 
-// importantFiles files are missed when they are overwritten.
+// importantFiles are base names of project files that should not be overwritten unnoticed.
 var importantFiles = []string{
 	".env", ".gitignore", "package.json", "package-lock.json", "go.mod", "go.sum", "Cargo.toml", "pyproject.toml", "Makefile", "Dockerfile", "README.md",
 	".gitattributes", "docker-compose.yml", "docker-compose.yaml", "CLAUDE.md", "AGENTS.md",
@@ -273,7 +274,7 @@ func (a *assessor) checkRedirect(c *command, to *redirect, dir string) {
 	}
 }
 
-// changeMode is chmod, chown and chgrp: what stands behind the first word is changed.
+// changeMode handles chmod, chown and chgrp, which change every operand after the first.
 func (a *assessor) changeMode(inv *invocation) {
 	if list := inv.operands(); len(list) > 1 {
 		inv.args = list[1:]

@@ -7,20 +7,21 @@ import (
 )
 
 var (
-	invisibleText     = rule{"hidden_text", high, "It holds characters that can't be seen, or that turn the order of others around: it may not be what it looks like."}
-	controlCharacters = rule{"hidden_text", high, "It holds control characters, which can hide what stands before or behind them."}
-	lookAlike         = rule{"look_alike", high, "It mixes letters of different alphabets that look the same: a name may not be the one it looks like."}
-	pushedOutOfSight  = rule{"out_of_sight", high, "A long gap pushes the rest of it out of sight: read it to its end."}
-	longLine          = rule{"out_of_sight", medium, "It has a very long line: read it to its end."}
+	invisibleText     = rule{"hidden_text", high, "It contains invisible characters, or characters that change the text direction. It may differ from what you see."}
+	controlCharacters = rule{"hidden_text", high, "It contains control characters, which can hide the text around them."}
+	lookAlike         = rule{"look_alike", high, "It mixes look-alike letters of different alphabets. A name may not be the one you read."}
+	pushedOutOfSight  = rule{"out_of_sight", high, "A long gap pushes the rest of it out of sight. Read it to the end."}
+	longLine          = rule{"out_of_sight", medium, "It contains a very long line. Read it to the end."}
 )
 
 const (
-	gapColumns   = 80 // blanks in a row within a line
-	gapLines     = 12 // line breaks in a row
+	gapColumns   = 80 // consecutive blanks within a line
+	gapLines     = 12 // consecutive line breaks
 	maxLineWidth = 2000
 )
 
-// checkHiddenText looks for what keeps a person from reading a text as it is.
+// checkHiddenText adds findings for text that hides something from the reader: invisible or control
+// characters, mixed alphabets, wide gaps and very long lines.
 func (a *assessor) checkHiddenText(src *source) {
 	s := src.text
 	blanks, breaks, line := 0, 0, 0
@@ -58,21 +59,23 @@ func (a *assessor) checkHiddenText(src *source) {
 	a.checkLookAlike(span{src, w.from, len(s)}, &w)
 }
 
-// isBlank reports whether nothing more stands on the line. It looks no further
-// than a little, so that it costs little.
+// isBlank reports whether the rest of the line is blank. It reads at most 4 KB to keep the cost per
+// gap constant.
 func isBlank(s string) bool {
 	s = s[:min(len(s), 4<<10)]
 	return strings.TrimSpace(s[:lineEnd(s)]) == ""
 }
 
-// spanAfterGap is what comes behind a gap that is noticed at i.
+// spanAfterGap returns the text that follows the gap at i, up to the end of its line or the excerpt
+// limit.
 func spanAfterGap(src *source, i int) span {
 	rest := strings.TrimLeft(src.text[i:], " \t\r\n")
 	from := len(src.text) - len(rest)
 	return span{src, from, from + lineEnd(rest[:min(len(rest), maxExcerpt)])}
 }
 
-// maxInvisible is how many characters that can't be seen are noted of a call.
+// maxInvisible is the maximum number of invisible characters that are reported per call. It bounds
+// the cost of text that consists of them.
 const maxInvisible = 1 << 10
 
 func (a *assessor) checkRune(src *source, i int, r rune, n int) {
@@ -100,7 +103,7 @@ func isInvisible(r rune) bool {
 	}
 }
 
-// joinsEmoji reports whether a zero-width joiner stands where emoji have one.
+// joinsEmoji reports whether the zero-width joiner at i connects two emoji.
 func joinsEmoji(s string, i, n int) bool {
 	if s[i:i+n] != "\u200d" {
 		return false
@@ -110,11 +113,11 @@ func joinsEmoji(s string, i, n int) bool {
 	return (before >= 0x2190 || before == 0xfe0f) && behind >= 0x2190
 }
 
-// wordAlphabets are the alphabets that a word is written in.
+// wordAlphabets records which alphabets occur in one word.
 type wordAlphabets struct {
 	from            int
 	latin, nonLatin bool
-	fullWidth       bool // full width, as in East Asian text
+	fullWidth       bool // full-width forms, as in East Asian text
 }
 
 func (l *wordAlphabets) add(r rune) {
@@ -122,15 +125,15 @@ func (l *wordAlphabets) add(r rune) {
 	case r < utf8.RuneSelf || r >= 0xc0 && r < 0x250:
 		l.latin = true
 	case r >= 0x370 && r < 0x530:
-		// Greek letters are units and variables too.
+		// Some Greek letters are common as units and variables.
 		l.nonLatin = l.nonLatin || !strings.ContainsRune("µμΩΔπλσεαβγδθτφ", r)
 	case r >= 0xff21 && r <= 0xff5a:
 		l.fullWidth = true
 	}
 }
 
-// checkLookAlike judges a word: Latin letters with Greek or Cyrillic ones among them are of
-// no language.
+// checkLookAlike adds a finding if a word mixes Latin with Greek or Cyrillic letters, which no
+// language does.
 func (a *assessor) checkLookAlike(sp span, l *wordAlphabets) {
 	if l.fullWidth || l.latin && l.nonLatin {
 		a.add(lookAlike, sp)

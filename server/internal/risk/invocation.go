@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// invocation is a program with its words, as a rule sees it.
+// invocation is a program and its arguments, in the form that the rules use.
 type invocation struct {
 	name       string
 	args       []shellWord
-	span       span // all of it
+	span       span // the whole command
 	cmd        *command
-	dir        string // where it runs; empty: not known
+	dir        string // directory it runs in; empty if unknown
 	dialect    dialect
 	depth      int
-	pipedInput bool // by xargs: its last words come from a list
+	pipedInput bool // run by xargs or find: its last arguments come from a list
 }
 
 var (
-	unreadable        = rule{"unreadable", medium, "The rules could not read this command to its end: read it yourself with care."}
-	obfuscatedCommand = rule{"obfuscated", high, "It is written so that it is hard to see what runs."}
-	dynamicCommand    = rule{"obfuscated", high, "Which program runs is put together only when it runs."}
-	forkBomb          = rule{"system", critical, "It starts itself again and again until the machine stops answering."}
+	unreadable        = rule{"unreadable", medium, "The rules could not parse the whole command. Read it carefully yourself."}
+	obfuscatedCommand = rule{"obfuscated", high, "It is obfuscated: it hides which command runs."}
+	dynamicCommand    = rule{"obfuscated", high, "The program that it runs is determined only at run time."}
+	forkBomb          = rule{"system", critical, "It starts copies of itself until the machine stops responding (fork bomb)."}
 )
 
-// assessScript judges a text as a shell script.
+// assessScript parses src as a shell script and assesses its commands.
 func (a *assessor) assessScript(src *source, d dialect, outer *scope, depth int) {
 	if a.byteBudget -= len(src.text); a.byteBudget < 0 || depth > maxNesting {
 		a.add(unreadable, span{src, 0, len(src.text)})
@@ -44,7 +44,8 @@ func (a *assessor) assessScript(src *source, d dialect, outer *scope, depth int)
 	}
 }
 
-// linkPipes notes of every command who reads what it prints.
+// linkPipes sets for each command which command reads its output and whether the output is sent to
+// the network.
 func linkPipes(commands []*command) {
 	for _, c := range slices.Backward(commands) {
 		sends := downloads(c)
@@ -77,7 +78,7 @@ func (a *assessor) assessCommand(c *command, d dialect, depth int) {
 	}
 }
 
-// assessWords judges words as a program and its arguments.
+// assessWords assesses words as a program and its arguments.
 func (a *assessor) assessWords(inv *invocation, words []shellWord) {
 	for len(words) > 0 && inv.depth > 0 && isAssignment(&words[0]) {
 		words = words[1:]
@@ -118,12 +119,13 @@ func (a *assessor) checkObfuscated(w *shellWord) {
 	}
 }
 
-// maxProgramPath is more than any system starts a program by.
+// maxProgramPath is longer than any path that a system can execute.
 const maxProgramPath = 4 << 10
 
-// programName is what a program goes by, without its folder.
+// programName returns the canonical name of a program: its base name without an extension or a
+// version.
 func programName(text string, d dialect) string {
-	text = text[max(0, len(text)-maxProgramPath):] // a word of a megabyte may be asked about at every depth
+	text = text[max(0, len(text)-maxProgramPath):] // a nested command can repeat a very long word at every depth, so its length must not matter
 	if d != posix || len(text) > 2 && text[1] == ':' {
 		text = strings.ToLower(strings.ReplaceAll(text, `\`, "/"))
 	}
@@ -141,8 +143,8 @@ func programName(text string, d dialect) string {
 	return name
 }
 
-// findOption reports whether one of the options is given: -x alone or among others, or a
-// long one, with or without =value.
+// findOption returns the first argument that contains one of the short options, alone or in a
+// cluster, or is one of the long options, with or without =value. It returns nil if none does.
 func (inv *invocation) findOption(short string, long ...string) *shellWord {
 	for i := range inv.args {
 		text := inv.args[i].text
@@ -162,7 +164,7 @@ func (inv *invocation) findOption(short string, long ...string) *shellWord {
 	return nil
 }
 
-// findArgument returns the argument that is one of the texts.
+// findArgument returns the first argument that equals one of the texts, or nil.
 func (inv *invocation) findArgument(texts ...string) *shellWord {
 	for i := range inv.args {
 		if slices.Contains(texts, inv.args[i].text) {
@@ -172,8 +174,8 @@ func (inv *invocation) findArgument(texts ...string) *shellWord {
 	return nil
 }
 
-// operands are the arguments that are no options. valued are the options whose
-// value is the next word.
+// operands returns the arguments that are not options. valued lists the options whose value is the
+// next word.
 func (inv *invocation) operands(valued ...string) []shellWord {
 	var list []shellWord
 	for i := 0; i < len(inv.args); i++ {
@@ -191,8 +193,8 @@ func (inv *invocation) operands(valued ...string) []shellWord {
 	return list
 }
 
-// optionValue returns what is given with one of the options, as a word of its own or
-// behind =.
+// optionValue returns the value of the first of the given options, written as the next word or
+// after =. It returns nil if none is present.
 func (inv *invocation) optionValue(options ...string) *shellWord {
 	for i := range inv.args {
 		if slices.Contains(options, inv.args[i].text) && i+1 < len(inv.args) {
@@ -207,7 +209,8 @@ func (inv *invocation) optionValue(options ...string) *shellWord {
 	return nil
 }
 
-// subcommand is the first operand of git, docker and their like, with what follows it.
+// subcommand returns the first operand, as in git and docker, and an invocation with the arguments
+// after it.
 func (inv *invocation) subcommand(valued ...string) (name string, rest *invocation) {
 	for i := 0; i < len(inv.args); i++ {
 		text := inv.args[i].text
@@ -224,7 +227,7 @@ func (inv *invocation) subcommand(valued ...string) (name string, rest *invocati
 	return "", inv
 }
 
-// assessFrom judges the arguments from i on as a command of their own.
+// assessFrom assesses the arguments from index i as a command.
 func (a *assessor) assessFrom(inv *invocation, i int) {
 	if i >= 0 && i < len(inv.args) {
 		next := *inv
@@ -232,7 +235,7 @@ func (a *assessor) assessFrom(inv *invocation, i int) {
 	}
 }
 
-// assessWordAsScript judges the text of a word as a script.
+// assessWordAsScript assesses the text of a word as a script.
 func (a *assessor) assessWordAsScript(inv *invocation, w *shellWord, d dialect) {
 	if a.byteBudget < 0 {
 		return

@@ -7,12 +7,12 @@ import (
 )
 
 var (
-	sendsData     = rule{"network_write", medium, "It sends data to a server, or changes something there."}
+	sendsData     = rule{"network_write", medium, "It sends data to a server, or changes data there."}
 	sendsFiles    = rule{"network_write", medium, "It copies files to another machine."}
-	rawConnection = rule{"network_write", medium, "It opens a bare connection to another machine."}
+	rawConnection = rule{"network_write", medium, "It opens a raw network connection to another machine."}
 	reverseShell  = rule{"network_write", critical, "It lets another machine run commands on this one."}
-	sendsSecret   = rule{"sends_secret", critical, "It sends a file that usually holds secrets to another machine."}
-	readsMetadata = rule{"reads_secret", high, "It asks a cloud machine for its own credentials."}
+	sendsSecret   = rule{"sends_secret", critical, "It sends a file that usually contains secrets to another machine."}
+	readsMetadata = rule{"reads_secret", high, "It reads the machine's own credentials from the cloud metadata service."}
 )
 
 func isRemote(p string) bool {
@@ -20,7 +20,7 @@ func isRemote(p string) bool {
 	return at > 1 && !strings.ContainsAny(p[:at], "/$") || strings.HasPrefix(p, "rsync://") || strings.HasPrefix(p, "scp://")
 }
 
-// addSend judges words that are sent: of a file that holds secrets more is said.
+// addSend adds found, or sendsSecret if an argument names a file that usually holds secrets.
 func (a *assessor) addSend(inv *invocation, found rule) {
 	for i := range inv.args {
 		text := inv.args[i].text
@@ -67,7 +67,7 @@ func (a *assessor) sendsSecretFile(inv *invocation) bool {
 	})
 }
 
-// isLocal reports whether a URL names this machine: what is sent there stays here.
+// isLocal reports whether a URL names this machine, so that nothing leaves it.
 func isLocal(text string) bool {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://")
 	for _, host := range []string{"localhost", "127.0.0.1", "[::1]", "0.0.0.0"} {
@@ -84,7 +84,7 @@ func (a *assessor) wget(inv *invocation) {
 	}
 }
 
-// checkURL judges the URL of a tool that fetches.
+// checkURL assesses the URL argument of a tool that fetches pages.
 func (a *assessor) checkURL(sp span) {
 	u, err := url.Parse(strings.TrimSpace(sp.text()))
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *assessor) checkRemoteCopy(inv *invocation) {
 	}
 }
 
-// checkUpload is for what goes to a bucket.
+// checkUpload handles copies from this machine to a cloud bucket.
 func (a *assessor) checkUpload(inv *invocation) {
 	list := inv.operands("--profile", "--region", "--acl", "--exclude", "--include")
 	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].text) && hasScheme(list[n-1].text, "s3", "gs") && !hasScheme(list[n-2].text, "s3", "gs") {

@@ -5,27 +5,26 @@ import (
 	"strings"
 )
 
-// Rules about the person's own say: what takes it away is worse than it looks.
+// Rules about human oversight: calls that disable approval are riskier than they look.
 
 var (
-	changesHooks = rule{"oversight", high, "It changes what decides whether you are asked: an agent's hooks, or the policy."}
-	answersHub   = rule{"oversight", high, "It answers a request at the hub in your place."}
+	changesHooks = rule{"oversight", high, "It changes an agent's hooks or the policy, which decide whether you are asked for approval."}
+	answersHub   = rule{"oversight", high, "It answers a request in your place."}
 )
 
-// hookFiles are where agents look for their hooks: the ends of paths.
+// hookFiles are the suffixes of the paths from which agents load their hooks.
 var hookFiles = strings.Fields(`
 	/hookback.json /.claude/settings.json /.claude/settings.local.json /managed-settings.json /.codex/hooks.json /.codex/config.toml
 	/.gemini/settings.json /.gemini/config/hooks.json /.agents/hooks.json /.cursor/hooks.json /.copilot/settings.json /.qwen/settings.json
 	/.factory/hooks.json /.factory/settings.json /crush.json /.crush.json /.windsurf/hooks.json /.codeium/windsurf/hooks.json /.codeium/hooks.json`)
 
-// hookFolders hold a file for each hook.
+// hookFolders are directories that hold one file per hook.
 var hookFolders = []string{
 	"/.github/hooks/", "/.copilot/hooks/", "/.clinerules/hooks/", "/Cline/Hooks/", "/.kiro/agents/", "/.kiro/hooks/", "/opencode/plugin/", "/opencode/plugins/",
 	"/.opencode/plugin/", "/.opencode/plugins/",
 }
 
-// isOversightPath reports whether a path, seen from dir, is of an agent's hooks or of a
-// policy.
+// isOversightPath reports whether a path, relative to dir, configures an agent's hooks or a policy.
 func isOversightPath(dir, p string) bool {
 	if p = toSlashes(strings.TrimPrefix(p, "file://")); !isAbsolute(p) {
 		p = path.Join(dir, p)
@@ -44,7 +43,7 @@ func isOversightPath(dir, p string) bool {
 	return false
 }
 
-// namesAnswerRoute reports whether a text names the hub's way to answer.
+// namesAnswerRoute reports whether text contains one of the hub's routes that answer a request.
 func namesAnswerRoute(text string) bool {
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, "/events/")
@@ -68,7 +67,7 @@ func startsWithNameByte(s string) bool {
 	return s != "" && (isLetter(s[0]) || isDigit(s[0]) || s[0] == '_' || s[0] == '-')
 }
 
-// checkHubAnswer is for programs that talk to web servers.
+// checkHubAnswer adds a finding if an HTTP client calls one of the hub's answer routes.
 func (a *assessor) checkHubAnswer(inv *invocation) {
 	for i := range inv.args {
 		if namesAnswerRoute(inv.args[i].text) {

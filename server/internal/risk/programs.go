@@ -2,8 +2,9 @@ package risk
 
 import "strings"
 
-// programHandlers are the rules that a pattern of the book can't hold, by program. Many
-// of them run another program, which is judged in its turn.
+// programHandlers maps each program to the checks that a pattern of ruleTable can't express.
+// Wrappers assess the program that they run. A handler for a single program is a method with the
+// program's name.
 var programHandlers = map[string][]func(a *assessor, r *invocation){}
 
 func init() {
@@ -44,5 +45,5 @@ func init() {
 	}
 }
 
-// shells are programs that run what they read.
+// shells are programs that run the script on their standard input.
 var shells = newSet("sh bash zsh dash ksh fish ash")

@@ -1,10 +1,10 @@
-// Package risk says in plain words what a person should know of a tool call
-// before saying yes to it: that it deletes, that it sends, that it can't be undone.
+// Package risk assesses tool calls. Its findings warn an approver before a call runs, for example
+// that it deletes files, sends data or can't be undone.
 //
-// It reads a command line the way a shell does, so that a dangerous word inside a
-// quotation is no alarm and a command inside sh -c '…' is one. It knows programs,
-// not intentions: a call without findings is not a safe one. It does no I/O, and
-// takes time in proportion to the length of the arguments.
+// It parses a command line the way a shell does. A dangerous word inside a quoted string is no
+// finding, and a command inside sh -c '…' is one. The package recognizes programs, not intentions:
+// a call without findings is not proven safe. It does no I/O, and its running time is linear in the
+// length of the arguments.
 package risk
 
 import (
@@ -17,20 +17,20 @@ import (
 
 const (
 	maxFindings = 16
-	maxPerCode  = 4 // so that one kind does not push out the others
+	maxPerCode  = 4 // keeps one kind from displacing the others
 )
 
-// Assess returns what stands out in a tool call, the worst first, at most 16: none is
-// a good sign but no promise. cwd is the folder the call runs in, or empty when
-// that is not known. Excerpts are parts of the arguments as they are given, so
-// give those that may be shown.
+// Assess returns the findings about a tool call, most severe first, at most maxFindings. No
+// findings means that no rule matched, not that the call is safe. cwd is the directory that the
+// call runs in; empty if unknown. Excerpts are copied from the arguments, so arguments must already
+// be redacted.
 func Assess(tool string, arguments json.RawMessage, cwd string) []schema.Finding {
 	a := &assessor{workingDir: newWorkingDir(cwd), wordBudget: maxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: maxWords, assigned: map[string]bool{}}
 	a.assessCall(tool, arguments)
 	return a.top()
 }
 
-// Highest is the higher one of an agent's own estimate and of the findings.
+// Highest returns the higher of an agent's own estimate and the risks of the findings.
 func Highest(own schema.Risk, findings []schema.Finding) schema.Risk {
 	for _, f := range findings {
 		if severity(f.Risk) > severity(own) {
@@ -44,14 +44,14 @@ func severity(r schema.Risk) int {
 	return slices.Index([]schema.Risk{schema.LowRisk, schema.MediumRisk, schema.HighRisk, schema.CriticalRisk}, r)
 }
 
-// rule is what a finding says, wherever it is found.
+// rule is the template of a finding.
 type rule struct {
 	code string
 	risk schema.Risk
 	text string
 }
 
-// Short names for tables.
+// Short names for the rule tables.
 const (
 	low      = schema.LowRisk
 	medium   = schema.MediumRisk
@@ -59,19 +59,19 @@ const (
 	critical = schema.CriticalRisk
 )
 
-// assessor collects the findings of one call.
+// assessor collects the findings about one call.
 type assessor struct {
 	workingDir
-	wordBudget     int             // left to read
-	byteBudget     int             // of scripts left to read: inner ones are read again
-	pipeBudget     int             // back along pipes that are left
-	callScope      *scope          // where its commands run, when the call says so
-	invisibleRunes int             // characters that were noted because they can't be seen
-	assigned       map[string]bool // variables that the script itself gave a value
+	wordBudget     int             // words that may still be parsed
+	byteBudget     int             // bytes of scripts that may still be parsed; nested scripts count again
+	pipeBudget     int             // steps that may still be followed back along pipes
+	callScope      *scope          // scope of the directory that the call names; nil if it names none
+	invisibleRunes int             // number of invisible characters reported so far
+	assigned       map[string]bool // variables that the script assigns
 	findings       []schema.Finding
 }
 
-// add notes a finding, once.
+// add adds a finding unless it repeats a recent one.
 func (a *assessor) add(r rule, sp span) {
 	f := schema.Finding{Code: r.code, Risk: r.risk, Text: r.text}
 	if sp.src != nil {
@@ -82,7 +82,7 @@ func (a *assessor) add(r rule, sp span) {
 	}
 }
 
-// top sorts the findings and keeps those that matter.
+// top returns the most severe findings, at most maxFindings in total and maxPerCode per code.
 func (a *assessor) top() []schema.Finding {
 	slices.SortStableFunc(a.findings, func(a, b schema.Finding) int { return cmp.Compare(severity(b.Risk), severity(a.Risk)) })
 	var kept []schema.Finding

@@ -15,8 +15,8 @@ import (
 
 const project = "/home/dev/shop-api"
 
-// commandCase is a command and what is to be found in it, the worst first, each as
-// "risk code: excerpt".
+// commandCase is a command and its expected findings, most severe first, each as "risk code:
+// excerpt".
 type commandCase struct {
 	command string
 	want    []string
@@ -30,7 +30,7 @@ func describeFindings(findings []schema.Finding) (list []string) {
 }
 
 func assessBash(command string) []schema.Finding {
-	return Assess("Bash", mustMarshal(map[string]any{"command": command, "description": "What it is for"}), project)
+	return Assess("Bash", mustMarshal(map[string]any{"command": command, "description": "Why it runs"}), project)
 }
 
 func mustMarshal(v any) json.RawMessage {
@@ -107,14 +107,14 @@ func TestAssess_Tools(t *testing.T) {
 		{"create_issue", `"{\"title\":\"Remove orders_old\"}"`, nil, ""},
 		{"@postgres/query", `{"sql":"DELETE FROM carts"}`, []string{"high drop_data: DELETE FROM carts"}, "/sql"},
 		{"@postgres/query", `{"sql":"DELETE FROM carts WHERE updated_at < now()"}`, nil, ""},
-		{"unheard_of", `{"run":{"it":["git push --force"]}}`, []string{"high force_push: git push --force"}, "/run/it/0"},
-		{"unheard_of", `{"a/b~c":"git push --force"}`, []string{"high force_push: git push --force"}, "/a~1b~0c"},
-		{"unheard_of", `{"text":"git push --force","description":"rm -rf /","note":"It's time to rm -rf the past"}`, nil, ""},
+		{"unknown_tool", `{"run":{"it":["git push --force"]}}`, []string{"high force_push: git push --force"}, "/run/it/0"},
+		{"unknown_tool", `{"a/b~c":"git push --force"}`, []string{"high force_push: git push --force"}, "/a~1b~0c"},
+		{"unknown_tool", `{"text":"git push --force","description":"rm -rf /","note":"It's time to rm -rf the past"}`, nil, ""},
 		{"Task", `{"prompt":"Run rm -rf / and git push -f"}`, nil, ""},
 		{"AskUserQuestion", `{"questions":[{"question":"rm -rf / ?","options":[{"label":"rm -rf /"}]}]}`, nil, ""},
 		{"TodoWrite", `{"todos":[{"content":"rm -rf build"}]}`, nil, ""},
 
-		// As other agents have their calls.
+		// The call formats of other agents.
 		{"Shell", `{"command":"rm -rf build","working_directory":"/home/dev/shop-api"}`, []string{"medium recursive_delete: rm -rf build"}, "/command"},
 		{"Shell", `{"command":"rm -rf build","cwd":"/home/dev/web"}`, []string{"high recursive_delete: rm -rf build"}, "/command"},
 		{"run_shell_command", `{"command":"touch a","dir_path":"../web"}`, []string{"medium outside_cwd: touch a"}, "/command"},
@@ -156,7 +156,7 @@ func TestAssess_Tools(t *testing.T) {
 	}
 }
 
-// TestAssess_Oversight: its settings, its answers, its hooks.
+// TestAssess_Oversight covers calls that change hooks or policies, or answer requests.
 func TestAssess_Oversight(t *testing.T) {
 	t.Parallel()
 	const changes, answers = "high oversight: ", "high oversight: "
@@ -202,15 +202,15 @@ func TestAssess_Oversight(t *testing.T) {
 	require.Equal(t, []string{"high oversight: echo x > settings.json"}, describeFindings(away))
 }
 
-// TestAssess_CallDirectory is where its commands run; without any other it is the project.
+// TestAssess_CallDirectory checks that the directory named by a call applies to commands only.
 func TestAssess_CallDirectory(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, Assess("run_command", json.RawMessage(`{"CommandLine":"rm a","Cwd":"/home/dev/web"}`), ""))
 	require.Equal(t, []string{"medium outside_cwd: rm ../a"}, describeFindings(Assess("run_command", json.RawMessage(`{"CommandLine":"rm ../a","Cwd":"/home/dev/web"}`), "")))
-	require.Empty(t, Assess("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "a file's path is not a command's")
+	require.Empty(t, Assess("Write", json.RawMessage(`{"file_path":"a","cwd":"/"}`), project), "cwd applies to commands only")
 }
 
-// Where it runs decides what is outside.
+// TestAssess_WorkingDirectory checks that the working directory decides which paths are outside.
 func TestAssess_WorkingDirectory(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cwd, command, want string }{
@@ -279,7 +279,7 @@ func TestExcerpt_EndsAtRuneBoundary(t *testing.T) {
 		require.Contains(t, command, f.Excerpt)
 	}
 	lone := Assess("Bash", json.RawMessage(`{"command":"rm -rf a\ud800b"}`), project)
-	require.Equal(t, "rm -rf a", lone[0].Excerpt, "what a browser reads differently is left out")
+	require.Equal(t, "rm -rf a", lone[0].Excerpt, "a browser decodes a lone surrogate differently")
 }
 
 func TestHighest(t *testing.T) {
@@ -292,7 +292,7 @@ func TestHighest(t *testing.T) {
 	require.Empty(t, Highest("", nil))
 }
 
-// hostileCommands are made to cost more than their length.
+// hostileCommands would take quadratic time or more in a naive parser.
 var hostileCommands = map[string]string{
 	"one word": strings.Repeat("x", 1<<20), "many words": strings.Repeat("a ", 1<<19), "many commands": strings.Repeat("rm -rf a;", 1<<17),
 	"quotes": strings.Repeat("\"'`$(", 1<<18), "gaps": strings.Repeat(strings.Repeat(" ", gapColumns)+"x", 1<<13), "pipes": strings.Repeat("sh|", 1<<18),
@@ -304,22 +304,26 @@ var hostileCommands = map[string]string{
 	"one case": "case x in " + strings.Repeat("a) b;; ", 1<<17), "groups": strings.Repeat("(", 1<<19), "braces": strings.Repeat("${a", 1<<18),
 }
 
-// TestAssess_HostileInput takes seconds where it should take milliseconds if
-// anything is read again and again.
+// TestAssess_HostileInput hangs if the work on any of the inputs is not linear: one that is read
+// again for each of its parts takes hours instead of milliseconds.
 func TestAssess_HostileInput(t *testing.T) {
 	t.Parallel()
 	for name, command := range hostileCommands {
-		began := time.Now()
-		findings := assessBash(command)
-		require.Less(t, time.Since(began), 10*time.Second, name)
-		require.LessOrEqual(t, len(findings), maxFindings, name)
+		done := make(chan []schema.Finding, 1)
+		go func() { done <- assessBash(command) }()
+		select {
+		case findings := <-done:
+			require.LessOrEqual(t, len(findings), maxFindings, name)
+		case <-time.After(time.Minute):
+			require.Fail(t, "the assessment does not end", name)
+		}
 	}
 	long := `{"` + strings.Repeat("k", 500_000) + `":{` + strings.Repeat(`"a":"b","c":"git push -f",`, 10_000) + `"z":1}}`
-	findings := Assess("unheard_of", json.RawMessage(long), project)
+	findings := Assess("unknown_tool", json.RawMessage(long), project)
 	require.NotEmpty(t, findings)
 	size, err := json.Marshal(findings)
 	require.NoError(t, err)
-	require.Less(t, len(size), 8<<10, "a pointer is not told at any length")
+	require.Less(t, len(size), 8<<10, "a long pointer is left out")
 }
 
 func TestAssess_ReportsUnreadableInput(t *testing.T) {
@@ -353,13 +357,13 @@ func FuzzAssess(f *testing.F) {
 		duplicateKeys := slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Text == duplicateKey.text })
 		for _, f := range findings {
 			if !duplicateKeys && !strings.Contains(textAt(whole, f.At), f.Excerpt) {
-				t.Fatalf("%q does not stand at %q of %s", f.Excerpt, f.At, arguments)
+				t.Fatalf("%q is not at %q of %s", f.Excerpt, f.At, arguments)
 			}
 		}
 	})
 }
 
-// textAt follows a JSON pointer to a text.
+// textAt returns the string at a JSON pointer.
 func textAt(v any, pointer string) string {
 	for _, part := range strings.Split(pointer, "/")[1:] {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
@@ -391,12 +395,12 @@ func BenchmarkAssess(b *testing.B) {
 	}
 }
 
-// TestAssess_BoundsWorkPerText: what made megabytes cost ten times what they do.
+// TestAssess_BoundsWorkPerText covers bounds that keep the cost of megabytes linear.
 func TestAssess_BoundsWorkPerText(t *testing.T) { //nolint:paralleltest // it counts allocations
 	word := strings.Repeat("x", 1<<20)
-	require.LessOrEqual(t, len(programName(word, windowsCmd)), maxProgramPath, "a word is asked about at every depth")
+	require.LessOrEqual(t, len(programName(word, windowsCmd)), maxProgramPath, "a nested command can repeat a word at every depth")
 	require.Equal(t, "rm", programName("/"+word+"/rm", posix))
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { normalizeName("file_path") }), 3.0, "every member's name is spelled")
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { normalizeName("file_path") }), 3.0, "every member name is normalized")
 	a := &assessor{}
 	a.checkHiddenText(&source{text: hostileCommands["controls"]})
 	require.Equal(t, maxInvisible, a.invisibleRunes)

@@ -2,47 +2,51 @@ package risk
 
 import "strings"
 
-// tableRow is a rule with the commands it is about, one pattern a line.
+// tableRow is a rule and the command patterns it applies to, one per line.
 //
-// A pattern is what a person would type: the program, then its own commands, then
-// what must be among the arguments. Alternatives stand between bars. -f|--force is
-// an option, alone or in a cluster (-rf); =word is an argument that is just that,
-// ~text one that contains it, word… one that begins so; <> is any operand. What
-// stands behind ! must not be there.
+// A pattern is written like a command line: the program, its nested commands, then terms that must
+// match among the arguments. Bars separate alternatives. The forms of a term are:
+//
+//	-f|--force  an option, alone or in a cluster (-rf)
+//	=word       an argument that equals word
+//	~text       an argument that contains text
+//	word…       an argument that starts with word
+//	<>          any operand
+//	!term       excludes calls that match the term
 type tableRow struct {
 	rule
 	patterns string
 }
 
-// ruleTable is every rule that a pattern can tell. What takes more is in programs.
+// ruleTable holds every rule that a pattern can express. The others are in programHandlers.
 var ruleTable = []tableRow{
-	{rule{"recursive_delete", high, "It deletes every file that it finds, in all folders below."}, `find =-delete`},
-	{rule{"recursive_delete", high, "It deletes every file that git does not know, folders included."}, `git clean -f|--force !-n|--dry-run`},
-	{rule{"recursive_delete", medium, "It deletes containers and images that nothing uses right now."}, `
+	{rule{"recursive_delete", high, "It deletes every file that it finds, in all subfolders."}, `find =-delete`},
+	{rule{"recursive_delete", high, "It deletes every file and folder that git does not track."}, `git clean -f|--force !-n|--dry-run`},
+	{rule{"recursive_delete", medium, "It deletes containers and images that are not in use."}, `
 		docker|podman system|image|container|builder prune !--volumes
 		docker|podman rmi -f|--force`},
 
-	{rule{"oversight", high, "It takes out the hooks that ask you."}, `hookback uninstall !--dry-run`},
+	{rule{"oversight", high, "It removes the hooks that ask you for approval."}, `hookback uninstall !--dry-run`},
 
-	{rule{"force_push", high, "It replaces the history on the server: what others have pushed there may be lost."}, `
+	{rule{"force_push", high, "It rewrites the history on the server. Commits that others pushed may be lost."}, `
 		git push -f|--force|--mirror !-n|--dry-run
 		git push +… !-n|--dry-run`},
-	{rule{"force_push", medium, "It replaces the history on the server, unless someone else has pushed in the meantime."}, `
+	{rule{"force_push", medium, "It rewrites the history on the server, unless someone else has pushed in the meantime."}, `
 		git push --force-with-lease !-f|--force|-n|--dry-run`},
 	{rule{"force_push", high, "It deletes a branch or a tag on the server."}, `
 		git push -d|--delete|--prune !-n|--dry-run
 		git push :… !-n|--dry-run`},
-	{rule{"rewrite_history", high, "It rewrites the project's whole history."}, `
+	{rule{"rewrite_history", high, "It rewrites the project's entire history."}, `
 		git filter-repo|filter-branch
 		git-filter-repo|bfg`},
-	{rule{"rewrite_history", medium, "Commits that nothing else points to may be lost."}, `
+	{rule{"rewrite_history", medium, "Commits that no other branch or tag contains may be lost."}, `
 		git branch -D
 		git branch -d|--delete -f|--force
 		git reflog expire|delete
 		git update-ref -d
 		git gc =--prune=now|--prune=all`},
-	{rule{"discard_changes", high, "It throws away every change that is not committed."}, `git reset --hard|--merge`},
-	{rule{"discard_changes", medium, "It throws away changes that are not committed."}, `
+	{rule{"discard_changes", high, "It discards all uncommitted changes."}, `git reset --hard|--merge`},
+	{rule{"discard_changes", medium, "It discards uncommitted changes."}, `
 		git checkout =--|. !-b
 		git checkout|switch -f|--force|--discard-changes
 		git restore !-S|--staged
@@ -50,9 +54,9 @@ var ruleTable = []tableRow{
 		git stash drop|clear
 		git worktree remove -f|--force`},
 
-	{rule{"publish", low, "It sends commits to a server, where others see them."}, `
+	{rule{"publish", low, "It pushes commits to a server, where others can see them."}, `
 		git push !-f|-n|-d|--force|--force-with-lease|--mirror|--dry-run|--delete|--prune|:…|+…`},
-	{rule{"publish", high, "It publishes something for everyone; that can hardly be taken back."}, `
+	{rule{"publish", high, "It publishes something publicly. That is hard to undo."}, `
 		npm|pnpm|yarn|bun publish|unpublish|deprecate !--dry-run
 		yarn npm publish !--dry-run
 		cargo publish|yank !--dry-run
@@ -63,7 +67,7 @@ var ruleTable = []tableRow{
 		docker buildx build --push
 		gh release|repo|gist create
 		helm push`},
-	{rule{"deploy", high, "It changes what runs on other machines."}, `
+	{rule{"deploy", high, "It changes services on other machines."}, `
 		kubectl|oc apply|create|replace|patch|edit|scale|set|run|expose|cordon|annotate|label|cp !--dry-run…
 		kubectl|oc rollout restart|undo|pause|resume
 		helm install|upgrade|uninstall|rollback|delete !--dry-run
@@ -76,7 +80,7 @@ var ruleTable = []tableRow{
 		vercel --prod
 		gcloud|az|doctl|heroku ~deploy
 		ansible-playbook|kamal|cap !--check|--syntax-check`},
-	{rule{"deploy", high, "It deletes what runs or is stored on other machines."}, `
+	{rule{"deploy", high, "It deletes services or data on other machines."}, `
 		kubectl|oc delete|drain !--dry-run…
 		terraform|tofu|terragrunt destroy
 		aws s3|s3api rm|rb
@@ -84,11 +88,11 @@ var ruleTable = []tableRow{
 		gcloud|az|doctl|heroku =delete|destroy|apps:destroy|pg:reset
 		gh repo|release|issue|run|secret|variable delete
 		gsutil rm|rb`},
-	{rule{"network_write", medium, "It changes what is stored or runs in the cloud."}, `
+	{rule{"network_write", medium, "It changes data or services in the cloud."}, `
 		aws <> create-…|put-…|update-…|run-…|start-…|stop-…|modify-…|attach-…|detach-…|publish|send-…|deploy
 		gcloud|az|doctl|heroku =create|update|set|ssh|scp|config:set|add-iam-policy-binding
 		gsutil cp|mv|rsync`},
-	{rule{"network_write", medium, "It sends data to a server, or changes something there."}, `
+	{rule{"network_write", medium, "It sends data to a server, or changes data there."}, `
 		gh|glab pr|issue|mr create|merge|close|comment|edit|review|reopen|ready
 		gh|glab release|repo edit|upload|archive|rename
 		gh|glab api =POST|PUT|PATCH|DELETE|-XPOST|-XPUT|-XPATCH|-XDELETE
@@ -100,10 +104,10 @@ var ruleTable = []tableRow{
 	{rule{"network_write", medium, "It copies files to or from another machine."}, `
 		sftp|ftp|tftp
 		rclone copy|sync|move|copyto|moveto|delete|purge`},
-	{rule{"network_write", medium, "It opens a bare connection to another machine."}, `
+	{rule{"network_write", medium, "It opens a raw network connection to another machine."}, `
 		nc|ncat|netcat <> !-z|-l|-e|-c|--exec|--sh-exec|=localhost|127.0.0.1
 		telnet <> !=localhost|127.0.0.1`},
-	{rule{"network_write", medium, "It sends a message to somebody."}, `mail|mailx|sendmail|mutt`},
+	{rule{"network_write", medium, "It sends a message to someone."}, `mail|mailx|sendmail|mutt`},
 	{rule{"network_write", critical, "It lets another machine run commands on this one."}, `
 		nc|ncat|netcat -e|-c|--exec|--sh-exec
 		socat ~EXEC:|~exec:|~SYSTEM:|~system:`},
@@ -119,15 +123,15 @@ var ruleTable = []tableRow{
 		kubectl|oc get secret|secrets -o|--output
 		op read
 		op item get`},
-	{rule{"reads_secret", high, "It asks a cloud machine for its own credentials."}, `
+	{rule{"reads_secret", high, "It reads the machine's own credentials from the cloud metadata service."}, `
 		curl|wget|iwr|irm|http ~169.254.169.254|~metadata.google.internal`},
 
-	{rule{"safety_off", medium, "It switches off the checks that run before a commit or a push."}, `
+	{rule{"safety_off", medium, "It skips the checks that run before a commit or a push."}, `
 		git commit|push|merge|am --no-verify
 		git commit =-n|-an|-nm|-anm
 		git ~core.hooksPath=|~core.hookspath=
 		git config =core.hooksPath|core.hookspath !--get|--unset`},
-	{rule{"safety_off", medium, "It does not check whom it is talking to."}, `
+	{rule{"safety_off", medium, "It does not verify the identity of the server."}, `
 		curl -k|--insecure|--proxy-insecure
 		wget --no-check-certificate
 		ssh|scp|sftp|rsync ~StrictHostKeyChecking=no|~UserKnownHostsFile=/dev/null
@@ -135,65 +139,65 @@ var ruleTable = []tableRow{
 		git config =http.sslVerify =false
 		npm config set =strict-ssl =false
 		pip install --trusted-host`},
-	{rule{"safety_off", high, "It starts an agent that asks nobody before it acts."}, `
+	{rule{"safety_off", high, "It starts an agent that acts without asking for approval."}, `
 		claude --dangerously-skip-permissions
 		claude ~bypassPermissions
 		codex --dangerously-bypass-approvals-and-sandbox|--full-auto|--yolo
 		gemini|qwen -y|--yolo
 		aider --yes-always
 		cursor-agent -f|--force`},
-	{rule{"safety_off", high, "It switches off what keeps this machine in bounds."}, `
+	{rule{"safety_off", high, "It disables a security feature of this machine."}, `
 		setenforce 0
 		spctl --master-disable|--global-disable
 		csrutil disable
 		set-executionpolicy|set-mppreference
 		powershell|pwsh =Bypass|bypass|Unrestricted|unrestricted
 		xattr =com.apple.quarantine`},
-	{rule{"safety_off", medium, "It keeps what was run from being recorded."}, `
+	{rule{"safety_off", medium, "It prevents commands from being recorded in the shell history."}, `
 		history -c
 		unset =HISTFILE`},
 
-	{rule{"privileges", high, "It runs with the rights of the administrator."}, `sudo|doas|su|pkexec|run0|gsudo|runas`},
-	{rule{"privileges", high, "It gives a program rights beyond those of its user."}, `
+	{rule{"privileges", high, "It runs with administrator rights."}, `sudo|doas|su|pkexec|run0|gsudo|runas`},
+	{rule{"privileges", high, "It gives a program more rights than the user who runs it."}, `
 		setcap <>
 		chmod u+s|g+s|+s|ug+s|4755|4777|2755|6755`},
 	{rule{"privileges", medium, "It lets every user of this machine change the file."}, `chmod =777|0777|666|0666|a+rwx|a+w|o+w|ugo+rwx`},
-	{rule{"privileges", medium, "It gives a folder and everything in it to another user."}, `chown|chgrp -R|--recursive`},
+	{rule{"privileges", medium, "It changes the owner of a folder and everything in it."}, `chown|chgrp -R|--recursive`},
 	{rule{"privileges", high, "It changes the users of this machine, or their passwords."}, `visudo|passwd|chpasswd|useradd|usermod|userdel|adduser|deluser|groupadd`},
 	{rule{"privileges", high, "It runs a container that can change this machine."}, `
 		docker|podman run|exec|create --privileged
 		docker|podman run|create =--pid=host|--net=host
 		docker|podman run|create /:…|~docker.sock:`},
 
-	{rule{"system", critical, "It formats a disk: everything on it is lost."}, `
+	{rule{"system", critical, "It formats a disk. Everything on it is lost."}, `
 		mkfs|fdisk|parted|wipefs|format|format-volume|clear-disk <> !-l|--list
 		diskutil eraseDisk|eraseVolume|partitionDisk`},
-	{rule{"system", high, "It switches the machine off, or starts it anew."}, `
+	{rule{"system", high, "It shuts down or restarts the machine."}, `
 		shutdown|reboot|halt|poweroff|stop-computer|restart-computer
 		init 0|6
 		systemctl poweroff|reboot|halt|suspend|kexec`},
-	{rule{"system", medium, "It ends every program of that name, also those that others started."}, `
+	{rule{"system", medium, "It stops every process with that name, including those that others started."}, `
 		killall|pkill !-0|-l|--list
 		taskkill =/IM|/im`},
 	{rule{"system", high, "It stops or changes a service of this machine."}, `
 		systemctl stop|disable|mask|kill|restart|start|enable|edit|isolate
 		service <> stop|restart|start
 		launchctl unload|bootout|remove|load|bootstrap|disable`},
-	{rule{"system", high, "It changes who may reach this machine."}, `
+	{rule{"system", high, "It changes the firewall of this machine."}, `
 		iptables|ip6tables !-L|-S|--list|--list-rules
 		nft|pfctl|netsh <> !=list|show
 		ufw disable|allow|reset|delete|deny|enable`},
-	{rule{"autostart", high, "It has something run by itself later on."}, `
+	{rule{"autostart", high, "It schedules a command to run automatically later."}, `
 		crontab !-l|-r
 		at|batch|schtasks|register-scheduledtask`},
-	{rule{"system", high, "It deletes everything that is to run by itself on this machine."}, `crontab -r`},
-	{rule{"system", high, "It changes the kernel or the settings of the machine."}, `
+	{rule{"system", high, "It deletes all scheduled commands of this user."}, `crontab -r`},
+	{rule{"system", high, "It changes the kernel or system settings of this machine."}, `
 		insmod|rmmod|modprobe|swapoff|umount|bcdedit
 		mount <>
 		sysctl -w|-p|--write
 		reg add|delete|import`},
 
-	{rule{"drop_data", high, "It deletes tables or a database with everything in them."}, `
+	{rule{"drop_data", high, "It deletes tables or a whole database, including all data."}, `
 		dropdb|dropuser
 		mysqladmin =drop
 		rails|rake|artisan|php =db:drop|db:reset|db:migrate:reset|migrate:fresh|migrate:reset|db:wipe
@@ -205,20 +209,20 @@ var ruleTable = []tableRow{
 	{rule{"drop_data", high, "It empties a whole database."}, `
 		redis-cli|valkey-cli =FLUSHALL|FLUSHDB|flushall|flushdb
 		python ~manage.py =flush`},
-	{rule{"drop_data", high, "It deletes volumes with the data of databases in them."}, `
+	{rule{"drop_data", high, "It deletes volumes, including the data of any database in them."}, `
 		docker|podman compose down -v|--volumes
 		docker-compose down -v|--volumes
 		docker|podman volume rm|prune
 		docker|podman system prune --volumes`},
 
-	{rule{"install", medium, "It downloads a package whose own scripts run on this machine."}, `
+	{rule{"install", medium, "It installs a package, whose scripts can run on this machine."}, `
 		npm|pnpm|yarn|bun install|i|add|dlx|create <> !--ignore-scripts
 		pip|pipx|gem|cargo|conda|mamba|uv install|add|tool <> !-r|-e|--requirement|--editable|=.|-c
 		uv pip|tool install <> !-r|-e|=.
 		poetry|pdm add <>
 		go install ~@
 		go run ~@`},
-	{rule{"install", medium, "It installs software for the whole machine."}, `
+	{rule{"install", medium, "It installs software system-wide."}, `
 		apt|apt-get|dnf|yum|apk|zypper|brew|snap|choco|winget|port install|add|reinstall <>
 		apt|apt-get|dnf|yum upgrade|dist-upgrade|full-upgrade
 		pacman -S|-U !-s
@@ -228,7 +232,7 @@ var ruleTable = []tableRow{
 		pacman -R
 		dpkg|rpm -r|-P|-e|--remove|--purge|--erase`},
 
-	{rule{"overwrite", medium, "What the file held before is lost."}, `
+	{rule{"overwrite", medium, "It overwrites a file. The previous content is lost."}, `
 		truncate
 		shred
 		mv -f|--force`},
@@ -239,8 +243,8 @@ var ruleTable = []tableRow{
 		tmux new-session|new -d`},
 }
 
-// valueOptions are the options before a program's own command whose value is the next
-// word. They are the same for most programs.
+// valueOptions are options before a nested command whose value is the next word. They are the same
+// for most programs.
 var valueOptions = newSet(`-C -c -n -H -R -f -p -F -w -u --namespace --context --kubeconfig --kube-context --profile --region --output --repo --file --project-name
 	--prefix --dir --filter --cwd --git-dir --work-tree --token --scope --env-file --endpoint-url --workspace --cluster --org --project`)
 

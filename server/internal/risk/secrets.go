@@ -10,14 +10,15 @@ import (
 
 var (
 	readsSecret          = rule{"reads_secret", high, "It reads keys or passwords."}
-	readsEnvFile         = rule{"reads_secret", medium, "It reads a file that usually holds passwords or tokens."}
-	printsEnvironment    = rule{"prints_environment", medium, "It prints every environment variable, passwords and tokens among them."}
-	printsSecretVariable = rule{"reads_secret", medium, "It prints a variable whose name says that it is a secret."}
+	readsEnvFile         = rule{"reads_secret", medium, "It reads a file that usually contains passwords or tokens."}
+	printsEnvironment    = rule{"prints_environment", medium, "It prints all environment variables, including passwords and tokens."}
+	printsSecretVariable = rule{"reads_secret", medium, "It prints a variable that is a secret, judging by its name."}
 	sendsEnvironment     = rule{"sends_secret", critical, "It sends this machine's environment variables to another machine."}
-	holdsSecret          = rule{"secret_in_command", medium, "A password or token stands in the command itself; the hub has hidden it here."}
+	holdsSecret          = rule{"secret_in_command", medium, "The command contains a password or token. The hub has redacted it here."}
 )
 
-// classifySecretFile says how bad it is to read a file, by its name.
+// classifySecretFile returns the rule for reading a file that its name marks as secret, and whether
+// there is one.
 func classifySecretFile(p string) (rule, bool) {
 	p = toSlashes(strings.TrimPrefix(p, "file://"))
 	base := strings.ToLower(path.Base(p))
@@ -58,7 +59,7 @@ func (a *assessor) checkReads(inv *invocation) {
 		if !ok || (inv.name == "cp" || inv.name == "mv" || inv.name == "tee") && i == len(inv.args)-1 {
 			continue
 		}
-		if (inv.name == "grep" || inv.name == "rg" || inv.name == "sed" || inv.name == "awk") && i == 0 && !strings.Contains(text, "/") { // a pattern
+		if (inv.name == "grep" || inv.name == "rg" || inv.name == "sed" || inv.name == "awk") && i == 0 && !strings.Contains(text, "/") { // the search pattern
 			continue
 		}
 		if inv.cmd.sentAway {
@@ -112,12 +113,12 @@ func (a *assessor) echo(inv *invocation) {
 	}
 }
 
-// onlyTestsVariable reports whether ${X:+set} tells no more than that X is set.
+// onlyTestsVariable reports whether an expansion such as ${X:+set} reveals only that X is set.
 func onlyTestsVariable(text string) bool {
 	return strings.Contains(text, ":+") || strings.Contains(text, "+set")
 }
 
-// isSecretName reports whether a variable's name says that it is a secret.
+// isSecretName reports whether the name of a variable suggests a secret.
 func isSecretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, end := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS", "SECRET_KEY", "_PAT"} {
@@ -128,7 +129,7 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// checkRedacted looks for what was taken out.
+// checkRedacted adds a finding for each placeholder that redaction left in the command.
 func (a *assessor) checkRedacted(src *source) {
 	for at := 0; at < len(src.text); {
 		n := strings.Index(src.text[at:], schema.RedactedPrefix)
@@ -146,7 +147,7 @@ func (a *assessor) gitAdd(inv *invocation) {
 	if at := operandIndex(inv.args); at >= 0 && inv.args[at].text == "add" {
 		for i := range inv.args[at+1:] {
 			if found, ok := classifySecretFile(inv.args[at+1+i].text); ok {
-				found.text = "It adds a file to the project that usually holds secrets."
+				found.text = "It adds a file to the project that usually contains secrets."
 				a.add(found, inv.span.throughIfShort(inv.args[at+1+i].span))
 			}
 		}

@@ -7,26 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// Reading a command line the way a shell does, as far as it matters which programs
-// run with which words: lists, pipes, quotes, escapes, substitutions, here
-// documents, comments, compound commands. Nothing is expanded. The reader goes
-// forward only, so it takes as long as the text is.
+// The parser reads a command line the way a shell does, to find out which programs run with which
+// arguments: lists, pipes, quotes, escapes, substitutions, here-documents, comments and compound
+// commands. It expands nothing. It never goes back in the text, so its running time is linear.
 
 const (
-	// maxNesting is how deep substitutions and scripts within scripts are read.
+	// maxNesting is the maximum depth of substitutions and nested scripts.
 	maxNesting = 32
-	// maxWords is how many words of one call are read.
+	// maxWords is the maximum number of words parsed per call.
 	maxWords = 1 << 14
-	// maxWriters is of how many commands before a pipe the output is followed.
+	// maxWriters is the maximum number of commands kept as the upstream of one command.
 	maxWriters = 16
 )
 
-// dialect is how a shell quotes and escapes.
+// dialect describes how a shell quotes and escapes.
 type dialect struct {
-	escape       byte // before a character that stands for itself
+	escape       byte // makes the next character literal
 	backticks    bool // `…` is a command substitution
 	singleQuotes bool // '…' quotes
-	braceBlocks  bool // { and } are marks, not words
+	braceBlocks  bool // { and } are separators, not words
 }
 
 var (
@@ -35,45 +34,45 @@ var (
 	windowsCmd = dialect{escape: '^'}
 )
 
-// shellWord is one word of a command, quotes and escapes taken away.
+// shellWord is one word of a command, with quotes and escapes removed.
 type shellWord struct {
 	span
 	text       string
-	bare       bool       // nothing of it was quoted
-	vars       []variable // what the shell puts in its place
-	subs       []*command // run to make it: $(…), `…`, <(…)
+	bare       bool       // no part was quoted
+	vars       []variable // variables that the shell expands in it
+	subs       []*command // commands that run to produce it: $(…), `…`, <(…)
 	process    bool       // it is <(…) or >(…)
 	obfuscated bool       // letters were written as \x72 or \162
 }
 
 type variable struct {
 	name    string
-	guarded bool // ${X:?…}, ${X:-…}: never empty unnoticed
+	guarded bool // ${X:?…} or ${X:-…}: can't expand to nothing
 }
 
-// isDynamic reports whether the shell makes the word when it runs.
+// isDynamic reports whether the value of the word is known only at run time.
 func (w *shellWord) isDynamic() bool { return len(w.vars) > 0 || len(w.subs) > 0 }
 
-// redirect is > file, < file, << text.
+// redirect is a redirection: > file, < file or << text.
 type redirect struct {
 	op     string
-	target shellWord // of a here document, its text
+	target shellWord // for a here-document, its text
 }
 
 // command is one simple command.
 type command struct {
 	span
-	assigns    []shellWord // NAME=value before it
+	assigns    []shellWord // NAME=value words before the program
 	words      []shellWord
 	redirects  []redirect
-	upstream   []*command // whose output it reads
-	downstream *command   // that reads its output
-	sentAway   bool       // its output ends up in a program that sends it away
+	upstream   []*command // commands whose output it reads
+	downstream *command   // command that reads its output
+	sentAway   bool       // its output reaches a program that sends data to the network
 	background bool
 	scope      *scope
 }
 
-// scope is where cd holds: a subshell's ends with it.
+// scope is the extent of a cd: a subshell has its own.
 type scope struct {
 	parent   *scope
 	dir      string
@@ -85,13 +84,13 @@ type parser struct {
 	text       string
 	pos        int
 	dialect    dialect
-	wordBudget *int // left to read
+	wordBudget *int // words that may still be parsed
 	depth      int
 	scope      *scope
 	stdin      []*command
 	commands   []*command
 	heredocs   []heredoc
-	errPos     int // where reading failed; -1: it did not
+	errPos     int // position of the first syntax error, or -1
 }
 
 type heredoc struct {
@@ -101,8 +100,8 @@ type heredoc struct {
 	stripTabs, literal bool
 }
 
-// parse returns the commands of src, the inner ones before those that use them,
-// and where it stopped to understand the text, or -1.
+// parse returns the commands of src and the position of the first syntax error, or -1. Commands in
+// a substitution come before the command that contains it.
 func parse(src *source, d dialect, words *int, parent *scope) (commands []*command, errPos int) {
 	p := &parser{src: src, text: src.text, dialect: d, wordBudget: words, scope: &scope{parent: parent}, errPos: -1}
 	p.parseList(0)
@@ -123,19 +122,19 @@ func (p *parser) peek(n int) byte {
 	return 0
 }
 
-// listParser is a list of commands while it is read.
+// listParser is the state of parsing one list of commands.
 type listParser struct {
 	p             *parser
 	cmd           *command
-	upstream      []*command // what stands before the pipe
-	pipelineStart int        // where in p.out the present part of the pipeline begins
-	openCases     int        // case … esac that are open
-	// Within [[ … ]], and before the bracket that ends a pattern of case, operators
-	// have another meaning.
+	upstream      []*command // commands before the pipe
+	pipelineStart int        // index in p.commands of the current stage of the pipeline
+	openCases     int        // open case … esac statements
+	// inTest is set within [[ … ]]; inPattern is set up to the parenthesis that ends a pattern of a
+	// case statement. Operators have other meanings there.
 	inTest, inPattern bool
 }
 
-// parseList reads commands up to end, which is ')' or, for the end of the text, 0.
+// parseList parses commands up to end, which is ')' or, for the end of the text, 0.
 func (p *parser) parseList(end byte) []*command {
 	first, opened := len(p.commands), p.pos
 	l := listParser{p: p, pipelineStart: first}
@@ -161,7 +160,7 @@ func (p *parser) parseList(end byte) []*command {
 	return p.commands[first:]
 }
 
-// parseNext reads one operator or word.
+// parseNext parses one operator or word.
 func (l *listParser) parseNext(c byte) {
 	p := l.p
 	switch {
@@ -195,7 +194,7 @@ func (l *listParser) parseNext(c byte) {
 	}
 }
 
-// parseCasePattern reads what stands before the commands of a case, or its end.
+// parseCasePattern parses the pattern of a case branch, or the esac.
 func (l *listParser) parseCasePattern(c byte) {
 	p := l.p
 	if strings.IndexByte("()|\n;&<>", c) >= 0 {
@@ -269,7 +268,7 @@ func (l *listParser) parsePipe() {
 	l.upstream, l.pipelineStart = p.commands[l.pipelineStart:], len(p.commands)
 }
 
-// parseParen reads a subshell, a function's brackets, or arithmetic.
+// parseParen parses a subshell, the parentheses of a function, or arithmetic.
 func (l *listParser) parseParen() {
 	p := l.p
 	switch {
@@ -290,7 +289,7 @@ func (l *listParser) parseParen() {
 	}
 }
 
-// nested runs read one level deeper.
+// nested calls read one nesting level deeper.
 func (p *parser) nested(read func()) {
 	if p.depth++; p.depth > maxNesting {
 		p.fail(p.pos)
@@ -300,7 +299,8 @@ func (p *parser) nested(read func()) {
 	p.depth--
 }
 
-// skipArithmetic skips ((…)) whose contents begin skip bytes on; false: it is none.
+// skipArithmetic skips the ((…)) whose contents start skip bytes ahead. It reports whether there
+// was one.
 func (p *parser) skipArithmetic(skip int) bool {
 	const longest = 1 << 10
 	rest := p.text[min(len(p.text), p.pos+skip):]
@@ -324,19 +324,19 @@ func (p *parser) skipArithmetic(skip int) bool {
 	return false
 }
 
-// endPipeline ends a command and the pipeline it is in.
+// endPipeline ends the current command and its pipeline.
 func (l *listParser) endPipeline() {
 	l.endCommand()
 	l.upstream, l.pipelineStart = nil, len(l.p.commands)
 }
 
-// reservedWords words stand before a command, or end a compound one.
+// reservedWords precede a command or end a compound command.
 var reservedWords = map[string]bool{
 	"then": true, "do": true, "else": true, "elif": true, "if": true, "while": true, "until": true, "!": true, "time": true,
 	"{": true, "}": true, "fi": true, "done": true, "coproc": true,
 }
 
-// endCommand ends a command, if there is one.
+// endCommand ends the current command, if any.
 func (l *listParser) endCommand() {
 	c := l.cmd
 	if l.cmd = nil; c == nil {
@@ -384,7 +384,7 @@ func isAssignment(w *shellWord) bool {
 	return nameLen(name) == len(name) && strings.HasPrefix(w.span.text(), name)
 }
 
-// nameLen is how long the variable's name is that s begins with.
+// nameLen returns the length of the variable name at the start of s.
 func nameLen(s string) int {
 	n := 0
 	for n < len(s) && (s[n] == '_' || isLetter(s[n]) || n > 0 && isDigit(s[n])) {
@@ -396,7 +396,7 @@ func nameLen(s string) int {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// parseWord adds a word to the command.
+// parseWord parses a word and adds it to the current command.
 func (l *listParser) parseWord() {
 	p := l.p
 	c := l.currentCommand()
@@ -428,7 +428,7 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// parseRedirect reads an operator with < or > and its target.
+// parseRedirect parses an operator with < or > and its target.
 func (p *parser) parseRedirect(c *command, before string) {
 	from := p.pos
 	for p.pos < len(p.text) && p.pos-from < 3 && (p.text[p.pos] == '<' || p.text[p.pos] == '>') {
@@ -471,7 +471,7 @@ func (p *parser) parseHeredoc(c *command) {
 	p.heredocs = append(p.heredocs, h)
 }
 
-// parseHeredocBodies reads the here documents whose operators stand on the line that ended.
+// parseHeredocBodies parses the here-documents that were opened on the line just ended.
 func (p *parser) parseHeredocBodies() {
 	waiting := p.heredocs
 	p.heredocs = nil
@@ -498,7 +498,7 @@ func (p *parser) parseHeredocBodies() {
 	}
 }
 
-// parseHeredocSubstitutions reads the commands that a here document runs.
+// parseHeredocSubstitutions parses the commands that expanding a here-document runs.
 func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*command) {
 	if !strings.Contains(p.text[from:to], "$(") && !strings.Contains(p.text[from:to], "`") {
 		return nil
@@ -526,4 +526,4 @@ func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*command) {
 	return w.subs
 }
 
-func appendRune(b []byte, r uint64) []byte { return utf8.AppendRune(b, rune(r)) } //nolint:gosec // at most 32 bits; nonsense becomes U+FFFD
+func appendRune(b []byte, r uint64) []byte { return utf8.AppendRune(b, rune(r)) } // nolint:gosec // at most 32 bits; an invalid value becomes U+FFFD

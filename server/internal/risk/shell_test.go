@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parseLines is how a text was understood: one line for each command, its words in
-// brackets, with what it reads from and writes to.
-func parseLines(text string, d dialect) (lines []string, bad int) {
+// parseLines describes the parse result of text: one line per command with its assignments and
+// words in brackets, its redirections, its upstream commands and a mark for background commands.
+func parseLines(text string, d dialect) (lines []string, errPos int) {
 	words := maxWords
-	commands, bad := parse(&source{text: text}, d, &words, nil)
+	commands, errPos := parse(&source{text: text}, d, &words, nil)
 	for _, c := range commands {
 		var b strings.Builder
 		for _, w := range c.assigns {
@@ -31,7 +31,7 @@ func parseLines(text string, d dialect) (lines []string, bad int) {
 		}
 		lines = append(lines, b.String())
 	}
-	return lines, bad
+	return lines, errPos
 }
 
 func TestParse_POSIX(t *testing.T) {
@@ -130,7 +130,7 @@ func TestParse_WindowsShells(t *testing.T) {
 	}
 }
 
-// What can't be read is said, and what came before it was read all the same.
+// TestParse_UnreadableText checks that a syntax error is located and keeps the commands before it.
 func TestParse_UnreadableText(t *testing.T) {
 	t.Parallel()
 	for text, bad := range map[string]int{
@@ -150,7 +150,7 @@ func TestParse_UnreadableText(t *testing.T) {
 		require.Equal(t, "[a]", got[0], text)
 		require.GreaterOrEqual(t, at, 0, text)
 		if at != bad {
-			t.Errorf("%q: at %d, not %d", text, at, bad)
+			t.Errorf("%q: error position %d, want %d", text, at, bad)
 		}
 	}
 }
@@ -177,12 +177,12 @@ func FuzzParse(f *testing.F) {
 			words := maxWords
 			commands, bad := parse(&source{text: text}, d, &words, nil)
 			if bad > len(text) {
-				t.Fatalf("stopped at %d of %d", bad, len(text))
+				t.Fatalf("error position %d in a text of %d", bad, len(text))
 			}
 			for _, c := range commands {
 				for _, w := range c.words {
 					if w.from < 0 || w.to < w.from || w.to > len(w.src.text) {
-						t.Fatalf("a word from %d to %d of %d", w.from, w.to, len(w.src.text))
+						t.Fatalf("word from %d to %d in a text of %d", w.from, w.to, len(w.src.text))
 					}
 				}
 			}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// literalBytes stand for themselves in a word.
+// literalBytes marks the bytes that have no special meaning in a word.
 var literalBytes = func() (t [256]bool) {
 	for c := range 256 {
 		t[c] = strings.IndexByte(" \t\r\n;&|()<>\"'`$\\^{}", byte(c)) < 0
@@ -13,7 +13,7 @@ var literalBytes = func() (t [256]bool) {
 	return t
 }()
 
-// parseWord reads one word.
+// parseWord parses one word.
 func (p *parser) parseWord() shellWord {
 	w := shellWord{span: span{p.src, p.pos, p.pos}, bare: true}
 	if *p.wordBudget--; *p.wordBudget < 0 {
@@ -34,13 +34,13 @@ func (p *parser) parseWord() shellWord {
 		}
 		w.to, w.text = p.pos, string(text)
 	}
-	if p.pos == w.from { // nothing moved: an operator where a word should be
+	if p.pos == w.from { // no progress: an operator in place of a word
 		p.fail(p.pos)
 	}
 	return w
 }
 
-// endsWord reports whether c, unquoted, ends the word before it.
+// endsWord reports whether an unquoted c ends the current word.
 func (p *parser) endsWord(c byte) bool {
 	switch c {
 	case ' ', '\t', '\r', '\n', ';', '&', '|', ')':
@@ -56,7 +56,7 @@ func (p *parser) endsWord(c byte) bool {
 	}
 }
 
-// parsePiece reads what stands at p.i: a character, an escape, a quotation or a
+// parsePiece parses the part of a word at p.pos: a character, an escape, a quoted string or a
 // substitution.
 func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 	switch c := p.text[p.pos]; {
@@ -89,7 +89,7 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 		p.pos += 2
 		w.process = true
 		p.parseSubstitution(w)
-	case c == '(': // a pattern such as !(a|b), or a list
+	case c == '(': // a pattern such as !(a|b), or an array
 		p.pos++
 		p.nested(func() { p.skipGroup(w) })
 	default:
@@ -98,7 +98,7 @@ func (p *parser) parsePiece(w *shellWord, text *[]byte) {
 	}
 }
 
-// skipGroup skips to the end of (…) in a word. What it substitutes is run.
+// skipGroup skips the rest of (…) in a word. It still parses the substitutions in it, which run.
 func (p *parser) skipGroup(w *shellWord) {
 	var skipped []byte
 	opened := p.pos - 1
@@ -112,7 +112,7 @@ func (p *parser) skipGroup(w *shellWord) {
 	p.fail(opened)
 }
 
-// parseDoubleQuoted reads "…".
+// parseDoubleQuoted parses "…".
 func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
 	opened := p.pos
 	p.pos++
@@ -140,7 +140,7 @@ func (p *parser) parseDoubleQuoted(w *shellWord, text *[]byte) {
 	p.fail(opened)
 }
 
-// parseDollar reads what begins with $: in the text it stays as it was written.
+// parseDollar parses an expansion. The text of the word keeps it as written.
 func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
 	from := p.pos
 	rest := p.text[p.pos+1:]
@@ -173,7 +173,7 @@ func (p *parser) parseDollar(w *shellWord, text *[]byte, quoted bool) {
 	*text = append(*text, p.text[from:min(p.pos, len(p.text))]...)
 }
 
-// parseParameter reads the rest of ${…}.
+// parseParameter parses the rest of ${…}.
 func (p *parser) parseParameter(w *shellWord) {
 	opened := p.pos - 2
 	name := strings.TrimLeft(p.text[p.pos:min(len(p.text), p.pos+64)], "!#")
@@ -193,7 +193,7 @@ func (p *parser) parseParameter(w *shellWord) {
 	p.fail(opened)
 }
 
-// parseSubstitution reads the commands up to the bracket that closes them.
+// parseSubstitution parses commands up to the closing parenthesis.
 func (p *parser) parseSubstitution(w *shellWord) {
 	outer, stdin := p.scope, p.stdin
 	p.scope, p.stdin = &scope{parent: outer}, nil
@@ -204,7 +204,7 @@ func (p *parser) parseSubstitution(w *shellWord) {
 	p.scope, p.stdin = outer, stdin
 }
 
-// parseBackticks reads `…`, whose commands are escaped once more.
+// parseBackticks parses `…`. Its commands have an additional level of escapes.
 func (p *parser) parseBackticks(w *shellWord) {
 	opened := p.pos
 	var text []byte
@@ -231,7 +231,7 @@ func (p *parser) parseBackticks(w *shellWord) {
 	p.fail(opened)
 }
 
-// parseANSIQuoted reads the rest of $'…'.
+// parseANSIQuoted parses the rest of $'…'.
 func (p *parser) parseANSIQuoted(w *shellWord, text *[]byte) {
 	opened := p.pos - 2
 	for p.pos < len(p.text) {
@@ -277,7 +277,7 @@ func (p *parser) parseANSIEscape(w *shellWord, text *[]byte) {
 	}
 	n, _ := strconv.ParseUint(p.text[from:to], base, 32)
 	if n >= 0x20 && n < 0x7f {
-		w.obfuscated = true // who writes r as \x72 does not want it read
+		w.obfuscated = true // writing a printable character as \x72 serves only to hide it
 	}
 	*text = appendRune(*text, n)
 	p.pos = max(to, p.pos+1)

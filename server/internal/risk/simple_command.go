@@ -8,29 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// What separates, pipes, redirects, groups or substitutes in a shell, wherever it
-// stands: the text may be meant for a shell inside the shell (bash -c "…"), and
-// cmd.exe knows no single quotes. And what cmd.exe and PowerShell have besides.
+// Characters that separate, pipe, redirect, group or substitute in a shell, or that are special in
+// cmd.exe or PowerShell. They are rejected even inside quotes: the text may be meant for a nested
+// shell (bash -c "…"), and cmd.exe has no single quotes.
 const (
 	shellMetacharacters   = ";&|<>`$(){}"
 	windowsMetacharacters = `%^!\`
 )
 
-// maxSimpleWords is how many words a simple command has at most.
+// maxSimpleWords is the maximum number of words of a simple command.
 const maxSimpleWords = 256
 
-// ParseSimpleCommand returns the words of a command line of a tool, quotes taken away, when it is
-// one simple command and nothing else: no separator, pipe, redirect, substitution,
-// variable, comment or line end, nothing before it and nothing that isn't seen. It is
-// strict on purpose: a quoted semicolon is no simple command either, which costs a
-// question; the other mistake would cost more. cwd tells commands of Windows.
+// ParseSimpleCommand splits a command line of a tool into words, with quotes removed. ok is false
+// unless the text is exactly one simple command: no separator, pipe, redirection, substitution,
+// variable, comment or line break, no keyword before it and no invisible character. It is strict on
+// purpose. Rejecting a quoted semicolon costs one extra question; accepting a command that runs
+// more than it shows would cost more. A Windows path in cwd selects the Windows rules.
 func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	d := toolKindOf(tool).dialect()
 	windows := d != posix || strings.ContainsRune(cwd, '\\') || len(cwd) > 1 && cwd[1] == ':'
 	if len(text) > maxProgramPath || strings.ContainsAny(text, shellMetacharacters) || windows && strings.ContainsAny(text, windowsMetacharacters) || !IsPlainText(text) {
 		return nil, false
 	}
-	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // it goes on where nobody looked
+	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // a trailing escape continues the command on the next line
 		return nil, false
 	}
 	left := maxSimpleWords
@@ -42,7 +42,7 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	if len(c.assigns) > 0 || len(c.redirects) > 0 || len(c.words) == 0 {
 		return nil, false
 	}
-	if c.words[0].from != len(text)-len(strings.TrimLeft(text, " ")) { // behind time, if, ! and the like
+	if c.words[0].from != len(text)-len(strings.TrimLeft(text, " ")) { // preceded by time, if, ! or similar
 		return nil, false
 	}
 	for i := range c.words {
@@ -55,8 +55,8 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 	return words, true
 }
 
-// IsPlainText reports whether a text is what a person sees: without control characters and
-// line ends, formatting, and the wide forms that Windows takes for others.
+// IsPlainText reports whether a text is displayed without disguise: it contains no control or
+// format characters, no line breaks, and no full-width forms, which Windows maps to ASCII.
 func IsPlainText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
@@ -64,14 +64,13 @@ func IsPlainText(text string) bool {
 	})
 }
 
-// RunsCommands reports whether a tool's business is to run what it is given.
+// RunsCommands reports whether a tool runs command lines.
 func RunsCommands(tool string) bool {
 	k := toolKindOf(tool)
 	return k == shellTool || k == pwshTool || k == cmdTool
 }
 
-// IsCommand reports whether an argument of a tool is a command line, going by its
-// name.
+// IsCommand reports whether the name of an argument marks it as a command line.
 func IsCommand(tool, argument string) bool {
 	switch toolKindOf(tool) {
 	case writeTool, readTool, internalTool:
@@ -81,8 +80,8 @@ func IsCommand(tool, argument string) bool {
 	}
 }
 
-// WorkingDir is where a call runs: cwd, or the folder that the call itself names for its
-// command; empty when nobody knows.
+// WorkingDir returns the directory that a call runs in: the one that the call names for its
+// command, else cwd. It returns an empty string if the directory is unknown.
 func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
 	at := newWorkingDir(cwd).cwd
 	if !RunsCommands(tool) {
@@ -99,7 +98,7 @@ func WorkingDir(tool string, arguments json.RawMessage, cwd string) string {
 	return at
 }
 
-// callDirs are those that a call of a shell names for its command.
+// callDirs returns the directories that a call to a shell tool names for its command.
 func callDirs(arguments json.RawMessage) (named []string) {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(arguments, &members)

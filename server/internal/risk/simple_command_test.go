@@ -14,7 +14,7 @@ func TestParseSimpleCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tool, text, cwd string
-		words           []string // nil: it is not simple
+		words           []string // nil if the command is not simple
 	}{
 		{"Bash", "git status", "/x", []string{"git", "status"}},
 		{"Bash", `git commit -m "two words"`, "", []string{"git", "commit", "-m", "two words"}},
@@ -47,32 +47,32 @@ func TestParseSimpleCommand(t *testing.T) {
 	}
 }
 
-// TestParseSimpleCommand_MatchesShell: whatever passes for a simple command is to a real shell
-// one command with the very same words.
+// TestParseSimpleCommand_MatchesShell checks random texts against real shells: a text that is
+// accepted must be one command with the same words there.
 func TestParseSimpleCommand_MatchesShell(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	pieces := []string{"a", "b ", " ", "  ", "'", `"`, `\`, "=", "-x", "#", " #", ";", "&", "|", "$A", "`", "(", ")", "{", "}", "<", ">", "!", "^", "%", ":", "\n", "\r", "é", "if ", "time ", "[", "~x", "--", ",", "$'", "\\\n"}
 	var script bytes.Buffer
 	var want, texts []string
-	script.WriteString("set -f\nsaid() { printf '<%s>' \"$@\"; echo; }\n")
+	script.WriteString("set -f\nshow() { printf '<%s>' \"$@\"; echo; }\n")
 	for len(want) < 1500 {
 		text := ""
 		for range 1 + rnd.IntN(9) {
 			text += pieces[rnd.IntN(len(pieces))]
 		}
 		words, ok := ParseSimpleCommand("Bash", text, "")
-		if !ok || strings.Contains(text, "~") { // a home is put there later
+		if !ok || strings.Contains(text, "~") { // tilde expansion happens later
 			continue
 		}
-		script.WriteString("said " + text + "\n")
+		script.WriteString("show " + text + "\n")
 		texts = append(texts, text)
 		want = append(want, "<"+strings.Join(words, "><")+">")
 	}
 	for _, name := range []string{"sh", "bash"} {
 		shell, err := exec.LookPath(name)
 		if err != nil {
-			continue // not on this machine
+			continue // not installed
 		}
 		cmd := exec.Command(shell)
 		cmd.Stdin = bytes.NewReader(script.Bytes())

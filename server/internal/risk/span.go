@@ -2,19 +2,19 @@ package risk
 
 import "unicode/utf8"
 
-// source is a text that is judged: a string of the arguments, or one that was
-// written inside another, as a script is in sh -c '…'.
+// source is a text under assessment: a string of the arguments, or a text nested in another, such
+// as the script in sh -c '…'.
 type source struct {
 	text    string
-	pointer string // JSON pointer; of an inner text, its outer's
-	// outer is where an inner text was written. Where it stands there verbatim,
-	// text[i] is outer.src.text[outer.from+i]; else (escapes were taken out) an
-	// excerpt of it is all of outer.
+	pointer string // JSON pointer to the string; a nested text has that of its outer text
+	// outer is where a nested text was written. If verbatim is set, text[i] is
+	// outer.src.text[outer.from+i]. Otherwise escapes were removed, and any excerpt is all of
+	// outer.
 	outer    span
 	verbatim bool
 }
 
-// span is a part of a source.
+// span is a range of a source.
 type span struct {
 	src      *source
 	from, to int
@@ -22,7 +22,7 @@ type span struct {
 
 func (sp span) text() string { return sp.src.text[sp.from:sp.to] }
 
-// through is the span from the beginning of x to the end of y.
+// through returns the span from the start of sp to the end of y.
 func (sp span) through(y span) span {
 	if sp.src != y.src || y.to < sp.from {
 		return sp
@@ -30,7 +30,7 @@ func (sp span) through(y span) span {
 	return span{sp.src, sp.from, y.to}
 }
 
-// innerSource makes a source of text, which was written at x.
+// innerSource returns a source for text, which was written at sp.
 func (sp span) innerSource(text string) *source {
 	inner := &source{text: text, pointer: sp.src.pointer, outer: sp}
 	for _, quotes := range []int{0, 1} {
@@ -43,7 +43,8 @@ func (sp span) innerSource(text string) *source {
 	return inner
 }
 
-// excerpt is x as it stands in the arguments, of a length that is read at a glance.
+// excerpt returns sp as it appears in the arguments: a JSON pointer and the text, truncated to
+// maxExcerpt.
 func (sp span) excerpt() (at, text string) {
 	for sp.src.outer.src != nil {
 		o := sp.src.outer
@@ -58,10 +59,10 @@ func (sp span) excerpt() (at, text string) {
 	return sp.src.pointer, truncate(sp.text())
 }
 
-// pointerTooLong is where a source stands whose pointer is too long to tell.
+// pointerTooLong replaces a JSON pointer that is too long to report.
 const pointerTooLong = "…"
 
-// childPointer is the pointer to a member of what stands at at.
+// childPointer returns the pointer to member name of the value at pointer at.
 func childPointer(at, name string) string {
 	if at == pointerTooLong || len(at)+len(name) > 512 {
 		return pointerTooLong
@@ -71,8 +72,8 @@ func childPointer(at, name string) string {
 
 const maxExcerpt = 160
 
-// truncate cuts text at a rune's edge, and before what is no rune: a lone surrogate
-// reads differently in a browser.
+// truncate limits text to maxExcerpt bytes at a rune boundary. It also ends the text before an
+// invalid rune, because a browser decodes a lone surrogate differently.
 func truncate(text string) string {
 	end := 0
 	for i, r := range text {

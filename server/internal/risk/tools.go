@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// toolKind is what a tool does with its arguments.
+// toolKind classifies a tool by the effect of its arguments.
 type toolKind int
 
 const (
-	otherTool    toolKind = iota // its arguments may be anything
-	shellTool                    // runs commands
-	pwshTool                     // runs commands of PowerShell
-	cmdTool                      // runs commands of Windows
+	otherTool    toolKind = iota // unknown effect
+	shellTool                    // runs POSIX shell commands
+	pwshTool                     // runs PowerShell commands
+	cmdTool                      // runs cmd.exe commands
 	writeTool                    // changes files
 	readTool                     // reads files
-	fetchTool                    // gets pages
-	internalTool                 // neither; what it is told is for the agent itself
+	fetchTool                    // fetches URLs
+	internalTool                 // affects only the agent itself
 )
 
 var toolKinds = func() map[string]toolKind {
@@ -40,16 +40,16 @@ var toolKinds = func() map[string]toolKind {
 func toolKindOf(tool string) toolKind { return toolKinds[strings.ToLower(tool)] }
 
 var (
-	nameDeletes = rule{"tool_name", medium, "Its name says that it deletes something."}
-	nameSends   = rule{"tool_name", medium, "Its name says that it sends or publishes something to others."}
-	namePays    = rule{"tool_name", high, "Its name says that it moves money or buys something."}
-	nameChanges = rule{"tool_name", medium, "Its name says that it runs or changes something on other machines."}
+	nameDeletes = rule{"tool_name", medium, "It deletes something, judging by its name."}
+	nameSends   = rule{"tool_name", medium, "It sends or publishes something to others, judging by its name."}
+	namePays    = rule{"tool_name", high, "It moves money or buys something, judging by its name."}
+	nameChanges = rule{"tool_name", medium, "It runs or changes something on other machines, judging by its name."}
 )
 
-// assessToolName judges a tool that nothing else is known of.
+// assessToolName assesses the name of a tool. The words of the name matter only for unknown tools.
 func (a *assessor) assessToolName(tool string, k toolKind) {
 	a.checkHiddenText(&source{text: truncate(tool)})
-	for i := range a.findings { // the name is no part of the arguments
+	for i := range a.findings { // the name is not part of the arguments
 		a.findings[i].At, a.findings[i].Excerpt = "", ""
 	}
 	if tool == "delete_file" || tool == "delete" {
@@ -61,7 +61,7 @@ func (a *assessor) assessToolName(tool string, k toolKind) {
 	a.assessNameWords(tool)
 }
 
-// assessNameWords judges the name of a tool by its words.
+// assessNameWords adds findings for words such as delete or send in a tool's name.
 func (a *assessor) assessNameWords(tool string) {
 	for _, w := range nameWords(tool) {
 		switch w {
@@ -77,10 +77,11 @@ func (a *assessor) assessNameWords(tool string) {
 	}
 }
 
-// nameWords are the words of a tool's name: mcp__mail__sendMessage has three.
+// nameWords splits a tool's name into lower-case words: mcp__mail__sendMessage yields send and
+// message.
 func nameWords(tool string) []string {
 	tool = truncate(tool)
-	// A server's name says little.
+	// The name of a server reveals little about its tools.
 	if _, after, ok := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__"); ok {
 		tool = after
 	} else if _, after, ok := strings.Cut(tool, "/"); ok && strings.HasPrefix(tool, "@") {
@@ -104,19 +105,19 @@ func nameWords(tool string) []string {
 
 var separators = strings.NewReplacer("_", "", "-", "")
 
-// normalizeName compares names without regard to case and marks: commandLine, CommandLine
-// and command_line are one.
+// normalizeName returns name in lower case without separators, so that commandLine, CommandLine and
+// command_line compare equal.
 func normalizeName(name string) string {
 	return strings.ToLower(separators.Replace(truncate(name)))
 }
 
-// proseArguments is written for people and models; what stands there does not run.
+// proseArguments are names of arguments with text for people or models, which never runs.
 var proseArguments = []string{
 	"description", "prompt", "content", "contents", "text", "message", "body", "title", "summary", "question", "oldstring", "newstring", "patch", "diff", "input",
 	"explanation", "reason", "why", "notes", "comment", "todos", "instructions", "newstr", "oldstr", "filetext", "thought", "query", "pattern", "chars", "subject", "justification",
 }
 
-// assessArgument judges one string.
+// assessArgument assesses one string argument.
 func (a *assessor) assessArgument(k toolKind, arg argument) {
 	name := normalizeName(arg.name)
 	switch {
@@ -127,7 +128,7 @@ func (a *assessor) assessArgument(k toolKind, arg argument) {
 	case isPathName(name):
 		a.checkHiddenText(arg.source)
 		a.assessPath(k, arg.source)
-	case k == otherTool && (name == "toolname" || name == "mcptoolname"): // of a tool that calls others
+	case k == otherTool && (name == "toolname" || name == "mcptoolname"): // a tool that calls other tools
 		a.assessNameWords(arg.source.text)
 	case name == "url" || name == "uri":
 		a.checkHiddenText(arg.source)
@@ -168,13 +169,13 @@ func isPathName(name string) bool {
 	return false
 }
 
-// assessPath judges a path that a tool reads or writes.
+// assessPath assesses a path that a tool reads or writes.
 func (a *assessor) assessPath(k toolKind, src *source) {
 	w := shellWord{span: span{src, 0, len(src.text)}, text: src.text, bare: true}
 	switch k {
 	case writeTool:
 		if _, ok := classifySecretFile(w.text); ok {
-			a.add(rule{"overwrite", medium, "It changes a file that usually holds passwords or tokens."}, w.span)
+			a.add(rule{"overwrite", medium, "It changes a file that usually contains passwords or tokens."}, w.span)
 		}
 		a.checkWrite(a.cwd, &w, w.span)
 	case readTool, otherTool:
@@ -184,7 +185,7 @@ func (a *assessor) assessPath(k toolKind, src *source) {
 	}
 }
 
-// assessPatch judges the files that a patch names.
+// assessPatch assesses the paths that a patch names.
 func (a *assessor) assessPatch(src *source) {
 	at := 0
 	for line := range strings.Lines(src.text) {
@@ -198,8 +199,8 @@ func (a *assessor) assessPatch(src *source) {
 	}
 }
 
-// assessPossibleCommand judges a text of an unknown tool as a command, if it reads like
-// one: that is, if reading it as one finds something and meets nothing odd.
+// assessPossibleCommand assesses a string of an unknown tool as a command if it starts with a known
+// program. Findings count only if the whole text parses as a command.
 func (a *assessor) assessPossibleCommand(src *source) {
 	first, _, spaced := strings.Cut(strings.TrimSpace(src.text), " ")
 	name := programName(first, posix)
@@ -217,12 +218,12 @@ func (a *assessor) assessPossibleCommand(src *source) {
 	a.findings = append(a.findings, trial.findings...)
 }
 
-// assessList judges the strings of a list: under a command's name it is a program with
-// its arguments, as execve takes them.
+// assessList assesses an array of strings. Under the name of a command it is a program and its
+// arguments, as in execve.
 func (a *assessor) assessList(k toolKind, name string, texts []*source) {
 	plain := normalizeName(name)
 	runs := (isCommandName(plain) || plain == "argv") && k != writeTool && k != readTool && k != internalTool
-	if !runs || plain == "commands" || len(texts) == 1 { // one command line each
+	if !runs || plain == "commands" || len(texts) == 1 { // one command line per element
 		for _, text := range texts {
 			a.assessArgument(k, argument{name, text})
 		}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// workingDir is where a call runs.
+// workingDir is the directory that a call runs in.
 type workingDir struct {
-	cwd  string // absolute, with slashes; empty: not known
-	home string // as far as cwd tells it
+	cwd  string // absolute, with slashes; empty if unknown
+	home string // derived from cwd; empty if unknown
 }
 
 func newWorkingDir(cwd string) workingDir {
@@ -25,7 +25,7 @@ func newWorkingDir(cwd string) workingDir {
 	return p
 }
 
-// toSlashes spells a path of Windows with slashes; others stay as they are.
+// toSlashes replaces the backslashes of a Windows path. It returns other paths unchanged.
 func toSlashes(p string) string {
 	if drive := len(p) >= 2 && p[1] == ':' && isLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
 		return strings.ReplaceAll(p, `\`, "/")
@@ -37,22 +37,22 @@ func isAbsolute(p string) bool {
 	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
 }
 
-// pathClass says what a path leads to.
+// pathClass classifies the target of a path. A higher class is worse.
 type pathClass int
 
 const (
-	insidePath    pathClass = iota // inside the working folder
-	cwdPath                        // the working folder itself
-	temporaryPath                  // where anyone's leftovers are
-	unknownPath                    // nobody can tell before it runs
-	unsetPath                      // a variable that may be empty
+	insidePath    pathClass = iota // below the working directory
+	cwdPath                        // the working directory itself
+	temporaryPath                  // a temporary directory
+	unknownPath                    // known only at run time
+	unsetPath                      // starts with a variable that may be empty
 	outsidePath                    // elsewhere
-	autorunPath                    // a file that runs by itself later
-	systemPath                     // of the operating system
-	protectedPath                  // the root, a home, what contains the working folder
+	autorunPath                    // a file that runs automatically later
+	systemPath                     // part of the operating system
+	protectedPath                  // the root, a home directory or a parent of the working directory
 )
 
-// currentDir is the folder a command runs in; empty when that can't be told.
+// currentDir returns the directory that a command runs in, or an empty string if it is unknown.
 func (a *assessor) currentDir(s *scope) string {
 	if s == nil {
 		return a.cwd
@@ -63,7 +63,7 @@ func (a *assessor) currentDir(s *scope) string {
 	return s.dir
 }
 
-// classifyWord says where the path in w leads, seen from dir.
+// classifyWord classifies the path in w, relative to dir.
 func (a *assessor) classifyWord(dir string, w *shellWord) pathClass {
 	text := toSlashes(w.text)
 	if len(w.subs) > 0 {
@@ -73,7 +73,7 @@ func (a *assessor) classifyWord(dir string, w *shellWord) pathClass {
 		return a.classifyVariable(dir, w)
 	}
 	if w.bare && strings.HasPrefix(text, "~") {
-		if text != "~" && text[1] != '/' { // somebody else's
+		if text != "~" && text[1] != '/' { // another user's home
 			return outsidePath
 		}
 		return a.classifyHome(text[1:])
@@ -94,10 +94,10 @@ func (a *assessor) classifyHome(rest string) pathClass {
 	}
 }
 
-// classifyVariable looks at a path that begins with, or contains, a variable.
+// classifyVariable classifies a path that contains a variable.
 func (a *assessor) classifyVariable(dir string, w *shellWord) pathClass {
 	v := w.vars[0]
-	if at := strings.IndexByte(w.text, '$'); at > 0 { // what stands before it says most
+	if at := strings.IndexByte(w.text, '$'); at > 0 { // the part before the variable decides
 		if to := strings.LastIndexByte(w.text[:at], '/'); to > 0 {
 			return max(a.classifyPath(dir, w.text[:to]), unknownPath)
 		}
@@ -116,7 +116,7 @@ func (a *assessor) classifyVariable(dir string, w *shellWord) pathClass {
 	case v.guarded || a.assigned[v.name]:
 		return unknownPath
 	case ok && strings.Trim(rest, "*./") == "":
-		return protectedPath // "$X/" is the root when X is empty
+		return protectedPath // "$X/" is the root if X is empty
 	default:
 		return unsetPath
 	}
@@ -125,11 +125,11 @@ func (a *assessor) classifyVariable(dir string, w *shellWord) pathClass {
 func (a *assessor) classifyPath(dir, p string) pathClass {
 	p = strings.TrimPrefix(p, "file://")
 	glob := false
-	for p != "" && p[len(p)-1] == '*' { // what is in a folder stands for the folder
+	for p != "" && p[len(p)-1] == '*' { // all entries of a directory count as the directory
 		glob = true
 		p = strings.TrimSuffix(strings.TrimRight(p, "*"), ".")
 		if i := strings.LastIndexByte(p, '/'); i < len(p)-1 {
-			p = p[:i+1] // a* is not all of the folder
+			p = p[:i+1] // a* matches only some entries of the directory
 			if strings.TrimSuffix(p, "/") == "" && i < 0 {
 				return insidePath
 			}
@@ -151,7 +151,7 @@ func (a *assessor) classifyPath(dir, p string) pathClass {
 	return a.classifyAbsolute(path.Clean(p))
 }
 
-// classifyRelative is for a path of which nobody knows what it is relative to.
+// classifyRelative classifies a relative path whose base is unknown.
 func classifyRelative(p string) pathClass {
 	switch p = path.Clean(p); {
 	case p == ".":
@@ -218,7 +218,7 @@ func isSystem(p string) bool {
 	return false
 }
 
-// isAutorun reports whether a file runs, or lets someone in, without being asked.
+// isAutorun reports whether a file runs automatically or grants someone access.
 func isAutorun(p string) bool {
 	switch base := path.Base(p); base {
 	case ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_login", "config.fish", "authorized_keys",

@@ -6,14 +6,15 @@ import (
 )
 
 var (
-	backgroundProcess = rule{"background", low, "It keeps running in the background after the call has returned."}
-	dynamicScript     = rule{"obfuscated", medium, "It runs a text that is put together only when it runs."}
-	runsDecoded       = rule{"obfuscated", high, "It decodes a hidden text and runs it as a program."}
-	runsDownload      = rule{"pipe_to_shell", high, "It downloads a program and runs it at once, unseen by anyone."}
-	changesAutorun    = rule{"autostart", high, "It changes a file that runs, or lets someone in, by itself later on."}
+	backgroundProcess = rule{"background", low, "It keeps running in the background after the call returns."}
+	dynamicScript     = rule{"obfuscated", medium, "It runs text as a command that is known only at run time."}
+	runsDecoded       = rule{"obfuscated", high, "It decodes hidden text and runs it as a program."}
+	runsDownload      = rule{"pipe_to_shell", high, "It downloads a program and runs it immediately, without review."}
+	changesAutorun    = rule{"autostart", high, "It changes a file that runs automatically later, or that grants access."}
 )
 
-// commandIndex is the index of the first argument that is no option.
+// commandIndex returns the index of the wrapped command: the first argument that is neither an
+// option, an option's value nor an assignment. It returns -1 if there is none.
 func (inv *invocation) commandIndex(valued ...string) int {
 	for i := 0; i < len(inv.args); i++ {
 		text := inv.args[i].text
@@ -36,7 +37,7 @@ func wrapper(valued ...string) func(a *assessor, inv *invocation) {
 	return wrapperSkipping(0, valued...)
 }
 
-// wrapperSkipping is for wrappers with n words of their own before the command.
+// wrapperSkipping returns a handler for wrappers with n operands before the wrapped command.
 func wrapperSkipping(n int, valued ...string) func(a *assessor, inv *invocation) {
 	return func(a *assessor, inv *invocation) {
 		if i := inv.commandIndex(valued...); i >= 0 {
@@ -79,7 +80,7 @@ func (a *assessor) watch(inv *invocation) {
 	}
 }
 
-// assessJoined judges words that a program joins to a command line.
+// assessJoined assesses words that a program joins into one command line.
 func (a *assessor) assessJoined(inv *invocation, words []shellWord) {
 	switch len(words) {
 	case 0:
@@ -98,7 +99,7 @@ func (a *assessor) xargs(inv *invocation) {
 	}
 }
 
-// shell is sh and its like: a script in -c, or one that comes from somewhere.
+// shell handles sh and similar shells, whose script is in -c, in a file or on standard input.
 func (a *assessor) shell(inv *invocation) {
 	for i := range inv.args {
 		w := &inv.args[i]
@@ -118,7 +119,7 @@ func (a *assessor) shell(inv *invocation) {
 	a.assessPipedScript(inv)
 }
 
-// assessPipedScript is a program that runs what it reads.
+// assessPipedScript assesses the script that a shell reads from standard input.
 func (a *assessor) assessPipedScript(inv *invocation) {
 	for i := range inv.cmd.redirects {
 		switch in := &inv.cmd.redirects[i]; in.op {
@@ -137,7 +138,7 @@ func (a *assessor) assessPipedScript(inv *invocation) {
 	}
 }
 
-// assessScriptWord is for a word that is run as a script.
+// assessScriptWord assesses a word that is run as a script.
 func (a *assessor) assessScriptWord(inv *invocation, w *shellWord) {
 	if len(w.subs) > 0 && a.assessRunOutput(inv, w.subs, inv.span) {
 		return
@@ -151,8 +152,8 @@ func (a *assessor) assessScriptWord(inv *invocation, w *shellWord) {
 	a.assessWordAsScript(inv, w, posix)
 }
 
-// assessRunOutput is for a program that runs what commands print. It reports whether
-// that is a finding.
+// assessRunOutput assesses a program that runs the output of writers. It reports whether it added a
+// finding about them.
 func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span) bool {
 	for _, c := range writers {
 		if a.pipeBudget--; a.pipeBudget < 0 {
@@ -161,7 +162,7 @@ func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span)
 		if downloads(c) {
 			found := runsDownload
 			if slices.ContainsFunc(inv.cmd.words, func(w shellWord) bool { return w.text == "sudo" || w.text == "doas" }) {
-				found = rule{"pipe_to_shell", critical, "It downloads a program and runs it at once as administrator, unseen by anyone."}
+				found = rule{"pipe_to_shell", critical, "It downloads a program and runs it immediately as administrator, without review."}
 			}
 			a.add(found, sp)
 			return true
@@ -180,7 +181,7 @@ func (a *assessor) assessRunOutput(inv *invocation, writers []*command, sp span)
 	return false
 }
 
-// assessEchoed judges what echo hands to a shell.
+// assessEchoed assesses the text that echo writes to a shell.
 func (a *assessor) assessEchoed(inv *invocation, c *command) {
 	for i := range c.words[1:] {
 		if w := &c.words[i+1]; !strings.HasPrefix(w.text, "-") {
@@ -196,7 +197,7 @@ func commandName(c *command) string {
 	return programName(c.words[0].text, posix)
 }
 
-// downloads reports whether a command prints what it gets from the network.
+// downloads reports whether a command writes data from the network to its output.
 func downloads(c *command) bool {
 	for i := range c.words {
 		switch name := strings.ToLower(programName(c.words[i].text, posix)); name {
@@ -212,7 +213,7 @@ func downloads(c *command) bool {
 	return false
 }
 
-// decodes reports whether a command makes text of what nobody can read.
+// decodes reports whether a command decodes unreadable data to text.
 func decodes(c *command) bool {
 	has := func(options ...string) bool {
 		return slices.ContainsFunc(c.words, func(w shellWord) bool { return slices.Contains(options, w.text) })
@@ -310,7 +311,7 @@ func (a *assessor) ssh(inv *invocation) {
 		}
 		return
 	}
-	remoteAssessor := &assessor{wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, findings: a.findings} // the folder here means nothing there
+	remoteAssessor := &assessor{wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, findings: a.findings} // the working directory has no meaning on the remote host
 	remote := *inv
 	remote.dir, remote.cmd = "", &command{span: inv.cmd.span, words: inv.cmd.words, scope: &scope{resolved: true}}
 	remoteAssessor.assessJoined(&remote, inv.args[i+1:])
@@ -330,7 +331,7 @@ func (a *assessor) docker(inv *invocation) {
 	}
 }
 
-// assessInContainer judges a command that sees another file system.
+// assessInContainer assesses a command that runs in a different file system.
 func (a *assessor) assessInContainer(inv *invocation, i int) {
 	outer := a.workingDir
 	a.workingDir = workingDir{}
