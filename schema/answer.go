@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// State is the version 1 state of a question.
+// State is the protocol version 1 state of a question.
 type State string
 
-// The states of a question. It leaves Pending once, for good.
+// The states of a question. A question leaves Pending exactly once.
 const (
 	Pending   State = "pending"
 	Responded State = "responded"
@@ -19,10 +19,10 @@ const (
 	Failed    State = "error"
 )
 
-// Outcome says how a question ended. A choice ends with the chosen label.
+// Outcome is the label of a question's resolution. A choice resolves to the chosen label.
 type Outcome string
 
-// The fixed outcomes. Labels of the form __…__ can't be offered as choices.
+// The fixed outcomes. Labels of the form __…__ are reserved and can't be offered as choices.
 const (
 	Approve   Outcome = "approve"
 	Deny      Outcome = "deny"
@@ -33,10 +33,10 @@ const (
 	Withdrawn Outcome = "__withdrawn__"
 )
 
-// EndedBy says what ended a question.
+// EndedBy is the cause of a question's resolution.
 type EndedBy string
 
-// What can end a question.
+// The causes of a resolution.
 const (
 	ByHuman      EndedBy = "human"
 	ByRule       EndedBy = "rule"
@@ -48,12 +48,12 @@ const (
 	ByQuorum     EndedBy = "quorum"
 )
 
-// Status is what the hub knows of a question: its state, its answer, and whether
-// the answer reached the agent.
+// Status is the state of a question: its answer, its votes, and the delivery of the answer to the
+// agent.
 type Status struct {
 	Status      State   `json:"status"`
 	RespondedAt Millis  `json:"respondedAt,omitempty"`
-	Response    *Answer `json:"response,omitempty"` // without hookEvent: the event around it is the one
+	Response    *Answer `json:"response,omitempty"` // without hookEvent, because the event contains this status
 
 	// Version 2.
 
@@ -61,8 +61,8 @@ type Status struct {
 	Source            EndedBy    `json:"source,omitempty"`
 	Reason            string     `json:"reason,omitempty"`
 	RespondedBy       *Responder `json:"respondedBy,omitempty"`
-	ExpiresAt         Millis     `json:"expiresAt,omitempty"` // the deadline, the hub's clock; absent: none
-	Revision          int64      `json:"revision,omitempty"`  // grows with every change of this status
+	ExpiresAt         Millis     `json:"expiresAt,omitempty"` // deadline by the hub's clock; absent if there is none
+	Revision          int64      `json:"revision,omitempty"`  // increases with every change of this status
 	RequiredApprovals int        `json:"requiredApprovals,omitempty"`
 	Votes             []Vote     `json:"votes,omitempty"`
 	Awaiting          []string   `json:"awaiting,omitempty"`
@@ -70,143 +70,142 @@ type Status struct {
 	Delivery          *Delivery  `json:"delivery,omitempty"`
 	Execution         *Execution `json:"execution,omitempty"`
 
-	// Recipients are the people who may answer, as they were when it was asked; who was
-	// made one later (escalation) is added. Absent: everyone who may answer at all.
-	// Awaiting are those of them who have not voted.
+	// Recipients are the people who may answer, resolved when the question was created. Escalation
+	// adds more. If absent, everyone with the right to answer may. Awaiting lists the recipients
+	// who have not voted.
 	Recipients []string `json:"recipients,omitempty"`
-	// Edited is the call that the votes are about, once a voter changed it.
+	// Edited is the call that the votes apply to, if a voter has edited it.
 	Edited *EditedCall `json:"edited,omitempty"`
-	// Reminders counts the reminders that were due; EscalatedAt is when Escalation.To
-	// was asked too, the hub's clock.
+	// Reminders is the number of reminders that were due. EscalatedAt is the time at which
+	// EscalateTo was added to the recipients, by the hub's clock.
 	Reminders   int    `json:"reminders,omitempty"`
 	EscalatedAt Millis `json:"escalatedAt,omitempty"`
-	// Extended is the last time that a person gave the question more time.
+	// Extended is the latest extension of the deadline.
 	Extended *DeadlineExtension `json:"extended,omitempty"`
-	// Rule answered the question.
+	// Rule is the rule that answered the question.
 	Rule *RuleRef `json:"rule,omitempty"`
-	// Waiters is how many pending questions of the same session ask exactly this, this
-	// one included, when there are several; SameAs is the first of them, in the others.
+	// Waiters is the size of the duplicate group: the number of pending questions of the session
+	// with equal content, including this one. It is absent for a single question. SameAs is the
+	// leader of the group, the first of its questions; the leader itself has none.
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
-	// Notifications say who was told of the question, by which channel, and whether it went out.
-	// The newest MaxNotifications of them; when there are more, NotificationCounts counts all.
+	// Notifications lists the newest MaxNotifications (50) notifications about the question: their
+	// recipient, channel and state. If there are more, NotificationCounts counts all of them.
 	Notifications      []Notification      `json:"notices,omitempty"`
 	NotificationCounts *NotificationCounts `json:"noticeCounts,omitempty"`
 
-	// Risk is the hub's estimate: the higher one of the agent's own and of what
-	// Findings say.
+	// Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings.
 	Risk Risk `json:"risk,omitempty"`
-	// Findings are what the hub's rules see in the tool call, the worst first.
+	// Findings are the hub's findings about the tool call, most severe first.
 	Findings []Finding `json:"findings,omitempty"`
-	// Held is an answer that is given but can still be undone: the question is
-	// pending until Held.Until, and the agent hears nothing before.
+	// Held is an answer within its undo window. Until held.until the question stays pending and
+	// nothing is sent to the agent.
 	Held *PendingUndo `json:"held,omitempty"`
 }
 
-// DeadlineExtension says who moved a question's deadline, and whether its agent knows: that was
-// not told waits no longer than it meant to.
+// DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the
+// waiting agent received it. An agent that did not still stops at the old deadline.
 type DeadlineExtension struct {
 	By string `json:"by"`
 	At Millis `json:"at"`
-	// Agent is how it is told: queued while it is dialled, delivered, unreachable
-	// (Error says why; it was tried several times), or none where it asks by itself.
+	// Agent is the delivery of the new deadline: queued while the hub connects, delivered,
+	// unreachable (see Error; the hub retried), or none if the agent polls.
 	Agent DeliveryState `json:"agent"`
 	Error string        `json:"error,omitempty"`
 }
 
-// EditedCall is a call that a voter changed. The votes before it were about something
-// else and are gone from Votes; the ledger keeps them.
+// EditedCall is a tool call that a voter edited. An edit drops the earlier votes, because they were
+// about a different call. The ledger keeps them.
 type EditedCall struct {
-	Arguments json.RawMessage `json:"arguments" jsonschema:"type=object"` // whole
+	Arguments json.RawMessage `json:"arguments" jsonschema:"type=object"` // the complete arguments
 	By        string          `json:"by"`
 	At        Millis          `json:"at"`
-	// Revision is the first revision of the status with these arguments: a vote for
-	// them names it or a later one.
+	// Revision is the first status revision with these arguments. A vote for them names this
+	// revision or a later one.
 	Revision int64 `json:"revision"`
 }
 
-// Finding is one thing in a tool call that a person should know before saying yes.
+// Finding is a statement about a tool call that an approver should read.
 type Finding struct {
-	Code string `json:"code"` // names the rule, such as recursive_delete
+	Code string `json:"code"` // name of the rule, such as recursive_delete
 	Risk Risk   `json:"risk"`
-	Text string `json:"text"` // one sentence in plain words
-	// At is a JSON pointer into the arguments of the tool call, and Excerpt the
-	// part of the text there that the finding is about, exactly as it stands.
+	Text string `json:"text"` // one plain sentence
+	// At is a JSON pointer into the arguments of the tool call. Excerpt is the text there that the
+	// finding is about, verbatim.
 	At      string `json:"at,omitempty"`
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
 // PendingUndo is an answer within its undo window.
 type PendingUndo struct {
-	Until   Millis     `json:"until"` // the hub's clock
+	Until   Millis     `json:"until"` // end of the undo window by the hub's clock
 	Outcome Outcome    `json:"outcome"`
 	By      *Responder `json:"by,omitempty"`
-	// Revision is the one that was answered: who asked the same by then is answered
-	// with it.
+	// Revision is the status revision that was answered. The answer also applies to the duplicates
+	// that had joined the group by then.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// Settled reports whether the question has its end.
+// Settled reports whether the question is resolved.
 func (s *Status) Settled() bool { return s.Status != Pending }
 
-// Responder is who answered, as far as the hub can tell.
+// Responder identifies the person or rule that answered a question.
 type Responder struct {
 	Name     string `json:"name"`
-	Verified bool   `json:"verified"` // false: anyone on the hub's machine could have sent it
-	// Process is the program on the other end of the connection, where the
-	// operating system tells (Linux).
+	Verified bool   `json:"verified"` // false if any program on the hub's machine could have sent the answer
+	// Process is the program that sent the answer, if the operating system reports it (Linux).
 	Process *Process `json:"process,omitempty"`
-	// Via is how the hub knows the name: session (a signed-in page), token, proxy, link
-	// (a signed link that only this person was sent) or rule; empty: it does not.
+	// Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link
+	// sent only to this person) or rule. It is empty if the name is not verified.
 	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=rule"`
-	// Passkey is set when the person touched a passkey for exactly this answer.
+	// Passkey is set if a passkey assertion verified this exact answer.
 	Passkey bool `json:"passkey,omitempty"`
-	// SelfApproval is set when the answering process descends from the asking one.
+	// SelfApproval is set if the answering process is a descendant of the asking process.
 	SelfApproval bool `json:"possibleSelfApproval,omitempty"`
 }
 
-// Process names a program on the hub's machine.
+// Process identifies a program on the hub's machine.
 type Process struct {
 	PID       int      `json:"pid"`
 	Exe       string   `json:"exe,omitempty"`
-	Ancestors []string `json:"ancestors,omitempty"` // the nearest first, as "exe (pid)"
+	Ancestors []string `json:"ancestors,omitempty"` // nearest first, as "exe (pid)"
 }
 
-// Vote is one person's vote on a question that needs several.
+// Vote is one person's vote on a question that requires several approvals.
 type Vote struct {
 	User    string `json:"user"`
 	Choice  string `json:"choice"`
 	Comment string `json:"comment,omitempty"`
 	At      Millis `json:"at"`
-	Passkey bool   `json:"passkey,omitempty"` // as in Responder
+	Passkey bool   `json:"passkey,omitempty"` // see Responder
 }
 
-// Waiter says whether the agent still waits.
+// Waiter is the liveness of the agent that waits for the answer.
 type Waiter string
 
-// What the hub knows of the waiting agent.
+// The values of Waiter.
 const (
 	Listening Waiter = "listening"
 	Lost      Waiter = "lost"
 	Unknown   Waiter = "unknown"
 )
 
-// Execution is what became of an approved call, as a later event of the same
-// session with the same tool_use_id tells it, or the agent itself (CallReport).
+// Execution is the outcome of an approved call. It comes from a later event of the session with the
+// same tool_use_id, or from a CallReport.
 type Execution struct {
 	State      string  `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
-	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event, or as the agent says
+	DurationMS int64   `json:"durationMs,omitempty"` // from the approval to that event, or as reported by the agent
 	Error      string  `json:"error,omitempty"`
-	EventID    EventID `json:"eventId,omitempty"` // the event that told; absent: the agent did
+	EventID    EventID `json:"eventId,omitempty"` // the event with the outcome; absent for a CallReport
 }
 
-// CallReport is the body of POST /events/:id/execution, from an agent that runs no
-// hooks: what became of the call that was approved.
+// CallReport is the body of POST /events/:id/execution. An agent without hooks reports the outcome
+// of an approved call with it.
 type CallReport struct {
 	State         string `json:"state" jsonschema:"enum=succeeded,enum=failed,enum=interrupted"`
-	DurationMS    int64  `json:"durationMs,omitempty"` // of the call itself
+	DurationMS    int64  `json:"durationMs,omitempty"` // duration of the call
 	Error         string `json:"error,omitempty"`
-	RequestSecret string `json:"requestSecret"` // the question's own
+	RequestSecret string `json:"requestSecret"` // secret of the question
 }
 
 // Validate checks a report. Its errors are *FieldError.
@@ -228,25 +227,25 @@ const (
 	Interrupted = "interrupted"
 )
 
-// DeliveryState is how far an answer got on its way to the agent.
+// DeliveryState is the progress of an answer on its way to the agent.
 type DeliveryState string
 
-// The states of a delivery. Only Acked and Pulled prove that the agent has it.
+// The states of a delivery. Only Acked and Pulled prove that the agent has the answer.
 const (
-	NoDelivery  DeliveryState = "none"        // nothing to dial: the agent pulls
-	Queued      DeliveryState = "queued"      // will be dialled
-	Sending     DeliveryState = "sending"     // an attempt is under way
-	Delivered   DeliveryState = "delivered"   // a version 1 listener took it (see Confirmed)
-	Acked       DeliveryState = "acked"       // the agent said that it has this very answer
-	Pulled      DeliveryState = "pulled"      // the agent fetched it
-	Unconfirmed DeliveryState = "unconfirmed" // sent, the line broke: the agent may have it or not
-	Refused     DeliveryState = "refused"     // the listener would not have it
-	Unreachable DeliveryState = "unreachable" // nobody listens; retried at NextAttemptAt
+	NoDelivery  DeliveryState = "none"        // no callback address: the agent polls
+	Queued      DeliveryState = "queued"      // waiting for an attempt
+	Sending     DeliveryState = "sending"     // an attempt is in progress
+	Delivered   DeliveryState = "delivered"   // accepted by a version 1 listener (see Confirmed)
+	Acked       DeliveryState = "acked"       // acknowledged by the agent
+	Pulled      DeliveryState = "pulled"      // fetched by the agent
+	Unconfirmed DeliveryState = "unconfirmed" // the connection broke after sending; the agent may have the answer
+	Refused     DeliveryState = "refused"     // rejected by the listener
+	Unreachable DeliveryState = "unreachable" // no listener; retried at NextAttemptAt
 	TooLate     DeliveryState = "too_late"    // the agent had stopped waiting
-	Blocked     DeliveryState = "blocked"     // the address may not be dialled
+	Blocked     DeliveryState = "blocked"     // the dial policy forbids the address
 )
 
-// Final reports whether no further attempt will be made.
+// Final reports whether the hub makes no further attempt.
 func (s DeliveryState) Final() bool {
 	switch s {
 	case Queued, Sending:
@@ -256,66 +255,66 @@ func (s DeliveryState) Final() bool {
 	}
 }
 
-// Delivery is how an answer got to the agent.
+// Delivery is the delivery of an answer to the agent.
 type Delivery struct {
 	State     DeliveryState `json:"state"`
 	Attempts  int           `json:"attempts"`
-	Confirmed string        `json:"confirmed,omitempty" jsonschema:"enum=close,enum=write"` // how a version 1 listener showed it
+	Confirmed string        `json:"confirmed,omitempty" jsonschema:"enum=close,enum=write"` // how a version 1 listener confirmed it
 	LastError string        `json:"lastError,omitempty"`
-	// DeliveredAt and NextAttemptAt are the hub's clock. An unreachable delivery
-	// with NextAttemptAt is still being tried; without it the hub gave up.
+	// DeliveredAt and NextAttemptAt are by the hub's clock. An unreachable delivery is retried as
+	// long as NextAttemptAt is set.
 	DeliveredAt   Millis `json:"deliveredAt,omitempty"`
 	NextAttemptAt Millis `json:"nextAttemptAt,omitempty"`
-	// HandledAt is set when a person took care of an undelivered answer.
+	// HandledAt is the time at which a person marked an undelivered answer as handled.
 	HandledAt Millis `json:"handledAt,omitempty"`
 }
 
-// Response is the body of POST /events/:id/respond: exactly one of Permission,
-// Response, Choice and Answers, as the question wants it.
+// Response is the body of POST /events/:id/respond. Exactly one of Permission, Response, Choice and
+// Answers is set, depending on the kind of question.
 type Response struct {
 	Permission *bool                      `json:"permission,omitempty"`
 	Response   *string                    `json:"response,omitempty"`
 	Choice     *string                    `json:"choice,omitempty"`
-	Answers    map[string]json.RawMessage `json:"answers,omitempty"` // question id → label, [labels] or text
+	Answers    map[string]json.RawMessage `json:"answers,omitempty"` // form question id → label, [labels] or text
 
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// ModifiedArguments replaces the arguments of an editable tool call, whole.
+	// ModifiedArguments replaces all arguments of an editable tool call.
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
 	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
-	// Revision, when given, is the revision of the status the person was looking
-	// at. One that the hub never gave out is refused: it is another history's.
+	// Revision is the status revision that the person saw, for optimistic concurrency. The hub
+	// rejects a revision that it never issued, because it belongs to a different database.
 	Revision int64 `json:"revision,omitempty"`
-	// Proof is the assertion of a passkey for exactly this answer, where the hub wants
-	// one (see POST /api/passkeys/challenge).
+	// Proof is a passkey assertion for exactly this answer, if the hub requires one (see POST
+	// /api/passkeys/challenge).
 	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
-	// HoldMS keeps the answer back this long, at most MaxHold, so that POST
-	// /events/:id/undo can take it back.
+	// HoldMS is the undo window in milliseconds, at most MaxHold (30 s). Within it POST
+	// /events/:id/undo drops the answer.
 	HoldMS int64 `json:"holdMs,omitempty"`
 }
 
 // MaxHold is the longest undo window.
 const MaxHold = 30 * time.Second
 
-// Approvals is the body of POST /events/approve: exactly the permissions that a
-// person saw in one list.
+// Approvals is the body of POST /events/approve: the permissions that a person reviewed in one
+// list.
 type Approvals struct {
-	Requests []SeenRevision `json:"requests"`         // 1 to MaxApprovals
-	HoldMS   int64          `json:"holdMs,omitempty"` // as in Response; 5,000 unless told
+	Requests []SeenRevision `json:"requests"`         // 1 to MaxApprovals (100)
+	HoldMS   int64          `json:"holdMs,omitempty"` // undo window as in Response; default 5000
 	Reason   string         `json:"reason,omitempty"`
 }
 
-// MaxApprovals is how many requests can be approved at once.
+// MaxApprovals is the maximum number of requests in one bulk approval.
 const MaxApprovals = 100
 
-// SeenRevision is a request as a person saw it.
+// SeenRevision is a request in the revision that a person saw.
 type SeenRevision struct {
 	ID       EventID `json:"id"`
 	Revision int64   `json:"revision"`
 }
 
-// Answer is what the agent receives: one text frame on its own socket, or the
-// body of GET /events/:id/response.
+// Answer is the result that the agent receives: a text frame on its listener, or the body of GET
+// /events/:id/response.
 type Answer struct {
 	Permission *bool                      `json:"permission,omitempty"` // always set for a permission
 	Response   *string                    `json:"response,omitempty"`
@@ -331,36 +330,37 @@ type Answer struct {
 	RespondedBy *Responder `json:"respondedBy,omitempty"`
 	Outcome     Outcome    `json:"outcome,omitempty"`
 	Source      EndedBy    `json:"source,omitempty"`
-	Guidance    string     `json:"guidance,omitempty"` // one sentence for a model
+	Guidance    string     `json:"guidance,omitempty"` // an instruction for the model
 
-	// Votes are all that counted, Awaiting who had not voted, RequiredApprovals how many
-	// had to agree: of a question that needed several.
+	// Votes are the votes that counted, Awaiting the recipients who had not voted, and
+	// RequiredApprovals the quorum. They are set only for a question with several recipients.
 	Votes             []Vote   `json:"votes,omitempty"`
 	Awaiting          []string `json:"awaiting,omitempty"`
 	RequiredApprovals int      `json:"requiredApprovals,omitempty"`
 	Rule              *RuleRef `json:"rule,omitempty"` // the rule that answered
 
-	// HookEvent is the hub's own stored event. HookEventTruncated: its payload
-	// was too big for a frame and holds only agent_name and permission_type.
+	// HookEvent is the hub's stored event. If HookEventTruncated is set, its payload exceeded the
+	// frame limit and contains only agent_name and permission_type.
 	HookEvent          *Event `json:"hookEvent,omitempty"`
 	HookEventTruncated bool   `json:"hookEventTruncated,omitempty"`
 
-	// Version 2 listeners acknowledge AnswerID, and drop one they have seen.
+	// AnswerID deduplicates deliveries: a version 2 listener acknowledges it and drops an answer
+	// that it already has.
 	AnswerID string `json:"answerId,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
 }
 
-// Ack is what a version 2 listener sends back once its caller has the answer.
+// Ack is the acknowledgment that a version 2 listener sends once its caller has the answer.
 type Ack struct {
 	Type     string `json:"type" jsonschema:"enum=ack"`
 	AnswerID string `json:"answerId"`
-	// Result is absent or AckAccepted for an answer that was taken, AckDuplicate
-	// for one already known, AckTooLate when nobody waits any more and
-	// AckMismatch for somebody else's answer.
+	// Result is absent or AckAccepted if the answer was taken, AckDuplicate if it was already
+	// known, AckTooLate if nothing waits for it any more, and AckMismatch if it belongs to a
+	// different question.
 	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch"`
 }
 
-// The words of an Ack.
+// The values in an Ack.
 const (
 	AckType      = "ack"
 	AckAccepted  = "accepted"
@@ -369,31 +369,31 @@ const (
 	AckMismatch  = "mismatch"
 )
 
-// Control tells a version 2 listener something that is no answer, on a connection of
-// its own, after the same proof. It is not acknowledged. A listener ignores kinds it
-// does not know.
+// Control is a message to a version 2 listener that is not an answer. The hub sends it on a
+// separate connection, after the same proof. It is not acknowledged. A listener ignores unknown
+// kinds.
 type Control struct {
 	Type      string `json:"type" jsonschema:"enum=control"`
 	Kind      string `json:"kind" jsonschema:"enum=deadline"`
-	ExpiresAt Millis `json:"expiresAt,omitempty"` // the new deadline, the hub's clock; absent: none
-	// InSeconds is how far away that is: the listener's clock may be another one.
+	ExpiresAt Millis `json:"expiresAt,omitempty"` // the new deadline by the hub's clock; absent if there is none
+	// InSeconds is the time until the new deadline. It does not depend on the listener's clock.
 	InSeconds float64 `json:"inSeconds,omitempty"`
 }
 
-// The words of a Control.
+// The values in a Control.
 const (
 	ControlType     = "control"
 	ControlDeadline = "deadline"
 )
 
-// Extend is the body of POST /events/:id/extend: more time for people.
+// Extend is the body of POST /events/:id/extend, which extends or removes the deadline.
 type Extend struct {
-	// Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the
-	// deadline away.
+	// Seconds is added to the deadline, which can be at most MaxTimeout (30 days) from now. 0
+	// removes the deadline.
 	Seconds float64 `json:"seconds"`
 }
 
-// UnmarshalJSON wants the seconds said: nobody takes a deadline away by leaving them out.
+// UnmarshalJSON requires seconds, so that an empty body does not remove the deadline.
 func (e *Extend) UnmarshalJSON(b []byte) error {
 	var body struct {
 		Seconds *float64 `json:"seconds"`
@@ -402,37 +402,37 @@ func (e *Extend) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if body.Seconds == nil {
-		return invalid("seconds", "is required; 0 takes the limit away")
+		return invalid("seconds", "is required; 0 removes the deadline")
 	}
 	e.Seconds = *body.Seconds
 	return nil
 }
 
-// Cancel is the body of POST /events/:id/cancel. With the question's own secret
-// it is the agent's withdrawal and nothing is sent; without, it is a person's.
+// Cancel is the body of POST /events/:id/cancel. With the request secret of the question, the agent
+// withdraws it and nothing is sent. Without it, a person cancels it.
 type Cancel struct {
 	Reason        string `json:"reason,omitempty"`
 	RequestSecret string `json:"requestSecret,omitempty"`
 }
 
-// Headers of the dial-back handshake and of the pull.
+// Headers of the callback handshake and of GET /events/:id/response.
 const (
 	// ChallengeHeader carries the hub's random challenge to the listener.
 	ChallengeHeader = "Hookback-Challenge"
 	// ProofHeader carries the listener's proof in the 101 response.
 	ProofHeader = "Hookback-Proof"
-	// SecretHeader carries the RequestSecret of a pull.
+	// SecretHeader carries the RequestSecret of the question that an agent polls.
 	SecretHeader = "Hookback-Request-Secret"
-	// ExpiresHeader tells who pulls and gets no answer yet in how many seconds the
-	// question ends; Never when it has no limit.
+	// ExpiresHeader carries the seconds until the deadline in a response without an answer, or
+	// Never.
 	ExpiresHeader = "Hookback-Expires-In"
-	// Never is an ExpiresHeader of a question without a limit.
+	// Never is the ExpiresHeader of a question without a deadline.
 	Never = "never"
 )
 
-// ListenerProof answers a challenge: base64url(HMAC-SHA256(listenerKey,
-// challenge)). The hub sends an answer only to a listener that can make it, so a
-// program that took over a dead agent's port is told nothing.
+// ListenerProof returns the response to a challenge: base64url(HMAC-SHA256(listenerKey,
+// challenge)). The hub sends an answer only to a listener that can compute it, so a program that
+// takes over the port of a dead agent receives nothing.
 func ListenerProof(listenerKey, challenge string) string {
 	mac := hmac.New(sha256.New, []byte(listenerKey))
 	mac.Write([]byte(challenge))

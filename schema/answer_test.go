@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// answerableQuestions of every sort that an answer can be given to.
+// answerableQuestions has one question for each way to answer.
 var answerableQuestions = map[string]string{
 	"permission":   `{"question":"?","type":"permission"}`,
 	"text":         `{"question":"?","type":"question"}`,
@@ -68,7 +68,7 @@ func TestHumanInTheLoop_CheckResponse(t *testing.T) {
 		{"permission", `{"permission":true,"reason":` + long(schema.MaxReason) + `}`, "reason"},
 		{"permission", `{"permission":true,"comment":` + long(schema.MaxReason) + `}`, "comment"},
 		{"offers", `{"permission":true,"remember":{"type":"other"}}`, ""},
-		// A browser that parsed a suggestion and wrote it again.
+		// as re-encoded by a browser
 		{"offers", `{"permission":true,"remember":{"type":"setMode","n":1,"rule":"a > b"}}`, ""},
 		{"offers", `{"permission":true,"remember":{"type":"setMode"}}`, "remember"},
 		{"permission", `{"permission":true,"remember":{"type":"other"}}`, "remember"},
@@ -101,7 +101,7 @@ func TestHumanInTheLoop_CheckResponse(t *testing.T) {
 	}
 }
 
-// TestResponse_RejectsWrongTypes are refused before the question is even looked up.
+// TestResponse_RejectsWrongTypes covers bodies that are rejected before the question is looked up.
 func TestResponse_RejectsWrongTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

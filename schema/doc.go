@@ -1,18 +1,18 @@
-// Package schema is the contract of Hookback: the messages between agents, the
-// hub and its dashboard, their checks and their errors. It imports the standard
-// library only, so that anyone can.
+// Package schema defines the protocol of Hookback: the messages between agents, the hub and its
+// dashboard, their validation and their errors. It imports only the standard library, so any
+// program can use it.
 //
-// BEHAVIOURS.md lists what the five systems do that this one takes after, where it
-// works here and which test proves it.
+// BEHAVIOURS.md compares Hookback with the five systems that inspired it and names the test for
+// each behavior.
 //
-// # Who says what to whom
+// # Messages
 //
-// An agent's hook tells the hub of everything it does:
+// The hook of an agent reports everything that the agent does:
 //
 //	agent → hub    POST /events              Event                → 200 Event, stored and fsynced
 //
-// An event with humanInTheLoop asks a person. The agent opens a WebSocket
-// listener of its own first, says where in responseWebSocketUrl, and waits:
+// An event with humanInTheLoop asks a question. The agent first opens its own WebSocket listener,
+// puts the address in responseWebSocketUrl, and waits:
 //
 //	agent → hub    POST /events              Event{HumanInTheLoop} → 200 Event{pending, requestSecret, watching}
 //	hub → page     WS /stream                Frame{event}
@@ -21,94 +21,103 @@
 //	hub → agent    WS responseWebSocketUrl   Answer               ← Ack (version 2)
 //	hub → page     WS /stream                Frame{event} (version 1), Frame{status} (version 2)
 //
-// The hub never dials before it has answered the POST, so an agent that blocks in
-// it is safe. A version 1 listener reads one message and closes; that close is
-// the only sign that the answer arrived. A version 2 listener (protocolVersion 2)
-// names the answer in an Ack once its caller has it, and drops repeats; given a
-// listenerKey it first proves in the handshake that it is the one that asked.
-// While its question is pending the hub may open a connection to a version 2
-// listener and close it again without a word, to see whether anyone still waits. One
-// whose question has a lifeline is kept a connection to, as long as it takes it: the
-// question ends as cancelled, source orphaned, within moments of the listener's end.
+// The hub never calls back before it has answered the POST, so an agent that blocks in the POST
+// can't deadlock. watching in the response is the number of open streams at that moment. If it is
+// 0, an agent with its own prompt may use that instead.
 //
-// watching in the 200 is how many streams followed the hub at that moment. An agent
-// with another way to ask may take it when there are none.
+// # Delivery
 //
-// An agent that can't be dialled pulls the same answer:
+// A version 1 listener reads one message and closes the connection. The close is the only sign that
+// the answer arrived.
+//
+// A version 2 listener (protocolVersion 2) acknowledges the answer with an Ack once its caller has
+// it, and drops duplicates. If the question has a listenerKey, the listener first proves its
+// identity in the handshake with a challenge-response (see ListenerProof).
+//
+// While a question is pending, the hub may probe the liveness of a version 2 listener: it connects
+// and closes the connection without sending anything. If the question has lifeline set, the hub
+// keeps a connection open for as long as the listener accepts it. When that listener disconnects,
+// the question is resolved within moments as cancelled, source orphaned.
+//
+// An agent that can't be called back fetches the same answer by long polling:
 //
 //	agent → hub    GET /events/:id/response?wait=25   → 200 Answer, or 204 not yet
 //
-// # How a question ends
+// # Resolution
 //
-// A question is pending until it has exactly one end: answered (responded), timed
-// out (timeout), cancelled by a person or withdrawn by the agent (error). The first
-// one that is committed wins; later ones are refused with 409 (decided) or 410
-// (expired) and the status as it is. Nobody answering is never a yes: a
-// permission that timed out is delivered as permission false with the outcome
-// __timeout__.
+// A question is a state machine. It is pending until it has exactly one resolution: answered
+// (responded), timed out (timeout), or cancelled by a person or withdrawn by the agent (error). The
+// first resolution that is committed wins. Later ones are rejected with 409 (decided) or 410
+// (expired) and the current status. A missing answer is never an approval: a permission that timed
+// out is delivered as permission false with the outcome __timeout__.
 //
-// A question of a coding agent's hook (Event.Agent) is also cancelled, source agent,
-// by what the agent does next: a later event of the same session shows that it was
-// answered in the agent's own prompt, or that its turn is over.
+// A question from the hook of a coding agent (see Event.Agent) is also cancelled, source agent, if
+// the agent continues without it: a later event of the same session shows that it was answered in
+// the agent's own prompt, or that its turn is over.
 //
-// An answer with holdMs can be undone for that long: the question stays pending
-// with held in its status, the agent hears nothing and version 1 streams see
-// nothing. No other answer is taken meanwhile (409, held); a cancellation, a
-// withdrawal and the end of the session are, and drop it. It counts at the latest a
-// second before the question's deadline.
+// An answer with holdMs has an undo window of that length. Until it ends, the question stays
+// pending with held in its status, the agent receives nothing and version 1 streams see nothing.
+// Other answers are rejected (409, held). A cancellation, a withdrawal and the end of the session
+// are accepted, and drop the held answer. The window ends at the latest one second before the
+// question's deadline.
 //
-// # Several people
+// # Votes and quorum
 //
-// requiredApprovals above 1, or recipients other than anyone, put a question to certain
-// people: Status.Recipients, as they are when it is asked, without whoever's own token
-// asked it (unless excludeRequester is false). What they could never decide is refused
-// with 400. They vote by POST /events/:id/respond, and may vote anew while the question
-// is pending; a comment goes with each vote. The first choice with requiredApprovals
-// votes wins, source quorum; when all have voted and none has, the outcome is
-// __no_quorum__. Votes of a question that times out or is cancelled decide nothing.
-// Whatever its end, the Answer has the votes and who had not voted.
+// A question with requiredApprovals above 1, or with recipients other than anyone, is addressed to
+// certain people. They are resolved when the question is created and listed in Status.Recipients. A
+// person whose own token sent the question is excluded, unless excludeRequester is false. A
+// question whose recipients can't reach the quorum is rejected with 400.
 //
-// modifiedArguments of a voter make the question one about another call (Status.Edited):
-// the votes so far are gone, the voter's own counts, and every later vote must carry a
-// revision from then on (409, stale). The winning yes carries those arguments. Nobody
-// else's answer, no rule and no list of approvals decides such a question; with
-// requiredApprovals 1 the first of its recipients does.
+// Recipients vote with POST /events/:id/respond. They can add a comment, and can change their vote
+// while the question is pending. The first choice with requiredApprovals votes wins, source quorum.
+// If all recipients have voted and no choice has won, the outcome is __no_quorum__. The votes of a
+// question that times out or is cancelled have no effect. For every resolution the Answer lists the
+// votes and the recipients who did not vote.
 //
-// # The ledger
+// A voter can edit the tool call with modifiedArguments. The question is then about a different
+// call (Status.Edited): earlier votes are dropped, the voter's own vote counts, and every later
+// vote must name a revision (409, stale). The winning approval carries the edited arguments. Only
+// recipients can decide such a question, not other people, rules or bulk approvals. With
+// requiredApprovals 1 the first vote of a recipient decides.
 //
-// Every vote, edit and end, and what people change of people, rules and channels, is an
-// entry of the ledger (LedgerEntry), written with what it tells, and never removed.
+// # Ledger
+//
+// The ledger is the audit log. Every vote, edit and resolution, and every change that people make
+// to people, rules and channels, is a LedgerEntry. It is written in the same transaction as the
+// change and never removed. The entries form a hash chain.
 //
 // # Time
 //
-// The deadline is the hub's: received plus timeout, 300 s unless told, none with 0. A
-// person can move it back, or take it away (POST /events/:id/extend). The hub then
-// tells a version 2 listener so on a connection of its own, after the same proof: a
-// Control, which is not acknowledged and which a listener without use for it passes
-// over. A pull says the same in Hookback-Expires-In, seconds or never, with its 204,
-// and returns early when the deadline moves. A version 1 listener can't be told: 422.
+// The hub's clock decides the deadline: time of receipt plus timeout. The default timeout is 300 s,
+// and 0 means no deadline. A person can extend or remove the deadline (POST /events/:id/extend).
+// The hub then sends a Control to a version 2 listener, on a separate connection after the same
+// proof. The listener does not acknowledge it and may ignore it. A long poll reports the deadline
+// in the header Hookback-Expires-In of its 204, in seconds or never, and returns early when the
+// deadline changes. For a question with a version 1 listener an extension is rejected with 422,
+// because such a listener can't receive it.
 //
-// Reminders (every reminderIntervalSeconds, at least 30, reminderMaxCount times, up to
-// 20) need a finite timeout and somebody who has not voted; requiresResponse false has
-// none. escalateAfterSeconds after it was asked the question is put to escalateTo, too,
-// once; how many have to agree stays. With onTimeout fail_run the agent's run is to end
-// with an error when nobody answers in time: agentclient returns one.
+// Reminders are sent every reminderIntervalSeconds (at least 30), reminderMaxCount times (at most
+// 20). They require a finite timeout and a recipient who has not voted. A question with
+// requiresResponse false has none.
 //
-// An agent without hooks tells what became of an approved call with POST
-// /events/:id/execution and the question's secret.
+// The question escalates once, escalateAfterSeconds after its creation: it is then addressed to
+// escalateTo as well, and the quorum stays the same. With onTimeout fail_run, the agent's run must
+// end with an error if no one answers in time. agentclient returns one.
+//
+// An agent without hooks reports the outcome of an approved call with POST /events/:id/execution
+// and the request secret.
 //
 // # Names and numbers
 //
-// The top level of an event is snake_case, everything inside humanInTheLoop,
-// humanInTheLoopStatus, answers and stream messages camelCase; humanInTheLoop and
-// Response also take snake_case. Times are Unix milliseconds, durations seconds.
-// null means absent. Unknown members of an event and a question are kept and
-// echoed.
+// Members are snake_case at the top level of an event, and camelCase inside humanInTheLoop,
+// humanInTheLoopStatus, answers and stream messages. humanInTheLoop and Response also accept
+// snake_case. Times are Unix milliseconds, durations are seconds. null means absent. Unknown
+// members of an event or a question are kept and echoed.
 //
-// Errors are Problem documents (RFC 9457) whose code maps to one of this package's
-// Err values, in both directions.
+// Errors are Problem documents (RFC 9457). Their codes map to the Err values of this package in
+// both directions.
 //
-// Version 1 is the protocol of the "Human-in-the-Loop (HITL) - Agent Integration
-// Guide", version 1.0 of 2025-10-14, whose every example is a golden message in
-// testdata. Version 2 only adds to it.
+// Version 1 is the protocol of the "Human-in-the-Loop (HITL) - Agent Integration Guide", version
+// 1.0 of 2025-10-14. Every example in that guide is a golden message in testdata. Version 2 only
+// adds to version 1.
 package schema

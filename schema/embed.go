@@ -2,13 +2,13 @@ package schema
 
 import _ "embed"
 
-// JSONSchema is the contract as JSON Schema 2020-12, made from this package's
-// types by go run ./schema/gen. $defs holds one definition per message.
+// JSONSchema is the contract as JSON Schema 2020-12, generated from the types of this package by go
+// run ./schema/gen. $defs holds one definition per message.
 //
 //go:embed hub.schema.json
 var JSONSchema []byte
 
-// OpenAPI is the hub's interface as OpenAPI 3.1, made from Routes.
+// OpenAPI describes the HTTP API of the hub as OpenAPI 3.1, generated from Routes.
 //
 //go:embed openapi.json
 var OpenAPI []byte

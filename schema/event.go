@@ -7,18 +7,17 @@ import (
 	"strconv"
 )
 
-// EventID numbers an event. The hub gives it out: 1, 2, 3 … in the order of
-// commit; it is also the event's sequence number on the stream.
+// EventID identifies an event. The hub assigns 1, 2, 3 … in commit order. It is also the event's
+// sequence number on the stream.
 type EventID int64
 
-// Millis is a point in time on the wire: Unix time in milliseconds. A fraction
-// sent by a client is cut off.
+// Millis is a point in time: Unix time in milliseconds. Fractions are truncated.
 type Millis int64
 
-// maxMillis is the last moment that a Date in a browser can hold.
+// maxMillis is the latest time that a JavaScript Date can represent.
 const maxMillis = 8_640_000_000_000_000
 
-// UnmarshalJSON accepts any JSON number a browser's Date can hold.
+// UnmarshalJSON accepts any JSON number that a JavaScript Date can represent.
 func (m *Millis) UnmarshalJSON(b []byte) error {
 	var f float64
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -31,30 +30,30 @@ func (m *Millis) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Event is what a hook tells the hub: something an agent did or is about to do,
-// and, with HumanInTheLoop, a question to a person.
+// Event is one message from an agent's hook: something that the agent did or is about to do. With
+// HumanInTheLoop it asks a question.
 //
-// SourceApp, SessionID, HookEventType and Payload are required. ID, UID and
-// HumanInTheLoopStatus belong to the hub; sent by a client they are ignored.
+// SourceApp, SessionID, HookEventType and Payload are required. ID, UID and HumanInTheLoopStatus
+// are set by the hub and ignored if a client sends them.
 type Event struct {
 	ID  EventID `json:"id,omitempty"`
-	UID string  `json:"uid,omitempty"` // UUIDv7, the same event in links and audits of any hub
+	UID string  `json:"uid,omitempty"` // UUIDv7 that identifies the event across hubs
 
 	SourceApp     string          `json:"source_app"`
 	SessionID     string          `json:"session_id"`
 	HookEventType string          `json:"hook_event_type"`
 	Payload       json.RawMessage `json:"payload" jsonschema:"type=object"` // a JSON object, kept byte for byte
-	Timestamp     Millis          `json:"timestamp,omitempty"`              // the agent's clock; for display only
+	Timestamp     Millis          `json:"timestamp,omitempty"`              // by the agent's clock; for display only
 
 	Summary   string          `json:"summary,omitempty"`
 	ModelName string          `json:"model_name,omitempty"`
-	Chat      json.RawMessage `json:"chat,omitempty"` // a transcript; only GET /events/:id returns it
+	Chat      json.RawMessage `json:"chat,omitempty"` // the transcript; returned only by GET /events/:id
 
-	// Agent is the coding agent whose hook posted the event: claude-code, codex,
-	// gemini and so on (see agentclient/hook). Other programs leave it out.
+	// Agent is the coding agent whose hook sent the event, such as claude-code, codex or gemini
+	// (see agentclient/hook). Other programs leave it out.
 	Agent string `json:"agent,omitempty"`
 
-	// Copies of hook fields that clients lift out of the payload.
+	// Hook fields that clients copy from the payload.
 	ToolName              string          `json:"tool_name,omitempty"`
 	ToolUseID             string          `json:"tool_use_id,omitempty"`
 	AgentID               string          `json:"agent_id,omitempty"`
@@ -76,33 +75,34 @@ type Event struct {
 	HumanInTheLoop       *HumanInTheLoop `json:"humanInTheLoop,omitempty"`
 	HumanInTheLoopStatus *Status         `json:"humanInTheLoopStatus,omitempty"`
 
-	// PayloadTruncated marks an event of a list or a stream whose payload was
-	// too big to carry along; PayloadBytes is its size. GET /events/:id has it.
+	// PayloadTruncated marks an event in a list or stream whose payload exceeded the size limit.
+	// PayloadBytes is the full size. GET /events/:id returns the payload.
 	PayloadTruncated bool `json:"payloadTruncated,omitempty"`
 	PayloadBytes     int  `json:"payloadBytes,omitempty"`
 
-	// RequestSecret is returned to the poster of a question, to nobody else. It
-	// lets the agent withdraw its question and pull its answer.
+	// RequestSecret is returned only to the sender of a question. With it the agent can withdraw
+	// the question and fetch its answer.
 	RequestSecret string `json:"requestSecret,omitempty"`
-	// Watching is returned to the poster of a question, too: how many streams follow
-	// the hub at that moment. With none, nobody may see the question in time.
+	// Watching is returned only to the sender of a question: the number of open streams at that
+	// moment. With 0, there may be no one to see the question in time.
 	Watching *int `json:"watching,omitempty"`
 
-	// Extra holds the members this version does not know. They are kept and echoed.
+	// Extra holds unknown members. They are kept and echoed.
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON reads an event and keeps unknown members in Extra. Its errors
-// are *FieldError and wrap ErrInvalid.
+// UnmarshalJSON decodes an event and keeps unknown members in Extra. Its errors are *FieldError and
+// wrap ErrInvalid.
 func (e *Event) UnmarshalJSON(b []byte) error { return decodeObject(b, e, false) }
 
-// MarshalJSON writes the event with the members of Extra behind the known ones.
+// MarshalJSON encodes the event, followed by the members of Extra.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event
 	return encodeObject(plain(e), e.Extra)
 }
 
-// Truncate replaces a payload of more than limit bytes by {} and says so.
+// Truncate replaces a payload of more than limit bytes with {} and sets PayloadTruncated and
+// PayloadBytes.
 func (e *Event) Truncate(limit int) {
 	if len(e.Payload) <= limit {
 		return
@@ -111,10 +111,10 @@ func (e *Event) Truncate(limit int) {
 	e.Payload = json.RawMessage("{}")
 }
 
-// String is a short line for logs: no payload, no question, no address.
+// String returns a short line for logs, without the payload, the question and the address.
 func (e Event) String() string {
 	return fmt.Sprintf("event %d %s/%s %s", e.ID, e.SourceApp, e.SessionID, e.HookEventType)
 }
 
-// String is the id in decimal, as it stands in a path.
+// String returns the id in decimal, as in a path.
 func (id EventID) String() string { return strconv.FormatInt(int64(id), 10) }

@@ -19,7 +19,7 @@ func TestEvent_MemberNamesMatchExactly(t *testing.T) {
 	require.Empty(t, e.SessionID)
 	require.Len(t, e.Extra, 2)
 	require.ErrorContains(t, e.Validate(), "source_app")
-	// The top level has one spelling; only what is inside the question has two.
+	// The top level accepts one spelling; only the question accepts two.
 	require.NoError(t, json.Unmarshal([]byte(`{"human_in_the_loop":{"question":"?"},"sourceApp":"a"}`), &e))
 	require.Nil(t, e.HumanInTheLoop)
 	require.Empty(t, e.SourceApp)
@@ -34,7 +34,7 @@ func TestDecode_NullIsAbsent(t *testing.T) {
 	var q schema.HumanInTheLoop
 	require.NoError(t, json.Unmarshal([]byte(`{"question":"?","type":"permission","choices":null,"timeout":null,"requires_response":null,"requiresResponse":true}`), &q))
 	require.Nil(t, q.Timeout)
-	require.True(t, *q.RequiresResponse, "a null twin is no second value")
+	require.True(t, *q.RequiresResponse, "a null in the other spelling is not a duplicate")
 
 	var r schema.Response
 	require.NoError(t, json.Unmarshal([]byte(`{"permission":null,"choice":"a","remember":null}`), &r))
@@ -56,7 +56,7 @@ func TestHumanInTheLoop_AcceptsSnakeCase(t *testing.T) {
 	require.ErrorIs(t, err, schema.ErrInvalid)
 }
 
-// TestEvent_TypeErrorNamesMember has a whole event each; the error says where.
+// TestEvent_TypeErrorNamesMember checks that the error contains the path of the member.
 func TestEvent_TypeErrorNamesMember(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestDecode_RejectsDuplicateMembers(t *testing.T) {
 	}
 	var r schema.Response
 	require.ErrorIs(t, json.Unmarshal([]byte(`{"permission":false,"permission":true}`), &r), schema.ErrWrongAnswer)
-	// What a payload holds is the agent's own business.
+	// The contents of a payload are not checked.
 	var e schema.Event
 	require.NoError(t, json.Unmarshal([]byte(`{"payload":{"a":1,"a":2},"source_app":"a,b"}`), &e))
 }
@@ -195,7 +195,7 @@ func TestHumanInTheLoop_RedactedOmitsSecrets(t *testing.T) {
 	shown, err := json.Marshal(q.Redacted())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"question":"?","type":"permission"}`, string(shown))
-	require.Equal(t, "key", q.ListenerKey, "the question itself keeps them")
+	require.Equal(t, "key", q.ListenerKey, "the original keeps them")
 }
 
 func TestHumanInTheLoop_RedactedOmitsMisspelledSecrets(t *testing.T) {
@@ -206,12 +206,13 @@ func TestHumanInTheLoop_RedactedOmitsMisspelledSecrets(t *testing.T) {
 	shown, err := json.Marshal(q.Redacted())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"question":"?","type":"permission","listenerPort":1}`, string(shown))
-	require.Len(t, q.Extra, 4, "the question itself keeps them")
+	require.Len(t, q.Extra, 4, "the original keeps them")
 }
 
 func TestListenerProof(t *testing.T) {
 	t.Parallel()
-	// From openssl: printf challenge | openssl dgst -sha256 -hmac key -binary | base64, in the URL's alphabet.
+	// From openssl: printf challenge | openssl dgst -sha256 -hmac key -binary | base64, in the URL
+	// alphabet.
 	require.Equal(t, "_pSWP7rGsIbPhx1COvS7X3o9wOYdN-THjRIqbMdRs-g", schema.ListenerProof("key", "challenge"))
 }
 
@@ -220,7 +221,7 @@ func TestRoutes_AreUnique(t *testing.T) {
 	require.Equal(t, "/events/42/respond", schema.At(schema.PathRespond, 42))
 	seen := map[string]bool{}
 	for _, route := range schema.Routes {
-		require.False(t, seen[route.Method+route.Path], "%s %s stands twice", route.Method, route.Path)
+		require.False(t, seen[route.Method+route.Path], "%s %s is listed twice", route.Method, route.Path)
 		seen[route.Method+route.Path] = true
 	}
 }

@@ -11,27 +11,27 @@ import (
 	"sync"
 )
 
-// MaxDepth is how deep a message may nest arrays and objects.
+// MaxDepth is the maximum nesting depth of arrays and objects in a message.
 const MaxDepth = 200
 
-// MaxExtra is how many unknown members one object may have.
+// MaxExtra is the maximum number of unknown members in one object.
 const MaxExtra = 256
 
-// maxMembers is how many members an object may have at all, and maxElements how
-// many elements a list: more than any message's own limits. They are counted before
-// anything is decoded, which takes many times the memory of the text.
+// maxMembers limits the members of an object and maxElements the elements of a list. Both exceed
+// the limits of every message. They are checked before decoding, which takes many times the memory
+// of the text.
 const (
 	maxMembers  = 4 * MaxExtra
 	maxElements = MaxExtra
 )
 
-// members maps the wire names of a struct's fields to their canonical name.
+// members maps the accepted wire names of a struct's fields to their canonical names.
 type members map[string]string
 
 var memberCache sync.Map // :: reflect.Type → members
 
-// membersOf lists the wire names of struct type t: the canonical ones and, where
-// snake is set, their snake_case twins.
+// membersOf returns the wire names of struct type t: the canonical names and, if snake is set,
+// their snake_case forms.
 func membersOf(t reflect.Type, snake bool) members {
 	if m, ok := memberCache.Load(t); ok {
 		return m.(members)
@@ -46,7 +46,7 @@ func membersOf(t reflect.Type, snake bool) members {
 		if snake {
 			twin := snakeCase(name)
 			m[twin] = name
-			// Version 1's own Python model spells it response_websocket_url.
+			// The Python model of version 1 spells it response_websocket_url.
 			m[strings.ReplaceAll(twin, "web_socket", "websocket")] = name
 		}
 	}
@@ -66,11 +66,10 @@ func snakeCase(camel string) string {
 	return b.String()
 }
 
-// decodeObject reads the JSON object b into the struct that into points to; the
-// members it has no field for go to its field Extra, if it has one. null is an
-// absent member; names match exactly (encoding/json alone would take SOURCE_APP
-// for source_app) and once (of two it would take the last, where another reader
-// takes the first). A struct that can't be read stays as it was.
+// decodeObject decodes the JSON object b into the struct that into points to. Members without a
+// field go to the field Extra, if there is one. null counts as absent. Names must match exactly
+// (encoding/json would accept SOURCE_APP for source_app) and must be unique (encoding/json would
+// take the last duplicate, where another parser takes the first). On error the struct is unchanged.
 func decodeObject(b []byte, into any, snake bool) error {
 	if !isObject(b) {
 		return invalid("", "must be a JSON object")
@@ -105,8 +104,7 @@ func decodeObject(b []byte, into any, snake bool) error {
 	return nil
 }
 
-// partitionMembers tells the members that have a field, by their canonical names, from
-// those that have none.
+// partitionMembers splits members into those with a field, by canonical name, and the others.
 func partitionMembers(raw map[string]json.RawMessage, names members) (known, extra map[string]json.RawMessage, err error) {
 	known = make(map[string]json.RawMessage, len(raw))
 	for name, value := range raw {
@@ -130,9 +128,8 @@ func partitionMembers(raw map[string]json.RawMessage, names members) (known, ext
 	return known, extra, nil
 }
 
-// jsonShape tells how deep JSON text nests and how many commas stand between the
-// members of its outermost array or object. It takes one pass and no memory, so
-// that it can stand before any parser.
+// jsonShape returns the nesting depth of JSON text and the number of commas in its outermost array
+// or object. It takes one pass and no memory, so it is safe to run before any parser.
 func jsonShape(b []byte) (deepest, commas int) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -157,7 +154,7 @@ func jsonShape(b []byte) (deepest, commas int) {
 	return deepest, commas
 }
 
-// duplicateMember finds the first member name that the valid JSON object b holds twice.
+// duplicateMember returns the first member name that occurs twice in the valid JSON object b.
 func duplicateMember(b []byte) string {
 	d := json.NewDecoder(bytes.NewReader(b))
 	_, _ = d.Token()
@@ -190,20 +187,20 @@ func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
 		}
 		var typeError *json.UnmarshalTypeError
 		if errors.As(err, &typeError) && typeError.Field == "" {
-			typeError.Type = v.Field(i).Type() // choices is to be an array of strings, not a string
+			typeError.Type = v.Field(i).Type() // report "an array of strings" for choices, not "a string"
 		}
 		return fieldError(name, err)
 	}
 	return nil
 }
 
-// isList reports whether a field of type t is decoded one by one; raw JSON, which is
-// a slice too, is not.
+// isList reports whether a field of type t is decoded element by element. Raw JSON is a slice too,
+// but is not decoded.
 func isList(t reflect.Type) bool {
 	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
 }
 
-// fieldError turns an error of encoding/json into one that names the member.
+// fieldError turns an error of encoding/json into a FieldError that names the member.
 func fieldError(name string, err error) error {
 	var typeError *json.UnmarshalTypeError
 	var inner *FieldError
@@ -244,7 +241,7 @@ func jsonType(t reflect.Type) string {
 	}
 }
 
-// encodeObject writes v, a struct, and the members of extra behind its own.
+// encodeObject encodes v, a struct, followed by the members of extra.
 func encodeObject(v any, extra map[string]json.RawMessage) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil || len(extra) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fuzzSeeds gives f the goldens of one type and a few messages that were trouble elsewhere.
+// fuzzSeeds adds the goldens of one type and some messages that broke other parsers.
 func fuzzSeeds(f *testing.F, typeName string) {
 	for _, g := range goldens(f) {
 		if g.typeName == typeName && !g.array {
@@ -26,8 +26,8 @@ func fuzzSeeds(f *testing.F, typeName string) {
 	}
 }
 
-// requireStable asserts what holds for every message: it is refused by one of
-// causes, or it is written in a form that reads back as itself.
+// requireStable checks the invariant of every message: it is rejected with one of causes, or its
+// encoding decodes to the same message.
 func requireStable[T any](t *testing.T, text []byte, causes ...error) (*T, bool) {
 	var v T
 	if err := json.Unmarshal(text, &v); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// messageTypes are the types a golden may be of; a golden of Type[] holds several.
+// messageTypes are the types of goldens. A golden of Type[] holds several messages.
 var messageTypes = map[string]reflect.Type{
 	"RPC":             reflect.TypeFor[schema.RPC](),
 	"Event":           reflect.TypeFor[schema.Event](),
@@ -86,7 +86,7 @@ var messageTypes = map[string]reflect.Type{
 	"ChallengeRequest": reflect.TypeFor[schema.ChallengeRequest](),
 }
 
-// frameTypes are what the data of a frame is.
+// frameTypes are the types of a frame's data.
 var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.Initial:     reflect.TypeFor[[]schema.Event](),
 	schema.EventFrame:  reflect.TypeFor[schema.Event](),
@@ -97,9 +97,8 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 }
 
-// golden is one file of testdata: version.Type.what.json. What stands beside it
-// as version.Type.what.echo.json is how the same message is written again; without
-// one it is written as it stands.
+// golden is one file of testdata, version.Type.label.json. If encoding the decoded message yields a
+// different form, that form is in version.Type.label.echo.json.
 type golden struct {
 	name     string
 	typeName string
@@ -120,11 +119,11 @@ func goldens(t testing.TB) []golden {
 	var all []golden
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasSuffix(name, ".echo") {
-			require.Contains(t, files, strings.TrimSuffix(name, ".echo"), "an echo of nothing")
+			require.Contains(t, files, strings.TrimSuffix(name, ".echo"), "echo without its golden")
 			continue
 		}
 		parts := strings.Split(name, ".")
-		require.GreaterOrEqual(t, len(parts), 3, "%s is not named version.Type.what.json", name)
+		require.GreaterOrEqual(t, len(parts), 3, "%s: file name must be version.Type.label.json", name)
 		typeName, array := strings.CutSuffix(parts[1], "[]")
 		require.Contains(t, messageTypes, typeName, name)
 		echo := files[name]
@@ -137,7 +136,7 @@ func goldens(t testing.TB) []golden {
 	return all
 }
 
-// decode reads text strictly into a new value of the golden's type.
+// decode decodes text strictly into a new value of the golden's type.
 func (g golden) decode(t testing.TB, text []byte) any {
 	into := messageTypes[g.typeName]
 	if g.array {
@@ -157,12 +156,12 @@ func TestGoldens_RoundTrip(t *testing.T) {
 			t.Parallel()
 			first, err := json.Marshal(g.decode(t, g.text))
 			require.NoError(t, err)
-			if !strings.HasSuffix(g.name, ".shortened") { // what was left out comes back empty
+			if !strings.HasSuffix(g.name, ".shortened") { // omitted members come back empty
 				require.JSONEq(t, string(g.echo), string(first))
 			}
 			second, err := json.Marshal(g.decode(t, first))
 			require.NoError(t, err)
-			require.Equal(t, string(first), string(second), "reading what was written changes nothing")
+			require.Equal(t, string(first), string(second), "encoding is stable")
 		})
 	}
 }
@@ -174,7 +173,7 @@ func TestGoldens_PassValidation(t *testing.T) {
 		switch v := g.decode(t, g.text).(type) {
 		case schema.Event:
 			err = v.Validate()
-			require.Equal(t, strings.HasSuffix(g.name, "unknown-members"), v.Extra != nil, "%s: a name that is not known", g.name)
+			require.Equal(t, strings.HasSuffix(g.name, "unknown-members"), v.Extra != nil, "%s: unknown member", g.name)
 		case []schema.Event:
 			for _, e := range v {
 				require.NoError(t, e.Validate(), g.name)
@@ -187,7 +186,7 @@ func TestGoldens_PassValidation(t *testing.T) {
 	}
 }
 
-// TestGoldens_MatchJSONSchema asks a validator that knows nothing of the Go types.
+// TestGoldens_MatchJSONSchema validates the goldens without the Go types.
 func TestGoldens_MatchJSONSchema(t *testing.T) {
 	t.Parallel()
 	validators := compileValidators(t)
@@ -197,7 +196,7 @@ func TestGoldens_MatchJSONSchema(t *testing.T) {
 				err := validators[g.typeName].Validate(message)
 				if strings.HasSuffix(g.name, ".shortened") {
 					require.ErrorContains(t, err, "hook_event_type", g.name)
-					require.Equal(t, 1, strings.Count(err.Error(), "\n- at"), "%s: only what the text left out: %v", g.name, err)
+					require.Equal(t, 1, strings.Count(err.Error(), "\n- at"), "%s: only the omitted members: %v", g.name, err)
 					continue
 				}
 				require.NoError(t, err, g.name)
@@ -215,7 +214,7 @@ func (g golden) instances(t testing.TB, text []byte) []any {
 	return []any{v}
 }
 
-// compileValidators makes a validator for every type from the generated schema.
+// compileValidators returns a validator for every type of the generated schema.
 func compileValidators(t testing.TB) map[string]*jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
 	require.NoError(t, err)
@@ -229,7 +228,7 @@ func compileValidators(t testing.TB) map[string]*jsonschema.Schema {
 	return validators
 }
 
-// TestGoldens_CoverEveryMember keeps the goldens complete: a new wire field comes with one.
+// TestGoldens_CoverEveryMember requires a golden for every wire field.
 func TestGoldens_CoverEveryMember(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -265,7 +264,7 @@ func TestGoldens_CoverEveryMember(t *testing.T) {
 	}
 }
 
-// recordFields marks the types and the fields with a value that v holds, however deep.
+// recordFields records the types and non-zero fields in v, recursively.
 func recordFields(seen map[string]bool, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -287,7 +286,7 @@ func recordFields(seen map[string]bool, v reflect.Value) {
 	}
 }
 
-// TestJSONSchema_RejectsSameMessagesAsGo holds the two descriptions of a message against each other.
+// TestJSONSchema_RejectsSameMessagesAsGo compares the two validations of a message.
 func TestJSONSchema_RejectsSameMessagesAsGo(t *testing.T) {
 	t.Parallel()
 	validators := compileValidators(t)
@@ -311,8 +310,8 @@ func TestJSONSchema_RejectsSameMessagesAsGo(t *testing.T) {
 	} {
 		message, err := jsonschema.UnmarshalJSON(strings.NewReader(c.text))
 		require.NoError(t, err)
-		require.Error(t, validators[c.typeName].Validate(message), "the schema takes %s", c.text)
-		require.Error(t, decodeAndValidate(c.typeName, c.text), "Go takes %s", c.text)
+		require.Error(t, validators[c.typeName].Validate(message), "the schema accepts %s", c.text)
+		require.Error(t, decodeAndValidate(c.typeName, c.text), "Go accepts %s", c.text)
 	}
 }
 

@@ -1,31 +1,31 @@
 package schema
 
-// SearchResult is one page of GET /events/search: the matching events, oldest
-// first. A search looks at a bounded stretch of the log at a time. When Complete
-// is false, ask again with before=SearchedTo (after=SearchedTo when searching
-// upwards), even when Events is empty.
+// SearchResult is one page of GET /events/search: the matching events, oldest first. Each request
+// searches a bounded part of the log. If Complete is false, continue with before=SearchedTo (or
+// after=SearchedTo when paging forward), even if Events is empty.
 type SearchResult struct {
 	Events     []Event `json:"events"`
 	SearchedTo EventID `json:"searchedTo"`
-	Complete   bool    `json:"complete"` // nothing more matches in that direction
+	Complete   bool    `json:"complete"` // no further event matches in this direction
 }
 
-// QuestionContext is what led to a question, from GET /events/:id/context.
+// QuestionContext is the result of GET /events/:id/context: the events before a question, and the
+// outcomes of earlier questions about the same call.
 type QuestionContext struct {
-	Before  []Event         `json:"before"` // the session's last events before it, oldest first, at most 8
+	Before  []Event         `json:"before"` // the session's last events before the question, oldest first, at most 8
 	Earlier EarlierOutcomes `json:"earlier"`
 }
 
-// EarlierOutcomes counts how questions about the same call (same application, same tool,
-// same arguments) ended before, and names the newest of them.
+// EarlierOutcomes counts the outcomes of earlier questions about the same call: same application,
+// tool and arguments. Last is the newest of them.
 type EarlierOutcomes struct {
 	Approved int    `json:"approved"`
 	Denied   int    `json:"denied"`
-	Other    int    `json:"other"` // timed out, cancelled
+	Other    int    `json:"other"` // timed out or cancelled
 	Last     *Event `json:"last,omitempty"`
 }
 
-// Tokens counts what a model read and wrote.
+// Tokens counts the tokens that a model read and wrote.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -33,8 +33,8 @@ type Tokens struct {
 	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
-// Session sums up the events with the same source_app and session_id. Times are
-// the hub's clock.
+// Session is the summary of the events with the same source_app and session_id. Times are by the
+// hub's clock.
 type Session struct {
 	SourceApp       string `json:"source_app"`
 	SessionID       string `json:"session_id"`
@@ -47,62 +47,62 @@ type Session struct {
 
 	StartedAt Millis  `json:"startedAt"`
 	LastAt    Millis  `json:"lastAt"`
-	Ended     bool    `json:"ended"` // a SessionEnd, and nothing after it
+	Ended     bool    `json:"ended"` // the last event is a SessionEnd
 	FirstID   EventID `json:"firstId"`
 	LastID    EventID `json:"lastId"`
 
 	Events    int64 `json:"events"`
-	Tools     int64 `json:"tools"`    // calls that came to an end
-	Failures  int64 `json:"failures"` // of tools and of the agent itself
-	Agents    int64 `json:"agents"`   // subagents
+	Tools     int64 `json:"tools"`    // completed tool calls
+	Failures  int64 `json:"failures"` // of tools and of the agent
+	Agents    int64 `json:"agents"`   // number of subagents
 	Questions int64 `json:"asked"`
 	Pending   int64 `json:"pending"`
-	WaitedMS  int64 `json:"waitedMs"` // time that settled questions waited for a person
-	// HumanWaitMS is the time between StartedAt and LastAt in which any question waited
-	// for a person, each moment once: what is left is how long the agent ran.
+	WaitedMS  int64 `json:"waitedMs"` // total time that resolved questions waited for a person
+	// HumanWaitMS is the time between StartedAt and LastAt in which at least one question waited
+	// for a person. The rest is the time that the agent ran.
 	HumanWaitMS int64 `json:"humanWaitMs,omitempty"`
 
-	Tokens  *Tokens `json:"tokens,omitempty"`  // where events or transcripts carry them
-	CostUSD float64 `json:"costUsd,omitempty"` // as the agent reported it, never estimated
-	// ContextPercent is how much of its context window is in use, by its status line.
+	Tokens  *Tokens `json:"tokens,omitempty"`  // if events or transcripts report them
+	CostUSD float64 `json:"costUsd,omitempty"` // as reported by the agent, never estimated
+	// ContextPercent is the used share of the context window, as reported by the status line.
 	ContextPercent float64 `json:"contextPercent,omitempty"`
-	Transcript     EventID `json:"transcript,omitempty"` // the newest event with a chat
+	Transcript     EventID `json:"transcript,omitempty"` // the newest event with a transcript
 }
 
-// MaxSessions is how many sessions a page can have.
+// MaxSessions is the maximum number of sessions on a page.
 const MaxSessions = 200
 
-// SessionPage is a page of GET /api/sessions, the latest active first. With q it
-// can be short, or even empty, and still have a page behind it.
+// SessionPage is a page of GET /api/sessions, most recently active first. With q, a page can be
+// short or empty and still have a next page.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
-	Next     string    `json:"next,omitempty"` // cursor of the page behind this one
+	Next     string    `json:"next,omitempty"` // cursor of the next page
 }
 
-// SessionDetail is GET /api/session: a session and the tools, models and agents in it.
+// SessionDetail is the result of GET /api/session: a session and its tools, models and agents.
 type SessionDetail struct {
 	Session Session     `json:"session"`
-	Tools   []ToolStat  `json:"tools"`  // the most used first
-	Models  []ModelUse  `json:"models"` // the dearest first; where the agent's telemetry tells
-	Agents  []AgentNode `json:"agents"` // the main one first, then as they began; at most 501
+	Tools   []ToolStat  `json:"tools"`  // most used first
+	Models  []ModelUse  `json:"models"` // highest cost first; only if the agent sends telemetry
+	Agents  []AgentNode `json:"agents"` // main agent first, then by start time; at most 501
 }
 
-// ModelUse is what requests to one model took. Of what is only known from metrics the
-// requests are not counted.
+// ModelUse is the usage of one model. Metrics do not report the number of requests, so usage known
+// only from metrics does not count in Requests.
 type ModelUse struct {
-	Model      string  `json:"model"` // empty: those that are too many to be named
+	Model      string  `json:"model"` // empty for the remaining models, if there are too many to list
 	Requests   int64   `json:"requests,omitempty"`
 	DurationMS int64   `json:"tookMs,omitempty"`
 	Tokens     Tokens  `json:"tokens"`
 	CostUSD    float64 `json:"costUsd,omitempty"`
 }
 
-// AgentNode is one agent of a session: the main one, or a subagent below the one that
-// started it.
+// AgentNode is one agent of a session: the main agent, or a subagent below the agent that started
+// it.
 type AgentNode struct {
-	AgentID   string `json:"agent_id"` // empty: the main agent
+	AgentID   string `json:"agent_id"` // empty for the main agent
 	AgentType string `json:"agent_type,omitempty"`
-	Parent    string `json:"parent"` // the agent_id of who started it; empty: the main agent
+	Parent    string `json:"parent"` // agent_id of the agent that started it; empty for the main agent
 	Model     string `json:"model,omitempty"`
 
 	FirstID   EventID `json:"firstId"`
@@ -112,20 +112,19 @@ type AgentNode struct {
 	Ended     bool    `json:"ended"`
 
 	Events    int64 `json:"events"`
-	Tools     int64 `json:"tools"` // calls that came to an end
+	Tools     int64 `json:"tools"` // completed tool calls
 	Failures  int64 `json:"failures"`
 	Questions int64 `json:"asked"`
 	Pending   int64 `json:"pending"`
-	WaitedMS  int64 `json:"waitedMs"` // time that its settled questions waited for a person
+	WaitedMS  int64 `json:"waitedMs"` // total time that resolved questions waited for a person
 
-	Requests int64   `json:"requests,omitempty"` // to models
-	Tokens   *Tokens `json:"tokens,omitempty"`   // its own, without its subagents'
+	Requests int64   `json:"requests,omitempty"` // requests to models
+	Tokens   *Tokens `json:"tokens,omitempty"`   // without those of its subagents
 	CostUSD  float64 `json:"costUsd,omitempty"`
 }
 
-// ToolStat is how often a tool was used and how long it took. Durations are
-// between PreToolUse and PostToolUse without the time a person was waited for;
-// percentiles are within 5 %.
+// ToolStat is the use of one tool. Durations run from PreToolUse to PostToolUse without the time
+// that a person was waited for. Percentiles are accurate to 5 %.
 type ToolStat struct {
 	Tool     string `json:"tool"`
 	Calls    int64  `json:"calls"`
@@ -135,54 +134,54 @@ type ToolStat struct {
 	P95MS    int64  `json:"p95Ms"`
 }
 
-// MaxDays is how many days an Overview can span.
+// MaxDays is the maximum number of days in an Overview.
 const MaxDays = 90
 
-// Overview is GET /api/overview: how people and agents did over some days.
+// Overview is the result of GET /api/overview: statistics of people and agents over some days.
 type Overview struct {
 	From Millis `json:"from"`
 	To   Millis `json:"to"`
 
-	Pending     int64 `json:"pending"`     // now
-	Undelivered int64 `json:"undelivered"` // now
+	Pending     int64 `json:"pending"`     // at present
+	Undelivered int64 `json:"undelivered"` // at present
 	Answered    int64 `json:"answered"`    // by a person, within the days
-	MedianMS    int64 `json:"medianMs"`    // of the time to answer, within 5 %
+	MedianMS    int64 `json:"medianMs"`    // of the time to answer, accurate to 5 %
 	P95MS       int64 `json:"p95Ms"`
 
-	Days   []DayCount      `json:"days"`   // one for each day, in the time zone asked for
-	Waits  []LatencyBucket `json:"waits"`  // of the time to answer, shortest first
-	Agents []AgentStat     `json:"agents"` // by name
-	Tools  []ToolStat      `json:"tools"`  // the most used first, at most 50
+	Days   []DayCount      `json:"days"`   // one per day, in the requested time zone
+	Waits  []LatencyBucket `json:"waits"`  // histogram of the time to answer, shortest first
+	Agents []AgentStat     `json:"agents"` // sorted by name
+	Tools  []ToolStat      `json:"tools"`  // most used first, at most 50
 }
 
-// DayCount is how the questions ended that ended on one day.
+// DayCount counts the outcomes of the questions that were resolved on one day.
 type DayCount struct {
 	Day       string `json:"day"` // 2026-11-21
 	Approved  int64  `json:"approved"`
 	Denied    int64  `json:"denied"`
 	Answered  int64  `json:"answered"` // texts and choices
 	Timeout   int64  `json:"timeout"`
-	Cancelled int64  `json:"cancelled"` // and withdrawn
+	Cancelled int64  `json:"cancelled"` // including withdrawn
 	Other     int64  `json:"other"`
 }
 
-// LatencyBucket counts the answers that took less than BelowMS and at least the bin
-// before it.
+// LatencyBucket counts the answers that took less than BelowMS, and at least the bound of the
+// previous bucket.
 type LatencyBucket struct {
 	BelowMS int64 `json:"belowMs"`
 	Count   int64 `json:"count"`
 }
 
-// AgentStat is one application over the days of an Overview.
+// AgentStat is the activity of one application over the days of an Overview.
 type AgentStat struct {
 	SourceApp string  `json:"source_app"`
 	Events    int64   `json:"events"`
-	Sessions  int64   `json:"sessions"` // that were active within the days
+	Sessions  int64   `json:"sessions"` // active within the days
 	Tools     int64   `json:"tools"`
 	Failures  int64   `json:"failures"`
 	Questions int64   `json:"asked"`
-	Pending   int64   `json:"pending"`  // now
-	WaitedMS  int64   `json:"waitedMs"` // blocked: time that its questions waited for a person
+	Pending   int64   `json:"pending"`  // at present
+	WaitedMS  int64   `json:"waitedMs"` // total time that its questions waited for a person
 	LastAt    Millis  `json:"lastAt"`
 	Ended     bool    `json:"ended"` // its latest session has ended
 	Tokens    *Tokens `json:"tokens,omitempty"`

@@ -2,26 +2,25 @@ package schema
 
 import "encoding/json"
 
-// The words of this file are those that other systems know: requests under /hitl with
-// the names of a multi-approver inbox, approvals under /api/approvals with those of a
-// tool queue. They say the same of the same questions as an Event does.
+// The names in this file are those of other systems: requests under /hitl use the names of a
+// multi-approver inbox, and approvals under /api/approvals those of a tool approval queue. Both are
+// views of the same questions as Event.
 
-// HitlStatus is where a request is, as its inbox sorts it.
+// HitlStatus is the status of a request in the inbox.
 type HitlStatus string
 
 // The statuses of a request.
 const (
 	HitlPending   HitlStatus = "pending"
-	HitlDecided   HitlStatus = "decided" // answered, or all voted without agreement
+	HitlDecided   HitlStatus = "decided" // answered, or all voted without a quorum
 	HitlExpired   HitlStatus = "expired"
-	HitlCancelled HitlStatus = "cancelled" // taken back, too
+	HitlCancelled HitlStatus = "cancelled" // cancelled or withdrawn
 )
 
-// HitlStatuses are all of them, in the order of an inbox.
+// HitlStatuses lists all statuses in inbox order.
 var HitlStatuses = []HitlStatus{HitlPending, HitlDecided, HitlExpired, HitlCancelled}
 
-// HitlStatus is where a question in this status stands in an inbox. The store sorts
-// its rows the same way.
+// HitlStatus returns the inbox status of a question. The store sorts its rows by the same rule.
 func (s *Status) HitlStatus() HitlStatus {
 	switch {
 	case s.Status == Pending:
@@ -35,28 +34,27 @@ func (s *Status) HitlStatus() HitlStatus {
 	}
 }
 
-// HitlRequest is a question as the inbox under /hitl shows it. Its id is the event's:
-// GET /events/:id has the rest.
+// HitlRequest is a question in the inbox under /hitl. GET /events/:id returns the whole event.
 type HitlRequest struct {
 	RequestID EventID    `json:"request_id"`
 	Status    HitlStatus `json:"status"`
 	Type      Kind       `json:"type"`
 	Prompt    string     `json:"prompt"`
-	Choices   []string   `json:"choices"` // what a vote can be; none: a text is wanted
+	Choices   []string   `json:"choices"` // the choices of a vote; empty: takes a text
 
-	Agent     string    `json:"agent"` // its source_app
+	Agent     string    `json:"agent"` // the source_app
 	AgentPath []string  `json:"agent_path,omitempty"`
 	SessionID string    `json:"session_id"`
 	ToolCall  *ToolCall `json:"tool_call,omitempty"`
 	Risk      Risk      `json:"risk,omitempty"`
 
 	CreatedAt Millis `json:"created_at"`
-	ExpiresAt Millis `json:"expires_at,omitempty"` // absent: it waits without a limit
-	DecidedAt Millis `json:"decided_at,omitempty"` // when it ended, however
-	Revision  int64  `json:"revision"`             // a vote may name it
+	ExpiresAt Millis `json:"expires_at,omitempty"` // absent if there is no deadline
+	DecidedAt Millis `json:"decided_at,omitempty"` // time of the resolution
+	Revision  int64  `json:"revision"`             // a vote can name it
 
 	RequiredApprovals int      `json:"required_approvals"`
-	Recipients        []string `json:"recipients,omitempty"` // absent: everyone who may answer
+	Recipients        []string `json:"recipients,omitempty"` // absent: everyone with the right to answer
 	Awaiting          []string `json:"awaiting"`             // recipients who have not voted
 	Votes             []Vote   `json:"votes"`
 	WaitingOnMe       bool     `json:"waiting_on_me"` // the caller may vote and has not
@@ -67,37 +65,37 @@ type HitlRequest struct {
 	Source             EndedBy                    `json:"source,omitempty"`
 	DecidedBy          string                     `json:"decided_by,omitempty"`
 	Response           string                     `json:"response,omitempty"` // a text answer
-	Answers            map[string]json.RawMessage `json:"answers,omitempty"`  // of several questions
+	Answers            map[string]json.RawMessage `json:"answers,omitempty"`  // answers of a form
 	Reason             string                     `json:"reason,omitempty"`
 	Comment            string                     `json:"comment,omitempty"`
 	CancellationReason string                     `json:"cancellation_reason,omitempty"`
-	Delivery           DeliveryState              `json:"delivery,omitempty"` // of the answer to the agent
+	Delivery           DeliveryState              `json:"delivery,omitempty"` // delivery of the answer to the agent
 }
 
-// MaxHitlPage is how many requests a page can have, MaxHitlAgents how many agents can
-// be asked for at a time.
+// MaxHitlPage is the maximum number of requests on a page. MaxHitlAgents is the maximum number of
+// agents in one query.
 const (
 	MaxHitlPage   = 200
 	MaxHitlAgents = 100
 )
 
-// HitlPage is a page of GET /hitl/requests, the newest first.
+// HitlPage is a page of GET /hitl/requests, newest first.
 type HitlPage struct {
 	Requests   []HitlRequest `json:"requests"`
-	NextCursor string        `json:"next_cursor,omitempty"` // absent: nothing is behind it
+	NextCursor string        `json:"next_cursor,omitempty"` // absent on the last page
 }
 
 // HitlVote is the body of POST /hitl/requests/:id/vote.
 type HitlVote struct {
-	// Choice is approve or deny for a permission, a label for a choice, and the text
-	// itself for a question.
+	// Choice is approve or deny for a permission, a label for a choice, and the text for a
+	// question.
 	Choice            string                     `json:"choice"`
-	Answers           map[string]json.RawMessage `json:"answers,omitempty"` // in the place of Choice, of several questions
+	Answers           map[string]json.RawMessage `json:"answers,omitempty"` // for a form, in place of Choice
 	Comment           string                     `json:"comment,omitempty"`
 	Reason            string                     `json:"reason,omitempty"`
 	ModifiedArguments json.RawMessage            `json:"modified_arguments,omitempty" jsonschema:"type=object"`
 	Revision          int64                      `json:"revision,omitempty"`
-	// Proof is as in Response: of the Response that this vote stands for.
+	// Proof is as in Response, for the Response that is equivalent to this vote.
 	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }
 
@@ -106,20 +104,20 @@ type HitlCancel struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// HitlStats is GET /hitl/stats.
+// HitlStats is the result of GET /hitl/stats.
 type HitlStats struct {
 	PendingCount   int64 `json:"pendingCount"`
-	ResolversCount int64 `json:"resolversCount"` // pending ones whose agent is known to wait
-	ResponsesCount int64 `json:"responsesCount"` // decided ones that are kept
-	WaitingOnMe    int64 `json:"waitingOnMe"`    // pending ones that the caller may vote on and has not
+	ResolversCount int64 `json:"resolversCount"` // pending requests whose agent is known to wait
+	ResponsesCount int64 `json:"responsesCount"` // decided requests in the database
+	WaitingOnMe    int64 `json:"waitingOnMe"`    // pending requests that the caller may vote on and has not
 
-	Agents []string `json:"agents"` // all that ever asked, by name
-	// Counts are of the requests that were asked within the days, Days the same of each.
+	Agents []string `json:"agents"` // all agents that ever sent a request, by name
+	// Counts covers the requests created within the days. Days has the same counts per day.
 	Counts HitlCounts `json:"counts"`
 	Days   []HitlDay  `json:"days"`
 }
 
-// HitlCounts is how many requests there are in each status.
+// HitlCounts is the number of requests in each status.
 type HitlCounts struct {
 	Pending   int64 `json:"pending"`
 	Decided   int64 `json:"decided"`
@@ -127,25 +125,25 @@ type HitlCounts struct {
 	Cancelled int64 `json:"cancelled"`
 }
 
-// All are the counts by status, to read and to fill in.
+// All returns pointers to the counts by status, to read or set them.
 func (c *HitlCounts) All() map[HitlStatus]*int64 {
 	return map[HitlStatus]*int64{
 		HitlPending: &c.Pending, HitlDecided: &c.Decided, HitlExpired: &c.Expired, HitlCancelled: &c.Cancelled,
 	}
 }
 
-// HitlDay is what became by now of the requests that were asked on one day.
+// HitlDay is the current status counts of the requests created on one day.
 type HitlDay struct {
 	Day string `json:"day"` // 2026-11-21
 	HitlCounts
 }
 
-// Approval is a pending permission as GET /api/approvals lists it.
+// Approval is a pending permission in GET /api/approvals.
 type Approval struct {
 	ID          string          `json:"id"`
 	ToolName    string          `json:"toolName"`
 	Arguments   json.RawMessage `json:"arguments" jsonschema:"type=object"`
-	RequestedAt string          `json:"requestedAt"` // RFC 3339, the hub's clock
+	RequestedAt string          `json:"requestedAt"` // RFC 3339, by the hub's clock
 	SessionID   string          `json:"sessionId"`
 	UserPrompt  string          `json:"userPrompt"`
 }
@@ -153,7 +151,7 @@ type Approval struct {
 // ApproveCall is the body of POST /api/approvals/:id/approve.
 type ApproveCall struct {
 	ModifiedArguments json.RawMessage `json:"modifiedArguments,omitempty" jsonschema:"type=object"`
-	// Proof is as in Response: of a Response with permission true and these arguments.
+	// Proof is as in Response, for a Response with permission true and these arguments.
 	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }
 
@@ -166,30 +164,31 @@ type RejectCall struct {
 type AgentApproval struct {
 	ApprovalID string `json:"approvalId"`
 	Approved   *bool  `json:"approved"`
-	Reason     string `json:"reason,omitempty"` // of a denial: "User denied approval" unless told
+	Reason     string `json:"reason,omitempty"` // reason of a denial; default "User denied approval"
 }
 
-// What decides is read strictly: a name given twice, or in other letters, decides nothing.
+// Bodies that decide something are decoded strictly: a duplicate name, or one in a different case,
+// must not decide anything.
 
-// UnmarshalJSON reads exactly the members it knows; null is an absent one.
+// UnmarshalJSON matches member names exactly; null counts as absent.
 func (v *HitlVote) UnmarshalJSON(b []byte) error { return decodeObject(b, v, false) }
 
-// UnmarshalJSON reads exactly the members it knows; null is an absent one.
+// UnmarshalJSON matches member names exactly; null counts as absent.
 func (c *HitlCancel) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
 
-// UnmarshalJSON reads exactly the members it knows; null is an absent one.
+// UnmarshalJSON matches member names exactly; null counts as absent.
 func (c *ApproveCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
 
-// UnmarshalJSON reads exactly the members it knows; null is an absent one.
+// UnmarshalJSON matches member names exactly; null counts as absent.
 func (c *RejectCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, false) }
 
-// UnmarshalJSON reads exactly the members it knows; null is an absent one.
+// UnmarshalJSON matches member names exactly; null counts as absent.
 func (a *AgentApproval) UnmarshalJSON(b []byte) error { return decodeObject(b, a, false) }
 
-// DefaultDenial is the reason of an AgentApproval that denies and gives none.
+// DefaultDenial is the reason of an AgentApproval that denies without one.
 const DefaultDenial = "User denied approval"
 
-// The paths of the inbox. Those under PathAuthenticated are the same once more.
+// The paths of the inbox. Each path is also available under PathAuthenticated.
 const (
 	PathHitlRequests  = "/hitl/requests"
 	PathHitlRequest   = "/hitl/requests/:id"
@@ -204,34 +203,34 @@ const (
 )
 
 var hitlRoutes = []Route{
-	{"GET", PathHitlRequests, "Requests to people, the newest first", []Param{
-		{"status", "pending, decided, expired or cancelled; every one unless told"},
-		{"agent", "only of this agent, its source_app; may be given several times"},
-		{"waiting_on_me", "true: only pending ones that the caller may vote on and has not"},
-		{"from", "asked not before this time, the hub's clock, Unix ms"},
-		{"to", "asked before this time, the hub's clock, Unix ms"},
-		{"cursor", "next_cursor of the page before"},
-		{"limit", "1 to 200, 50 unless told"},
+	{"GET", PathHitlRequests, "Requests, newest first", []Param{
+		{"status", "pending, decided, expired or cancelled; default: all"},
+		{"agent", "only requests of this agent (source_app); repeatable"},
+		{"waiting_on_me", "true: only pending requests that the caller may vote on and has not"},
+		{"from", "created at or after this time by the hub's clock, Unix ms"},
+		{"to", "created before this time by the hub's clock, Unix ms"},
+		{"cursor", "next_cursor of the previous page"},
+		{"limit", "1 to 200, default 50"},
 	}, nil, HitlPage{}},
-	{"GET", PathHitlRequest, "One request to people", nil, nil, HitlRequest{}},
-	{"POST", PathHitlVote, "Vote on a request; one that takes a single vote is decided by it", nil, HitlVote{}, HitlRequest{}},
-	{"POST", PathHitlCancel, "Cancel a pending request: its agent is told the outcome __cancelled__", nil, HitlCancel{}, HitlRequest{}},
-	{"GET", PathHitlStats, "How many requests there are, and what became of those of the last days", []Param{
-		{"days", "1 to 90, 14 unless told; today included"},
-		{"from", "in the place of days: asked not before this time, Unix ms"},
-		{"to", "with from: asked before this time, Unix ms; now unless told"},
-		{"agent", "counts and days only of this agent; may be given several times"},
-		{"tz", "the IANA time zone that the days are of, such as Europe/Berlin; UTC unless told"},
+	{"GET", PathHitlRequest, "One request", nil, nil, HitlRequest{}},
+	{"POST", PathHitlVote, "Vote on a request; a request with a quorum of one is decided by the vote", nil, HitlVote{}, HitlRequest{}},
+	{"POST", PathHitlCancel, "Cancel a pending request; its agent receives the outcome __cancelled__", nil, HitlCancel{}, HitlRequest{}},
+	{"GET", PathHitlStats, "Number of requests, and the outcomes of those created in the last days", []Param{
+		{"days", "1 to 90, default 14, including today"},
+		{"from", "instead of days: created at or after this time, Unix ms"},
+		{"to", "with from: created before this time, Unix ms; default: now"},
+		{"agent", "restricts counts and days to this agent; repeatable"},
+		{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"},
 	}, nil, HitlStats{}},
 }
 
 var approvalRoutes = []Route{
-	{"GET", PathApprovals, "Pending permissions under the names of a tool approval queue, the oldest first", nil, nil, []Approval{}},
-	{"POST", PathApproveCall, "Approve a tool call, with other arguments if given", nil, ApproveCall{}, Event{}},
-	{"POST", PathRejectCall, "Reject a tool call; the reason is passed back to the agent", []Param{
-		{"reason", "the same as in the body, which goes first"},
+	{"GET", PathApprovals, "Pending permissions in the format of a tool approval queue, oldest first", nil, nil, []Approval{}},
+	{"POST", PathApproveCall, "Approve a tool call, optionally with modified arguments", nil, ApproveCall{}, Event{}},
+	{"POST", PathRejectCall, "Reject a tool call; the reason is sent to the agent", []Param{
+		{"reason", "same as in the body, which takes precedence"},
 	}, RejectCall{}, Event{}},
-	{"POST", PathAgentApprove, "Approve or deny by the id of the approval", nil, AgentApproval{}, Event{}},
+	{"POST", PathAgentApprove, "Approve or deny by approval id", nil, AgentApproval{}, Event{}},
 }
 
 var inboxRoutes = func() []Route {

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// sealedLedger is a chain of n entries, as lines of an export.
+// sealedLedger returns a valid hash chain of n entries, as lines of an export.
 func sealedLedger(t testing.TB, n int) []string {
 	lines, prev := make([]string, n), schema.FirstPrev
 	for i := range lines {
@@ -47,13 +47,13 @@ func TestLedgerCheck_AcceptsIntactLedger(t *testing.T) {
 	require.Contains(t, lines[4], check.Head)
 }
 
-// The rule can be followed by anybody: a line without its hash, and SHA-256.
+// The hash can be reproduced without this package, from the line without its hash and SHA-256.
 func TestLedgerEntry_HashCoversLineWithoutHash(t *testing.T) {
 	t.Parallel()
 	for _, line := range sealedLedger(t, 2) {
-		said, hash, ok := strings.Cut(line, `,"hash":"`)
+		content, hash, ok := strings.Cut(line, `,"hash":"`)
 		require.True(t, ok)
-		sum := sha256.Sum256([]byte(said + "}"))
+		sum := sha256.Sum256([]byte(content + "}"))
 		require.Equal(t, hex.EncodeToString(sum[:])+`"}`, hash)
 	}
 }
@@ -61,39 +61,39 @@ func TestLedgerEntry_HashCoversLineWithoutHash(t *testing.T) {
 func TestLedgerCheck_NamesFirstBrokenEntry(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		spoil func(lines []string) []string
-		says  string
+		tamper func(lines []string) []string
+		want   string
 	}{
-		"another person": {func(l []string) []string {
+		"different person": {func(l []string) []string {
 			l[2] = strings.Replace(l[2], "ada", "eve", 1)
 			return l
 		}, "entry 3 was changed"},
-		"another time": {func(l []string) []string {
+		"different time": {func(l []string) []string {
 			l[1] = strings.Replace(l[1], `"at":1795262403001`, `"at":1795262403009`, 1)
 			return l
 		}, "entry 2 was changed"},
-		"other data": {func(l []string) []string {
+		"different data": {func(l []string) []string {
 			l[3] = strings.Replace(l[3], "approve", "deny", 1)
 			return l
 		}, "entry 4 was changed"},
-		"one taken out":   {func(l []string) []string { return append(l[:1], l[2:]...) }, "entry 2 is missing: number 3"},
-		"the first gone":  {func(l []string) []string { return l[1:] }, "entry 1 is missing: number 2"},
-		"two exchanged":   {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l }, "entry 2 is missing: number 3"},
-		"one twice":       {func(l []string) []string { l[2] = l[1]; return l }, "entry 3 is missing: number 2"},
-		"not JSON":        {func(l []string) []string { l[4] = l[4][1:]; return l }, "entry 5 is not readable"},
-		"two of a name":   {func(l []string) []string { l[0] = `{"who":"eve",` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
-		"a member more":   {func(l []string) []string { l[0] = `{"x":1,` + l[0][1:]; return l }, "entry 1 is not written as a hub writes it"},
-		"another history": {func(l []string) []string { return append(l[:1], reseal(l[1:])...) }, "entry 2 does not continue entry 1"},
+		"entry removed":       {func(l []string) []string { return append(l[:1], l[2:]...) }, "entry 2 is missing: found number 3"},
+		"first entry removed": {func(l []string) []string { return l[1:] }, "entry 1 is missing: found number 2"},
+		"entries swapped":     {func(l []string) []string { l[1], l[2] = l[2], l[1]; return l }, "entry 2 is missing: found number 3"},
+		"entry repeated":      {func(l []string) []string { l[2] = l[1]; return l }, "entry 3 is missing: found number 2"},
+		"not JSON":            {func(l []string) []string { l[4] = l[4][1:]; return l }, "entry 5 is not readable"},
+		"duplicate member":    {func(l []string) []string { l[0] = `{"who":"eve",` + l[0][1:]; return l }, "entry 1 is not in the canonical encoding of the hub"},
+		"extra member":        {func(l []string) []string { l[0] = `{"x":1,` + l[0][1:]; return l }, "entry 1 is not in the canonical encoding of the hub"},
+		"different history":   {func(l []string) []string { return append(l[:1], reseal(l[1:])...) }, "entry 2 does not continue entry 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := checkLedger(tc.spoil(sealedLedger(t, 5)))
-			require.ErrorContains(t, err, tc.says)
+			_, err := checkLedger(tc.tamper(sealedLedger(t, 5)))
+			require.ErrorContains(t, err, tc.want)
 		})
 	}
 }
 
-// reseal is a chain of its own, with the numbers of the lines.
+// reseal turns lines into a separate hash chain with the same numbers.
 func reseal(lines []string) []string {
 	prev := strings.Repeat("a", 64)
 	for i, line := range lines {

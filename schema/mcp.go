@@ -2,13 +2,13 @@ package schema
 
 import "encoding/json"
 
-// PathMCP takes the Model Context Protocol, as Streamable HTTP. The hub keeps no
-// sessions there: each POST is answered by itself, and GET and DELETE are refused.
+// PathMCP serves the Model Context Protocol over Streamable HTTP. It is stateless: the hub keeps no
+// sessions, answers each POST on its own and rejects GET and DELETE.
 //
 //	claude mcp add --transport http hookback http://127.0.0.1:4000/mcp
 const PathMCP = "/mcp"
 
-// RPC is a message of JSON-RPC 2.0: a request has a Method, a response Result or Error.
+// RPC is a JSON-RPC 2.0 message: a request with Method, or a response with Result or Error.
 type RPC struct {
 	JSONRPC string          `json:"jsonrpc" jsonschema:"enum=2.0"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -18,7 +18,7 @@ type RPC struct {
 	Error   *RPCError       `json:"error,omitempty"`
 }
 
-// RPCError says why a request of JSON-RPC failed.
+// RPCError is the error of a JSON-RPC response.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -26,9 +26,9 @@ type RPCError struct {
 }
 
 var mcpRoutes = []Route{
-	{"POST", PathMCP, "The Model Context Protocol, Streamable HTTP without sessions: tools to ask people, wait for them, see and vote on requests, and search events. Slow answers come as an event stream", []Param{
-		{"app", "the source_app of what this client asks; mcp unless told, and an agent's token has its own name"},
-		{"session", "the session_id of what this client asks; mcp unless told"},
-		{"timeout", "seconds that people have for what this client asks, 300 unless a tool says otherwise"},
+	{"POST", PathMCP, "Model Context Protocol over stateless Streamable HTTP: tools to ask people, wait for answers, list and vote on requests, and search events. Slow results arrive as an event stream", []Param{
+		{"app", "source_app of this client's questions; default mcp. An agent's token overrides it with its own name"},
+		{"session", "session_id of this client's questions; default mcp"},
+		{"timeout", "timeout of this client's questions in seconds, unless a tool call sets one; default 300"},
 	}, RPC{}, RPC{}},
 }

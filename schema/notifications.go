@@ -2,13 +2,13 @@ package schema
 
 import "encoding/json"
 
-// Notification is one message about a question to one person by one channel, or to a channel
-// that many read.
+// Notification is one message about a question through one channel, to one person or to a shared
+// channel.
 type Notification struct {
-	Channel string `json:"channel"` // its name in the settings
+	Channel string `json:"channel"` // name of the channel in the settings
 	Kind    string `json:"kind" jsonschema:"enum=asked,enum=reminder,enum=escalated"`
 	Person  string `json:"person,omitempty"`
-	// State: queued, sent, failed (Error says why; it was retried), or suppressed (Why).
+	// State is queued, sent, failed (see Error; the hub retried) or suppressed (see Why).
 	State    string `json:"state" jsonschema:"enum=queued,enum=sent,enum=suppressed,enum=failed"`
 	Why      string `json:"why,omitempty" jsonschema:"enum=cooldown,enum=quiet_hours,enum=watching,enum=answered,enum=no_address,enum=gone"`
 	Error    string `json:"error,omitempty"` // without the channel's secrets
@@ -16,7 +16,7 @@ type Notification struct {
 	At       Millis `json:"at"`
 }
 
-// The words of a Notice.
+// The values in a Notification.
 const (
 	NotificationCreated   = "asked"
 	NotificationReminder  = "reminder"
@@ -32,13 +32,14 @@ const (
 	SuppressedWatching   = "watching"
 	SuppressedAnswered   = "answered"
 	SuppressedNoAddress  = "no_address"
-	SuppressedRemoved    = "gone" // who was asked may not answer any more
+	SuppressedRemoved    = "gone" // the recipient may no longer answer
 )
 
-// MaxNotifications is how many notices a status lists: the newest. NotificationCounts counts all.
+// MaxNotifications is the maximum number of notifications in a status. It lists the newest, and
+// NotificationCounts counts all.
 const MaxNotifications = 50
 
-// NotificationCounts says what became of a question's notices when there are more than a
+// NotificationCounts counts the notifications of a question by state, if there are more than a
 // status lists.
 type NotificationCounts struct {
 	Queued     int `json:"queued,omitempty"`
@@ -47,103 +48,101 @@ type NotificationCounts struct {
 	Failed     int `json:"failed,omitempty"`
 }
 
-// Channel is a way by which people are told of questions while they are not looking.
-// Its address is a secret: it is given once, by whoever makes the channel, and never
-// shown again.
+// Channel is a configured destination for notifications. Its address is a secret that is never
+// returned after the channel was created.
 type Channel struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 	// Kind is slack, discord, telegram, ntfy, gotify, pushover, mattermost, smtp or webhook.
 	Kind string `json:"kind"`
-	// Address is the scheme of the address and, where that is no secret, the host.
+	// Address is the scheme of the address and, unless it is secret, the host.
 	Address string `json:"address"`
-	// Person whose channel it is; absent: everybody's. One of kind smtp that is
-	// everybody's writes to each person at their own address.
+	// Person is the owner of the channel; absent for a shared channel. A shared smtp channel sends
+	// to each person's own address.
 	Person    string `json:"person,omitempty"`
 	CreatedAt Millis `json:"createdAt"`
 	CreatedBy string `json:"createdBy"`
-	// Secret of a webhook, whsec_…, shown once: what its receiver verifies the signature
-	// with (Standard Webhooks).
+	// Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once.
 	Secret string `json:"secret,omitempty"`
-	// Paused is set while the channel fails: until then the hub leaves it alone.
+	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before
+	// this time.
 	Paused Millis `json:"paused,omitempty"`
 }
 
 // ChannelDraft is the body of POST /api/channels.
 type ChannelDraft struct {
 	Name string `json:"name"`
-	// URL is the address, in the notation of shoutrrr (slack://, discord://, telegram://,
-	// ntfy://, gotify://, pushover://, mattermost://); smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS
-	// or smtps:// for mail; https:// or http:// for a webhook.
+	// URL is the address in shoutrrr notation (slack://, discord://, telegram://, ntfy://,
+	// gotify://, pushover://, mattermost://); smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS or
+	// smtps:// for mail; https:// or http:// for a webhook.
 	URL    string `json:"url"`
 	Person string `json:"person,omitempty"` // as in Channel
 }
 
-// ChannelTestResult says what became of a message that was sent to try a channel.
+// ChannelTestResult is the result of a test message.
 type ChannelTestResult struct {
 	State string `json:"state" jsonschema:"enum=sent,enum=failed"`
 	Error string `json:"error,omitempty"`
 }
 
-// NotificationSettings are a person's own: when they want to hear of questions, and where.
+// NotificationSettings are one person's settings for notifications.
 type NotificationSettings struct {
-	// CooldownMinutes: after one message no further one by the same channel for so long.
+	// CooldownMinutes is the minimum time between two messages through the same channel.
 	CooldownMinutes int `json:"cooldownMinutes,omitempty"`
-	// QuietFrom and QuietTo, such as 22:00 and 07:30, in TimeZone (an IANA name): then
-	// only questions of critical risk are told. Both or none.
+	// QuietFrom and QuietTo, such as 22:00 and 07:30, delimit quiet hours in TimeZone (an IANA
+	// name). In quiet hours only questions of critical risk are sent. Set both or neither.
 	QuietFrom string `json:"quietFrom,omitempty"`
 	QuietTo   string `json:"quietTo,omitempty"`
 	TimeZone  string `json:"timeZone,omitempty"`
-	// Email is where mail goes; an admin sets it (POST /api/people/:name).
+	// Email is the address for mail. An admin sets it with POST /api/people/:name.
 	Email string `json:"email,omitempty"`
-	// Browsers is how many of this person's get Web Push; it can't be set.
+	// Browsers is the number of this person's browsers with Web Push. It is read-only.
 	Browsers int `json:"browsers,omitempty"`
 }
 
-// PushKey is the hub's public key for Web Push, which a browser subscribes with.
+// PushKey is the hub's public key, with which browsers subscribe to Web Push.
 type PushKey struct {
 	Key string `json:"key"` // P-256, uncompressed, base64url
 }
 
-// PushSubscription is a browser's, as PushSubscription.toJSON() writes it. To take one
-// back its endpoint is enough.
+// PushSubscription is a browser's subscription, as encoded by PushSubscription.toJSON(). Its
+// endpoint alone is enough to unsubscribe.
 type PushSubscription struct {
 	Endpoint       string   `json:"endpoint"`
 	ExpirationTime *float64 `json:"expirationTime,omitempty"`
 	Keys           PushKeys `json:"keys"`
 }
 
-// PushKeys are a browser's keys for Web Push.
+// PushKeys are the keys of a browser for Web Push.
 type PushKeys struct {
 	P256dh string `json:"p256dh,omitempty"`
 	Auth   string `json:"auth,omitempty"`
 }
 
-// PushMessage is what a browser's service worker is sent: no more than it takes to show
-// that something waits and to open it.
+// PushMessage is the message to a browser's service worker. It contains only what is needed to show
+// a notification and open the request.
 type PushMessage struct {
 	ID    EventID `json:"id"`
 	Title string  `json:"title"`
-	Tag   string  `json:"tag"` // the same for every message about one question
-	// Settled: the question is over, and what was shown of it goes away.
+	Tag   string  `json:"tag"` // equal for all messages about one question
+	// Settled is set once the question is resolved, so that the notification can be cleared.
 	Settled bool `json:"settled,omitempty"`
 }
 
-// Link is the body of POST /hitl/:id/link: the token of a signed link, from the
-// fragment of its address.
+// Link is the body of POST /hitl/:id/link: the token in the fragment of a signed link.
 type Link struct {
 	Token string `json:"token"`
 }
 
-// LinkPreview is what a signed link shows.
+// LinkPreview is the request behind a signed link.
 type LinkPreview struct {
-	Person    string `json:"person"` // whose link it is
+	Person    string `json:"person"` // recipient of the link
 	ExpiresAt Millis `json:"expiresAt"`
 	Event     Event  `json:"event"`
 }
 
-// LinkVote is the body of POST /hitl/:id/vote: an answer by a signed link, in the name
-// of the person it was sent to. Exactly one of Permission, Response, Choice and Answers.
+// LinkVote is the body of POST /hitl/:id/vote: an answer by the recipient of a signed link. Exactly
+// one of Permission, Response, Choice and Answers is set.
 type LinkVote struct {
 	Token      string                     `json:"token"`
 	Permission *bool                      `json:"permission,omitempty"`
@@ -152,12 +151,12 @@ type LinkVote struct {
 	Answers    map[string]json.RawMessage `json:"answers,omitempty"`
 	Reason     string                     `json:"reason,omitempty"`
 	Comment    string                     `json:"comment,omitempty"`
-	// Revision is that of the status that the person saw: their answer is for whoever asked
-	// the same by then, too. Without it, for the one request alone.
+	// Revision is the status revision that the person saw. With it, the answer also applies to the
+	// duplicates in the group at that revision; without it, only to this request.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// The paths of notices and signed links.
+// The paths of notifications and signed links.
 const (
 	PathChannels        = "/api/channels"
 	PathMyNotifications = "/api/channels/mine"
@@ -170,15 +169,15 @@ const (
 )
 
 var notificationRoutes = []Route{
-	{"GET", PathChannels, "The channels that people are told by, without their secrets", nil, nil, []Channel{}},
-	{"POST", PathChannels, "Make a channel; a webhook's secret is shown once", nil, ChannelDraft{}, Channel{}},
-	{"GET", PathMyNotifications, "When and where the caller is told of questions", nil, nil, NotificationSettings{}},
-	{"POST", PathMyNotifications, "Change when and where the caller is told of questions, as a whole", nil, NotificationSettings{}, NotificationSettings{}},
+	{"GET", PathChannels, "Notification channels, without their secrets", nil, nil, []Channel{}},
+	{"POST", PathChannels, "Create a channel; the secret of a webhook is shown once", nil, ChannelDraft{}, Channel{}},
+	{"GET", PathMyNotifications, "The caller's notification settings", nil, nil, NotificationSettings{}},
+	{"POST", PathMyNotifications, "Replace the caller's notification settings", nil, NotificationSettings{}, NotificationSettings{}},
 	{"DELETE", PathChannel, "Remove a channel", nil, nil, []Channel{}},
-	{"GET", PathPushKey, "The key that browsers subscribe to Web Push with", nil, nil, PushKey{}},
-	{"POST", PathPush, "Tell this browser of questions by Web Push; who is signed in is told of theirs", nil, PushSubscription{}, NotificationSettings{}},
-	{"DELETE", PathPush, "Tell this browser no more; its endpoint is enough", nil, PushSubscription{}, NotificationSettings{}},
-	{"POST", PathLink, "Look at a request by a signed link, which decides nothing", nil, Link{}, LinkPreview{}},
-	{"POST", PathLinkVote, "Answer a request by a signed link, in the name of the person it was sent to; once", nil, LinkVote{}, Event{}},
-	{"POST", PathTestChannel, "Send a message to try a channel, and wait for what becomes of it", nil, nil, ChannelTestResult{}},
+	{"GET", PathPushKey, "Public key for Web Push subscriptions", nil, nil, PushKey{}},
+	{"POST", PathPush, "Subscribe this browser to Web Push; a signed-in person gets the questions addressed to them", nil, PushSubscription{}, NotificationSettings{}},
+	{"DELETE", PathPush, "Unsubscribe this browser; its endpoint is enough", nil, PushSubscription{}, NotificationSettings{}},
+	{"POST", PathLink, "Preview a request by signed link, without deciding it", nil, Link{}, LinkPreview{}},
+	{"POST", PathLinkVote, "Answer a request by signed link as the recipient of the link; once", nil, LinkVote{}, Event{}},
+	{"POST", PathTestChannel, "Send a test message through a channel and wait for the result", nil, nil, ChannelTestResult{}},
 }

@@ -2,35 +2,35 @@ package schema
 
 import "encoding/json"
 
-// Passkey is a credential of a person's own device, which signs for exactly one answer
-// after it has seen that it is them.
+// Passkey is a WebAuthn credential on a person's device. It verifies the person and signs one exact
+// answer.
 type Passkey struct {
 	ID         string `json:"id"`
-	Name       string `json:"name"` // that the person gave it
+	Name       string `json:"name"` // chosen by the person
 	CreatedAt  Millis `json:"createdAt"`
 	LastUsedAt Millis `json:"lastUsedAt,omitempty"`
 }
 
-// PasskeyDraft is the body of POST /api/passkeys: what the browser made of the options
-// of POST /api/passkeys/new.
+// PasskeyDraft is the body of POST /api/passkeys: the credential that the browser created with the
+// options of POST /api/passkeys/new.
 type PasskeyDraft struct {
 	Name       string          `json:"name"`
 	Credential json.RawMessage `json:"credential" jsonschema:"type=object"`
 }
 
-// PasskeyOptions are for navigator.credentials.create or get, in the JSON of WebAuthn.
+// PasskeyOptions are the options for navigator.credentials.create or get in WebAuthn JSON.
 type PasskeyOptions struct {
 	PublicKey json.RawMessage `json:"publicKey" jsonschema:"type=object"`
 }
 
-// ChallengeRequest is the body of POST /api/passkeys/challenge: the answer that is about to
-// be given, exactly as it will be, but for its proof. Another one needs another challenge.
+// ChallengeRequest is the body of POST /api/passkeys/challenge: the exact answer to be given,
+// without its proof. A different answer requires a new challenge.
 type ChallengeRequest struct {
 	ID       EventID  `json:"id"`
 	Response Response `json:"response"`
 }
 
-// UnmarshalJSON reads exactly the members it knows.
+// UnmarshalJSON matches member names exactly.
 func (p *ChallengeRequest) UnmarshalJSON(b []byte) error { return decodeObject(b, p, false) }
 
 // The paths of passkeys.
@@ -42,9 +42,9 @@ const (
 )
 
 var passkeyRoutes = []Route{
-	{"GET", PathPasskeys, "The passkeys of whoever is signed in", nil, nil, []Passkey{}},
-	{"POST", PathNewPasskey, "Begin to register a passkey: options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
-	{"POST", PathPasskeys, "Register the passkey that the browser made", nil, PasskeyDraft{}, Passkey{}},
-	{"DELETE", PathPasskey, "Remove the passkey :id of one's own", nil, nil, []Passkey{}},
-	{"POST", PathPasskeyChallenge, "Begin to prove an answer: options for navigator.credentials.get, whose assertion is the proof of exactly this answer, once, within two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
+	{"GET", PathPasskeys, "Passkeys of the signed-in person", nil, nil, []Passkey{}},
+	{"POST", PathNewPasskey, "Start registering a passkey: returns options for navigator.credentials.create", nil, nil, PasskeyOptions{}},
+	{"POST", PathPasskeys, "Register the passkey that the browser created", nil, PasskeyDraft{}, Passkey{}},
+	{"DELETE", PathPasskey, "Remove the caller's passkey :id", nil, nil, []Passkey{}},
+	{"POST", PathPasskeyChallenge, "Start verifying an answer: returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes", nil, ChallengeRequest{}, PasskeyOptions{}},
 }

@@ -1,51 +1,51 @@
 package schema
 
-// Role is what a person may do. Each may all that the one before it may.
+// Role is a person's role. Each role includes the permissions of the previous one.
 type Role string
 
-// The roles, from the least.
+// The roles, in ascending order.
 const (
-	Viewer   Role = "viewer"   // sees everything
-	Operator Role = "operator" // answers
-	Admin    Role = "admin"    // people, tokens, rules, channels
+	Viewer   Role = "viewer"   // can read everything
+	Operator Role = "operator" // can answer
+	Admin    Role = "admin"    // can manage people, tokens, rules and channels
 )
 
-// Me is who the caller is to the hub: GET /api/me.
+// Me is the identity and permissions of the caller, from GET /api/me.
 type Me struct {
-	Name     string `json:"name"` // "local user" for whoever has shown nothing
+	Name     string `json:"name"` // "local user" for an unauthenticated caller
 	Role     Role   `json:"role,omitempty"`
-	Verified bool   `json:"verified"`           // the hub knows the name by something only they have
-	Owner    bool   `json:"owner,omitempty"`    // who signed in first: the hub is theirs
-	SignIn   string `json:"signIn,omitempty"`   // the id of this browser's sign-in
-	Passkeys int    `json:"passkeys,omitempty"` // how many they registered
+	Verified bool   `json:"verified"`           // the name is verified by a credential
+	Owner    bool   `json:"owner,omitempty"`    // the first person to sign in, who owns the hub
+	SignIn   string `json:"signIn,omitempty"`   // id of this browser's sign-in
+	Passkeys int    `json:"passkeys,omitempty"` // number of registered passkeys
 
-	// Locked: the hub takes answers of signed-in operators only.
+	// Locked is set if the hub accepts answers only from signed-in operators.
 	Locked    bool `json:"locked"`
 	CanAnswer bool `json:"canAnswer"`
 	CanAdmin  bool `json:"canAdmin"`
-	// PasskeyFor is the risk from which an answer needs a passkey; absent: none does.
+	// PasskeyFor is the lowest risk at which an answer requires a passkey; absent if none does.
 	PasskeyFor Risk `json:"passkeyFor,omitempty"`
-	// PasskeyAt is the origin at which passkeys work: they belong to a name.
+	// PasskeyAt is the origin at which passkeys work, because they are bound to a host name.
 	PasskeyAt string `json:"passkeyAt,omitempty"`
-	// Ways are how one can sign in here, beside a link: oidc.
+	// Ways lists the sign-in methods in addition to a link: oidc.
 	Ways []string `json:"ways,omitempty"`
 }
 
-// Person is somebody the hub knows by name.
+// Person is a person with an account.
 type Person struct {
 	Name       string `json:"name"`
 	Role       Role   `json:"role"`
 	Owner      bool   `json:"owner,omitempty"`
-	Email      string `json:"email,omitempty"` // where notices by mail go
+	Email      string `json:"email,omitempty"` // address for notifications by mail
 	CreatedAt  Millis `json:"createdAt"`
 	LastSeenAt Millis `json:"lastSeenAt,omitempty"`
 	Passkeys   int    `json:"passkeys,omitempty"`
-	// SignInURL signs this person in once, within 15 minutes: shown once, to the admin
-	// who asked for it.
+	// SignInURL signs this person in once, within 15 minutes. It is shown once, to the admin who
+	// requested it.
 	SignInURL string `json:"signInUrl,omitempty"`
 }
 
-// SignIn is a browser that somebody signed in with.
+// SignIn is a signed-in browser.
 type SignIn struct {
 	ID         string `json:"id"`
 	Person     string `json:"person"`
@@ -57,21 +57,22 @@ type SignIn struct {
 	Current    bool   `json:"current,omitempty"` // the caller's own
 }
 
-// Token is a credential for programs. The hub keeps only its hash.
+// Token is a credential for programs. The hub stores only its hash.
 type Token struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
-	Prefix string `json:"prefix"` // how it begins, to tell it apart
-	// Person whose token it is: it may what they may. Without one it is an agent's,
-	// which can post events, read, and take back its own questions, never answer.
+	Prefix string `json:"prefix"` // the first characters, for display
+	// Person is the owner of a personal token, which has that person's permissions. An agent's
+	// token has no owner: it can post events, read, and withdraw its own questions, but never
+	// answer.
 	Person string `json:"person,omitempty"`
-	// Apps are the source_app names that an agent's token may post as, * for any
-	// characters; none: every name.
+	// Apps are the source_app names that an agent's token may post as, with * as a wildcard; empty
+	// for every name.
 	Apps       []string `json:"apps,omitempty"`
 	CreatedAt  Millis   `json:"createdAt"`
 	LastUsedAt Millis   `json:"lastUsedAt,omitempty"`
 	ExpiresAt  Millis   `json:"expiresAt,omitempty"`
-	// Secret is the token itself, shown once: hubop_… a person's, hubin_… an agent's.
+	// Secret is the token itself, shown once: hubop_… for a person, hubin_… for an agent.
 	Secret string `json:"secret,omitempty"`
 }
 
@@ -79,14 +80,14 @@ type Token struct {
 // #sign-in=CODE.
 type SignInRequest struct {
 	Code string `json:"code"`
-	// Name is what the first one to sign in calls themselves: the hub becomes theirs.
-	// Without one they get 400 for the member name, and the code still counts.
+	// Name is the name that the first person to sign in chooses as the owner of the hub. Without it
+	// the hub returns 400 for the member name, and the code stays valid.
 	Name string `json:"name,omitempty"`
 }
 
-// SignInResult is a new sign-in. Its cookie came with the response; Key goes with every
-// request in the header Hookback-Key. The page keeps it where only its own origin
-// reads it: cookies don't tell the ports of a host apart.
+// SignInResult is a new sign-in. The response sets its cookie. Every request must also send Key in
+// the header Hookback-Key. The page stores the key per origin, because cookies are shared between
+// the ports of a host.
 type SignInResult struct {
 	Key string `json:"key"`
 	Me  Me     `json:"me"`
@@ -97,18 +98,18 @@ type LockState struct {
 	Locked bool `json:"locked"`
 }
 
-// PersonDraft is the body of POST /api/people and POST /api/people/:name: what is left
-// out stays as it is.
+// PersonDraft is the body of POST /api/people and POST /api/people/:name. Absent members are left
+// unchanged.
 type PersonDraft struct {
-	Name  string  `json:"name,omitempty"` // of a new person; nobody is renamed
-	Role  Role    `json:"role,omitempty"` // operator for a new person unless told
+	Name  string  `json:"name,omitempty"` // name of a new person; it can't be changed
+	Role  Role    `json:"role,omitempty"` // default for a new person: operator
 	Email *string `json:"email,omitempty"`
 }
 
 // TokenDraft is the body of POST /api/tokens.
 type TokenDraft struct {
 	Name      string   `json:"name"`
-	Person    string   `json:"person,omitempty"` // whose it is; empty: an agent's
+	Person    string   `json:"person,omitempty"` // the owner; empty for an agent's token
 	Apps      []string `json:"apps,omitempty"`
 	ExpiresAt Millis   `json:"expiresAt,omitempty"`
 }
@@ -116,8 +117,7 @@ type TokenDraft struct {
 // KeyHeader carries the key of a signed-in page.
 const KeyHeader = "Hookback-Key"
 
-// StreamSignedOut is the close code of a stream whose sign-in or token was revoked or
-// has expired.
+// StreamSignedOut is the close code of a stream whose sign-in or token was revoked or has expired.
 const StreamSignedOut = 4401
 
 // The paths of people.
@@ -134,31 +134,30 @@ const (
 	PathSignInByID = "/api/sign-ins/:id"
 	PathTokens     = "/api/tokens"
 	PathToken      = "/api/tokens/:id" //nolint:gosec // a path
-	// PathOIDC sends a browser to the OpenID provider, and PathOIDCCallback is where that
-	// sends it back to.
+	// PathOIDC redirects a browser to the OpenID provider. PathOIDCCallback is the redirect URI.
 	PathOIDC         = "/sign-in/oidc"
 	PathOIDCCallback = "/sign-in/oidc/back"
 )
 
 var peopleRoutes = []Route{
-	{"GET", PathMe, "Who the caller is to the hub, and what they may do", nil, nil, Me{}},
-	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first one to do so owns the hub", nil, SignInRequest{}, SignInResult{}},
+	{"GET", PathMe, "Identity and permissions of the caller", nil, nil, Me{}},
+	{"POST", PathSignIn, "Sign in with the code of a one-time link; sets the cookie of a new sign-in. The first person to sign in owns the hub", nil, SignInRequest{}, SignInResult{}},
 	{"POST", PathSignOut, "End this browser's sign-in", nil, nil, Me{}},
-	{"GET", PathOIDC, "Sign in with the OpenID provider: sends the browser there", nil, nil, nil},
-	{"GET", PathOIDCCallback, "Where the OpenID provider sends a browser back to, which goes on to the dashboard with the code of a one-time link, or with why there is none", []Param{
-		{"state", "as it was sent along"},
-		{"code", "the provider's, to be exchanged"},
-		{"error", "the provider's, instead of a code"},
+	{"GET", PathOIDC, "Sign in with the OpenID provider: redirects the browser to it", nil, nil, nil},
+	{"GET", PathOIDCCallback, "Redirect URI of the OpenID provider: redirects the browser to the dashboard with the code of a one-time link, or with an error", []Param{
+		{"state", "state of the sign-in request"},
+		{"code", "authorization code of the provider"},
+		{"error", "error of the provider, in place of a code"},
 	}, nil, nil},
-	{"POST", PathLock, "Take answers of signed-in operators only, or of anyone on this machine again", nil, LockState{}, Me{}},
-	{"GET", PathPeople, "The people of this hub; their addresses are for admins", nil, nil, []Person{}},
-	{"POST", PathPeople, "Make a person known; the answer holds a link that signs them in once", nil, PersonDraft{}, Person{}},
-	{"POST", PathPerson, "Change the role or the address of a person, :name", nil, PersonDraft{}, Person{}},
-	{"POST", PathPersonLink, "Make a link that signs the person :name in once, within 15 minutes; earlier ones are void", nil, nil, Person{}},
-	{"DELETE", PathPerson, "Forget the person :name, and end their sign-ins and tokens", nil, nil, []Person{}},
-	{"GET", PathSignIns, "The browsers that are signed in: one's own, and everybody's for an admin", nil, nil, []SignIn{}},
-	{"DELETE", PathSignInByID, "End the sign-in :id; its open streams are closed within a second", nil, nil, []SignIn{}},
-	{"GET", PathTokens, "Tokens: one's own, and all for an admin", nil, nil, []Token{}},
-	{"POST", PathTokens, "Make a token, a person's own or an agent's; it is shown this once", nil, TokenDraft{}, Token{}},
-	{"DELETE", PathToken, "Revoke the token :id; its open streams are closed within a second", nil, nil, []Token{}},
+	{"POST", PathLock, "Lock the hub, so that only signed-in operators can answer, or unlock it for anyone on this machine", nil, LockState{}, Me{}},
+	{"GET", PathPeople, "People of this hub; only admins see their addresses", nil, nil, []Person{}},
+	{"POST", PathPeople, "Add a person; the response contains a one-time sign-in link", nil, PersonDraft{}, Person{}},
+	{"POST", PathPerson, "Change the role or address of the person :name", nil, PersonDraft{}, Person{}},
+	{"POST", PathPersonLink, "Create a link that signs in the person :name once, within 15 minutes; invalidates earlier links", nil, nil, Person{}},
+	{"DELETE", PathPerson, "Remove the person :name with their sign-ins and tokens", nil, nil, []Person{}},
+	{"GET", PathSignIns, "Signed-in browsers: the caller's own, or all for an admin", nil, nil, []SignIn{}},
+	{"DELETE", PathSignInByID, "End the sign-in :id; its open streams close within a second", nil, nil, []SignIn{}},
+	{"GET", PathTokens, "Tokens: the caller's own, or all for an admin", nil, nil, []Token{}},
+	{"POST", PathTokens, "Create a token for a person or an agent; it is shown once", nil, TokenDraft{}, Token{}},
+	{"DELETE", PathToken, "Revoke the token :id; its open streams close within a second", nil, nil, []Token{}},
 }

@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// The errors of the protocol. Every one has a code on the wire (see Problem), and
-// a client gets the same error back from it: errors.Is works across the network.
+// The errors of the protocol. Each has a code on the wire (see Problem), and a client converts the
+// code back to the same error, so errors.Is works across the network.
 var (
 	ErrInvalid         = errors.New("the message is not valid")
 	ErrTooLarge        = errors.New("the message is too large")
-	ErrUnsupportedType = errors.New("the body must be JSON, not compressed")
-	ErrForbidden       = errors.New("this origin may not use the hub")
-	ErrSignIn          = errors.New("this needs somebody who is signed in")
-	ErrNotAllowed      = errors.New("this person may not do that")
-	ErrSelfApproval    = errors.New("who asked may not answer")
-	ErrProofRequired   = errors.New("this answer needs a passkey")
-	ErrTooMany         = errors.New("too many tries")
-	ErrMisdirected     = errors.New("the hub does not go by this name")
-	ErrNotFound        = errors.New("there is no such event")
-	ErrNoRoute         = errors.New("there is no such path")
-	ErrMethod          = errors.New("this path does not know the method")
-	ErrNoQuestion      = errors.New("this event asks nothing")
-	ErrWrongAnswer     = errors.New("the answer does not fit the question")
-	ErrDecided         = errors.New("the question has been answered already")
-	ErrHeld            = errors.New("the question has an answer that can still be undone")
-	ErrNotHeld         = errors.New("there is no answer to undo any more")
-	ErrRisky           = errors.New("this permission is too risky to be approved in a list")
+	ErrUnsupportedType = errors.New("the body must be uncompressed JSON")
+	ErrForbidden       = errors.New("requests from this origin are not allowed")
+	ErrSignIn          = errors.New("authentication is required")
+	ErrNotAllowed      = errors.New("the caller is not allowed to do this")
+	ErrSelfApproval    = errors.New("the requester may not answer this question")
+	ErrProofRequired   = errors.New("this answer requires a passkey")
+	ErrTooMany         = errors.New("too many attempts")
+	ErrMisdirected     = errors.New("the hub does not accept this host name")
+	ErrNotFound        = errors.New("not found")
+	ErrNoRoute         = errors.New("path not found")
+	ErrMethod          = errors.New("method not allowed for this path")
+	ErrNoQuestion      = errors.New("this event is not a question")
+	ErrWrongAnswer     = errors.New("the answer does not match the question")
+	ErrDecided         = errors.New("the question was already answered")
+	ErrHeld            = errors.New("the question has an answer in its undo window")
+	ErrNotHeld         = errors.New("there is no answer to undo")
+	ErrRisky           = errors.New("the risk of this permission is too high for bulk approval")
 	ErrUndecided       = errors.New("the question has no answer yet")
 	ErrNoRetry         = errors.New("the answer can't be sent again")
-	ErrNoRule          = errors.New("no rule can do this")
-	ErrExpired         = errors.New("the question is over")
+	ErrNoRule          = errors.New("this rule can't be created")
+	ErrExpired         = errors.New("the question is closed")
 	ErrStale           = errors.New("the question has changed since it was shown")
 	ErrFull            = errors.New("the disk is full")
-	ErrBusy            = errors.New("the hub has too much to do")
+	ErrBusy            = errors.New("the hub is overloaded")
 	ErrStopping        = errors.New("the hub is stopping")
-	ErrInternal        = errors.New("something went wrong in the hub")
+	ErrInternal        = errors.New("internal error in the hub")
 )
 
-// problems maps every error to its code and HTTP status, both ways.
+// problems maps each error to its code and HTTP status, in both directions.
 var problems = []struct {
 	err    error
 	code   string
@@ -78,9 +78,9 @@ var problems = []struct {
 
 // FieldError is an ErrInvalid or ErrWrongAnswer that names the member at fault.
 type FieldError struct {
-	Field  string // dotted, such as humanInTheLoop.choices; empty: the whole message
+	Field  string // dotted, such as humanInTheLoop.choices; empty for the whole message
 	Detail string
-	Cause  error // ErrInvalid when nil
+	Cause  error // nil means ErrInvalid
 }
 
 func (e *FieldError) Error() string {
@@ -90,7 +90,7 @@ func (e *FieldError) Error() string {
 	return e.Field + " " + e.Detail
 }
 
-// Unwrap is ErrInvalid, or the error's own cause.
+// Unwrap returns Cause, or ErrInvalid if it is nil.
 func (e *FieldError) Unwrap() error {
 	if e.Cause == nil {
 		return ErrInvalid
@@ -104,9 +104,8 @@ func invalidAnswer(field, detail string) error {
 	return &FieldError{Field: field, Detail: detail, Cause: ErrWrongAnswer}
 }
 
-// StatusError is an error of a question together with the question's status as it
-// is now: ErrDecided, ErrExpired, ErrStale, ErrHeld, ErrNotHeld, ErrRisky,
-// ErrUndecided or ErrNoRetry.
+// StatusError is an error about a question with the question's current status. Err is ErrDecided,
+// ErrExpired, ErrStale, ErrHeld, ErrNotHeld, ErrRisky, ErrUndecided or ErrNoRetry.
 type StatusError struct {
 	Err    error
 	Status Status
@@ -114,36 +113,35 @@ type StatusError struct {
 
 func (e *StatusError) Error() string {
 	if by := e.Status.RespondedBy; errors.Is(e.Err, ErrDecided) && by != nil {
-		return fmt.Sprintf("%v, by %s", e.Err, by.Name)
+		return fmt.Sprintf("%v by %s", e.Err, by.Name)
 	}
 	return e.Err.Error()
 }
 
-// Unwrap is one of the protocol's errors.
+// Unwrap returns the protocol error.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Problem is the body of every error response: RFC 9457, media type
-// application/problem+json.
+// Problem is the body of every error response (RFC 9457, application/problem+json).
 type Problem struct {
-	Type   string `json:"type"` // always about:blank: Code tells the problems apart
+	Type   string `json:"type"` // always about:blank; use Code to distinguish problems
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 	Code   string `json:"code"`
 	Field  string `json:"field,omitempty"` // the member at fault
-	Error  string `json:"error"`           // Detail again, for version 1 clients
-	Hint   string `json:"hint,omitempty"`  // what to do
+	Error  string `json:"error"`           // same as Detail, for version 1 clients
+	Hint   string `json:"hint,omitempty"`  // what to do next
 
-	// HumanInTheLoopStatus is the question's status now, with decided, expired,
-	// stale, held, not_held, too_risky, undecided and no_retry.
+	// HumanInTheLoopStatus is the current status of the question. It is set for the codes decided,
+	// expired, stale, held, not_held, too_risky, undecided and no_retry.
 	HumanInTheLoopStatus *Status `json:"humanInTheLoopStatus,omitempty"`
 }
 
 // ProblemMediaType is the Content-Type of a Problem.
 const ProblemMediaType = "application/problem+json"
 
-// ProblemOf describes err on the wire. An error that is none of the protocol's
-// becomes ErrInternal, and its text stays inside.
+// ProblemOf converts err to a Problem. An error that is not one of the protocol's becomes
+// ErrInternal, and its text is not sent.
 func ProblemOf(err error) Problem {
 	for _, row := range problems {
 		if !errors.Is(err, row.err) {
@@ -171,7 +169,7 @@ func ProblemOf(err error) Problem {
 	return ProblemOf(ErrInternal)
 }
 
-// HintError adds what to do to one of the protocol's errors.
+// HintError adds a next step to a protocol error.
 type HintError struct {
 	Err  error
 	Hint string
@@ -179,10 +177,10 @@ type HintError struct {
 
 func (e *HintError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error the hint is for.
+// Unwrap returns the error that the hint is for.
 func (e *HintError) Unwrap() error { return e.Err }
 
-// Problems lists the problem of every error of the protocol, in a fixed order.
+// Problems returns the Problem of every protocol error, in a fixed order.
 func Problems() []Problem {
 	all := make([]Problem, len(problems))
 	for i, row := range problems {
@@ -191,8 +189,8 @@ func Problems() []Problem {
 	return all
 }
 
-// Err is the error that p describes: what ProblemOf was given, as far as it was
-// put on the wire. An unknown code is told by its status class.
+// Err converts p back to an error, the inverse of ProblemOf. An unknown code is classified by its
+// HTTP status.
 func (p Problem) Err() error {
 	err := p.protocolError()
 	detail, isMessage := strings.CutPrefix(p.Detail, "the message ")
@@ -202,7 +200,7 @@ func (p Problem) Err() error {
 	case p.Field != "":
 		err = &FieldError{Field: p.Field, Detail: strings.TrimPrefix(p.Detail, p.Field+" "), Cause: err}
 	case p.Detail == "" || p.Detail == err.Error():
-	case isMessage && (err == ErrInvalid || err == ErrWrongAnswer): //nolint:errorlint // rows of problems, bare
+	case isMessage && (err == ErrInvalid || err == ErrWrongAnswer): //nolint:errorlint // rows of problems are not wrapped
 		err = &FieldError{Detail: detail, Cause: err}
 	default:
 		err = fmt.Errorf("%w: %s", err, p.Detail)

@@ -30,7 +30,7 @@ var sentinels = map[string]error{
 	"ErrTooMany": schema.ErrTooMany,
 }
 
-// roundTrip is what a client gets of an error.
+// roundTrip returns the problem and the error that a client receives for err.
 func roundTrip(t *testing.T, err error) (schema.Problem, error) {
 	sent, marshalErr := json.Marshal(schema.ProblemOf(err))
 	require.NoError(t, marshalErr)
@@ -48,20 +48,20 @@ func TestProblem_RoundTripsEveryError(t *testing.T) {
 		for other, is := range sentinels {
 			require.Equal(t, other == name, errors.Is(got, is), "%s comes back as %s", name, other)
 		}
-		require.Equal(t, err.Error(), p.Detail, "the text around an error stays inside")
+		require.Equal(t, err.Error(), p.Detail, "the wrapping text is not sent")
 		require.Equal(t, p.Detail, p.Error)
 		require.Equal(t, "about:blank", p.Type)
 		require.Equal(t, http.StatusText(p.Status), p.Title)
 		require.NotEmpty(t, p.Title)
 		require.False(t, codes[p.Code], "the code %s is used twice", p.Code)
 		codes[p.Code] = true
-		require.Equal(t, p, schema.ProblemOf(got), "%s is the same problem the second time", name)
+		require.Equal(t, p, schema.ProblemOf(got), "%s is the same problem after a round trip", name)
 	}
 	require.Len(t, schema.Problems(), len(sentinels))
 }
 
-// TestProblem_CoversEveryError reads the source: an error that is not in the table
-// above, or has no code, would reach clients as "internal".
+// TestProblem_CoversEveryError reads the source. An error that is missing in the table above, or
+// has no code, would reach clients as "internal".
 func TestProblem_CoversEveryError(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "problem.go", nil, 0)
@@ -110,7 +110,7 @@ func TestProblem_RoundTripsStatusError(t *testing.T) {
 		require.Equal(t, p, schema.ProblemOf(err))
 	}
 	p, _ := roundTrip(t, &schema.StatusError{Err: schema.ErrDecided, Status: status})
-	require.Equal(t, "the question has been answered already, by mara", p.Error, "the loser of a race sees who won")
+	require.Equal(t, "the question was already answered by mara", p.Error, "the loser of a race sees the winner")
 }
 
 func TestProblem_RoundTripsHint(t *testing.T) {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Kind says what sort of answer a question wants.
+// Kind is the kind of answer that a question takes.
 type Kind string
 
-// The three kinds of question of protocol version 1.
+// The kinds of protocol version 1.
 const (
-	Permission Kind = "permission" // yes or no
-	FreeText   Kind = "question"   // a text
+	Permission Kind = "permission" // approve or deny
+	FreeText   Kind = "question"   // free text
 	Choice     Kind = "choice"     // one of the offered labels
 )
 
-// Limits of a question. A hub refuses what exceeds them.
+// Limits of a question. A hub rejects a question that exceeds them.
 const (
 	MaxQuestionBytes = 64 << 10
 	DefaultTimeout   = 300 * time.Second
@@ -28,16 +28,16 @@ const (
 	MaxChoices       = 100
 )
 
-// What an agent does when nobody answers in time, in onTimeout.
+// The values of onTimeout: the agent's action if no one answers in time.
 const (
-	EmitTimeout = "emit_timeout" // goes on with the outcome __timeout__; unless told
-	FailRun     = "fail_run"     // ends with an error
+	EmitTimeout = "emit_timeout" // continues with the outcome __timeout__; the default
+	FailRun     = "fail_run"     // ends the run with an error
 )
 
-// Risk is the agent's own estimate of what can go wrong.
+// Risk is the risk level of a request.
 type Risk string
 
-// The levels of risk, from harmless to irreversible.
+// The risk levels, in ascending order.
 const (
 	LowRisk      Risk = "low"
 	MediumRisk   Risk = "medium"
@@ -47,33 +47,34 @@ const (
 
 // HumanInTheLoop is a question to a person, carried by an event.
 //
-// Members are camelCase on the wire; snake_case names are accepted too.
+// Its members are camelCase. The snake_case names are accepted too.
 type HumanInTheLoop struct {
 	Question string   `json:"question"`
 	Type     Kind     `json:"type"`
 	Choices  []string `json:"choices,omitempty"` // labels; those of the form __…__ are reserved
 
-	// ResponseWebSocketURL is where the hub dials the answer to. Without it the
-	// agent pulls its answer. It is a secret: only the poster ever sees it again.
+	// ResponseWebSocketURL is the listener that the hub calls back with the answer. Without it the
+	// agent polls. It is a secret: the hub returns it only to the sender.
 	ResponseWebSocketURL string `json:"responseWebSocketUrl,omitempty"`
 
-	// Timeout in seconds: absent means DefaultTimeout, 0 means never.
+	// Timeout is in seconds. If absent, it is DefaultTimeout (300 s); 0 means no deadline.
 	Timeout          *float64 `json:"timeout,omitempty"`
-	RequiresResponse *bool    `json:"requiresResponse,omitempty"` // false: for information, nobody is reminded
+	RequiresResponse *bool    `json:"requiresResponse,omitempty"` // false: for information only, without reminders
 
 	// Version 2.
 
 	// ProtocolVersion 2 announces a listener that acknowledges answers.
 	ProtocolVersion int `json:"protocolVersion,omitempty"`
-	// ListenerKey lets the listener prove that it is the one that asked, before
-	// the hub sends it anything (see ListenerProof). A secret, like the address.
+	// ListenerKey lets the listener prove its identity before the hub sends it anything (see
+	// ListenerProof). It is a secret like the address.
 	ListenerKey string `json:"listenerKey,omitempty"`
 
-	// Lifeline says that the asker can't come back: once its version 2 listener is
-	// gone, the hub ends the question (cancelled, orphaned) instead of waiting for it.
+	// Lifeline makes the hub watch the listener's liveness. If the version 2 listener disconnects,
+	// the hub resolves the question as cancelled, source orphaned, because its agent can't come
+	// back.
 	Lifeline bool `json:"lifeline,omitempty"`
 
-	// AlsoAsked says that the agent's own prompt is open meanwhile: its user can answer
+	// AlsoAsked is set if the agent's own prompt is open at the same time. Its user can answer
 	// there, and the first answer wins.
 	AlsoAsked bool `json:"alsoAsked,omitempty"`
 
@@ -81,7 +82,7 @@ type HumanInTheLoop struct {
 	Questions []FormQuestion `json:"questions,omitempty"`
 	Context   *Context       `json:"context,omitempty"`
 	Risk      Risk           `json:"risk,omitempty"`
-	AgentPath []string       `json:"agentPath,omitempty"` // from the root agent to the one that asks
+	AgentPath []string       `json:"agentPath,omitempty"` // from the root agent to the requester
 
 	RequiredApprovals       int         `json:"requiredApprovals,omitempty"`
 	Recipients              *Recipients `json:"recipients,omitempty"`
@@ -90,43 +91,44 @@ type HumanInTheLoop struct {
 	OnTimeout               string      `json:"onTimeout,omitempty" jsonschema:"enum=emit_timeout,enum=fail_run"`
 	ReasonRequired          string      `json:"reasonRequired,omitempty" jsonschema:"enum=never,enum=deny,enum=always"`
 
-	// EscalateAfterSeconds after it was asked, a question that is still pending is put
-	// to EscalateTo as well. How many have to agree does not change.
+	// EscalateAfterSeconds is the time after creation at which a pending question is also addressed
+	// to EscalateTo. The quorum does not change.
 	EscalateAfterSeconds float64     `json:"escalateAfterSeconds,omitempty"`
 	EscalateTo           *Recipients `json:"escalateTo,omitempty"`
-	// ExcludeRequester keeps a person whose own token asked from voting: so unless false.
+	// ExcludeRequester excludes the person whose token sent the question from voting. The default
+	// is true.
 	ExcludeRequester *bool `json:"excludeRequester,omitempty"`
 
-	// Suggestions are "always allow" offers of the agent's own permission
-	// system. One of them may come back in the answer as remember.
+	// Suggestions are "always allow" options of the agent's own permission system. An answer can
+	// return one of them as remember.
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
-// ToolCall is what will run when a person says yes.
+// ToolCall is the call that runs if a person approves it.
 type ToolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	ID        string          `json:"id,omitempty"`
-	Editable  bool            `json:"editable,omitempty"` // may be approved with changed arguments
+	Editable  bool            `json:"editable,omitempty"` // can be approved with changed arguments
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// FormQuestion is one of several questions in one request.
+// FormQuestion is one of several questions in a request.
 type FormQuestion struct {
 	ID         string   `json:"id"`
 	Question   string   `json:"question"`
 	Header     string   `json:"header,omitempty"`
-	Options    []Option `json:"options,omitempty"` // none: a text is wanted
+	Options    []Option `json:"options,omitempty"` // empty: takes a text
 	Multiple   bool     `json:"multiple,omitempty"`
-	AllowOther bool     `json:"allowOther,omitempty"` // a text of the person's own is welcome too
+	AllowOther bool     `json:"allowOther,omitempty"` // also accepts a text that is not among the options
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// Option is one label a person can pick.
+// Option is a label that a person can pick.
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
@@ -134,7 +136,7 @@ type Option struct {
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// Context is what a person needs to see beside the question to decide it.
+// Context is background information that helps a person to decide a question.
 type Context struct {
 	Why        string   `json:"why,omitempty"`
 	Cwd        string   `json:"cwd,omitempty"`
@@ -146,7 +148,7 @@ type Context struct {
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// Recipients says who may answer.
+// Recipients selects the people who may answer.
 type Recipients struct {
 	Mode    string   `json:"mode,omitempty" jsonschema:"enum=anyone,enum=owner,enum=owner_admins,enum=selected_members"`
 	Members []string `json:"members,omitempty"`
@@ -154,61 +156,61 @@ type Recipients struct {
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (q *HumanInTheLoop) UnmarshalJSON(b []byte) error { return decodeObject(b, q, true) }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (c *ToolCall) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	type plain ToolCall
 	return encodeObject(plain(c), c.Extra)
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (s *FormQuestion) UnmarshalJSON(b []byte) error { return decodeObject(b, s, true) }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (s FormQuestion) MarshalJSON() ([]byte, error) {
 	type plain FormQuestion
 	return encodeObject(plain(s), s.Extra)
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (o *Option) UnmarshalJSON(b []byte) error { return decodeObject(b, o, true) }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (o Option) MarshalJSON() ([]byte, error) {
 	type plain Option
 	return encodeObject(plain(o), o.Extra)
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (c *Context) UnmarshalJSON(b []byte) error { return decodeObject(b, c, true) }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (c Context) MarshalJSON() ([]byte, error) {
 	type plain Context
 	return encodeObject(plain(c), c.Extra)
 }
 
-// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members.
+// UnmarshalJSON accepts camelCase and snake_case names and keeps unknown members in Extra.
 func (r *Recipients) UnmarshalJSON(b []byte) error { return decodeObject(b, r, true) }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (r Recipients) MarshalJSON() ([]byte, error) {
 	type plain Recipients
 	return encodeObject(plain(r), r.Extra)
 }
 
-// MarshalJSON writes camelCase names and the members of Extra.
+// MarshalJSON encodes camelCase names and the members of Extra.
 func (q HumanInTheLoop) MarshalJSON() ([]byte, error) {
 	type plain HumanInTheLoop
 	return encodeObject(plain(q), q.Extra)
 }
 
-// TimeoutDuration is how long a person has, or 0 for ever.
+// TimeoutDuration returns the time that people have to answer, or 0 if there is no deadline.
 func (q *HumanInTheLoop) TimeoutDuration() time.Duration {
 	if q.Timeout == nil {
 		return DefaultTimeout
@@ -216,8 +218,8 @@ func (q *HumanInTheLoop) TimeoutDuration() time.Duration {
 	return time.Duration(*q.Timeout * float64(time.Second))
 }
 
-// Redacted is the question without its secrets, as lists and streams show it. A
-// secret whose name the agent misspelled is one too.
+// Redacted returns the question without its secrets, for lists and streams. It also removes unknown
+// members that are misspelled names of secrets.
 func (q HumanInTheLoop) Redacted() HumanInTheLoop {
 	q.ResponseWebSocketURL, q.ListenerKey = "", ""
 	q.Extra = maps.Clone(q.Extra)
@@ -232,5 +234,5 @@ func (q HumanInTheLoop) Redacted() HumanInTheLoop {
 	return q
 }
 
-// Acknowledges reports whether the listener speaks version 2.
+// Acknowledges reports whether the listener supports protocol version 2.
 func (q *HumanInTheLoop) Acknowledges() bool { return q.ProtocolVersion >= 2 }

@@ -5,86 +5,86 @@ import (
 	"time"
 )
 
-// Rule answers questions in the place of a person who said so once, in so many words.
-// Every answer it gives is an event like any other, with its name on it.
+// Rule is a stored decision of a person that answers matching questions. Each answer it gives is an
+// ordinary event that names the rule.
 type Rule struct {
 	ID   int64  `json:"id"`
 	Then string `json:"then" jsonschema:"enum=allow,enum=deny"`
-	Text string `json:"text"` // the whole rule in plain words, made by the hub
+	Text string `json:"text"` // the whole rule as a plain sentence, written by the hub
 
-	// What it covers: with Call, exactly this call of this tool (its arguments too);
-	// else the Tool whose arguments meet every condition of When.
+	// Scope of the rule: with Call, exactly this call of the tool; otherwise every call of Tool
+	// whose arguments meet all conditions of When.
 	Tool string      `json:"tool"`
-	Call string      `json:"call,omitempty"` // hash of tool and arguments, and of the directory unless any will do
+	Call string      `json:"call,omitempty"` // hash of tool and arguments, and of the directory unless the scope is arguments
 	When []Condition `json:"when,omitempty"`
-	// Where: the narrower ones are absent when the rule reaches further.
+	// Reach of the rule: an absent member does not restrict it.
 	SourceApp string `json:"source_app,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
-	Cwd       string `json:"cwd,omitempty"` // the project: this directory and all below
+	Cwd       string `json:"cwd,omitempty"` // the project: this directory and everything below it
 
-	Reason string  `json:"reason,omitempty"` // given to the agent with its answer
-	From   EventID `json:"from,omitempty"`   // the question it was made at
+	Reason string  `json:"reason,omitempty"` // sent to the agent with the answer
+	From   EventID `json:"from,omitempty"`   // the question it was created from
 
 	CreatedAt Millis `json:"createdAt"`
 	CreatedBy string `json:"createdBy"`
-	ExpiresAt Millis `json:"expiresAt,omitempty"` // absent: until it is revoked
+	ExpiresAt Millis `json:"expiresAt,omitempty"` // absent: valid until revoked
 	RevokedAt Millis `json:"revokedAt,omitempty"`
 	RevokedBy string `json:"revokedBy,omitempty"`
 	Uses      int64  `json:"uses"`
 	LastUseAt Millis `json:"lastUseAt,omitempty"`
 }
 
-// Condition is one thing that must hold for an argument of a tool call. A command
-// (the argument of a shell tool) only meets one when it is a single simple command.
+// Condition is a test of one argument of a tool call. A command (the argument of a shell tool) can
+// only match if it is a single simple command.
 type Condition struct {
-	Argument string          `json:"argument"` // its name; dotted for one inside another
+	Argument string          `json:"argument"` // name of the argument; dotted for a nested one
 	Is       string          `json:"is" jsonschema:"enum=equals,enum=starts_with,enum=contains,enum=glob,enum=at_most,enum=at_least,enum=under"`
-	Value    json.RawMessage `json:"value"` // a string, a number, true or false
+	Value    json.RawMessage `json:"value"` // a string, number or boolean
 }
 
-// The scopes of a RuleDraft, the narrowest first.
+// The scopes of a RuleDraft, narrowest first.
 const (
-	ScopeCall      = "call"      // exactly this call: the tool, its arguments, the directory
+	ScopeCall      = "call"      // exactly this call: tool, arguments and directory
 	ScopeArguments = "arguments" // this tool with exactly these arguments, in any directory
-	ScopeWhen      = "when"      // this tool where every condition of When holds
+	ScopeWhen      = "when"      // calls of this tool that meet every condition of When
 	ScopeTool      = "tool"      // every call of this tool
 )
 
-// The reaches of a RuleDraft, the narrowest first.
+// The reaches of a RuleDraft, narrowest first.
 const (
 	ReachSession    = "session"    // until the session ends
-	ReachProject    = "project"    // the application in this directory and all below
+	ReachProject    = "project"    // the application in this directory and below
 	ReachAgent      = "agent"      // the application
 	ReachEverywhere = "everywhere" // every application
 )
 
-// What a rule says.
+// The decisions of a rule.
 const (
 	ThenAllow = "allow"
 	ThenDeny  = "deny"
 )
 
-// DefaultRuleTTL is how long a rule holds unless told otherwise.
+// DefaultRuleTTL is the default lifetime of a rule.
 const DefaultRuleTTL = 8 * time.Hour
 
-// MaxConditions is how many conditions a rule may have.
+// MaxConditions is the maximum number of conditions of a rule.
 const MaxConditions = 20
 
-// RuleDraft is the body of POST /api/rules, and of /api/rules/preview: a rule as a
-// person makes it at a question that is stored. What it covers is taken from there.
-// Answering that question is something else, unless ApplyNow.
+// RuleDraft is the body of POST /api/rules and POST /api/rules/preview: a rule that a person
+// creates from a stored question, whose call it takes over. The question itself is not answered
+// unless ApplyNow is set.
 type RuleDraft struct {
 	From  EventID     `json:"from"`
 	Then  string      `json:"then" jsonschema:"enum=allow,enum=deny"`
 	Scope string      `json:"scope" jsonschema:"enum=call,enum=arguments,enum=when,enum=tool"`
-	When  []Condition `json:"when,omitempty"` // with the scope when: 1 to MaxConditions
+	When  []Condition `json:"when,omitempty"` // 1 to MaxConditions (20); only for the scope when
 	Reach string      `json:"reach" jsonschema:"enum=session,enum=project,enum=agent,enum=everywhere"`
-	// TTLSeconds is how long it holds: absent, DefaultRuleTTL; 0, until it is revoked.
-	// One that reaches no further than a session ends with the session at the latest.
+	// TTLSeconds is the lifetime of the rule. If absent, it is DefaultRuleTTL (8 hours); 0 means
+	// until revoked. A rule with the reach session ends with the session at the latest.
 	TTLSeconds *int64 `json:"ttlSeconds,omitempty"`
-	Reason     string `json:"reason,omitempty"` // given to the agent
-	// ApplyNow has it answer what is pending and covered by it, too: otherwise it
-	// answers only what is asked from now on.
+	Reason     string `json:"reason,omitempty"` // sent to the agent
+	// ApplyNow also applies the rule to matching pending questions. Otherwise it answers only later
+	// questions.
 	ApplyNow bool `json:"applyNow,omitempty"`
 }
 
@@ -94,18 +94,18 @@ type RuleRef struct {
 	Text string `json:"text"`
 }
 
-// RulePreview says what a rule would do before it is made: the words it would be shown
-// with, and how it would have answered what people decided.
+// RulePreview describes a rule before it is created: its sentence, and how it would have answered
+// the questions that people decided.
 type RulePreview struct {
 	Rule    Rule   `json:"rule"`
-	Refused string `json:"refused,omitempty"` // why it can't be made
+	Refused string `json:"refused,omitempty"` // why the rule can't be created
 
-	Looked    int64   `json:"looked"`    // questions it was held against, the newest first
-	Matched   int64   `json:"matched"`   // it would have answered
-	Agreed    int64   `json:"agreed"`    // as the person did
-	Opposed   int64   `json:"opposed"`   // the other way round: look at Examples
-	Undecided int64   `json:"undecided"` // nobody had answered
-	Examples  []Event `json:"examples"`  // of those it would have answered, opposed ones first, at most 5
+	Looked    int64   `json:"looked"`    // number of stored questions compared, newest first
+	Matched   int64   `json:"matched"`   // questions it would have answered
+	Agreed    int64   `json:"agreed"`    // same decision as the person
+	Opposed   int64   `json:"opposed"`   // opposite decision; see Examples
+	Undecided int64   `json:"undecided"` // questions without an answer
+	Examples  []Event `json:"examples"`  // matched questions, opposed ones first, at most 5
 }
 
 // The paths of rules.
@@ -116,8 +116,8 @@ const (
 )
 
 var ruleRoutes = []Route{
-	{"GET", PathRules, "Rules with how often each was used, the newest first: those that hold, and the newest of those that are over, at most 1000", nil, nil, []Rule{}},
-	{"POST", PathRules, "Make a rule that answers permissions in the place of the person who makes it", nil, RuleDraft{}, Rule{}},
-	{"POST", PathRulePreview, "What a rule would do, in words and held against the newest stored permissions, without making it", nil, RuleDraft{}, RulePreview{}},
-	{"DELETE", PathRule, "Revoke a rule; it stays in the list", nil, nil, Rule{}},
+	{"GET", PathRules, "Rules with their number of uses, newest first: the active rules and the newest expired or revoked ones, at most 1000", nil, nil, []Rule{}},
+	{"POST", PathRules, "Create a rule that answers permissions on behalf of its creator", nil, RuleDraft{}, Rule{}},
+	{"POST", PathRulePreview, "Preview a rule without creating it: its sentence, and a comparison with the newest stored permissions", nil, RuleDraft{}, RulePreview{}},
+	{"DELETE", PathRule, "Revoke a rule; it stays listed", nil, nil, Rule{}},
 }

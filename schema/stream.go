@@ -8,75 +8,75 @@ import (
 // FrameType is the type of a message on /stream.
 type FrameType string
 
-// The messages of /stream. Initial is version 1's only; Hello, StatusFrame,
-// Resync and PresenceFrame are version 2's only.
+// The message types of /stream. Only version 1 sends Initial. Only version 2 sends HelloFrame,
+// StatusFrame, Resync and PresenceFrame.
 const (
-	Initial     FrameType = "initial" // data: [Event], once, on connect
+	Initial     FrameType = "initial" // data: [Event]; once, on connect
 	EventFrame  FrameType = "event"   // data: Event
-	HelloFrame  FrameType = "hello"   // data: Hello, once, on connect
+	HelloFrame  FrameType = "hello"   // data: Hello; once, on connect
 	StatusFrame FrameType = "status"  // data: StatusChange
-	Resync      FrameType = "resync"  // data: Hello; the page must load its snapshot anew
+	Resync      FrameType = "resync"  // data: Hello; the client must reload its snapshot
 
-	// PresenceFrame says who else is looking. It is no part of the log (no seq) and
-	// goes only to pages that sent a Looking themselves.
+	// PresenceFrame reports the other open pages. It is not part of the log (no seq) and is sent
+	// only to pages that sent a ViewingMessage.
 	PresenceFrame FrameType = "presence" // data: Presence
 )
 
-// Frame is one message of /stream. A version 2 message may also be a JSON array
-// of frames.
+// Frame is one message of /stream. A version 2 message can also be a JSON array of frames.
 type Frame struct {
 	Type FrameType       `json:"type"`
 	Data json.RawMessage `json:"data"`
-	Seq  int64           `json:"seq,omitempty"` // version 2: the frame's place in the hub's log
+	Seq  int64           `json:"seq,omitempty"` // version 2: sequence number in the hub's log
 }
 
-// Hello opens a version 2 stream.
+// Hello is the first message of a version 2 stream.
 type Hello struct {
-	HubID      string `json:"hubId"` // of the database: another one means another history
-	Seq        int64  `json:"seq"`   // the last number given out
+	HubID      string `json:"hubId"` // id of the database; a different id means a different history
+	Seq        int64  `json:"seq"`   // the last assigned sequence number
 	ServerTime Millis `json:"serverTime"`
 	Version    string `json:"version"` // of the hub program
-	// Page names the dashboard that the hub serves, by its content. A page that
-	// sees another one than at its first hello is out of date.
+	// Page is a content hash of the dashboard that the hub serves. If it differs from the one in a
+	// page's first hello, the page is outdated.
 	Page string `json:"page,omitempty"`
 }
 
-// ViewingMessageType is the type of a Looking.
+// ViewingMessageType is the type of a ViewingMessage.
 const ViewingMessageType = "looking"
 
-// ViewingMessage is the one message that a version 2 page sends on its stream: which
-// request it shows. The hub forgets it when the socket closes.
+// ViewingMessage is the only message that a version 2 page sends on its stream: the request that it
+// shows. The hub drops it when the socket closes.
 type ViewingMessage struct {
 	Type string  `json:"type" jsonschema:"enum=looking"`
-	ID   EventID `json:"id,omitempty"` // 0: none
-	// Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be
-	// told otherwise of what is asked. It holds for ViewingTimeout, and is said anew.
+	ID   EventID `json:"id,omitempty"` // 0 for none
+	// Focused is set if the page is visible and has the keyboard focus. The signed-in person then
+	// needs no notifications. It is valid for ViewingTimeout (1 minute) and must be repeated.
 	Focused bool `json:"focused,omitempty"`
 }
 
-// ViewingTimeout is how long a page that said it is focused counts as looked at.
+// ViewingTimeout is the time after which a focused page no longer counts as focused unless it
+// repeats the message.
 const ViewingTimeout = time.Minute
 
-// Presence is how many pages follow the hub, the receiver among them, and which
-// requests they show.
+// Presence reports how many pages follow the hub, including the receiver, and which requests they
+// show.
 type Presence struct {
 	Screens int             `json:"screens"`
 	Looking []ViewedRequest `json:"looking"`
 }
 
-// ViewedRequest is a request that pages show right now.
+// ViewedRequest is a request that at least one page shows.
 type ViewedRequest struct {
 	ID      EventID `json:"id"`
 	Screens int     `json:"screens"`
 }
 
-// StatusChange tells a version 2 stream how a question's status is now.
+// StatusChange reports a new status of a question on a version 2 stream.
 type StatusChange struct {
 	ID                   EventID `json:"id"`
 	HumanInTheLoopStatus Status  `json:"humanInTheLoopStatus"`
 }
 
-// FilterOptions are the values a filter can offer, from GET /events/filter-options.
+// FilterOptions lists the values that a filter can offer, from GET /events/filter-options.
 type FilterOptions struct {
 	SourceApps     []string `json:"source_apps"`
 	SessionIDs     []string `json:"session_ids"` // the newest 300
@@ -84,8 +84,7 @@ type FilterOptions struct {
 	ToolNames      []string `json:"tool_names"`
 }
 
-// BatchResult is the result for one event of POST /events/batch: the saved event
-// or why it was not saved.
+// BatchResult is the result for one event of POST /events/batch: the stored event, or the problem.
 type BatchResult struct {
 	Event   *Event   `json:"event,omitempty"`
 	Problem *Problem `json:"problem,omitempty"`
@@ -93,7 +92,7 @@ type BatchResult struct {
 
 // Health is the body of GET /healthz and GET /readyz.
 type Health struct {
-	Status  string `json:"status"` // ok, starting, degraded, stopping
+	Status  string `json:"status"` // ok, starting, degraded or stopping
 	Detail  string `json:"detail,omitempty"`
 	Version string `json:"version"`
 }

@@ -1,13 +1,13 @@
 package schema
 
-// OTLPResponse answers an OTLP request, as OpenTelemetry has it: what is not kept is
-// accepted all the same. A record is rejected when it names no session.
+// OTLPResponse is the response to an OTLP request. As OpenTelemetry requires, records that the hub
+// does not use count as accepted. A record without a session is rejected.
 type OTLPResponse struct {
 	PartialSuccess PartialSuccess `json:"partialSuccess"`
 }
 
-// PartialSuccess says how many records were rejected, for good, and why. It is empty
-// where none was.
+// PartialSuccess reports the number of permanently rejected records and the reason. It is empty if
+// none was rejected.
 type PartialSuccess struct {
 	RejectedLogRecords int    `json:"rejectedLogRecords,omitempty"`
 	RejectedDataPoints int    `json:"rejectedDataPoints,omitempty"`

@@ -14,20 +14,20 @@ import (
 
 // Limits of a message.
 const (
-	MaxBody      = 8 << 20   // a request body, bytes
-	MaxFrame     = 256 << 10 // a frame to an agent, bytes
-	MaxName      = 1 << 10   // source_app, session_id and the like, bytes
-	MaxReason    = 16 << 10  // a reason, a comment, bytes
-	MaxText      = 64 << 10  // a text answer, bytes
+	MaxBody      = 8 << 20   // bytes of a request body
+	MaxFrame     = 256 << 10 // bytes of a frame to an agent
+	MaxName      = 1 << 10   // bytes of source_app, session_id and similar names
+	MaxReason    = 16 << 10  // bytes of a reason or comment
+	MaxText      = 64 << 10  // bytes of a text answer
 	MaxURL       = 2 << 10
-	MaxListed    = 64 << 10 // a payload in a list or on a stream; bigger ones are left out
+	MaxListed    = 64 << 10 // bytes of a payload in a list or stream; larger ones are left out
 	MaxBatch     = 1000     // events in one POST /events/batch
 	RecentLimit  = 300
 	MaxPageLimit = 1000
 )
 
-// Validate checks an event as a hub does before it stores it. Its errors are
-// *FieldError and wrap ErrInvalid.
+// Validate checks an event as a hub does before it stores it. Its errors are *FieldError and wrap
+// ErrInvalid.
 func (e *Event) Validate() error {
 	for _, f := range []struct{ name, value string }{
 		{"source_app", e.SourceApp}, {"session_id", e.SessionID}, {"hook_event_type", e.HookEventType},
@@ -60,8 +60,8 @@ func ValidateName(field, value string) error {
 	}
 }
 
-// Validate checks a question. Whether its address may be dialled is not its
-// business: a hub stores such a question and shows it as blocked.
+// Validate checks a question. It does not apply the dial policy: a hub stores a question with a
+// forbidden address and shows its delivery as blocked.
 func (q *HumanInTheLoop) Validate() error {
 	err := firstError(q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress)
 	if err != nil {
@@ -96,7 +96,7 @@ func (q *HumanInTheLoop) validateKind() error {
 		return nil
 	case Choice:
 		if len(q.Choices) == 0 {
-			return invalid("choices", "needs at least one label")
+			return invalid("choices", "requires at least one label")
 		}
 		return validateLabels("choices", q.Choices)
 	default:
@@ -112,26 +112,26 @@ func validateLabels(field string, labels []string) error {
 	for _, label := range labels {
 		switch {
 		case strings.TrimSpace(label) == "":
-			return invalid(field, "has an empty label")
+			return invalid(field, "contains an empty label")
 		case IsReservedName(label):
-			return invalid(field, fmt.Sprintf("has the label %q; labels of the form __…__ are reserved", label))
+			return invalid(field, fmt.Sprintf("contains the label %q; labels of the form __…__ are reserved", label))
 		case seen[label]:
-			return invalid(field, fmt.Sprintf("has the label %q twice", label))
+			return invalid(field, fmt.Sprintf("contains the label %q twice", label))
 		}
 		seen[label] = true
 	}
 	return nil
 }
 
-// IsReservedName reports whether a label stands for an outcome of the protocol's own.
+// IsReservedName reports whether a label has the form of a fixed outcome.
 func IsReservedName(label string) bool {
 	return len(label) > 4 && strings.HasPrefix(label, "__") && strings.HasSuffix(label, "__")
 }
 
 func (q *HumanInTheLoop) validateTimes() error {
-	// Less than a nanosecond would round to 0, which means never.
+	// Less than a nanosecond would round to 0, which means no deadline.
 	if t := q.Timeout; t != nil && *t != 0 && (*t < 0.001 || *t > MaxTimeout.Seconds()) {
-		return invalid("timeout", fmt.Sprintf("must be 0 (never) or seconds from 0.001 to %.0f", MaxTimeout.Seconds()))
+		return invalid("timeout", fmt.Sprintf("must be 0 (no deadline) or seconds from 0.001 to %.0f", MaxTimeout.Seconds()))
 	}
 	if err := q.validateReminders(); err != nil {
 		return err
@@ -144,9 +144,9 @@ func (q *HumanInTheLoop) validateReminders() error {
 	case interval == 0 && q.ReminderMaxCount == 0:
 		return nil
 	case q.TimeoutDuration() == 0:
-		return invalid("reminderIntervalSeconds", "needs a finite timeout")
+		return invalid("reminderIntervalSeconds", "requires a finite timeout")
 	case interval < MinReminder.Seconds() || interval > MaxTimeout.Seconds():
-		return invalid("reminderIntervalSeconds", "must be at least 30 and at most the longest timeout")
+		return invalid("reminderIntervalSeconds", fmt.Sprintf("must be seconds from %.0f to %.0f", MinReminder.Seconds(), MaxTimeout.Seconds()))
 	case q.ReminderMaxCount < 1 || q.ReminderMaxCount > MaxReminders:
 		return invalid("reminderMaxCount", "must be from 1 to 20")
 	default:
@@ -167,7 +167,7 @@ func (q *HumanInTheLoop) validateEscalation() error {
 	case to.Mode == "" || to.Mode == "anyone":
 		return invalid("escalateTo.mode", "must be owner, owner_admins or selected_members")
 	case to.Mode == "selected_members" && len(to.Members) == 0:
-		return invalid("escalateTo.members", "must name somebody")
+		return invalid("escalateTo.members", "must contain at least one name")
 	default:
 		return nil
 	}
@@ -200,16 +200,16 @@ func (q *HumanInTheLoop) validateEnums() error {
 			return invalid("toolCall.name", "is required")
 		}
 		if t.Editable && !isObject(t.Arguments) {
-			return invalid("toolCall.arguments", "must be an object to be editable")
+			return invalid("toolCall.arguments", "must be an object if editable is set")
 		}
 	}
 	return nil
 }
 
-// MaxRecipients is how many people a question can be put to.
+// MaxRecipients is the maximum number of people that a question can be addressed to.
 const MaxRecipients = 100
 
-// validateRecipients checks what can be told without knowing who there is.
+// validateRecipients checks the rules that do not depend on the hub's accounts.
 func (q *HumanInTheLoop) validateRecipients() error {
 	switch {
 	case q.RequiredApprovals < 0:
@@ -217,7 +217,7 @@ func (q *HumanInTheLoop) validateRecipients() error {
 	case q.RequiredApprovals > MaxRecipients:
 		return invalid("requiredApprovals", fmt.Sprintf("must be at most %d", MaxRecipients))
 	case q.RequiredApprovals > 1 && q.Type == FreeText:
-		return invalid("requiredApprovals", "must be 1 for a question that wants a text: no two people write the same")
+		return invalid("requiredApprovals", "must be 1 for a free-text question, because two texts never agree")
 	}
 	r := q.Recipients
 	if r == nil || r.Mode != "selected_members" {
@@ -225,7 +225,7 @@ func (q *HumanInTheLoop) validateRecipients() error {
 	}
 	switch n := len(r.Members); {
 	case n == 0:
-		return invalid("recipients.members", "must name somebody")
+		return invalid("recipients.members", "must contain at least one name")
 	case n > MaxRecipients:
 		return invalid("recipients.members", fmt.Sprintf("has more than %d names", MaxRecipients))
 	case q.RequiredApprovals > n:
@@ -267,7 +267,7 @@ func (q *HumanInTheLoop) validateQuestions() error {
 		}
 	}
 	if len(q.Questions) > 0 && q.Type != FreeText {
-		return invalid("questions", "needs the type question")
+		return invalid("questions", "requires the type question")
 	}
 	return nil
 }
@@ -289,8 +289,8 @@ func (q *HumanInTheLoop) validateAddress() error {
 	return nil
 }
 
-// CheckResponse checks a person's answer against the question it is for. Its
-// errors are *FieldError and wrap ErrWrongAnswer.
+// CheckResponse checks an answer against its question. Its errors are *FieldError and wrap
+// ErrWrongAnswer.
 func (q *HumanInTheLoop) CheckResponse(r *Response) error {
 	err := firstError(
 		func() error { return q.checkAnswerKind(r) },
@@ -309,11 +309,11 @@ func checkHold(ms int64, cause error) error {
 	return nil
 }
 
-// Validate checks a list of approvals. Its errors are *FieldError.
+// Validate checks a bulk approval. Its errors are *FieldError.
 func (a *Approvals) Validate() error {
 	switch n := len(a.Requests); {
 	case n == 0:
-		return invalid("requests", "must name what is approved")
+		return invalid("requests", "must contain at least one request")
 	case n > MaxApprovals:
 		return invalid("requests", fmt.Sprintf("has more than %d requests", MaxApprovals))
 	case len(a.Reason) > MaxReason:
@@ -336,7 +336,7 @@ func (q *HumanInTheLoop) checkAnswerKind(r *Response) error {
 	}
 	for _, name := range []string{"permission", "response", "choice", "answers"} {
 		if given[name] && name != want {
-			return invalidAnswer(name, "does not answer this question; "+want+" does")
+			return invalidAnswer(name, "is not the answer to this question; use "+want)
 		}
 	}
 	switch want {
@@ -344,7 +344,7 @@ func (q *HumanInTheLoop) checkAnswerKind(r *Response) error {
 		return checkText("response", *r.Response)
 	case "choice":
 		if !slices.Contains(q.Choices, *r.Choice) {
-			return invalidAnswer("choice", "was not offered")
+			return invalidAnswer("choice", "is not one of the offered labels")
 		}
 	case "answers":
 		return q.checkAnswers(r.Answers)
@@ -376,7 +376,7 @@ func (q *HumanInTheLoop) checkAnswers(answers map[string]json.RawMessage) error 
 	}
 	for id := range answers {
 		if !slices.ContainsFunc(q.Questions, func(s FormQuestion) bool { return s.ID == id }) {
-			return invalidAnswer("answers."+id, "answers a question that was not asked")
+			return invalidAnswer("answers."+id, "is not a question of this request")
 		}
 	}
 	return nil
@@ -389,10 +389,10 @@ func (s *FormQuestion) check(field string, raw json.RawMessage) error {
 	}
 	var labels []string
 	if json.Unmarshal(raw, &labels) != nil || !s.Multiple {
-		return invalidAnswer(field, "must be a string, or an array of strings where several may be picked")
+		return invalidAnswer(field, "must be a string, or an array of strings if several options can be picked")
 	}
 	if len(labels) == 0 || len(labels) > MaxChoices {
-		return invalidAnswer(field, "must pick something")
+		return invalidAnswer(field, fmt.Sprintf("must contain 1 to %d labels", MaxChoices))
 	}
 	for _, label := range labels {
 		if err := s.checkLabel(field, label); err != nil {
@@ -410,7 +410,7 @@ func (s *FormQuestion) checkLabel(field, label string) error {
 	case len(s.Options) == 0 || s.AllowOther:
 		return checkText(field, label)
 	default:
-		return invalidAnswer(field, "was not offered")
+		return invalidAnswer(field, "is not one of the offered labels")
 	}
 }
 
@@ -420,19 +420,19 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	}
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
-		return invalidAnswer("modifiedArguments", "may not be given: this call can't be edited")
+		return invalidAnswer("modifiedArguments", "is not allowed: this call can't be edited")
 	case r.Permission == nil || !*r.Permission:
-		return invalidAnswer("modifiedArguments", "goes with an approval only")
+		return invalidAnswer("modifiedArguments", "is allowed only in an approval")
 	case !isObject(r.ModifiedArguments):
 		return invalidAnswer("modifiedArguments", "must be the whole arguments object")
 	case bytes.Contains(r.ModifiedArguments, []byte(RedactedPrefix)):
-		return invalidAnswer("modifiedArguments", "still holds a redacted value, which would run as it stands; replace it, or approve without changes")
+		return invalidAnswer("modifiedArguments", "still contains a redacted value, which would run verbatim; replace it, or approve without changes")
 	default:
 		return nil
 	}
 }
 
-// RedactedPrefix begins what the hub puts in the place of a secret.
+// RedactedPrefix starts the placeholder that replaces a secret.
 const RedactedPrefix = "[redacted:"
 
 func (q *HumanInTheLoop) checkReason(r *Response) error {
@@ -458,17 +458,17 @@ func (q *HumanInTheLoop) checkRemember(r *Response) error {
 			return nil
 		}
 	}
-	return invalidAnswer("remember", "is none of the question's suggestions")
+	return invalidAnswer("remember", "is not one of the question's suggestions")
 }
 
-// sameJSON compares values, not text: a browser that parsed a suggestion and
-// writes it again turns 1.0 into 1 and \u003e into >.
+// sameJSON compares JSON values, not text: a browser that parses and re-encodes a suggestion turns
+// 1.0 into 1 and \u003e into >.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// Outcome is the outcome that an answer gives a question.
+// Outcome returns the outcome that an answer gives the question.
 func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 	switch {
 	case r.Permission != nil && *r.Permission:
@@ -482,9 +482,9 @@ func (q *HumanInTheLoop) Outcome(r *Response) Outcome {
 	}
 }
 
-// UnmarshalJSON reads an answer; its errors are *FieldError and wrap
-// ErrWrongAnswer, or ErrInvalid when b is no object at all. Unknown members (a version 1 page sends the whole hookEvent
-// back) are ignored.
+// UnmarshalJSON decodes an answer. Its errors are *FieldError and wrap ErrWrongAnswer, or
+// ErrInvalid if b is not an object. It ignores unknown members, because a version 1 page sends the
+// whole hookEvent back.
 func (r *Response) UnmarshalJSON(b []byte) error {
 	err := decodeObject(b, r, true)
 	var f *FieldError
@@ -494,7 +494,8 @@ func (r *Response) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Until is when a question asked at the given time ends: the zero time for never.
+// Until returns the deadline of a question created at the given time, or the zero time if there is
+// none.
 func (q *HumanInTheLoop) Until(createdAt time.Time) time.Time {
 	if d := q.TimeoutDuration(); d > 0 {
 		return createdAt.Add(d)

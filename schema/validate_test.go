@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// requireField asserts that err names field and wraps cause; "" stands for no error.
+// requireField checks that err names field and wraps cause; "" means no error.
 func requireField(t *testing.T, err error, field string, cause error) {
 	t.Helper()
 	if field == "" {
@@ -59,7 +59,7 @@ func TestHumanInTheLoop_Validate(t *testing.T) {
 	}
 	tooMany := "[" + strings.Join(labels, ",") + "]"
 	questions := "[" + strings.TrimSuffix(strings.Repeat(`{"id":"a","question":"?"},`, schema.MaxQuestions+1), ",") + "]"
-	// Each row changes a good question; the error names the row's field.
+	// Each row changes a valid question, and the error must name the field of the row.
 	for _, c := range []struct{ members, field string }{
 		{`"type":"permission"`, ""},
 		{`"type":"question"`, ""},

@@ -1,4 +1,4 @@
-// Made from schema/testdata by go run ./schema/gen. Do not edit.
+// Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
 import type { Ack, AgentApproval, Answer, Approval, Approvals, ApproveCall, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, Control, Event, Extend, FilterOptions, Frame, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HumanInTheLoop, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, NotificationSettings, OTLPResponse, Overview, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, RejectCall, Response, Rule, RuleDraft, RulePreview, SearchResult, SessionDetail, SessionPage, SignIn, SignInRequest, SignInResult, Status, StatusChange, Token, TokenDraft, ViewingMessage } from './schema'

@@ -1,12 +1,12 @@
-// Made from schema/*.go by go run ./schema/gen. Do not edit.
+// Generated from schema/*.go by go run ./schema/gen. Do not edit.
 
-/** Ack is what a version 2 listener sends back once its caller has the answer. */
+/** Ack is the acknowledgment that a version 2 listener sends once its caller has the answer. */
 export interface Ack {
   type: 'ack'
   answerId: string
   /**
-   * Result is absent or accepted for an answer that was taken, duplicate for one already known, too_late
-   * when nobody waits any more and mismatch for somebody else's answer.
+   * Result is absent or accepted if the answer was taken, duplicate if it was already known, too_late if
+   * nothing waits for it any more, and mismatch if it belongs to a different question.
    */
   result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
 }
@@ -15,16 +15,16 @@ export interface Ack {
 export interface AgentApproval {
   approvalId: string
   approved: boolean
-  /** of a denial: "User denied approval" unless told */
+  /** reason of a denial; default "User denied approval" */
   reason?: string
 }
 
-/** AgentNode is one agent of a session: the main one, or a subagent below the one that started it. */
+/** AgentNode is one agent of a session: the main agent, or a subagent below the agent that started it. */
 export interface AgentNode {
-  /** empty: the main agent */
+  /** empty for the main agent */
   agent_id: string
   agent_type?: string
-  /** the agent_id of who started it; empty: the main agent */
+  /** agent_id of the agent that started it; empty for the main agent */
   parent: string
   model?: string
   firstId: EventID
@@ -33,32 +33,32 @@ export interface AgentNode {
   lastAt: Millis
   ended: boolean
   events: number
-  /** calls that came to an end */
+  /** completed tool calls */
   tools: number
   failures: number
   asked: number
   pending: number
-  /** time that its settled questions waited for a person */
+  /** total time that resolved questions waited for a person */
   waitedMs: number
-  /** to models */
+  /** requests to models */
   requests?: number
-  /** its own, without its subagents' */
+  /** without those of its subagents */
   tokens?: Tokens
   costUsd?: number
 }
 
-/** AgentStat is one application over the days of an Overview. */
+/** AgentStat is the activity of one application over the days of an Overview. */
 export interface AgentStat {
   source_app: string
   events: number
-  /** that were active within the days */
+  /** active within the days */
   sessions: number
   tools: number
   failures: number
   asked: number
-  /** now */
+  /** at present */
   pending: number
-  /** blocked: time that its questions waited for a person */
+  /** total time that its questions waited for a person */
   waitedMs: number
   lastAt: Millis
   /** its latest session has ended */
@@ -68,7 +68,7 @@ export interface AgentStat {
 }
 
 /**
- * Answer is what the agent receives: one text frame on its own socket, or the body of GET
+ * Answer is the result that the agent receives: a text frame on its listener, or the body of GET
  * /events/:id/response.
  */
 export interface Answer {
@@ -85,11 +85,11 @@ export interface Answer {
   respondedBy?: Responder
   outcome?: Outcome
   source?: EndedBy
-  /** one sentence for a model */
+  /** an instruction for the model */
   guidance?: string
   /**
-   * Votes are all that counted, Awaiting who had not voted, requiredApprovals how many had to agree: of a
-   * question that needed several.
+   * Votes are the votes that counted, Awaiting the recipients who had not voted, and requiredApprovals the
+   * quorum. They are set only for a question with several recipients.
    */
   votes?: Vote[]
   awaiting?: string[]
@@ -97,32 +97,35 @@ export interface Answer {
   /** the rule that answered */
   rule?: RuleRef
   /**
-   * hookEvent is the hub's own stored event. hookEventTruncated: its payload was too big for a frame and
-   * holds only agent_name and permission_type.
+   * hookEvent is the hub's stored event. If hookEventTruncated is set, its payload exceeded the frame limit
+   * and contains only agent_name and permission_type.
    */
   hookEvent?: Event
   hookEventTruncated?: boolean
-  /** Version 2 listeners acknowledge answerId, and drop one they have seen. */
+  /**
+   * answerId deduplicates deliveries: a version 2 listener acknowledges it and drops an answer that it
+   * already has.
+   */
   answerId?: string
   attempt?: number
 }
 
-/** Approval is a pending permission as GET /api/approvals lists it. */
+/** Approval is a pending permission in GET /api/approvals. */
 export interface Approval {
   id: string
   toolName: string
   arguments: Record<string, unknown>
-  /** RFC 3339, the hub's clock */
+  /** RFC 3339, by the hub's clock */
   requestedAt: string
   sessionId: string
   userPrompt: string
 }
 
-/** Approvals is the body of POST /events/approve: exactly the permissions that a person saw in one list. */
+/** Approvals is the body of POST /events/approve: the permissions that a person reviewed in one list. */
 export interface Approvals {
-  /** 1 to MaxApprovals */
+  /** 1 to MaxApprovals (100) */
   requests: SeenRevision[]
-  /** as in Response; 5,000 unless told */
+  /** undo window as in Response; default 5000 */
   holdMs?: number
   reason?: string
 }
@@ -130,32 +133,32 @@ export interface Approvals {
 /** ApproveCall is the body of POST /api/approvals/:id/approve. */
 export interface ApproveCall {
   modifiedArguments?: Record<string, unknown>
-  /** Proof is as in Response: of a Response with permission true and these arguments. */
+  /** Proof is as in Response, for a Response with permission true and these arguments. */
   proof?: Record<string, unknown>
 }
 
-/** BatchResult is the result for one event of POST /events/batch: the saved event or why it was not saved. */
+/** BatchResult is the result for one event of POST /events/batch: the stored event, or the problem. */
 export interface BatchResult {
   event?: Event
   problem?: Problem
 }
 
 /**
- * CallReport is the body of POST /events/:id/execution, from an agent that runs no hooks: what became of
- * the call that was approved.
+ * CallReport is the body of POST /events/:id/execution. An agent without hooks reports the outcome of an
+ * approved call with it.
  */
 export interface CallReport {
   state: 'succeeded' | 'failed' | 'interrupted'
-  /** of the call itself */
+  /** duration of the call */
   durationMs?: number
   error?: string
-  /** the question's own */
+  /** secret of the question */
   requestSecret: string
 }
 
 /**
- * Cancel is the body of POST /events/:id/cancel. With the question's own secret it is the agent's
- * withdrawal and nothing is sent; without, it is a person's.
+ * Cancel is the body of POST /events/:id/cancel. With the request secret of the question, the agent
+ * withdraws it and nothing is sent. Without it, a person cancels it.
  */
 export interface Cancel {
   reason?: string
@@ -163,8 +166,8 @@ export interface Cancel {
 }
 
 /**
- * ChallengeRequest is the body of POST /api/passkeys/challenge: the answer that is about to be given,
- * exactly as it will be, but for its proof. Another one needs another challenge.
+ * ChallengeRequest is the body of POST /api/passkeys/challenge: the exact answer to be given, without its
+ * proof. A different answer requires a new challenge.
  */
 export interface ChallengeRequest {
   id: EventID
@@ -172,29 +175,26 @@ export interface ChallengeRequest {
 }
 
 /**
- * Channel is a way by which people are told of questions while they are not looking. Its address is a
- * secret: it is given once, by whoever makes the channel, and never shown again.
+ * Channel is a configured destination for notifications. Its address is a secret that is never returned
+ * after the channel was created.
  */
 export interface Channel {
   id: number
   name: string
   /** Kind is slack, discord, telegram, ntfy, gotify, pushover, mattermost, smtp or webhook. */
   kind: string
-  /** Address is the scheme of the address and, where that is no secret, the host. */
+  /** Address is the scheme of the address and, unless it is secret, the host. */
   address: string
   /**
-   * Person whose channel it is; absent: everybody's. One of kind smtp that is everybody's writes to each
-   * person at their own address.
+   * Person is the owner of the channel; absent for a shared channel. A shared smtp channel sends to each
+   * person's own address.
    */
   person?: string
   createdAt: Millis
   createdBy: string
-  /**
-   * Secret of a webhook, whsec_…, shown once: what its receiver verifies the signature with (Standard
-   * Webhooks).
-   */
+  /** Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once. */
   secret?: string
-  /** Paused is set while the channel fails: until then the hub leaves it alone. */
+  /** Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time. */
   paused?: Millis
 }
 
@@ -202,7 +202,7 @@ export interface Channel {
 export interface ChannelDraft {
   name: string
   /**
-   * URL is the address, in the notation of shoutrrr (slack://, discord://, telegram://, ntfy://, gotify://,
+   * URL is the address in shoutrrr notation (slack://, discord://, telegram://, ntfy://, gotify://,
    * pushover://, mattermost://); smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS or smtps:// for mail;
    * https:// or http:// for a webhook.
    */
@@ -211,25 +211,25 @@ export interface ChannelDraft {
   person?: string
 }
 
-/** ChannelTestResult says what became of a message that was sent to try a channel. */
+/** ChannelTestResult is the result of a test message. */
 export interface ChannelTestResult {
   state: 'sent' | 'failed'
   error?: string
 }
 
 /**
- * Condition is one thing that must hold for an argument of a tool call. A command (the argument of a shell
- * tool) only meets one when it is a single simple command.
+ * Condition is a test of one argument of a tool call. A command (the argument of a shell tool) can only
+ * match if it is a single simple command.
  */
 export interface Condition {
-  /** its name; dotted for one inside another */
+  /** name of the argument; dotted for a nested one */
   argument: string
   is: 'equals' | 'starts_with' | 'contains' | 'glob' | 'at_most' | 'at_least' | 'under'
-  /** a string, a number, true or false */
+  /** a string, number or boolean */
   value: unknown
 }
 
-/** Context is what a person needs to see beside the question to decide it. */
+/** Context is background information that helps a person to decide a question. */
 export interface Context {
   why?: string
   cwd?: string
@@ -240,19 +240,19 @@ export interface Context {
 }
 
 /**
- * Control tells a version 2 listener something that is no answer, on a connection of its own, after the
- * same proof. It is not acknowledged. A listener ignores kinds it does not know.
+ * Control is a message to a version 2 listener that is not an answer. The hub sends it on a separate
+ * connection, after the same proof. It is not acknowledged. A listener ignores unknown kinds.
  */
 export interface Control {
   type: 'control'
   kind: 'deadline'
-  /** the new deadline, the hub's clock; absent: none */
+  /** the new deadline by the hub's clock; absent if there is none */
   expiresAt?: Millis
-  /** inSeconds is how far away that is: the listener's clock may be another one. */
+  /** inSeconds is the time until the new deadline. It does not depend on the listener's clock. */
   inSeconds?: number
 }
 
-/** DayCount is how the questions ended that ended on one day. */
+/** DayCount counts the outcomes of the questions that were resolved on one day. */
 export interface DayCount {
   /** 2026-11-21 */
   day: string
@@ -261,44 +261,44 @@ export interface DayCount {
   /** texts and choices */
   answered: number
   timeout: number
-  /** and withdrawn */
+  /** including withdrawn */
   cancelled: number
   other: number
 }
 
 /**
- * DeadlineExtension says who moved a question's deadline, and whether its agent knows: that was not told
- * waits no longer than it meant to.
+ * DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the waiting agent
+ * received it. An agent that did not still stops at the old deadline.
  */
 export interface DeadlineExtension {
   by: string
   at: Millis
   /**
-   * Agent is how it is told: queued while it is dialled, delivered, unreachable (Error says why; it was
-   * tried several times), or none where it asks by itself.
+   * Agent is the delivery of the new deadline: queued while the hub connects, delivered, unreachable (see
+   * Error; the hub retried), or none if the agent polls.
    */
   agent: DeliveryState
   error?: string
 }
 
-/** Delivery is how an answer got to the agent. */
+/** Delivery is the delivery of an answer to the agent. */
 export interface Delivery {
   state: DeliveryState
   attempts: number
-  /** how a version 1 listener showed it */
+  /** how a version 1 listener confirmed it */
   confirmed?: 'close' | 'write'
   lastError?: string
   /**
-   * deliveredAt and nextAttemptAt are the hub's clock. An unreachable delivery with nextAttemptAt is still
-   * being tried; without it the hub gave up.
+   * deliveredAt and nextAttemptAt are by the hub's clock. An unreachable delivery is retried as long as
+   * nextAttemptAt is set.
    */
   deliveredAt?: Millis
   nextAttemptAt?: Millis
-  /** handledAt is set when a person took care of an undelivered answer. */
+  /** handledAt is the time at which a person marked an undelivered answer as handled. */
   handledAt?: Millis
 }
 
-/** DeliveryState is how far an answer got on its way to the agent. */
+/** DeliveryState is the progress of an answer on its way to the agent. */
 export type DeliveryState =
   | 'none'
   | 'queued'
@@ -313,34 +313,34 @@ export type DeliveryState =
   | 'blocked'
 
 /**
- * EarlierOutcomes counts how questions about the same call (same application, same tool, same arguments)
- * ended before, and names the newest of them.
+ * EarlierOutcomes counts the outcomes of earlier questions about the same call: same application, tool and
+ * arguments. Last is the newest of them.
  */
 export interface EarlierOutcomes {
   approved: number
   denied: number
-  /** timed out, cancelled */
+  /** timed out or cancelled */
   other: number
   last?: Event
 }
 
 /**
- * EditedCall is a call that a voter changed. The votes before it were about something else and are gone
- * from Votes; the ledger keeps them.
+ * EditedCall is a tool call that a voter edited. An edit drops the earlier votes, because they were about a
+ * different call. The ledger keeps them.
  */
 export interface EditedCall {
-  /** whole */
+  /** the complete arguments */
   arguments: Record<string, unknown>
   by: string
   at: Millis
   /**
-   * Revision is the first revision of the status with these arguments: a vote for them names it or a later
-   * one.
+   * Revision is the first status revision with these arguments. A vote for them names this revision or a
+   * later one.
    */
   revision: number
 }
 
-/** EndedBy says what ended a question. */
+/** EndedBy is the cause of a question's resolution. */
 export type EndedBy =
   | 'human'
   | 'rule'
@@ -352,33 +352,33 @@ export type EndedBy =
   | 'quorum'
 
 /**
- * Event is what a hook tells the hub: something an agent did or is about to do, and, with HumanInTheLoop, a
- * question to a person.
+ * Event is one message from an agent's hook: something that the agent did or is about to do. With
+ * HumanInTheLoop it asks a question.
  *
- * source_app, session_id, hook_event_type and Payload are required. ID, UID and humanInTheLoopStatus belong
- * to the hub; sent by a client they are ignored.
+ * source_app, session_id, hook_event_type and Payload are required. ID, UID and humanInTheLoopStatus are
+ * set by the hub and ignored if a client sends them.
  */
 export interface Event {
   id?: EventID
-  /** UUIDv7, the same event in links and audits of any hub */
+  /** UUIDv7 that identifies the event across hubs */
   uid?: string
   source_app: string
   session_id: string
   hook_event_type: string
   /** a JSON object, kept byte for byte */
   payload: Record<string, unknown>
-  /** the agent's clock; for display only */
+  /** by the agent's clock; for display only */
   timestamp?: Millis
   summary?: string
   model_name?: string
-  /** a transcript; only GET /events/:id returns it */
+  /** the transcript; returned only by GET /events/:id */
   chat?: unknown
   /**
-   * Agent is the coding agent whose hook posted the event: claude-code, codex, gemini and so on (see
+   * Agent is the coding agent whose hook sent the event, such as claude-code, codex or gemini (see
    * agentclient/hook). Other programs leave it out.
    */
   agent?: string
-  /** Copies of hook fields that clients lift out of the payload. */
+  /** Hook fields that clients copy from the payload. */
   tool_name?: string
   tool_use_id?: string
   agent_id?: string
@@ -398,49 +398,52 @@ export interface Event {
   humanInTheLoop?: HumanInTheLoop
   humanInTheLoopStatus?: Status
   /**
-   * payloadTruncated marks an event of a list or a stream whose payload was too big to carry along;
-   * payloadBytes is its size. GET /events/:id has it.
+   * payloadTruncated marks an event in a list or stream whose payload exceeded the size limit. payloadBytes
+   * is the full size. GET /events/:id returns the payload.
    */
   payloadTruncated?: boolean
   payloadBytes?: number
   /**
-   * requestSecret is returned to the poster of a question, to nobody else. It lets the agent withdraw its
-   * question and pull its answer.
+   * requestSecret is returned only to the sender of a question. With it the agent can withdraw the question
+   * and fetch its answer.
    */
   requestSecret?: string
   /**
-   * Watching is returned to the poster of a question, too: how many streams follow the hub at that moment.
-   * With none, nobody may see the question in time.
+   * Watching is returned only to the sender of a question: the number of open streams at that moment. With
+   * 0, there may be no one to see the question in time.
    */
   watching?: number
 }
 
 /**
- * EventID numbers an event. The hub gives it out: 1, 2, 3 … in the order of commit; it is also the
- * event's sequence number on the stream.
+ * EventID identifies an event. The hub assigns 1, 2, 3 … in commit order. It is also the event's sequence
+ * number on the stream.
  */
 export type EventID = number
 
 /**
- * Execution is what became of an approved call, as a later event of the same session with the same
- * tool_use_id tells it, or the agent itself (CallReport).
+ * Execution is the outcome of an approved call. It comes from a later event of the session with the same
+ * tool_use_id, or from a CallReport.
  */
 export interface Execution {
   state: 'succeeded' | 'failed' | 'interrupted'
-  /** from the approval to that event, or as the agent says */
+  /** from the approval to that event, or as reported by the agent */
   durationMs?: number
   error?: string
-  /** the event that told; absent: the agent did */
+  /** the event with the outcome; absent for a CallReport */
   eventId?: EventID
 }
 
-/** Extend is the body of POST /events/:id/extend: more time for people. */
+/** Extend is the body of POST /events/:id/extend, which extends or removes the deadline. */
 export interface Extend {
-  /** Seconds are added to the deadline, at most MaxTimeout from now; 0 takes the deadline away. */
+  /**
+   * Seconds is added to the deadline, which can be at most MaxTimeout (30 days) from now. 0 removes the
+   * deadline.
+   */
   seconds: number
 }
 
-/** FilterOptions are the values a filter can offer, from GET /events/filter-options. */
+/** FilterOptions lists the values that a filter can offer, from GET /events/filter-options. */
 export interface FilterOptions {
   source_apps: string[]
   /** the newest 300 */
@@ -449,34 +452,34 @@ export interface FilterOptions {
   tool_names: string[]
 }
 
-/** Finding is one thing in a tool call that a person should know before saying yes. */
+/** Finding is a statement about a tool call that an approver should read. */
 export interface Finding {
-  /** names the rule, such as recursive_delete */
+  /** name of the rule, such as recursive_delete */
   code: string
   risk: Risk
-  /** one sentence in plain words */
+  /** one plain sentence */
   text: string
   /**
-   * At is a JSON pointer into the arguments of the tool call, and Excerpt the part of the text there that
-   * the finding is about, exactly as it stands.
+   * At is a JSON pointer into the arguments of the tool call. Excerpt is the text there that the finding is
+   * about, verbatim.
    */
   at?: string
   excerpt?: string
 }
 
-/** FormQuestion is one of several questions in one request. */
+/** FormQuestion is one of several questions in a request. */
 export interface FormQuestion {
   id: string
   question: string
   header?: string
-  /** none: a text is wanted */
+  /** empty: takes a text */
   options?: Option[]
   multiple?: boolean
-  /** a text of the person's own is welcome too */
+  /** also accepts a text that is not among the options */
   allowOther?: boolean
 }
 
-/** Frame is one message of /stream. A version 2 message may also be a JSON array of frames. */
+/** Frame is one message of /stream. A version 2 message can also be a JSON array of frames. */
 export type Frame =
   | { type: 'initial'; data: Event[]; seq?: number }
   | { type: 'event'; data: Event; seq?: number }
@@ -490,24 +493,24 @@ export type FrameType = 'initial' | 'event' | 'hello' | 'status' | 'resync' | 'p
 
 /** Health is the body of GET /healthz and GET /readyz. */
 export interface Health {
-  /** ok, starting, degraded, stopping */
+  /** ok, starting, degraded or stopping */
   status: string
   detail?: string
   version: string
 }
 
-/** Hello opens a version 2 stream. */
+/** Hello is the first message of a version 2 stream. */
 export interface Hello {
-  /** of the database: another one means another history */
+  /** id of the database; a different id means a different history */
   hubId: string
-  /** the last number given out */
+  /** the last assigned sequence number */
   seq: number
   serverTime: Millis
   /** of the hub program */
   version: string
   /**
-   * Page names the dashboard that the hub serves, by its content. A page that sees another one than at its
-   * first hello is out of date.
+   * Page is a content hash of the dashboard that the hub serves. If it differs from the one in a page's
+   * first hello, the page is outdated.
    */
   page?: string
 }
@@ -517,7 +520,7 @@ export interface HitlCancel {
   reason?: string
 }
 
-/** HitlCounts is how many requests there are in each status. */
+/** HitlCounts is the number of requests in each status. */
 export interface HitlCounts {
   pending: number
   decided: number
@@ -525,7 +528,7 @@ export interface HitlCounts {
   cancelled: number
 }
 
-/** HitlDay is what became by now of the requests that were asked on one day. */
+/** HitlDay is the current status counts of the requests created on one day. */
 export interface HitlDay {
   /** 2026-11-21 */
   day: string
@@ -535,39 +538,36 @@ export interface HitlDay {
   cancelled: number
 }
 
-/** HitlPage is a page of GET /hitl/requests, the newest first. */
+/** HitlPage is a page of GET /hitl/requests, newest first. */
 export interface HitlPage {
   requests: HitlRequest[]
-  /** absent: nothing is behind it */
+  /** absent on the last page */
   next_cursor?: string
 }
 
-/**
- * HitlRequest is a question as the inbox under /hitl shows it. Its id is the event's: GET /events/:id has
- * the rest.
- */
+/** HitlRequest is a question in the inbox under /hitl. GET /events/:id returns the whole event. */
 export interface HitlRequest {
   request_id: EventID
   status: HitlStatus
   type: Kind
   prompt: string
-  /** what a vote can be; none: a text is wanted */
+  /** the choices of a vote; empty: takes a text */
   choices: string[]
-  /** its source_app */
+  /** the source_app */
   agent: string
   agent_path?: string[]
   session_id: string
   tool_call?: ToolCall
   risk?: Risk
   created_at: Millis
-  /** absent: it waits without a limit */
+  /** absent if there is no deadline */
   expires_at?: Millis
-  /** when it ended, however */
+  /** time of the resolution */
   decided_at?: Millis
-  /** a vote may name it */
+  /** a vote can name it */
   revision: number
   required_approvals: number
-  /** absent: everyone who may answer */
+  /** absent: everyone with the right to answer */
   recipients?: string[]
   /** recipients who have not voted */
   awaiting: string[]
@@ -581,52 +581,52 @@ export interface HitlRequest {
   decided_by?: string
   /** a text answer */
   response?: string
-  /** of several questions */
+  /** answers of a form */
   answers?: Record<string, unknown>
   reason?: string
   comment?: string
   cancellation_reason?: string
-  /** of the answer to the agent */
+  /** delivery of the answer to the agent */
   delivery?: DeliveryState
 }
 
-/** HitlStats is GET /hitl/stats. */
+/** HitlStats is the result of GET /hitl/stats. */
 export interface HitlStats {
   pendingCount: number
-  /** pending ones whose agent is known to wait */
+  /** pending requests whose agent is known to wait */
   resolversCount: number
-  /** decided ones that are kept */
+  /** decided requests in the database */
   responsesCount: number
-  /** pending ones that the caller may vote on and has not */
+  /** pending requests that the caller may vote on and has not */
   waitingOnMe: number
-  /** all that ever asked, by name */
+  /** all agents that ever sent a request, by name */
   agents: string[]
-  /** Counts are of the requests that were asked within the days, Days the same of each. */
+  /** Counts covers the requests created within the days. Days has the same counts per day. */
   counts: HitlCounts
   days: HitlDay[]
 }
 
-/** HitlStatus is where a request is, as its inbox sorts it. */
+/** HitlStatus is the status of a request in the inbox. */
 export type HitlStatus = 'pending' | 'decided' | 'expired' | 'cancelled'
 
 /** HitlVote is the body of POST /hitl/requests/:id/vote. */
 export interface HitlVote {
-  /** Choice is approve or deny for a permission, a label for a choice, and the text itself for a question. */
+  /** Choice is approve or deny for a permission, a label for a choice, and the text for a question. */
   choice: string
-  /** in the place of Choice, of several questions */
+  /** for a form, in place of Choice */
   answers?: Record<string, unknown>
   comment?: string
   reason?: string
   modified_arguments?: Record<string, unknown>
   revision?: number
-  /** Proof is as in Response: of the Response that this vote stands for. */
+  /** Proof is as in Response, for the Response that is equivalent to this vote. */
   proof?: Record<string, unknown>
 }
 
 /**
  * HumanInTheLoop is a question to a person, carried by an event.
  *
- * Members are camelCase on the wire; snake_case names are accepted too.
+ * Its members are camelCase. The snake_case names are accepted too.
  */
 export interface HumanInTheLoop {
   question: string
@@ -634,36 +634,36 @@ export interface HumanInTheLoop {
   /** labels; those of the form __…__ are reserved */
   choices?: string[]
   /**
-   * responseWebSocketUrl is where the hub dials the answer to. Without it the agent pulls its answer. It is
-   * a secret: only the poster ever sees it again.
+   * responseWebSocketUrl is the listener that the hub calls back with the answer. Without it the agent
+   * polls. It is a secret: the hub returns it only to the sender.
    */
   responseWebSocketUrl?: string
-  /** Timeout in seconds: absent means DefaultTimeout, 0 means never. */
+  /** Timeout is in seconds. If absent, it is DefaultTimeout (300 s); 0 means no deadline. */
   timeout?: number
-  /** false: for information, nobody is reminded */
+  /** false: for information only, without reminders */
   requiresResponse?: boolean
   /** protocolVersion 2 announces a listener that acknowledges answers. */
   protocolVersion?: number
   /**
-   * listenerKey lets the listener prove that it is the one that asked, before the hub sends it anything
-   * (see ListenerProof). A secret, like the address.
+   * listenerKey lets the listener prove its identity before the hub sends it anything (see ListenerProof).
+   * It is a secret like the address.
    */
   listenerKey?: string
   /**
-   * Lifeline says that the asker can't come back: once its version 2 listener is gone, the hub ends the
-   * question (cancelled, orphaned) instead of waiting for it.
+   * Lifeline makes the hub watch the listener's liveness. If the version 2 listener disconnects, the hub
+   * resolves the question as cancelled, source orphaned, because its agent can't come back.
    */
   lifeline?: boolean
   /**
-   * alsoAsked says that the agent's own prompt is open meanwhile: its user can answer there, and the first
-   * answer wins.
+   * alsoAsked is set if the agent's own prompt is open at the same time. Its user can answer there, and the
+   * first answer wins.
    */
   alsoAsked?: boolean
   toolCall?: ToolCall
   questions?: FormQuestion[]
   context?: Context
   risk?: Risk
-  /** from the root agent to the one that asks */
+  /** from the root agent to the requester */
   agentPath?: string[]
   requiredApprovals?: number
   recipients?: Recipients
@@ -672,67 +672,70 @@ export interface HumanInTheLoop {
   onTimeout?: 'emit_timeout' | 'fail_run'
   reasonRequired?: 'never' | 'deny' | 'always'
   /**
-   * escalateAfterSeconds after it was asked, a question that is still pending is put to escalateTo as well.
-   * How many have to agree does not change.
+   * escalateAfterSeconds is the time after creation at which a pending question is also addressed to
+   * escalateTo. The quorum does not change.
    */
   escalateAfterSeconds?: number
   escalateTo?: Recipients
-  /** excludeRequester keeps a person whose own token asked from voting: so unless false. */
+  /** excludeRequester excludes the person whose token sent the question from voting. The default is true. */
   excludeRequester?: boolean
   /**
-   * Suggestions are "always allow" offers of the agent's own permission system. One of them may come back
-   * in the answer as remember.
+   * Suggestions are "always allow" options of the agent's own permission system. An answer can return one
+   * of them as remember.
    */
   suggestions?: unknown[]
 }
 
-/** Kind says what sort of answer a question wants. */
+/** Kind is the kind of answer that a question takes. */
 export type Kind = 'permission' | 'question' | 'choice'
 
-/** LatencyBucket counts the answers that took less than belowMs and at least the bin before it. */
+/**
+ * LatencyBucket counts the answers that took less than belowMs, and at least the bound of the previous
+ * bucket.
+ */
 export interface LatencyBucket {
   belowMs: number
   count: number
 }
 
 /**
- * LedgerEntry is one act that decided something: a vote, an end, a rule, a sign-in, a change of people or
- * settings. Entries are numbered without holes and each holds the hash of the one before it, so that none
- * can be changed, taken out or put in between without every later hash being wrong.
+ * LedgerEntry is one record of the audit log: a vote, a resolution, a rule, a sign-in, or a change of
+ * people or settings. Entries are numbered without gaps and form a hash chain: each contains the hash of
+ * the previous one. Changing, removing or inserting an entry invalidates every later hash.
  */
 export interface LedgerEntry {
   n: number
-  /** the hub's clock */
+  /** by the hub's clock */
   at: Millis
   /** such as question.voted, question.ended, rule.made, person.signed_in */
   act: string
-  /** a person, an agent's token, a rule, or the hub */
+  /** a person, an agent's token, a rule or the hub */
   who: string
-  /** the question */
+  /** id of the question */
   of?: EventID
   data?: Record<string, unknown>
-  /** Hash of entry N-1, hex; 64 zeros for the first */
+  /** Hash of entry N-1 in hex; 64 zeros for the first */
   prev: string
-  /** shadows the entry's own */
+  /** hides the entry's own hash */
   hash: string
 }
 
-/** Link is the body of POST /hitl/:id/link: the token of a signed link, from the fragment of its address. */
+/** Link is the body of POST /hitl/:id/link: the token in the fragment of a signed link. */
 export interface Link {
   token: string
 }
 
-/** LinkPreview is what a signed link shows. */
+/** LinkPreview is the request behind a signed link. */
 export interface LinkPreview {
-  /** whose link it is */
+  /** recipient of the link */
   person: string
   expiresAt: Millis
   event: Event
 }
 
 /**
- * LinkVote is the body of POST /hitl/:id/vote: an answer by a signed link, in the name of the person it was
- * sent to. Exactly one of Permission, Response, Choice and Answers.
+ * LinkVote is the body of POST /hitl/:id/vote: an answer by the recipient of a signed link. Exactly one of
+ * Permission, Response, Choice and Answers is set.
  */
 export interface LinkVote {
   token: string
@@ -743,8 +746,8 @@ export interface LinkVote {
   reason?: string
   comment?: string
   /**
-   * Revision is that of the status that the person saw: their answer is for whoever asked the same by then,
-   * too. Without it, for the one request alone.
+   * Revision is the status revision that the person saw. With it, the answer also applies to the duplicates
+   * in the group at that revision; without it, only to this request.
    */
   revision?: number
 }
@@ -754,40 +757,40 @@ export interface LockState {
   locked: boolean
 }
 
-/** Me is who the caller is to the hub: GET /api/me. */
+/** Me is the identity and permissions of the caller, from GET /api/me. */
 export interface Me {
-  /** "local user" for whoever has shown nothing */
+  /** "local user" for an unauthenticated caller */
   name: string
   role?: string
-  /** the hub knows the name by something only they have */
+  /** the name is verified by a credential */
   verified: boolean
-  /** who signed in first: the hub is theirs */
+  /** the first person to sign in, who owns the hub */
   owner?: boolean
-  /** the id of this browser's sign-in */
+  /** id of this browser's sign-in */
   signIn?: string
-  /** how many they registered */
+  /** number of registered passkeys */
   passkeys?: number
-  /** Locked: the hub takes answers of signed-in operators only. */
+  /** Locked is set if the hub accepts answers only from signed-in operators. */
   locked: boolean
   canAnswer: boolean
   canAdmin: boolean
-  /** passkeyFor is the risk from which an answer needs a passkey; absent: none does. */
+  /** passkeyFor is the lowest risk at which an answer requires a passkey; absent if none does. */
   passkeyFor?: Risk
-  /** passkeyAt is the origin at which passkeys work: they belong to a name. */
+  /** passkeyAt is the origin at which passkeys work, because they are bound to a host name. */
   passkeyAt?: string
-  /** Ways are how one can sign in here, beside a link: oidc. */
+  /** Ways lists the sign-in methods in addition to a link: oidc. */
   ways?: string[]
 }
 
-/** Millis is a point in time on the wire: Unix time in milliseconds. A fraction sent by a client is cut off. */
+/** Millis is a point in time: Unix time in milliseconds. Fractions are truncated. */
 export type Millis = number
 
 /**
- * ModelUse is what requests to one model took. Of what is only known from metrics the requests are not
- * counted.
+ * ModelUse is the usage of one model. Metrics do not report the number of requests, so usage known only
+ * from metrics does not count in Requests.
  */
 export interface ModelUse {
-  /** empty: those that are too many to be named */
+  /** empty for the remaining models, if there are too many to list */
   model: string
   requests?: number
   tookMs?: number
@@ -795,16 +798,13 @@ export interface ModelUse {
   costUsd?: number
 }
 
-/**
- * Notification is one message about a question to one person by one channel, or to a channel that many
- * read.
- */
+/** Notification is one message about a question through one channel, to one person or to a shared channel. */
 export interface Notification {
-  /** its name in the settings */
+  /** name of the channel in the settings */
   channel: string
   kind: 'asked' | 'reminder' | 'escalated'
   person?: string
-  /** State: queued, sent, failed (Error says why; it was retried), or suppressed (Why). */
+  /** State is queued, sent, failed (see Error; the hub retried) or suppressed (see Why). */
   state: 'queued' | 'sent' | 'suppressed' | 'failed'
   why?: 'cooldown' | 'quiet_hours' | 'watching' | 'answered' | 'no_address' | 'gone'
   /** without the channel's secrets */
@@ -813,7 +813,10 @@ export interface Notification {
   at: Millis
 }
 
-/** NotificationCounts says what became of a question's notices when there are more than a status lists. */
+/**
+ * NotificationCounts counts the notifications of a question by state, if there are more than a status
+ * lists.
+ */
 export interface NotificationCounts {
   queued?: number
   sent?: number
@@ -821,138 +824,147 @@ export interface NotificationCounts {
   failed?: number
 }
 
-/** NotificationSettings are a person's own: when they want to hear of questions, and where. */
+/** NotificationSettings are one person's settings for notifications. */
 export interface NotificationSettings {
-  /** cooldownMinutes: after one message no further one by the same channel for so long. */
+  /** cooldownMinutes is the minimum time between two messages through the same channel. */
   cooldownMinutes?: number
   /**
-   * quietFrom and quietTo, such as 22:00 and 07:30, in timeZone (an IANA name): then only questions of
-   * critical risk are told. Both or none.
+   * quietFrom and quietTo, such as 22:00 and 07:30, delimit quiet hours in timeZone (an IANA name). In
+   * quiet hours only questions of critical risk are sent. Set both or neither.
    */
   quietFrom?: string
   quietTo?: string
   timeZone?: string
-  /** Email is where mail goes; an admin sets it (POST /api/people/:name). */
+  /** Email is the address for mail. An admin sets it with POST /api/people/:name. */
   email?: string
-  /** Browsers is how many of this person's get Web Push; it can't be set. */
+  /** Browsers is the number of this person's browsers with Web Push. It is read-only. */
   browsers?: number
 }
 
 /**
- * OTLPResponse answers an OTLP request, as OpenTelemetry has it: what is not kept is accepted all the same.
- * A record is rejected when it names no session.
+ * OTLPResponse is the response to an OTLP request. As OpenTelemetry requires, records that the hub does not
+ * use count as accepted. A record without a session is rejected.
  */
 export interface OTLPResponse {
   partialSuccess: PartialSuccess
 }
 
-/** Option is one label a person can pick. */
+/** Option is a label that a person can pick. */
 export interface Option {
   label: string
   description?: string
 }
 
-/** Outcome says how a question ended. A choice ends with the chosen label. */
+/** Outcome is the label of a question's resolution. A choice resolves to the chosen label. */
 export type Outcome = string
 
-/** Overview is GET /api/overview: how people and agents did over some days. */
+/** Overview is the result of GET /api/overview: statistics of people and agents over some days. */
 export interface Overview {
   from: Millis
   to: Millis
-  /** now */
+  /** at present */
   pending: number
-  /** now */
+  /** at present */
   undelivered: number
   /** by a person, within the days */
   answered: number
-  /** of the time to answer, within 5 % */
+  /** of the time to answer, accurate to 5 % */
   medianMs: number
   p95Ms: number
-  /** one for each day, in the time zone asked for */
+  /** one per day, in the requested time zone */
   days: DayCount[]
-  /** of the time to answer, shortest first */
+  /** histogram of the time to answer, shortest first */
   waits: LatencyBucket[]
-  /** by name */
+  /** sorted by name */
   agents: AgentStat[]
-  /** the most used first, at most 50 */
+  /** most used first, at most 50 */
   tools: ToolStat[]
 }
 
-/** PartialSuccess says how many records were rejected, for good, and why. It is empty where none was. */
+/**
+ * PartialSuccess reports the number of permanently rejected records and the reason. It is empty if none was
+ * rejected.
+ */
 export interface PartialSuccess {
   rejectedLogRecords?: number
   rejectedDataPoints?: number
   errorMessage?: string
 }
 
-/**
- * Passkey is a credential of a person's own device, which signs for exactly one answer after it has seen
- * that it is them.
- */
+/** Passkey is a WebAuthn credential on a person's device. It verifies the person and signs one exact answer. */
 export interface Passkey {
   id: string
-  /** that the person gave it */
+  /** chosen by the person */
   name: string
   createdAt: Millis
   lastUsedAt?: Millis
 }
 
 /**
- * PasskeyDraft is the body of POST /api/passkeys: what the browser made of the options of POST
- * /api/passkeys/new.
+ * PasskeyDraft is the body of POST /api/passkeys: the credential that the browser created with the options
+ * of POST /api/passkeys/new.
  */
 export interface PasskeyDraft {
   name: string
   credential: Record<string, unknown>
 }
 
-/** PasskeyOptions are for navigator.credentials.create or get, in the JSON of WebAuthn. */
+/** PasskeyOptions are the options for navigator.credentials.create or get in WebAuthn JSON. */
 export interface PasskeyOptions {
   publicKey: Record<string, unknown>
 }
 
 /** PendingUndo is an answer within its undo window. */
 export interface PendingUndo {
-  /** the hub's clock */
+  /** end of the undo window by the hub's clock */
   until: Millis
   outcome: Outcome
   by?: Responder
-  /** Revision is the one that was answered: who asked the same by then is answered with it. */
+  /**
+   * Revision is the status revision that was answered. The answer also applies to the duplicates that had
+   * joined the group by then.
+   */
   revision?: number
 }
 
-/** Person is somebody the hub knows by name. */
+/** Person is a person with an account. */
 export interface Person {
   name: string
   role: string
   owner?: boolean
-  /** where notices by mail go */
+  /** address for notifications by mail */
   email?: string
   createdAt: Millis
   lastSeenAt?: Millis
   passkeys?: number
-  /** signInUrl signs this person in once, within 15 minutes: shown once, to the admin who asked for it. */
+  /**
+   * signInUrl signs this person in once, within 15 minutes. It is shown once, to the admin who requested
+   * it.
+   */
   signInUrl?: string
 }
 
-/** PersonDraft is the body of POST /api/people and POST /api/people/:name: what is left out stays as it is. */
+/**
+ * PersonDraft is the body of POST /api/people and POST /api/people/:name. Absent members are left
+ * unchanged.
+ */
 export interface PersonDraft {
-  /** of a new person; nobody is renamed */
+  /** name of a new person; it can't be changed */
   name?: string
-  /** operator for a new person unless told */
+  /** default for a new person: operator */
   role?: string
   email?: string
 }
 
-/** Presence is how many pages follow the hub, the receiver among them, and which requests they show. */
+/** Presence reports how many pages follow the hub, including the receiver, and which requests they show. */
 export interface Presence {
   screens: number
   looking: ViewedRequest[]
 }
 
-/** Problem is the body of every error response: RFC 9457, media type application/problem+json. */
+/** Problem is the body of every error response (RFC 9457, application/problem+json). */
 export interface Problem {
-  /** always about:blank: Code tells the problems apart */
+  /** always about:blank; use Code to distinguish problems */
   type: string
   title: string
   status: number
@@ -960,53 +972,53 @@ export interface Problem {
   code: string
   /** the member at fault */
   field?: string
-  /** Detail again, for version 1 clients */
+  /** same as Detail, for version 1 clients */
   error: string
-  /** what to do */
+  /** what to do next */
   hint?: string
   /**
-   * humanInTheLoopStatus is the question's status now, with decided, expired, stale, held, not_held,
-   * too_risky, undecided and no_retry.
+   * humanInTheLoopStatus is the current status of the question. It is set for the codes decided, expired,
+   * stale, held, not_held, too_risky, undecided and no_retry.
    */
   humanInTheLoopStatus?: Status
 }
 
-/** Process names a program on the hub's machine. */
+/** Process identifies a program on the hub's machine. */
 export interface Process {
   pid: number
   exe?: string
-  /** the nearest first, as "exe (pid)" */
+  /** nearest first, as "exe (pid)" */
   ancestors?: string[]
 }
 
-/** PushKey is the hub's public key for Web Push, which a browser subscribes with. */
+/** PushKey is the hub's public key, with which browsers subscribe to Web Push. */
 export interface PushKey {
   /** P-256, uncompressed, base64url */
   key: string
 }
 
-/** PushKeys are a browser's keys for Web Push. */
+/** PushKeys are the keys of a browser for Web Push. */
 export interface PushKeys {
   p256dh?: string
   auth?: string
 }
 
 /**
- * PushMessage is what a browser's service worker is sent: no more than it takes to show that something
- * waits and to open it.
+ * PushMessage is the message to a browser's service worker. It contains only what is needed to show a
+ * notification and open the request.
  */
 export interface PushMessage {
   id: EventID
   title: string
-  /** the same for every message about one question */
+  /** equal for all messages about one question */
   tag: string
-  /** Settled: the question is over, and what was shown of it goes away. */
+  /** Settled is set once the question is resolved, so that the notification can be cleared. */
   settled?: boolean
 }
 
 /**
- * PushSubscription is a browser's, as PushSubscription.toJSON() writes it. To take one back its endpoint is
- * enough.
+ * PushSubscription is a browser's subscription, as encoded by PushSubscription.toJSON(). Its endpoint alone
+ * is enough to unsubscribe.
  */
 export interface PushSubscription {
   endpoint: string
@@ -1014,14 +1026,17 @@ export interface PushSubscription {
   keys: PushKeys
 }
 
-/** QuestionContext is what led to a question, from GET /events/:id/context. */
+/**
+ * QuestionContext is the result of GET /events/:id/context: the events before a question, and the outcomes
+ * of earlier questions about the same call.
+ */
 export interface QuestionContext {
-  /** the session's last events before it, oldest first, at most 8 */
+  /** the session's last events before the question, oldest first, at most 8 */
   before: Event[]
   earlier: EarlierOutcomes
 }
 
-/** RPC is a message of JSON-RPC 2.0: a request has a Method, a response Result or Error. */
+/** RPC is a JSON-RPC 2.0 message: a request with Method, or a response with Result or Error. */
 export interface RPC {
   jsonrpc: '2.0'
   id?: unknown
@@ -1031,14 +1046,14 @@ export interface RPC {
   error?: RPCError
 }
 
-/** RPCError says why a request of JSON-RPC failed. */
+/** RPCError is the error of a JSON-RPC response. */
 export interface RPCError {
   code: number
   message: string
   data?: unknown
 }
 
-/** Recipients says who may answer. */
+/** Recipients selects the people who may answer. */
 export interface Recipients {
   mode?: 'anyone' | 'owner' | 'owner_admins' | 'selected_members'
   members?: string[]
@@ -1049,89 +1064,89 @@ export interface RejectCall {
   reason?: string
 }
 
-/** Responder is who answered, as far as the hub can tell. */
+/** Responder identifies the person or rule that answered a question. */
 export interface Responder {
   name: string
-  /** false: anyone on the hub's machine could have sent it */
+  /** false if any program on the hub's machine could have sent the answer */
   verified: boolean
-  /** Process is the program on the other end of the connection, where the operating system tells (Linux). */
+  /** Process is the program that sent the answer, if the operating system reports it (Linux). */
   process?: Process
   /**
-   * Via is how the hub knows the name: session (a signed-in page), token, proxy, link (a signed link that
-   * only this person was sent) or rule; empty: it does not.
+   * Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to
+   * this person) or rule. It is empty if the name is not verified.
    */
   via?: 'session' | 'token' | 'proxy' | 'link' | 'rule'
-  /** Passkey is set when the person touched a passkey for exactly this answer. */
+  /** Passkey is set if a passkey assertion verified this exact answer. */
   passkey?: boolean
-  /** possibleSelfApproval is set when the answering process descends from the asking one. */
+  /** possibleSelfApproval is set if the answering process is a descendant of the asking process. */
   possibleSelfApproval?: boolean
 }
 
 /**
- * Response is the body of POST /events/:id/respond: exactly one of Permission, Response, Choice and
- * Answers, as the question wants it.
+ * Response is the body of POST /events/:id/respond. Exactly one of Permission, Response, Choice and Answers
+ * is set, depending on the kind of question.
  */
 export interface Response {
   permission?: boolean
   response?: string
   choice?: string
-  /** question id → label, [labels] or text */
+  /** form question id → label, [labels] or text */
   answers?: Record<string, unknown>
   reason?: string
   comment?: string
-  /** modifiedArguments replaces the arguments of an editable tool call, whole. */
+  /** modifiedArguments replaces all arguments of an editable tool call. */
   modifiedArguments?: Record<string, unknown>
   /** one of the question's suggestions */
   remember?: unknown
   /**
-   * Revision, when given, is the revision of the status the person was looking at. One that the hub never
-   * gave out is refused: it is another history's.
+   * Revision is the status revision that the person saw, for optimistic concurrency. The hub rejects a
+   * revision that it never issued, because it belongs to a different database.
    */
   revision?: number
   /**
-   * Proof is the assertion of a passkey for exactly this answer, where the hub wants one (see POST
+   * Proof is a passkey assertion for exactly this answer, if the hub requires one (see POST
    * /api/passkeys/challenge).
    */
   proof?: Record<string, unknown>
   /**
-   * holdMs keeps the answer back this long, at most MaxHold, so that POST /events/:id/undo can take it
-   * back.
+   * holdMs is the undo window in milliseconds, at most MaxHold (30 s). Within it POST /events/:id/undo
+   * drops the answer.
    */
   holdMs?: number
 }
 
-/** Risk is the agent's own estimate of what can go wrong. */
+/** Risk is the risk level of a request. */
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
 
 /**
- * Rule answers questions in the place of a person who said so once, in so many words. Every answer it gives
- * is an event like any other, with its name on it.
+ * Rule is a stored decision of a person that answers matching questions. Each answer it gives is an
+ * ordinary event that names the rule.
  */
 export interface Rule {
   id: number
   then: 'allow' | 'deny'
-  /** the whole rule in plain words, made by the hub */
+  /** the whole rule as a plain sentence, written by the hub */
   text: string
   /**
-   * What it covers: with Call, exactly this call of this tool (its arguments too); else the Tool whose
-   * arguments meet every condition of When.
+   * Scope of the rule: with Call, exactly this call of the tool; otherwise every call of Tool whose
+   * arguments meet all conditions of When.
    */
   tool: string
-  /** hash of tool and arguments, and of the directory unless any will do */
+  /** hash of tool and arguments, and of the directory unless the scope is arguments */
   call?: string
   when?: Condition[]
-  /** Where: the narrower ones are absent when the rule reaches further. */
+  /** Reach of the rule: an absent member does not restrict it. */
   source_app?: string
   session_id?: string
-  /** the project: this directory and all below */
+  /** the project: this directory and everything below it */
   cwd?: string
-  /** given to the agent with its answer */
+  /** sent to the agent with the answer */
   reason?: string
-  /** the question it was made at */
+  /** the question it was created from */
   from?: EventID
   createdAt: Millis
   createdBy: string
-  /** absent: until it is revoked */
+  /** absent: valid until revoked */
   expiresAt?: Millis
   revokedAt?: Millis
   revokedBy?: string
@@ -1140,50 +1155,49 @@ export interface Rule {
 }
 
 /**
- * RuleDraft is the body of POST /api/rules, and of /api/rules/preview: a rule as a person makes it at a
- * question that is stored. What it covers is taken from there. Answering that question is something else,
- * unless applyNow.
+ * RuleDraft is the body of POST /api/rules and POST /api/rules/preview: a rule that a person creates from a
+ * stored question, whose call it takes over. The question itself is not answered unless applyNow is set.
  */
 export interface RuleDraft {
   from: EventID
   then: 'allow' | 'deny'
   scope: 'call' | 'arguments' | 'when' | 'tool'
-  /** with the scope when: 1 to MaxConditions */
+  /** 1 to MaxConditions (20); only for the scope when */
   when?: Condition[]
   reach: 'session' | 'project' | 'agent' | 'everywhere'
   /**
-   * TTLSeconds is how long it holds: absent, DefaultRuleTTL; 0, until it is revoked. One that reaches no
-   * further than a session ends with the session at the latest.
+   * TTLSeconds is the lifetime of the rule. If absent, it is DefaultRuleTTL (8 hours); 0 means until
+   * revoked. A rule with the reach session ends with the session at the latest.
    */
   ttlSeconds?: number
-  /** given to the agent */
+  /** sent to the agent */
   reason?: string
   /**
-   * applyNow has it answer what is pending and covered by it, too: otherwise it answers only what is asked
-   * from now on.
+   * applyNow also applies the rule to matching pending questions. Otherwise it answers only later
+   * questions.
    */
   applyNow?: boolean
 }
 
 /**
- * RulePreview says what a rule would do before it is made: the words it would be shown with, and how it
- * would have answered what people decided.
+ * RulePreview describes a rule before it is created: its sentence, and how it would have answered the
+ * questions that people decided.
  */
 export interface RulePreview {
   rule: Rule
-  /** why it can't be made */
+  /** why the rule can't be created */
   refused?: string
-  /** questions it was held against, the newest first */
+  /** number of stored questions compared, newest first */
   looked: number
-  /** it would have answered */
+  /** questions it would have answered */
   matched: number
-  /** as the person did */
+  /** same decision as the person */
   agreed: number
-  /** the other way round: look at Examples */
+  /** opposite decision; see Examples */
   opposed: number
-  /** nobody had answered */
+  /** questions without an answer */
   undecided: number
-  /** of those it would have answered, opposed ones first, at most 5 */
+  /** matched questions, opposed ones first, at most 5 */
   examples: Event[]
 }
 
@@ -1194,24 +1208,27 @@ export interface RuleRef {
 }
 
 /**
- * SearchResult is one page of GET /events/search: the matching events, oldest first. A search looks at a
- * bounded stretch of the log at a time. When Complete is false, ask again with before=searchedTo
- * (after=searchedTo when searching upwards), even when Events is empty.
+ * SearchResult is one page of GET /events/search: the matching events, oldest first. Each request searches
+ * a bounded part of the log. If Complete is false, continue with before=searchedTo (or after=searchedTo
+ * when paging forward), even if Events is empty.
  */
 export interface SearchResult {
   events: Event[]
   searchedTo: EventID
-  /** nothing more matches in that direction */
+  /** no further event matches in this direction */
   complete: boolean
 }
 
-/** SeenRevision is a request as a person saw it. */
+/** SeenRevision is a request in the revision that a person saw. */
 export interface SeenRevision {
   id: EventID
   revision: number
 }
 
-/** Session sums up the events with the same source_app and session_id. Times are the hub's clock. */
+/**
+ * Session is the summary of the events with the same source_app and session_id. Times are by the hub's
+ * clock.
+ */
 export interface Session {
   source_app: string
   session_id: string
@@ -1224,58 +1241,58 @@ export interface Session {
   model?: string
   startedAt: Millis
   lastAt: Millis
-  /** a SessionEnd, and nothing after it */
+  /** the last event is a SessionEnd */
   ended: boolean
   firstId: EventID
   lastId: EventID
   events: number
-  /** calls that came to an end */
+  /** completed tool calls */
   tools: number
-  /** of tools and of the agent itself */
+  /** of tools and of the agent */
   failures: number
-  /** subagents */
+  /** number of subagents */
   agents: number
   asked: number
   pending: number
-  /** time that settled questions waited for a person */
+  /** total time that resolved questions waited for a person */
   waitedMs: number
   /**
-   * humanWaitMs is the time between startedAt and lastAt in which any question waited for a person, each
-   * moment once: what is left is how long the agent ran.
+   * humanWaitMs is the time between startedAt and lastAt in which at least one question waited for a
+   * person. The rest is the time that the agent ran.
    */
   humanWaitMs?: number
-  /** where events or transcripts carry them */
+  /** if events or transcripts report them */
   tokens?: Tokens
-  /** as the agent reported it, never estimated */
+  /** as reported by the agent, never estimated */
   costUsd?: number
-  /** contextPercent is how much of its context window is in use, by its status line. */
+  /** contextPercent is the used share of the context window, as reported by the status line. */
   contextPercent?: number
-  /** the newest event with a chat */
+  /** the newest event with a transcript */
   transcript?: EventID
 }
 
-/** SessionDetail is GET /api/session: a session and the tools, models and agents in it. */
+/** SessionDetail is the result of GET /api/session: a session and its tools, models and agents. */
 export interface SessionDetail {
   session: Session
-  /** the most used first */
+  /** most used first */
   tools: ToolStat[]
-  /** the dearest first; where the agent's telemetry tells */
+  /** highest cost first; only if the agent sends telemetry */
   models: ModelUse[]
-  /** the main one first, then as they began; at most 501 */
+  /** main agent first, then by start time; at most 501 */
   agents: AgentNode[]
 }
 
 /**
- * SessionPage is a page of GET /api/sessions, the latest active first. With q it can be short, or even
- * empty, and still have a page behind it.
+ * SessionPage is a page of GET /api/sessions, most recently active first. With q, a page can be short or
+ * empty and still have a next page.
  */
 export interface SessionPage {
   sessions: Session[]
-  /** cursor of the page behind this one */
+  /** cursor of the next page */
   next?: string
 }
 
-/** SignIn is a browser that somebody signed in with. */
+/** SignIn is a signed-in browser. */
 export interface SignIn {
   id: string
   person: string
@@ -1295,41 +1312,38 @@ export interface SignIn {
 export interface SignInRequest {
   code: string
   /**
-   * Name is what the first one to sign in calls themselves: the hub becomes theirs. Without one they get
-   * 400 for the member name, and the code still counts.
+   * Name is the name that the first person to sign in chooses as the owner of the hub. Without it the hub
+   * returns 400 for the member name, and the code stays valid.
    */
   name?: string
 }
 
 /**
- * SignInResult is a new sign-in. Its cookie came with the response; Key goes with every request in the
- * header Hookback-Key. The page keeps it where only its own origin reads it: cookies don't tell the ports
- * of a host apart.
+ * SignInResult is a new sign-in. The response sets its cookie. Every request must also send Key in the
+ * header Hookback-Key. The page stores the key per origin, because cookies are shared between the ports of
+ * a host.
  */
 export interface SignInResult {
   key: string
   me: Me
 }
 
-/** State is the version 1 state of a question. */
+/** State is the protocol version 1 state of a question. */
 export type State = 'pending' | 'responded' | 'timeout' | 'error'
 
-/**
- * Status is what the hub knows of a question: its state, its answer, and whether the answer reached the
- * agent.
- */
+/** Status is the state of a question: its answer, its votes, and the delivery of the answer to the agent. */
 export interface Status {
   status: State
   respondedAt?: Millis
-  /** without hookEvent: the event around it is the one */
+  /** without hookEvent, because the event contains this status */
   response?: Answer
   outcome?: Outcome
   source?: EndedBy
   reason?: string
   respondedBy?: Responder
-  /** the deadline, the hub's clock; absent: none */
+  /** deadline by the hub's clock; absent if there is none */
   expiresAt?: Millis
-  /** grows with every change of this status */
+  /** increases with every change of this status */
   revision?: number
   requiredApprovals?: number
   votes?: Vote[]
@@ -1338,85 +1352,85 @@ export interface Status {
   delivery?: Delivery
   execution?: Execution
   /**
-   * Recipients are the people who may answer, as they were when it was asked; who was made one later
-   * (escalation) is added. Absent: everyone who may answer at all. Awaiting are those of them who have not
-   * voted.
+   * Recipients are the people who may answer, resolved when the question was created. Escalation adds more.
+   * If absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
    */
   recipients?: string[]
-  /** Edited is the call that the votes are about, once a voter changed it. */
+  /** Edited is the call that the votes apply to, if a voter has edited it. */
   edited?: EditedCall
   /**
-   * Reminders counts the reminders that were due; escalated_at is when Escalation.To was asked too, the
-   * hub's clock.
+   * Reminders is the number of reminders that were due. escalated_at is the time at which escalateTo was
+   * added to the recipients, by the hub's clock.
    */
   reminders?: number
   escalatedAt?: Millis
-  /** Extended is the last time that a person gave the question more time. */
+  /** Extended is the latest extension of the deadline. */
   extended?: DeadlineExtension
-  /** Rule answered the question. */
+  /** Rule is the rule that answered the question. */
   rule?: RuleRef
   /**
-   * Waiters is how many pending questions of the same session ask exactly this, this one included, when
-   * there are several; sameAs is the first of them, in the others.
+   * Waiters is the size of the duplicate group: the number of pending questions of the session with equal
+   * content, including this one. It is absent for a single question. sameAs is the leader of the group, the
+   * first of its questions; the leader itself has none.
    */
   waiters?: number
   sameAs?: EventID
   /**
-   * Notifications say who was told of the question, by which channel, and whether it went out. The newest
-   * MaxNotifications of them; when there are more, NotificationCounts counts all.
+   * Notifications lists the newest MaxNotifications (50) notifications about the question: their recipient,
+   * channel and state. If there are more, NotificationCounts counts all of them.
    */
   notices?: Notification[]
   noticeCounts?: NotificationCounts
-  /** Risk is the hub's estimate: the higher one of the agent's own and of what Findings say. */
+  /** Risk is the hub's estimate: the higher of the agent's own estimate and the risks of Findings. */
   risk?: Risk
-  /** Findings are what the hub's rules see in the tool call, the worst first. */
+  /** Findings are the hub's findings about the tool call, most severe first. */
   findings?: Finding[]
   /**
-   * Held is an answer that is given but can still be undone: the question is pending until Held.Until, and
-   * the agent hears nothing before.
+   * Held is an answer within its undo window. Until held.until the question stays pending and nothing is
+   * sent to the agent.
    */
   held?: PendingUndo
 }
 
-/** StatusChange tells a version 2 stream how a question's status is now. */
+/** StatusChange reports a new status of a question on a version 2 stream. */
 export interface StatusChange {
   id: EventID
   humanInTheLoopStatus: Status
 }
 
-/** Token is a credential for programs. The hub keeps only its hash. */
+/** Token is a credential for programs. The hub stores only its hash. */
 export interface Token {
   id: string
   name: string
-  /** how it begins, to tell it apart */
+  /** the first characters, for display */
   prefix: string
   /**
-   * Person whose token it is: it may what they may. Without one it is an agent's, which can post events,
-   * read, and take back its own questions, never answer.
+   * Person is the owner of a personal token, which has that person's permissions. An agent's token has no
+   * owner: it can post events, read, and withdraw its own questions, but never answer.
    */
   person?: string
   /**
-   * Apps are the source_app names that an agent's token may post as, * for any characters; none: every
+   * Apps are the source_app names that an agent's token may post as, with * as a wildcard; empty for every
    * name.
    */
   apps?: string[]
   createdAt: Millis
   lastUsedAt?: Millis
   expiresAt?: Millis
-  /** Secret is the token itself, shown once: hubop_… a person's, hubin_… an agent's. */
+  /** Secret is the token itself, shown once: hubop_… for a person, hubin_… for an agent. */
   secret?: string
 }
 
 /** TokenDraft is the body of POST /api/tokens. */
 export interface TokenDraft {
   name: string
-  /** whose it is; empty: an agent's */
+  /** the owner; empty for an agent's token */
   person?: string
   apps?: string[]
   expiresAt?: Millis
 }
 
-/** Tokens counts what a model read and wrote. */
+/** Tokens counts the tokens that a model read and wrote. */
 export interface Tokens {
   input: number
   output: number
@@ -1424,18 +1438,18 @@ export interface Tokens {
   cacheWrite?: number
 }
 
-/** ToolCall is what will run when a person says yes. */
+/** ToolCall is the call that runs if a person approves it. */
 export interface ToolCall {
   name: string
   arguments?: unknown
   id?: string
-  /** may be approved with changed arguments */
+  /** can be approved with changed arguments */
   editable?: boolean
 }
 
 /**
- * ToolStat is how often a tool was used and how long it took. Durations are between PreToolUse and
- * PostToolUse without the time a person was waited for; percentiles are within 5 %.
+ * ToolStat is the use of one tool. Durations run from PreToolUse to PostToolUse without the time that a
+ * person was waited for. Percentiles are accurate to 5 %.
  */
 export interface ToolStat {
   tool: string
@@ -1446,36 +1460,36 @@ export interface ToolStat {
   p95Ms: number
 }
 
-/** ViewedRequest is a request that pages show right now. */
+/** ViewedRequest is a request that at least one page shows. */
 export interface ViewedRequest {
   id: EventID
   screens: number
 }
 
 /**
- * ViewingMessage is the one message that a version 2 page sends on its stream: which request it shows. The
- * hub forgets it when the socket closes.
+ * ViewingMessage is the only message that a version 2 page sends on its stream: the request that it shows.
+ * The hub drops it when the socket closes.
  */
 export interface ViewingMessage {
   type: 'looking'
-  /** 0: none */
+  /** 0 for none */
   id?: EventID
   /**
-   * Focused: the page can be seen and has the keyboard. Whose sign-in it is need not be told otherwise of
-   * what is asked. It holds for ViewingTimeout, and is said anew.
+   * Focused is set if the page is visible and has the keyboard focus. The signed-in person then needs no
+   * notifications. It is valid for ViewingTimeout (1 minute) and must be repeated.
    */
   focused?: boolean
 }
 
-/** Vote is one person's vote on a question that needs several. */
+/** Vote is one person's vote on a question that requires several approvals. */
 export interface Vote {
   user: string
   choice: string
   comment?: string
   at: Millis
-  /** as in Responder */
+  /** see Responder */
   passkey?: boolean
 }
 
-/** Waiter says whether the agent still waits. */
+/** Waiter is the liveness of the agent that waits for the answer. */
 export type Waiter = 'listening' | 'lost' | 'unknown'

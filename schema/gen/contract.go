@@ -21,7 +21,7 @@ const (
 	defs       = "#/$defs/"
 )
 
-// messages are the types the others hang on.
+// messages are the root types. The definitions include all types that they refer to.
 var messages = []any{
 	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
@@ -39,7 +39,7 @@ var messages = []any{
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{},
 }
 
-// frameData is what the data of a frame is, by the frame's type.
+// frameData is the type of a frame's data, by frame type.
 var frameData = map[schema.FrameType]reflect.Type{
 	schema.Initial:     reflect.TypeFor[[]schema.Event](),
 	schema.EventFrame:  reflect.TypeFor[schema.Event](),
@@ -50,8 +50,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.PresenceFrame: reflect.TypeFor[schema.Presence](),
 }
 
-// fromClients are the types that clients send. They may say null for what they
-// leave out.
+// fromClients are the types that clients send. Clients may send null for an optional member.
 var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
@@ -60,16 +59,16 @@ var fromClients = []string{
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest",
 }
 
-// bothSpellings are the types whose members may be snake_case too.
+// bothSpellings are the types whose members may also be snake_case.
 var bothSpellings = []string{"HumanInTheLoop", "FormQuestion", "Context", "Response"}
 
-// contract is the definitions of all messages.
+// contract holds the definitions of all messages.
 type contract struct {
 	defs jsonschema.Definitions
 }
 
-// reflectContract reads the types of schema, and from its source their comments
-// and the values of its constants.
+// reflectContract builds the definitions from the types of package schema, with the comments and
+// constants of its source.
 func reflectContract(root string) (*contract, error) {
 	r := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true, Mapper: namedScalar}
 	if err := addComments(&r, root); err != nil {
@@ -88,7 +87,7 @@ func reflectContract(root string) (*contract, error) {
 	for name, kind := range scalars {
 		def := &jsonschema.Schema{Type: kind, Description: r.CommentMap[modulePath+"/schema."+name]}
 		switch {
-		case name == "Outcome": // a choice ends with its label, so any string may come
+		case name == "Outcome": // a choice resolves to its label, so any string is valid
 			def.Examples = values[name]
 		default:
 			def.Enum = values[name]
@@ -104,13 +103,13 @@ func reflectContract(root string) (*contract, error) {
 	return c, nil
 }
 
-// scalars are the named types that are not structs, with their JSON types.
+// scalars maps the named types that are not structs to their JSON types.
 var scalars = map[string]string{
 	"EventID": "integer", "Millis": "number", "Kind": "string", "Risk": "string", "State": "string", "Outcome": "string",
 	"EndedBy": "string", "HitlStatus": "string", "Waiter": "string", "DeliveryState": "string", "FrameType": "string",
 }
 
-// namedScalar keeps the names of such types, which jsonschema alone would lose.
+// namedScalar keeps the names of scalars, which jsonschema would resolve to their basic types.
 func namedScalar(t reflect.Type) *jsonschema.Schema {
 	if _, ok := scalars[t.Name()]; ok && t.PkgPath() == modulePath+"/schema" {
 		return &jsonschema.Schema{Ref: defs + t.Name()}
@@ -119,8 +118,8 @@ func namedScalar(t reflect.Type) *jsonschema.Schema {
 }
 
 func addComments(r *jsonschema.Reflector, root string) error {
-	// The reader of comments joins base and path as they are; only a path
-	// relative to the module's root gives the names that reflection uses.
+	// AddGoComments joins base and path literally. Only a path relative to the module root yields
+	// the names that reflection uses.
 	r.CommentMap = map[string]string{}
 	read := jsonschema.Reflector{}
 	dir := filepath.Join(root, "schema")
@@ -136,8 +135,8 @@ func addComments(r *jsonschema.Reflector, root string) error {
 	return nil
 }
 
-// constants lists the values of the typed string constants in a folder of Go
-// source, by type, in the order of the source.
+// constants returns the values of the typed string constants in a directory of Go source, by type
+// and in source order.
 func constants(dir string) (map[string][]any, error) {
 	values := map[string][]any{}
 	err := inspectSource(dir, func(n ast.Node) {
@@ -165,7 +164,7 @@ func stringValue(spec *ast.ValueSpec) (string, bool) {
 	return value, err == nil
 }
 
-// inspectSource shows visit every node of the Go files in dir.
+// inspectSource calls visit for every node of the Go files in dir.
 func inspectSource(dir string, visit func(ast.Node)) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -184,7 +183,7 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 	return nil
 }
 
-// frameSchema makes the frame's data depend on its type.
+// frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
 	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame} {
@@ -200,7 +199,7 @@ func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	return def
 }
 
-// typeSchema is a reference to t's definition, or an array of such.
+// typeSchema returns a reference to t's definition, or an array of references.
 func typeSchema(t reflect.Type) *jsonschema.Schema {
 	if t.Kind() == reflect.Slice {
 		return &jsonschema.Schema{Type: "array", Items: typeSchema(t.Elem())}
@@ -213,8 +212,7 @@ var (
 	goName    = regexp.MustCompile(`\b[A-Z][A-Za-z]*[a-z][A-Z][A-Za-z]*\b`)
 )
 
-// normalizeComments joins the lines of the Go comments and writes the names they
-// speak of as they are on the wire.
+// normalizeComments joins the lines of the Go comments and replaces Go names with wire names.
 func (c *contract) normalizeComments(names map[string]string) {
 	tidy := func(text string) string {
 		text = lineBreak.ReplaceAllString(text, "$1 $2")
@@ -233,8 +231,7 @@ func (c *contract) normalizeComments(names map[string]string) {
 	}
 }
 
-// wireNames maps the Go names of struct fields and string constants to what
-// stands for them on the wire.
+// wireNames maps the Go names of struct fields and string constants to their wire names or values.
 func wireNames(dir string) (map[string]string, error) {
 	names := map[string]string{}
 	err := inspectSource(dir, func(n ast.Node) {
@@ -254,7 +251,7 @@ func wireNames(dir string) (map[string]string, error) {
 	return names, err
 }
 
-// properties are the members of an object, in order.
+// properties iterates over the members of an object, in order.
 func properties(def *jsonschema.Schema) func(yield func(string, *jsonschema.Schema) bool) {
 	return func(yield func(string, *jsonschema.Schema) bool) {
 		if def.Properties == nil {
@@ -268,7 +265,7 @@ func properties(def *jsonschema.Schema) func(yield func(string, *jsonschema.Sche
 	}
 }
 
-// acceptNull lets every optional member that a client may send be null.
+// acceptNull allows null for every optional member that a client may send.
 func (c *contract) acceptNull() {
 	for _, name := range fromClients {
 		def := c.defs[name]
@@ -286,12 +283,12 @@ func (c *contract) acceptNull() {
 	}
 }
 
-// allowsAnything reports whether a schema allows every value.
+// allowsAnything reports whether a schema accepts every value.
 func allowsAnything(s *jsonschema.Schema) bool {
 	return s.Type == "" && s.Ref == "" && s.OneOf == nil && s.AnyOf == nil && s.Enum == nil && s.Const == nil
 }
 
-// acceptSnakeCase adds the second spelling of members to the types that take it.
+// acceptSnakeCase adds the snake_case names to the types that accept them.
 func (c *contract) acceptSnakeCase() {
 	for _, name := range bothSpellings {
 		def := c.defs[name]
@@ -309,7 +306,7 @@ func (c *contract) acceptSnakeCase() {
 	}
 }
 
-// snakeCase is the spelling that version 1's Python model uses: WebSocket is one word.
+// snakeCase spells names like the Python model of version 1, in which WebSocket is one word.
 func snakeCase(camel string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(camel, "WebSocket", "Websocket") {
@@ -322,13 +319,13 @@ func snakeCase(camel string) string {
 	return b.String()
 }
 
-// jsonSchema is the whole as one JSON Schema.
+// jsonSchema returns the definitions as one JSON Schema document.
 func (c *contract) jsonSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Version:     jsonschema.Version,
 		ID:          "https://" + modulePath + "/schema/hub.schema.json",
 		Title:       "Hookback",
-		Description: "The messages between agents, the hub and its dashboard, one definition each. Made by go run ./schema/gen.",
+		Description: "The messages between agents, the hub and its dashboard, one definition each. Generated by go run ./schema/gen.",
 		Definitions: c.defs,
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// maxExamples is how many goldens a body is shown with that names none itself.
+// maxExamples is the maximum number of examples of a body that does not name its own.
 const maxExamples = 3
 
-// requestExamples and responseExamples name the goldens a route is shown with. The
-// others are shown with the first ones of their type.
+// requestExamples and responseExamples name the goldens that are examples of a route. The other
+// routes use the first goldens of their type.
 var requestExamples = map[string][]string{
 	http.MethodPost + " " + schema.PathEvents:     {"v1.Event.hook", "v1.Event.request", "v2.Event.tool-call", "v2.Event.several-questions", "v2.Event.quorum"},
 	http.MethodPost + " " + schema.PathRespond:    {"v1.Response.permission", "v1.Response.question", "v1.Response.choice", "v2.Response.edited", "v2.Response.several-questions", "v2.Response.held"},
@@ -44,7 +44,7 @@ var responseExamples = map[string][]string{
 	http.MethodGet + " " + schema.PathHitlRequest:   {"v2.HitlRequest.voting", "v2.HitlRequest.answered"},
 }
 
-// rawBody is a body that is no message of schema's.
+// rawBody describes a body that is not a message of package schema.
 type rawBody struct {
 	media, description string
 	schema             *jsonschema.Schema
@@ -56,7 +56,7 @@ var (
 	anyObject = &jsonschema.Schema{Type: "object"}
 )
 
-// rawRequests and rawResponses are the bodies of routes whose Go type says nothing.
+// rawRequests and rawResponses are the bodies of routes without a Go type.
 var rawRequests = map[string]rawBody{
 	schema.PathClaudeCode: {"application/json", "the hook's input", anyObject, json.RawMessage(
 		`{"session_id":"f3a91c07","cwd":"/home/dev/shop","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"},"tool_use_id":"toolu_01"}`)},
@@ -67,15 +67,15 @@ var rawRequests = map[string]rawBody{
 }
 
 var rawResponses = map[string]rawBody{
-	schema.PathMetrics: {"text/plain", "the metrics, in Prometheus's text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
+	schema.PathMetrics: {"text/plain", "metrics in the Prometheus text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
 	schema.PathOpenAPI: {"application/json", "this document", anyObject, json.RawMessage(`{"openapi":"3.1.1"}`)},
 	schema.PathExport: {"application/x-ndjson", "the events, one per line; with format=markdown a report, as text/markdown", anyText, json.RawMessage(
 		`"{\"id\":41,\"source_app\":\"shop\",\"session_id\":\"f3a91c07\",\"hook_event_type\":\"PreToolUse\",\"payload\":{}}\n"`)},
-	schema.PathClaudeCode: {"application/json", "what the hook answers; {} is no decision", anyObject, json.RawMessage(
+	schema.PathClaudeCode: {"application/json", "the output of the hook; {} means no decision", anyObject, json.RawMessage(
 		`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"npm publish --dry-run"}}}}`)},
 }
 
-// examplesFor are the goldens of a body: the named ones, or the first of its type.
+// examplesFor returns the examples of a body: the named goldens, or the first of its type.
 func examplesFor(goldens []golden, names []string, body any) map[string]example {
 	if len(names) > 0 {
 		return namedExamples(goldens, names)
@@ -101,7 +101,7 @@ func examplesFor(goldens []golden, names []string, body any) map[string]example 
 	return all
 }
 
-// kindsOf are the kinds of golden that show a type, the best first.
+// kindsOf returns the kinds of golden that can serve as examples of a type, best first.
 func kindsOf(typ reflect.Type) []string {
 	if typ.Kind() == reflect.Slice {
 		return []string{typ.Elem().Name() + "[]", typ.Elem().Name()}

@@ -29,7 +29,7 @@ func TestGenerate_FilesAreCurrent(t *testing.T) {
 	for name, want := range generateFiles(t) {
 		got, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		require.NoError(t, err)
-		require.True(t, bytes.Equal(want, got), "%s is older than schema/*.go or its testdata: run go run ./schema/gen", name)
+		require.True(t, bytes.Equal(want, got), "%s is stale: run go run ./schema/gen", name)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestJSONSchema_DefinesEveryMessage(t *testing.T) {
 		Defs map[string]struct {
 			Description string
 			Enum        []string
-			Properties  map[string]json.RawMessage // true where anything goes
+			Properties  map[string]json.RawMessage // true if any value is valid
 		} `json:"$defs"`
 	}
 	require.NoError(t, json.Unmarshal(schema.JSONSchema, &doc))
@@ -64,8 +64,8 @@ func TestJSONSchema_DefinesEveryMessage(t *testing.T) {
 	}
 }
 
-// TestJSONSchema_CompilesAsDraft2020 lets an independent compiler read the whole document and
-// follow every reference.
+// TestJSONSchema_CompilesAsDraft2020 compiles the document, with all references, in an independent
+// implementation.
 func TestJSONSchema_CompilesAsDraft2020(t *testing.T) {
 	t.Parallel()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSONSchema))
@@ -114,9 +114,8 @@ func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 	require.Len(t, respond.Responses["409"].Content[schema.ProblemMediaType].Examples, 3, "decided, stale and held")
 }
 
-// TestOpenAPI_EveryBodyHasExamples: whoever builds on the interface sees a message before its
-// schema. A route without one needs a golden of its type, or a row in rawRequests or
-// rawResponses.
+// TestOpenAPI_EveryBodyHasExamples requires an example of every message. A route without one needs
+// a golden of its type, or a row in rawRequests or rawResponses.
 func TestOpenAPI_EveryBodyHasExamples(t *testing.T) {
 	t.Parallel()
 	var doc document
@@ -124,10 +123,10 @@ func TestOpenAPI_EveryBodyHasExamples(t *testing.T) {
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
 			if op.Body != nil {
-				requireExamples(t, op.Body.Content, method+" "+path+": the request")
+				requireExamples(t, op.Body.Content, method+" "+path+": request")
 			}
 			if ok, there := op.Responses["200"]; there {
-				requireExamples(t, ok.Content, method+" "+path+": the response")
+				requireExamples(t, ok.Content, method+" "+path+": response")
 			}
 			for status, r := range op.Responses {
 				if status >= "400" && status != "default" {
@@ -148,7 +147,8 @@ func requireExamples(t *testing.T, bodies map[string]content, what string) {
 	}
 }
 
-// TestOpenAPI_DescribesSecurity: every scheme is described, and a route that asks nobody says so.
+// TestOpenAPI_DescribesSecurity checks that every security scheme has a description and that public
+// routes have no 401 response.
 func TestOpenAPI_DescribesSecurity(t *testing.T) {
 	t.Parallel()
 	var doc struct {
@@ -158,8 +158,8 @@ func TestOpenAPI_DescribesSecurity(t *testing.T) {
 		} `json:"components"`
 	}
 	require.NoError(t, json.Unmarshal(schema.OpenAPI, &doc))
-	for _, way := range doc.Security {
-		for name := range way {
+	for _, alternative := range doc.Security {
+		for name := range alternative {
 			require.NotEmpty(t, doc.Components.Schemes[name]["description"], name)
 		}
 	}
@@ -167,8 +167,8 @@ func TestOpenAPI_DescribesSecurity(t *testing.T) {
 	require.NotContains(t, doc.Paths["/healthz"]["get"].Responses, "401")
 }
 
-// TestOpenAPI_ExamplesExist: an example is named by its golden, and a renamed
-// golden must not leave a route without one.
+// TestOpenAPI_ExamplesExist checks that the named goldens exist, so that renaming one does not drop
+// an example.
 func TestOpenAPI_ExamplesExist(t *testing.T) {
 	t.Parallel()
 	all, err := readGoldens(filepath.Join(root, "schema", "testdata"))

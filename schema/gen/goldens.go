@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// golden is one example message of schema/testdata. Its file is named
-// version.Type.what.json, so v1.Event.request.json; Type[] is an array. What the
-// hub makes of a message that it would write differently stands beside it, in
-// version.Type.what.echo.json.
+// golden is one example message of schema/testdata. Its file is named version.Type.label.json, such
+// as v1.Event.request.json; Type[] is an array. If the hub encodes the message differently, that
+// form is in version.Type.label.echo.json.
 type golden struct {
-	name string // v1.Event.request
-	kind string // Event
+	name string // such as v1.Event.request
+	kind string // such as Event
 	json json.RawMessage
 }
 
@@ -31,13 +30,13 @@ func readGoldens(dir string) ([]golden, error) {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		parts := strings.Split(name, ".")
 		if len(parts) < 3 {
-			return nil, fmt.Errorf("%s is not named version.Type.what.json", path)
+			return nil, fmt.Errorf("%s: file name must be version.Type.label.json", path)
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		var line bytes.Buffer // people read the golden itself
+		var line bytes.Buffer // the golden itself is the readable form
 		if err := json.Compact(&line, content); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -46,12 +45,12 @@ func readGoldens(dir string) ([]golden, error) {
 	return all, nil
 }
 
-// uncheckedGoldens are the goldens that tsc would rightly refuse: what the protocol's text
-// abridged, and members that no type knows.
+// uncheckedGoldens are the suffixes of goldens that tsc correctly rejects: abridged examples of the
+// protocol's guide, and messages with unknown members.
 var uncheckedGoldens = []string{".shortened", ".unknown-members"}
 
-// writeFixtures writes the goldens as TypeScript, each held against its type by tsc.
-// Of a message and its echo it takes the echo, which is what a page gets.
+// writeFixtures returns the goldens as TypeScript constants that tsc checks against their types. If
+// a message has an echo, it uses the echo, which is the form that a page receives.
 func writeFixtures(goldens []golden) []byte {
 	echoed := map[string]bool{}
 	for _, g := range goldens {
@@ -62,7 +61,7 @@ func writeFixtures(goldens []golden) []byte {
 	kinds := map[string]bool{}
 	var body bytes.Buffer
 	for _, g := range goldens {
-		if echoed[g.name] || slices.ContainsFunc(uncheckedGoldens, func(what string) bool { return strings.HasSuffix(g.name, what) }) {
+		if echoed[g.name] || slices.ContainsFunc(uncheckedGoldens, func(suffix string) bool { return strings.HasSuffix(g.name, suffix) }) {
 			continue
 		}
 		kinds[strings.TrimSuffix(g.kind, "[]")] = true
@@ -74,13 +73,13 @@ func writeFixtures(goldens []golden) []byte {
 	}
 	slices.Sort(names)
 	var b bytes.Buffer
-	b.WriteString("// Made from schema/testdata by go run ./schema/gen. Do not edit.\n\n")
+	b.WriteString("// Generated from schema/testdata by go run ./schema/gen. Do not edit.\n\n")
 	b.WriteString("// prettier-ignore\nimport type { " + strings.Join(names, ", ") + " } from './schema'\n")
 	b.Write(body.Bytes())
 	return b.Bytes()
 }
 
-// camelName turns v1.Event.request-python.echo into v1EventRequestPython.
+// camelName converts v1.Event.request-python.echo to v1EventRequestPython.
 func camelName(name string) string {
 	name = strings.ReplaceAll(strings.TrimSuffix(name, ".echo"), "[]", "s")
 	var b strings.Builder

@@ -1,9 +1,9 @@
-// Command gen writes what is made from the Go types of schema: hub.schema.json,
-// openapi.json and, for the dashboard, schema.ts and schema.golden.ts.
+// Command gen generates files from the Go types of package schema: hub.schema.json, openapi.json
+// and, for the dashboard, schema.ts and schema.golden.ts.
 //
 //	go run ./schema/gen          # from the root of the repository
 //
-// It needs Go and nothing else, so that a stale file shows in go test.
+// It needs nothing but Go, so go test can detect stale files.
 package main
 
 import (
@@ -25,7 +25,8 @@ func main() {
 	}
 }
 
-// generate makes every file, by its path below root, the repository's folder.
+// generate returns the contents of all generated files by path. root is the root of the repository,
+// and paths are relative to it.
 func generate(root string) (map[string][]byte, error) {
 	c, err := reflectContract(root)
 	if err != nil {
@@ -35,8 +36,8 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The page's types come first: they are what the hub sends, and the hub
-	// never sends null or a snake_case twin.
+	// Generate the page's types first: they describe what the hub sends, and the hub never sends
+	// null or snake_case names.
 	page := typescript(c)
 	c.acceptNull()
 	c.acceptSnakeCase()

@@ -17,18 +17,18 @@ import (
 
 const components = "#/components/schemas/"
 
-// document is an OpenAPI 3.1 description, as much of it as a hub needs.
+// document is an OpenAPI 3.1 description, reduced to the members used here.
 type document struct {
 	OpenAPI    string                          `json:"openapi"`
 	Info       info                            `json:"info"`
 	Servers    []server                        `json:"servers"`
 	Paths      map[string]map[string]operation `json:"paths"` // :: path → method → operation
 	Components any                             `json:"components"`
-	Security   []map[string][]string           `json:"security"` // :: any one of them will do
+	Security   []map[string][]string           `json:"security"` // :: alternatives
 	Tags       []tag                           `json:"tags"`
 }
 
-// tag is a part of the interface.
+// tag is a group of operations.
 type tag struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -81,29 +81,29 @@ type example struct {
 	Value json.RawMessage `json:"value"`
 }
 
-const overviewText = "What a hub can be asked for over HTTP. Errors are application/problem+json; their code tells them apart.\n\n" +
-	"A hub on its own machine that is not locked asks nobody who they are. Elsewhere programs send a token, and pages the cookie and the key of their sign-in. " +
-	"The browser that shows this page is asked like any other program: on a locked hub paste a token under Authorize."
+const overviewText = "The HTTP API of a hub. Errors are application/problem+json documents, identified by their code.\n\n" +
+	"An unlocked hub requires no authentication from its own machine. Otherwise programs send a token, and pages send the cookie and the key of their sign-in. " +
+	"This page authenticates like any other program: to use a locked hub, paste a token under Authorize."
 
-// securitySchemes are the ways to say who one is.
+// securitySchemes are the authentication methods.
 var securitySchemes = map[string]any{
-	"token":   map[string]string{"type": "http", "scheme": "bearer", "description": "hubop_… is a person's token, hubin_… an agent's"},
-	"signIn":  map[string]string{"type": "apiKey", "in": "cookie", "name": "hookback", "description": "of a signed-in browser; the name ends with the hub's port"},
-	"pageKey": map[string]string{"type": "apiKey", "in": "header", "name": "Hookback-Key", "description": "of the same sign-in; whoever has only the cookie may look"},
+	"token":   map[string]string{"type": "http", "scheme": "bearer", "description": "a personal token (hubop_…) or an agent's token (hubin_…)"},
+	"signIn":  map[string]string{"type": "apiKey", "in": "cookie", "name": "hookback", "description": "session cookie of a signed-in browser; its name ends with the hub's port"},
+	"pageKey": map[string]string{"type": "apiKey", "in": "header", "name": "Hookback-Key", "description": "key of the same sign-in; the cookie alone permits only reading"},
 }
 
 var tags = []tag{
-	{"Events", "What agents did, and what they ask"},
-	{"Requests", "The inbox of requests to people, votes, and approvals in the words of other systems"},
-	{"People", "Who may do what: persons, sign-ins, tokens, passkeys"},
-	{"Rules", "Answers in the place of a person who said so once"},
-	{"Notifications", "Channels, people's own settings, signed links"},
-	{"History", "Sessions, overviews and the ledger"},
-	{"Agents", "What coding agents send of themselves, and the Model Context Protocol"},
-	{"Operation", "Health, metrics, this document"},
+	{"Events", "Events of agents, and their questions"},
+	{"Requests", "The inbox of requests, votes, and approvals in the formats of other systems"},
+	{"People", "Accounts, roles, sign-ins, tokens and passkeys"},
+	{"Rules", "Stored decisions that answer matching requests"},
+	{"Notifications", "Channels, personal settings and signed links"},
+	{"History", "Sessions, overviews and the audit log"},
+	{"Agents", "Hooks and telemetry of coding agents, and the Model Context Protocol"},
+	{"Operation", "Health, metrics and this document"},
 }
 
-// tagOf says which part a path belongs to, by how it begins; the first that fits.
+// tagOf returns the tag of a path, by the first matching prefix.
 func tagOf(path string) string {
 	path = strings.TrimPrefix(path, schema.PathAuthenticated)
 	for _, t := range []struct{ tag, prefix string }{
@@ -121,20 +121,20 @@ func tagOf(path string) string {
 	return "People"
 }
 
-// publicPaths ask nobody who they are.
+// publicPaths require no authentication.
 var publicPaths = []string{schema.PathHealth, schema.PathReady, schema.PathOpenAPI}
 
 var pathParameter = regexp.MustCompile(`:([a-zA-Z]+)`)
 
 func pathParameterOf(path, name string) parameter {
-	p := parameter{name, "path", "its " + name, true, &jsonschema.Schema{Type: "string"}}
+	p := parameter{name, "path", name + " of the item", true, &jsonschema.Schema{Type: "string"}}
 	if tag := tagOf(path); name == "id" && (tag == "Events" || tag == "Requests" || strings.HasPrefix(path, "/hitl/")) {
-		p.Description, p.Schema = "the event's id", &jsonschema.Schema{Ref: defs + "EventID"}
+		p.Description, p.Schema = "id of the event", &jsonschema.Schema{Ref: defs + "EventID"}
 	}
 	return p
 }
 
-// openAPI describes schema.Routes.
+// openAPI returns the OpenAPI description of schema.Routes.
 func openAPI(c *contract, goldens []golden) (any, error) {
 	doc := document{
 		OpenAPI: "3.1.1",
@@ -142,7 +142,7 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 			Title: "Hookback", Version: "2",
 			Description: overviewText,
 		},
-		Servers:    []server{{"/", "the hub that this document comes from; http://127.0.0.1:4000 unless told otherwise"}},
+		Servers:    []server{{"/", "the hub that serves this document; default http://127.0.0.1:4000"}},
 		Paths:      map[string]map[string]operation{},
 		Components: map[string]any{"schemas": c.defs, "securitySchemes": securitySchemes},
 		Security:   []map[string][]string{{}, {"token": {}}, {"signIn": {}, "pageKey": {}}},
@@ -155,7 +155,7 @@ func openAPI(c *contract, goldens []golden) (any, error) {
 		}
 		doc.Paths[path][strings.ToLower(route.Method)] = operationOf(route, goldens)
 	}
-	// JSON Schema's own references point elsewhere than OpenAPI's.
+	// References to definitions have a different prefix in OpenAPI.
 	text, err := encode(doc)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func operationOf(route schema.Route, goldens []golden) operation {
 	}
 	if route.Path == schema.PathResponse {
 		op.Parameters = append(op.Parameters, parameter{
-			schema.SecretHeader, "header", "the question's requestSecret; with it the pull counts as the agent's", false,
+			schema.SecretHeader, "header", "requestSecret of the question; marks the caller as the agent", false,
 			&jsonschema.Schema{Type: "string"},
 		})
 	}
@@ -193,7 +193,7 @@ func (p rawBody) content() map[string]content {
 	return map[string]content{p.media: {p.schema, map[string]example{"example": {p.example}}}}
 }
 
-// operationID is the method and the path in one word: postEventsIdRespond.
+// operationID joins the method and the path into one word, such as postEventsIdRespond.
 func operationID(route schema.Route) string {
 	words := strings.FieldsFunc(route.Path, func(r rune) bool { return strings.ContainsRune("/:-.", r) })
 	id := strings.ToLower(route.Method)
@@ -222,15 +222,15 @@ func queryType(path, name string) *jsonschema.Schema {
 func bodySchema(value any) *jsonschema.Schema { return typeSchema(reflect.TypeOf(value)) }
 
 func responses(route schema.Route, goldens []golden) map[string]response {
-	all := map[string]response{"default": {"any other problem", problemContent(nil)}}
+	all := map[string]response{"default": {"any other error", problemContent(nil)}}
 	ok, isPlain := rawResponses[route.Path]
 	switch {
 	case route.Path == schema.PathStream:
-		all["101"] = response{Description: "the socket; its messages are Frame, a version 2 message may be an array of them"}
+		all["101"] = response{Description: "the WebSocket; its messages are Frame, and a version 2 message may be an array of frames"}
 	case isPlain:
 		all["200"] = response{ok.description, ok.content()}
 	case route.Response == nil:
-		all["200"] = response{Description: "done; the body says nothing"}
+		all["200"] = response{Description: "done; the body has no meaning"}
 	default:
 		all["200"] = response{"done", map[string]content{"application/json": {
 			bodySchema(route.Response), examplesFor(goldens, responseExamples[route.Method+" "+route.Path], route.Response),
@@ -255,8 +255,8 @@ func responses(route schema.Route, goldens []golden) map[string]response {
 	return all
 }
 
-// errorsOf are the errors that belong to a route. Those that any request can
-// meet (the door, a hub that stops) are the default response.
+// errorsOf returns the errors that are specific to a route. Errors that any request can get, from
+// the origin guard or during shutdown, are in the default response.
 func errorsOf(route schema.Route) []error {
 	var errs []error
 	if !slices.Contains(publicPaths, route.Path) {
@@ -296,7 +296,7 @@ func problemContent(problems []schema.Problem) map[string]content {
 		// A Problem is a flat struct of strings and numbers.
 		value, err := json.Marshal(p)
 		if err != nil {
-			panic(fmt.Sprintf("a problem that is not JSON: %v", err))
+			panic(fmt.Sprintf("encode problem: %v", err))
 		}
 		examples[p.Code] = example{value}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// typescript writes the contract's types under their Go names.
+// typescript returns the contract's types as TypeScript declarations with their Go names.
 func typescript(c *contract) []byte {
 	var b bytes.Buffer
-	b.WriteString("// Made from schema/*.go by go run ./schema/gen. Do not edit.\n")
+	b.WriteString("// Generated from schema/*.go by go run ./schema/gen. Do not edit.\n")
 	names := make([]string, 0, len(c.defs))
 	for name := range c.defs {
 		names = append(names, name)
@@ -32,11 +32,11 @@ func typescript(c *contract) []byte {
 	return b.Bytes()
 }
 
-// printWidth is the dashboard's own, so that prettier has nothing to change.
+// printWidth is prettier's print width in the dashboard, so that prettier changes nothing.
 const printWidth = 110
 
-// unionOf is the right side of a type's declaration: one type, or a union
-// with a line for each of its parts where they are wider than width together.
+// unionOf returns the right side of a type declaration: one type or a union, with one line per
+// variant if it exceeds width.
 func unionOf(def *jsonschema.Schema, width int) string {
 	var parts []string
 	for _, value := range def.Enum {
@@ -115,7 +115,7 @@ func quoteString(s string) string {
 	return "'" + strings.ReplaceAll(q[1:len(q)-1], "'", `\'`) + "'"
 }
 
-// writeComment writes text as a TSDoc comment, wrapped.
+// writeComment writes text as a wrapped TSDoc comment.
 func writeComment(b *bytes.Buffer, indent, text string) {
 	if text == "" {
 		return
