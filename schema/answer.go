@@ -76,7 +76,7 @@ type Status struct {
 	Recipients []string `json:"recipients,omitempty"`
 	// Edited is the call that the votes apply to, if a voter has edited it.
 	Edited *EditedCall `json:"edited,omitempty"`
-	// Reminders is the number of reminders that were due. EscalatedAt is the time at which
+	// Reminders is the number of reminders that were due. escalatedAt is the time at which
 	// EscalateTo was added to the recipients, by the hub's clock.
 	Reminders   int    `json:"reminders,omitempty"`
 	EscalatedAt Millis `json:"escalatedAt,omitempty"`
@@ -90,7 +90,7 @@ type Status struct {
 	Waiters int     `json:"waiters,omitempty"`
 	SameAs  EventID `json:"sameAs,omitempty"`
 	// Notifications lists the newest MaxNotifications (50) notifications about the question: their
-	// recipient, channel and state. If there are more, NotificationCounts counts all of them.
+	// recipient, channel and state. If there are more, noticeCounts counts all of them.
 	Notifications      []Notification      `json:"notices,omitempty"`
 	NotificationCounts *NotificationCounts `json:"noticeCounts,omitempty"`
 
@@ -104,7 +104,7 @@ type Status struct {
 }
 
 // DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the
-// waiting agent received it. An agent that did not still stops at the old deadline.
+// waiting agent received it. An agent that has not received it stops waiting at the old deadline.
 type DeadlineExtension struct {
 	By string `json:"by"`
 	At Millis `json:"at"`

@@ -2,8 +2,8 @@ package schema
 
 import _ "embed"
 
-// JSONSchema is the contract as JSON Schema 2020-12, generated from the types of this package by go
-// run ./schema/gen. $defs holds one definition per message.
+// JSONSchema is the contract as JSON Schema 2020-12. It is generated from the types of this package
+// with go run ./schema/gen. $defs holds one definition per message.
 //
 //go:embed hub.schema.json
 var JSONSchema []byte

@@ -104,7 +104,7 @@ func decodeObject(b []byte, into any, snake bool) error {
 	return nil
 }
 
-// partitionMembers splits members into those with a field, by canonical name, and the others.
+// partitionMembers separates members that have a field, by canonical name, from unknown ones.
 func partitionMembers(raw map[string]json.RawMessage, names members) (known, extra map[string]json.RawMessage, err error) {
 	known = make(map[string]json.RawMessage, len(raw))
 	for name, value := range raw {

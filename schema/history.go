@@ -119,7 +119,7 @@ type AgentNode struct {
 	WaitedMS  int64 `json:"waitedMs"` // total time that resolved questions waited for a person
 
 	Requests int64   `json:"requests,omitempty"` // requests to models
-	Tokens   *Tokens `json:"tokens,omitempty"`   // without those of its subagents
+	Tokens   *Tokens `json:"tokens,omitempty"`   // its own, excluding subagents
 	CostUSD  float64 `json:"costUsd,omitempty"`
 }
 

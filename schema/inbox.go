@@ -2,9 +2,9 @@ package schema
 
 import "encoding/json"
 
-// The names in this file are those of other systems: requests under /hitl use the names of a
-// multi-approver inbox, and approvals under /api/approvals those of a tool approval queue. Both are
-// views of the same questions as Event.
+// This file uses the names of other systems: requests under /hitl have the format of a
+// multi-approver inbox, and approvals under /api/approvals the format of a tool approval queue.
+// Both are views of the same questions as Event.
 
 // HitlStatus is the status of a request in the inbox.
 type HitlStatus string

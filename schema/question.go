@@ -51,7 +51,7 @@ const (
 type HumanInTheLoop struct {
 	Question string   `json:"question"`
 	Type     Kind     `json:"type"`
-	Choices  []string `json:"choices,omitempty"` // labels; those of the form __…__ are reserved
+	Choices  []string `json:"choices,omitempty"` // labels; the form __…__ is reserved
 
 	// ResponseWebSocketURL is the listener that the hub calls back with the answer. Without it the
 	// agent polls. It is a secret: the hub returns it only to the sender.

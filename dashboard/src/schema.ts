@@ -42,7 +42,7 @@ export interface AgentNode {
   waitedMs: number
   /** requests to models */
   requests?: number
-  /** without those of its subagents */
+  /** its own, excluding subagents */
   tokens?: Tokens
   costUsd?: number
 }
@@ -268,7 +268,7 @@ export interface DayCount {
 
 /**
  * DeadlineExtension is a change of a question's deadline by a person. Agent shows whether the waiting agent
- * received it. An agent that did not still stops at the old deadline.
+ * received it. An agent that has not received it stops waiting at the old deadline.
  */
 export interface DeadlineExtension {
   by: string
@@ -631,7 +631,7 @@ export interface HitlVote {
 export interface HumanInTheLoop {
   question: string
   type: Kind
-  /** labels; those of the form __…__ are reserved */
+  /** labels; the form __…__ is reserved */
   choices?: string[]
   /**
    * responseWebSocketUrl is the listener that the hub calls back with the answer. Without it the agent
@@ -1359,7 +1359,7 @@ export interface Status {
   /** Edited is the call that the votes apply to, if a voter has edited it. */
   edited?: EditedCall
   /**
-   * Reminders is the number of reminders that were due. escalated_at is the time at which escalateTo was
+   * Reminders is the number of reminders that were due. escalatedAt is the time at which escalateTo was
    * added to the recipients, by the hub's clock.
    */
   reminders?: number
@@ -1377,7 +1377,7 @@ export interface Status {
   sameAs?: EventID
   /**
    * Notifications lists the newest MaxNotifications (50) notifications about the question: their recipient,
-   * channel and state. If there are more, NotificationCounts counts all of them.
+   * channel and state. If there are more, noticeCounts counts all of them.
    */
   notices?: Notification[]
   noticeCounts?: NotificationCounts
