@@ -72,8 +72,8 @@ type Session struct {
 // MaxSessions is the maximum number of sessions on a page.
 const MaxSessions = 200
 
-// SessionPage is a page of GET /api/sessions, most recently active first. With q, a page can be
-// short or empty and still have a next page.
+// SessionPage is a page of GET /api/sessions, most recently active first. Pagination is by cursor.
+// With q, a page can be short or empty and still have a next page.
 type SessionPage struct {
 	Sessions []Session `json:"sessions"`
 	Next     string    `json:"next,omitempty"` // cursor of the next page

@@ -1283,8 +1283,8 @@ export interface SessionDetail {
 }
 
 /**
- * SessionPage is a page of GET /api/sessions, most recently active first. With q, a page can be short or
- * empty and still have a next page.
+ * SessionPage is a page of GET /api/sessions, most recently active first. Pagination is by cursor. With q,
+ * a page can be short or empty and still have a next page.
  */
 export interface SessionPage {
   sessions: Session[]

@@ -87,16 +87,16 @@ func (a *assessor) checkDeletions(inv *invocation, targets []shellWord) {
 // classifyDeletion returns the rule for deleting the path in w.
 func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
 	text := toSlashes(w.text)
-	switch at := a.classifyWord(dir, w); {
-	case at == protectedPath && len(w.vars) > 0 && w.vars[0].name != "HOME" && w.vars[0].name != "PWD":
+	switch class := a.classifyWord(dir, w); {
+	case class == protectedPath && len(w.vars) > 0 && w.vars[0].name != "HOME" && w.vars[0].name != "PWD":
 		return deletesRoot
-	case at == protectedPath, at == systemPath && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
+	case class == protectedPath, class == systemPath && strings.Count(strings.TrimRight(text, "/*"), "/") < 3:
 		return deletesAll
-	case at == systemPath:
+	case class == systemPath:
 		return deletesSystem
-	case at == unsetPath:
+	case class == unsetPath:
 		return deletesIfUnset
-	case at == cwdPath || at == outsidePath || at == autorunPath:
+	case class == cwdPath || class == outsidePath || class == autorunPath:
 		return deletesProject
 	case path.Base(text) == ".git":
 		return deletesHistory
@@ -105,13 +105,13 @@ func (a *assessor) classifyDeletion(dir string, w *shellWord) rule {
 	}
 }
 
-// throughIfShort returns the span from the start of sp to the end of y, or only y if that is longer
+// throughIfShort returns the span from the start of sp to the end of other, or only other if that is longer
 // than an excerpt.
-func (sp span) throughIfShort(y span) span {
-	if whole := sp.through(y); whole.to-whole.from <= maxExcerpt {
-		return whole
+func (sp span) throughIfShort(other span) span {
+	if joined := sp.through(other); joined.to-joined.from <= maxExcerpt {
+		return joined
 	}
-	return y
+	return other
 }
 
 // rmdir handles rmdir and its Windows aliases. Without /s they delete only empty directories.
@@ -183,15 +183,15 @@ func (a *assessor) checkWrite(dir string, w *shellWord, sp span) {
 	if w.text == "" || strings.HasPrefix(w.text, "&") {
 		return
 	}
-	at := a.classifyWord(dir, w)
+	class := a.classifyWord(dir, w)
 	switch {
 	case isOversightPath(dir, w.text):
 		a.add(changesHooks, sp)
-	case at == autorunPath, strings.Contains(toSlashes(w.text), ".git/hooks/"):
+	case class == autorunPath, strings.Contains(toSlashes(w.text), ".git/hooks/"):
 		a.add(changesAutorun, sp)
-	case at == systemPath:
+	case class == systemPath:
 		a.add(writesSystem, sp)
-	case at == outsidePath || at == protectedPath:
+	case class == outsidePath || class == protectedPath:
 		a.add(writesOutside, sp)
 	}
 }

@@ -22,12 +22,12 @@ type span struct {
 
 func (sp span) text() string { return sp.src.text[sp.from:sp.to] }
 
-// through returns the span from the start of sp to the end of y.
-func (sp span) through(y span) span {
-	if sp.src != y.src || y.to < sp.from {
+// through returns the span from the start of sp to the end of other.
+func (sp span) through(other span) span {
+	if sp.src != other.src || other.to < sp.from {
 		return sp
 	}
-	return span{sp.src, sp.from, y.to}
+	return span{sp.src, sp.from, other.to}
 }
 
 // innerSource returns a source for text, which was written at sp.

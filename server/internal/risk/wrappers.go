@@ -33,6 +33,8 @@ func (inv *invocation) commandIndex(valued ...string) int {
 	return -1
 }
 
+// wrapper returns a handler for wrappers whose command follows their options. valued lists the
+// options whose value is the next word.
 func wrapper(valued ...string) func(a *assessor, inv *invocation) {
 	return wrapperSkipping(0, valued...)
 }
@@ -46,6 +48,8 @@ func wrapperSkipping(n int, valued ...string) func(a *assessor, inv *invocation)
 	}
 }
 
+// subcommandWrapper returns a handler for programs that wrap a command only with the given
+// subcommands.
 func subcommandWrapper(subs ...string) func(a *assessor, inv *invocation) {
 	return func(a *assessor, inv *invocation) {
 		if name, rest := inv.subcommand(); slices.Contains(subs, name) {
