@@ -60,6 +60,7 @@ const (
 	PathReady      = "/readyz"
 	PathMetrics    = "/metrics"
 	PathOpenAPI    = "/openapi.json"
+	PathLicenses   = "/licenses"
 )
 
 // Routes lists every route of a hub except the dashboard's static files. Tests compare the hub's
@@ -142,6 +143,7 @@ var eventRoutes = []Route{
 	{"GET", PathReady, "Readiness: reports whether the hub can store events", nil, nil, Health{}},
 	{"GET", PathMetrics, "Prometheus metrics", nil, nil, nil},
 	{"GET", PathOpenAPI, "This API as OpenAPI 3.1", nil, nil, nil},
+	{"GET", PathLicenses, "The license of Hookback and of its components", nil, nil, nil},
 }
 
 // At returns path with :id replaced by id.

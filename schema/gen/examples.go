@@ -67,8 +67,9 @@ var rawRequests = map[string]rawBody{
 }
 
 var rawResponses = map[string]rawBody{
-	schema.PathMetrics: {"text/plain", "metrics in the Prometheus text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
-	schema.PathOpenAPI: {"application/json", "this document", anyObject, json.RawMessage(`{"openapi":"3.1.1"}`)},
+	schema.PathMetrics:  {"text/plain", "metrics in the Prometheus text format", anyText, json.RawMessage(`"hookback_questions_pending 2\n"`)},
+	schema.PathOpenAPI:  {"application/json", "this document", anyObject, json.RawMessage(`{"openapi":"3.1.1"}`)},
+	schema.PathLicenses: {"text/plain", "license notices", anyText, json.RawMessage(`"Hookback\nCopyright The Hookback Authors\nLicensed under the Apache License, Version 2.0\n"`)},
 	schema.PathExport: {"application/x-ndjson", "the events, one per line; with format=markdown a report, as text/markdown", anyText, json.RawMessage(
 		`"{\"id\":41,\"source_app\":\"shop\",\"session_id\":\"f3a91c07\",\"hook_event_type\":\"PreToolUse\",\"payload\":{}}\n"`)},
 	schema.PathClaudeCode: {"application/json", "the output of the hook; {} means no decision", anyObject, json.RawMessage(

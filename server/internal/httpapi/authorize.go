@@ -43,6 +43,7 @@ var routeAccess = map[string]access{
 	"GET " + schema.PathOIDCCallback:  accessPublic,
 	"GET " + schema.PathHealth:        accessPublic,
 	"GET " + schema.PathReady:         accessPublic,
+	"GET " + schema.PathLicenses:      accessPublic,
 }
 
 func accessOf(r schema.Route) access {

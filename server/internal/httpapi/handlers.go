@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	_ "embed" // licenses.txt
 	"encoding/json"
 	"maps"
 	"slices"
@@ -70,6 +71,7 @@ func (s *Server) eventHandlers() map[string]fiber.Handler {
 		"GET " + schema.PathReady:         s.ready,
 		"GET " + schema.PathMetrics:       s.Metrics.handler(),
 		"GET " + schema.PathOpenAPI:       s.openAPI,
+		"GET " + schema.PathLicenses:      licenses,
 	}
 }
 
@@ -278,6 +280,16 @@ func (s *Server) openAPI(c *fiber.Ctx) error {
 		return schema.ErrNoRoute
 	}
 	return sendJSON(c, s.OpenAPI)
+}
+
+// licenseNotices is written by go run ./scripts/licenses.
+//
+//go:embed licenses.txt
+var licenseNotices string
+
+func licenses(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderContentType, "text/plain; charset=utf-8")
+	return c.SendString(licenseNotices)
 }
 
 // reply returns a function that sends an operation's JSON result or returns its error.

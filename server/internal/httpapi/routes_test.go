@@ -151,7 +151,7 @@ func TestRoutes_QuestionLifecycle(t *testing.T) {
 	require.NotNil(t, results[2].Problem)
 }
 
-func TestRoutes_HealthAndOpenAPI(t *testing.T) {
+func TestRoutes_ServeOperations(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for _, path := range []string{schema.PathHealth, schema.PathReady} {
@@ -162,6 +162,11 @@ func TestRoutes_HealthAndOpenAPI(t *testing.T) {
 	resp, b := r.do("GET", schema.PathOpenAPI, "")
 	require.Equal(t, 200, resp.StatusCode)
 	require.Contains(t, string(b), "3.1.0")
+	resp, b = r.do("GET", schema.PathLicenses, "")
+	require.Equal(t, 200, resp.StatusCode)
+	require.Equal(t, "text/plain; charset=utf-8", resp.Header.Get("Content-Type"))
+	require.Contains(t, string(b), "Licensed under the Apache License, Version 2.0")
+	require.Contains(t, string(b), "modernc.org/sqlite v")
 	resp, b = r.do("HEAD", schema.PathHealth, "")
 	require.Equal(t, 200, resp.StatusCode)
 	require.Empty(t, b)
