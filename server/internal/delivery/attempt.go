@@ -11,54 +11,54 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// outcome is what came of one attempt.
-type outcome struct {
-	state     schema.DeliveryState
-	confirmed string // close or write, of a version 1 listener
-	problem   string // for a person to read; never holds the address's path
-	retry     bool   // another attempt may do better
-	refusal   bool   // the listener is there and will not have it: three times is enough
+// attemptResult is what came of one attempt.
+type attemptResult struct {
+	state       schema.DeliveryState
+	confirmedBy string // close or write, of a version 1 listener
+	problem     string // for a person to read; never holds the address's path
+	retry       bool   // another attempt may do better
+	refused     bool   // the listener is there and will not have it: three times is enough
 }
 
 // maxRefusals is after how many refusals the listener is believed.
 const maxRefusals = 3
 
-// try makes one attempt at a delivery, if it is due, and writes down what came of
+// runAttempt makes one attempt at a delivery, if it is due, and writes down what came of
 // it. An error means that the row is as it was. parked is set when the listener is
 // busy: then nothing was done, and it is tried once it is not.
-func (d *Dispatcher) try(ctx context.Context, id schema.EventID, parked *bool) error {
+func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked *bool) error {
 	q, err := d.Store.Question(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !due(q, d.Clock()) {
+	if !isDue(q, d.Clock()) {
 		return nil
 	}
-	if o, over := d.beforehand(q); over {
-		return d.settle(ctx, q, q.Delivery.Attempts, o)
+	if result, done := d.finishUndialable(q); done {
+		return d.recordResult(ctx, q, q.Delivery.Attempts, result)
 	}
 	target, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
-		return d.settle(ctx, q, q.Delivery.Attempts, outcome{state: schema.Blocked, problem: err.Error()})
+		return d.recordResult(ctx, q, q.Delivery.Attempts, attemptResult{state: schema.Blocked, problem: err.Error()})
 	}
-	if !d.enter(target.hostPort(), id) {
-		*parked = true
+	if !d.acquireSlot(target.hostPort(), id) {
+		*isParked = true
 		return nil
 	}
-	defer d.leave(target.hostPort())
+	defer d.releaseSlot(target.hostPort())
 	if err := d.AwaitResponseSent(ctx, id); err != nil {
 		return err
 	}
-	return d.attempt(ctx, q, target)
+	return d.dialAndSend(ctx, q, target)
 }
 
-// due reports whether there is something to do for q now.
-func due(q *store.Question, now time.Time) bool {
-	return open(q.Delivery) && !q.Delivery.Due.After(now)
+// isDue reports whether there is something to do for q now.
+func isDue(q *store.Question, now time.Time) bool {
+	return isOpen(q.Delivery) && !q.Delivery.Due.After(now)
 }
 
-// open reports whether the delivery is neither done nor given up.
-func open(d *store.Delivery) bool {
+// isOpen reports whether the delivery is neither done nor given up.
+func isOpen(d *store.Delivery) bool {
 	if d == nil || d.Due.IsZero() || !d.Handled.IsZero() {
 		return false
 	}
@@ -70,22 +70,22 @@ func open(d *store.Delivery) bool {
 	}
 }
 
-// beforehand ends deliveries for which nothing may be dialled any more.
-func (d *Dispatcher) beforehand(q *store.Question) (o outcome, over bool) {
+// finishUndialable ends deliveries for which nothing may be dialled any more.
+func (d *Dispatcher) finishUndialable(q *store.Question) (result attemptResult, done bool) {
 	switch {
 	case q.Delivery.Sent:
-		return outcome{state: schema.Unconfirmed, problem: "the hub stopped while it sent the answer; the agent may have it or not"}, true
+		return attemptResult{state: schema.Unconfirmed, problem: "the hub stopped while it sent the answer; the agent may have it or not"}, true
 	case q.URL == "":
-		return outcome{state: schema.NoDelivery}, true
+		return attemptResult{state: schema.NoDelivery}, true
 	case !q.Delivery.Until.IsZero() && d.Clock().After(q.Delivery.Until):
-		return outcome{state: gaveUp(q.Delivery.State), problem: "nobody took the answer while it was good"}, true
+		return attemptResult{state: finalState(q.Delivery.State), problem: "nobody took the answer while it was good"}, true
 	default:
-		return outcome{}, false
+		return attemptResult{}, false
 	}
 }
 
-// gaveUp is the last state of a delivery that is not tried any more.
-func gaveUp(s schema.DeliveryState) schema.DeliveryState {
+// finalState is the last state of a delivery that is not tried any more.
+func finalState(s schema.DeliveryState) schema.DeliveryState {
 	switch s {
 	case schema.Unconfirmed, schema.Refused:
 		return s
@@ -94,64 +94,64 @@ func gaveUp(s schema.DeliveryState) schema.DeliveryState {
 	}
 }
 
-// attempt dials and hands over the answer.
-func (d *Dispatcher) attempt(ctx context.Context, q *store.Question, t target) error {
+// dialAndSend dials and hands over the answer.
+func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to target) error {
 	number := q.Delivery.Attempts + 1
-	l, o := d.dial(ctx, t, q)
-	if l == nil {
+	conn, result := d.dial(ctx, to, q)
+	if conn == nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return d.settle(ctx, q, number, o)
+		return d.recordResult(ctx, q, number, result)
 	}
 	defer func() {
 		if ctx.Err() != nil {
-			l.hangUp(0)
+			conn.close(0)
 		} else {
-			l.hangUp(d.timing.goodbye)
+			conn.close(d.timeouts.close)
 		}
 	}()
 	if q.Protocol >= 2 {
-		o, err := l.deliver(ctx, buildFrame(q, number), d.timing)
+		result, err := conn.sendV2(ctx, buildFrame(q, number), d.timeouts)
 		if err != nil {
 			return err
 		}
-		return d.settle(ctx, q, number, o)
+		return d.recordResult(ctx, q, number, result)
 	}
-	return d.tellOnce(ctx, q, l, number)
+	return d.sendV1Once(ctx, q, conn, number)
 }
 
-// tellOnce hands the answer to a version 1 listener. There is no second chance
+// sendV1Once hands the answer to a version 1 listener. There is no second chance
 // from the first byte on, so a stop of the hub waits for the end, which is seconds
 // away.
-func (d *Dispatcher) tellOnce(ctx context.Context, q *store.Question, l *line, number int) error {
+func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *listenerConn, number int) error {
 	frame := buildFrame(q, number) // before the mark: from there on every moment counts
 	q, err := d.markSent(ctx, q, number)
 	if err != nil || q == nil {
 		return err
 	}
-	if reason, gone := l.gone(); gone {
+	if reason, gone := conn.closed(); gone {
 		// It went away before a byte was written: it can't have the answer.
 		q.Delivery.Sent = false
-		return d.settle(ctx, q, number, outcome{state: schema.Unreachable, retry: true, problem: reason + " before it was told anything"})
+		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before it was told anything"})
 	}
-	return d.settle(ctx, q, number, l.tell(frame, d.timing))
+	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts))
 }
 
-// maxRaces bounds how often a change is tried against others'.
-const maxRaces = 16
+// maxConflictRetries bounds how often a change is tried against others'.
+const maxConflictRetries = 16
 
-// errRaces means that a question changes all the time, which none does.
-var errRaces = errors.New("the question kept changing")
+// errConflictRetries means that a question changes all the time, which none does.
+var errConflictRetries = errors.New("the question kept changing")
 
 // markSent writes down that a version 1 listener is about to be sent the answer.
 // It returns nil when somebody else has changed what is to be done meanwhile: the
 // agent pulled its answer, or named another address.
 func (d *Dispatcher) markSent(ctx context.Context, q *store.Question, number int) (*store.Question, error) {
-	for range maxRaces {
+	for range maxConflictRetries {
 		delivery := *q.Delivery
 		delivery.Sent, delivery.State, delivery.Attempts = true, schema.Sending, number
-		marked, err := d.apply(ctx, q, &delivery, &schema.Delivery{State: schema.Sending, Attempts: number})
+		marked, err := d.applyDelivery(ctx, q, &delivery, &schema.Delivery{State: schema.Sending, Attempts: number})
 		if !errors.Is(err, store.ErrConflict) {
 			return marked, err
 		}
@@ -159,30 +159,30 @@ func (d *Dispatcher) markSent(ctx context.Context, q *store.Question, number int
 		if q, err = d.Store.Question(ctx, q.ID); err != nil {
 			return nil, err
 		}
-		if !open(q.Delivery) || q.URL != url {
-			return nil, d.release(ctx, q)
+		if !isOpen(q.Delivery) || q.URL != url {
+			return nil, d.reschedule(ctx, q)
 		}
 	}
-	return nil, errRaces
+	return nil, errConflictRetries
 }
 
-// settle writes down what came of an attempt, and when the next one is due.
-func (d *Dispatcher) settle(ctx context.Context, q *store.Question, number int, o outcome) error {
+// recordResult writes down what came of an attempt, and when the next one is due.
+func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number int, result attemptResult) error {
 	sent := q.Delivery.Sent
-	if o.refusal {
-		if o.retry = d.refused(q.ID, q.URL) < maxRefusals; o.retry {
-			o.state = schema.Unreachable // not believed yet
+	if result.refused {
+		if result.retry = d.countRefusal(q.ID, q.URL) < maxRefusals; result.retry {
+			result.state = schema.Unreachable // not believed yet
 		}
 	}
-	for range maxRaces {
-		delivery, shown := d.next(q, number, o)
+	for range maxConflictRetries {
+		delivery, visible := d.nextDelivery(q, number, result)
 		delivery.Sent = sent
-		_, err := d.apply(ctx, q, delivery, shown)
+		_, err := d.applyDelivery(ctx, q, delivery, visible)
 		if err == nil {
 			if delivery.Due.IsZero() {
-				d.forget(q.ID)
+				d.clearRefusals(q.ID)
 			} else {
-				d.poke()
+				d.wakePoll()
 			}
 			return nil
 		}
@@ -195,94 +195,94 @@ func (d *Dispatcher) settle(ctx context.Context, q *store.Question, number int, 
 		}
 		switch {
 		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled:
-			d.forget(q.ID)
+			d.clearRefusals(q.ID)
 			return nil // better known than by us
-		case q.URL != url && o.state != schema.Acked && !sent:
-			return d.release(ctx, q)
+		case q.URL != url && result.state != schema.Acked && !sent:
+			return d.reschedule(ctx, q)
 		}
 	}
-	return errRaces
+	return errConflictRetries
 }
 
-// release lets go of a delivery whose agent has named a new address: it is due at
+// reschedule lets go of a delivery whose agent has named a new address: it is due at
 // once there.
-func (d *Dispatcher) release(ctx context.Context, q *store.Question) error {
-	if !open(q.Delivery) {
+func (d *Dispatcher) reschedule(ctx context.Context, q *store.Question) error {
+	if !isOpen(q.Delivery) {
 		return nil
 	}
 	delivery := *q.Delivery
 	delivery.Leased, delivery.Due = time.Time{}, d.Clock()
-	_, err := d.apply(ctx, q, &delivery, &schema.Delivery{State: delivery.State, Attempts: delivery.Attempts})
-	d.poke()
+	_, err := d.applyDelivery(ctx, q, &delivery, &schema.Delivery{State: delivery.State, Attempts: delivery.Attempts})
+	d.wakePoll()
 	if errors.Is(err, store.ErrConflict) {
 		return nil // its lease runs out in time
 	}
 	return err
 }
 
-// next is the delivery after an attempt, as it is kept and as it is shown.
-func (d *Dispatcher) next(q *store.Question, number int, o outcome) (*store.Delivery, *schema.Delivery) {
+// nextDelivery is the delivery after an attempt, as it is kept and as it is shown.
+func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptResult) (*store.Delivery, *schema.Delivery) {
 	now := d.Clock()
-	if o.state == schema.Unreachable && decidedElsewhere(q) {
-		o.state, o.retry = schema.NoDelivery, false
+	if result.state == schema.Unreachable && resolvedByAgent(q) {
+		result.state, result.retry = schema.NoDelivery, false
 	}
-	kept := *q.Delivery
-	kept.State, kept.Attempts, kept.Leased, kept.Due = o.state, number, time.Time{}, time.Time{}
-	shown := &schema.Delivery{State: o.state, Attempts: number, Confirmed: o.confirmed, LastError: o.problem}
-	switch o.state {
+	stored := *q.Delivery
+	stored.State, stored.Attempts, stored.Leased, stored.Due = result.state, number, time.Time{}, time.Time{}
+	visible := &schema.Delivery{State: result.state, Attempts: number, Confirmed: result.confirmedBy, LastError: result.problem}
+	switch result.state {
 	case schema.Delivered, schema.Acked:
-		shown.DeliveredAt = schema.Millis(now.UnixMilli())
+		visible.DeliveredAt = schema.Millis(now.UnixMilli())
 	}
-	if at := now.Add(d.delay(number)); o.retry && kept.Handled.IsZero() && (kept.Until.IsZero() || at.Before(kept.Until)) {
-		kept.Due = at
-		shown.NextAttemptAt = schema.Millis(at.UnixMilli())
+	if at := now.Add(d.retryDelay(number)); result.retry && stored.Handled.IsZero() && (stored.Until.IsZero() || at.Before(stored.Until)) {
+		stored.Due = at
+		visible.NextAttemptAt = schema.Millis(at.UnixMilli())
 	}
-	return &kept, shown
+	return &stored, visible
 }
 
-// decidedElsewhere reports whether the agent itself decided. Then a hook that is not
+// resolvedByAgent reports whether the agent itself decided. Then a hook that is not
 // there has nothing left to wait for, and nobody misses what it was to be told.
-func decidedElsewhere(q *store.Question) bool {
+func resolvedByAgent(q *store.Question) bool {
 	var st schema.Status
 	return json.Unmarshal(q.Status, &st) == nil && st.Source == schema.ByAgent
 }
 
-// delays are the pauses after the first attempts; the last one is kept up for the
+// retryDelays are the pauses after the first attempts; the last one is kept up for the
 // attempts of five minutes. After that it is slow: every attempt is a row of the
 // log, and an agent that is gone for so long has all day.
-var delays = []time.Duration{
+var retryDelays = []time.Duration{
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
 }
 
 const (
-	eagerAttempts = 35
-	slow          = time.Minute
+	fastAttempts   = 35
+	slowRetryDelay = time.Minute
 )
 
-func (d *Dispatcher) delay(attempts int) time.Duration {
-	pause := delays[min(max(attempts, 1), len(delays))-1]
-	if attempts > eagerAttempts {
-		pause = slow
+func (d *Dispatcher) retryDelay(attempts int) time.Duration {
+	pause := retryDelays[min(max(attempts, 1), len(retryDelays))-1]
+	if attempts > fastAttempts {
+		pause = slowRetryDelay
 	}
 	return time.Duration(float64(pause) * d.jitter())
 }
 
-// apply changes the delivery in the row and in the status that everyone sees, and
+// applyDelivery changes the delivery in the row and in the status that everyone sees, and
 // returns the question as it is then.
-func (d *Dispatcher) apply(ctx context.Context, q *store.Question, kept *store.Delivery, shown *schema.Delivery) (*store.Question, error) {
-	if !kept.Handled.IsZero() {
-		shown.HandledAt = schema.Millis(kept.Handled.UnixMilli())
+func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, stored *store.Delivery, visible *schema.Delivery) (*store.Question, error) {
+	if !stored.Handled.IsZero() {
+		visible.HandledAt = schema.Millis(stored.Handled.UnixMilli())
 	}
-	after, err := d.change(ctx, q, kept, func(st *schema.Status) { st.Delivery = shown })
+	after, err := d.updateStatus(ctx, q, stored, func(st *schema.Status) { st.Delivery = visible })
 	if err != nil {
 		return nil, err
 	}
-	after.Delivery = kept
+	after.Delivery = stored
 	return after, nil
 }
 
-// change changes the status, and with it the delivery unless kept is nil.
-func (d *Dispatcher) change(ctx context.Context, q *store.Question, kept *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
+// updateStatus changes the status, and with it the delivery unless kept is nil.
+func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
 	var st schema.Status
 	if err := json.Unmarshal(q.Status, &st); err != nil {
 		return nil, fmt.Errorf("reading the stored status: %w", err)
@@ -295,7 +295,7 @@ func (d *Dispatcher) change(ctx context.Context, q *store.Question, kept *store.
 	}
 	// What was found out is written down even when the hub is stopping.
 	err = d.Store.Apply(context.WithoutCancel(ctx), store.Change{
-		Event: &q.Event, Version: q.Version, State: q.State, Status: status, Delivery: kept,
+		Event: &q.Event, Version: q.Version, State: q.State, Status: status, Delivery: stored,
 	})
 	if err != nil {
 		return nil, err

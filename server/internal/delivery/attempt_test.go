@@ -17,33 +17,33 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func TestVersion1Endings(t *testing.T) {
+func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script    func(*peerConn)
 		want      schema.DeliveryState
 		confirmed string
 	}{
-		"1000":       {closing(1000), schema.Delivered, "close"},
-		"1001":       {closing(1001), schema.Delivered, "close"},
-		"1005":       {closing(1005), schema.Delivered, "close"},
-		"1009":       {closing(1009), schema.Unconfirmed, ""},
-		"1011":       {closing(1011), schema.Unconfirmed, ""},
-		"4000":       {closing(4000), schema.Unconfirmed, ""},
+		"1000":       {closeWith(1000), schema.Delivered, "close"},
+		"1001":       {closeWith(1001), schema.Delivered, "close"},
+		"1005":       {closeWith(1005), schema.Delivered, "close"},
+		"1009":       {closeWith(1009), schema.Unconfirmed, ""},
+		"1011":       {closeWith(1011), schema.Unconfirmed, ""},
+		"4000":       {closeWith(4000), schema.Unconfirmed, ""},
 		"EOF (1006)": {func(p *peerConn) { p.upgrade(); _, _, _ = p.read() }, schema.Unconfirmed, ""},
 		"reset":      {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.reset() }, schema.Unconfirmed, ""},
 		"keeps the line open": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			if op, _, err := p.read(); err == nil && op == 8 {
-				p.bye(1000)
+				p.sendClose(1000)
 			}
 		}, schema.Delivered, "write"},
 		"talks, then closes": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			p.write(1, []byte(`{"type":"thanks"}`))
-			p.bye(1000)
+			p.sendClose(1000)
 		}, schema.Delivered, "close"},
 		"stalls":       {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.hang() }, schema.Unconfirmed, ""},
 		"never reads":  {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, ""},
@@ -56,22 +56,22 @@ func TestVersion1Endings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			l := listen(t, c.script)
-			d := b.dispatcher()
+			h := newHarness(t)
+			l := startListener(t, c.script)
+			d := h.dispatcher()
 			// Only the silent ones may run into a timer: a listener that is slow to
 			// be scheduled is none of them.
-			d.timing.silence, d.timing.goodbye = patience, 100*time.Millisecond
+			d.timeouts.idle, d.timeouts.close = waitLimit, 100*time.Millisecond
 			switch name {
 			case "keeps the line open":
-				d.timing.silence, d.timing.goodbye = 50*time.Millisecond, patience
+				d.timeouts.idle, d.timeouts.close = 50*time.Millisecond, waitLimit
 			case "stalls", "never reads":
-				d.timing.silence = 50 * time.Millisecond
+				d.timeouts.idle = 50 * time.Millisecond
 			}
-			id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
-			b.start(d)
+			id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
+			h.startDispatcher(d)
 			d.Dispatch(id)
-			st, q := b.status(id, in(schema.Delivered, schema.Unconfirmed, schema.Unreachable))
+			st, q := h.waitForDelivery(id, inState(schema.Delivered, schema.Unconfirmed, schema.Unreachable))
 			require.Equal(t, c.want, st.Delivery.State, st.Delivery.LastError)
 			require.Equal(t, c.confirmed, st.Delivery.Confirmed)
 			require.Equal(t, c.want == schema.Delivered, st.Delivery.DeliveredAt > 0)
@@ -82,9 +82,9 @@ func TestVersion1Endings(t *testing.T) {
 			require.EqualValues(t, 4, st.Revision, "asked, answered, sending, done")
 
 			// Whatever happens now, nothing is sent again.
-			b.advance(30 * time.Second)
+			h.advance(30 * time.Second)
 			d.Dispatch(id)
-			due, _, err := b.store.LeaseDeliveries(t.Context(), b.clock(), b.clock(), 10)
+			due, _, err := h.store.LeaseDeliveries(t.Context(), h.clock(), h.clock(), 10)
 			require.NoError(t, err)
 			require.Empty(t, due)
 			dials, frames := l.counts()
@@ -94,41 +94,41 @@ func TestVersion1Endings(t *testing.T) {
 	}
 }
 
-func TestWhatAVersion1ListenerGets(t *testing.T) {
+func TestSendV1_FrameAndHandshakeHeaders(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newHarness(t)
 	headers := make(chan http.Header, 1)
-	l := listen(t, func(p *peerConn) { headers <- p.req.Header.Clone(); closing(1000)(p) })
-	d := b.dispatcher()
-	b.start(d)
+	l := startListener(t, func(p *peerConn) { headers <- p.req.Header.Clone(); closeWith(1000)(p) })
+	d := h.dispatcher()
+	h.startDispatcher(d)
 	url := strings.Replace(l.url(), "127.0.0.1", "localhost", 1) + "?k=v"
-	id := b.answered(store.NewQuestion{URL: url, Protocol: 1}, "")
+	id := h.addAnswered(store.NewQuestion{URL: url, Protocol: 1}, "")
 	d.Dispatch(id)
-	b.status(id, in(schema.Delivered))
+	h.waitForDelivery(id, inState(schema.Delivered))
 	a := l.answer(0)
 	require.True(t, *a.Permission)
 	require.Zero(t, a.Attempt)
 	require.Equal(t, id, a.HookEvent.ID)
 	require.Equal(t, url, a.HookEvent.HumanInTheLoop.ResponseWebSocketURL, "models of version 1 require it")
 	require.JSONEq(t, `{"agent_name":"alice","permission_type":"env_file_access"}`, string(a.HookEvent.Payload))
-	h := <-headers
+	got := <-headers
 	for _, name := range []string{"Origin", "Cookie", "Authorization", "Sec-Websocket-Extensions", "Referer", schema.ChallengeHeader} {
-		require.Empty(t, h.Get(name), name)
+		require.Empty(t, got.Get(name), name)
 	}
 }
 
-func TestVersion2(t *testing.T) {
+func TestSendV2(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script func(*peerConn)
 		want   schema.DeliveryState
 		retry  bool
 	}{
-		"accepted":  {acking(schema.AckAccepted), schema.Acked, false},
-		"duplicate": {acking(schema.AckDuplicate), schema.Acked, false},
-		"no result": {acking("-"), schema.Acked, false},
-		"too late":  {acking(schema.AckTooLate), schema.TooLate, false},
-		"mismatch":  {acking(schema.AckMismatch), schema.Refused, false},
+		"accepted":  {acknowledge(schema.AckAccepted), schema.Acked, false},
+		"duplicate": {acknowledge(schema.AckDuplicate), schema.Acked, false},
+		"no result": {acknowledge("-"), schema.Acked, false},
+		"too late":  {acknowledge(schema.AckTooLate), schema.TooLate, false},
+		"mismatch":  {acknowledge(schema.AckMismatch), schema.Refused, false},
 		"ack, then gone": {func(p *peerConn) {
 			p.upgrade()
 			_, payload, _ := p.read()
@@ -148,30 +148,30 @@ func TestVersion2(t *testing.T) {
 			p.ack(payload, schema.AckAccepted)
 			p.hang()
 		}, schema.Acked, false},
-		"closes without": {closing(1000), schema.Unconfirmed, true},
-		"1011":           {closing(1011), schema.Unconfirmed, true},
+		"closes without": {closeWith(1000), schema.Unconfirmed, true},
+		"1011":           {closeWith(1011), schema.Unconfirmed, true},
 		"hangs up":       {func(p *peerConn) { p.upgrade(); _, _, _ = p.read() }, schema.Unconfirmed, true},
 		"silent":         {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, true},
 		"somebody else's": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			p.write(1, []byte(`{"type":"ack","answerId":"another"}`))
-			p.bye(1000)
+			p.sendClose(1000)
 		}, schema.Unconfirmed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			l := listen(t, c.script)
-			d := b.dispatcher()
+			h := newHarness(t)
+			l := startListener(t, c.script)
+			d := h.dispatcher()
 			if name == "silent" {
-				d.timing.ack = 50 * time.Millisecond
+				d.timeouts.ack = 50 * time.Millisecond
 			}
-			d.timing.goodbye = 100 * time.Millisecond
-			b.start(d)
-			id := b.answered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+			d.timeouts.close = 100 * time.Millisecond
+			h.startDispatcher(d)
+			id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 			d.Dispatch(id)
-			st, q := b.status(id, attempted(1))
+			st, q := h.waitForDelivery(id, hasAttempts(1))
 			require.Equal(t, c.want, st.Delivery.State, st.Delivery.LastError)
 			require.Equal(t, c.retry, st.Delivery.NextAttemptAt > 0)
 			require.Equal(t, c.retry, !q.Delivery.Due.IsZero())
@@ -184,11 +184,11 @@ func TestVersion2(t *testing.T) {
 	}
 }
 
-func TestHandshakes(t *testing.T) {
+func TestDial_HandshakeFailures(t *testing.T) {
 	t.Parallel()
-	canary := listen(t, closing(1000))
+	canary := startListener(t, closeWith(1000))
 	redirect := func(p *peerConn) { p.refuse(302, "Location: "+strings.Replace(canary.url(), "ws", "http", 1)) }
-	stranger := closing(1000)
+	stranger := closeWith(1000)
 	for name, c := range map[string]struct {
 		script func(*peerConn)
 		key    string
@@ -212,24 +212,24 @@ func TestHandshakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			l := listen(t, c.script)
-			d := b.dispatcher()
-			d.timing.dial = 300 * time.Millisecond
+			h := newHarness(t)
+			l := startListener(t, c.script)
+			d := h.dispatcher()
+			d.timeouts.dial = 300 * time.Millisecond
 			ticks := make(chan time.Time)
 			d.after = func(time.Duration) <-chan time.Time { return ticks }
-			b.start(d)
-			id := b.answered(store.NewQuestion{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
+			h.startDispatcher(d)
+			id := h.addAnswered(store.NewQuestion{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
 			d.Dispatch(id)
-			st, q := b.status(id, attempted(1))
+			st, q := h.waitForDelivery(id, hasAttempts(1))
 			require.Contains(t, st.Delivery.LastError, c.says)
 			require.Equal(t, schema.Unreachable, st.Delivery.State)
-			require.EqualValues(t, b.now.Load()+200, st.Delivery.NextAttemptAt)
+			require.EqualValues(t, h.now.Load()+200, st.Delivery.NextAttemptAt)
 			require.False(t, q.Delivery.Sent)
 			for n := 2; n <= 3; n++ {
-				b.advance(time.Second)
-				d.poke()
-				st, _ = b.status(id, attempted(n))
+				h.advance(time.Second)
+				d.wakePoll()
+				st, _ = h.waitForDelivery(id, hasAttempts(n))
 			}
 			require.Contains(t, st.Delivery.LastError, c.says)
 			if c.final != "" {
@@ -248,35 +248,35 @@ func TestHandshakes(t *testing.T) {
 	require.Zero(t, dials, "a redirect was followed")
 }
 
-func TestProof(t *testing.T) {
+func TestDial_AcceptsValidProof(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	l := listen(t, func(p *peerConn) {
+	h := newHarness(t)
+	l := startListener(t, func(p *peerConn) {
 		p.upgrade(schema.ProofHeader + ": " + schema.ListenerProof("key", p.req.Header.Get(schema.ChallengeHeader)))
 		_, payload, _ := p.read()
 		p.ack(payload, schema.AckAccepted)
-		p.bye(1000)
+		p.sendClose(1000)
 	})
-	d := b.dispatcher()
-	b.start(d)
-	id := b.answered(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2}, "")
+	d := h.dispatcher()
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2}, "")
 	d.Dispatch(id)
-	b.status(id, in(schema.Acked))
+	h.waitForDelivery(id, inState(schema.Acked))
 }
 
-func TestBlocked(t *testing.T) {
+func TestDispatcher_DialsNoBlockedAddress(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	l := listen(t, closing(1000))
-	d := b.dispatcher()
+	h := newHarness(t)
+	l := startListener(t, closeWith(1000))
+	d := h.dispatcher()
 	var err error
 	d.DialPolicy, err = NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(portOfURL(t, l))}})
 	require.NoError(t, err)
-	b.start(d)
+	h.startDispatcher(d)
 	for _, url := range []string{l.url(), "ws://10.1.2.3:5000/" + secretPath, "http://localhost:5000/" + secretPath} {
-		id := b.answered(store.NewQuestion{URL: url, Protocol: 1}, "")
+		id := h.addAnswered(store.NewQuestion{URL: url, Protocol: 1}, "")
 		d.Dispatch(id)
-		st, q := b.status(id, in(schema.Blocked))
+		st, q := h.waitForDelivery(id, inState(schema.Blocked))
 		require.Contains(t, st.Delivery.LastError, ErrBlocked.Error())
 		require.Zero(t, st.Delivery.Attempts)
 		require.True(t, q.Delivery.Due.IsZero())
@@ -285,64 +285,64 @@ func TestBlocked(t *testing.T) {
 	require.Zero(t, dials)
 }
 
-func TestGoneBeforeTheAnswer(t *testing.T) {
+func TestSendV1Once_RetriesWhenListenerClosedFirst(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	l := listen(t, func(p *peerConn) { p.upgrade(); p.bye(1001) })
-	d := b.dispatcher()
-	q, err := b.store.Question(t.Context(), b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, ""))
+	h := newHarness(t)
+	l := startListener(t, func(p *peerConn) { p.upgrade(); p.sendClose(1001) })
+	d := h.dispatcher()
+	q, err := h.store.Question(t.Context(), h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, ""))
 	require.NoError(t, err)
-	to, err := b.targets.parse(q.URL)
+	to, err := h.policy.parse(q.URL)
 	require.NoError(t, err)
 	conn, _ := d.dial(t.Context(), to, q)
 	require.NotNil(t, conn)
 	<-conn.done
-	require.NoError(t, d.tellOnce(t.Context(), q, conn, 1))
-	conn.hangUp(0)
-	st, q := b.status(q.ID, func(*schema.Delivery) bool { return true })
+	require.NoError(t, d.sendV1Once(t.Context(), q, conn, 1))
+	conn.close(0)
+	st, q := h.waitForDelivery(q.ID, func(*schema.Delivery) bool { return true })
 	require.Equal(t, schema.Unreachable, st.Delivery.State)
 	require.Contains(t, st.Delivery.LastError, "code 1001")
 	require.NotZero(t, st.Delivery.NextAttemptAt, "nothing was sent, so it may be tried again")
 	require.False(t, q.Delivery.Sent)
 }
 
-func TestPulledMeanwhile(t *testing.T) {
+func TestDispatcher_SendsNothingAfterPull(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newHarness(t)
 	var id schema.EventID
 	pull := func() {
-		q, err := b.store.Question(context.Background(), id)
+		q, err := h.store.Question(context.Background(), id)
 		require.NoError(t, err)
 		delivery := *q.Delivery
 		delivery.State = schema.Pulled
-		_, err = b.dispatcher().apply(context.Background(), q, &delivery, &schema.Delivery{State: schema.Pulled})
+		_, err = h.dispatcher().applyDelivery(context.Background(), q, &delivery, &schema.Delivery{State: schema.Pulled})
 		require.NoError(t, err)
 	}
 	for _, script := range []func(*peerConn){
 		func(p *peerConn) { pull(); p.refuse(500) },
-		func(p *peerConn) { pull(); closing(1000)(p) },
+		func(p *peerConn) { pull(); closeWith(1000)(p) },
 	} {
-		l := listen(t, script)
-		d := b.dispatcher()
-		id = b.answered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
-		stop := b.start(d)
+		l := startListener(t, script)
+		d := h.dispatcher()
+		id = h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
+		stop := h.startDispatcher(d)
 		d.Dispatch(id)
-		b.status(id, in(schema.Pulled))
+		h.waitForDelivery(id, inState(schema.Pulled))
 		stop()
-		st, _ := b.status(id, func(*schema.Delivery) bool { return true })
+		st, _ := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
 		require.Equal(t, schema.Pulled, st.Delivery.State)
 		_, frames := l.counts()
 		require.Zero(t, frames, "it was sent although the agent had it")
 	}
 }
 
-func TestNewAddress(t *testing.T) {
+func TestDispatcher_SwitchesToNewURL(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	l := listen(t, acking(schema.AckAccepted))
+	h := newHarness(t)
+	l := startListener(t, acknowledge(schema.AckAccepted))
 	var q *store.Question
 	replay := func() {
-		_, err := b.store.Append(context.Background(), &store.EventDraft{
+		_, err := h.store.Append(context.Background(), &store.EventDraft{
 			Event: store.Event{
 				UID: uuid.Must(uuid.NewV7()).String(), Payload: q.Payload, Envelope: q.Envelope, Question: q.Event.Question, Status: q.Status,
 				App: "app", Session: "s", Type: "HumanInTheLoop",
@@ -351,10 +351,10 @@ func TestNewAddress(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	old := listen(t, func(p *peerConn) { replay(); p.refuse(404) })
+	old := startListener(t, func(p *peerConn) { replay(); p.refuse(404) })
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
 	require.NoError(t, err)
-	r, err := b.store.Append(t.Context(), &store.EventDraft{
+	r, err := h.store.Append(t.Context(), &store.EventDraft{
 		Event: store.Event{
 			UID: uuid.Must(uuid.NewV7()).String(), App: "app", Session: "s", Type: "HumanInTheLoop", Envelope: []byte(`"a":1`), Payload: []byte(`{}`),
 			Question: []byte(`{"question":"?","type":"permission"}`), Status: status,
@@ -362,20 +362,20 @@ func TestNewAddress(t *testing.T) {
 		NewQuestion: &store.NewQuestion{URL: old.url(), Protocol: 2}, Key: "again",
 	})
 	require.NoError(t, err)
-	q, err = b.store.Question(t.Context(), r.Event.ID)
+	q, err = h.store.Question(t.Context(), r.Event.ID)
 	require.NoError(t, err)
-	id := b.answer(q)
-	d := b.dispatcher()
-	b.start(d)
+	id := h.answerQuestion(q)
+	d := h.dispatcher()
+	h.startDispatcher(d)
 	d.Dispatch(id)
-	b.status(id, in(schema.Acked))
+	h.waitForDelivery(id, inState(schema.Acked))
 	dials, _ := old.counts()
 	require.Equal(t, 1, dials)
 }
 
-func TestFrames(t *testing.T) {
+func TestBuildFrame(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	h := newHarness(t)
 	big := strings.Repeat("x", 2*schema.MaxFrame)
 	for _, c := range []struct {
 		payload, envelope string
@@ -387,8 +387,8 @@ func TestFrames(t *testing.T) {
 		{fmt.Sprintf(`{"agent_name":"alice","permission_type":%q}`, big), fmt.Sprintf(`"source_app":"app","summary":%q`, big), true, false},
 	} {
 		for protocol := 1; protocol <= 2; protocol++ {
-			id := b.answered(store.NewQuestion{URL: "ws://127.0.0.1:5000", Protocol: protocol}, c.payload)
-			q, err := b.store.Question(t.Context(), id)
+			id := h.addAnswered(store.NewQuestion{URL: "ws://127.0.0.1:5000", Protocol: protocol}, c.payload)
+			q, err := h.store.Question(t.Context(), id)
 			require.NoError(t, err)
 			q.Envelope, q.App = []byte(c.envelope), "app"
 			frame := buildFrame(q, 7)
@@ -415,25 +415,25 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestHandledMeanwhile: a person who takes care of an answer while it is being
+// TestRecordResult_StopsRetriesOnceHandled: a person who takes care of an answer while it is being
 // tried stops the next attempts, and what the last one found out is still said.
-func TestHandledMeanwhile(t *testing.T) {
+func TestRecordResult_StopsRetriesOnceHandled(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	d := b.dispatcher()
-	id := b.answered(store.NewQuestion{URL: "ws://127.0.0.1:9/" + secretPath, Protocol: 2}, "")
-	before, err := b.store.Question(t.Context(), id)
+	h := newHarness(t)
+	d := h.dispatcher()
+	id := h.addAnswered(store.NewQuestion{URL: "ws://127.0.0.1:9/" + secretPath, Protocol: 2}, "")
+	before, err := h.store.Question(t.Context(), id)
 	require.NoError(t, err)
 	handled := *before.Delivery
-	handled.Handled, handled.Due = b.clock(), time.Time{}
-	_, err = d.apply(t.Context(), before, &handled, &schema.Delivery{State: schema.Queued})
+	handled.Handled, handled.Due = h.clock(), time.Time{}
+	_, err = d.applyDelivery(t.Context(), before, &handled, &schema.Delivery{State: schema.Queued})
 	require.NoError(t, err)
 
-	require.NoError(t, d.settle(t.Context(), before, 1, outcome{state: schema.Unreachable, retry: true, problem: "nobody listens"}))
-	st, q := b.status(id, attempted(1))
+	require.NoError(t, d.recordResult(t.Context(), before, 1, attemptResult{state: schema.Unreachable, retry: true, problem: "nobody listens"}))
+	st, q := h.waitForDelivery(id, hasAttempts(1))
 	require.Equal(t, &schema.Delivery{
-		State: schema.Unreachable, Attempts: 1, LastError: "nobody listens", HandledAt: schema.Millis(b.clock().UnixMilli()),
+		State: schema.Unreachable, Attempts: 1, LastError: "nobody listens", HandledAt: schema.Millis(h.clock().UnixMilli()),
 	}, st.Delivery)
 	require.True(t, q.Delivery.Due.IsZero())
-	require.False(t, due(q, b.clock()))
+	require.False(t, isDue(q, h.clock()))
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// agent is a listener that behaves, as agentclient and Python's websockets do.
-func agent(b *testing.B, protocol int, got func()) *httptest.Server {
+// startAgent is a listener that behaves, as agentclient and Python's websockets do.
+func startAgent(b *testing.B, protocol int, got func()) *httptest.Server {
 	b.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
@@ -51,17 +51,17 @@ func agent(b *testing.B, protocol int, got func()) *httptest.Server {
 func BenchmarkLatency(b *testing.B) {
 	for _, protocol := range []int{1, 2} {
 		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
-			bb := setup(b)
+			h := newHarness(b)
 			got := make(chan time.Time, 1)
-			srv := agent(b, protocol, func() { got <- time.Now() })
-			d := bb.dispatcher()
-			d.timing = usual
-			stop := bb.start(d)
+			srv := startAgent(b, protocol, func() { got <- time.Now() })
+			d := h.dispatcher()
+			d.timeouts = defaultTimeouts
+			stop := h.startDispatcher(d)
 			ask := store.NewQuestion{URL: "ws" + srv.URL[len("http"):], Protocol: protocol}
 			var total time.Duration
 			for b.Loop() {
 				b.StopTimer()
-				id := bb.answered(ask, "")
+				id := h.addAnswered(ask, "")
 				b.StartTimer()
 				start := time.Now()
 				d.Dispatch(id)
@@ -86,21 +86,21 @@ func cpuTime(b *testing.B) time.Duration {
 func BenchmarkThroughput(b *testing.B) {
 	for _, protocol := range []int{1, 2} {
 		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
-			bb := setup(b)
+			h := newHarness(b)
 			var left sync.WaitGroup
 			agents := make([]*httptest.Server, defaultWorkers)
 			for i := range agents {
-				agents[i] = agent(b, protocol, left.Done)
+				agents[i] = startAgent(b, protocol, left.Done)
 			}
-			d := bb.dispatcher()
-			d.timing = usual
+			d := h.dispatcher()
+			d.timeouts = defaultTimeouts
 			ids := make([]schema.EventID, b.N)
 			left.Add(b.N)
 			var asking sync.WaitGroup
 			for worker := range 16 { // in parallel: the store commits in groups
 				asking.Go(func() {
 					for i := worker; i < b.N; i += 16 {
-						ids[i] = bb.answered(store.NewQuestion{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")
+						ids[i] = h.addAnswered(store.NewQuestion{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")
 					}
 				})
 			}

@@ -18,14 +18,14 @@ const maxHandshake = 16 << 10
 // nothing that a transport for many has: no proxy, no pool, no retry, no
 // compression, no goroutines. Deadlines are the connection's own.
 type handshaker struct {
-	targets *DialPolicy
-	to      target
-	conn    net.Conn // below TLS; set once connected
+	policy *DialPolicy
+	target target
+	conn   net.Conn // below TLS; set once connected
 }
 
 func (h *handshaker) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	conn, err := h.targets.connect(ctx, h.to)
+	conn, err := h.policy.connect(ctx, h.target)
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +49,21 @@ func (h *handshaker) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// duplex is what the WebSocket library wants the body of a 101 to be.
-type duplex struct {
+// upgradedBody is what the WebSocket library wants the body of a 101 to be.
+type upgradedBody struct {
 	io.Reader
 	net.Conn
 }
 
-func (d duplex) Read(p []byte) (int, error) { return d.Reader.Read(p) }
+func (d upgradedBody) Read(p []byte) (int, error) { return d.Reader.Read(p) }
 
 func (h *handshaker) exchange(conn net.Conn, req *http.Request) (*http.Response, error) {
-	if h.to.tls {
-		over := tls.Client(conn, &tls.Config{ServerName: h.to.host, MinVersion: tls.VersionTLS12})
-		if err := over.HandshakeContext(req.Context()); err != nil {
+	if h.target.tls {
+		tlsConn := tls.Client(conn, &tls.Config{ServerName: h.target.host, MinVersion: tls.VersionTLS12})
+		if err := tlsConn.HandshakeContext(req.Context()); err != nil {
 			return nil, err
 		}
-		conn = over
+		conn = tlsConn
 	}
 	if err := req.Write(conn); err != nil {
 		return nil, err
@@ -75,6 +75,6 @@ func (h *handshaker) exchange(conn net.Conn, req *http.Request) (*http.Response,
 		return nil, err
 	}
 	limit.N = math.MaxInt64
-	resp.Body = duplex{Reader: in, Conn: conn}
+	resp.Body = upgradedBody{Reader: in, Conn: conn}
 	return resp, nil
 }

@@ -15,26 +15,26 @@ import (
 func buildFrame(q *store.Question, attempt int) []byte {
 	head := answerHead(q, attempt)
 	fits := func(event []byte) bool { return len(head)+len(event)+64 <= schema.MaxFrame }
-	whole := q.Event
+	full := q.Event
 	if q.Protocol < 2 {
-		whole.Question = addressed(whole.Question, q.URL)
+		full.Question = withCallbackURL(full.Question, q.URL)
 	}
-	event := whole.AppendJSON(nil, -1)
+	event := full.AppendJSON(nil, -1)
 	if fits(event) {
-		return finish(head, event, false)
+		return finishFrame(head, event, false)
 	}
-	slim := whole
-	slim.Payload = matching(q.Payload)
-	if event = slim.AppendJSON(nil, -1); !fits(event) {
-		slim.Envelope, slim.Question = naming(&q.Event), nil
-		event = slim.AppendJSON(nil, -1)
+	reduced := full
+	reduced.Payload = matchingFields(q.Payload)
+	if event = reduced.AppendJSON(nil, -1); !fits(event) {
+		reduced.Envelope, reduced.Question = namesOnly(&q.Event), nil
+		event = reduced.AppendJSON(nil, -1)
 	}
-	return finish(head, event, true)
+	return finishFrame(head, event, true)
 }
 
-// addressed is a question with the address that it is kept without: a version 1
+// withCallbackURL is a question with the address that it is kept without: a version 1
 // agent may read its own question back with a model that requires it.
-func addressed(question []byte, url string) []byte {
+func withCallbackURL(question []byte, url string) []byte {
 	b, err := json.Marshal(url)
 	if err != nil || len(question) < len(`{}`) {
 		return question
@@ -58,7 +58,7 @@ func answerHead(q *store.Question, attempt int) []byte {
 	return strconv.AppendInt(b, int64(attempt), 10)
 }
 
-func finish(head, event []byte, truncated bool) []byte {
+func finishFrame(head, event []byte, truncated bool) []byte {
 	b := append(head, `,"hookEvent":`...)
 	b = append(b, event...)
 	if truncated {
@@ -67,31 +67,31 @@ func finish(head, event []byte, truncated bool) []byte {
 	return append(b, '}')
 }
 
-// matching is the part of a payload that version 1 agents tell their answers apart by.
-func matching(payload []byte) []byte {
-	var kept struct {
+// matchingFields is the part of a payload that version 1 agents tell their answers apart by.
+func matchingFields(payload []byte) []byte {
+	var fields struct {
 		AgentName      json.RawMessage `json:"agent_name,omitempty"`
 		PermissionType json.RawMessage `json:"permission_type,omitempty"`
 	}
-	const longest = 4 * schema.MaxName
-	if json.Unmarshal(payload, &kept) != nil {
+	const maxFieldBytes = 4 * schema.MaxName
+	if json.Unmarshal(payload, &fields) != nil {
 		return []byte("{}")
 	}
-	if len(kept.AgentName) > longest {
-		kept.AgentName = nil
+	if len(fields.AgentName) > maxFieldBytes {
+		fields.AgentName = nil
 	}
-	if len(kept.PermissionType) > longest {
-		kept.PermissionType = nil
+	if len(fields.PermissionType) > maxFieldBytes {
+		fields.PermissionType = nil
 	}
-	b, err := json.Marshal(kept)
+	b, err := json.Marshal(fields)
 	if err != nil {
 		return []byte("{}")
 	}
 	return b
 }
 
-// naming is an envelope that holds an event's names and nothing else.
-func naming(e *store.Event) []byte {
+// namesOnly is an envelope that holds an event's names and nothing else.
+func namesOnly(e *store.Event) []byte {
 	b, err := json.Marshal(struct {
 		App     string `json:"source_app"`
 		Session string `json:"session_id"`

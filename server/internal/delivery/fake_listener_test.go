@@ -19,9 +19,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// listener plays an agent's WebSocket server, byte by byte, so that it can
+// fakeListener plays an agent's WebSocket server, byte by byte, so that it can
 // misbehave in every way.
-type listener struct {
+type fakeListener struct {
 	t       testing.TB
 	ln      net.Listener
 	script  func(*peerConn)
@@ -38,27 +38,27 @@ type peerConn struct {
 	net.Conn
 	br  *bufio.Reader
 	req *http.Request
-	l   *listener
+	l   *fakeListener
 }
 
-// listen starts a listener. script runs for every connection once its handshake
+// startListener starts a listener. script runs for every connection once its handshake
 // request was read; the connection is closed behind it.
-func listen(t testing.TB, script func(*peerConn)) *listener {
+func startListener(t testing.TB, script func(*peerConn)) *fakeListener {
 	t.Helper()
-	return listenAt(t, "127.0.0.1:0", script)
+	return startListenerAt(t, "127.0.0.1:0", script)
 }
 
-func listenAt(t testing.TB, addr string, script func(*peerConn)) *listener {
+func startListenerAt(t testing.TB, addr string, script func(*peerConn)) *fakeListener {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
-	l := &listener{t: t, ln: ln, script: script, conns: map[net.Conn]bool{}}
+	l := &fakeListener{t: t, ln: ln, script: script, conns: map[net.Conn]bool{}}
 	l.serving.Go(l.serve)
 	t.Cleanup(l.stop)
 	return l
 }
 
-func (l *listener) stop() {
+func (l *fakeListener) stop() {
 	_ = l.ln.Close()
 	l.mu.Lock()
 	for conn := range l.conns {
@@ -68,7 +68,7 @@ func (l *listener) stop() {
 	l.serving.Wait()
 }
 
-func (l *listener) serve() {
+func (l *fakeListener) serve() {
 	for {
 		conn, err := l.ln.Accept()
 		if err != nil {
@@ -91,15 +91,15 @@ func (l *listener) serve() {
 	}
 }
 
-func (l *listener) url() string { return "ws://" + l.ln.Addr().String() + "/" + secretPath }
+func (l *fakeListener) url() string { return "ws://" + l.ln.Addr().String() + "/" + secretPath }
 
-func (l *listener) counts() (dials, frames int) {
+func (l *fakeListener) counts() (dials, frames int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dials, len(l.frames)
 }
 
-func (l *listener) answer(i int) schema.Answer {
+func (l *fakeListener) answer(i int) schema.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var a schema.Answer
@@ -172,8 +172,8 @@ func (p *peerConn) write(opcode byte, payload []byte) {
 	_, _ = p.Write(append(b, payload...))
 }
 
-// bye sends a close frame; 1005 stands for one without a code.
-func (p *peerConn) bye(code int) {
+// sendClose sends a close frame; 1005 stands for one without a code.
+func (p *peerConn) sendClose(code int) {
 	if code == 1005 {
 		p.write(8, nil)
 	} else {
@@ -203,28 +203,28 @@ func (p *peerConn) ack(payload []byte, result string) {
 // hang reads until the other side is gone.
 func (p *peerConn) hang() { _, _ = io.Copy(io.Discard, p.br) }
 
-// closing ends a version 1 conversation with a code.
-func closing(code int) func(*peerConn) {
+// closeWith ends a version 1 conversation with a code.
+func closeWith(code int) func(*peerConn) {
 	return func(p *peerConn) {
 		p.upgrade()
 		if _, _, err := p.read(); err == nil {
-			p.bye(code)
+			p.sendClose(code)
 		}
 	}
 }
 
-// acking is a version 2 listener with one result for everything.
-func acking(result string) func(*peerConn) {
+// acknowledge is a version 2 listener with one result for everything.
+func acknowledge(result string) func(*peerConn) {
 	return func(p *peerConn) {
 		p.upgrade()
 		if _, payload, err := p.read(); err == nil {
 			p.ack(payload, result)
-			p.bye(1000)
+			p.sendClose(1000)
 		}
 	}
 }
 
-func portOfURL(t testing.TB, l *listener) int {
+func portOfURL(t testing.TB, l *fakeListener) int {
 	t.Helper()
 	_, port, err := net.SplitHostPort(l.ln.Addr().String())
 	require.NoError(t, err)

@@ -41,8 +41,8 @@ type Config struct {
 	// Abandon ends a question with a lifeline whose agent is gone from that address;
 	// it is asked again when it fails. Lifelines needs it.
 	Abandon func(ctx context.Context, id schema.EventID, url string) error
-	// WatchEvery is how often Watch looks for agents that are gone; default 5 s.
-	WatchEvery time.Duration
+	// ProbeInterval is how often Watch looks for agents that are gone; default 5 s.
+	ProbeInterval time.Duration
 }
 
 const (
@@ -50,60 +50,60 @@ const (
 	// perListener bounds the attempts at a time on one host and port: a listener
 	// that hangs must not take every worker.
 	perListener = 4
-	// lease is longer than any attempt takes.
-	lease = 30 * time.Second
-	// longestNap bounds the time until the store is asked for due deliveries again.
-	longestNap = 10 * time.Second
+	// leaseDuration is longer than any attempt takes.
+	leaseDuration = 30 * time.Second
+	// maxPollInterval bounds the time until the store is asked for due deliveries again.
+	maxPollInterval = 10 * time.Second
 )
 
-// timing bounds the steps of an attempt.
-type timing struct {
-	dial    time.Duration // connection and handshake
-	write   time.Duration
-	silence time.Duration // a version 1 listener's, before we close
-	ack     time.Duration // a version 2 listener's
-	goodbye time.Duration // our own close handshake
+// timeouts bounds the steps of an attempt.
+type timeouts struct {
+	dial  time.Duration // connection and handshake
+	write time.Duration
+	idle  time.Duration // a version 1 listener's, before we close
+	ack   time.Duration // a version 2 listener's
+	close time.Duration // our own close handshake
 }
 
-var usual = timing{dial: 2 * time.Second, write: 5 * time.Second, silence: time.Second, ack: 5 * time.Second, goodbye: time.Second}
+var defaultTimeouts = timeouts{dial: 2 * time.Second, write: 5 * time.Second, idle: time.Second, ack: 5 * time.Second, close: time.Second}
 
 // Dispatcher delivers answers. Make it with New, then Run it.
 type Dispatcher struct {
 	Config
-	timing timing
-	jitter func() float64 // 0.8 to 1.2
-	after  func(time.Duration) <-chan time.Time
-	held   int // lifelines at a time
+	timeouts      timeouts
+	jitter        func() float64 // 0.8 to 1.2
+	after         func(time.Duration) <-chan time.Time
+	livenessLimit int // lifelines at a time
 
-	asked chan struct{} // there may be a new question with a lifeline; never closed
-	wake  chan struct{} // something may be due, or there is room for more; never closed
+	livenessWake chan struct{} // there may be a new question with a lifeline; never closed
+	pollWake     chan struct{} // something may be due, or there is room for more; never closed
 
 	mu       sync.Mutex
 	ctx      context.Context             //nolint:containedctx // of Run: nil before, ended after
 	queue    []schema.EventID            // to be tried, the oldest first
-	known    map[schema.EventID]stage    // what is in our hands
+	jobs     map[schema.EventID]jobState // what is in our hands
 	running  int                         // goroutines of work
 	starved  bool                        // more may be due than there was room for
-	busy     map[string]int              // :: listener → attempts under way
+	inFlight map[string]int              // :: listener → attempts under way
 	parked   map[string][]schema.EventID // :: listener → waits for one of them to end
-	refusals map[schema.EventID]refusal
-	controls controls
+	refusals map[schema.EventID]refusalCount
+	controls controlQueue
 	workers  sync.WaitGroup
 }
 
-// stage is where a delivery is that was dispatched.
-type stage int
+// jobState is where a delivery is that was dispatched.
+type jobState int
 
 const (
-	waiting stage = iota // in the queue, or parked
-	trying
-	again // it fell due once more while the last attempt was being wound up
+	jobQueued jobState = iota // in the queue, or parked
+	jobRunning
+	jobRequeued // it fell due once more while the last attempt was being wound up
 )
 
-// refusal counts how often one address refused one answer.
-type refusal struct {
+// refusalCount counts how often one address refused one answer.
+type refusalCount struct {
 	url   string
-	times int
+	count int
 }
 
 // New makes a Dispatcher. It does nothing before Run.
@@ -117,24 +117,24 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Workers <= 0 {
 		cfg.Workers = defaultWorkers
 	}
-	if cfg.WatchEvery <= 0 {
-		cfg.WatchEvery = defaultWatchEvery
+	if cfg.ProbeInterval <= 0 {
+		cfg.ProbeInterval = defaultProbeInterval
 	}
 	if cfg.AwaitResponseSent == nil {
 		cfg.AwaitResponseSent = func(context.Context, schema.EventID) error { return nil }
 	}
 	return &Dispatcher{
-		Config:   cfg,
-		timing:   usual,
-		jitter:   func() float64 { return 0.8 + 0.4*rand.Float64() }, //nolint:gosec // spreads retries
-		after:    time.After,
-		held:     heldAtATime,
-		asked:    make(chan struct{}, 1),
-		wake:     make(chan struct{}, 1),
-		known:    map[schema.EventID]stage{},
-		busy:     map[string]int{},
-		parked:   map[string][]schema.EventID{},
-		refusals: map[schema.EventID]refusal{},
+		Config:        cfg,
+		timeouts:      defaultTimeouts,
+		jitter:        func() float64 { return 0.8 + 0.4*rand.Float64() }, //nolint:gosec // spreads retries
+		after:         time.After,
+		livenessLimit: maxLivenessConns,
+		livenessWake:  make(chan struct{}, 1),
+		pollWake:      make(chan struct{}, 1),
+		jobs:          map[schema.EventID]jobState{},
+		inFlight:      map[string]int{},
+		parked:        map[string][]schema.EventID{},
+		refusals:      map[schema.EventID]refusalCount{},
 	}
 }
 
@@ -145,27 +145,27 @@ func (d *Dispatcher) Dispatch(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enqueueLocked(id)
-	d.pumpLocked()
+	d.startWorkersLocked()
 }
 
 func (d *Dispatcher) enqueueLocked(id schema.EventID) {
-	switch at, ok := d.known[id]; {
+	switch state, ok := d.jobs[id]; {
 	case !ok:
-		d.known[id] = waiting
+		d.jobs[id] = jobQueued
 		d.queue = append(d.queue, id)
-	case at == trying:
-		d.known[id] = again
+	case state == jobRunning:
+		d.jobs[id] = jobRequeued
 	}
 }
 
-// pumpLocked starts workers for what is queued.
-func (d *Dispatcher) pumpLocked() {
+// startWorkersLocked starts workers for what is queued.
+func (d *Dispatcher) startWorkersLocked() {
 	for d.ctx != nil && d.ctx.Err() == nil && d.running < d.Workers && len(d.queue) > 0 {
 		id := d.queue[0]
 		d.queue = d.queue[1:]
-		d.known[id] = trying
+		d.jobs[id] = jobRunning
 		d.running++
-		d.workers.Go(func() { d.work(d.ctx, id) })
+		d.workers.Go(func() { d.runJob(d.ctx, id) })
 	}
 }
 
@@ -174,24 +174,24 @@ func (d *Dispatcher) pumpLocked() {
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.ctx = ctx
-	d.pumpLocked()
+	d.startWorkersLocked()
 	d.mu.Unlock()
 	if err := d.resumeControls(ctx); err != nil && ctx.Err() == nil {
 		d.Log.Error("looking for agents that were not told of a new deadline", "err", err)
 	}
-	var failed string
+	var lastErr string
 	for ctx.Err() == nil {
-		nap, err := d.poll(ctx)
-		if text := errorText(ctx, err); text != failed {
-			failed = text
-			if failed != "" {
+		wait, err := d.poll(ctx)
+		if text := errorText(ctx, err); text != lastErr {
+			lastErr = text
+			if lastErr != "" {
 				d.Log.Error("looking for answers to deliver; trying again every second", "err", err)
 			}
 		}
 		select {
 		case <-ctx.Done():
-		case <-d.wake:
-		case <-d.after(nap):
+		case <-d.pollWake:
+		case <-d.after(wait):
 		}
 	}
 	d.workers.Wait()
@@ -207,16 +207,16 @@ func errorText(ctx context.Context, err error) string {
 
 // poll leases what is due, as far as there is room for it, and says when to look
 // again.
-func (d *Dispatcher) poll(ctx context.Context) (nap time.Duration, err error) {
+func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	d.mu.Lock()
-	room := 4*d.Workers - len(d.queue)
-	d.starved = room < d.Workers
+	capacity := 4*d.Workers - len(d.queue)
+	d.starved = capacity < d.Workers
 	d.mu.Unlock()
-	if room < d.Workers {
-		return longestNap, nil // the worker that makes room wakes us
+	if capacity < d.Workers {
+		return maxPollInterval, nil // the worker that makes room wakes us
 	}
 	now := d.Clock()
-	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(lease), room)
+	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(leaseDuration), capacity)
 	if err != nil {
 		return time.Second, err
 	}
@@ -224,91 +224,91 @@ func (d *Dispatcher) poll(ctx context.Context) (nap time.Duration, err error) {
 	for _, id := range due {
 		d.enqueueLocked(id)
 	}
-	d.pumpLocked()
+	d.startWorkersLocked()
 	d.mu.Unlock()
 	if next.IsZero() {
-		return longestNap, nil
+		return maxPollInterval, nil
 	}
-	return min(max(next.Sub(d.Clock()), 0), longestNap), nil
+	return min(max(next.Sub(d.Clock()), 0), maxPollInterval), nil
 }
 
-func (d *Dispatcher) poke() {
+func (d *Dispatcher) wakePoll() {
 	select {
-	case d.wake <- struct{}{}:
+	case d.pollWake <- struct{}{}:
 	default:
 	}
 }
 
-// work tries one delivery.
-func (d *Dispatcher) work(ctx context.Context, id schema.EventID) {
-	parked := false
-	if err := d.try(ctx, id, &parked); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
+// runJob tries one delivery.
+func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
+	isParked := false
+	if err := d.runAttempt(ctx, id, &isParked); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
 		d.Log.Error("delivering an answer; it stays due", "event", id, "err", err)
 	}
 	d.mu.Lock()
 	d.running--
-	switch at := d.known[id]; {
-	case parked: // whoever makes room for it may be working on it already
-	case at == again:
-		d.known[id] = waiting
+	switch state := d.jobs[id]; {
+	case isParked: // whoever makes room for it may be working on it already
+	case state == jobRequeued:
+		d.jobs[id] = jobQueued
 		d.queue = append(d.queue, id)
 	default:
-		delete(d.known, id)
+		delete(d.jobs, id)
 	}
-	d.pumpLocked()
+	d.startWorkersLocked()
 	if d.starved && len(d.queue) < d.Workers {
 		d.starved = false
-		d.poke()
+		d.wakePoll()
 	}
 	d.mu.Unlock()
 }
 
-// enter takes a place at a listener. Where there is none the delivery is parked
+// acquireSlot takes a place at a listener. Where there is none the delivery is parked
 // until an attempt there ends.
-func (d *Dispatcher) enter(listener string, id schema.EventID) bool {
+func (d *Dispatcher) acquireSlot(listener string, id schema.EventID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.busy[listener] >= perListener {
+	if d.inFlight[listener] >= perListener {
 		d.parked[listener] = append(d.parked[listener], id)
-		d.known[id] = waiting
+		d.jobs[id] = jobQueued
 		return false
 	}
-	d.busy[listener]++
+	d.inFlight[listener]++
 	return true
 }
 
-func (d *Dispatcher) leave(listener string) {
+func (d *Dispatcher) releaseSlot(listener string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.busy[listener]--; d.busy[listener] == 0 {
-		delete(d.busy, listener)
+	if d.inFlight[listener]--; d.inFlight[listener] == 0 {
+		delete(d.inFlight, listener)
 	}
-	waiting := d.parked[listener]
-	if len(waiting) == 0 {
+	queue := d.parked[listener]
+	if len(queue) == 0 {
 		return
 	}
-	d.queue = append([]schema.EventID{waiting[0]}, d.queue...)
-	if len(waiting) == 1 {
+	d.queue = append([]schema.EventID{queue[0]}, d.queue...)
+	if len(queue) == 1 {
 		delete(d.parked, listener)
 	} else {
-		d.parked[listener] = waiting[1:]
+		d.parked[listener] = queue[1:]
 	}
 }
 
-// refused counts a refusal of id by url.
-func (d *Dispatcher) refused(id schema.EventID, url string) (times int) {
+// countRefusal counts a refusal of id by url.
+func (d *Dispatcher) countRefusal(id schema.EventID, url string) (count int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.refusals[id]
 	if r.url != url {
-		r = refusal{url: url}
+		r = refusalCount{url: url}
 	}
-	r.times++
+	r.count++
 	d.refusals[id] = r
-	return r.times
+	return r.count
 }
 
-func (d *Dispatcher) forget(id schema.EventID) {
+func (d *Dispatcher) clearRefusals(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.refusals, id)

@@ -16,16 +16,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func newTargets(t testing.TB, allow ...string) *DialPolicy {
+func newPolicy(t testing.TB, allow ...string) *DialPolicy {
 	t.Helper()
 	targets, err := NewDialPolicy(DialPolicyConfig{Allow: allow, OwnPorts: []uint16{4000}})
 	require.NoError(t, err)
 	return targets
 }
 
-func TestTargets(t *testing.T) {
+func TestDialPolicy_Defaults(t *testing.T) {
 	t.Parallel()
-	own := newTargets(t)
+	own := newPolicy(t)
 	for _, url := range []string{
 		"ws://127.0.0.1:50123", "ws://127.0.0.1:50123/", "ws://127.9.8.7:1024/p?q=r", "ws://localhost:50123", "ws://[::1]:50123/a/b",
 		"ws://[::ffff:127.0.0.1]:50123", "WS://localhost:65535",
@@ -50,11 +50,11 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestAllowed(t *testing.T) {
+func TestDialPolicy_AllowList(t *testing.T) {
 	t.Parallel()
-	targets := newTargets(t, "10.1.0.0/16", "ws://172.17.0.0/16", "192.0.2.7:9000", "agent.example", "ws://build.example:8080", "[fd00::5]:7000",
+	targets := newPolicy(t, "10.1.0.0/16", "ws://172.17.0.0/16", "192.0.2.7:9000", "agent.example", "ws://build.example:8080", "[fd00::5]:7000",
 		"localhost:443", "fd00:1::/32", "0.0.0.0/0", "::/0")
-	narrow := newTargets(t, "10.1.0.0/16", "ws://172.17.0.0/16", "192.0.2.7:9000", "agent.example", "ws://build.example:8080", "[fd00::5]:7000", "localhost:443")
+	narrow := newPolicy(t, "10.1.0.0/16", "ws://172.17.0.0/16", "192.0.2.7:9000", "agent.example", "ws://build.example:8080", "[fd00::5]:7000", "localhost:443")
 	for _, url := range []string{
 		"wss://10.1.2.3:5000", "wss://10.1.2.3", "ws://172.17.0.2:5000", "wss://172.17.0.2:5000", "wss://192.0.2.7:9000", "wss://agent.example/x",
 		"wss://AGENT.example:5000", "ws://build.example:8080", "wss://[fd00::5]:7000", "wss://localhost:443", "wss://[::ffff:10.1.2.3]:5000", "ws://localhost:5000",
@@ -78,7 +78,7 @@ func TestAllowed(t *testing.T) {
 	require.ErrorIs(t, targets.Check("wss://other.example"), ErrBlocked, "an allowed network is no allowed name")
 }
 
-func TestBadAllow(t *testing.T) {
+func TestNewDialPolicy_RejectsInvalidEntries(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{"", "127.1", "0x7f.1", "2130706433", "agent.example:0", "agent.example:99999", "a b", "fe80::1%lo", "http://x", "10.0.0.0/33", "*", "a..b", "agent.example."} {
 		_, err := NewDialPolicy(DialPolicyConfig{Allow: []string{entry}})
@@ -87,9 +87,9 @@ func TestBadAllow(t *testing.T) {
 }
 
 // A name that was allowed leads where it likes: every address is looked at.
-func TestRebinding(t *testing.T) {
+func TestDialPolicy_RejectsDNSRebinding(t *testing.T) {
 	t.Parallel()
-	targets := newTargets(t, "agent.example", "ws://agent.example")
+	targets := newPolicy(t, "agent.example", "ws://agent.example")
 	to, err := targets.parse("ws://agent.example:5000")
 	require.NoError(t, err)
 	for _, addr := range []string{"169.254.169.254:5000", "[fe80::1]:5000", "[::]:5000", "0.0.0.0:5000", "10.1.2.3:5001", "nonsense", "[fe80::1%lo]:5000"} {
@@ -107,10 +107,10 @@ func TestRebinding(t *testing.T) {
 }
 
 // The errors of Check are shown to anyone.
-func TestErrorsKeepThePathSecret(t *testing.T) {
+func TestDialPolicy_ErrorsOmitPath(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"ws://10.0.0.1:5000/", "ws://evil.example/", "http://localhost:1/", "ws://u:p@h/", "ws://localhost:1/", "ws://localhost:5000/#", "ws://[::1/", "ws://a\x7f/"} {
-		err := newTargets(t).Check(url + secretPath)
+		err := newPolicy(t).Check(url + secretPath)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), secretPath)
 	}
@@ -118,9 +118,9 @@ func TestErrorsKeepThePathSecret(t *testing.T) {
 
 var errStop = errors.New("not really")
 
-// dialled returns the addresses that a connection to a target would have been
+// dialedAddrs returns the addresses that a connection to a target would have been
 // opened to: the kernel is stopped just before.
-func dialled(targets *DialPolicy, to target) []netip.AddrPort {
+func dialedAddrs(targets *DialPolicy, to target) []netip.AddrPort {
 	var mu sync.Mutex
 	var out []netip.AddrPort
 	_, _ = targets.connectVia(context.Background(), to, net.Dialer{
@@ -134,18 +134,18 @@ func dialled(targets *DialPolicy, to target) []netip.AddrPort {
 	return out
 }
 
-func FuzzTargets(f *testing.F) {
+func FuzzDialPolicy(f *testing.F) {
 	for _, url := range []string{"ws://127.0.0.1:5000/x", "ws://localhost:5000", "ws://[::1]:5000?x", "ws://[::ffff:127.0.0.1]:5000", "wss://10.1.2.3", "ws://127.1:5000", "ws://0x7f.1:5000",
 		"ws://a@127.0.0.1:5000", "ws://127.0.0.1:5000\\@10.0.0.1", "ws://[fe80::1%25lo]:5000", "ws://[::127.0.0.1]:5000", "ws://127.0.0.1:4000"} {
 		f.Add(url)
 	}
-	own := newTargets(f)
-	wide := newTargets(f, "10.1.0.0/16", "0.0.0.0/0", "::/0")
+	own := newPolicy(f)
+	wide := newPolicy(f, "10.1.0.0/16", "0.0.0.0/0", "::/0")
 	f.Fuzz(func(t *testing.T, url string) {
 		to, err := own.parse(url)
 		require.Equal(t, err, own.Check(url))
 		if err == nil {
-			for _, at := range dialled(own, to) {
+			for _, at := range dialedAddrs(own, to) {
 				require.True(t, at.Addr().Unmap().IsLoopback(), "%q leads to %s", url, at)
 				require.NotEqual(t, uint16(4000), at.Port())
 				require.GreaterOrEqual(t, at.Port(), uint16(lowestPort))
@@ -155,7 +155,7 @@ func FuzzTargets(f *testing.F) {
 			require.ErrorIs(t, err, ErrBlocked)
 		}
 		if to, err = wide.parse(url); err == nil {
-			for _, at := range dialled(wide, to) {
+			for _, at := range dialedAddrs(wide, to) {
 				addr := at.Addr().Unmap()
 				require.False(t, addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified(), "%q leads to %s", url, at)
 				require.False(t, slices.Contains([]string{"169.254.169.254", "100.100.100.200", "fd00:ec2::254"}, addr.String()))

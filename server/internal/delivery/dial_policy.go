@@ -34,16 +34,16 @@ type DialPolicyConfig struct {
 // needs a name looked up. Whatever the URL, the address that is really connected
 // to is checked once more at that moment.
 type DialPolicy struct {
-	allow    []allowed
+	allow    []allowEntry
 	ownPorts []uint16
 }
 
-// allowed is one entry of DialPolicyConfig.Allow.
-type allowed struct {
-	prefix netip.Prefix // invalid for a name
-	name   string
-	port   uint16 // 0: any
-	clear  bool   // without TLS
+// allowEntry is one entry of DialPolicyConfig.Allow.
+type allowEntry struct {
+	prefix    netip.Prefix // invalid for a name
+	name      string
+	port      uint16 // 0: any
+	plaintext bool   // without TLS
 }
 
 // target is a URL that passed.
@@ -60,13 +60,13 @@ const (
 	lowestPort = 1024
 )
 
-// never holds what is not dialled whoever allows it: this network, link-local,
+// blockedPrefixes holds what is not dialled whoever allows it: this network, link-local,
 // multicast, metadata services of clouds, and IPv6 forms of IPv4 addresses, which
 // would be a way around the rest.
-var never = prefixes("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
+var blockedPrefixes = mustParsePrefixes("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fe80::/10", "fec0::/10", "ff00::/8", "fd00:ec2::254/128", "fd20:ce::254/128")
 
-func prefixes(list ...string) []netip.Prefix {
+func mustParsePrefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {
 		out[i] = netip.MustParsePrefix(s)
@@ -76,19 +76,19 @@ func prefixes(list ...string) []netip.Prefix {
 
 // NewDialPolicy reads the configuration. Its errors name the entry at fault.
 func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
-	t := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
+	p := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
 	for _, entry := range cfg.Allow {
-		a, err := parseAllowed(strings.TrimSpace(entry))
+		a, err := parseAllowEntry(strings.TrimSpace(entry))
 		if err != nil {
 			return nil, fmt.Errorf("callback-allow %q: %w", entry, err)
 		}
-		t.allow = append(t.allow, a)
+		p.allow = append(p.allow, a)
 	}
-	return t, nil
+	return p, nil
 }
 
-func parseAllowed(entry string) (a allowed, err error) {
-	entry, a.clear = strings.CutPrefix(entry, "ws://")
+func parseAllowEntry(entry string) (a allowEntry, err error) {
+	entry, a.plaintext = strings.CutPrefix(entry, "ws://")
 	if prefix, err := netip.ParsePrefix(entry); err == nil {
 		a.prefix = prefix.Masked()
 		return a, nil
@@ -132,45 +132,45 @@ func isHostName(name string) bool {
 
 // Check says why the hub may not dial rawURL: nil, or an error that wraps
 // ErrBlocked and can be shown to anyone. No name is looked up.
-func (t *DialPolicy) Check(rawURL string) error {
-	_, err := t.parse(rawURL)
+func (p *DialPolicy) Check(rawURL string) error {
+	_, err := p.parse(rawURL)
 	return err
 }
 
-func blocked(format string, args ...any) error {
+func blockedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBlocked, fmt.Sprintf(format, args...))
 }
 
 // parse checks a URL. Nothing of it but host and port gets into an error: the path
 // is the agent's secret.
-func (t *DialPolicy) parse(rawURL string) (target, error) {
+func (p *DialPolicy) parse(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	switch {
 	case len(rawURL) > schema.MaxURL || err != nil || u.Opaque != "" || u.Host == "":
-		return target{}, blocked("it is not a ws:// or wss:// URL")
+		return target{}, blockedError("it is not a ws:// or wss:// URL")
 	case u.Scheme != "ws" && u.Scheme != "wss":
-		return target{}, blocked("its scheme is neither ws nor wss")
+		return target{}, blockedError("its scheme is neither ws nor wss")
 	case u.User != nil:
-		return target{}, blocked("it holds a user name")
+		return target{}, blockedError("it holds a user name")
 	case strings.Contains(rawURL, "#"):
-		return target{}, blocked("it holds a fragment")
+		return target{}, blockedError("it holds a fragment")
 	}
-	out := target{host: u.Hostname(), tls: u.Scheme == "wss"}
-	if out.port, err = portOf(u); err != nil {
+	to := target{host: u.Hostname(), tls: u.Scheme == "wss"}
+	if to.port, err = portOf(u); err != nil {
 		return target{}, err
 	}
-	if addr, err := netip.ParseAddr(out.host); err == nil {
-		out.addr = addr
-		return out, t.checkAddr(out, addr)
+	if addr, err := netip.ParseAddr(to.host); err == nil {
+		to.addr = addr
+		return to, p.checkAddr(to, addr)
 	}
-	switch named := t.named(out); {
-	case out.host == localhost || named:
-		if out.host != localhost {
-			return out, nil // its addresses are checked when they are known
+	switch byName := p.allowsName(to); {
+	case to.host == localhost || byName:
+		if to.host != localhost {
+			return to, nil // its addresses are checked when they are known
 		}
-		return out, t.checkLoopback(out, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		return to, p.checkLoopback(to, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	default:
-		return target{}, blocked("%s is not this machine (127.0.0.1 or localhost) and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", quoteHost(out.host))
+		return target{}, blockedError("%s is not this machine (127.0.0.1 or localhost) and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", quoteHost(to.host))
 	}
 }
 
@@ -180,7 +180,7 @@ func portOf(u *url.URL) (uint16, error) {
 	}
 	p, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil || p == 0 {
-		return 0, blocked("its port is not a number from 1 to 65535")
+		return 0, blockedError("its port is not a number from 1 to 65535")
 	}
 	return uint16(p), nil
 }
@@ -188,67 +188,67 @@ func portOf(u *url.URL) (uint16, error) {
 // quoteHost shows a host that may be anything.
 func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(host), 80)]) }
 
-// named reports whether an entry allows the host by its name.
-func (t *DialPolicy) named(to target) bool {
-	return slices.ContainsFunc(t.allow, func(a allowed) bool {
-		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.clear)
+// allowsName reports whether an entry allows the host by its name.
+func (p *DialPolicy) allowsName(to target) bool {
+	return slices.ContainsFunc(p.allow, func(a allowEntry) bool {
+		return a.name != "" && a.name == strings.ToLower(to.host) && (a.port == 0 || a.port == to.port) && (to.tls || a.plaintext)
 	})
 }
 
 // checkLoopback decides on a port of this machine. Below lowestPort, and with wss,
 // it must be allowed by name: -callback-allow localhost:443.
-func (t *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
-	if slices.Contains(t.ownPorts, to.port) {
-		return blocked("port %d is the hub's own", to.port)
+func (p *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
+	if slices.Contains(p.ownPorts, to.port) {
+		return blockedError("port %d is the hub's own", to.port)
 	}
-	if slices.ContainsFunc(t.allow, func(a allowed) bool {
+	if slices.ContainsFunc(p.allow, func(a allowEntry) bool {
 		return a.port == to.port && (a.name == to.host || a.prefix.IsValid() && a.prefix.Contains(addr))
 	}) {
 		return nil
 	}
 	switch {
 	case to.port < lowestPort:
-		return blocked("port %d is below %d, where system services listen", to.port, lowestPort)
+		return blockedError("port %d is below %d, where system services listen", to.port, lowestPort)
 	case to.tls:
-		return blocked("a listener on this machine is dialled with ws, not wss")
+		return blockedError("a listener on this machine is dialled with ws, not wss")
 	default:
 		return nil
 	}
 }
 
 // checkAddr decides on an address: the URL's own, or one a name stands for.
-func (t *DialPolicy) checkAddr(to target, addr netip.Addr) error {
-	plain := addr.Unmap()
+func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
+	unmapped := addr.Unmap()
 	if addr.Zone() != "" {
-		return blocked("%s has a zone", quoteHost(to.host))
+		return blockedError("%s has a zone", quoteHost(to.host))
 	}
-	if plain.IsLoopback() {
-		return t.checkLoopback(to, plain)
+	if unmapped.IsLoopback() {
+		return p.checkLoopback(to, unmapped)
 	}
-	for _, p := range never {
-		if p.Contains(plain) {
-			return blocked("%s is never dialled: it is a link-local, multicast, metadata or unspecified address", plain)
+	for _, prefix := range blockedPrefixes {
+		if prefix.Contains(unmapped) {
+			return blockedError("%s is never dialled: it is a link-local, multicast, metadata or unspecified address", unmapped)
 		}
 	}
-	if slices.Contains(t.ownPorts, to.port) && isOurs(plain) {
-		return blocked("port %d is the hub's own", to.port)
+	if slices.Contains(p.ownPorts, to.port) && isOwnAddr(unmapped) {
+		return blockedError("port %d is the hub's own", to.port)
 	}
-	if t.named(to) {
+	if p.allowsName(to) {
 		return nil
 	}
-	for _, a := range t.allow {
-		if a.prefix.IsValid() && a.prefix.Contains(plain) && (a.port == 0 || a.port == to.port) {
-			if to.tls || a.clear {
+	for _, a := range p.allow {
+		if a.prefix.IsValid() && a.prefix.Contains(unmapped) && (a.port == 0 || a.port == to.port) {
+			if to.tls || a.plaintext {
 				return nil
 			}
-			return blocked("%s must be dialled with wss; -callback-allow ws://%s allows ws", plain, a.prefix)
+			return blockedError("%s must be dialled with wss; -callback-allow ws://%s allows ws", unmapped, a.prefix)
 		}
 	}
-	return blocked("%s is not this machine and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", plain)
+	return blockedError("%s is not this machine and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", unmapped)
 }
 
-// isOurs reports whether one of this machine's interfaces has the address.
-func isOurs(addr netip.Addr) bool {
+// isOwnAddr reports whether one of this machine's interfaces has the address.
+func isOwnAddr(addr netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
 		return true // better not
@@ -266,18 +266,18 @@ func (to target) hostPort() string {
 
 // connect opens a TCP connection to a target. Every address is checked by the
 // kernel's word on it, just before the connection is made.
-func (t *DialPolicy) connect(ctx context.Context, to target) (net.Conn, error) {
-	return t.connectVia(ctx, to, net.Dialer{})
+func (p *DialPolicy) connect(ctx context.Context, to target) (net.Conn, error) {
+	return p.connectVia(ctx, to, net.Dialer{})
 }
 
-func (t *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Dialer) (net.Conn, error) {
-	last := dialer.ControlContext
+func (p *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Dialer) (net.Conn, error) {
+	next := dialer.ControlContext
 	dialer.ControlContext = func(ctx context.Context, network, address string, raw syscall.RawConn) error {
-		if err := t.checkConnect(to, address); err != nil {
+		if err := p.checkConnect(to, address); err != nil {
 			return err
 		}
-		if last != nil {
-			return last(ctx, network, address, raw)
+		if next != nil {
+			return next(ctx, network, address, raw)
 		}
 		return nil
 	}
@@ -295,10 +295,10 @@ func (t *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Diale
 	return conn, err
 }
 
-func (t *DialPolicy) checkConnect(to target, address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || at.Port() != to.port {
-		return blocked("%s leads somewhere else", quoteHost(to.host))
+func (p *DialPolicy) checkConnect(to target, address string) error {
+	addrPort, err := netip.ParseAddrPort(address)
+	if err != nil || addrPort.Port() != to.port {
+		return blockedError("%s leads somewhere else", quoteHost(to.host))
 	}
-	return t.checkAddr(to, at.Addr())
+	return p.checkAddr(to, addrPort.Addr())
 }

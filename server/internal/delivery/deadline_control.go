@@ -1,0 +1,169 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// A control tells a version 2 listener that its question has another deadline now. It
+// goes out on a connection of its own, after the same proof as an answer, and is not
+// acknowledged: who pulls meanwhile learns the same. So it is tried a few times, and
+// its failure shown; nothing hangs on it.
+
+const (
+	maxConcurrentControls = 8
+	maxControlAttempts    = 5
+)
+
+// controlQueue are those under way; guarded by Dispatcher.mu.
+type controlQueue struct {
+	ids     []schema.EventID
+	running int
+}
+
+// Control tells the listener of a pending question how long it has now. It does not
+// block.
+func (d *Dispatcher) Control(id schema.EventID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.controls.ids, id) { // it tells what is true when it goes out
+		d.controls.ids = append(d.controls.ids, id)
+	}
+	if d.ctx != nil && d.ctx.Err() == nil && d.controls.running < maxConcurrentControls {
+		d.controls.running++
+		d.workers.Go(func() { d.runControls(d.ctx) })
+	}
+}
+
+// resumeControls takes up those that were not told before the hub stopped.
+func (d *Dispatcher) resumeControls(ctx context.Context) error {
+	for last := schema.EventID(0); ; {
+		listeners, err := d.Store.Listeners(ctx, last, listenerBatchSize)
+		if err != nil || len(listeners) == 0 {
+			return err
+		}
+		for _, q := range listeners {
+			last = q.ID
+			var st schema.Status
+			if err := json.Unmarshal(q.Status, &st); err != nil {
+				return err
+			}
+			if st.Extended != nil && st.Extended.Agent == schema.Queued {
+				d.Control(q.ID)
+			}
+		}
+	}
+}
+
+// runControls works the queue off.
+func (d *Dispatcher) runControls(ctx context.Context) {
+	for {
+		d.mu.Lock()
+		if len(d.controls.ids) == 0 || ctx.Err() != nil {
+			d.controls.running--
+			d.mu.Unlock()
+			return
+		}
+		id := d.controls.ids[0]
+		d.controls.ids = d.controls.ids[1:]
+		d.mu.Unlock()
+		if err := d.sendDeadline(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
+			d.Log.Error("telling an agent of its new deadline", "event", id, "err", err)
+		}
+	}
+}
+
+// sendDeadline tries until the listener has it, or it has been tried often enough.
+func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error {
+	for attempt := 1; ; attempt++ {
+		q, err := d.Store.Question(ctx, id)
+		if err != nil || q.State != schema.Pending || q.URL == "" || q.Protocol < 2 {
+			return err // the answer is on its way, or whoever asks pulls
+		}
+		result := d.sendDeadlineOnce(ctx, q)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if result.state == schema.Delivered || !result.retry || attempt == maxControlAttempts {
+			return d.recordControl(ctx, q, result)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-d.after(d.retryDelay(attempt)):
+		}
+	}
+}
+
+// sendDeadlineOnce dials and says it.
+func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) attemptResult {
+	target, err := d.DialPolicy.parse(q.URL)
+	if err != nil {
+		return attemptResult{state: schema.Blocked, problem: err.Error()}
+	}
+	if err := d.AwaitResponseSent(ctx, q.ID); err != nil {
+		return attemptResult{state: schema.Unreachable}
+	}
+	conn, result := d.dial(ctx, target, q)
+	if conn == nil {
+		return result
+	}
+	defer conn.close(d.timeouts.close)
+	frame := schema.Control{Type: schema.ControlType, Kind: schema.ControlDeadline}
+	if !q.Deadline.IsZero() {
+		frame.ExpiresAt = schema.Millis(q.Deadline.UnixMilli())
+		frame.InSeconds = max(q.Deadline.Sub(d.Clock()), 0).Seconds()
+	}
+	b, err := json.Marshal(frame)
+	if err != nil {
+		return attemptResult{state: schema.Unreachable, problem: "the deadline could not be encoded"}
+	}
+	writeCtx, cancel := context.WithTimeout(ctx, d.timeouts.write)
+	defer cancel()
+	if err := conn.ws.Write(writeCtx, websocket.MessageText, b); err != nil {
+		return attemptResult{state: schema.Unreachable, retry: true, problem: "the connection to " + conn.host + " broke while it was told"}
+	}
+	timer := time.NewTimer(d.timeouts.idle)
+	defer timer.Stop()
+	select { // it closes when it has read it
+	case <-conn.done:
+	case <-timer.C:
+		return attemptResult{state: schema.Delivered} // it keeps the line; we hang up
+	case <-ctx.Done():
+		return attemptResult{state: schema.Unreachable}
+	}
+	if code := websocket.CloseStatus(conn.err); code != websocket.StatusNormalClosure && code != websocket.StatusNoStatusRcvd && code != websocket.StatusGoingAway {
+		return attemptResult{state: schema.Unreachable, retry: true, problem: conn.describeClose() + " when it was told"}
+	}
+	return attemptResult{state: schema.Delivered}
+}
+
+// recordControl shows on the question whether its agent knows.
+func (d *Dispatcher) recordControl(ctx context.Context, q *store.Question, result attemptResult) error {
+	for range maxConflictRetries {
+		var st schema.Status
+		if err := json.Unmarshal(q.Status, &st); err != nil || st.Extended == nil || q.State != schema.Pending {
+			return err
+		}
+		_, err := d.updateStatus(ctx, q, nil, func(st *schema.Status) {
+			extension := *st.Extended
+			extension.Agent, extension.Error = result.state, result.problem
+			st.Extended = &extension
+		})
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		if q, err = d.Store.Question(ctx, q.ID); err != nil {
+			return err
+		}
+	}
+	return errConflictRetries
+}

@@ -1,0 +1,153 @@
+package delivery
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// addExtended is a question whose deadline somebody moved: its agent is to be told.
+func (h *harness) addExtended(ask store.NewQuestion) schema.EventID {
+	h.t.Helper()
+	q := h.addQuestion(ask, "")
+	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 2, Extended: &schema.DeadlineExtension{By: "ada", Agent: schema.Queued}})
+	require.NoError(h.t, err)
+	require.NoError(h.t, h.store.Apply(h.t.Context(), store.Change{
+		Event: &q.Event, Version: q.Version, State: schema.Pending, Status: status, Deadline: h.clock().Add(900 * time.Second),
+	}))
+	return q.ID
+}
+
+// withProof is a listener that has the key.
+func withProof(key string, script func(*peerConn)) func(*peerConn) {
+	return func(p *peerConn) {
+		p.upgrade(schema.ProofHeader + ": " + schema.ListenerProof(key, p.req.Header.Get(schema.ChallengeHeader)))
+		script(p)
+	}
+}
+
+// waitForExtension waits until the question says whether its agent knows.
+func (h *harness) waitForExtension(id schema.EventID) *schema.DeadlineExtension {
+	h.t.Helper()
+	timeout := time.After(waitLimit)
+	for {
+		changed := h.notified()
+		q, err := h.store.Question(h.t.Context(), id)
+		require.NoError(h.t, err)
+		require.NotContains(h.t, string(q.Status), secretPath)
+		var st schema.Status
+		require.NoError(h.t, json.Unmarshal(q.Status, &st))
+		if st.Extended.Agent != schema.Queued {
+			return st.Extended
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			require.FailNow(h.t, "nobody knows whether the agent was told", "%s", q.Status)
+		}
+	}
+}
+
+func TestSendDeadline_ReachesListener(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		polite bool
+	}{"it closes": {true}, "it keeps the line": {false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t)
+			frames := make(chan []byte, 3)
+			l := startListener(t, withProof("key", func(p *peerConn) {
+				_, frame, err := p.read()
+				if err != nil {
+					return
+				}
+				frames <- frame
+				if c.polite {
+					p.sendClose(1000)
+				} else {
+					p.hang()
+				}
+			}))
+			d := h.dispatcher()
+			h.startDispatcher(d)
+			id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
+			d.Control(id)
+			require.Equal(t, &schema.DeadlineExtension{By: "ada", Agent: schema.Delivered}, h.waitForExtension(id))
+			var got schema.Control
+			require.NoError(t, json.Unmarshal(<-frames, &got))
+			require.Equal(t, schema.Control{
+				Type: schema.ControlType, Kind: schema.ControlDeadline, InSeconds: 900,
+				ExpiresAt: schema.Millis(h.clock().Add(900 * time.Second).UnixMilli()),
+			}, got)
+		})
+	}
+}
+
+// TestSendDeadline_Failures: another program on the agent's port, a version 1 listener, and
+// one that is gone. That one is tried a few times, and no more.
+func TestSendDeadline_Failures(t *testing.T) {
+	t.Parallel()
+	t.Run("another program", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		l := startListener(t, func(p *peerConn) { p.upgrade(); _, _, _ = p.read() })
+		d := h.dispatcher()
+		h.startDispatcher(d)
+		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
+		d.Control(id)
+		told := h.waitForExtension(id)
+		require.Equal(t, schema.Refused, told.Agent)
+		require.Contains(t, told.Error, "it was told nothing")
+		_, frames := l.counts()
+		require.Zero(t, frames)
+	})
+	t.Run("version 1", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		l := startListener(t, func(p *peerConn) { p.upgrade(); _, _, _ = p.read() })
+		d := h.dispatcher()
+		require.NoError(t, d.sendDeadline(t.Context(), h.addExtended(store.NewQuestion{URL: l.url(), Protocol: 1})))
+		dials, _ := l.counts()
+		require.Zero(t, dials)
+	})
+	t.Run("one that is gone", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		l := startListener(t, func(p *peerConn) { p.refuse(503) })
+		d := h.dispatcher()
+		pauses := 0
+		d.after = func(time.Duration) <-chan time.Time {
+			pauses++
+			return time.After(0)
+		}
+		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
+		require.NoError(t, d.sendDeadline(t.Context(), id))
+		told := h.waitForExtension(id)
+		require.Equal(t, schema.Unreachable, told.Agent)
+		require.Contains(t, told.Error, "HTTP 503")
+		dials, _ := l.counts()
+		require.Equal(t, maxControlAttempts, dials)
+		require.Equal(t, maxControlAttempts-1, pauses)
+	})
+}
+
+// TestSendDeadline_ResumesAfterRestart before the hub stopped goes out when it starts again.
+func TestSendDeadline_ResumesAfterRestart(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	l := startListener(t, withProof("key", func(p *peerConn) {
+		if _, _, err := p.read(); err == nil {
+			p.sendClose(1000)
+		}
+	}))
+	id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
+	h.reopen()
+	h.startDispatcher(h.dispatcher())
+	require.Equal(t, schema.Delivered, h.waitForExtension(id).Agent)
+}

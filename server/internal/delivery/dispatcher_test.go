@@ -1,0 +1,281 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+func TestDispatcher_RetriesUntilAgentListens(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	gone := startListener(t, closeWith(1000))
+	addr := gone.ln.Addr().String()
+	gone.stop()
+	d := h.dispatcher()
+	naps := make(chan time.Duration, 100)
+	ticks := make(chan time.Time)
+	d.after = func(nap time.Duration) <-chan time.Time { naps <- nap; return ticks }
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: gone.url(), Protocol: 1}, "")
+	d.Dispatch(id)
+
+	pauses := append(slices.Clone(retryDelays), retryDelays[len(retryDelays)-1])
+	for i, pause := range pauses {
+		st, _ := h.waitForDelivery(id, hasAttempts(i+1))
+		require.Equal(t, schema.Unreachable, st.Delivery.State)
+		require.Equal(t, "connection refused at "+addr, st.Delivery.LastError)
+		require.EqualValues(t, h.now.Load()+pause.Milliseconds(), st.Delivery.NextAttemptAt)
+		for nap := time.Duration(-1); nap != pause; { // the loop sleeps until the next attempt is due
+			nap = <-naps
+		}
+		h.advance(pause)
+		if i == len(pauses)-1 {
+			startListenerAt(t, addr, closeWith(1000))
+		}
+		ticks <- time.Time{}
+	}
+	st, _ := h.waitForDelivery(id, inState(schema.Delivered))
+	require.Equal(t, len(pauses)+1, st.Delivery.Attempts)
+	require.Empty(t, st.Delivery.LastError)
+}
+
+// TestRetryDelay_SlowsAfterFiveMinutes: an agent that is gone for days must not fill the log.
+func TestRetryDelay_SlowsAfterFiveMinutes(t *testing.T) {
+	t.Parallel()
+	d := newHarness(t).dispatcher()
+	var eager time.Duration
+	for n := 1; d.retryDelay(n) != slowRetryDelay; n++ {
+		eager += d.retryDelay(n)
+	}
+	require.InDelta(t, 5*time.Minute, eager, float64(30*time.Second))
+	require.Equal(t, slowRetryDelay, d.retryDelay(10_000))
+}
+
+func TestDispatcher_GivesUpAfterRetryWindow(t *testing.T) {
+	t.Parallel()
+	for protocol, want := range map[int]schema.DeliveryState{1: schema.Unreachable, 2: schema.Unconfirmed} {
+		h := newHarness(t)
+		l := startListener(t, closeWith(1011))
+		if protocol == 1 {
+			l.stop()
+		}
+		d := h.dispatcher()
+		h.startDispatcher(d)
+		id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: protocol}, "")
+		d.Dispatch(id)
+		h.waitForDelivery(id, hasAttempts(1))
+		h.advance(time.Hour - 100*time.Millisecond)
+		d.wakePoll()
+		st, q := h.waitForDelivery(id, hasAttempts(2))
+		require.Equal(t, want, st.Delivery.State)
+		require.Zero(t, st.Delivery.NextAttemptAt, "the next attempt would be too late")
+		require.True(t, q.Delivery.Due.IsZero())
+	}
+}
+
+func TestDispatcher_GivesUpIfWindowEndedWhileDown(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	l := startListener(t, acknowledge(schema.AckAccepted))
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	h.reopen()
+	h.advance(2 * time.Hour)
+	h.startDispatcher(h.dispatcher())
+	st, _ := h.waitForDelivery(id, inState(schema.Unreachable))
+	require.Zero(t, st.Delivery.NextAttemptAt)
+	dials, _ := l.counts()
+	require.Zero(t, dials)
+}
+
+func TestDispatcher_ResumesAfterCrash(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	v1, v2 := startListener(t, closeWith(1000)), startListener(t, acknowledge(schema.AckAccepted))
+	fresh := h.addAnswered(store.NewQuestion{URL: v1.url(), Protocol: 1}, "")
+	acks := h.addAnswered(store.NewQuestion{URL: v2.url(), Protocol: 2}, "")
+	sent := h.addAnswered(store.NewQuestion{URL: v1.url(), Protocol: 1}, "")
+	q, err := h.store.Question(t.Context(), sent)
+	require.NoError(t, err)
+	_, err = h.dispatcher().markSent(t.Context(), q, 1)
+	require.NoError(t, err)
+
+	h.reopen()
+	h.startDispatcher(h.dispatcher())
+	h.waitForDelivery(fresh, inState(schema.Delivered))
+	h.waitForDelivery(acks, inState(schema.Acked))
+	st, _ := h.waitForDelivery(sent, inState(schema.Unconfirmed))
+	require.Zero(t, st.Delivery.NextAttemptAt)
+	require.Equal(t, 1, st.Delivery.Attempts)
+	dials, frames := v1.counts()
+	require.Equal(t, 1, dials, "the one that may have been sent was dialled again")
+	require.Equal(t, 1, frames)
+}
+
+func TestDispatcher_StopKeepsDeliveryDue(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	arrived := make(chan struct{}, 2)
+	l := startListener(t, func(p *peerConn) {
+		p.upgrade()
+		_, payload, _ := p.read()
+		arrived <- struct{}{}
+		if _, frames := p.l.counts(); frames == 1 {
+			p.hang()
+			return
+		}
+		p.ack(payload, schema.AckDuplicate)
+		p.sendClose(1000)
+	})
+	d := h.dispatcher()
+	d.timeouts.ack = time.Minute
+	stop := h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	d.Dispatch(id)
+	<-arrived
+	stop()
+	d.Dispatch(id) // too late: ignored
+	st, q := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
+	require.Equal(t, schema.Queued, st.Delivery.State)
+	require.True(t, isDue(q, h.clock()))
+
+	h.reopen()
+	h.startDispatcher(h.dispatcher())
+	h.waitForDelivery(id, inState(schema.Acked))
+	require.Equal(t, l.answer(0).AnswerID, l.answer(1).AnswerID)
+}
+
+func TestDispatcher_StopWaitsForV1Send(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	read, stopping := make(chan struct{}), make(chan struct{})
+	l := startListener(t, func(p *peerConn) {
+		p.upgrade()
+		_, _, _ = p.read()
+		close(read)
+		<-stopping
+		p.sendClose(1000)
+	})
+	d := h.dispatcher()
+	d.timeouts.idle = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = d.Run(ctx) }()
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
+	d.Dispatch(id)
+	<-read
+	cancel()
+	close(stopping)
+	<-ended
+	st, _ := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
+	require.Equal(t, schema.Delivered, st.Delivery.State)
+}
+
+func TestDispatcher_WaitsForPostResponse(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	l := startListener(t, closeWith(1000))
+	d := h.dispatcher()
+	asked, posted := make(chan struct{}), make(chan struct{})
+	d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error {
+		close(asked)
+		select {
+		case <-posted:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	h.startDispatcher(d)
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
+	d.Dispatch(id)
+	<-asked
+	dials, _ := l.counts()
+	require.Zero(t, dials)
+	close(posted)
+	h.waitForDelivery(id, inState(schema.Delivered))
+}
+
+func TestDispatcher_LimitsAttemptsPerListener(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const many = 20
+	open := make(chan struct{})
+	arrived := make(chan struct{}, many)
+	hangs := startListener(t, func(p *peerConn) { arrived <- struct{}{}; <-open; acknowledge(schema.AckAccepted)(p) })
+	other := startListener(t, acknowledge(schema.AckAccepted))
+	d := h.dispatcher()
+	d.timeouts.dial = time.Minute
+	h.startDispatcher(d)
+	ids := make([]schema.EventID, many)
+	for i := range ids {
+		ids[i] = h.addAnswered(store.NewQuestion{URL: hangs.url(), Protocol: 2}, "")
+		d.Dispatch(ids[i])
+	}
+	for range perListener {
+		<-arrived
+	}
+	free := h.addAnswered(store.NewQuestion{URL: other.url(), Protocol: 2}, "")
+	d.Dispatch(free)
+	h.waitForDelivery(free, inState(schema.Acked))
+	dials, _ := hangs.counts()
+	require.Equal(t, perListener, dials)
+	close(open)
+	for _, id := range ids {
+		h.waitForDelivery(id, inState(schema.Acked))
+	}
+	dials, _ = hangs.counts()
+	require.Equal(t, many, dials)
+}
+
+func TestDispatcher_DrainsBacklog(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const many = 40
+	listeners := make([]*fakeListener, 10)
+	for i := range listeners {
+		listeners[i] = startListener(t, acknowledge(schema.AckAccepted))
+	}
+	ids := make([]schema.EventID, many)
+	for i := range ids {
+		ids[i] = h.addAnswered(store.NewQuestion{URL: listeners[i%len(listeners)].url(), Protocol: 2}, "")
+	}
+	h.advance(2 * leaseDuration)
+	d := h.dispatcher()
+	d.Workers = 3
+	h.startDispatcher(d)
+	for _, id := range ids {
+		h.waitForDelivery(id, inState(schema.Acked))
+	}
+	for _, l := range listeners {
+		dials, _ := l.counts()
+		require.Equal(t, many/len(listeners), dials)
+	}
+}
+
+func TestDispatch_RepeatIsOneAttempt(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	l := startListener(t, acknowledge(schema.AckAccepted))
+	d := h.dispatcher()
+	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
+	for range 10 {
+		d.Dispatch(id)
+	}
+	h.startDispatcher(d)
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() { d.Dispatch(id) })
+	}
+	h.waitForDelivery(id, inState(schema.Acked))
+	all.Wait()
+	dials, _ := l.counts()
+	require.Equal(t, 1, dials)
+}

@@ -1,0 +1,183 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const secretPath = "9f8e7d6c5b4a"
+
+const waitLimit = 20 * time.Second // for a condition that will come true
+
+type harness struct {
+	t      testing.TB
+	file   string
+	store  *store.Store
+	now    atomic.Int64 // Unix ms
+	log    lockedBuffer
+	policy *DialPolicy
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at every commit
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newHarness(t testing.TB) *harness {
+	t.Helper()
+	b := &harness{t: t, file: storetest.NewFile(t), changed: make(chan struct{})}
+	b.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
+	var err error
+	b.policy, err = NewDialPolicy(DialPolicyConfig{})
+	require.NoError(t, err)
+	b.open()
+	t.Cleanup(func() {
+		require.NoError(t, b.store.Close())
+		require.NotContains(t, b.log.String(), secretPath)
+	})
+	return b
+}
+
+func (h *harness) clock() time.Time          { return time.UnixMilli(h.now.Load()) }
+func (h *harness) advance(d time.Duration)   { h.now.Add(d.Milliseconds()) }
+func (h *harness) reopen()                   { require.NoError(h.t, h.store.Close()); h.open() }
+func (h *harness) notified() <-chan struct{} { h.mu.Lock(); defer h.mu.Unlock(); return h.changed }
+
+func (h *harness) open() {
+	var err error
+	h.store, err = store.Open(h.t.Context(), store.Config{Path: h.file, Clock: h.clock, ReserveFileBytes: -1, Publish: func([]store.LogRow) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		close(h.changed)
+		h.changed = make(chan struct{})
+	}})
+	require.NoError(h.t, err)
+}
+
+func (h *harness) dispatcher() *Dispatcher {
+	d := New(Config{
+		Store: h.store, DialPolicy: h.policy, Clock: h.clock,
+		Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+	})
+	d.timeouts = timeouts{dial: 2 * time.Second, write: 2 * time.Second, idle: 50 * time.Millisecond, ack: 2 * time.Second, close: time.Second}
+	d.jitter = func() float64 { return 1 }
+	return d
+}
+
+func (h *harness) startDispatcher(d *Dispatcher) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = d.Run(ctx) }()
+	var once sync.Once
+	stop = func() { once.Do(func() { cancel(); <-ended }) }
+	h.t.Cleanup(stop)
+	return stop
+}
+
+func (h *harness) addQuestion(ask store.NewQuestion, payload string) *store.Question {
+	h.t.Helper()
+	r, err := h.store.Append(h.t.Context(), h.draft(ask, payload))
+	require.NoError(h.t, err)
+	q, err := h.store.Question(h.t.Context(), r.Event.ID)
+	require.NoError(h.t, err)
+	return q
+}
+
+func (h *harness) draft(ask store.NewQuestion, payload string) *store.EventDraft {
+	h.t.Helper()
+	if payload == "" {
+		payload = `{"agent_name":"alice","permission_type":"env_file_access"}`
+	}
+	status, err := json.Marshal(schema.Status{Status: schema.Pending, Revision: 1})
+	require.NoError(h.t, err)
+	return &store.EventDraft{
+		Event: store.Event{
+			UID: uuid.Must(uuid.NewV7()).String(), ReceivedAt: h.clock(), Timestamp: 1, App: "app", Session: "s", Type: "HumanInTheLoop",
+			Envelope: []byte(`"source_app":"app","session_id":"s","hook_event_type":"HumanInTheLoop"`), Payload: []byte(payload),
+			Question: []byte(`{"question":"May I?","type":"permission"}`), Status: status,
+		},
+		NewQuestion: &ask, Key: uuid.NewString(),
+	}
+}
+
+func (h *harness) addAnswered(ask store.NewQuestion, payload string) schema.EventID {
+	h.t.Helper()
+	return h.answerQuestion(h.addQuestion(ask, payload))
+}
+
+func (h *harness) answerQuestion(q *store.Question) schema.EventID {
+	h.t.Helper()
+	yes := true
+	answer := schema.Answer{Permission: &yes, RespondedAt: 5, AnswerID: uuid.Must(uuid.NewV7()).String()}
+	body, err := json.Marshal(answer)
+	require.NoError(h.t, err)
+	status, err := json.Marshal(schema.Status{Status: schema.Responded, Revision: 2, Delivery: &schema.Delivery{State: schema.Queued}})
+	require.NoError(h.t, err)
+	now := h.clock()
+	require.NoError(h.t, h.store.Apply(h.t.Context(), store.Change{
+		Event: &q.Event, Version: q.Version, State: schema.Responded, Status: status, Answer: body, Ends: true,
+		Delivery: &store.Delivery{ID: q.ID, AnswerID: answer.AnswerID, State: schema.Queued, Due: now, Until: now.Add(time.Hour), Leased: now.Add(leaseDuration)},
+	}))
+	return q.ID
+}
+
+func (h *harness) waitForDelivery(id schema.EventID, want func(*schema.Delivery) bool) (*schema.Status, *store.Question) {
+	h.t.Helper()
+	timeout := time.After(waitLimit)
+	for {
+		changed := h.notified()
+		q, err := h.store.Question(context.Background(), id)
+		require.NoError(h.t, err)
+		require.NotContains(h.t, string(q.Status), secretPath)
+		var st schema.Status
+		require.NoError(h.t, json.Unmarshal(q.Status, &st))
+		if st.Delivery != nil && want(st.Delivery) {
+			return &st, q
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			require.FailNow(h.t, "the delivery is not as wanted", "%s", q.Status)
+		}
+	}
+}
+
+func inState(states ...schema.DeliveryState) func(*schema.Delivery) bool {
+	return func(d *schema.Delivery) bool { return slices.Contains(states, d.State) }
+}
+
+func hasAttempts(n int) func(*schema.Delivery) bool {
+	return func(d *schema.Delivery) bool { return d.Attempts >= n && d.State != schema.Sending }
+}

@@ -1,0 +1,251 @@
+package delivery
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxReplyBytes bounds a message of the listener: an acknowledgement is far shorter.
+const maxReplyBytes = 4096
+
+// listenerConn is an open connection to a listener. A reader runs until it ends.
+type listenerConn struct {
+	ws   *websocket.Conn
+	raw  net.Conn // under ws, for deadlines that ws has no say in
+	host string
+
+	answerID string          // acknowledgements of others are passed over
+	acks     chan schema.Ack // the first one
+	done     chan struct{}   // closed when nothing more can be read; then err is set
+	err      error
+}
+
+// dial connects, shakes hands and has a version 2 listener prove itself. Without a
+// line the outcome says why.
+func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*listenerConn, attemptResult) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeouts.dial)
+	defer cancel()
+	handshake := &handshaker{policy: d.DialPolicy, target: to}
+	client := &http.Client{
+		Transport:     handshake,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	challenge := rand.Text()
+	header := http.Header{"User-Agent": {"Hookback"}}
+	if q.ListenerKey != "" {
+		header.Set(schema.ChallengeHeader, challenge)
+	}
+	ws, resp, err := websocket.Dial(ctx, q.URL, &websocket.DialOptions{HTTPClient: client, HTTPHeader: header})
+	if err != nil {
+		return nil, d.dialFailure(err, resp, to)
+	}
+	conn := &listenerConn{
+		ws: ws, raw: handshake.conn, host: to.hostPort(), answerID: answerID(q),
+		acks: make(chan schema.Ack, 1), done: make(chan struct{}),
+	}
+	ws.SetReadLimit(maxReplyBytes)
+	go conn.readLoop()
+	if q.ListenerKey != "" && !hasValidProof(resp, q.ListenerKey, challenge) {
+		conn.close(0)
+		return nil, attemptResult{state: schema.Refused, refused: true, problem: "another program listens on this port (" + conn.host + "); it was told nothing"}
+	}
+	return conn, attemptResult{}
+}
+
+// answerID is that of the question's answer; empty while it has none.
+func answerID(q *store.Question) string {
+	if q.Delivery == nil {
+		return ""
+	}
+	return q.Delivery.AnswerID
+}
+
+func hasValidProof(resp *http.Response, key, challenge string) bool {
+	return hmac.Equal([]byte(resp.Header.Get(schema.ProofHeader)), []byte(schema.ListenerProof(key, challenge)))
+}
+
+// dialFailure says what went wrong without the library's words, which hold the URL.
+func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) attemptResult {
+	host := to.hostPort()
+	result := attemptResult{state: schema.Unreachable, retry: true}
+	var dnsErr *net.DNSError
+	var certErr *tls.CertificateVerificationError
+	var netErr net.Error
+	var opErr *net.OpError
+	switch {
+	case errors.Is(err, ErrBlocked):
+		return attemptResult{state: schema.Blocked, problem: blockedReason(err)}
+	case resp != nil && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone}, resp.StatusCode):
+		return attemptResult{state: schema.Refused, refused: true, problem: fmt.Sprintf("%s answered the handshake with HTTP %d", host, resp.StatusCode)}
+	case resp != nil && resp.StatusCode == http.StatusSwitchingProtocols:
+		result.problem = "what answers at " + host + " is no WebSocket listener"
+	case resp != nil && resp.StatusCode/100 == 3:
+		result.problem = fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed", host, resp.StatusCode)
+	case resp != nil:
+		result.problem = fmt.Sprintf("%s answered the handshake with HTTP %d", host, resp.StatusCode)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		result.problem = "connection refused at " + host
+	case errors.As(err, &dnsErr):
+		result.problem = "the name of " + host + " could not be looked up"
+	case errors.As(err, &certErr):
+		result.problem = "the certificate of " + host + " is not trusted"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		result.problem = fmt.Sprintf("no handshake with %s within %v", host, d.timeouts.dial)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		result.problem = "there is no way to " + host
+	case errors.As(err, &opErr) && opErr.Op == "dial":
+		result.problem = "no connection to " + host
+	default:
+		result.problem = host + " hung up during the handshake"
+	}
+	return result
+}
+
+// blockedReason is the refusal alone: what wraps it holds the URL.
+func blockedReason(err error) string {
+	var opErr *net.OpError
+	if errors.As(err, &opErr) && errors.Is(opErr.Err, ErrBlocked) {
+		return opErr.Err.Error()
+	}
+	return ErrBlocked.Error()
+}
+
+// readLoop takes in what the listener sends until the connection ends.
+func (c *listenerConn) readLoop() {
+	defer close(c.done)
+	for {
+		kind, b, err := c.ws.Read(context.Background())
+		if err != nil {
+			c.err = err
+			return
+		}
+		var ack schema.Ack
+		if kind != websocket.MessageText || json.Unmarshal(b, &ack) != nil || ack.Type != schema.AckType || ack.AnswerID != c.answerID {
+			continue
+		}
+		select {
+		case c.acks <- ack:
+		default:
+		}
+	}
+}
+
+// closed says how the connection ended, if it has.
+func (c *listenerConn) closed() (reason string, ended bool) {
+	select {
+	case <-c.done:
+		return c.describeClose(), true
+	default:
+		return "", false
+	}
+}
+
+// describeClose describes l.err; l.done is closed.
+func (c *listenerConn) describeClose() string {
+	var netErr net.Error
+	switch code := websocket.CloseStatus(c.err); {
+	case code >= 0:
+		return fmt.Sprintf("%s closed the connection with code %d", c.host, code)
+	case errors.As(c.err, &netErr) && netErr.Timeout():
+		return c.host + " fell silent"
+	case errors.Is(c.err, websocket.ErrMessageTooBig):
+		return c.host + " sent more than an acknowledgement"
+	default:
+		return c.host + " hung up without closing the connection"
+	}
+}
+
+// close ends the connection, politely if the listener takes part within patience.
+func (c *listenerConn) close(timeout time.Duration) {
+	if timeout > 0 {
+		_ = c.raw.SetDeadline(time.Now().Add(timeout))
+		_ = c.ws.Close(websocket.StatusNormalClosure, "")
+	}
+	_ = c.ws.CloseNow()
+	_ = c.raw.Close()
+	<-c.done
+}
+
+// sendV1 sends a version 1 listener its answer, once, and watches how it ends the
+// connection: that is all the evidence there is.
+func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
+	ctx, cancel := context.WithTimeout(context.Background(), t.write)
+	defer cancel()
+	if err := c.ws.Write(ctx, websocket.MessageText, frame); err != nil {
+		return attemptResult{state: schema.Unconfirmed, problem: "the connection to " + c.host + " broke while the answer was sent; the agent may have it or not"}
+	}
+	idle := time.NewTimer(t.idle)
+	defer idle.Stop()
+	confirmedBy := "close"
+	select {
+	case <-c.done:
+	case <-idle.C:
+		// It kept the line open. If its library takes part in a close handshake it
+		// has read the frame.
+		confirmedBy = "write"
+		c.close(t.close)
+	}
+	switch websocket.CloseStatus(c.err) {
+	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
+		return attemptResult{state: schema.Delivered, confirmedBy: confirmedBy}
+	default:
+		return attemptResult{state: schema.Unconfirmed, problem: "the answer was sent, but " + c.describeClose() + "; the agent may have it or not"}
+	}
+}
+
+// sendV2 sends a version 2 listener its answer and waits for the acknowledgement.
+// An error means that ctx ended first.
+func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts) (attemptResult, error) {
+	result := attemptResult{state: schema.Unconfirmed, retry: true}
+	writeCtx, cancel := context.WithTimeout(ctx, t.write)
+	defer cancel()
+	if err := c.ws.Write(writeCtx, websocket.MessageText, frame); err != nil {
+		result.problem = "the connection to " + c.host + " broke while the answer was sent"
+		return result, ctx.Err()
+	}
+	timer := time.NewTimer(t.ack)
+	defer timer.Stop()
+	select {
+	case ack := <-c.acks:
+		return resultOfAck(ack, c.host), nil
+	case <-ctx.Done():
+		return attemptResult{}, ctx.Err()
+	case <-timer.C:
+		result.problem = fmt.Sprintf("%s did not acknowledge the answer within %v", c.host, t.ack)
+		return result, nil
+	case <-c.done:
+	}
+	select { // it may have acknowledged and closed at once
+	case ack := <-c.acks:
+		return resultOfAck(ack, c.host), nil
+	default:
+		result.problem = "the answer was sent, but " + c.describeClose() + " and did not acknowledge it"
+		return result, ctx.Err() // an end of ctx while it is written also ends the connection
+	}
+}
+
+func resultOfAck(ack schema.Ack, host string) attemptResult {
+	switch ack.Result {
+	case "", schema.AckAccepted, schema.AckDuplicate:
+		return attemptResult{state: schema.Acked}
+	case schema.AckTooLate:
+		return attemptResult{state: schema.TooLate, problem: "the agent had stopped waiting"}
+	default:
+		return attemptResult{state: schema.Refused, problem: "the agent at " + host + " says that this answer is not for it"}
+	}
+}

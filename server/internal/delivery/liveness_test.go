@@ -1,0 +1,366 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// abandonRecorder is what a hub was told to end.
+type abandonRecorder struct {
+	b        *harness
+	failures int // this many times, first
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (o *abandonRecorder) abandon(ctx context.Context, id schema.EventID, url string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls++; o.calls <= o.failures {
+		return errors.New("the disk is on fire")
+	}
+	q, err := o.b.store.Question(ctx, id)
+	if err != nil || q.URL != url || q.State != schema.Pending {
+		return err
+	}
+	o.b.answerQuestion(q)
+	return nil
+}
+
+func (o *abandonRecorder) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calls
+}
+
+// runLiveness runs Lifelines until the test ends.
+func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*Dispatcher, *abandonRecorder) {
+	d, o := h.dispatcher(), &abandonRecorder{b: h}
+	d.Abandon = o.abandon
+	for _, c := range change {
+		c(d, o)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.RunLiveness(ctx) }()
+	h.t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(h.t, <-ended, context.Canceled)
+	})
+	return d, o
+}
+
+// shortPauses makes pauses short.
+func shortPauses(d *Dispatcher, _ *abandonRecorder) { beforePause(func() {})(d, nil) }
+
+// beforePause has f called before each pause, which is short.
+func beforePause(f func()) func(*Dispatcher, *abandonRecorder) {
+	return func(d *Dispatcher, _ *abandonRecorder) {
+		d.after = func(time.Duration) <-chan time.Time {
+			f()
+			return time.After(time.Millisecond)
+		}
+	}
+}
+
+func (h *harness) isPending(id schema.EventID) bool {
+	h.t.Helper()
+	q, err := h.store.Question(h.t.Context(), id)
+	require.NoError(h.t, err)
+	return q.State == schema.Pending
+}
+
+// waitForEnd waits for the question's end.
+func (h *harness) waitForEnd(id schema.EventID) {
+	h.t.Helper()
+	timeout := time.After(waitLimit)
+	for {
+		changed := h.notified()
+		if !h.isPending(id) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			require.FailNow(h.t, "the question does not end")
+		}
+	}
+}
+
+// acceptConns takes connections at addr and gives each to do, until stop.
+func acceptConns(t *testing.T, addr string, do func(net.Conn)) (url string, stop func()) {
+	t.Helper()
+	ln, err := net.Listen("tcp", addr)
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var conns []net.Conn
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			do(c)
+		}
+	})
+	stop = sync.OnceFunc(func() { // as the kernel does it for a process that dies
+		_ = ln.Close()
+		serving.Wait()
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	})
+	t.Cleanup(stop)
+	return idleListener{ln}.url(), stop
+}
+
+var livenessQuestion = store.NewQuestion{Protocol: 2, Lifeline: store.ByListener}
+
+func livenessAt(url string) store.NewQuestion {
+	a := livenessQuestion
+	a.URL = url
+	return a
+}
+
+func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	held := make(chan struct{}, 10)
+	url, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { held <- struct{}{} })
+	left := h.addQuestion(livenessAt(closedPort(t)), "").ID // its agent went while no hub ran
+	d, _ := h.runLiveness()
+	h.waitForEnd(left)
+	id := h.addQuestion(livenessAt(url), "").ID
+	d.Lifeline()
+	<-held
+	before := time.Now()
+	stop()
+	h.waitForEnd(id)
+	require.Less(t, time.Since(before), 5*time.Second)
+	require.Empty(t, held, "one connection was enough")
+}
+
+// TestLiveness_KeepsSlowAgents: whatever a listener does with a connection, somebody
+// listens.
+func TestLiveness_KeepsSlowAgents(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	turns := make(chan struct{}, 1000)
+	hangsUp, stop := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _ = c.Close(); turns <- struct{}{} })
+	talks, _ := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 408 Request Timeout\r\n\r\n")) })
+	silent, _ := acceptConns(t, "127.0.0.1:0", func(net.Conn) {})
+	asleep := openPort(t).url() // accepts nothing, as a stopped process does
+	ids := []schema.EventID{h.addQuestion(livenessAt(hangsUp), "").ID}
+	for _, url := range []string{talks, silent, asleep} {
+		ids = append(ids, h.addQuestion(livenessAt(url), "").ID)
+	}
+	_, o := h.runLiveness(shortPauses)
+	for range 50 {
+		<-turns
+	}
+	require.Zero(t, o.count())
+	stop()
+	h.waitForEnd(ids[0])
+	for _, id := range ids[1:] {
+		require.True(t, h.isPending(id))
+	}
+}
+
+// TestLiveness_IgnoresUnreachableHost: nobody knows whether an agent that can't be reached is gone.
+func TestLiveness_IgnoresUnreachableHost(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	allowed, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that nobody has
+	require.NoError(t, err)
+	id := h.addQuestion(livenessAt("ws://agent.invalid:50123/"+secretPath), "").ID
+	turns := make(chan struct{}, 1000)
+	_, o := h.runLiveness(beforePause(func() { turns <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = allowed })
+	for range 4 {
+		<-turns
+	}
+	require.Zero(t, o.count())
+	require.True(t, h.isPending(id))
+}
+
+func TestLiveness_ToleratesOneRefusal(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := openPort(t)
+	addr := p.Addr().String()
+	require.NoError(t, p.Close())
+	held := make(chan struct{}, 1)
+	id := h.addQuestion(livenessAt(p.url()), "").ID
+	_, o := h.runLiveness(beforePause(sync.OnceFunc(func() {
+		acceptConns(t, addr, func(net.Conn) { held <- struct{}{} })
+	})))
+	<-held
+	require.Zero(t, o.count())
+	require.True(t, h.isPending(id))
+}
+
+func TestLiveness_SkipsOtherQuestions(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := openPort(t)
+	own, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
+	require.NoError(t, err)
+	var ids []schema.EventID
+	for _, ask := range []store.NewQuestion{
+		livenessAt(p.url()), // blocked
+		{URL: closedPort(t), Protocol: 2},
+		{Protocol: 2, Lifeline: store.ByRequest},
+	} {
+		ids = append(ids, h.addQuestion(ask, "").ID)
+	}
+	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // has its end
+	d, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = own })
+	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
+	d.Lifeline()
+	h.waitForEnd(gone)
+	for _, id := range ids {
+		require.True(t, h.isPending(id))
+	}
+	require.Equal(t, 1, o.count())
+	require.Zero(t, p.probes(t))
+}
+
+// TestLiveness_WaitsForPostResponse: one that blocks in its POST may listen
+// only then.
+func TestLiveness_WaitsForPostResponse(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	waits, posted := make(chan struct{}), make(chan struct{})
+	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
+	_, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) {
+		d.AwaitResponseSent = func(context.Context, schema.EventID) error {
+			close(waits)
+			<-posted
+			return nil
+		}
+	})
+	<-waits
+	require.Zero(t, o.count())
+	close(posted)
+	h.waitForEnd(id)
+}
+
+// TestLiveness_SharesConnectionSlots: more than may be held at a time still end.
+func TestLiveness_SharesConnectionSlots(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	url, stop := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _ = c.Close() })
+	var ids []schema.EventID
+	for range 7 {
+		ids = append(ids, h.addQuestion(livenessAt(url), "").ID)
+	}
+	h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.livenessLimit = 2 })
+	stop()
+	for _, id := range ids {
+		h.waitForEnd(id)
+	}
+}
+
+// TestLiveness_LimitsConnections: no more are held at a time than may be.
+func TestLiveness_LimitsConnections(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	conns := make(chan net.Conn, 20)
+	url, _ := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { conns <- c })
+	for range 7 {
+		h.addQuestion(livenessAt(url), "")
+	}
+	h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.livenessLimit = 2 })
+	<-conns
+	for range 5 {
+		c := <-conns
+		own, err := net.Dial("tcp", c.LocalAddr().String())
+		require.NoError(t, err)
+		last := <-conns
+		require.Equal(t, own.LocalAddr().String(), last.RemoteAddr().String(), "a third one is held")
+		require.NoError(t, own.Close())
+		require.NoError(t, c.Close())
+	}
+}
+
+// TestLiveness_FollowsNewURL: a repeat of its question names another listener.
+func TestLiveness_FollowsNewURL(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	held := make(chan struct{}, 1)
+	there, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { held <- struct{}{} })
+	first := h.draft(livenessAt(closedPort(t)), "")
+	first.Key = "again"
+	r, err := h.store.Append(t.Context(), first)
+	require.NoError(t, err)
+	h.runLiveness(beforePause(sync.OnceFunc(func() {
+		second := h.draft(livenessAt(there), "")
+		second.Key = first.Key
+		if _, err := h.store.Append(context.Background(), second); err != nil {
+			t.Error(err)
+		}
+	})))
+	<-held
+	require.True(t, h.isPending(r.Event.ID))
+	stop()
+	h.waitForEnd(r.Event.ID)
+}
+
+func TestLiveness_RetriesFailedAbandon(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
+	_, o := h.runLiveness(shortPauses, func(_ *Dispatcher, o *abandonRecorder) { o.failures = 2 })
+	h.waitForEnd(id)
+	require.Equal(t, 3, o.count())
+	require.Equal(t, 2, strings.Count(h.log.String(), "ending a question whose agent is gone"))
+}
+
+func TestLiveness_LogsErrorOnce(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	require.NoError(t, h.store.Close())
+	tries := make(chan struct{}, 1000)
+	h.runLiveness(beforePause(func() { tries <- struct{}{} }))
+	for range 4 {
+		<-tries
+	}
+	require.Equal(t, 1, strings.Count(h.log.String(), "looking for questions with a lifeline"))
+}
+
+// TestDispatcher_AnswerAtAgentNeedsNoDelivery: a hook that its agent has ended is not
+// told, and that is nobody's worry. One that is still there is told.
+func TestDispatcher_AnswerAtAgentNeedsNoDelivery(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	d := h.dispatcher()
+	h.startDispatcher(d)
+	l := startListener(t, acknowledge(schema.AckAccepted))
+	for url, want := range map[string]schema.DeliveryState{closedPort(t): schema.NoDelivery, l.url(): schema.Acked} {
+		q := h.addQuestion(store.NewQuestion{URL: url, Protocol: 2}, "")
+		id := h.answerQuestion(q)
+		q, err := h.store.Question(t.Context(), id)
+		require.NoError(t, err)
+		_, err = d.updateStatus(t.Context(), q, nil, func(st *schema.Status) { st.Outcome, st.Source = schema.Cancelled, schema.ByAgent })
+		require.NoError(t, err)
+		d.Dispatch(id)
+		st, q := h.waitForDelivery(id, inState(want))
+		require.Equal(t, 1, st.Delivery.Attempts)
+		require.True(t, q.Delivery.Due.IsZero())
+		require.False(t, q.Delivery.Undelivered())
+	}
+}
