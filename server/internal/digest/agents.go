@@ -7,23 +7,23 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// node is the place of an agent in the tree, -1 for none. The main one has no id.
-func (s *Session) node(id string) int {
-	return slices.IndexFunc(s.Tree, func(n schema.AgentNode) bool { return n.AgentID == id })
+// nodeIndex is the place of an agent in the tree, -1 for none. The main one has no id.
+func (s *Session) nodeIndex(id string) int {
+	return slices.IndexFunc(s.AgentTree, func(n schema.AgentNode) bool { return n.AgentID == id })
 }
 
-// agent takes the event into the figures of its agent and returns them. Those of an
+// updateAgent takes the event into the figures of its agent and returns them. Those of an
 // agent that is one too many are not kept.
-func (s *Session) agent(f *EventFacts) *schema.AgentNode {
-	i := s.known(f.Agent, f)
+func (s *Session) updateAgent(f *EventFacts) *schema.AgentNode {
+	i := s.ensureNode(f.Agent, f)
 	if i < 0 {
-		if f.Kind == AgentStarts {
+		if f.Kind == AgentStart {
 			s.Sum.Agents++
 		}
 		return &schema.AgentNode{}
 	}
-	n := &s.Tree[i]
-	if f.Kind.telemetry() {
+	n := &s.AgentTree[i]
+	if f.Kind.isTelemetry() {
 		if n.Model == "" {
 			n.Model = f.Model
 		}
@@ -32,94 +32,94 @@ func (s *Session) agent(f *EventFacts) *schema.AgentNode {
 	}
 	n.Events++
 	n.LastAt, n.LastID = schema.Millis(f.At), f.ID
-	n.Ended = f.Kind == AgentEnds || f.Kind == SessionEnds
+	n.Ended = f.Kind == AgentEnd || f.Kind == SessionEnd
 	n.AgentType = cmp.Or(n.AgentType, f.AgentType)
 	n.Model = cmp.Or(f.Model, n.Model)
 	if f.HasQuestion {
 		n.Questions++
 		n.Pending++
 	}
-	if f.Kind == SessionEnds {
-		for i := range s.Tree {
-			s.Tree[i].Ended = true
+	if f.Kind == SessionEnd {
+		for i := range s.AgentTree {
+			s.AgentTree[i].Ended = true
 		}
 	}
 	return n
 }
 
-// known is the place of an agent, which is made where it is new.
-func (s *Session) known(id string, f *EventFacts) int {
-	if i := s.node(id); i >= 0 {
+// ensureNode is the place of an agent, which is made where it is new.
+func (s *Session) ensureNode(id string, f *EventFacts) int {
+	if i := s.nodeIndex(id); i >= 0 {
 		return i
 	}
-	if len(s.Tree) > maxAgents || id != "" && len(s.Tree) == maxAgents && s.node("") < 0 {
+	if len(s.AgentTree) > maxAgents || id != "" && len(s.AgentTree) == maxAgents && s.nodeIndex("") < 0 {
 		return -1
 	}
 	n := schema.AgentNode{AgentID: id, FirstID: f.ID, LastID: f.ID, StartedAt: schema.Millis(f.At), LastAt: schema.Millis(f.At)}
 	if id != "" {
 		s.Sum.Agents++
-		n.Parent = s.starter(id, f)
+		n.Parent = s.inferParent(id, f)
 	}
-	s.Tree = append(s.Tree, n)
-	return len(s.Tree) - 1
+	s.AgentTree = append(s.AgentTree, n)
+	return len(s.AgentTree) - 1
 }
 
-// starter is who started a new agent: who is said to, else who runs the oldest call
+// inferParent is who started a new agent: who is said to, else who runs the oldest call
 // that asks for one of its type and has started none yet, else the main agent.
-func (s *Session) starter(id string, f *EventFacts) string {
+func (s *Session) inferParent(id string, f *EventFacts) string {
 	if f.ParentAgent != "" && f.ParentAgent != id {
 		return f.ParentAgent
 	}
-	for i := range s.Open {
-		c := &s.Open[i]
-		if c.Starts != "" && c.Started == "" && c.Agent != id && (f.AgentType == "" || c.Starts == f.AgentType) {
-			c.Started = id
+	for i := range s.OpenCalls {
+		c := &s.OpenCalls[i]
+		if c.SubagentType != "" && c.StartedAgent == "" && c.Agent != id && (f.AgentType == "" || c.SubagentType == f.AgentType) {
+			c.StartedAgent = id
 			return c.Agent
 		}
 	}
 	return ""
 }
 
-// adopt notes which agent a call has started, which its end says for sure. Nobody
+// linkSubagent notes which agent a call has started, which its end says for sure. Nobody
 // becomes its own ancestor.
-func (s *Session) adopt(f *EventFacts) {
-	if f.Started == "" || f.Started == f.Agent {
+func (s *Session) linkSubagent(f *EventFacts) {
+	if f.StartedAgent == "" || f.StartedAgent == f.Agent {
 		return
 	}
-	for up, steps := f.Agent, 0; up != "" && steps <= len(s.Tree); steps++ {
-		i := s.node(up)
+	for up, steps := f.Agent, 0; up != "" && steps <= len(s.AgentTree); steps++ {
+		i := s.nodeIndex(up)
 		if i < 0 {
 			break
 		}
-		if up = s.Tree[i].Parent; up == f.Started {
+		if up = s.AgentTree[i].Parent; up == f.StartedAgent {
 			return
 		}
 	}
-	if i := s.known(f.Started, &EventFacts{ID: f.ID, At: f.At, AgentType: f.Starts, ParentAgent: f.Agent}); i >= 0 {
-		s.Tree[i].Parent = f.Agent
-		s.Tree[i].AgentType = cmp.Or(s.Tree[i].AgentType, f.Starts)
+	if i := s.ensureNode(f.StartedAgent, &EventFacts{ID: f.ID, At: f.At, AgentType: f.SubagentType, ParentAgent: f.Agent}); i >= 0 {
+		s.AgentTree[i].Parent = f.Agent
+		s.AgentTree[i].AgentType = cmp.Or(s.AgentTree[i].AgentType, f.SubagentType)
 	}
 }
 
-// charge adds a request to what its agent spent.
-func (s *Session) charge(agent string, spent Usage) {
-	i := s.node(agent)
+// addUsage adds a request to what its agent spent.
+func (s *Session) addUsage(agent string, usage Usage) {
+	i := s.nodeIndex(agent)
 	if i < 0 {
 		return
 	}
-	n := &s.Tree[i]
-	sum := spent.Tokens
+	n := &s.AgentTree[i]
+	sum := usage.Tokens
 	if n.Tokens != nil {
-		sum = *capped(plus(*n.Tokens, sum, 1))
+		sum = *capTokens(addTokens(*n.Tokens, sum, 1))
 	}
 	n.Requests++
-	n.Tokens, n.CostUSD = &sum, min(n.CostUSD+spent.CostUSD, maxCost)
+	n.Tokens, n.CostUSD = &sum, min(n.CostUSD+usage.CostUSD, maxCost)
 }
 
-// model is what an event says of the session's model. Subagents may use another one,
+// sessionModel is what an event says of the session's model. Subagents may use another one,
 // and so does what Claude Code asks models for beside the work.
-func (s *Session) model(f *EventFacts) string {
-	if f.Agent != "" || f.Kind == Requested && s.Sum.Model != "" {
+func (s *Session) sessionModel(f *EventFacts) string {
+	if f.Agent != "" || f.Kind == ModelRequest && s.Sum.Model != "" {
 		return ""
 	}
 	return f.Model
@@ -128,13 +128,13 @@ func (s *Session) model(f *EventFacts) string {
 // Agents are the agents of the session in the order in which they began, the main one
 // first where it did something. Tokens are of its own requests, or its transcript.
 func (s *Session) Agents() []schema.AgentNode {
-	list := make([]schema.AgentNode, 0, len(s.Tree))
-	for _, n := range s.Tree {
+	list := make([]schema.AgentNode, 0, len(s.AgentTree))
+	for _, n := range s.AgentTree {
 		var own schema.Tokens
 		if n.Tokens != nil {
 			own = *n.Tokens
 		}
-		if own = more(own, s.Chats[n.AgentID]); own != (schema.Tokens{}) {
+		if own = larger(own, s.TranscriptTokens[n.AgentID]); own != (schema.Tokens{}) {
 			n.Tokens = &own
 		}
 		list = append(list, n)
@@ -146,11 +146,11 @@ func (s *Session) Agents() []schema.AgentNode {
 }
 
 // IsTelemetryOnly reports whether nothing is known of the session but telemetry.
-func (s *Session) IsTelemetryOnly() bool { return s.Heard == s.Sum.Events }
+func (s *Session) IsTelemetryOnly() bool { return s.TelemetryEvents == s.Sum.Events }
 
 // Rekey makes it a session of another application.
 func (s *Session) Rekey(app string) { s.Sum.SourceApp = app }
 
-func byCost(a, b schema.ModelUse) int {
+func compareByCost(a, b schema.ModelUse) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Model, b.Model))
 }

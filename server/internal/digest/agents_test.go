@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// tree is the agents below each other, as "type(type type)".
-func tree(agents []schema.AgentNode) string {
+// formatTree is the agents below each other, as "type(type type)".
+func formatTree(agents []schema.AgentNode) string {
 	var below func(parent string, depth int) string
 	below = func(parent string, depth int) (text string) {
 		for _, n := range agents {
@@ -31,28 +31,28 @@ func tree(agents []schema.AgentNode) string {
 	return below("", 0)
 }
 
-// TestTheTreeOfAgents: what Claude Code 2.1.330 tells of agents within agents, in the
+// TestAgents_BuildsTree: what Claude Code 2.1.330 tells of agents within agents, in the
 // order in which its hooks ran: the first one in the background, the ones in it not.
-func TestTheTreeOfAgents(t *testing.T) {
+func TestAgents_BuildsTree(t *testing.T) {
 	t.Parallel()
-	y := &story{t: t}
+	y := &recorder{t: t}
 	const asks = `"tool_input":{"description":"look","prompt":"look","subagent_type":"general-purpose"}`
-	y.tell(1, "UserPromptSubmit", "", `{"prompt":"hi"}`)
-	y.tell(2, "PreToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`}`)
-	y.tell(3, "SubagentStart", "", `{"agent_id":"a1","agent_type":"general-purpose"}`)
-	require.Equal(t, "a1", tree(y.s.Agents()))
-	y.tell(4, "PostToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`,"tool_response":{"isAsync":true,"status":"async_launched","agentId":"a1"}}`)
-	y.tell(5, "PreToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1","agent_type":"general-purpose",`+asks+`}`)
-	y.tell(6, "Stop", "", `{}`)
-	y.tell(7, "SubagentStart", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
-	require.Equal(t, "a1(a2)", tree(y.s.Agents()), "who asked is known before the call ends")
-	y.tell(8, "PreToolUse", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose"}`)
-	y.tell(9, "PostToolUseFailure", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose","error":"no"}`)
-	y.tell(10, "SubagentStop", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
-	y.tell(11, "PostToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1",`+asks+`,"tool_response":{"status":"completed","agentId":"a2"}}`)
+	y.addEvent(1, "UserPromptSubmit", "", `{"prompt":"hi"}`)
+	y.addEvent(2, "PreToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`}`)
+	y.addEvent(3, "SubagentStart", "", `{"agent_id":"a1","agent_type":"general-purpose"}`)
+	require.Equal(t, "a1", formatTree(y.s.Agents()))
+	y.addEvent(4, "PostToolUse", "Agent", `{"tool_use_id":"t1",`+asks+`,"tool_response":{"isAsync":true,"status":"async_launched","agentId":"a1"}}`)
+	y.addEvent(5, "PreToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1","agent_type":"general-purpose",`+asks+`}`)
+	y.addEvent(6, "Stop", "", `{}`)
+	y.addEvent(7, "SubagentStart", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
+	require.Equal(t, "a1(a2)", formatTree(y.s.Agents()), "who asked is known before the call ends")
+	y.addEvent(8, "PreToolUse", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose"}`)
+	y.addEvent(9, "PostToolUseFailure", "Bash", `{"tool_use_id":"t3","agent_id":"a2","agent_type":"general-purpose","error":"no"}`)
+	y.addEvent(10, "SubagentStop", "", `{"agent_id":"a2","agent_type":"general-purpose"}`)
+	y.addEvent(11, "PostToolUse", "Agent", `{"tool_use_id":"t2","agent_id":"a1",`+asks+`,"tool_response":{"status":"completed","agentId":"a2"}}`)
 
 	agents := y.s.Agents()
-	require.Equal(t, "a1(a2)", tree(agents))
+	require.Equal(t, "a1(a2)", formatTree(agents))
 	require.Len(t, agents, 3)
 	require.Equal(t, schema.AgentNode{
 		FirstID: 1, LastID: 6, StartedAt: 1000, LastAt: 6000, Events: 4, Tools: 1,
@@ -62,13 +62,13 @@ func TestTheTreeOfAgents(t *testing.T) {
 		FirstID: 7, LastID: 10, StartedAt: 7000, LastAt: 10_000, Ended: true, Events: 4, Tools: 1, Failures: 1,
 	}, agents[2])
 	require.False(t, agents[1].Ended)
-	y.tell(12, "SessionEnd", "", `{}`)
+	y.addEvent(12, "SessionEnd", "", `{}`)
 	require.True(t, y.s.Agents()[1].Ended, "with the session")
 	require.EqualValues(t, 2, y.s.Sum.Agents)
 }
 
-// TestWhoStartedWhom: a guess where nothing is said, and the end of the call corrects it.
-func TestWhoStartedWhom(t *testing.T) {
+// TestAgents_FindsParent: a guess where nothing is said, and the end of the call corrects it.
+func TestAgents_FindsParent(t *testing.T) {
 	t.Parallel()
 	call := func(use, agent, typ string) string {
 		return fmt.Sprintf(`{"tool_use_id":%q,"agent_id":%q,"tool_input":{"subagent_type":%q}}`, use, agent, typ)
@@ -110,25 +110,25 @@ func TestWhoStartedWhom(t *testing.T) {
 			{"PreToolUse", call("1", "", "Explore")}, {"PreToolUse", `{"agent_id":"a","agent_type":"Explore"}`},
 		}, "a"},
 	} {
-		y := &story{t: t}
+		y := &recorder{t: t}
 		for i, s := range c.steps {
 			tool := ""
 			if s.typ == "PreToolUse" || s.typ == "PostToolUse" {
 				tool = "Agent"
 			}
-			y.tell(int64(i), s.typ, tool, s.payload)
+			y.addEvent(int64(i), s.typ, tool, s.payload)
 		}
-		require.Equal(t, c.want, tree(y.s.Agents()), name)
+		require.Equal(t, c.want, formatTree(y.s.Agents()), name)
 	}
 }
 
-// TestWaitsAreTheirAgents: who asked, and for how long a person was waited for.
-func TestWaitsAreTheirAgents(t *testing.T) {
+// TestAgents_CountOwnWaits: who asked, and for how long a person was waited for.
+func TestAgents_CountOwnWaits(t *testing.T) {
 	t.Parallel()
-	y := &story{t: t}
-	y.tell(0, "SubagentStart", "", `{"agent_id":"a"}`)
-	asked := y.ask(1, "Bash", `{"agent_id":"a"}`, mayI)
-	y.ask(2, "Bash", `{}`, mayI)
+	y := &recorder{t: t}
+	y.addEvent(0, "SubagentStart", "", `{"agent_id":"a"}`)
+	asked := y.addQuestion(1, "Bash", `{"agent_id":"a"}`, permissionQuestion)
+	y.addQuestion(2, "Bash", `{}`, permissionQuestion)
 	agents := y.s.Agents()
 	require.Equal(t, []int64{1, 1, 1, 1}, []int64{agents[0].Questions, agents[0].Pending, agents[1].Questions, agents[1].Pending})
 	y.s.ResolveQuestion(asked, 31_000)
@@ -136,17 +136,17 @@ func TestWaitsAreTheirAgents(t *testing.T) {
 	require.Equal(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
 }
 
-// TestManyAgents: the tree holds 500, the sum counts on.
-func TestManyAgents(t *testing.T) {
+// TestAgents_LimitsTreeSize: the tree holds 500, the sum counts on.
+func TestAgents_LimitsTreeSize(t *testing.T) {
 	t.Parallel()
 	var s Session
 	for i := range 3000 {
-		e := event("SubagentStart", fmt.Sprintf(`{"agent_id":"a%016d","agent_type":"general-purpose"}`, i))
+		e := newEvent("SubagentStart", fmt.Sprintf(`{"agent_id":"a%016d","agent_type":"general-purpose"}`, i))
 		e.ID = schema.EventID(i + 1)
 		s.Add(Parse(e))
 	}
 	require.EqualValues(t, 3000, s.Sum.Agents)
-	s.Add(Parse(event("Stop", `{}`)))
+	s.Add(Parse(newEvent("Stop", `{}`)))
 	agents := s.Agents()
 	require.Len(t, agents, maxAgents+1)
 	require.Empty(t, agents[0].AgentID, "the main one has its place")
@@ -155,17 +155,17 @@ func TestManyAgents(t *testing.T) {
 	require.Less(t, len(kept), 160<<10)
 }
 
-// TestArgumentsTellCallsApart: hooks that give no id end the call with the same
+// TestFindCall_MatchesArguments: hooks that give no id end the call with the same
 // arguments, and a question without one is about that call.
-func TestArgumentsTellCallsApart(t *testing.T) {
+func TestFindCall_MatchesArguments(t *testing.T) {
 	t.Parallel()
-	y := &story{t: t}
-	y.tell(0, "PreToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
-	y.tell(1, "PreToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
-	asked := y.ask(2, "Bash", `{"tool_input":{"command":"sleep 9"}}`, mayI)
+	y := &recorder{t: t}
+	y.addEvent(0, "PreToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
+	y.addEvent(1, "PreToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
+	asked := y.addQuestion(2, "Bash", `{"tool_input":{"command":"sleep 9"}}`, permissionQuestion)
 	y.s.ResolveQuestion(asked, 5000)
-	y.tell(9, "PostToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
-	require.EqualValues(t, 6000, y.took(), "without the wait for a person")
-	y.tell(10, "PostToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
-	require.EqualValues(t, 9000, y.took())
+	y.addEvent(9, "PostToolUse", "Bash", `{"tool_input":{"command":"sleep 9"}}`)
+	require.EqualValues(t, 6000, y.lastToolMS(), "without the wait for a person")
+	y.addEvent(10, "PostToolUse", "Bash", `{"tool_input":{"command":"ls"}}`)
+	require.EqualValues(t, 9000, y.lastToolMS())
 }

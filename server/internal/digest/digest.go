@@ -46,12 +46,12 @@ type EventFacts struct {
 
 	Kind               Kind
 	Tool, UseID, Agent string
-	Input              uint64 // a hash of the tool's arguments; 0: none were told
+	InputHash          uint64 // a hash of the tool's arguments; 0: none were told
 	AgentType          string
 	ParentAgent        string // who started Agent, where it is said
-	Starts             string // the type of subagent that this call asks for
-	Started            string // the subagent that this call started
-	Parent             string // the parent session
+	SubagentType       string // the type of subagent that this call asks for
+	StartedAgent       string // the subagent that this call started
+	ParentSession      string // the parent session
 	Prompt             string
 	Cwd, Branch, Model string
 
@@ -62,16 +62,16 @@ type EventFacts struct {
 
 	HasQuestion, AsksPermission bool
 
-	MessageID string         // Used is this message's, which several events may carry
-	Used      *schema.Tokens // by this event alone
-	Total     *schema.Tokens // by the session so far
-	InChat    *schema.Tokens // by all messages of the transcript
-	HasChat   bool
-	CostUSD   float64 // of the session so far; 0: not told
-	Context   float64 // of its context window in use, percent; 0: not told
+	MessageID        string         // Used is this message's, which several events may carry
+	Tokens           *schema.Tokens // by this event alone
+	SessionTokens    *schema.Tokens // by the session so far
+	TranscriptTokens *schema.Tokens // by all messages of the transcript
+	HasTranscript    bool
+	CostUSD          float64 // of the session so far; 0: not told
+	ContextPercent   float64 // of its context window in use, percent; 0: not told
 
-	Request Usage          // of a Requested, but for its tokens, which are Used
-	Metered []MetricSeries // of a Metered
+	RequestUsage Usage          // of a Requested, but for its tokens, which are Used
+	Series       []MetricSeries // of a Metered
 
 	teammate string // whose event it is, in an agent team
 }
@@ -90,46 +90,46 @@ type Kind int
 // The kinds that mean something here.
 const (
 	Other Kind = iota
-	ToolStarts
+	ToolStart
 	ToolEnds
 	Prompt
-	SessionEnds
-	AgentStarts
-	AgentEnds
-	Requested // telemetry: one request to a model
-	Metered   // telemetry: metrics
-	Reported  // telemetry: a status line, a request that failed
+	SessionEnd
+	AgentStart
+	AgentEnd
+	ModelRequest // telemetry: one request to a model
+	UsageMetrics // telemetry: metrics
+	StatusReport // telemetry: a status line, a request that failed
 )
 
 // taskNotification begins a prompt that nobody typed: so Claude Code is told that a
 // task in the background has ended.
 const taskNotification = "<task-notification>"
 
-// telemetry says that an agent's work is reported, seconds later, and not done.
-func (k Kind) telemetry() bool { return k >= Requested }
+// isTelemetry says that an agent's work is reported, seconds later, and not done.
+func (k Kind) isTelemetry() bool { return k >= ModelRequest }
 
-// kinds are the names that agents have for a Kind, in lower case and without
+// kindByType are the names that agents have for a Kind, in lower case and without
 // separators.
-var kinds = map[string]Kind{
-	"pretooluse": ToolStarts, "beforetool": ToolStarts,
+var kindByType = map[string]Kind{
+	"pretooluse": ToolStart, "beforetool": ToolStart,
 	"posttooluse": ToolEnds, "posttoolusefailure": ToolEnds, "aftertool": ToolEnds,
 	"userpromptsubmit": Prompt, "userpromptsubmitted": Prompt, "beforesubmitprompt": Prompt,
-	"sessionend":    SessionEnds,
-	"subagentstart": AgentStarts, "subagentstop": AgentEnds,
-	"apirequest": Requested, "apiusage": Metered, "apierror": Reported, "statusline": Reported,
+	"sessionend":    SessionEnd,
+	"subagentstart": AgentStart, "subagentstop": AgentEnd,
+	"apirequest": ModelRequest, "apiusage": UsageMetrics, "apierror": StatusReport, "statusline": StatusReport,
 }
 
 // Telemetry reports whether events of this type come from an agent's telemetry, which
 // knows the session but not what its hooks call the application.
-func Telemetry(typ string) bool { return kinds[normal(typ)].telemetry() }
+func Telemetry(typ string) bool { return kindByType[normalizeType(typ)].isTelemetry() }
 
-// failures are the types of events that are a failure by themselves.
-var failures = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}
+// failureTypes are the types of events that are a failure by themselves.
+var failureTypes = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// normal is an event type as the tables above have it.
-func normal(typ string) string { return strings.ToLower(separators.Replace(typ)) }
+// normalizeType is an event type as the tables above have it.
+func normalizeType(typ string) string { return strings.ToLower(separators.Replace(typ)) }
 
 // Lengths of the texts that are kept, in characters.
 const (

@@ -7,19 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHooksAsTheyAre reads what agents' hooks get, member for member, put into an
+// TestParse_RecordedHookPayloads reads what agents' hooks get, member for member, put into an
 // event as it came.
-func TestHooksAsTheyAre(t *testing.T) {
+func TestParse_RecordedHookPayloads(t *testing.T) {
 	t.Parallel()
-	for _, c := range hooks {
-		got := Parse(event(c.typ, c.payload))
-		require.Equal(t, bytes.Contains([]byte(c.payload), []byte(`"tool_input"`)), got.Input != 0, "%s %s", c.agent, c.typ)
-		got.Input = 0 // a hash; TestArgumentsTellCallsApart looks at it
-		require.Equal(t, fact(c.want), got, "%s %s", c.agent, c.typ)
+	for _, c := range hookSamples {
+		got := Parse(newEvent(c.typ, c.payload))
+		require.Equal(t, bytes.Contains([]byte(c.payload), []byte(`"tool_input"`)), got.InputHash != 0, "%s %s", c.agent, c.typ)
+		got.InputHash = 0 // a hash; TestFindCall_MatchesArguments looks at it
+		require.Equal(t, expectedFacts(c.want), got, "%s %s", c.agent, c.typ)
 	}
 }
 
-var hooks = []struct {
+var hookSamples = []struct {
 	agent, typ, payload string
 	want                func(*EventFacts)
 }{
@@ -76,7 +76,7 @@ var hooks = []struct {
 				"tool_use_id": "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG"
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd = ToolStarts, "/home/dev/shop-api"
+			f.Kind, f.Cwd = ToolStart, "/home/dev/shop-api"
 			f.Tool, f.UseID, f.Agent, f.AgentType = "Grep", "toolu_01Dk8Uo4pYs6Mt1vXf3HjKnG", "a4d2c8f1e0b3a297", "Explore"
 		},
 	},
@@ -230,7 +230,7 @@ var hooks = []struct {
 				"session_crons": []
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd, f.Agent, f.AgentType = AgentEnds, "/home/dev/shop-api", "a4d2c8f1e0b3a297", "Explore"
+			f.Kind, f.Cwd, f.Agent, f.AgentType = AgentEnd, "/home/dev/shop-api", "a4d2c8f1e0b3a297", "Explore"
 		},
 	},
 	{
@@ -244,7 +244,7 @@ var hooks = []struct {
 				"reason": "prompt_input_exit"
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd = SessionEnds, "/home/dev/shop-api"
+			f.Kind, f.Cwd = SessionEnd, "/home/dev/shop-api"
 		},
 	},
 	{
@@ -264,7 +264,7 @@ var hooks = []struct {
 				"tool_use_id": "call_8Qw2ErTy"
 			}`,
 		func(f *EventFacts) {
-			f.Kind = ToolStarts
+			f.Kind = ToolStart
 			f.Tool = "Bash"
 			f.UseID = "call_8Qw2ErTy"
 			f.Cwd = "/home/dev/shop-api"
@@ -323,7 +323,7 @@ var hooks = []struct {
 				"transcript_path": "/home/dev/.cursor/projects/home-dev-shop-api/agent-transcripts/5b0d6c1e-8a4f-4f1e-9d8e-2b7f1c3a9e10.jsonl"
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Cwd, f.Model = ToolStarts, "/home/dev/shop-api", "claude-opus-5-thinking-high"
+			f.Kind, f.Cwd, f.Model = ToolStart, "/home/dev/shop-api", "claude-opus-5-thinking-high"
 			f.Tool, f.UseID = "Shell", "call_9QxAbCd\nctc_71bEf"
 		},
 	},
@@ -340,7 +340,7 @@ var hooks = []struct {
 				}
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Tool, f.Cwd = ToolStarts, "bash", "/home/dev/shop-api"
+			f.Kind, f.Tool, f.Cwd = ToolStart, "bash", "/home/dev/shop-api"
 		},
 	},
 	{
@@ -358,7 +358,7 @@ var hooks = []struct {
 				}
 			}`,
 		func(f *EventFacts) {
-			f.Kind, f.Tool, f.Cwd = ToolStarts, "run_shell_command", "/home/dev/shop-api"
+			f.Kind, f.Tool, f.Cwd = ToolStart, "run_shell_command", "/home/dev/shop-api"
 		},
 	},
 	{
@@ -378,7 +378,7 @@ var hooks = []struct {
 				"tool_call_id": "call_ab12cd34"
 			}`,
 		func(f *EventFacts) {
-			f.Kind = ToolStarts
+			f.Kind = ToolStart
 			f.Tool = "run_shell_command"
 			f.UseID = "toolu_q_0007"
 			f.Cwd = "/home/dev/shop-api"
@@ -398,7 +398,7 @@ var hooks = []struct {
 				}
 			}`,
 		func(f *EventFacts) {
-			f.Kind = ToolStarts
+			f.Kind = ToolStart
 			f.Tool = "Execute"
 			f.Cwd = "/home/dev/shop-api"
 		},

@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// record is a log record.
-type record struct {
+// logBody is a log record.
+type logBody struct {
 	at   schema.Millis
 	name string // by its body or its eventName
 	attributes
@@ -19,11 +19,11 @@ type record struct {
 // Logs reads the body of POST /v1/logs.
 func Logs(body []byte) (Batch, error) {
 	var b Batch
-	err := start(body, func(w *walk, name string) error {
+	err := readBody(body, func(w *jsonReader, name string) error {
 		if name != "resourceLogs" {
 			return w.SkipValue()
 		}
-		return w.array(func() error { return b.resourceLogs(w) })
+		return w.readArray(func() error { return b.readResourceLogs(w) })
 	})
 	if err != nil {
 		return Batch{}, err
@@ -31,63 +31,63 @@ func Logs(body []byte) (Batch, error) {
 	return b, nil
 }
 
-func (b *Batch) resourceLogs(w *walk) error {
+func (b *Batch) readResourceLogs(w *jsonReader) error {
 	var service string
-	var held []record // until the resource is known, which may come later
-	known := false
-	take := func(r record) error {
-		if !known {
-			held = append(held, r)
+	var pending []logBody // until the resource is known, which may come later
+	resourceKnown := false
+	emit := func(r logBody) error {
+		if !resourceKnown {
+			pending = append(pending, r)
 			return nil
 		}
-		return b.log(service, r)
+		return b.addLog(service, r)
 	}
-	err := w.object(func(name string) (err error) {
+	err := w.readObject(func(name string) (err error) {
 		switch name {
 		case "resource":
-			service, err = w.service()
-			known = true
+			service, err = w.readServiceName()
+			resourceKnown = true
 			return err
 		case "scopeLogs":
-			return w.array(func() error {
-				return w.object(func(name string) error {
+			return w.readArray(func() error {
+				return w.readObject(func(name string) error {
 					if name != "logRecords" {
 						return w.SkipValue()
 					}
-					return w.array(func() error { return w.log(take) })
+					return w.readArray(func() error { return w.readLog(emit) })
 				})
 			})
 		default:
 			return w.SkipValue()
 		}
 	})
-	for _, r := range held {
+	for _, r := range pending {
 		if err == nil {
-			err = b.log(service, r)
+			err = b.addLog(service, r)
 		}
 	}
 	return err
 }
 
-func (w *walk) log(take func(record) error) error {
-	if err := w.record(); err != nil {
+func (w *jsonReader) readLog(emit func(logBody) error) error {
+	if err := w.countRecord(); err != nil {
 		return err
 	}
-	r := record{attributes: attributes{}}
+	r := logBody{attributes: attributes{}}
 	var observed schema.Millis
-	var body, named string
-	err := w.object(func(name string) (err error) {
+	var body, eventName string
+	err := w.readObject(func(name string) (err error) {
 		switch name {
 		case "timeUnixNano":
-			r.at, err = w.nanos()
+			r.at, err = w.readTime()
 		case "observedTimeUnixNano":
-			observed, err = w.nanos()
+			observed, err = w.readTime()
 		case "body":
-			body, err = w.value()
+			body, err = w.readAnyValue()
 		case "eventName":
-			named, _, err = w.scalar()
+			eventName, _, err = w.readScalar()
 		case "attributes":
-			err = w.attributes(r.attributes)
+			err = w.readAttributes(r.attributes)
 		default:
 			err = w.SkipValue()
 		}
@@ -102,86 +102,86 @@ func (w *walk) log(take func(record) error) error {
 	}
 	r.name = r.attributes["event.name"]
 	if !strings.Contains(r.name, ".") { // Claude Code has the short name there
-		r.name = cmp.Or(cut(named), body)
+		r.name = cmp.Or(truncate(eventName), body)
 	}
-	return take(r)
+	return emit(r)
 }
 
-// log keeps a record of one of the agents.
-func (b *Batch) log(service string, r record) error {
+// addLog keeps a record of one of the agents.
+func (b *Batch) addLog(service string, r logBody) error {
 	agent, name := agentOf(service, r.name)
-	of := schema.Event{SourceApp: agent, Agent: agent, Timestamp: r.at, HookEventType: "ApiRequest"}
-	var p request
+	event := schema.Event{SourceApp: agent, Agent: agent, Timestamp: r.at, HookEventType: "ApiRequest"}
+	var p modelRequest
 	switch {
 	case agent == "claude-code" && name == "api_request":
-		p = claude(r)
-		of.AgentID, of.AgentType = r.attributes["agent_id"], r.attributes["agent.name"]
+		p = claudeRequest(r)
+		event.AgentID, event.AgentType = r.attributes["agent_id"], r.attributes["agent.name"]
 	case agent == "codex" && name == "sse_event" && r.attributes["event.kind"] == "response.completed":
-		p = codex(r)
+		p = codexRequest(r)
 	case agent == "gemini" && name == "api_response":
-		p = gemini(r)
+		p = geminiRequest(r)
 	case (agent == "claude-code" || agent == "gemini") && name == "api_error":
-		p = failed(r)
-		of.HookEventType, of.AgentID, of.AgentType = "ApiError", r.attributes["agent_id"], r.attributes["agent.name"]
+		p = failedRequest(r)
+		event.HookEventType, event.AgentID, event.AgentType = "ApiError", r.attributes["agent_id"], r.attributes["agent.name"]
 	default:
 		b.Ignored++
 		return nil
 	}
-	of.SessionID = cmp.Or(r.attributes["session.id"], r.attributes["conversation.id"])
-	if of.SessionID == "" {
+	event.SessionID = cmp.Or(r.attributes["session.id"], r.attributes["conversation.id"])
+	if event.SessionID == "" {
 		b.Rejected++
 		return nil
 	}
 	p.Model, p.PromptID = r.attributes["model"], cmp.Or(r.attributes["prompt.id"], r.attributes["prompt_id"])
-	p.TookMS, p.RequestID = whole(r.number("duration_ms"), maxMS), r.attributes["request_id"]
+	p.DurationMS, p.RequestID = boundedInt(r.number("duration_ms"), maxMS), r.attributes["request_id"]
 	p.Source, p.Effort = r.attributes["query_source"], r.attributes["effort"]
-	p.Sequence = whole(r.number("event.sequence"), 1<<53)
-	of.ModelName, of.Error, of.Summary = p.Model, p.Error, p.summary()
-	e, err := event(of, p)
+	p.Sequence = boundedInt(r.number("event.sequence"), 1<<53)
+	event.ModelName, event.Error, event.Summary = p.Model, p.Error, p.summary()
+	e, err := newEvent(event, p)
 	b.Events = append(b.Events, e)
 	return err
 }
 
-func claude(r record) request {
-	return request{
-		Usage: &usage{
+func claudeRequest(r logBody) modelRequest {
+	return modelRequest{
+		Usage: &tokenUsage{
 			Input: r.tokens("input_tokens"), Output: r.tokens("output_tokens"),
 			CacheRead: r.tokens("cache_read_tokens"), CacheWrite: r.tokens("cache_creation_tokens"),
 		},
-		CostUSD: amount(r.number("cost_usd")), FirstMS: whole(r.number("ttft_ms"), maxMS),
+		CostUSD: boundedCost(r.number("cost_usd")), FirstTokenMS: boundedInt(r.number("ttft_ms"), maxMS),
 	}
 }
 
-// codex counts what came from the cache as part of the input.
-func codex(r record) request {
+// codexRequest counts what came from the cache as part of the input.
+func codexRequest(r logBody) modelRequest {
 	cached := r.tokens("cached_token_count")
-	return request{Usage: &usage{
+	return modelRequest{Usage: &tokenUsage{
 		Input: max(0, r.tokens("input_token_count")-cached), Output: r.tokens("output_token_count"), CacheRead: cached,
 	}}
 }
 
-// gemini does so, too, and counts thoughts apart.
-func gemini(r record) request {
+// geminiRequest does so, too, and counts thoughts apart.
+func geminiRequest(r logBody) modelRequest {
 	cached := r.tokens("cached_content_token_count")
-	return request{Usage: &usage{
+	return modelRequest{Usage: &tokenUsage{
 		Input:  max(0, r.tokens("input_token_count")-cached),
 		Output: min(r.tokens("output_token_count")+r.tokens("thoughts_token_count"), maxTokens), CacheRead: cached,
 	}}
 }
 
-func failed(r record) request {
-	return request{
+func failedRequest(r logBody) modelRequest {
+	return modelRequest{
 		Error:  cmp.Or(r.attributes["error"], r.attributes["error.message"], "the request to the model failed"),
-		Status: whole(r.number("status_code"), 999), Attempt: whole(r.number("attempt"), 1000),
+		Status: boundedInt(r.number("status_code"), 999), Attempt: boundedInt(r.number("attempt"), 1000),
 	}
 }
 
 // summary is one line for a list.
-func (p request) summary() string {
+func (p modelRequest) summary() string {
 	if p.Error != "" {
 		return p.Model + ": " + p.Error
 	}
-	line := fmt.Sprintf("%s: %s in, %s out", p.Model, short(p.Usage.Input+p.Usage.CacheRead+p.Usage.CacheWrite), short(p.Usage.Output))
+	line := fmt.Sprintf("%s: %s in, %s out", p.Model, formatCount(p.Usage.Input+p.Usage.CacheRead+p.Usage.CacheWrite), formatCount(p.Usage.Output))
 	if p.CostUSD > 0 {
 		line += fmt.Sprintf(", $%.4f", p.CostUSD)
 	}

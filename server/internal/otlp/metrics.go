@@ -19,19 +19,19 @@ type point struct {
 
 // metric is a sum with its points.
 type metric struct {
-	name       string
-	cumulative bool
-	points     []point
-	others     int // points of anything but a sum
+	name        string
+	cumulative  bool
+	points      []point
+	unsupported int // points of anything but a sum
 }
 
-// series is what is said of one model; see digest.Series.
-type series struct {
+// modelSeries is what is said of one model; see digest.Series.
+type modelSeries struct {
 	Model   string        `json:"model,omitempty"`
 	Source  string        `json:"query_source,omitempty"`
 	Total   string        `json:"total,omitempty"` // which series, and since when: it is cumulative
 	From    schema.Millis `json:"from,omitempty"`
-	Usage   *usage        `json:"usage,omitempty"`
+	Usage   *tokenUsage   `json:"usage,omitempty"`
 	CostUSD float64       `json:"cost_usd,omitempty"`
 }
 
@@ -39,16 +39,16 @@ type series struct {
 // same time is one event.
 func Metrics(body []byte) (Batch, error) {
 	var b Batch
-	told := map[said]map[string]*series{}
-	err := start(body, func(w *walk, name string) error {
+	series := map[seriesKey]map[string]*modelSeries{}
+	err := readBody(body, func(w *jsonReader, name string) error {
 		if name != "resourceMetrics" {
 			return w.SkipValue()
 		}
-		return w.array(func() error { return b.resourceMetrics(w, told) })
+		return w.readArray(func() error { return b.readResourceMetrics(w, series) })
 	})
-	for _, key := range slices.SortedFunc(maps.Keys(told), said.compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
 		if err == nil {
-			err = b.told(key, told[key])
+			err = b.emitSeries(key, series[key])
 		}
 	}
 	if err != nil {
@@ -57,33 +57,33 @@ func Metrics(body []byte) (Batch, error) {
 	return b, nil
 }
 
-// said is who says something, and when.
-type said struct {
+// seriesKey is who says something, and when.
+type seriesKey struct {
 	agent, session string
 	at             schema.Millis
 }
 
-func (a said) compare(b said) int {
+func (a seriesKey) compare(b seriesKey) int {
 	return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.at, b.at), cmp.Compare(a.agent, b.agent))
 }
 
-func (b *Batch) resourceMetrics(w *walk, told map[said]map[string]*series) error {
+func (b *Batch) readResourceMetrics(w *jsonReader, series map[seriesKey]map[string]*modelSeries) error {
 	var service string
-	var found []metric
-	err := w.object(func(name string) (err error) {
+	var metrics []metric
+	err := w.readObject(func(name string) (err error) {
 		switch name {
 		case "resource":
-			service, err = w.service()
+			service, err = w.readServiceName()
 			return err
 		case "scopeMetrics":
-			return w.array(func() error {
-				return w.object(func(name string) error {
+			return w.readArray(func() error {
+				return w.readObject(func(name string) error {
 					if name != "metrics" {
 						return w.SkipValue()
 					}
-					return w.array(func() error {
-						m, err := w.metric()
-						found = append(found, m)
+					return w.readArray(func() error {
+						m, err := w.readMetric()
+						metrics = append(metrics, m)
 						return err
 					})
 				})
@@ -92,31 +92,31 @@ func (b *Batch) resourceMetrics(w *walk, told map[said]map[string]*series) error
 			return w.SkipValue()
 		}
 	})
-	for _, m := range found {
-		b.metric(service, m, told)
+	for _, m := range metrics {
+		b.addMetric(service, m, series)
 	}
 	return err
 }
 
-func (w *walk) metric() (m metric, err error) {
-	if err := w.record(); err != nil {
+func (w *jsonReader) readMetric() (m metric, err error) {
+	if err := w.countRecord(); err != nil {
 		return m, err
 	}
-	err = w.object(func(name string) (err error) {
+	err = w.readObject(func(name string) (err error) {
 		switch name {
 		case "name":
-			m.name, _, err = w.scalar()
+			m.name, _, err = w.readScalar()
 			return err
 		case "sum":
-			return w.object(func(name string) error {
+			return w.readObject(func(name string) error {
 				switch name {
 				case "aggregationTemporality":
-					text, _, err := w.scalar()
+					text, _, err := w.readScalar()
 					m.cumulative = text == "2" || text == "AGGREGATION_TEMPORALITY_CUMULATIVE"
 					return err
 				case "dataPoints":
-					return w.array(func() error {
-						p, err := w.point()
+					return w.readArray(func() error {
+						p, err := w.readPoint()
 						m.points = append(m.points, p)
 						return err
 					})
@@ -125,7 +125,7 @@ func (w *walk) metric() (m metric, err error) {
 				}
 			})
 		case "gauge", "histogram", "exponentialHistogram", "summary":
-			m.others++
+			m.unsupported++
 			return w.SkipValue()
 		default:
 			return w.SkipValue()
@@ -134,21 +134,21 @@ func (w *walk) metric() (m metric, err error) {
 	return m, err
 }
 
-func (w *walk) point() (p point, err error) {
-	if err := w.record(); err != nil {
+func (w *jsonReader) readPoint() (p point, err error) {
+	if err := w.countRecord(); err != nil {
 		return p, err
 	}
 	p.attributes = attributes{}
-	err = w.object(func(name string) (err error) {
+	err = w.readObject(func(name string) (err error) {
 		switch name {
 		case "startTimeUnixNano":
-			p.from, err = w.nanos()
+			p.from, err = w.readTime()
 		case "timeUnixNano":
-			p.to, err = w.nanos()
+			p.to, err = w.readTime()
 		case "asDouble", "asInt":
-			p.value, err = w.number()
+			p.value, err = w.readNumber()
 		case "attributes":
-			err = w.attributes(p.attributes)
+			err = w.readAttributes(p.attributes)
 		default:
 			err = w.SkipValue()
 		}
@@ -157,41 +157,41 @@ func (w *walk) point() (p point, err error) {
 	return p, err
 }
 
-// metric keeps what Claude Code counts of tokens and cost.
-func (b *Batch) metric(service string, m metric, told map[said]map[string]*series) {
+// addMetric keeps what Claude Code counts of tokens and cost.
+func (b *Batch) addMetric(service string, m metric, series map[seriesKey]map[string]*modelSeries) {
 	agent, name := agentOf(service, m.name)
 	if agent != "claude-code" || name != "token.usage" && name != "cost.usage" {
-		b.Ignored += len(m.points) + m.others
+		b.Ignored += len(m.points) + m.unsupported
 		return
 	}
-	b.Ignored += m.others
+	b.Ignored += m.unsupported
 	for _, p := range m.points {
 		session := p.attributes["session.id"]
 		if session == "" {
 			b.Rejected++
 			continue
 		}
-		key := said{agent, session, p.to}
-		if told[key] == nil {
-			told[key] = map[string]*series{}
+		key := seriesKey{agent, session, p.to}
+		if series[key] == nil {
+			series[key] = map[string]*modelSeries{}
 		}
-		s := series{Model: p.attributes["model"], Source: p.attributes["query_source"], From: p.from}
+		s := modelSeries{Model: p.attributes["model"], Source: p.attributes["query_source"], From: p.from}
 		if m.cumulative {
 			s.Total = strings.Join([]string{s.Model, s.Source, p.attributes["agent.name"], p.attributes["effort"], p.attributes["speed"], fmt.Sprint(p.from)}, "|")
 		}
-		s.count(name, p)
-		which := fmt.Sprintf("%d|%s|%s|%s|%d", len(s.Model), s.Model, s.Source, s.Total, s.From)
-		told[key][which] = s.plus(told[key][which])
+		s.setValue(name, p)
+		modelKey := fmt.Sprintf("%d|%s|%s|%s|%d", len(s.Model), s.Model, s.Source, s.Total, s.From)
+		series[key][modelKey] = s.add(series[key][modelKey])
 	}
 }
 
-func (s *series) count(name string, p point) {
+func (s *modelSeries) setValue(name string, p point) {
 	if name == "cost.usage" {
-		s.CostUSD = amount(p.value)
+		s.CostUSD = boundedCost(p.value)
 		return
 	}
-	s.Usage = &usage{}
-	n := whole(p.value, maxTokens)
+	s.Usage = &tokenUsage{}
+	n := boundedInt(p.value, maxTokens)
 	switch p.attributes["type"] {
 	case "input":
 		s.Usage.Input = n
@@ -204,7 +204,7 @@ func (s *series) count(name string, p point) {
 	}
 }
 
-func (s *series) plus(o *series) *series {
+func (s *modelSeries) add(o *modelSeries) *modelSeries {
 	if o == nil {
 		return s
 	}
@@ -213,7 +213,7 @@ func (s *series) plus(o *series) *series {
 	case s.Usage == nil:
 		s.Usage = o.Usage
 	case o.Usage != nil:
-		s.Usage = &usage{
+		s.Usage = &tokenUsage{
 			Input: s.Usage.Input + o.Usage.Input, Output: s.Usage.Output + o.Usage.Output,
 			CacheRead: s.Usage.CacheRead + o.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite + o.Usage.CacheWrite,
 		}
@@ -221,20 +221,20 @@ func (s *series) plus(o *series) *series {
 	return s
 }
 
-// told makes the event of what is said at a time.
-func (b *Batch) told(key said, all map[string]*series) error {
-	var list []*series
-	sum := &series{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, all[name])
-		sum = (&series{CostUSD: all[name].CostUSD, Usage: all[name].Usage}).plus(sum)
+// emitSeries makes the event of what is said at a time.
+func (b *Batch) emitSeries(key seriesKey, byModel map[string]*modelSeries) error {
+	var list []*modelSeries
+	sum := &modelSeries{}
+	for _, name := range slices.Sorted(maps.Keys(byModel)) {
+		list = append(list, byModel[name])
+		sum = (&modelSeries{CostUSD: byModel[name].CostUSD, Usage: byModel[name].Usage}).add(sum)
 	}
-	of := schema.Event{SourceApp: key.agent, Agent: key.agent, SessionID: key.session, HookEventType: "ApiUsage", Timestamp: key.at}
+	event := schema.Event{SourceApp: key.agent, Agent: key.agent, SessionID: key.session, HookEventType: "ApiUsage", Timestamp: key.at}
 	if sum.Usage != nil {
-		of.Summary = fmt.Sprintf("%s in, %s out, $%.4f", short(sum.Usage.Input+sum.Usage.CacheRead+sum.Usage.CacheWrite), short(sum.Usage.Output), sum.CostUSD)
+		event.Summary = fmt.Sprintf("%s in, %s out, $%.4f", formatCount(sum.Usage.Input+sum.Usage.CacheRead+sum.Usage.CacheWrite), formatCount(sum.Usage.Output), sum.CostUSD)
 	}
-	e, err := event(of, struct {
-		Series []*series `json:"series"`
+	e, err := newEvent(event, struct {
+		Series []*modelSeries `json:"series"`
 	}{list})
 	b.Events = append(b.Events, e)
 	return err

@@ -66,50 +66,50 @@ func agentOf(service, name string) (agent, short string) {
 	return "", ""
 }
 
-// usage is schema.Tokens in the words of a payload.
-type usage struct {
+// tokenUsage is schema.Tokens in the words of a payload.
+type tokenUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`
 	CacheRead  int64 `json:"cache_read_input_tokens,omitempty"`
 	CacheWrite int64 `json:"cache_creation_input_tokens,omitempty"`
 }
 
-// request is the payload of an ApiRequest or ApiError.
-type request struct {
-	Model     string  `json:"model,omitempty"`
-	Usage     *usage  `json:"usage,omitempty"`
-	CostUSD   float64 `json:"cost_usd,omitempty"`
-	TookMS    int64   `json:"duration_ms,omitempty"`
-	FirstMS   int64   `json:"ttft_ms,omitempty"`
-	Error     string  `json:"error,omitempty"`
-	Status    int64   `json:"status_code,omitempty"`
-	Attempt   int64   `json:"attempt,omitempty"`
-	RequestID string  `json:"request_id,omitempty"`
-	PromptID  string  `json:"prompt_id,omitempty"`
-	Source    string  `json:"query_source,omitempty"`
-	Effort    string  `json:"effort,omitempty"`
-	Sequence  int64   `json:"sequence,omitempty"`
+// modelRequest is the payload of an ApiRequest or ApiError.
+type modelRequest struct {
+	Model        string      `json:"model,omitempty"`
+	Usage        *tokenUsage `json:"usage,omitempty"`
+	CostUSD      float64     `json:"cost_usd,omitempty"`
+	DurationMS   int64       `json:"duration_ms,omitempty"`
+	FirstTokenMS int64       `json:"ttft_ms,omitempty"`
+	Error        string      `json:"error,omitempty"`
+	Status       int64       `json:"status_code,omitempty"`
+	Attempt      int64       `json:"attempt,omitempty"`
+	RequestID    string      `json:"request_id,omitempty"`
+	PromptID     string      `json:"prompt_id,omitempty"`
+	Source       string      `json:"query_source,omitempty"`
+	Effort       string      `json:"effort,omitempty"`
+	Sequence     int64       `json:"sequence,omitempty"`
 }
 
-// event makes an event of a payload. Its key holds all that tells records apart: an
+// newEvent makes an event of a payload. Its key holds all that tells records apart: an
 // exporter that was not answered in time sends the same ones again.
-func event(of schema.Event, payload any) (schema.Event, error) {
+func newEvent(e schema.Event, payload any) (schema.Event, error) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		return of, fmt.Errorf("encoding a record: %w", err)
+		return e, fmt.Errorf("encoding a record: %w", err)
 	}
-	of.Payload = raw
+	e.Payload = raw
 	h := sha256.New()
-	for _, part := range []string{of.Agent, of.SessionID, of.HookEventType, of.AgentID, strconv.FormatInt(int64(of.Timestamp), 10)} {
+	for _, part := range []string{e.Agent, e.SessionID, e.HookEventType, e.AgentID, strconv.FormatInt(int64(e.Timestamp), 10)} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	h.Write(raw)
-	of.IdempotencyKey = "otlp/" + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
-	return of, nil
+	e.IdempotencyKey = "otlp/" + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	return e, nil
 }
 
-// cut keeps what is kept of a text.
-func cut(text string) string {
+// truncate keeps what is kept of a text.
+func truncate(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
@@ -120,24 +120,24 @@ func cut(text string) string {
 	return text
 }
 
-// whole is a number from 0 to limit, cut to a whole one; 0 for anything else.
-func whole(n float64, limit float64) int64 {
+// boundedInt is a number from 0 to limit, cut to a whole one; 0 for anything else.
+func boundedInt(n float64, limit float64) int64 {
 	if !(n >= 0 && n <= limit) {
 		return 0
 	}
 	return int64(n)
 }
 
-// amount is a cost; 0 for what can't be one.
-func amount(n float64) float64 {
+// boundedCost is a cost; 0 for what can't be one.
+func boundedCost(n float64) float64 {
 	if !(n >= 0 && n <= maxCost) {
 		return 0
 	}
 	return n
 }
 
-// short writes a number of tokens as people say it.
-func short(n int64) string {
+// formatCount writes a number of tokens as people say it.
+func formatCount(n int64) string {
 	switch {
 	case n < 1000:
 		return strconv.FormatInt(n, 10)

@@ -14,23 +14,23 @@ import (
 	"github.com/hookback/hookback/server/internal/otlp"
 )
 
-// told is an event in one line: who, what, and the payload.
-func told(e schema.Event) string {
+// formatEvent is an event in one line: who, what, and the payload.
+func formatEvent(e schema.Event) string {
 	return fmt.Sprintf("%s %s %s %s/%s %s", e.Agent, e.SessionID, e.HookEventType, e.AgentType, e.AgentID, e.Payload)
 }
 
-func read(t *testing.T, name string) []byte {
+func readTestdata(t *testing.T, name string) []byte {
 	t.Helper()
 	body, err := os.ReadFile("testdata/" + name)
 	require.NoError(t, err)
 	return body
 }
 
-// TestClaudeCodeAsItIs reads what Claude Code 2.1.330 sent, recorded with a model on
+// TestBatch_RecordedClaudeCode reads what Claude Code 2.1.330 sent, recorded with a model on
 // loopback, an agent within an agent.
-func TestClaudeCodeAsItIs(t *testing.T) {
+func TestBatch_RecordedClaudeCode(t *testing.T) {
 	t.Parallel()
-	b, err := otlp.Logs(read(t, "claude-code-2.1.330-logs.json"))
+	b, err := otlp.Logs(readTestdata(t, "claude-code-2.1.330-logs.json"))
 	require.NoError(t, err)
 	require.Equal(t, 15, b.Ignored, "what hooks tell")
 	require.Zero(t, b.Rejected)
@@ -38,14 +38,14 @@ func TestClaudeCodeAsItIs(t *testing.T) {
 	e := b.Events[1]
 	require.Equal(t, "claude-code 27d6204e-8fb3-43cb-bb1a-230145f36ba2 ApiRequest general-purpose/a16dd7d4583966b1c "+
 		`{"model":"claude-opus-5-5","usage":{"input_tokens":1200,"output_tokens":77,"cache_read_input_tokens":9000,"cache_creation_input_tokens":300},`+
-		`"cost_usd":0.00964,"duration_ms":15,"ttft_ms":8,"request_id":"req_ny7ebwrqik","prompt_id":"`+payload(t, e, "prompt_id")+`",`+
-		`"query_source":"agent:builtin:general-purpose","effort":"medium","sequence":`+payload(t, e, "sequence")+`}`, told(e))
+		`"cost_usd":0.00964,"duration_ms":15,"ttft_ms":8,"request_id":"req_ny7ebwrqik","prompt_id":"`+payloadField(t, e, "prompt_id")+`",`+
+		`"query_source":"agent:builtin:general-purpose","effort":"medium","sequence":`+payloadField(t, e, "sequence")+`}`, formatEvent(e))
 	require.EqualValues(t, 1795276106791, e.Timestamp)
 	require.Equal(t, "claude-opus-5-5", e.ModelName)
 	require.Equal(t, "claude-opus-5-5: 10.5k in, 77 out, $0.0096", e.Summary)
 	require.Empty(t, b.Events[0].AgentID, "the main agent")
 
-	b, err = otlp.Metrics(read(t, "claude-code-2.1.330-metrics.json"))
+	b, err = otlp.Metrics(readTestdata(t, "claude-code-2.1.330-metrics.json"))
 	require.NoError(t, err)
 	require.Equal(t, 2, b.Ignored)
 	require.Len(t, b.Events, 1, "all of an export's minute")
@@ -54,47 +54,47 @@ func TestClaudeCodeAsItIs(t *testing.T) {
 		`"usage":{"input_tokens":3600,"output_tokens":231,"cache_read_input_tokens":27000,"cache_creation_input_tokens":900},"cost_usd":0.028919999999999998},`+
 		`{"model":"claude-opus-5-5","query_source":"subagent","from":1795276106790,`+
 		`"usage":{"input_tokens":10800,"output_tokens":693,"cache_read_input_tokens":81000,"cache_creation_input_tokens":2700},"cost_usd":0.08675999999999998}]}`,
-		told(b.Events[0]))
+		formatEvent(b.Events[0]))
 	require.Equal(t, "126.0k in, 924 out, $0.1157", b.Events[0].Summary)
 }
 
-func payload(t *testing.T, e schema.Event, name string) string {
+func payloadField(t *testing.T, e schema.Event, name string) string {
 	var all map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(e.Payload, &all))
 	return strings.Trim(string(all[name]), `"`)
 }
 
-// record is a body with one log record.
-func record(service, name string, attributes ...string) string {
-	list := []string{attribute("event.name", `{"stringValue":"`+name+`"}`)}
+// logBody is a body with one log record.
+func logBody(service, name string, attributes ...string) string {
+	list := []string{attributeJSON("event.name", `{"stringValue":"`+name+`"}`)}
 	for i := 0; i+1 < len(attributes); i += 2 {
-		list = append(list, attribute(attributes[i], attributes[i+1]))
+		list = append(list, attributeJSON(attributes[i], attributes[i+1]))
 	}
-	return `{"resourceLogs":[{"resource":{"attributes":[` + attribute("service.name", `{"stringValue":"`+service+`"}`) + `]},"scopeLogs":[{"logRecords":[` +
+	return `{"resourceLogs":[{"resource":{"attributes":[` + attributeJSON("service.name", `{"stringValue":"`+service+`"}`) + `]},"scopeLogs":[{"logRecords":[` +
 		`{"timeUnixNano":"1700000000000000000","attributes":[` + strings.Join(list, ",") + `]}]}]}]}`
 }
 
-func attribute(key, value string) string { return `{"key":"` + key + `","value":` + value + `}` }
+func attributeJSON(key, value string) string { return `{"key":"` + key + `","value":` + value + `}` }
 
-const session = `{"stringValue":"s1"}`
+const sessionValue = `{"stringValue":"s1"}`
 
-// TestOtherAgents: in the words that package digest knows, what came from a cache
+// TestLogs_OtherAgents: in the words that package digest knows, what came from a cache
 // taken out of the input.
-func TestOtherAgents(t *testing.T) {
+func TestLogs_OtherAgents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, want string }{
 		"codex": {
-			record("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.completed"}`, "conversation.id", session, "model", `{"stringValue":"gpt-5.5"}`,
+			logBody("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.completed"}`, "conversation.id", sessionValue, "model", `{"stringValue":"gpt-5.5"}`,
 				"input_token_count", `{"intValue":"100"}`, "cached_token_count", `{"intValue":"40"}`, "output_token_count", `{"intValue":"10"}`),
 			`codex s1 ApiRequest / {"model":"gpt-5.5","usage":{"input_tokens":60,"output_tokens":10,"cache_read_input_tokens":40}}`,
 		},
 		"gemini": {
-			record("gemini-cli", "gemini_cli.api_response", "session.id", session, "model", `{"stringValue":"gemini-3-pro"}`, "duration_ms", `{"doubleValue":120.5}`,
+			logBody("gemini-cli", "gemini_cli.api_response", "session.id", sessionValue, "model", `{"stringValue":"gemini-3-pro"}`, "duration_ms", `{"doubleValue":120.5}`,
 				"input_token_count", `{"intValue":12000}`, "cached_content_token_count", `{"intValue":8000}`, "output_token_count", `{"intValue":350}`, "thoughts_token_count", `{"intValue":420}`),
 			`gemini s1 ApiRequest / {"model":"gemini-3-pro","usage":{"input_tokens":4000,"output_tokens":770,"cache_read_input_tokens":8000},"duration_ms":120}`,
 		},
 		"a request that failed": {
-			record("claude-code", "claude_code.api_error", "session.id", session, "model", `{"stringValue":"m"}`, "error", `{"stringValue":"Overloaded"}`,
+			logBody("claude-code", "claude_code.api_error", "session.id", sessionValue, "model", `{"stringValue":"m"}`, "error", `{"stringValue":"Overloaded"}`,
 				"status_code", `{"stringValue":"529"}`, "attempt", `{"intValue":11}`),
 			`claude-code s1 ApiError / {"model":"m","error":"Overloaded","status_code":529,"attempt":11}`,
 		},
@@ -102,27 +102,27 @@ func TestOtherAgents(t *testing.T) {
 		b, err := otlp.Logs([]byte(c.body))
 		require.NoError(t, err, name)
 		require.Len(t, b.Events, 1, name)
-		require.Equal(t, c.want, told(b.Events[0]), name)
+		require.Equal(t, c.want, formatEvent(b.Events[0]), name)
 	}
 	for name, body := range map[string]string{
-		"another event of Codex": record("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.created"}`, "conversation.id", session),
-		"somebody else's name":   record("shop", "claude_code.api_request", "session.id", session),
-		"somebody else":          record("shop", "order.placed", "session.id", session),
+		"another event of Codex": logBody("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.created"}`, "conversation.id", sessionValue),
+		"somebody else's name":   logBody("shop", "claude_code.api_request", "session.id", sessionValue),
+		"somebody else":          logBody("shop", "order.placed", "session.id", sessionValue),
 	} {
 		b, err := otlp.Logs([]byte(body))
 		require.NoError(t, err, name)
 		require.Equal(t, otlp.Batch{Ignored: 1}, b, name)
 	}
-	b, err := otlp.Logs([]byte(record("claude-code", "claude_code.api_request", "model", `{"stringValue":"m"}`)))
+	b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", "model", `{"stringValue":"m"}`)))
 	require.NoError(t, err)
 	require.Equal(t, otlp.Batch{Rejected: 1}, b, "it names no session")
 }
 
-// TestKeysTellRecordsApart: the same record again has the same key, any other another.
-func TestKeysTellRecordsApart(t *testing.T) {
+// TestIdempotencyKey_DistinguishesRecords: the same record again has the same key, any other another.
+func TestIdempotencyKey_DistinguishesRecords(t *testing.T) {
 	t.Parallel()
 	one := func(more ...string) string {
-		b, err := otlp.Logs([]byte(record("claude-code", "claude_code.api_request", append([]string{"session.id", session}, more...)...)))
+		b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append([]string{"session.id", sessionValue}, more...)...)))
 		require.NoError(t, err)
 		return b.Events[0].IdempotencyKey
 	}
@@ -140,20 +140,20 @@ func TestKeysTellRecordsApart(t *testing.T) {
 	}
 }
 
-// TestCumulativeMetrics name their series and since when they count.
-func TestCumulativeMetrics(t *testing.T) {
+// TestMetrics_CumulativeSeries name their series and since when they count.
+func TestMetrics_CumulativeSeries(t *testing.T) {
 	t.Parallel()
-	body := `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"dataPoints":[{"attributes":[` + attribute("session.id", session) + `],` +
+	body := `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"dataPoints":[{"attributes":[` + attributeJSON("session.id", sessionValue) + `],` +
 		`"startTimeUnixNano":"1000000000","timeUnixNano":"2000000000","asDouble":0.5}],"aggregationTemporality":"AGGREGATION_TEMPORALITY_CUMULATIVE"}},` +
-		`{"name":"claude_code.token.usage","gauge":{"dataPoints":[{}]}}]}],"resource":{"attributes":[` + attribute("service.name", `{"stringValue":"claude-code"}`) + `]}}]}`
+		`{"name":"claude_code.token.usage","gauge":{"dataPoints":[{}]}}]}],"resource":{"attributes":[` + attributeJSON("service.name", `{"stringValue":"claude-code"}`) + `]}}]}`
 	b, err := otlp.Metrics([]byte(body))
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Ignored, "a gauge adds up to nothing")
-	require.Equal(t, `claude-code s1 ApiUsage / {"series":[{"total":"|||||1000","from":1000,"cost_usd":0.5}]}`, told(b.Events[0]))
+	require.Equal(t, `claude-code s1 ApiUsage / {"series":[{"total":"|||||1000","from":1000,"cost_usd":0.5}]}`, formatEvent(b.Events[0]))
 }
 
-// TestTooManyRecords: a batch that is longer than a hub reads is refused, whole.
-func TestTooManyRecords(t *testing.T) {
+// TestBatch_RejectsTooManyRecords: a batch that is longer than a hub reads is refused, whole.
+func TestBatch_RejectsTooManyRecords(t *testing.T) {
 	t.Parallel()
 	items := "[" + strings.TrimSuffix(strings.Repeat(`{},`, otlp.MaxRecords+1), ",") + "]"
 	_, err := otlp.Logs([]byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":` + items + `}]}]}`))
@@ -163,14 +163,14 @@ func TestTooManyRecords(t *testing.T) {
 	require.ErrorIs(t, err, otlp.ErrMalformed)
 }
 
-// TestHostileBodies: nothing panics, nothing grows, and what can't be read says so.
-func TestHostileBodies(t *testing.T) {
+// TestBatch_InvalidBodies: nothing panics, nothing grows, and what can't be read says so.
+func TestBatch_InvalidBodies(t *testing.T) {
 	t.Parallel()
-	good := string(read(t, "claude-code-2.1.330-logs.json"))
+	good := string(readTestdata(t, "claude-code-2.1.330-logs.json"))
 	deep := strings.Repeat(`{"arrayValue":{"values":[`, 5000)
 	for name, body := range map[string]string{
 		"nothing": ``, "no JSON": `resourceLogs`, "an array": `[]`, "a text": `"x"`, "null": `null`, "half": good[:len(good)/2], "twice": `{}{}`,
-		"not closed": `{"resourceLogs":[`, "protobuf": "\x0a\x7f\x0a\x10", "deep": record("claude-code", "x", "a", deep),
+		"not closed": `{"resourceLogs":[`, "protobuf": "\x0a\x7f\x0a\x10", "deep": logBody("claude-code", "x", "a", deep),
 	} {
 		for _, read := range []func([]byte) (otlp.Batch, error){otlp.Logs, otlp.Metrics} {
 			b, err := read([]byte(body))
@@ -191,28 +191,28 @@ func TestHostileBodies(t *testing.T) {
 		"negative": `{"intValue":-5}`, "text": `{"stringValue":"many"}`, "huge": `{"doubleValue":1e300}`, "not a number": `{"doubleValue":"NaN"}`, "infinite": `{"doubleValue":"Infinity"}`,
 		"a list": `{"arrayValue":{"values":[{"intValue":1}]}}`, "nothing": `{}`, "null": `null`,
 	} {
-		b, err := otlp.Logs([]byte(record("claude-code", "claude_code.api_request", "session.id", session, "input_tokens", value, "cost_usd", value, "duration_ms", value)))
+		b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", "session.id", sessionValue, "input_tokens", value, "cost_usd", value, "duration_ms", value)))
 		require.NoError(t, err, name)
-		require.Equal(t, `claude-code s1 ApiRequest / {"usage":{"input_tokens":0,"output_tokens":0}}`, told(b.Events[0]), name)
+		require.Equal(t, `claude-code s1 ApiRequest / {"usage":{"input_tokens":0,"output_tokens":0}}`, formatEvent(b.Events[0]), name)
 	}
 	long := strings.Repeat("é", 5000)
-	b, err := otlp.Logs([]byte(record("claude-code", "claude_code.api_request", "session.id", session, "model", `{"stringValue":"`+long+`"}`)))
+	b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", "session.id", sessionValue, "model", `{"stringValue":"`+long+`"}`)))
 	require.NoError(t, err)
 	require.Len(t, b.Events[0].ModelName, 300)
 	many := make([]string, 0, 20_000)
 	for i := range 10_000 {
 		many = append(many, fmt.Sprint("k", i), `{"intValue":1}`)
 	}
-	b, err = otlp.Logs([]byte(record("claude-code", "claude_code.api_request", append(many, "session.id", session)...)))
+	b, err = otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append(many, "session.id", sessionValue)...)))
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Rejected, "what stands behind 256 attributes is not read")
 }
 
-// TestBrokenBodies reads the recorded body with bytes changed, cut and doubled.
-func TestBrokenBodies(t *testing.T) {
+// TestMetrics_CorruptBodies reads the recorded body with bytes changed, cut and doubled.
+func TestMetrics_CorruptBodies(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
-	good := read(t, "claude-code-2.1.330-metrics.json")
+	good := readTestdata(t, "claude-code-2.1.330-metrics.json")
 	for range 300 {
 		body := append([]byte(nil), good...)
 		for range 1 + rng.IntN(4) {
@@ -239,8 +239,8 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-func FuzzLogs(f *testing.F) {
-	f.Add([]byte(record("claude-code", "claude_code.api_request", "session.id", session)))
+func FuzzBatch(f *testing.F) {
+	f.Add([]byte(logBody("claude-code", "claude_code.api_request", "session.id", sessionValue)))
 	f.Add([]byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, read := range []func([]byte) (otlp.Batch, error){otlp.Logs, otlp.Metrics} {

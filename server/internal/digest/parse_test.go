@@ -11,194 +11,194 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// event is an event of session s1 of demo, received at 1000 ms.
-func event(typ, payload string) *Event {
+// newEvent is an event of session s1 of demo, received at 1000 ms.
+func newEvent(typ, payload string) *Event {
 	return &Event{
 		ID: 7, At: 1000, App: "demo", Session: "s1", Type: typ, Payload: []byte(payload),
 		Envelope: []byte(`"source_app":"demo","session_id":"s1","hook_event_type":"` + typ + `"`),
 	}
 }
 
-// with adds members to the envelope.
-func (e *Event) with(members string) *Event {
+// withEnvelope adds members to the envelope.
+func (e *Event) withEnvelope(members string) *Event {
 	e.Envelope = append(append(e.Envelope, ','), members...)
 	return e
 }
 
-func (e *Event) saying(chat string) *Event {
+func (e *Event) withTranscript(chat string) *Event {
 	e.Chat = []byte(chat)
 	return e
 }
 
-func (e *Event) asking(question string) *Event {
+func (e *Event) withQuestion(question string) *Event {
 	e.Question = []byte(question)
 	return e
 }
 
-// fact is what Read says beside where the event is from.
-func fact(change func(*EventFacts)) *EventFacts {
+// expectedFacts is what Read says beside where the event is from.
+func expectedFacts(change func(*EventFacts)) *EventFacts {
 	f := &EventFacts{ID: 7, At: 1000, App: "demo", Session: "s1"}
 	change(f)
 	return f
 }
 
-// TestRead reads one thing at a time, in the words of the agents that say it.
-func TestRead(t *testing.T) {
+// TestParse reads one thing at a time, in the words of the agents that say it.
+func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		event *Event
 		want  func(*EventFacts)
 	}{
-		"nothing": {event("Notification", `{}`), func(*EventFacts) {}},
+		"nothing": {newEvent("Notification", `{}`), func(*EventFacts) {}},
 		"a prompt of Claude Code": {
-			event("UserPromptSubmit", `{"prompt":"  Drop the\told\norders table \n","cwd":"/home/dev/shop-api"}`),
+			newEvent("UserPromptSubmit", `{"prompt":"  Drop the\told\norders table \n","cwd":"/home/dev/shop-api"}`),
 			func(f *EventFacts) {
 				f.Kind, f.Prompt, f.Cwd = Prompt, "Drop the old orders table", "/home/dev/shop-api"
 			},
 		},
 		"a prompt of Copilot": {
-			event("userPromptSubmitted", `{"prompt":"Go"}`),
+			newEvent("userPromptSubmitted", `{"prompt":"Go"}`),
 			func(f *EventFacts) { f.Kind, f.Prompt = Prompt, "Go" },
 		},
 		"a background task that tells Claude Code of its end, which nobody typed": {
-			event("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*EventFacts) {},
+			newEvent("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*EventFacts) {},
 		},
 		"a prompt that is none": {
-			event("Stop", `{"prompt":"Go"}`), func(*EventFacts) {},
+			newEvent("Stop", `{"prompt":"Go"}`), func(*EventFacts) {},
 		},
 		"a call begins": {
-			event("PreToolUse", `{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}`),
-			func(f *EventFacts) { f.Kind, f.Tool, f.UseID = ToolStarts, "Bash", "toolu_1" },
+			newEvent("PreToolUse", `{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}`),
+			func(f *EventFacts) { f.Kind, f.Tool, f.UseID = ToolStart, "Bash", "toolu_1" },
 		},
 		"a call of Copilot": {
-			event("preToolUse", `{"toolName":"bash","toolArgs":{}}`),
-			func(f *EventFacts) { f.Kind, f.Tool = ToolStarts, "bash" },
+			newEvent("preToolUse", `{"toolName":"bash","toolArgs":{}}`),
+			func(f *EventFacts) { f.Kind, f.Tool = ToolStart, "bash" },
 		},
 		"a call of Gemini": {
-			event("BeforeTool", `{"tool_name":"run_shell_command"}`),
-			func(f *EventFacts) { f.Kind, f.Tool = ToolStarts, "run_shell_command" },
+			newEvent("BeforeTool", `{"tool_name":"run_shell_command"}`),
+			func(f *EventFacts) { f.Kind, f.Tool = ToolStart, "run_shell_command" },
 		},
 		"a call of a subagent": {
-			event("PreToolUse", `{"tool_name":"Grep","agent_id":"a4d2","agent_type":"Explore"}`),
-			func(f *EventFacts) { f.Kind, f.Tool, f.Agent, f.AgentType = ToolStarts, "Grep", "a4d2", "Explore" },
+			newEvent("PreToolUse", `{"tool_name":"Grep","agent_id":"a4d2","agent_type":"Explore"}`),
+			func(f *EventFacts) { f.Kind, f.Tool, f.Agent, f.AgentType = ToolStart, "Grep", "a4d2", "Explore" },
 		},
 		"the envelope has the last word": {
-			event("PreToolUse", `{"tool_use_id":"inner","agent_id":"inner","model":"inner"}`).with(`"tool_use_id":"outer","agent_id":"outer","model_name":"outer"`),
-			func(f *EventFacts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStarts, "outer", "outer", "outer" },
+			newEvent("PreToolUse", `{"tool_use_id":"inner","agent_id":"inner","model":"inner"}`).withEnvelope(`"tool_use_id":"outer","agent_id":"outer","model_name":"outer"`),
+			func(f *EventFacts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStart, "outer", "outer", "outer" },
 		},
 		"a call ends": {
-			event("PostToolUse", `{"tool_name":"Bash","duration_ms":2418.9,"tool_response":{"interrupted":false}}`),
+			newEvent("PostToolUse", `{"tool_name":"Bash","duration_ms":2418.9,"tool_response":{"interrupted":false}}`),
 			func(f *EventFacts) { f.Kind, f.Tool, f.DurationMS = ToolEnds, "Bash", 2418 },
 		},
 		"a call fails": {
-			event("PostToolUseFailure", `{"tool_name":"Bash","error":"Exit code 1\nError: no express","is_interrupt":false}`),
+			newEvent("PostToolUseFailure", `{"tool_name":"Bash","error":"Exit code 1\nError: no express","is_interrupt":false}`),
 			func(f *EventFacts) {
 				f.Kind, f.Tool, f.Failed, f.Error = ToolEnds, "Bash", true, "Exit code 1 Error: no express"
 			},
 		},
 		"a person interrupts": {
-			event("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
+			newEvent("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
 			func(f *EventFacts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
 		},
 		"a person interrupts, as the envelope says": {
-			event("PostToolUseFailure", `{}`).with(`"is_interrupt":true`),
+			newEvent("PostToolUseFailure", `{}`).withEnvelope(`"is_interrupt":true`),
 			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
 		"a person interrupts, as the response says": {
-			event("PostToolUse", `{"tool_response":{"interrupted":true}}`),
+			newEvent("PostToolUse", `{"tool_response":{"interrupted":true}}`),
 			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
 		"a tool of MCP fails": {
-			event("PostToolUse", `{"tool_response":{"isError":true}}`),
+			newEvent("PostToolUse", `{"tool_response":{"isError":true}}`),
 			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
 		"a tool has no success": {
-			event("PostToolUse", `{"tool_response":{"success":false}}`),
+			newEvent("PostToolUse", `{"tool_response":{"success":false}}`),
 			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
 		"a response before the call ended": {
-			event("Notification", `{"tool_response":{"success":false}}`), func(*EventFacts) {},
+			newEvent("Notification", `{"tool_response":{"success":false}}`), func(*EventFacts) {},
 		},
 		"the agent itself fails": {
-			event("StopFailure", `{"error":"rate_limit"}`),
+			newEvent("StopFailure", `{"error":"rate_limit"}`),
 			func(f *EventFacts) { f.Failed, f.Error = true, "rate_limit" },
 		},
 		"an error anywhere": {
-			event("Notification", `{}`).with(`"error":"out of memory"`),
+			newEvent("Notification", `{}`).withEnvelope(`"error":"out of memory"`),
 			func(f *EventFacts) { f.Failed, f.Error = true, "out of memory" },
 		},
 		"an error with parts": {
-			event("ErrorOccurred", `{"error":{"message":"no network","name":"E"}}`),
+			newEvent("ErrorOccurred", `{"error":{"message":"no network","name":"E"}}`),
 			func(f *EventFacts) { f.Failed, f.Error = true, "no network" },
 		},
 		"no error": {
-			event("Notification", `{"error":""}`).with(`"error":""`), func(*EventFacts) {},
+			newEvent("Notification", `{"error":""}`).withEnvelope(`"error":""`), func(*EventFacts) {},
 		},
 		"a session ends": {
-			event("SessionEnd", `{"reason":"exit"}`),
-			func(f *EventFacts) { f.Kind = SessionEnds },
+			newEvent("SessionEnd", `{"reason":"exit"}`),
+			func(f *EventFacts) { f.Kind = SessionEnd },
 		},
 		"a subagent": {
-			event("SubagentStart", `{}`).with(`"agent_id":"a1","parent_session_id":"p1"`),
-			func(f *EventFacts) { f.Kind, f.Agent, f.Parent = AgentStarts, "a1", "p1" },
+			newEvent("SubagentStart", `{}`).withEnvelope(`"agent_id":"a1","parent_session_id":"p1"`),
+			func(f *EventFacts) { f.Kind, f.Agent, f.ParentSession = AgentStart, "a1", "p1" },
 		},
 		"a model with parts": {
-			event("Status", `{"model":{"id":"claude-opus-5","display_name":"Opus"}}`),
+			newEvent("Status", `{"model":{"id":"claude-opus-5","display_name":"Opus"}}`),
 			func(f *EventFacts) { f.Model = "claude-opus-5" },
 		},
 		"a branch": {
-			event("SessionStart", `{"git_branch":"main","model":"gpt-5.5"}`),
+			newEvent("SessionStart", `{"git_branch":"main","model":"gpt-5.5"}`),
 			func(f *EventFacts) { f.Branch, f.Model = "main", "gpt-5.5" },
 		},
 		"usage of one event": {
-			event("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
-			func(f *EventFacts) { f.Used = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
+			newEvent("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
+			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
 		},
 		"usage in the words of another provider": {
-			event("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
-			func(f *EventFacts) { f.Used = &schema.Tokens{Input: 5, Output: 6} },
+			newEvent("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
+			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 5, Output: 6} },
 		},
 		"usage of a message": {
-			event("Message", `{"message":{"id":"m1","model":"opus","usage":{"input_tokens":1}}}`),
-			func(f *EventFacts) { f.MessageID, f.Model, f.Used = "m1", "opus", &schema.Tokens{Input: 1} },
+			newEvent("Message", `{"message":{"id":"m1","model":"opus","usage":{"input_tokens":1}}}`),
+			func(f *EventFacts) { f.MessageID, f.Model, f.Tokens = "m1", "opus", &schema.Tokens{Input: 1} },
 		},
 		"a sum of Codex": {
-			event("token_count", `{"total_token_usage":{"input_tokens":10,"cached_input_tokens":8,"output_tokens":2},"last_token_usage":{"input_tokens":1}}`),
-			func(f *EventFacts) { f.Total = &schema.Tokens{Input: 2, Output: 2, CacheRead: 8} },
+			newEvent("token_count", `{"total_token_usage":{"input_tokens":10,"cached_input_tokens":8,"output_tokens":2},"last_token_usage":{"input_tokens":1}}`),
+			func(f *EventFacts) { f.SessionTokens = &schema.Tokens{Input: 2, Output: 2, CacheRead: 8} },
 		},
 		"the result of a run": {
-			event("Result", `{"total_cost_usd":0.42,"usage":{"input_tokens":9}}`),
-			func(f *EventFacts) { f.CostUSD, f.Used = 0.42, &schema.Tokens{Input: 9} },
+			newEvent("Result", `{"total_cost_usd":0.42,"usage":{"input_tokens":9}}`),
+			func(f *EventFacts) { f.CostUSD, f.Tokens = 0.42, &schema.Tokens{Input: 9} },
 		},
 		"a status line": {
-			event("Status", `{"cost":{"total_cost_usd":1.5,"total_duration_ms":9}}`),
+			newEvent("Status", `{"cost":{"total_cost_usd":1.5,"total_duration_ms":9}}`),
 			func(f *EventFacts) { f.CostUSD = 1.5 },
 		},
 		"a permission": {
-			event("PermissionRequest", `{"tool_name":"Bash"}`).asking(`{"type":"permission","question":"?","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x","branch":"b"}}`),
+			newEvent("PermissionRequest", `{"tool_name":"Bash"}`).withQuestion(`{"type":"permission","question":"?","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x","branch":"b"}}`),
 			func(f *EventFacts) {
 				f.HasQuestion, f.AsksPermission, f.Tool, f.UseID, f.Cwd, f.Branch = true, true, "Bash", "t1", "/x", "b"
 			},
 		},
 		"a permission whose event names the call": {
-			event("PermissionRequest", `{"cwd":"/y"}`).with(`"tool_use_id":"t2"`).asking(`{"type":"permission","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x"}}`),
+			newEvent("PermissionRequest", `{"cwd":"/y"}`).withEnvelope(`"tool_use_id":"t2"`).withQuestion(`{"type":"permission","toolCall":{"name":"Bash","id":"t1"},"context":{"cwd":"/x"}}`),
 			func(f *EventFacts) {
 				f.HasQuestion, f.AsksPermission, f.Tool, f.UseID, f.Cwd = true, true, "Bash", "t2", "/y"
 			},
 		},
 		"a question": {
-			event("Ask", `{}`).asking(`{"type":"question","question":"?"}`),
+			newEvent("Ask", `{}`).withQuestion(`{"type":"question","question":"?"}`),
 			func(f *EventFacts) { f.HasQuestion = true },
 		},
 	} {
 		got := Parse(c.event)
-		got.Input = 0 // a hash; TestArgumentsTellCallsApart looks at it
-		require.Equal(t, fact(c.want), got, name)
+		got.InputHash = 0 // a hash; TestFindCall_MatchesArguments looks at it
+		require.Equal(t, expectedFacts(c.want), got, name)
 	}
 }
 
-// TestReadChat adds up transcripts.
-func TestReadChat(t *testing.T) {
+// TestParse_SumsTranscript adds up transcripts.
+func TestParse_SumsTranscript(t *testing.T) {
 	t.Parallel()
 	line := func(id string, input, output int) string {
 		return fmt.Sprintf(`{"type":"assistant","gitBranch":"main","message":{"id":%q,"model":"opus","usage":{"input_tokens":%d,"output_tokens":%d}}}`, id, input, output)
@@ -223,18 +223,18 @@ func TestReadChat(t *testing.T) {
 			&schema.Tokens{Input: 1, Output: 2},
 		},
 	} {
-		f := Parse(event("Stop", `{}`).saying("[" + strings.Join(c.chat, ",") + "]"))
-		require.Equal(t, c.want, f.InChat, name)
-		require.True(t, f.HasChat)
+		f := Parse(newEvent("Stop", `{}`).withTranscript("[" + strings.Join(c.chat, ",") + "]"))
+		require.Equal(t, c.want, f.TranscriptTokens, name)
+		require.True(t, f.HasTranscript)
 	}
-	f := Parse(event("Stop", `{}`).saying("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
+	f := Parse(newEvent("Stop", `{}`).withTranscript("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
 	require.Equal(t, []any{"opus", "main", 0.7}, []any{f.Model, f.Branch, f.CostUSD})
-	f = Parse(event("Stop", `{"model":"own","total_cost_usd":2}`).saying("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
+	f = Parse(newEvent("Stop", `{"model":"own","total_cost_usd":2}`).withTranscript("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
 	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "what the event says counts more")
 }
 
-// TestHostileEventsSayNothing: types that don't fit, and numbers nobody used.
-func TestHostileEventsSayNothing(t *testing.T) {
+// TestParse_IgnoresInvalidValues: types that don't fit, and numbers nobody used.
+func TestParse_IgnoresInvalidValues(t *testing.T) {
 	t.Parallel()
 	members := []string{
 		"prompt", "cwd", "model", "git_branch", "tool_name", "tool_use_id", "agent_id", "agent_type", "parent_agent_id", "teammate_name", "series", "context_window", "parent_session_id", "error",
@@ -249,15 +249,15 @@ func TestHostileEventsSayNothing(t *testing.T) {
 			all = append(all, fmt.Sprintf("%q:%s", m, value))
 		}
 		object := "{" + strings.Join(all, ",") + "}"
-		e := event("UserPromptSubmit", object).asking(object).saying("[" + value + "," + object + "]")
+		e := newEvent("UserPromptSubmit", object).withQuestion(object).withTranscript("[" + value + "," + object + "]")
 		f := Parse(e)
-		f.HasChat, f.HasQuestion = false, false
+		f.HasTranscript, f.HasQuestion = false, false
 		f.Model = "" // 7 is none, and {"id":{}} neither
-		require.Equal(t, fact(func(f *EventFacts) { f.Kind = Prompt }), f, value)
+		require.Equal(t, expectedFacts(func(f *EventFacts) { f.Kind = Prompt }), f, value)
 	}
 }
 
-func TestAnEventWithTenThousandMembers(t *testing.T) {
+func TestParse_ReadsTopLevelMembersOnly(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{"prompt":"first"`)
@@ -265,12 +265,12 @@ func TestAnEventWithTenThousandMembers(t *testing.T) {
 		fmt.Fprintf(&b, `,"k%d":{"prompt":"inner","error":"inner"}`, i)
 	}
 	b.WriteString(`}`)
-	f := Parse(event("UserPromptSubmit", b.String()))
+	f := Parse(newEvent("UserPromptSubmit", b.String()))
 	require.Equal(t, "first", f.Prompt)
 	require.False(t, f.Failed, "what lies deeper is not the event's")
 }
 
-func TestTextsAreShortened(t *testing.T) {
+func TestShorten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
 		{"", ""}, {"  \n\t ", ""}, {"a\u0000b\u202ec\u200bd", "abcd"}, {" a \n b ", "a b"},
@@ -279,16 +279,16 @@ func TestTextsAreShortened(t *testing.T) {
 		require.Equal(t, c.want, shorten(c.in, 10), "%q", c.in)
 	}
 	long := strings.Repeat("x", 5000)
-	f := Parse(event("UserPromptSubmit", `{"prompt":"`+long+`","cwd":"`+long+`","model":"`+long+`","error":"`+long+`"}`))
+	f := Parse(newEvent("UserPromptSubmit", `{"prompt":"`+long+`","cwd":"`+long+`","model":"`+long+`","error":"`+long+`"}`))
 	require.Len(t, []rune(f.Prompt), titleLength)
 	require.Len(t, []rune(f.Cwd), pathLength)
 	require.Len(t, []rune(f.Model), textLength)
 	require.Len(t, []rune(f.Error), textLength)
 }
 
-// FuzzRead: nothing an agent may send stops the follower, and what was told can
+// FuzzParse: nothing an agent may send stops the follower, and what was told can
 // be kept and read again.
-func FuzzRead(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add("PostToolUse", `"tool_use_id":"t"`, `{"tool_response":{"interrupted":true}}`, `[{"message":{"id":"m","usage":{"input_tokens":1}}}]`, `{"type":"permission"}`)
 	f.Add("UserPromptSubmit", ``, `{"prompt":"\ud800"}`, `7`, `[]`)
 	f.Add("x", `"a":`, `{"usage":{"input_tokens":1e12}}`, `[`, `{`)

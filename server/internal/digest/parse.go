@@ -10,24 +10,24 @@ import (
 
 // What an agent may claim. Sums over any number of sessions stay whole numbers.
 const (
-	maxTokens = 1e12
-	maxCost   = 1e6 // USD
-	maxTook   = 30 * 24 * 3600 * 1000
+	maxTokens     = 1e12
+	maxCost       = 1e6 // USD
+	maxDurationMS = 30 * 24 * 3600 * 1000
 )
 
 // Parse tells the facts of an event.
 func Parse(e *Event) *EventFacts {
-	typ := normal(e.Type)
+	typ := normalizeType(e.Type)
 	f := &EventFacts{
 		ID: e.ID, At: e.At, App: e.App, Session: e.Session, Tool: e.Tool,
-		Kind: kinds[typ], Failed: failures[typ],
+		Kind: kindByType[typ], Failed: failureTypes[typ],
 	}
-	members(e.Payload, f.fromPayload)
+	eachMember(e.Payload, f.fromPayload)
 	envelope := make([]byte, 0, len(e.Envelope)+2)
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
-	members(envelope, f.fromEnvelope) // later: it has the last word
+	eachMember(envelope, f.fromEnvelope) // later: it has the last word
 	f.fromQuestion(e.Question)
-	f.fromChat(e.Chat)
+	f.fromTranscript(e.Chat)
 	if f.Error != "" {
 		f.Failed = true
 	}
@@ -50,9 +50,9 @@ func Parse(e *Event) *EventFacts {
 	return f
 }
 
-// set keeps a text unless it is empty.
-func set(into *string, value []byte) {
-	if s := text(value); s != "" {
+// setIfString keeps a text unless it is empty.
+func setIfString(into *string, value []byte) {
+	if s := stringValue(value); s != "" {
 		*into = s
 	}
 }
@@ -60,18 +60,18 @@ func set(into *string, value []byte) {
 func (f *EventFacts) fromEnvelope(name string, value []byte) {
 	switch name {
 	case "tool_use_id":
-		set(&f.UseID, value)
+		setIfString(&f.UseID, value)
 	case "agent_id":
-		set(&f.Agent, value)
+		setIfString(&f.Agent, value)
 	case "agent_type":
-		set(&f.AgentType, value)
+		setIfString(&f.AgentType, value)
 	case "parent_session_id":
-		set(&f.Parent, value)
+		setIfString(&f.ParentSession, value)
 	case "model_name":
-		set(&f.Model, value)
+		setIfString(&f.Model, value)
 	case "error":
-		set(&f.Error, value)
-		set(&f.Error, member(value, "message"))
+		setIfString(&f.Error, value)
+		setIfString(&f.Error, findMember(value, "message"))
 	case "is_interrupt":
 		f.Interrupted = f.Interrupted || string(value) == "true"
 	}
@@ -80,20 +80,20 @@ func (f *EventFacts) fromEnvelope(name string, value []byte) {
 func (f *EventFacts) fromPayload(name string, value []byte) {
 	switch name {
 	case "prompt", "user_prompt", "userPrompt":
-		set(&f.Prompt, value)
+		setIfString(&f.Prompt, value)
 	case "cwd":
-		set(&f.Cwd, value)
+		setIfString(&f.Cwd, value)
 	case "git_branch", "gitBranch", "branch":
-		set(&f.Branch, value)
+		setIfString(&f.Branch, value)
 	case "model":
-		set(&f.Model, value)
-		set(&f.Model, member(value, "id"))
+		setIfString(&f.Model, value)
+		setIfString(&f.Model, findMember(value, "id"))
 	case "tool_name", "toolName":
 		if f.Tool == "" {
-			set(&f.Tool, value)
+			setIfString(&f.Tool, value)
 		}
 	case "duration_ms":
-		f.DurationMS = int64(number(value, maxTook))
+		f.DurationMS = int64(boundedNumber(value, maxDurationMS))
 	case "message":
 		f.fromMessage(value)
 	case "tool_input":
@@ -101,9 +101,9 @@ func (f *EventFacts) fromPayload(name string, value []byte) {
 	case "tool_response":
 		f.fromToolResponse(value)
 	case "parent_agent_id":
-		set(&f.ParentAgent, value)
+		setIfString(&f.ParentAgent, value)
 	case "teammate_name":
-		set(&f.teammate, value)
+		setIfString(&f.teammate, value)
 	default:
 		f.fromEnvelope(name, value)
 		f.fromUsage(name, value)
@@ -116,10 +116,10 @@ func (f *EventFacts) fromToolInput(raw []byte) {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(raw)
-	f.Input = h.Sum64()
-	members(raw, func(name string, value []byte) {
+	f.InputHash = h.Sum64()
+	eachMember(raw, func(name string, value []byte) {
 		if name == "subagent_type" {
-			set(&f.Starts, value)
+			setIfString(&f.SubagentType, value)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func (f *EventFacts) fromToolResponse(raw []byte) {
 	if f.Kind != ToolEnds {
 		return
 	}
-	members(raw, func(name string, value []byte) {
+	eachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "interrupted":
 			f.Interrupted = f.Interrupted || string(value) == "true"
@@ -137,7 +137,7 @@ func (f *EventFacts) fromToolResponse(raw []byte) {
 		case "success":
 			f.Failed = f.Failed || string(value) == "false"
 		case "agentId": // Claude Code's Agent tool
-			set(&f.Started, value)
+			setIfString(&f.StartedAgent, value)
 		}
 	})
 }
@@ -146,23 +146,23 @@ func (f *EventFacts) fromToolResponse(raw []byte) {
 func (f *EventFacts) fromUsage(name string, value []byte) {
 	switch name {
 	case "usage":
-		f.Used = tokens(value)
+		f.Tokens = tokens(value)
 	case "message_id":
-		set(&f.MessageID, value)
+		setIfString(&f.MessageID, value)
 	case "total_token_usage":
-		f.Total = tokens(value)
+		f.SessionTokens = tokens(value)
 	case "total_cost_usd":
-		f.CostUSD = number(value, maxCost)
+		f.CostUSD = boundedNumber(value, maxCost)
 	case "cost":
-		if cost := number(member(value, "total_cost_usd"), maxCost); cost > 0 {
+		if cost := boundedNumber(findMember(value, "total_cost_usd"), maxCost); cost > 0 {
 			f.CostUSD = cost
 		}
 	case "context_window":
-		f.Context = number(member(value, "used_percentage"), 100)
+		f.ContextPercent = boundedNumber(findMember(value, "used_percentage"), 100)
 	case "cost_usd":
-		f.Request.CostUSD = number(value, maxCost)
+		f.RequestUsage.CostUSD = boundedNumber(value, maxCost)
 	case "series":
-		if f.Kind == Metered {
+		if f.Kind == UsageMetrics {
 			f.fromSeries(value)
 		}
 	}
@@ -170,39 +170,39 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 
 // fromSeries reads metrics as package otlp writes them down.
 func (f *EventFacts) fromSeries(raw []byte) {
-	elements(raw, func(one []byte) {
+	eachElement(raw, func(raw []byte) {
 		s := MetricSeries{Usage: Usage{}}
-		members(one, func(name string, value []byte) {
+		eachMember(raw, func(name string, value []byte) {
 			switch name {
 			case "model":
-				set(&s.Model, value)
+				setIfString(&s.Model, value)
 			case "usage":
 				if t := tokens(value); t != nil {
 					s.Tokens = *t
 				}
 			case "cost_usd":
-				s.CostUSD = number(value, maxCost)
+				s.CostUSD = boundedNumber(value, maxCost)
 			case "total":
-				set(&s.Key, value)
+				setIfString(&s.Key, value)
 			}
 		})
 		s.Model = shorten(s.Model, textLength)
-		if s.Usage != (Usage{}) && len(f.Metered) < maxSeries {
-			f.Metered = append(f.Metered, s)
+		if s.Usage != (Usage{}) && len(f.Series) < maxSeries {
+			f.Series = append(f.Series, s)
 		}
 	})
 }
 
 // fromMessage reads a model's message, as SDKs and transcripts have it.
 func (f *EventFacts) fromMessage(raw []byte) {
-	members(raw, func(name string, value []byte) {
+	eachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "id":
-			set(&f.MessageID, value)
+			setIfString(&f.MessageID, value)
 		case "model":
-			set(&f.Model, value)
+			setIfString(&f.Model, value)
 		case "usage":
-			f.Used = tokens(value)
+			f.Tokens = tokens(value)
 		}
 	})
 }
@@ -211,9 +211,9 @@ func (f *EventFacts) fromMessage(raw []byte) {
 // counts nothing.
 func tokens(raw []byte) *schema.Tokens {
 	var t schema.Tokens
-	within := int64(0) // of the input came from the cache, as OpenAI counts
-	members(raw, func(name string, value []byte) {
-		n := int64(number(value, maxTokens))
+	cachedInput := int64(0) // of the input came from the cache, as OpenAI counts
+	eachMember(raw, func(name string, value []byte) {
+		n := int64(boundedNumber(value, maxTokens))
 		switch name {
 		case "input_tokens", "prompt_tokens":
 			t.Input = n
@@ -222,12 +222,12 @@ func tokens(raw []byte) *schema.Tokens {
 		case "cache_read_input_tokens":
 			t.CacheRead = n
 		case "cached_input_tokens":
-			t.CacheRead, within = n, n
+			t.CacheRead, cachedInput = n, n
 		case "cache_creation_input_tokens":
 			t.CacheWrite = n
 		}
 	})
-	t.Input = max(0, t.Input-within)
+	t.Input = max(0, t.Input-cachedInput)
 	if t == (schema.Tokens{}) {
 		return nil
 	}
@@ -239,26 +239,26 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 		return
 	}
 	f.HasQuestion = true
-	members(raw, func(name string, value []byte) {
+	eachMember(raw, func(name string, value []byte) {
 		switch name {
 		case "type":
-			f.AsksPermission = text(value) == string(schema.Permission)
+			f.AsksPermission = stringValue(value) == string(schema.Permission)
 		case "toolCall":
-			members(value, func(name string, value []byte) {
+			eachMember(value, func(name string, value []byte) {
 				switch {
 				case name == "id" && f.UseID == "":
-					set(&f.UseID, value)
+					setIfString(&f.UseID, value)
 				case name == "name" && f.Tool == "":
-					set(&f.Tool, value)
+					setIfString(&f.Tool, value)
 				}
 			})
 		case "context":
-			members(value, func(name string, value []byte) {
+			eachMember(value, func(name string, value []byte) {
 				switch {
 				case name == "cwd" && f.Cwd == "":
-					set(&f.Cwd, value)
+					setIfString(&f.Cwd, value)
 				case name == "branch" && f.Branch == "":
-					set(&f.Branch, value)
+					setIfString(&f.Branch, value)
 				}
 			})
 		}

@@ -6,24 +6,24 @@ import "math"
 // ratio wider than the one before, so that a percentile read from them is within
 // 5 % of the true one.
 const (
-	exact = 64
-	ratio = 1.08
+	exactBuckets = 64
+	bucketRatio  = 1.08
 )
 
 // Bucket is the bin of a duration in ms.
 func Bucket(ms int64) int64 {
-	if ms < exact {
+	if ms < exactBuckets {
 		return max(0, ms)
 	}
-	return exact + int64(math.Log(float64(ms)/exact)/math.Log(ratio))
+	return exactBuckets + int64(math.Log(float64(ms)/exactBuckets)/math.Log(bucketRatio))
 }
 
 // BucketMidpoint is the duration in ms that stands for a bin.
 func BucketMidpoint(bin int64) int64 {
-	if bin < exact {
+	if bin < exactBuckets {
 		return max(0, bin)
 	}
-	return int64(math.Round(exact * math.Pow(ratio, float64(bin-exact)+0.5)))
+	return int64(math.Round(exactBuckets * math.Pow(bucketRatio, float64(bin-exactBuckets)+0.5)))
 }
 
 // Histogram is a distribution: bin → how many.

@@ -8,23 +8,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoders are used again: one is larger than the event it reads.
-var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+// decoderPool are used again: one is larger than the event it reads.
+var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-func decode(raw []byte) *jsontext.Decoder {
-	dec := decoders.Get().(*jsontext.Decoder)
+func borrowDecoder(raw []byte) *jsontext.Decoder {
+	dec := decoderPool.Get().(*jsontext.Decoder)
 	dec.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return dec
 }
 
-// members calls fn with each member of the JSON object raw, up to the first thing
+// eachMember calls fn with each member of the JSON object raw, up to the first thing
 // that is not JSON. Anything but an object has none.
-func members(raw []byte, fn func(name string, value []byte)) {
+func eachMember(raw []byte, fn func(name string, value []byte)) {
 	if len(raw) == 0 {
 		return
 	}
-	dec := decode(raw)
-	defer decoders.Put(dec)
+	dec := borrowDecoder(raw)
+	defer decoderPool.Put(dec)
 	if dec.PeekKind() != '{' {
 		return
 	}
@@ -46,13 +46,13 @@ func members(raw []byte, fn func(name string, value []byte)) {
 	}
 }
 
-// elements calls fn with each element of the JSON array raw, as members does.
-func elements(raw []byte, fn func(value []byte)) {
+// eachElement calls fn with each element of the JSON array raw, as members does.
+func eachElement(raw []byte, fn func(value []byte)) {
 	if len(raw) == 0 {
 		return
 	}
-	dec := decode(raw)
-	defer decoders.Put(dec)
+	dec := borrowDecoder(raw)
+	defer decoderPool.Put(dec)
 	if dec.PeekKind() != '[' {
 		return
 	}
@@ -68,9 +68,9 @@ func elements(raw []byte, fn func(value []byte)) {
 	}
 }
 
-// member is one member of the object raw; nil when there is none.
-func member(raw []byte, name string) (found []byte) {
-	members(raw, func(n string, value []byte) {
+// findMember is one member of the object raw; nil when there is none.
+func findMember(raw []byte, name string) (found []byte) {
+	eachMember(raw, func(n string, value []byte) {
 		if n == name {
 			found = bytes.Clone(value)
 		}
@@ -78,8 +78,8 @@ func member(raw []byte, name string) (found []byte) {
 	return found
 }
 
-// text is a JSON string's text; anything else is no text.
-func text(value []byte) string {
+// stringValue is a JSON string's text; anything else is no text.
+func stringValue(value []byte) string {
 	if len(value) == 0 || value[0] != '"' {
 		return ""
 	}
@@ -90,8 +90,8 @@ func text(value []byte) string {
 	return string(b)
 }
 
-// number is a JSON number from 0 to limit, and 0 for anything else.
-func number(value []byte, limit float64) float64 {
+// boundedNumber is a JSON number from 0 to limit, and 0 for anything else.
+func boundedNumber(value []byte, limit float64) float64 {
 	n, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || !(n >= 0 && n <= limit) {
 		return 0

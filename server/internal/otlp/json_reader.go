@@ -11,19 +11,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// walk is one pass over a body.
-type walk struct {
+// jsonReader is one pass over a body.
+type jsonReader struct {
 	*jsontext.Decoder
 	records int
 }
 
-// start reads a body, which must be one object, with fn.
-func start(body []byte, fn func(w *walk, name string) error) error {
-	w := &walk{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+// readBody reads a body, which must be one object, with fn.
+func readBody(body []byte, fn func(w *jsonReader, name string) error) error {
+	w := &jsonReader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	if w.PeekKind() != '{' {
 		return ErrMalformed
 	}
-	if err := w.object(func(name string) error { return fn(w, name) }); err != nil {
+	if err := w.readObject(func(name string) error { return fn(w, name) }); err != nil {
 		return ErrMalformed
 	}
 	if _, err := w.ReadToken(); !errors.Is(err, io.EOF) {
@@ -32,9 +32,9 @@ func start(body []byte, fn func(w *walk, name string) error) error {
 	return nil
 }
 
-// object calls fn with the name of each member; fn reads its value. Anything but an
+// readObject calls fn with the name of each member; fn reads its value. Anything but an
 // object is stepped over.
-func (w *walk) object(fn func(name string) error) error {
+func (w *jsonReader) readObject(fn func(name string) error) error {
 	if w.PeekKind() != '{' {
 		return w.SkipValue()
 	}
@@ -57,8 +57,8 @@ func (w *walk) object(fn func(name string) error) error {
 	return err
 }
 
-// array calls fn for each element, which reads it.
-func (w *walk) array(fn func() error) error {
+// readArray calls fn for each element, which reads it.
+func (w *jsonReader) readArray(fn func() error) error {
 	if w.PeekKind() != '[' {
 		return w.SkipValue()
 	}
@@ -74,16 +74,16 @@ func (w *walk) array(fn func() error) error {
 	return err
 }
 
-// record counts a log record or data point.
-func (w *walk) record() error {
+// countRecord counts a log record or data point.
+func (w *jsonReader) countRecord() error {
 	if w.records++; w.records > MaxRecords {
 		return ErrMalformed
 	}
 	return nil
 }
 
-// scalar reads a string, number or boolean as text; ok is false for anything else.
-func (w *walk) scalar() (text string, ok bool, err error) {
+// readScalar reads a string, number or boolean as text; ok is false for anything else.
+func (w *jsonReader) readScalar() (text string, ok bool, err error) {
 	switch w.PeekKind() {
 	case '"', '0', 't', 'f':
 		token, err := w.ReadToken()
@@ -96,9 +96,9 @@ func (w *walk) scalar() (text string, ok bool, err error) {
 	}
 }
 
-// number reads a number, which 64-bit ones are written as a string; 0 for none.
-func (w *walk) number() (float64, error) {
-	text, _, err := w.scalar()
+// readNumber reads a number, which 64-bit ones are written as a string; 0 for none.
+func (w *jsonReader) readNumber() (float64, error) {
+	text, _, err := w.readScalar()
 	n, bad := strconv.ParseFloat(text, 64)
 	if bad != nil {
 		n = 0
@@ -106,20 +106,20 @@ func (w *walk) number() (float64, error) {
 	return n, err
 }
 
-// nanos reads a time in ns and makes it ms.
-func (w *walk) nanos() (schema.Millis, error) {
-	n, err := w.number()
-	return schema.Millis(whole(n/1e6, 8.64e15)), err
+// readTime reads a time in ns and makes it ms.
+func (w *jsonReader) readTime() (schema.Millis, error) {
+	n, err := w.readNumber()
+	return schema.Millis(boundedInt(n/1e6, 8.64e15)), err
 }
 
-// value reads an AnyValue that is a scalar.
-func (w *walk) value() (found string, err error) {
-	err = w.object(func(name string) error {
+// readAnyValue reads an AnyValue that is a scalar.
+func (w *jsonReader) readAnyValue() (found string, err error) {
+	err = w.readObject(func(name string) error {
 		switch name {
 		case "stringValue", "intValue", "doubleValue", "boolValue":
-			text, ok, err := w.scalar()
+			text, ok, err := w.readScalar()
 			if ok {
-				found = cut(text)
+				found = truncate(text)
 			}
 			return err
 		default:
@@ -129,16 +129,16 @@ func (w *walk) value() (found string, err error) {
 	return found, err
 }
 
-// attributes reads a list of them, the last one of a name.
-func (w *walk) attributes(into attributes) error {
-	return w.array(func() error {
+// readAttributes reads a list of them, the last one of a name.
+func (w *jsonReader) readAttributes(into attributes) error {
+	return w.readArray(func() error {
 		var key, value string
-		err := w.object(func(name string) (err error) {
+		err := w.readObject(func(name string) (err error) {
 			switch name {
 			case "key":
-				key, _, err = w.scalar()
+				key, _, err = w.readScalar()
 			case "value":
-				value, err = w.value()
+				value, err = w.readAnyValue()
 			default:
 				err = w.SkipValue()
 			}
@@ -162,16 +162,16 @@ func (a attributes) number(key string) float64 {
 	return n
 }
 
-func (a attributes) tokens(key string) int64 { return whole(a.number(key), maxTokens) }
+func (a attributes) tokens(key string) int64 { return boundedInt(a.number(key), maxTokens) }
 
-// service reads a Resource's service.name.
-func (w *walk) service() (service string, err error) {
-	err = w.object(func(name string) error {
+// readServiceName reads a Resource's service.name.
+func (w *jsonReader) readServiceName() (service string, err error) {
+	err = w.readObject(func(name string) error {
 		if name != "attributes" {
 			return w.SkipValue()
 		}
 		all := attributes{}
-		err := w.attributes(all)
+		err := w.readAttributes(all)
 		service = all["service.name"]
 		return err
 	})

@@ -1,0 +1,177 @@
+package digest
+
+import (
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Usage is what requests to a model took.
+type Usage struct {
+	Requests   int64         `json:"n,omitempty"`
+	DurationMS int64         `json:"ms,omitempty"`
+	Tokens     schema.Tokens `json:"tokens,omitzero"`
+	CostUSD    float64       `json:"usd,omitempty"`
+}
+
+func (a Usage) add(b Usage) Usage {
+	return Usage{
+		Requests: a.Requests + b.Requests, DurationMS: min(a.DurationMS+b.DurationMS, maxDurationMS),
+		Tokens: *capTokens(addTokens(a.Tokens, b.Tokens, 1)), CostUSD: min(a.CostUSD+b.CostUSD, maxCost),
+	}
+}
+
+// UsageByModel is by model. The model without a name is those that are too many.
+type UsageByModel map[string]Usage
+
+func (s *UsageByModel) add(model string, usage Usage) {
+	if *s == nil {
+		*s = UsageByModel{}
+	}
+	if _, known := (*s)[model]; !known && len(*s) >= maxModels {
+		model = ""
+	}
+	(*s)[model] = (*s)[model].add(usage)
+}
+
+func (s UsageByModel) total() (total Usage) {
+	for _, usage := range s {
+		total = total.add(usage)
+	}
+	return total
+}
+
+// Counter is a cumulative series as far as it was seen.
+type Counter struct {
+	Key string `json:"key"`
+	Usage
+}
+
+// addSeries adds what a series says. Cumulative ones may come late or twice: each counts
+// as far as it has ever been.
+func (s *Session) addSeries(series MetricSeries) {
+	if series.Key == "" {
+		s.MeteredUsage.add(series.Model, series.Usage)
+		return
+	}
+	i := slices.IndexFunc(s.Counters, func(c Counter) bool { return c.Key == series.Key })
+	if i < 0 {
+		s.Counters = append(makeRoom(s.Counters, maxSeries), Counter{Key: series.Key})
+		i = len(s.Counters) - 1
+	}
+	seen, current := s.Counters[i].Usage, series.Usage
+	current.Tokens = schema.Tokens{
+		Input: max(seen.Tokens.Input, current.Tokens.Input), Output: max(seen.Tokens.Output, current.Tokens.Output),
+		CacheRead: max(seen.Tokens.CacheRead, current.Tokens.CacheRead), CacheWrite: max(seen.Tokens.CacheWrite, current.Tokens.CacheWrite),
+	}
+	current.CostUSD = max(seen.CostUSD, current.CostUSD)
+	s.Counters[i].Usage = current
+	s.MeteredUsage.add(series.Model, Usage{Tokens: addTokens(current.Tokens, seen.Tokens, -1), CostUSD: current.CostUSD - seen.CostUSD})
+}
+
+// updateUsage keeps tokens and costs, and returns by how much they changed. The package's
+// comment says what counts.
+func (s *Session) updateUsage(f *EventFacts) (schema.Tokens, float64) {
+	s.addEventUsage(f)
+	if f.SessionTokens != nil {
+		s.ReportedTokens = f.SessionTokens
+	}
+	if f.TranscriptTokens != nil && (s.TranscriptTokens[f.Agent] != schema.Tokens{} || len(s.TranscriptTokens) < maxAgents) {
+		if s.TranscriptTokens == nil {
+			s.TranscriptTokens = map[string]schema.Tokens{}
+		}
+		s.TranscriptTokens[f.Agent] = *f.TranscriptTokens
+	}
+	if f.CostUSD > 0 {
+		s.ReportedCost = f.CostUSD
+	}
+	costBefore := s.Sum.CostUSD
+	s.Sum.CostUSD = max(s.ReportedCost, s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD)
+	var tokensBefore schema.Tokens
+	if s.Sum.Tokens != nil {
+		tokensBefore = *s.Sum.Tokens
+	}
+	tokens := s.totalTokens()
+	if tokens != (schema.Tokens{}) {
+		s.Sum.Tokens = &tokens
+	}
+	return addTokens(tokens, tokensBefore, -1), s.Sum.CostUSD - costBefore
+}
+
+// addEventUsage counts what one event used; of a message only the last word.
+func (s *Session) addEventUsage(f *EventFacts) {
+	for _, series := range f.Series {
+		s.addSeries(series)
+	}
+	used := f.Tokens
+	switch {
+	case f.Kind == ModelRequest:
+		usage := Usage{Requests: 1, DurationMS: f.DurationMS, CostUSD: f.RequestUsage.CostUSD}
+		if used != nil {
+			usage.Tokens = *used
+		}
+		s.LoggedUsage.add(f.Model, usage)
+		s.addUsage(f.Agent, usage)
+	case used == nil || f.Kind.isTelemetry():
+	case f.CostUSD > 0: // the result of a run: its usage is the sum of what came before
+		s.ReportedTokens = used
+	default:
+		s.addMessage(f.MessageID, *used)
+	}
+}
+
+func (s *Session) addMessage(id string, used schema.Tokens) {
+	if id != "" {
+		i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.ID == id })
+		if i >= 0 {
+			s.MessageTokens = addTokens(s.MessageTokens, s.Messages[i].Tokens, -1)
+			s.Messages = slices.Delete(s.Messages, i, i+1)
+		}
+		s.Messages = append(makeRoom(s.Messages, maxMessages), Message{id, used})
+	}
+	s.MessageTokens = *capTokens(addTokens(s.MessageTokens, used, 1))
+}
+
+func (s *Session) totalTokens() schema.Tokens {
+	if s.ReportedTokens != nil {
+		return *s.ReportedTokens
+	}
+	var chats schema.Tokens
+	for _, t := range s.TranscriptTokens {
+		chats = addTokens(chats, t, 1)
+	}
+	most := schema.Tokens{}
+	for _, t := range []schema.Tokens{s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens, *capTokens(chats)} {
+		most = larger(most, t)
+	}
+	if most == (schema.Tokens{}) {
+		return s.MessageTokens
+	}
+	return most
+}
+
+// larger is the greater of two sums, the first of equals.
+func larger(a, b schema.Tokens) schema.Tokens {
+	count := func(t schema.Tokens) int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
+	if count(b) > count(a) {
+		return b
+	}
+	return a
+}
+
+// Models is what each model took, the dearest first, as the source that counted most
+// has it. Of equals that is log records, which count the requests, too.
+func (s *Session) Models() []schema.ModelUse {
+	from, logged, metered := s.LoggedUsage, s.LoggedUsage.total(), s.MeteredUsage.total()
+	if larger(logged.Tokens, metered.Tokens) != logged.Tokens || metered.CostUSD > 1.001*logged.CostUSD { // sums of fractions differ
+		from = s.MeteredUsage
+	}
+	list := make([]schema.ModelUse, 0, len(from))
+	for model, usage := range from {
+		list = append(list, schema.ModelUse{
+			Model: model, Requests: usage.Requests, DurationMS: usage.DurationMS, Tokens: usage.Tokens, CostUSD: usage.CostUSD,
+		})
+	}
+	slices.SortFunc(list, compareByCost)
+	return list
+}

@@ -1,0 +1,161 @@
+package digest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+)
+
+func requestEvent(model, agent string, input int, cost float64) *Event {
+	return newEvent("ApiRequest", fmt.Sprintf(
+		`{"model":%q,"usage":{"input_tokens":%d,"output_tokens":10},"cost_usd":%g,"duration_ms":100}`, model, input, cost),
+	).withEnvelope(fmt.Sprintf(`"agent_id":%q`, agent))
+}
+
+func usageEvent(input int, cost float64, total string) *Event {
+	return newEvent("ApiUsage", fmt.Sprintf(`{"series":[{"model":"opus","usage":{"input_tokens":%d},"cost_usd":%g,"total":%q}]}`, input, cost, total))
+}
+
+// TestUsage_CountsOneSource: everything at once is counted once.
+func TestUsage_CountsOneSource(t *testing.T) {
+	t.Parallel()
+	chat := func(n int) string { return fmt.Sprintf(`[{"message":{"id":"m","usage":{"input_tokens":%d}}}]`, n) }
+	for name, c := range map[string]struct {
+		told  []*Event
+		input int64
+		cost  float64
+	}{
+		"log records": {[]*Event{requestEvent("opus", "", 100, 0.5), requestEvent("haiku", "", 20, 0.25)}, 120, 0.75},
+		"metrics":     {[]*Event{usageEvent(100, 0.5, ""), usageEvent(50, 0.25, "")}, 150, 0.75},
+		"metrics since the beginning, late and twice": {[]*Event{
+			usageEvent(100, 0.5, "s1"), usageEvent(300, 1.5, "s1"), usageEvent(200, 1, "s1"), usageEvent(300, 1.5, "s1"),
+		}, 300, 1.5},
+		"metrics of a program that began anew": {[]*Event{usageEvent(100, 0.5, "s1"), usageEvent(30, 0.25, "s2")}, 130, 0.75},
+		"log records and the metrics of the same": {[]*Event{
+			requestEvent("opus", "", 100, 0.5), usageEvent(100, 0.5, ""), requestEvent("opus", "", 50, 0.25), usageEvent(50, 0.25, ""),
+		}, 150, 0.75},
+		"log records that began late": {[]*Event{newEvent("Stop", `{}`).withTranscript(chat(5000)), requestEvent("opus", "", 100, 0.5)}, 5000, 0.5},
+		"a transcript without its subagents": {[]*Event{
+			requestEvent("opus", "", 100, 0.5), requestEvent("opus", "a", 400, 0.5), newEvent("Stop", `{}`).withTranscript(chat(100)),
+		}, 500, 1},
+		"the status line's cost": {[]*Event{
+			requestEvent("opus", "", 100, 0.5), newEvent("StatusLine", `{"cost":{"total_cost_usd":3.25}}`), requestEvent("opus", "", 1, 0.5),
+		}, 101, 3.25},
+		"a status line that was told before the last request": {[]*Event{
+			newEvent("StatusLine", `{"cost":{"total_cost_usd":0.5}}`), requestEvent("opus", "", 100, 0.5), requestEvent("opus", "", 1, 0.5),
+		}, 101, 1},
+		"everything": {[]*Event{
+			newEvent("PostToolUse", `{"usage":{"input_tokens":9}}`), requestEvent("opus", "", 100, 0.5), usageEvent(60, 0.3, ""),
+			newEvent("Stop", `{}`).withTranscript(chat(90)), newEvent("StatusLine", `{"cost":{"total_cost_usd":0.75},"context_window":{"used_percentage":43}}`),
+		}, 100, 0.75},
+		"the agent's own sum": {[]*Event{
+			requestEvent("gpt", "", 500, 0), newEvent("T", `{"total_token_usage":{"input_tokens":90,"cached_input_tokens":30}}`),
+		}, 60, 0},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 20 { // in any order
+			y := &recorder{t: t}
+			var tokens schema.Tokens
+			cost := 0.0
+			for _, e := range c.told {
+				y.add(e)
+				tokens, cost = addTokens(tokens, y.last.Tokens, 1), cost+y.last.Cost
+			}
+			require.Equal(t, c.input, y.s.Sum.Tokens.Input, name)
+			require.InDelta(t, c.cost, y.s.Sum.CostUSD, 1e-9, name)
+			require.Equal(t, *y.s.Sum.Tokens, tokens, "%s: the changes add up", name)
+			require.InDelta(t, c.cost, cost, 1e-9, name)
+			rng.Shuffle(len(c.told), func(i, j int) { c.told[i], c.told[j] = c.told[j], c.told[i] })
+		}
+	}
+}
+
+// TestUsage_PerModelAndAgent: who asked which model for how much.
+func TestUsage_PerModelAndAgent(t *testing.T) {
+	t.Parallel()
+	y := &recorder{t: t}
+	y.add(newEvent("SessionStart", `{"model":"opus"}`))
+	y.add(requestEvent("opus", "", 100, 0.5))
+	y.add(requestEvent("haiku", "a", 20, 0.125))
+	y.add(requestEvent("haiku", "a", 30, 0.125))
+	require.Equal(t, []schema.ModelUse{
+		{Model: "opus", Requests: 1, DurationMS: 100, Tokens: schema.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
+		{Model: "haiku", Requests: 2, DurationMS: 200, Tokens: schema.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
+	}, y.s.Models())
+	require.Equal(t, "opus", y.s.Sum.Model, "a subagent's is not the session's")
+	agents := y.s.Agents()
+	require.Equal(t, "haiku", agents[1].Model)
+	require.Equal(t, &schema.Tokens{Input: 50, Output: 20}, agents[1].Tokens)
+	require.EqualValues(t, 2, agents[1].Requests)
+	require.InDelta(t, 0.25, agents[1].CostUSD, 1e-9)
+	require.Zero(t, agents[1].Events, "what is reported was not done just now")
+
+	for i := range 50 {
+		y.add(requestEvent(fmt.Sprint("model", i), "", 1, 0))
+	}
+	models := y.s.Models()
+	require.Len(t, models, maxModels+1, "and one for the rest")
+	sum := int64(0)
+	for _, m := range models {
+		sum += m.Tokens.Input
+	}
+	require.EqualValues(t, 200, sum, "nothing is lost")
+}
+
+// TestModels_UseOneSource: a cost in ten parts is not less than the same in one.
+func TestModels_UseOneSource(t *testing.T) {
+	t.Parallel()
+	y := &recorder{t: t}
+	for range 10 {
+		y.add(requestEvent("opus", "", 100, 0.1))
+	}
+	y.add(usageEvent(1000, 1, ""))
+	require.EqualValues(t, 10, y.s.Models()[0].Requests)
+	y.add(usageEvent(500, 0.25, ""))
+	require.Zero(t, y.s.Models()[0].Requests, "metrics know more")
+	require.EqualValues(t, 1500, y.s.Models()[0].Tokens.Input)
+}
+
+// TestSession_TelemetryAfterEnd: an exporter sends its last records when the agent is gone.
+func TestSession_TelemetryAfterEnd(t *testing.T) {
+	t.Parallel()
+	y := &recorder{t: t}
+	y.addEvent(1, "SessionEnd", "", `{}`)
+	y.addEvent(5, "ApiRequest", "", `{"usage":{"input_tokens":5}}`)
+	require.True(t, y.s.Sum.Ended)
+	require.EqualValues(t, 1000, y.s.Sum.LastAt)
+	require.EqualValues(t, 2, y.s.Sum.LastID)
+	require.EqualValues(t, 5, y.s.Sum.Tokens.Input)
+	y.addEvent(6, "SessionStart", "", `{}`)
+	require.False(t, y.s.Sum.Ended)
+}
+
+// TestUsage_IgnoresInvalidTelemetry: figures that can't be are not there, and nothing overflows.
+func TestUsage_IgnoresInvalidTelemetry(t *testing.T) {
+	t.Parallel()
+	y := &recorder{t: t}
+	for _, payload := range []string{
+		`{"usage":{"input_tokens":-5,"output_tokens":"9"},"cost_usd":-1}`, `{"usage":[],"cost_usd":"1"}`, `{"usage":{"input_tokens":1e400},"cost_usd":1e400}`,
+		`{"model":{"id":7}}`, `{}`,
+	} {
+		y.add(newEvent("ApiRequest", payload))
+	}
+	require.Nil(t, y.s.Sum.Tokens)
+	require.Zero(t, y.s.Sum.CostUSD)
+	for range 5 {
+		y.add(newEvent("ApiRequest", `{"usage":{"input_tokens":1e12},"cost_usd":1e6,"duration_ms":1e9}`))
+		y.add(usageEvent(1e12, 1e6, ""))
+	}
+	require.Equal(t, int64(maxTokens), y.s.Sum.Tokens.Input)
+	require.InDelta(t, maxCost, y.s.Sum.CostUSD, 0)
+	for i := range 500 {
+		y.add(usageEvent(1, 0, fmt.Sprint(i)))
+	}
+	require.Len(t, y.s.Counters, maxSeries)
+	y.add(newEvent("ApiUsage", `{"series":[`+`{"usage":{"input_tokens":1}},"x",7,`+`null]}`))
+	y.add(newEvent("ApiUsage", `{"series":{"model":1}}`))
+}
