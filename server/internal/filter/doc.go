@@ -8,7 +8,7 @@
 // holds, and src/testing/filter-cases.json there is run by the tests of both.
 //
 // Capitals and small letters are the same. A word is looked for in the event's
-// names, its line, and whatever its payload and its question hold, up to maxText.
+// names, its line, and whatever its payload and its question hold, up to maxTextUnits.
 // A key is a field or else a path into the payload or its tool_input; a list or an
 // object there matches when something in it does. A payload that is too big for a
 // list (schema.MaxListed) is not looked into.

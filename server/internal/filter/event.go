@@ -15,121 +15,121 @@ type Event struct {
 	Question, Status         []byte // nil: it asks nothing
 }
 
-// maxText is how much of a payload and a question words are looked for in, in the
+// maxTextUnits is how much of a payload and a question words are looked for in, in the
 // units of JavaScript's strings.
-const maxText = 8000
+const maxTextUnits = 8000
 
-// row is an event whose pieces are read once, when a term asks for them.
-type row struct {
+// eventView is an event whose pieces are read once, when a term asks for them.
+type eventView struct {
 	*Event
-	folded                              string
-	envelope, payload, question, status lazy
+	foldedText                          string
+	envelope, payload, question, status lazyValue
 }
 
-type lazy struct {
-	value *value
+type lazyValue struct {
+	value *jsonValue
 	read  bool
 }
 
-func (l *lazy) get(raw []byte) *value {
+func (l *lazyValue) get(raw []byte) *jsonValue {
 	if !l.read {
-		l.value, l.read = decode(raw), true
+		l.value, l.read = parseJSON(raw), true
 	}
 	return l.value
 }
 
-func (r *row) env(name string) *value {
+func (r *eventView) envelopeMember(name string) *jsonValue {
 	if !r.envelope.read {
-		whole := make([]byte, 0, len(r.Envelope)+2)
-		r.envelope.get(append(append(append(whole, '{'), r.Envelope...), '}'))
+		object := make([]byte, 0, len(r.Envelope)+2)
+		r.envelope.get(append(append(append(object, '{'), r.Envelope...), '}'))
 	}
 	return r.envelope.value.member(name)
 }
 
-func (r *row) body() *value  { return r.payload.get(r.Payload) }
-func (r *row) asked() *value { return r.question.get(r.Question) }
-func (r *row) state() *value { return r.status.get(r.Status) }
+func (r *eventView) payloadValue() *jsonValue  { return r.payload.get(r.Payload) }
+func (r *eventView) questionValue() *jsonValue { return r.question.get(r.Question) }
+func (r *eventView) statusValue() *jsonValue   { return r.status.get(r.Status) }
 
 // fields are the keys that are known by name; nil is no value.
-var fields = map[string]func(r *row) *value{
-	"agent":    func(r *row) *value { return text(r.App) },
-	"app":      func(r *row) *value { return text(r.App) },
-	"session":  func(r *row) *value { return text(r.Session) },
-	"type":     func(r *row) *value { return text(r.Type) },
-	"tool":     (*row).tool,
-	"model":    func(r *row) *value { return r.env("model_name") },
-	"id":       func(r *row) *value { return text(strconv.FormatInt(r.ID, 10)) },
-	"error":    func(r *row) *value { return text(r.env("error").str()) },
-	"kind":     func(r *row) *value { return r.asked().member("type") },
-	"risk":     (*row).risk,
-	"status":   func(r *row) *value { return r.state().member("status") },
-	"outcome":  func(r *row) *value { return r.state().member("outcome") },
-	"delivery": func(r *row) *value { return r.state().member("delivery").member("state") },
+var fields = map[string]func(r *eventView) *jsonValue{
+	"agent":    func(r *eventView) *jsonValue { return newString(r.App) },
+	"app":      func(r *eventView) *jsonValue { return newString(r.App) },
+	"session":  func(r *eventView) *jsonValue { return newString(r.Session) },
+	"type":     func(r *eventView) *jsonValue { return newString(r.Type) },
+	"tool":     (*eventView).tool,
+	"model":    func(r *eventView) *jsonValue { return r.envelopeMember("model_name") },
+	"id":       func(r *eventView) *jsonValue { return newString(strconv.FormatInt(r.ID, 10)) },
+	"error":    func(r *eventView) *jsonValue { return newString(r.envelopeMember("error").stringValue()) },
+	"kind":     func(r *eventView) *jsonValue { return r.questionValue().member("type") },
+	"risk":     (*eventView).risk,
+	"status":   func(r *eventView) *jsonValue { return r.statusValue().member("status") },
+	"outcome":  func(r *eventView) *jsonValue { return r.statusValue().member("outcome") },
+	"delivery": func(r *eventView) *jsonValue { return r.statusValue().member("delivery").member("state") },
 }
 
-func text(s string) *value { return &value{kind: '"', text: s} }
+func newString(s string) *jsonValue { return &jsonValue{kind: '"', text: s} }
 
 // tool is the tool an event is about, wherever its client put the name.
-func (r *row) tool() *value {
+func (r *eventView) tool() *jsonValue {
 	if r.Tool != "" {
-		return text(r.Tool)
+		return newString(r.Tool)
 	}
-	if name := r.asked().member("toolCall").member("name"); name.str() != "" {
+	if name := r.questionValue().member("toolCall").member("name"); name.stringValue() != "" {
 		return name
 	}
-	if name := r.body().member("tool_name"); name != nil && name.kind == '"' {
+	if name := r.payloadValue().member("tool_name"); name != nil && name.kind == '"' {
 		return name
 	}
 	return nil
 }
 
 // risk is the hub's estimate, else the agent's.
-func (r *row) risk() *value {
-	if own := r.state().member("risk"); own != nil {
+func (r *eventView) risk() *jsonValue {
+	if own := r.statusValue().member("risk"); own != nil {
 		return own
 	}
-	return r.asked().member("risk")
+	return r.questionValue().member("risk")
 }
 
-// values reports whether fn holds for a value of key.
-func (r *row) values(key string, fn func(text string) bool) bool {
+// anyValue reports whether fn holds for a value of key.
+func (r *eventView) anyValue(key string, fn func(text string) bool) bool {
 	if field, known := fields[key]; known {
-		return field(r).some(fn)
+		return field(r).anyMatch(fn)
 	}
 	path := strings.Split(key, ".")
-	found := r.body().dig(path)
+	found := r.payloadValue().lookup(path)
 	if found == nil {
-		found = r.body().member("tool_input").dig(path)
+		found = r.payloadValue().member("tool_input").lookup(path)
 	}
-	return found.some(fn)
+	return found.anyMatch(fn)
 }
 
-// text is what words are looked for in, folded.
-func (r *row) text() string {
-	if r.folded == "" {
-		parts := r.lines()
-		budget := collect(r.asked(), &parts, maxText)
-		collect(r.body(), &parts, budget)
-		r.folded = Fold(strings.Join(parts, "\n"))
+// searchText is what words are looked for in, folded.
+func (r *eventView) searchText() string {
+	if r.foldedText == "" {
+		parts := r.names()
+		budget := collectScalars(r.questionValue(), &parts, maxTextUnits)
+		collectScalars(r.payloadValue(), &parts, budget)
+		r.foldedText = Fold(strings.Join(parts, "\n"))
 	}
-	return r.folded
+	return r.foldedText
 }
 
-// lines are an event's names and what its row in the stream says.
-func (r *row) lines() []string {
+// names are an event's names and what its row in the stream says.
+func (r *eventView) names() []string {
 	return []string{
-		r.App, r.Session, r.Type, r.tool().str(),
-		r.env("summary").str(), r.env("error").str(), r.line(),
+		r.App, r.Session, r.Type, r.tool().stringValue(),
+		r.envelopeMember("summary").stringValue(), r.envelopeMember("error").stringValue(), r.summaryLine(),
 	}
 }
 
-// collect appends the scalars in v, up to budget, and returns what is left of it.
-func collect(v *value, into *[]string, budget int) int {
-	v.some(func(text string) bool {
+// collectScalars appends the scalars in v, up to budget, and returns what is left of it.
+func collectScalars(v *jsonValue, into *[]string, budget int) int {
+	v.anyMatch(func(text string) bool {
 		if budget <= 0 {
 			return true
 		}
-		part, units := cut(text, budget)
+		part, units := truncateUTF16(text, budget)
 		*into = append(*into, part)
 		budget -= units
 		return false
@@ -137,27 +137,27 @@ func collect(v *value, into *[]string, budget int) int {
 	return budget
 }
 
-// line says in one line what happened, as the dashboard's lineOf does.
-func (r *row) line() string {
-	for _, own := range []*value{r.env("summary"), r.asked().member("question"), r.env("error")} {
-		if s := own.str(); s != "" {
+// summaryLine says in one line what happened, as the dashboard's lineOf does.
+func (r *eventView) summaryLine() string {
+	for _, candidate := range []*jsonValue{r.envelopeMember("summary"), r.questionValue().member("question"), r.envelopeMember("error")} {
+		if s := candidate.stringValue(); s != "" {
 			return s
 		}
 	}
-	payload := r.body()
-	if gist, ok := gist(payload.member("tool_input")); ok {
+	payload := r.payloadValue()
+	if gist, ok := mainArgument(payload.member("tool_input")); ok {
 		return gist
 	}
 	for _, name := range [...]string{"prompt", "message", "error", "last_assistant_message", "reason", "source"} {
-		if s := payload.member(name).str(); s != "" {
+		if s := payload.member(name).stringValue(); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// gist is the part of a tool's arguments that says most, such as the command.
-func gist(args *value) (string, bool) {
+// mainArgument is the part of a tool's arguments that says most, such as the command.
+func mainArgument(args *jsonValue) (string, bool) {
 	for _, name := range [...]string{
 		"command", "cmd", "script", "file_path", "notebook_path", "pattern", "path", "url", "query", "prompt", "description",
 	} {
@@ -165,12 +165,12 @@ func gist(args *value) (string, bool) {
 		switch {
 		case value == nil:
 		case value.kind == '[':
-			words := make([]string, len(value.inner))
-			for i := range value.inner {
-				words[i] = value.inner[i].joined()
+			words := make([]string, len(value.children))
+			for i := range value.children {
+				words[i] = value.children[i].jsString()
 			}
 			return strings.Join(words, " "), true
-		case value.str() != "":
+		case value.stringValue() != "":
 			return value.text, true
 		}
 	}
@@ -181,10 +181,10 @@ func gist(args *value) (string, bool) {
 // match in e, folded and with a line break between any two. An index of it has no
 // need of the status, which changes.
 func IndexText(dst []byte, e *Event) []byte {
-	r := row{Event: e}
-	parts := append(r.lines(), r.env("model_name").str())
-	collect(r.asked(), &parts, int(^uint(0)>>1))
-	collect(r.body(), &parts, int(^uint(0)>>1))
+	r := eventView{Event: e}
+	parts := append(r.names(), r.envelopeMember("model_name").stringValue())
+	collectScalars(r.questionValue(), &parts, int(^uint(0)>>1))
+	collectScalars(r.payloadValue(), &parts, int(^uint(0)>>1))
 	for _, part := range parts {
 		dst = append(append(dst, Fold(part)...), '\n')
 	}

@@ -23,14 +23,14 @@ type Filter struct{ terms []term }
 
 // term is one condition.
 type term struct {
-	not   bool
-	key   string // small letters; "" with keyed unset
-	keyed bool   // looks at the values of key, not at the text
-	want  string // folded
-	glob  []string
-	regex *regexp.Regexp
-	parts []string // literals that all occur in what a regular expression matches
-	steps int      // that it may take for a letter
+	negated  bool
+	key      string // small letters; "" with keyed unset
+	keyed    bool   // looks at the values of key, not at the text
+	value    string // folded
+	glob     []string
+	regex    *regexp.Regexp
+	literals []string // literals that all occur in what a regular expression matches
+	steps    int      // that it may take for a letter
 }
 
 // Parse reads a filter. A text that is none is a *schema.FieldError for the field
@@ -42,11 +42,11 @@ func Parse(text string) (*Filter, error) {
 	f, steps := &Filter{}, 0
 	for rest := skipSpace(text); rest != ""; rest = skipSpace(rest) {
 		var tok token
-		tok, rest = next(rest)
+		tok, rest = nextToken(rest)
 		if tok.value == "" && !tok.keyed {
 			continue
 		}
-		t, err := tok.term()
+		t, err := tok.toTerm()
 		if err != nil {
 			return nil, err
 		}
@@ -64,68 +64,68 @@ func invalid(format string, args ...any) error {
 	return &schema.FieldError{Field: "filter", Detail: fmt.Sprintf(format, args...)}
 }
 
-func (tok *token) term() (term, error) {
-	t := term{not: tok.not, key: strings.ToLower(tok.key), keyed: tok.keyed}
+func (tok *token) toTerm() (term, error) {
+	t := term{negated: tok.negated, key: strings.ToLower(tok.key), keyed: tok.keyed}
 	if tok.regex {
 		var err error
-		if t.regex, t.parts, t.steps, err = compile(tok.value); err != nil {
+		if t.regex, t.literals, t.steps, err = compileRegex(tok.value); err != nil {
 			return t, invalid("/%s/ can't be searched for in the history: %v", tok.value, err)
 		}
 		return t, nil
 	}
-	t.want = Fold(tok.value)
-	if t.keyed && strings.Contains(t.want, "*") {
-		t.glob = strings.Split(t.want, "*")
+	t.value = Fold(tok.value)
+	if t.keyed && strings.Contains(t.value, "*") {
+		t.glob = strings.Split(t.value, "*")
 	}
 	return t, nil
 }
 
 // Match reports whether every term of the filter holds.
 func (f *Filter) Match(e *Event) bool {
-	r := row{Event: e}
+	r := eventView{Event: e}
 	for i := range f.terms {
-		if t := &f.terms[i]; t.found(&r) == t.not {
+		if t := &f.terms[i]; t.matches(&r) == t.negated {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *term) found(r *row) bool {
+func (t *term) matches(r *eventView) bool {
 	if !t.keyed {
-		return t.test(r.text())
+		return t.matchesText(r.searchText())
 	}
-	return r.values(t.key, func(text string) bool { return t.test(Fold(text)) })
+	return r.anyValue(t.key, func(text string) bool { return t.matchesText(Fold(text)) })
 }
 
-// test looks at folded text: all of it for a key, a part of it for a word.
-func (t *term) test(text string) bool {
+// matchesText looks at folded text: all of it for a key, a part of it for a word.
+func (t *term) matchesText(text string) bool {
 	switch {
 	case t.regex != nil:
 		return t.regex.MatchString(text)
 	case !t.keyed:
-		return strings.Contains(text, t.want)
+		return strings.Contains(text, t.value)
 	case t.glob != nil:
 		return matchGlob(t.glob, text)
 	default:
-		return text == t.want
+		return text == t.value
 	}
 }
 
 // matchGlob reports whether text is the pieces in their order with anything in
 // between. Each piece is taken where it comes first: a later place never helps.
-func matchGlob(pieces []string, text string) bool {
-	first, last := pieces[0], pieces[len(pieces)-1]
+func matchGlob(parts []string, text string) bool {
+	first, last := parts[0], parts[len(parts)-1]
 	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
 		return false
 	}
 	text = text[len(first) : len(text)-len(last)]
-	for _, piece := range pieces[1 : len(pieces)-1] {
-		at := strings.Index(text, piece)
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(text, part)
 		if at < 0 {
 			return false
 		}
-		text = text[at+len(piece):]
+		text = text[at+len(part):]
 	}
 	return true
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// wire makes an Event of one as lists and streams send it.
-func wire(t testing.TB, raw []byte) *Event {
+// eventFromJSON makes an Event of one as lists and streams send it.
+func eventFromJSON(t testing.TB, raw []byte) *Event {
 	t.Helper()
 	var known struct {
 		ID       int64
@@ -56,7 +56,7 @@ func sharedCases(t testing.TB) (c cases) {
 	return c
 }
 
-func TestSharedCases(t *testing.T) {
+func TestFilter_SharedCases(t *testing.T) {
 	t.Parallel()
 	all := sharedCases(t)
 	require.Greater(t, len(all.Cases), 200)
@@ -67,7 +67,7 @@ func TestSharedCases(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, c.Filter)
-		e := wire(t, all.Events[c.Event])
+		e := eventFromJSON(t, all.Events[c.Event])
 		require.Equal(t, c.Matches, f.Match(e), "%q of %s", c.Filter, c.Event)
 		if c.Matches {
 			requireFindable(t, f, e, c.Filter)
@@ -91,7 +91,7 @@ func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 	}
 }
 
-func TestRefusalsNameTheParameter(t *testing.T) {
+func TestParse_ErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{
 		"/(/":                     "/(/ can't be searched for in the history: missing closing )",
@@ -113,7 +113,7 @@ func TestRefusalsNameTheParameter(t *testing.T) {
 }
 
 // What JavaScript and RE2 spell alike and mean differently is rewritten.
-func TestRegularExpressionsMeanWhatABrowserMeans(t *testing.T) {
+func TestCompileRegex_MatchesJavaScript(t *testing.T) {
 	t.Parallel()
 	for pattern, texts := range map[string]map[string]bool{
 		`^.$`:               {"x": true, "😀": true, "\n": false, "\u2028": false, "\r": false},
@@ -133,19 +133,19 @@ func TestRegularExpressionsMeanWhatABrowserMeans(t *testing.T) {
 		`^a\/b$`:            {"a/b": true},
 		`K`:                 {"k": true, "\u212a": true},
 	} {
-		regex, _, _, err := compile(pattern)
+		regex, _, _, err := compileRegex(pattern)
 		require.NoError(t, err, pattern)
 		for text, want := range texts {
 			require.Equal(t, want, regex.MatchString(Fold(text)), "%s on %q", pattern, text)
 		}
 	}
 	for _, refused := range []string{`(?i)a`, `(?=a)`, `(?!a)`, `(?P<a>b)`, `\A`, `\z`, `\Qa\E`, `\1`, `\c`, `\`, `\u12`, `\u{}`, `\u{zz}`, `(`, `[a`, `a**`, `(a{1000}){1000}`} {
-		_, _, _, err := compile(refused)
+		_, _, _, err := compileRegex(refused)
 		require.Error(t, err, refused)
 	}
 }
 
-func TestWhatARegularExpressionRequires(t *testing.T) {
+func TestCompileRegex_RequiredLiterals(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string][]string{
 		"NoSuch[0-9]thing":     {"nosuch", "thing"},
@@ -158,7 +158,7 @@ func TestWhatARegularExpressionRequires(t *testing.T) {
 		"[a]bc":                {"abc"},
 		".*":                   nil,
 	} {
-		_, got, _, err := compile(pattern)
+		_, got, _, err := compileRegex(pattern)
 		require.NoError(t, err)
 		require.Equal(t, want, got, pattern)
 	}

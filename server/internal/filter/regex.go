@@ -11,18 +11,18 @@ import (
 
 // What \s of JavaScript matches, and what it doesn't, inside a class.
 const (
-	spaces    = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
-	notSpaces = `\x{0}-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
-	anything  = `\x{0}-\x{10ffff}`
-	lineEnds  = `\n\r\x{2028}\x{2029}`
+	jsSpace         = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	jsNotSpace      = `\x{0}-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	anyRune         = `\x{0}-\x{10ffff}`
+	lineTerminators = `\n\r\x{2028}\x{2029}`
 )
 
-// compile makes RE2 of a JavaScript regular expression with the flags i and u.
+// compileRegex makes RE2 of a JavaScript regular expression with the flags i and u.
 // What RE2 has no equal for is refused, with the reason.
 // literals are what a text it matches must have, size is how many steps it may take
 // for each of a text's letters.
-func compile(pattern string) (regex *regexp.Regexp, literals []string, size int, err error) {
-	t := translator{rest: pattern}
+func compileRegex(pattern string) (regex *regexp.Regexp, literals []string, size int, err error) {
+	t := regexTranslator{rest: pattern}
 	for t.rest != "" && t.err == nil {
 		t.step()
 	}
@@ -31,8 +31,8 @@ func compile(pattern string) (regex *regexp.Regexp, literals []string, size int,
 	}
 	tree, err := syntax.Parse(t.out.String(), syntax.Perl|syntax.FoldCase)
 	if err == nil {
-		unfold(tree)
-		size, err = sizeOf(tree)
+		foldLiterals(tree)
+		size, err = programSize(tree)
 	}
 	if err == nil {
 		regex, err = regexp.Compile(tree.String())
@@ -40,10 +40,10 @@ func compile(pattern string) (regex *regexp.Regexp, literals []string, size int,
 	if e := (*syntax.Error)(nil); errors.As(err, &e) {
 		return nil, nil, 0, fmt.Errorf("%s: %s", e.Code, e.Expr)
 	}
-	return regex, required(tree), size, err
+	return regex, requiredLiterals(tree), size, err
 }
 
-func sizeOf(tree *syntax.Regexp) (int, error) {
+func programSize(tree *syntax.Regexp) (int, error) {
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return 0, err
@@ -51,11 +51,11 @@ func sizeOf(tree *syntax.Regexp) (int, error) {
 	return len(program.Inst), nil
 }
 
-// unfold spells literals as folded text has them, which is found faster than
+// foldLiterals spells literals as folded text has them, which is found faster than
 // either case.
-func unfold(tree *syntax.Regexp) {
+func foldLiterals(tree *syntax.Regexp) {
 	for _, sub := range tree.Sub {
-		unfold(sub)
+		foldLiterals(sub)
 	}
 	if tree.Op != syntax.OpLiteral {
 		return
@@ -85,34 +85,34 @@ func foldedForm(r rune) (form rune, one bool) {
 	}
 }
 
-// required are literals that occur wherever the regular expression matches.
-func required(tree *syntax.Regexp) (list []string) {
+// requiredLiterals are literals that occur wherever the regular expression matches.
+func requiredLiterals(tree *syntax.Regexp) (list []string) {
 	switch {
 	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
 		return []string{string(tree.Rune)}
 	case tree.Op == syntax.OpConcat, tree.Op == syntax.OpCapture, tree.Op == syntax.OpPlus, tree.Op == syntax.OpRepeat && tree.Min > 0:
 		for _, sub := range tree.Sub {
-			list = append(list, required(sub)...)
+			list = append(list, requiredLiterals(sub)...)
 		}
 	}
 	return list
 }
 
-// translator rewrites what the two spell alike and mean differently.
-type translator struct {
+// regexTranslator rewrites what the two spell alike and mean differently.
+type regexTranslator struct {
 	rest    string
 	out     strings.Builder
 	inClass bool
 	err     error
 }
 
-func (t *translator) take(n int) string {
+func (t *regexTranslator) take(n int) string {
 	piece := t.rest[:n]
 	t.rest = t.rest[n:]
 	return piece
 }
 
-func (t *translator) step() {
+func (t *regexTranslator) step() {
 	switch c := t.rest[0]; {
 	case c == '\\':
 		t.escape()
@@ -125,9 +125,9 @@ func (t *translator) step() {
 	case t.inClass:
 		t.out.WriteString(t.take(1))
 	case c == '[':
-		t.class()
+		t.charClass()
 	case c == '.':
-		t.out.WriteString("[^" + lineEnds + "]")
+		t.out.WriteString("[^" + lineTerminators + "]")
 		t.take(1)
 	case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
 		t.err = errors.New("no look-ahead and no flags inside")
@@ -136,8 +136,8 @@ func (t *translator) step() {
 	}
 }
 
-func (t *translator) class() {
-	for _, c := range [...]struct{ js, re2 string }{{"[^]", "[" + anything + "]"}, {"[]", "[^" + anything + "]"}} {
+func (t *regexTranslator) charClass() {
+	for _, c := range [...]struct{ js, re2 string }{{"[^]", "[" + anyRune + "]"}, {"[]", "[^" + anyRune + "]"}} {
 		if strings.HasPrefix(t.rest, c.js) {
 			t.out.WriteString(c.re2)
 			t.take(len(c.js))
@@ -151,21 +151,21 @@ func (t *translator) class() {
 	}
 }
 
-func (t *translator) escape() {
+func (t *regexTranslator) escape() {
 	if len(t.rest) < 2 {
 		t.err = errors.New("a backslash at its end")
 		return
 	}
 	switch c := t.rest[1]; c {
 	case 's', 'S':
-		set := map[byte]string{'s': spaces, 'S': notSpaces}[c]
+		set := map[byte]string{'s': jsSpace, 'S': jsNotSpace}[c]
 		if !t.inClass {
 			set = "[" + set + "]"
 		}
 		t.out.WriteString(set)
 		t.take(2)
 	case 'u':
-		t.unicode()
+		t.unicodeEscape()
 	case 'b':
 		if t.inClass {
 			t.out.WriteString(`\x08`)
@@ -180,8 +180,8 @@ func (t *translator) escape() {
 	}
 }
 
-// unicode rewrites \uXXXX and \u{X}.
-func (t *translator) unicode() {
+// unicodeEscape rewrites \uXXXX and \u{X}.
+func (t *regexTranslator) unicodeEscape() {
 	digits, length := "", 6
 	if end := strings.IndexByte(t.rest, '}'); strings.HasPrefix(t.rest, `\u{`) && end > 0 {
 		digits, length = t.rest[3:end], end+1

@@ -7,27 +7,27 @@ import (
 
 // token is one term as it is written.
 type token struct {
-	not, keyed, regex bool
-	key, value        string
+	negated, keyed, regex bool
+	key, value            string
 }
 
-// next cuts the first token off s, which begins with something to read. What looks
+// nextToken cuts the first token off s, which begins with something to read. What looks
 // like the beginning of more and isn't followed by a value is a word: "-", "key:".
-func next(s string) (token, string) {
+func nextToken(s string) (token, string) {
 	if after, minus := strings.CutPrefix(s, "-"); minus {
-		if tok, rest, ok := nextKeyed(after); ok {
-			tok.not = true
+		if tok, rest, ok := nextKeyedValue(after); ok {
+			tok.negated = true
 			return tok, rest
 		}
 	}
-	tok, rest, _ := nextKeyed(s)
+	tok, rest, _ := nextKeyedValue(s)
 	return tok, rest
 }
 
-// nextKeyed reads a value with its key, or without one.
-func nextKeyed(s string) (tok token, rest string, ok bool) {
+// nextKeyedValue reads a value with its key, or without one.
+func nextKeyedValue(s string) (tok token, rest string, ok bool) {
 	n := 0
-	for n < len(s) && isKey(s[n]) {
+	for n < len(s) && isKeyByte(s[n]) {
 		n++
 	}
 	if n > 0 && n < len(s) && s[n] == ':' {
@@ -62,7 +62,7 @@ func regexEnd(s string) int {
 		switch s[i] {
 		case '\\':
 			r, size := utf8.DecodeRuneInString(s[i+1:])
-			if endsLine(r) {
+			if isLineTerminator(r) {
 				return 0
 			}
 			i += size
@@ -76,7 +76,7 @@ func regexEnd(s string) int {
 	return 0
 }
 
-func isKey(c byte) bool {
+func isKeyByte(c byte) bool {
 	return c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
@@ -94,5 +94,5 @@ func isSpace(r rune) bool {
 	}
 }
 
-// endsLine is what the dot of JavaScript does not match.
-func endsLine(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }
+// isLineTerminator is what the dot of JavaScript does not match.
+func isLineTerminator(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }

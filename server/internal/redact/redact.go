@@ -29,30 +29,30 @@ type Options struct {
 // Redactor finds and replaces secrets. It does not change once made, and may be
 // used by many goroutines. A nil Redactor replaces nothing.
 type Redactor struct {
-	names  []name
-	probes [][]probe       // :: slot → what may stand there; slot 0 is empty
-	slot   [1 << 16]uint8  // :: folded pair of bytes → index in probes
-	pairs  [1 << 10]uint64 // the pairs with a slot, as a bitmap that stays in the first-level cache
+	names    []keyName
+	literals [][]literal     // :: slot → what may stand there; slot 0 is empty
+	slots    [1 << 16]uint8  // :: folded pair of bytes → index in probes
+	pairs    [1 << 10]uint64 // the pairs with a slot, as a bitmap that stays in the first-level cache
 }
 
 // maxNesting bounds the memory that a hostile message can make a walk take. The
 // hub refuses messages far less deep (schema.MaxDepth).
 const maxNesting = 4 * schema.MaxDepth
 
-// rounds bounds how often a replaced string is looked at again. A second look
+// maxPasses bounds how often a replaced string is looked at again. A second look
 // finds what only became visible by the first, so that redacting twice changes
 // nothing.
-const rounds = 8
+const maxPasses = 8
 
 // New makes a Redactor.
 func New(o Options) *Redactor {
-	r := &Redactor{names: builtinNames()}
+	r := &Redactor{names: builtinKeyNames()}
 	for _, key := range o.Keys {
-		if n, ok := customName(key); ok {
+		if n, ok := customKeyName(key); ok {
 			r.names = append(r.names, n)
 		}
 	}
-	r.build()
+	r.buildTables()
 	return r
 }
 
@@ -61,22 +61,22 @@ func New(o Options) *Redactor {
 // is returned. Valid JSON stays valid; text that is not JSON, or is nested beyond
 // all sense, comes back as it is: it will be refused.
 func (r *Redactor) JSON(b []byte) (out []byte, n int) {
-	if r == nil || !r.matches(b) {
+	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
 	}
 	return r.walk(b)
 }
 
 func (r *Redactor) walk(b []byte) (out []byte, n int) {
-	w := walk{r: r, in: b}
+	w := walker{r: r, in: b}
 	if !w.run() || w.n == 0 {
 		return b, 0
 	}
 	return append(w.out, b[w.copied:]...), w.n
 }
 
-// walk goes through one message, string by string.
-type walk struct {
+// walker goes through one message, string by string.
+type walker struct {
 	r      *Redactor
 	in     []byte
 	out    []byte
@@ -88,21 +88,21 @@ type walk struct {
 // frame is an object or array that is open.
 type frame struct {
 	object bool
-	inKey  bool   // the next string is a member's name
-	member []byte // an object's current member, without quotes; an array's own name
-	rule   *name  // what all the values in it are secret by, if they are
-	within []byte // the name of the container around it, for labels and ids
+	inKey  bool     // the next string is a member's name
+	member []byte   // an object's current member, without quotes; an array's own name
+	rule   *keyName // what all the values in it are secret by, if they are
+	within []byte   // the name of the container around it, for labels and ids
 }
 
 // run reports whether the text was understood to its end.
-func (w *walk) run() bool {
+func (w *walker) run() bool {
 	for i := 0; i < len(w.in); i++ {
 		switch c := w.in[i]; {
 		case c == '{' || c == '[':
 			if len(w.stack) >= maxNesting {
 				return false
 			}
-			w.open(c == '{')
+			w.openContainer(c == '{')
 		case c == '}' || c == ']':
 			if len(w.stack) == 0 {
 				return false
@@ -116,11 +116,11 @@ func (w *walk) run() bool {
 			if end < 0 {
 				return false
 			}
-			w.text(i+1, end)
+			w.handleString(i+1, end)
 			i = end
 		case c == '-' || isDigit(c):
-			end := run(w.in, i+1, isNumber)
-			w.number(i, end)
+			end := skipWhile(w.in, i+1, isNumber)
+			w.handleNumber(i, end)
 			i = end - 1
 		}
 	}
@@ -151,11 +151,11 @@ func stringEnd(b []byte, from int) int {
 	}
 }
 
-func (w *walk) open(object bool) {
+func (w *walker) openContainer(object bool) {
 	f := frame{object: object, inKey: object}
 	if len(w.stack) > 0 {
 		top := &w.stack[len(w.stack)-1]
-		if rule := w.rule(top); rule != nil && (rule.deep || !object) {
+		if rule := w.ruleFor(top); rule != nil && (rule.deep || !object) {
 			f.rule = rule
 		}
 		f.within = top.member
@@ -166,57 +166,57 @@ func (w *walk) open(object bool) {
 	w.stack = append(w.stack, f)
 }
 
-// rule is what a value in f would be secret by.
-func (w *walk) rule(f *frame) *name {
+// ruleFor is what a value in f would be secret by.
+func (w *walker) ruleFor(f *frame) *keyName {
 	if f.rule != nil || !f.object {
 		return f.rule
 	}
-	return w.r.nameOf(lastName(f.member))
+	return w.r.keyNameOf(trailingName(f.member))
 }
 
-// text handles the string whose contents are in[from:to].
-func (w *walk) text(from, to int) {
+// handleString handles the string whose contents are in[from:to].
+func (w *walker) handleString(from, to int) {
 	raw := w.in[from:to]
 	if len(w.stack) == 0 {
-		w.contents(from, to, true)
+		w.redactContents(from, to, true)
 		return
 	}
 	top := &w.stack[len(w.stack)-1]
 	if top.inKey {
-		top.member = unescape(raw)
-		w.contents(from, to, false)
+		top.member = decodeName(raw)
+		w.redactContents(from, to, false)
 		return
 	}
-	if top.kept() {
+	if top.isPreserved() {
 		return
 	}
-	if rule := w.rule(top); rule == nil {
-		w.contents(from, to, true)
-	} else if len(raw) > 0 && markLen(raw) != len(raw) {
-		w.replace(from, to, mark(rule.rule))
+	if rule := w.ruleFor(top); rule == nil {
+		w.redactContents(from, to, true)
+	} else if len(raw) > 0 && placeholderLen(raw) != len(raw) {
+		w.replace(from, to, placeholder(rule.rule))
 	}
 }
 
-// number handles a number: a password may be one.
-func (w *walk) number(from, to int) {
+// handleNumber handles a number: a password may be one.
+func (w *walker) handleNumber(from, to int) {
 	if len(w.stack) == 0 {
 		return
 	}
-	if rule := w.rule(&w.stack[len(w.stack)-1]); rule != nil && rule.numbers {
-		w.replace(from, to, `"`+mark(rule.rule)+`"`)
+	if rule := w.ruleFor(&w.stack[len(w.stack)-1]); rule != nil && rule.numbers {
+		w.replace(from, to, `"`+placeholder(rule.rule)+`"`)
 	}
 }
 
-// contents replaces what looks like a secret inside a string. assign is unset for
+// redactContents replaces what looks like a secret inside a string. assign is unset for
 // the names of members, where NAME=value makes no sense.
-func (w *walk) contents(from, to int, assign bool) {
+func (w *walker) redactContents(from, to int, assign bool) {
 	raw := w.in[from:to]
-	if !w.r.matches(raw) {
+	if !w.r.mayContainSecret(raw) {
 		return
 	}
 	changed := 0
-	for range rounds {
-		next, n := w.r.once(raw, assign)
+	for range maxPasses {
+		next, n := w.r.redactString(raw, assign)
 		if n == 0 {
 			break
 		}
@@ -228,14 +228,14 @@ func (w *walk) contents(from, to int, assign bool) {
 	}
 }
 
-func (w *walk) replace(from, to int, with string) {
+func (w *walker) replace(from, to int, with string) {
 	w.out = append(append(w.out, w.in[w.copied:from]...), with...)
 	w.copied = to
 	w.n++
 }
 
-// kept reports whether the protocol needs the strings in f as they are.
-func (f *frame) kept() bool {
+// isPreserved reports whether the protocol needs the strings in f as they are.
+func (f *frame) isPreserved() bool {
 	switch string(f.member) {
 	case "source_app", "session_id", "hook_event_type", "permission_type", "agent_name",
 		"tool_use_id", "idempotency_key", "choices", "requestSecret", "request_secret",
@@ -251,23 +251,23 @@ func (f *frame) kept() bool {
 	}
 }
 
-func mark(rule string) string { return schema.RedactedPrefix + rule + "]" }
+func placeholder(rule string) string { return schema.RedactedPrefix + rule + "]" }
 
-// markLen is the length of the mark that b begins with, or 0.
-func markLen(b []byte) int {
+// placeholderLen is the length of the mark that b begins with, or 0.
+func placeholderLen(b []byte) int {
 	if !bytes.HasPrefix(b, []byte(schema.RedactedPrefix)) {
 		return 0
 	}
-	end := run(b[:min(len(b), 64)], len(schema.RedactedPrefix), func(c byte) bool { return c == '_' || isLower(c) })
+	end := skipWhile(b[:min(len(b), 64)], len(schema.RedactedPrefix), func(c byte) bool { return c == '_' || isLower(c) })
 	if end == len(b) || b[end] != ']' {
 		return 0
 	}
 	return end + 1
 }
 
-// once replaces the secrets in the contents of one JSON string.
-func (r *Redactor) once(raw []byte, assign bool) (out []byte, n int) {
-	s := scan{b: decode(raw), assign: assign}
+// redactString replaces the secrets in the contents of one JSON string.
+func (r *Redactor) redactString(raw []byte, assign bool) (out []byte, n int) {
+	s := scan{b: decodeString(raw), assign: assign}
 	origin := cursor{raw: raw}
 	copied, from := 0, 0
 	for {
@@ -276,7 +276,7 @@ func (r *Redactor) once(raw []byte, assign bool) (out []byte, n int) {
 			break
 		}
 		out = append(out, raw[copied:origin.seek(m.from)]...)
-		out = append(out, mark(m.rule)...)
+		out = append(out, placeholder(m.rule)...)
 		copied, from = origin.seek(m.to), m.to
 		n++
 	}

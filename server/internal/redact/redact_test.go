@@ -52,7 +52,7 @@ func redacted(t *testing.T, in string) string {
 	return string(out)
 }
 
-func TestShapes(t *testing.T) {
+func TestJSON_TokenFormats(t *testing.T) {
 	t.Parallel()
 	for name, secret := range secrets {
 		for _, around := range []string{"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "/path/%s", "line\n%s\nline", "é%s", `{"k":"%s"}`} {
@@ -71,7 +71,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-func TestMembers(t *testing.T) {
+func TestJSON_SecretMembers(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		`{"password":"hunter2"}`:                  `{"password":"[redacted:password]"}`,
@@ -109,7 +109,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-func TestInsideStrings(t *testing.T) {
+func TestJSON_SecretsInStrings(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"DB_SECRET=abc":                            "DB_SECRET=[redacted:secret]",
@@ -137,7 +137,7 @@ func TestInsideStrings(t *testing.T) {
 }
 
 // What a person needs to read to decide must stay readable.
-func TestLeftAlone(t *testing.T) {
+func TestJSON_KeepsHarmlessText(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
 		"", "the secret is out: tell nobody", "a password is required", "use a bearer token here",
@@ -152,7 +152,7 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-func TestProtocolFieldsStay(t *testing.T) {
+func TestJSON_KeepsProtocolFields(t *testing.T) {
 	t.Parallel()
 	tok := secrets["github_token"]
 	in := `{"source_app":"T","session_id":"T","hook_event_type":"T","tool_use_id":"T","idempotency_key":"T",
@@ -167,7 +167,7 @@ func TestProtocolFieldsStay(t *testing.T) {
 	require.Equal(t, want, redacted(t, strings.ReplaceAll(in, "T\"", tok+`"`)))
 }
 
-func TestOptionsAndNil(t *testing.T) {
+func TestRedactor_CustomKeysAndNil(t *testing.T) {
 	t.Parallel()
 	r := New(Options{Keys: []string{"internalRef", "x"}})
 	out, n := r.JSON([]byte(`{"my_internal_ref":"a","x":"b"}`))
@@ -180,7 +180,7 @@ func TestOptionsAndNil(t *testing.T) {
 	require.Zero(t, n)
 }
 
-func TestNothingToDoReturnsTheSameSlice(t *testing.T) {
+func TestJSON_ReturnsUnchangedInput(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{cleanEvent, `{"token":true}`, `{"password":"x"`, `{"password":"x`, `]"password":"x"`, strings.Repeat("[", 4000) + `"password"`} {
 		b := []byte(in)
@@ -191,13 +191,13 @@ func TestNothingToDoReturnsTheSameSlice(t *testing.T) {
 }
 
 // Slots are numbered in a byte.
-func TestTables(t *testing.T) {
+func TestBuildTables_SlotsFitByte(t *testing.T) {
 	t.Parallel()
-	require.Less(t, len(New(Options{}).probes), 200)
+	require.Less(t, len(New(Options{}).literals), 200)
 }
 
 // A body of the greatest size made of nothing but beginnings must not take long.
-func TestHostileInputIsLinear(t *testing.T) {
+func TestJSON_HostileInput(t *testing.T) {
 	t.Parallel()
 	r := New(Options{})
 	for _, piece := range []string{
@@ -238,8 +238,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzPlanted hides a secret in a text of the fuzzer's and looks for it afterwards.
-func FuzzPlanted(f *testing.F) {
+// FuzzJSON_PlantedSecret hides a secret in a text of the fuzzer's and looks for it afterwards.
+func FuzzJSON_PlantedSecret(f *testing.F) {
 	f.Add("export X=", " && run", uint8(3))
 	f.Add("\n", "\"", uint8(0))
 	names := make([]string, 0, len(secrets))

@@ -19,10 +19,10 @@ func (r IneligibleError) Error() string { return string(r) }
 // with a IneligibleError, too, as far as it goes. A draft that means nothing is a
 // schema.FieldError.
 func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*schema.Rule, error) {
-	if err := check(at.Tool, d); err != nil {
+	if err := validateDraft(at.Tool, d); err != nil {
 		return nil, err
 	}
-	at.decode()
+	at.decodeArguments()
 	r := &schema.Rule{
 		Then: d.Then, Tool: at.Tool, When: d.When, Reason: d.Reason, From: d.From, CreatedAt: now, CreatedBy: by,
 		ExpiresAt: now + schema.Millis(schema.DefaultRuleTTL.Milliseconds()),
@@ -34,21 +34,21 @@ func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*sche
 	}
 	switch d.Scope {
 	case schema.ScopeCall:
-		r.Call = at.exact()
+		r.Call = at.callKey()
 	case schema.ScopeArguments:
-		r.Call = at.same()
+		r.Call = at.argumentsKey()
 	}
 	switch d.Reach {
 	case schema.ReachSession:
 		r.SourceApp, r.SessionID = at.App, at.Session
 	case schema.ReachProject:
-		r.SourceApp, r.Cwd = at.App, at.folder
+		r.SourceApp, r.Cwd = at.App, at.workingDir
 	case schema.ReachAgent:
 		r.SourceApp = at.App
 	}
-	r.Text = Words(r, at)
-	if why := refuse(d, r, at); why != "" {
-		return r, IneligibleError(why)
+	r.Text = Sentence(r, at)
+	if reason := refusalReason(d, r, at); reason != "" {
+		return r, IneligibleError(reason)
 	}
 	return r, nil
 }
@@ -57,45 +57,45 @@ func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*sche
 // until it is revoked.
 const maxTTL = 365 * 24 * time.Hour
 
-func check(tool string, d *schema.RuleDraft) error {
-	wrong := func(field, detail string) error { return &schema.FieldError{Field: field, Detail: detail} }
+func validateDraft(tool string, d *schema.RuleDraft) error {
+	fieldError := func(field, detail string) error { return &schema.FieldError{Field: field, Detail: detail} }
 	switch {
 	case d.From < 1:
-		return wrong("from", "must be the id of a question")
+		return fieldError("from", "must be the id of a question")
 	case d.Then != schema.ThenAllow && d.Then != schema.ThenDeny:
-		return wrong("then", "must be allow or deny")
+		return fieldError("then", "must be allow or deny")
 	case !slices.Contains([]string{schema.ScopeCall, schema.ScopeArguments, schema.ScopeWhen, schema.ScopeTool}, d.Scope):
-		return wrong("scope", "must be call, arguments, when or tool")
+		return fieldError("scope", "must be call, arguments, when or tool")
 	case !slices.Contains([]string{schema.ReachSession, schema.ReachProject, schema.ReachAgent, schema.ReachEverywhere}, d.Reach):
-		return wrong("reach", "must be session, project, agent or everywhere")
+		return fieldError("reach", "must be session, project, agent or everywhere")
 	case d.TTLSeconds != nil && (*d.TTLSeconds < 0 || *d.TTLSeconds > int64(maxTTL.Seconds())):
-		return wrong("ttlSeconds", fmt.Sprintf("must be from 0 (until it is revoked) to %d", int64(maxTTL.Seconds())))
+		return fieldError("ttlSeconds", fmt.Sprintf("must be from 0 (until it is revoked) to %d", int64(maxTTL.Seconds())))
 	case len(d.Reason) > schema.MaxReason:
-		return wrong("reason", fmt.Sprintf("is longer than %d bytes", schema.MaxReason))
+		return fieldError("reason", fmt.Sprintf("is longer than %d bytes", schema.MaxReason))
 	case (d.Scope == schema.ScopeWhen) != (len(d.When) > 0):
-		return wrong("when", "goes with the scope when, and only there, with at least one condition")
+		return fieldError("when", "goes with the scope when, and only there, with at least one condition")
 	case len(d.When) > schema.MaxConditions:
-		return wrong("when", fmt.Sprintf("has more than %d conditions", schema.MaxConditions))
+		return fieldError("when", fmt.Sprintf("has more than %d conditions", schema.MaxConditions))
 	}
 	for i, c := range d.When {
-		if _, err := compile(tool, c, fmt.Sprintf("when.%d", i)); err != nil {
+		if _, err := compileCondition(tool, c, fmt.Sprintf("when.%d", i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse says why the rule can't be made of this question; empty: it can.
-func refuse(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
-	if why := Ineligible(at); why != "" {
-		return why
+// refusalReason says why the rule can't be made of this question; empty: it can.
+func refusalReason(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
+	if reason := IneligibleReason(at); reason != "" {
+		return reason
 	}
 	switch {
 	case strings.ContainsRune(at.Tool, '\x00'):
 		return "The tool's name can't be told apart from others."
 	case at.Redacted && (d.Then == schema.ThenAllow || r.Call != ""):
 		return "A part of this call was taken out as a secret, so that nobody can tell whether another one is the same."
-	case d.Then == schema.ThenAllow && at.members == nil && len(at.Arguments) > 0 && r.Call == "":
+	case d.Then == schema.ThenAllow && at.args == nil && len(at.Arguments) > 0 && r.Call == "":
 		return "The arguments of this call can't be told apart for sure."
 	case d.Reach == schema.ReachProject && r.Cwd == "":
 		return "The agent did not say in which directory it works."
@@ -106,32 +106,32 @@ func refuse(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
 	case d.Scope != schema.ScopeWhen:
 		return ""
 	}
-	return refuseConditions(d, at)
+	return conditionRefusal(d, at)
 }
 
-// refuseConditions says why conditions don't cover the very call they were made at.
-func refuseConditions(d *schema.RuleDraft, at *Call) string {
+// conditionRefusal says why conditions don't cover the very call they were made at.
+func conditionRefusal(d *schema.RuleDraft, at *Call) string {
 	for _, s := range d.When {
-		c, _ := compile(at.Tool, s, "")
-		switch c.check(at) {
-		case holds:
-		case fails:
-			return fmt.Sprintf("It would not cover the question it is made at: %s is something else there.", shown(s.Argument))
+		c, _ := compileCondition(at.Tool, s, "")
+		switch c.evaluate(at) {
+		case match:
+		case noMatch:
+			return fmt.Sprintf("It would not cover the question it is made at: %s is something else there.", displayName(s.Argument))
 		default:
-			if text, ok := at.argument(c.path); ok && c.cmd {
-				if _, simple := at.words(text); !simple {
+			if text, ok := at.textArgument(c.path); ok && c.isCommand {
+				if _, simple := at.commandWords(text); !simple {
 					return "A rule only knows single commands: this one has a separator, a pipe, a redirect, a variable or something like it. You can allow exactly this call."
 				}
 			}
-			return fmt.Sprintf("%s is nothing that can be compared in this way for sure.", shown(s.Argument))
+			return fmt.Sprintf("%s is nothing that can be compared in this way for sure.", displayName(s.Argument))
 		}
 	}
 	return ""
 }
 
-// argument is a text among the arguments.
-func (c *Call) argument(path []string) (string, bool) {
-	var value any = c.members
+// textArgument is a text among the arguments.
+func (c *Call) textArgument(path []string) (string, bool) {
+	var value any = c.args
 	for _, name := range path {
 		object, _ := value.(map[string]any)
 		value = object[name]

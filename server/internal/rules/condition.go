@@ -14,22 +14,22 @@ import (
 	"github.com/hookback/hookback/server/internal/risk"
 )
 
-// verdict is what is known of a condition, or of a rule. Unclear is an argument of
+// matchResult is what is known of a condition, or of a rule. Unclear is an argument of
 // another type than expected, a command that is more than one, a path that leads
 // nobody knows where.
-type verdict int
+type matchResult int
 
 const (
-	fails verdict = iota
-	unclear
-	holds
+	noMatch matchResult = iota
+	indeterminate
+	match
 )
 
-func sure(b bool) verdict {
+func known(b bool) matchResult {
 	if b {
-		return holds
+		return match
 	}
-	return fails
+	return noMatch
 }
 
 const (
@@ -40,18 +40,18 @@ const (
 
 // condition is a schema.Condition that can be tested.
 type condition struct {
-	path  []string
-	cmd   bool // the argument is a command line
-	is    string
-	words []string // of the value, where it is compared with a command
-	text  string
-	isNum bool
-	num   *big.Rat
-	truth *bool
+	path      []string
+	isCommand bool // the argument is a command line
+	is        string
+	words     []string // of the value, where it is compared with a command
+	text      string
+	isNum     bool
+	num       *big.Rat
+	boolean   *bool
 }
 
-// compile checks a condition of a tool's arguments. at is the member that it stands in.
-func compile(tool string, s schema.Condition, at string) (c condition, err error) {
+// compileCondition checks a condition of a tool's arguments. at is the member that it stands in.
+func compileCondition(tool string, s schema.Condition, at string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
 	if slices.Contains(c.path, "") {
 		return c, &schema.FieldError{Field: at + ".argument", Detail: "must be an argument's name, or names with dots between them"}
@@ -69,15 +69,15 @@ func compile(tool string, s schema.Condition, at string) (c condition, err error
 	case string:
 		c.text = v
 	case bool:
-		c.truth = &v
+		c.boolean = &v
 	case json.Number:
-		if c.num, c.isNum = number(v); !c.isNum {
+		if c.num, c.isNum = parseNumber(v); !c.isNum {
 			return wrong("must be a number that anyone could mean")
 		}
 	default:
 		return wrong("must be a text, a number, true or false")
 	}
-	text := c.truth == nil && !c.isNum
+	text := c.boolean == nil && !c.isNum
 	switch s.Is {
 	case "equals":
 		if !text {
@@ -95,19 +95,19 @@ func compile(tool string, s schema.Condition, at string) (c condition, err error
 	default:
 		return c, &schema.FieldError{Field: at + ".is", Detail: "must be equals, starts_with, contains, glob, at_most, at_least or under"}
 	}
-	c.cmd = risk.IsCommand(tool, c.path[len(c.path)-1])
-	if c.cmd && c.is != "glob" && c.is != "under" {
+	c.isCommand = risk.IsCommand(tool, c.path[len(c.path)-1])
+	if c.isCommand && c.is != "glob" && c.is != "under" {
 		var simple bool
 		if c.words, simple = risk.ParseSimpleCommand(tool, c.text, ""); !simple {
 			return wrong("must be a single simple command, or its first words: a rule knows no separators, pipes, redirects, variables and the like")
 		}
 		return c, nil
 	}
-	return c, c.checkText(at)
+	return c, c.validateText(at)
 }
 
-// checkText checks the value of a test of texts that are no commands.
-func (c *condition) checkText(at string) error {
+// validateText checks the value of a test of texts that are no commands.
+func (c *condition) validateText(at string) error {
 	if c.is == "equals" {
 		return nil
 	}
@@ -115,140 +115,140 @@ func (c *condition) checkText(at string) error {
 	switch _, bad := path.Match(c.text, ""); {
 	case c.is == "glob" && bad != nil:
 		detail = "is no pattern: * stands for any characters, ? for one, [a-z] for one of them"
-	case c.is == "under" && (!absolute(slashes(c.text)) || !risk.IsPlainText(c.text)):
+	case c.is == "under" && (!isAbsolute(toSlashes(c.text)) || !risk.IsPlainText(c.text)):
 		detail = "must be the whole path of a folder"
-	case detours(c.text):
+	case hasParentSegment(c.text):
 		detail = "must not lead elsewhere by ..: write the path it leads to"
 	}
 	if detail != "" {
 		return &schema.FieldError{Field: at + ".value", Detail: detail}
 	}
 	if c.is == "under" {
-		c.text = path.Clean(slashes(c.text))
+		c.text = path.Clean(toSlashes(c.text))
 	}
 	return nil
 }
 
-// check tests the argument of a call.
-func (c *condition) check(call *Call) verdict {
-	call.decode()
-	if call.members == nil {
-		return unclear
+// evaluate tests the argument of a call.
+func (c *condition) evaluate(call *Call) matchResult {
+	call.decodeArguments()
+	if call.args == nil {
+		return indeterminate
 	}
-	var value any = call.members
+	var value any = call.args
 	for _, name := range c.path {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return unclear
+			return indeterminate
 		}
 		if value, ok = object[name]; !ok {
-			return fails
+			return noMatch
 		}
 	}
 	switch v := value.(type) {
 	case nil:
-		return fails
+		return noMatch
 	case bool:
-		if c.truth == nil {
-			return unclear
+		if c.boolean == nil {
+			return indeterminate
 		}
-		return sure(v == *c.truth)
+		return known(v == *c.boolean)
 	case json.Number:
-		return c.checkNumber(v)
+		return c.matchNumber(v)
 	case string:
-		return c.checkString(call, v)
+		return c.matchString(call, v)
 	default:
-		return unclear
+		return indeterminate
 	}
 }
 
-func (c *condition) checkNumber(v json.Number) verdict {
-	n, ok := number(v)
+func (c *condition) matchNumber(v json.Number) matchResult {
+	n, ok := parseNumber(v)
 	if !ok || !c.isNum {
-		return unclear
+		return indeterminate
 	}
 	switch order := n.Cmp(c.num); c.is {
 	case "at_most":
-		return sure(order <= 0)
+		return known(order <= 0)
 	case "at_least":
-		return sure(order >= 0)
+		return known(order >= 0)
 	default:
-		return sure(order == 0)
+		return known(order == 0)
 	}
 }
 
-func (c *condition) checkString(call *Call, text string) verdict {
-	if c.isNum || c.truth != nil {
-		return unclear
+func (c *condition) matchString(call *Call, text string) matchResult {
+	if c.isNum || c.boolean != nil {
+		return indeterminate
 	}
-	if c.cmd {
-		return c.checkCommand(call, text)
+	if c.isCommand {
+		return c.matchCommand(call, text)
 	}
 	if c.is == "equals" {
-		return sure(text == c.text)
+		return known(text == c.text)
 	}
 	if c.is == "under" {
-		file, ok := resolve(text, call.folder)
+		file, ok := resolvePath(text, call.workingDir)
 		if !ok {
-			return unclear
+			return indeterminate
 		}
-		return sure(below(file, c.text))
+		return known(isWithin(file, c.text))
 	}
-	if len(text) > maxMatched || detours(text) {
-		return unclear
+	if len(text) > maxMatched || hasParentSegment(text) {
+		return indeterminate
 	}
 	switch c.is {
 	case "starts_with":
-		return sure(strings.HasPrefix(text, c.text))
+		return known(strings.HasPrefix(text, c.text))
 	case "contains":
-		return sure(strings.Contains(text, c.text))
+		return known(strings.Contains(text, c.text))
 	default:
-		return sure(matches(c.text, text))
+		return known(matchGlob(c.text, text))
 	}
 }
 
-// checkCommand compares a command word by word, so that npm test is no beginning of
+// matchCommand compares a command word by word, so that npm test is no beginning of
 // npm testevil.
-func (c *condition) checkCommand(call *Call, line string) verdict {
-	words, simple := call.words(line)
+func (c *condition) matchCommand(call *Call, line string) matchResult {
+	words, simple := call.commandWords(line)
 	switch {
 	case !simple || c.is == "under":
-		return unclear
+		return indeterminate
 	case c.is == "equals":
-		return sure(slices.Equal(words, c.words))
+		return known(slices.Equal(words, c.words))
 	case c.is == "starts_with":
-		return sure(len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words))
+		return known(len(words) >= len(c.words) && slices.Equal(words[:len(c.words)], c.words))
 	case c.is == "contains":
 		for i := range words {
 			if len(words)-i >= len(c.words) && slices.Equal(words[i:i+len(c.words)], c.words) {
-				return holds
+				return match
 			}
 		}
-		return fails
-	case detours(line):
-		return unclear
+		return noMatch
+	case hasParentSegment(line):
+		return indeterminate
 	default:
-		return sure(matches(c.text, line))
+		return known(matchGlob(c.text, line))
 	}
 }
 
-// matches compares a whole text with a pattern whose * stands for any characters, /
+// matchGlob compares a whole text with a pattern whose * stands for any characters, /
 // among them.
-func matches(pattern, text string) bool {
+func matchGlob(pattern, text string) bool {
 	swap := strings.NewReplacer("/", "\x01")
 	ok, err := path.Match(swap.Replace(pattern), swap.Replace(text))
 	return err == nil && ok
 }
 
-// detours reports whether a text has .. as a step of a path.
-func detours(text string) bool {
+// hasParentSegment reports whether a text has .. as a step of a path.
+func hasParentSegment(text string) bool {
 	steps := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) })
 	return slices.Contains(steps, "..")
 }
 
-// number is the exact value, of numbers that anyone could mean: 1e999999999 has more
+// parseNumber is the exact value, of numbers that anyone could mean: 1e999999999 has more
 // digits than there is memory.
-func number(n json.Number) (*big.Rat, bool) {
+func parseNumber(n json.Number) (*big.Rat, bool) {
 	if len(n) > maxDigits {
 		return nil, false
 	}

@@ -37,68 +37,68 @@ type Call struct {
 	Several   bool        // named people, or more than one, are to decide
 	Redacted  bool        // something was taken out of its arguments
 
-	read    bool
-	members map[string]any // the arguments; nil: they are no object, or can't be told
-	folder  string
-	last    command // that was taken apart
+	decoded     bool
+	args        map[string]any // the arguments; nil: they are no object, or can't be told
+	workingDir  string
+	lastCommand parsedCommand // that was taken apart
 }
 
-// command is a command line in its words.
-type command struct {
+// parsedCommand is a command line in its words.
+type parsedCommand struct {
 	line   string
 	words  []string
 	simple bool
 }
 
-// decode reads the arguments, once. A name given twice makes them unreadable: which of
+// decodeArguments reads the arguments, once. A name given twice makes them unreadable: which of
 // the two counts is anybody's guess.
-func (c *Call) decode() {
-	if c.read {
+func (c *Call) decodeArguments() {
+	if c.decoded {
 		return
 	}
-	c.read = true
-	c.folder = risk.WorkingDir(c.Tool, c.Arguments, c.Cwd)
+	c.decoded = true
+	c.workingDir = risk.WorkingDir(c.Tool, c.Arguments, c.Cwd)
 	if !jsontext.Value(c.Arguments).IsValid() {
 		return
 	}
 	d := json.NewDecoder(bytes.NewReader(c.Arguments))
 	d.UseNumber()
-	if d.Decode(&c.members) != nil {
-		c.members = nil
+	if d.Decode(&c.args) != nil {
+		c.args = nil
 	}
 }
 
-// words are the words of a command line, where it is a simple command.
-func (c *Call) words(line string) ([]string, bool) {
-	if c.last.words == nil || c.last.line != line {
+// commandWords are the words of a command line, where it is a simple command.
+func (c *Call) commandWords(line string) ([]string, bool) {
+	if c.lastCommand.words == nil || c.lastCommand.line != line {
 		words, simple := risk.ParseSimpleCommand(c.Tool, line, c.Cwd)
-		c.last = command{line, append([]string{}, words...), simple}
+		c.lastCommand = parsedCommand{line, append([]string{}, words...), simple}
 	}
-	return c.last.words, c.last.simple
+	return c.lastCommand.words, c.lastCommand.simple
 }
 
-// anywhere marks the hash of a call that does not look at the directory.
-const anywhere = "any:"
+// anyDirPrefix marks the hash of a call that does not look at the directory.
+const anyDirPrefix = "any:"
 
-// exact tells a call in its directory apart from others.
-func (c *Call) exact() string {
+// callKey tells a call in its directory apart from others.
+func (c *Call) callKey() string {
 	h := sha256.New()
 	h.Write(c.Hash)
 	h.Write([]byte(c.Cwd))
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// same tells a call apart from others, whatever its directory.
-func (c *Call) same() string { return anywhere + hex.EncodeToString(c.Hash) }
+// argumentsKey tells a call apart from others, whatever its directory.
+func (c *Call) argumentsKey() string { return anyDirPrefix + hex.EncodeToString(c.Hash) }
 
-// Ineligible says why no rule may ever answer the question; empty: one may.
-func Ineligible(c *Call) string {
+// IneligibleReason says why no rule may ever answer the question; empty: one may.
+func IneligibleReason(c *Call) string {
 	switch {
 	case c.Kind != schema.Permission:
 		return "A rule can only say yes or no: this question wants words or a choice of a person."
 	case c.Several:
 		return "This is for certain people, or for several of them, to decide: no rule answers in their place."
-	case risky(c.Own) || risky(c.Risk):
+	case isHighRisk(c.Own) || isHighRisk(c.Risk):
 		return "It is of high risk: a person looks at each of these."
 	case c.Hash == nil || c.Tool == "":
 		return "The question names no tool call that a rule could tell apart from others."
@@ -107,21 +107,21 @@ func Ineligible(c *Call) string {
 	}
 }
 
-func risky(r schema.Risk) bool { return r == schema.HighRisk || r == schema.CriticalRisk }
+func isHighRisk(r schema.Risk) bool { return r == schema.HighRisk || r == schema.CriticalRisk }
 
-// below reports whether a cleaned path is a folder or in it.
-func below(file, folder string) bool {
+// isWithin reports whether a cleaned path is a folder or in it.
+func isWithin(file, folder string) bool {
 	return file == folder || folder == "/" && strings.HasPrefix(file, "/") || strings.HasPrefix(file, folder+"/")
 }
 
-// resolve makes a path whole and takes the detours out of it. It follows no symbolic
+// resolvePath makes a path whole and takes the detours out of it. It follows no symbolic
 // links; false: it can't be told where it leads.
-func resolve(file, cwd string) (string, bool) {
-	file = slashes(file)
+func resolvePath(file, cwd string) (string, bool) {
+	file = toSlashes(file)
 	if file == "" || strings.HasPrefix(file, "~") || !risk.IsPlainText(file) {
 		return "", false
 	}
-	if !absolute(file) {
+	if !isAbsolute(file) {
 		if cwd == "" {
 			return "", false
 		}
@@ -130,14 +130,14 @@ func resolve(file, cwd string) (string, bool) {
 	return path.Clean(file), true
 }
 
-// slashes spells a path of Windows with slashes.
-func slashes(file string) string {
+// toSlashes spells a path of Windows with slashes.
+func toSlashes(file string) string {
 	if len(file) > 1 && file[1] == ':' || strings.HasPrefix(file, `\\`) || strings.HasPrefix(file, `..\`) {
 		return strings.ReplaceAll(file, `\`, "/")
 	}
 	return file
 }
 
-func absolute(file string) bool {
+func isAbsolute(file string) bool {
 	return strings.HasPrefix(file, "/") || len(file) > 2 && file[1] == ':' && file[2] == '/'
 }

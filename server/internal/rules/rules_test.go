@@ -34,7 +34,7 @@ func draft(then, scope, reach string, when ...schema.Condition) *schema.RuleDraf
 	return &schema.RuleDraft{From: 7, Then: then, Scope: scope, Reach: reach, When: when}
 }
 
-func TestACommandMatchesWordByWordAndOnlyAlone(t *testing.T) {
+func TestMatch_Commands(t *testing.T) {
 	t.Parallel()
 	starts := is("command", "starts_with", `"npm test"`)
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestACommandMatchesWordByWordAndOnlyAlone(t *testing.T) {
 	require.False(t, rules.Match(&schema.Rule{Then: schema.ThenAllow, Tool: "shell", When: []schema.Condition{starts}}, list), "no text")
 }
 
-func TestConditionsCompareArguments(t *testing.T) {
+func TestMatch_Arguments(t *testing.T) {
 	t.Parallel()
 	under := is("file_path", "under", `"/home/dev/shop/src"`)
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestConditionsCompareArguments(t *testing.T) {
 	}
 }
 
-func TestWordsAndWhatTheyCover(t *testing.T) {
+func TestSentence_DescribesCoverage(t *testing.T) {
 	t.Parallel()
 	quarter, ever := int64(900), int64(0)
 	elsewhere := func(change func(*rules.Call)) *rules.Call { c := bash("npm test"); change(c); return c }
@@ -180,7 +180,7 @@ func TestWordsAndWhatTheyCover(t *testing.T) {
 	}
 }
 
-func TestNothingHidesInAnAgentsNames(t *testing.T) {
+func TestSentence_QuotesAgentNames(t *testing.T) {
 	t.Parallel()
 	c := call("Read\u202e, whoever asks\n", `{"file_path":"/x","a":"`+fmt.Sprintf("%0500d", 1)+`"}`)
 	r, err := rules.Compile(draft("deny", "call", "agent"), c, "ada", now)
@@ -189,7 +189,7 @@ func TestNothingHidesInAnAgentsNames(t *testing.T) {
 	require.Less(t, len(r.Text), 400)
 }
 
-func TestWhatNoRuleAnswers(t *testing.T) {
+func TestIneligibleReason(t *testing.T) {
 	t.Parallel()
 	plain := func(change func(*rules.Call)) *rules.Call { c := bash("npm test"); change(c); return c }
 	starts := is("command", "starts_with", `"npm test"`)
@@ -214,7 +214,7 @@ func TestWhatNoRuleAnswers(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestCompile_RefusesIneligibleCalls(t *testing.T) {
 	t.Parallel()
 	redacted := bash("curl -H 'x: [redacted:token]' https://a.example")
 	redacted.Redacted = true
@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 	require.True(t, rules.Match(r, redacted), "what is denied whatever it says may be denied unread")
 }
 
-func TestDraftsThatMeanNothing(t *testing.T) {
+func TestCompile_RejectsInvalidDrafts(t *testing.T) {
 	t.Parallel()
 	long := int64(1) << 40
 	for field, d := range map[string]*schema.RuleDraft{

@@ -12,29 +12,29 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// value is a piece of JSON as a browser reads it: of two members with one name the
+// jsonValue is a piece of JSON as a browser reads it: of two members with one name the
 // last counts, in the place of the first.
-type value struct {
-	kind  jsontext.Kind
-	text  string   // of a scalar, as a browser writes it
-	names []string // of an object's members
-	inner []value  // members and elements
+type jsonValue struct {
+	kind     jsontext.Kind
+	text     string      // of a scalar, as a browser writes it
+	names    []string    // of an object's members
+	children []jsonValue // members and elements
 }
 
-// decode reads stored JSON, which is known to be valid; nil is no value.
-func decode(raw []byte) *value {
+// parseJSON reads stored JSON, which is known to be valid; nil is no value.
+func parseJSON(raw []byte) *jsonValue {
 	if len(raw) == 0 {
 		return nil
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	v, err := read(dec, 0)
+	v, err := readValue(dec, 0)
 	if err != nil {
 		return nil
 	}
 	return &v
 }
 
-func read(dec *jsontext.Decoder, depth int) (v value, err error) {
+func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 	if depth > schema.MaxDepth {
 		return v, dec.SkipValue()
 	}
@@ -48,60 +48,60 @@ func read(dec *jsontext.Decoder, depth int) (v value, err error) {
 		return v, v.readMembers(dec, depth)
 	case '[':
 		for dec.PeekKind() != ']' && err == nil {
-			var element value
-			element, err = read(dec, depth+1)
-			v.inner = append(v.inner, element)
+			var element jsonValue
+			element, err = readValue(dec, depth+1)
+			v.children = append(v.children, element)
 		}
 		if err == nil {
 			_, err = dec.ReadToken()
 		}
 		return v, err
 	case '0':
-		v.text = number(token.String())
+		v.text = jsNumber(token.String())
 	default:
 		v.text = token.String()
 	}
 	return v, nil
 }
 
-// fewMembers are found faster one by one than in a map.
-const fewMembers = 16
+// maxLinearMembers are found faster one by one than in a map.
+const maxLinearMembers = 16
 
-func (v *value) readMembers(dec *jsontext.Decoder, depth int) error {
-	var places map[string]int
+func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int) error {
+	var indexes map[string]int
 	for dec.PeekKind() != '}' {
 		token, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
 		name := token.String()
-		member, err := read(dec, depth+1)
+		member, err := readValue(dec, depth+1)
 		if err != nil {
 			return err
 		}
-		if len(v.names) == fewMembers && places == nil {
-			places = make(map[string]int, 2*fewMembers)
+		if len(v.names) == maxLinearMembers && indexes == nil {
+			indexes = make(map[string]int, 2*maxLinearMembers)
 			for i, known := range v.names {
-				places[known] = i
+				indexes[known] = i
 			}
 		}
-		at, known := v.place(places, name)
+		index, known := v.indexOf(indexes, name)
 		if known {
-			v.inner[at] = member
+			v.children[index] = member
 			continue
 		}
-		if places != nil {
-			places[name] = len(v.names)
+		if indexes != nil {
+			indexes[name] = len(v.names)
 		}
-		v.names, v.inner = append(v.names, name), append(v.inner, member)
+		v.names, v.children = append(v.names, name), append(v.children, member)
 	}
 	_, err := dec.ReadToken()
 	return err
 }
 
-func (v *value) place(places map[string]int, name string) (int, bool) {
-	if places != nil {
-		at, known := places[name]
+func (v *jsonValue) indexOf(indexes map[string]int, name string) (int, bool) {
+	if indexes != nil {
+		at, known := indexes[name]
 		return at, known
 	}
 	for i, known := range v.names {
@@ -113,20 +113,20 @@ func (v *value) place(places map[string]int, name string) (int, bool) {
 }
 
 // member is the one with just this name, nil when v has none.
-func (v *value) member(name string) *value {
+func (v *jsonValue) member(name string) *jsonValue {
 	if v == nil {
 		return nil
 	}
-	if at, known := v.place(nil, name); known {
-		return &v.inner[at]
+	if at, known := v.indexOf(nil, name); known {
+		return &v.children[at]
 	}
 	return nil
 }
 
-// dig follows a path of folded names. null is nothing.
-func (v *value) dig(path []string) *value {
+// lookup follows a path of folded names. null is nothing.
+func (v *jsonValue) lookup(path []string) *jsonValue {
 	for _, name := range path {
-		if v = v.folded(name); v == nil {
+		if v = v.memberFold(name); v == nil {
 			return nil
 		}
 	}
@@ -136,52 +136,52 @@ func (v *value) dig(path []string) *value {
 	return v
 }
 
-func (v *value) folded(name string) *value {
+func (v *jsonValue) memberFold(name string) *jsonValue {
 	if v == nil {
 		return nil
 	}
 	for i := range v.names {
 		if Fold(v.names[i]) == name {
-			return &v.inner[i]
+			return &v.children[i]
 		}
 	}
 	return nil
 }
 
-// some reports whether fn holds for the text of v or of something in it.
-func (v *value) some(fn func(text string) bool) bool {
+// anyMatch reports whether fn holds for the text of v or of something in it.
+func (v *jsonValue) anyMatch(fn func(text string) bool) bool {
 	switch {
 	case v == nil, v.kind == 'n':
 		return false
 	case v.kind != '{' && v.kind != '[':
 		return fn(v.text)
 	}
-	for i := range v.inner {
-		if v.inner[i].some(fn) {
+	for i := range v.children {
+		if v.children[i].anyMatch(fn) {
 			return true
 		}
 	}
 	return false
 }
 
-// str is the text of a string, "" for anything else.
-func (v *value) str() string {
+// stringValue is the text of a string, "" for anything else.
+func (v *jsonValue) stringValue() string {
 	if v == nil || v.kind != '"' {
 		return ""
 	}
 	return v.text
 }
 
-// joined is String(v) of JavaScript.
-func (v *value) joined() string {
+// jsString is String(v) of JavaScript.
+func (v *jsonValue) jsString() string {
 	switch v.kind {
 	case '{':
 		return "[object Object]"
 	case '[':
-		parts := make([]string, len(v.inner))
-		for i := range v.inner {
-			if v.inner[i].kind != 'n' {
-				parts[i] = v.inner[i].joined()
+		parts := make([]string, len(v.children))
+		for i := range v.children {
+			if v.children[i].kind != 'n' {
+				parts[i] = v.children[i].jsString()
 			}
 		}
 		return strings.Join(parts, ",")
@@ -190,8 +190,8 @@ func (v *value) joined() string {
 	}
 }
 
-// number is a JSON number as JavaScript writes it.
-func number(text string) string {
+// jsNumber is a JSON number as JavaScript writes it.
+func jsNumber(text string) string {
 	if len(text) < 16 && text[0] != '-' && strings.Trim(text, "0123456789") == "" {
 		return text
 	}
@@ -210,8 +210,8 @@ func number(text string) string {
 	}
 }
 
-// cut is text.slice(0, units) of JavaScript, and how many units that has.
-func cut(text string, units int) (string, int) {
+// truncateUTF16 is text.slice(0, units) of JavaScript, and how many units that has.
+func truncateUTF16(text string, units int) (string, int) {
 	if len(text) <= units && isASCII(text) {
 		return text, len(text)
 	}

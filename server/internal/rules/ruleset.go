@@ -19,18 +19,18 @@ type StoredRule struct {
 // Set is the rules that hold, made for being asked. It does not change; a nil one has
 // none.
 type Set struct {
-	byCall   map[string][]*compiled // :: schema.Rule.Call → for exactly that call
-	byTool   map[string][]*compiled // :: tool → the others
-	sessions map[session]bool       // that a rule ends with
+	byCall   map[string][]*compiledRule // :: schema.Rule.Call → for exactly that call
+	byTool   map[string][]*compiledRule // :: tool → the others
+	sessions map[sessionKey]bool        // that a rule ends with
 }
 
-type session struct{ app, id string }
+type sessionKey struct{ app, id string }
 
-type compiled struct {
+type compiledRule struct {
 	StoredRule
-	when   []condition
-	broken bool
-	narrow int // the smaller, the narrower
+	when        []condition
+	broken      bool
+	specificity int // the smaller, the narrower
 }
 
 // NewSet compiles the rules that hold. One that can't be compiled any more is named in
@@ -40,18 +40,18 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	s = &Set{byCall: map[string][]*compiled{}, byTool: map[string][]*compiled{}, sessions: map[session]bool{}}
+	s = &Set{byCall: map[string][]*compiledRule{}, byTool: map[string][]*compiledRule{}, sessions: map[sessionKey]bool{}}
 	for _, e := range list {
-		c := &compiled{StoredRule: e, narrow: breadth(&e.Rule)}
+		c := &compiledRule{StoredRule: e, specificity: specificity(&e.Rule)}
 		for i, condition := range e.When {
-			one, bad := compile(e.Tool, condition, fmt.Sprintf("when.%d", i))
+			cond, bad := compileCondition(e.Tool, condition, fmt.Sprintf("when.%d", i))
 			if bad != nil {
 				c.broken, err = true, fmt.Errorf("rule %d can't be read any more: %w", e.ID, bad)
 			}
-			c.when = append(c.when, one)
+			c.when = append(c.when, cond)
 		}
 		if e.SessionID != "" {
-			s.sessions[session{e.SourceApp, e.SessionID}] = true
+			s.sessions[sessionKey{e.SourceApp, e.SessionID}] = true
 		}
 		if e.Call != "" {
 			s.byCall[e.Call] = append(s.byCall[e.Call], c)
@@ -59,21 +59,21 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 			s.byTool[e.Tool] = append(s.byTool[e.Tool], c)
 		}
 	}
-	for _, index := range []map[string][]*compiled{s.byCall, s.byTool} {
+	for _, index := range []map[string][]*compiledRule{s.byCall, s.byTool} {
 		for _, some := range index {
-			slices.SortFunc(some, func(a, b *compiled) int {
-				return cmp.Or(cmp.Compare(a.narrow, b.narrow), cmp.Compare(a.ID, b.ID))
+			slices.SortFunc(some, func(a, b *compiledRule) int {
+				return cmp.Or(cmp.Compare(a.specificity, b.specificity), cmp.Compare(a.ID, b.ID))
 			})
 		}
 	}
 	return s, err
 }
 
-// breadth orders rules by how much they cover: what, before where.
-func breadth(r *schema.Rule) int {
+// specificity orders rules by how much they cover: what, before where.
+func specificity(r *schema.Rule) int {
 	what, where := 3*(schema.MaxConditions+1), 3
 	switch {
-	case r.Call != "" && !strings.HasPrefix(r.Call, anywhere):
+	case r.Call != "" && !strings.HasPrefix(r.Call, anyDirPrefix):
 		what = 0
 	case r.Call != "":
 		what = 1
@@ -92,14 +92,14 @@ func breadth(r *schema.Rule) int {
 }
 
 // EndsWith reports whether a rule of the set ends with a session.
-func (s *Set) EndsWith(app, id string) bool { return s != nil && s.sessions[session{app, id}] }
+func (s *Set) EndsWith(app, id string) bool { return s != nil && s.sessions[sessionKey{app, id}] }
 
 // Len is how many rules the set has.
 func (s *Set) Len() (n int) {
 	if s == nil {
 		return 0
 	}
-	for _, index := range []map[string][]*compiled{s.byCall, s.byTool} {
+	for _, index := range []map[string][]*compiledRule{s.byCall, s.byTool} {
 		for _, some := range index {
 			n += len(some)
 		}
@@ -110,32 +110,32 @@ func (s *Set) Len() (n int) {
 // Decide returns the rule that answers the question, or nil. A deny goes before every
 // allow, and of several the narrowest gives its name.
 func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
-	if s == nil || Ineligible(c) != "" {
+	if s == nil || IneligibleReason(c) != "" {
 		return nil
 	}
-	candidates := [3][]*compiled{s.byTool[c.Tool]}
+	candidates := [3][]*compiledRule{s.byTool[c.Tool]}
 	if len(s.byCall) > 0 {
-		candidates[0], candidates[1], candidates[2] = s.byCall[c.exact()], s.byCall[c.same()], s.byTool[c.Tool]
+		candidates[0], candidates[1], candidates[2] = s.byCall[c.callKey()], s.byCall[c.argumentsKey()], s.byTool[c.Tool]
 	}
-	var allow *compiled
-	doubt := false
-	for _, some := range candidates {
-		for _, r := range some {
-			if allow != nil && r.Then == schema.ThenAllow || !r.inForce(c, now) {
+	var allow *compiledRule
+	denyUnclear := false
+	for _, group := range candidates {
+		for _, r := range group {
+			if allow != nil && r.Then == schema.ThenAllow || !r.isActive(c, now) {
 				continue
 			}
-			switch verdict := r.match(c); {
-			case verdict == holds && r.Then == schema.ThenDeny:
+			switch verdict := r.evaluate(c); {
+			case verdict == match && r.Then == schema.ThenDeny:
 				return &r.Rule
-			case verdict == holds:
+			case verdict == match:
 				allow = r
-			case verdict == unclear && r.Then == schema.ThenDeny:
-				doubt = true
+			case verdict == indeterminate && r.Then == schema.ThenDeny:
+				denyUnclear = true
 			}
 		}
 	}
 	// Who allowed exactly this call looked at it, whatever else can't be told of it.
-	if allow == nil || doubt && allow.Call == "" {
+	if allow == nil || denyUnclear && allow.Call == "" {
 		return nil
 	}
 	return &allow.Rule
@@ -147,9 +147,9 @@ func Match(r *schema.Rule, c *Call) bool {
 	return err == nil && s.Decide(c, r.CreatedAt) != nil
 }
 
-// inForce reports whether the rule is there for the question at all. A clock that shows
+// isActive reports whether the rule is there for the question at all. A clock that shows
 // a time before the rule was made was set back: how long the rule has held nobody knows.
-func (r *compiled) inForce(c *Call, now schema.Millis) bool {
+func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 	switch {
 	case r.SessionID != "" && (r.SessionID != c.Session || r.SourceApp != c.App):
 		return false
@@ -157,40 +157,40 @@ func (r *compiled) inForce(c *Call, now schema.Millis) bool {
 		return false
 	case c.ID != 0 && c.ID <= r.After, r.RevokedAt != 0:
 		return false
-	case r.ExpiresAt != 0 && (now >= r.ExpiresAt || now < r.Since-slack):
+	case r.ExpiresAt != 0 && (now >= r.ExpiresAt || now < r.Since-clockSkew):
 		return false
 	default:
 		return true
 	}
 }
 
-// slack is how far clocks get away from each other without anybody's doing, in ms.
-const slack = 5000
+// clockSkew is how far clocks get away from each other without anybody's doing, in ms.
+const clockSkew = 5000
 
-// match holds a rule that is in force against a call.
-func (r *compiled) match(c *Call) verdict {
+// evaluate holds a rule that is in force against a call.
+func (r *compiledRule) evaluate(c *Call) matchResult {
 	if c.Redacted && (r.Then == schema.ThenAllow || r.Call != "") || r.broken {
-		return unclear
+		return indeterminate
 	}
 	if r.Cwd != "" {
-		c.decode()
-		if c.folder == "" {
-			return unclear
+		c.decodeArguments()
+		if c.workingDir == "" {
+			return indeterminate
 		}
-		if !below(c.folder, r.Cwd) {
-			return fails
+		if !isWithin(c.workingDir, r.Cwd) {
+			return noMatch
 		}
 	}
-	worst := holds
+	result := match
 	for i := range r.when {
-		if worst = min(worst, r.when[i].check(c)); worst == fails {
-			return fails
+		if result = min(result, r.when[i].evaluate(c)); result == noMatch {
+			return noMatch
 		}
 	}
-	if worst == holds && len(r.when) == 0 && r.Call == "" && r.Then == schema.ThenAllow && len(c.Arguments) > 0 {
-		if c.decode(); c.members == nil {
-			return unclear
+	if result == match && len(r.when) == 0 && r.Call == "" && r.Then == schema.ThenAllow && len(c.Arguments) > 0 {
+		if c.decodeArguments(); c.args == nil {
+			return indeterminate
 		}
 	}
-	return worst
+	return result
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// name is a sequence of words that makes what goes by it a secret.
-type name struct {
+// keyName is a sequence of words that makes what goes by it a secret.
+type keyName struct {
 	rule  string
 	words []string // lower case; they match at the end of a name
 	// suffix: the last word may be run together with others, as in PGPASSWORD.
@@ -15,9 +15,9 @@ type name struct {
 	numbers bool // a number is one too
 }
 
-func builtinNames() []name {
-	one := func(rule string, words ...string) name { return name{rule: rule, words: words} }
-	return []name{
+func builtinKeyNames() []keyName {
+	one := func(rule string, words ...string) keyName { return keyName{rule: rule, words: words} }
+	return []keyName{
 		{rule: "password", words: []string{"password"}, suffix: true, numbers: true},
 		{rule: "password", words: []string{"passwd"}, suffix: true, numbers: true},
 		{rule: "password", words: []string{"passphrase"}, suffix: true},
@@ -46,43 +46,43 @@ func builtinNames() []name {
 	}
 }
 
-// customName is the rule for a name from the configuration. One of less than three
+// customKeyName is the rule for a name from the configuration. One of less than three
 // letters could not be searched for.
-func customName(key string) (name, bool) {
-	var w words
+func customKeyName(key string) (keyName, bool) {
+	var w nameWords
 	w.split([]byte(key))
-	n := name{rule: "custom"}
+	n := keyName{rule: "custom"}
 	for i := range w.n {
 		n.words = append(n.words, string(w.word(i)))
 	}
-	return n, len(n.words) > 0 && len(n.literal()) >= 3
+	return n, len(n.words) > 0 && len(n.longestWord()) >= 3
 }
 
-// literal is the longest word, which every name that matches contains.
-func (n *name) literal() string {
+// longestWord is the longest word, which every name that matches contains.
+func (n *keyName) longestWord() string {
 	return slices.MaxFunc(n.words, func(a, b string) int { return len(a) - len(b) })
 }
 
-// fillers are words behind which a secret name is still one: secret_key, password2.
-var fillers = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
+// trailingWords are words behind which a secret name is still one: secret_key, password2.
+var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
 
-// longestName is how much of a name is looked at, from its end.
-const longestName = 64
+// maxNameBytes is how much of a name is looked at, from its end.
+const maxNameBytes = 64
 
-// words are the words of a name, the last ones if there are many: api_key, apiKey,
+// nameWords are the words of a name, the last ones if there are many: api_key, apiKey,
 // API-KEY and APIKey are all api, key.
-type words struct {
-	buf    [longestName]byte
+type nameWords struct {
+	buf    [maxNameBytes]byte
 	bounds [12]struct{ from, to int8 }
 	n      int
 }
 
-func (w *words) word(i int) []byte { return w.buf[w.bounds[i].from:w.bounds[i].to] }
+func (w *nameWords) word(i int) []byte { return w.buf[w.bounds[i].from:w.bounds[i].to] }
 
-func (w *words) split(id []byte) {
-	id = id[max(0, len(id)-longestName):]
+func (w *nameWords) split(id []byte) {
+	id = id[max(0, len(id)-maxNameBytes):]
 	for i, c := range id {
-		w.buf[i] = lower(c)
+		w.buf[i] = toLower(c)
 	}
 	for i := 0; i < len(id); {
 		if !isAlnum(id[i]) {
@@ -115,18 +115,18 @@ func wordEnd(id []byte, from int) int {
 	for digits > from && isDigit(id[digits-1]) {
 		digits--
 	}
-	if digits < end && digits > from && !slices.Contains(fillers, string(bytes.ToLower(id[from:end]))) {
+	if digits < end && digits > from && !slices.Contains(trailingWords, string(bytes.ToLower(id[from:end]))) {
 		return digits
 	}
 	return end
 }
 
-// nameOf is the rule for what goes by this name, or nil.
-func (r *Redactor) nameOf(id []byte) *name {
+// keyNameOf is the rule for what goes by this name, or nil.
+func (r *Redactor) keyNameOf(id []byte) *keyName {
 	if len(id) < 3 {
 		return nil
 	}
-	var w words
+	var w nameWords
 	w.split(id)
 	for end := w.n; end > 0; end-- {
 		for i := range r.names {
@@ -134,14 +134,14 @@ func (r *Redactor) nameOf(id []byte) *name {
 				return &r.names[i]
 			}
 		}
-		if last := w.word(end - 1); !isDigit(last[0]) && !slices.Contains(fillers, string(last)) {
+		if last := w.word(end - 1); !isDigit(last[0]) && !slices.Contains(trailingWords, string(last)) {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (n *name) matches(w *words, end int) bool {
+func (n *keyName) matches(w *nameWords, end int) bool {
 	from := end - len(n.words)
 	if from < 0 {
 		return false
@@ -155,10 +155,10 @@ func (n *name) matches(w *words, end int) bool {
 	return true
 }
 
-// lastName is the name that a member's name ends with: all of it, ordinarily.
-func lastName(member []byte) []byte {
+// trailingName is the name that a member's name ends with: all of it, ordinarily.
+func trailingName(member []byte) []byte {
 	from := len(member)
-	for from > 0 && len(member)-from < longestName && isName(member[from-1]) {
+	for from > 0 && len(member)-from < maxNameBytes && isName(member[from-1]) {
 		from--
 	}
 	return member[from:]

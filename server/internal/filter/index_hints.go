@@ -13,13 +13,13 @@ import (
 // matches. None has a line break.
 func (f *Filter) RequiredLiterals() (list []string) {
 	for _, t := range f.terms {
-		if t.not || t.keyed && !indexed(t.key) {
+		if t.negated || t.keyed && !isIndexedKey(t.key) {
 			continue
 		}
-		pieces := []string{t.want}
+		pieces := []string{t.value}
 		switch {
 		case t.regex != nil:
-			pieces = t.parts
+			pieces = t.literals
 		case t.glob != nil:
 			pieces = t.glob
 		}
@@ -30,34 +30,34 @@ func (f *Filter) RequiredLiterals() (list []string) {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-func indexed(key string) bool { return key != "id" && key != "risk" && !ofStatus(key) }
+func isIndexedKey(key string) bool { return key != "id" && key != "risk" && !isStatusKey(key) }
 
-// ofStatus reports whether a key's value changes while the event does not.
-func ofStatus(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
+// isStatusKey reports whether a key's value changes while the event does not.
+func isStatusKey(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
 
 // QuestionsOnly reports whether only questions match.
 func (f *Filter) QuestionsOnly() bool {
 	return slices.ContainsFunc(f.terms, func(t term) bool {
-		return !t.not && t.keyed && (ofStatus(t.key) || t.key == "kind" || t.key == "risk")
+		return !t.negated && t.keyed && (isStatusKey(t.key) || t.key == "kind" || t.key == "risk")
 	})
 }
 
 // Status is the one state that a question must be in, "" for any.
-func (f *Filter) Status() string { return f.exact("status") }
+func (f *Filter) Status() string { return f.exactValue("status") }
 
 // ID is the one event that can match, 0 for any.
 func (f *Filter) ID() int64 {
-	id, err := strconv.ParseInt(f.exact("id"), 10, 64)
+	id, err := strconv.ParseInt(f.exactValue("id"), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return id
 }
 
-func (f *Filter) exact(key string) string {
+func (f *Filter) exactValue(key string) string {
 	for _, t := range f.terms {
-		if t.keyed && t.key == key && !t.not && t.regex == nil && t.glob == nil {
-			return t.want
+		if t.keyed && t.key == key && !t.negated && t.regex == nil && t.glob == nil {
+			return t.value
 		}
 	}
 	return ""
@@ -65,24 +65,24 @@ func (f *Filter) exact(key string) string {
 
 // Name is a condition on one of an event's names.
 type Name struct {
-	Key string // app, session, type or tool
-	Not bool   // none of the names that fit
-	t   *term
+	Key  string // app, session, type or tool
+	Not  bool   // none of the names that fit
+	term *term
 }
 
 // Matches reports whether a name is one that the condition speaks of.
-func (n *Name) Matches(name string) bool { return n.t.test(Fold(name)) }
+func (n *Name) Matches(name string) bool { return n.term.matchesText(Fold(name)) }
 
 // Fragments are folded texts that a name that fits is made of, in their order, with
 // anything between any two.
 func (n *Name) Fragments() []string {
 	switch {
-	case n.t.regex != nil:
+	case n.term.regex != nil:
 		return []string{"", ""}
-	case n.t.glob != nil:
-		return n.t.glob
+	case n.term.glob != nil:
+		return n.term.glob
 	default:
-		return []string{n.t.want}
+		return []string{n.term.value}
 	}
 }
 
@@ -95,9 +95,9 @@ func (f *Filter) Names() (list []Name) {
 		}
 		switch t.key {
 		case "agent", "app":
-			list = append(list, Name{"app", t.not, t})
+			list = append(list, Name{"app", t.negated, t})
 		case "session", "type", "tool":
-			list = append(list, Name{t.key, t.not, t})
+			list = append(list, Name{t.key, t.negated, t})
 		}
 	}
 	return list

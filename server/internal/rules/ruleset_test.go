@@ -10,24 +10,24 @@ import (
 	"github.com/hookback/hookback/server/internal/rules"
 )
 
-func compiled(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.StoredRule {
+func compiledRule(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.StoredRule {
 	r, err := rules.Compile(d, at, "ada", now)
 	require.NoError(t, err)
 	r.ID = id
 	return rules.StoredRule{Rule: *r, Since: r.CreatedAt}
 }
 
-func TestDenyBeatsAllowAndTheNarrowestGivesItsName(t *testing.T) {
+func TestDecide_Precedence(t *testing.T) {
 	t.Parallel()
 	at := bash("npm test")
 	starts := is("command", "starts_with", `"npm"`)
-	wideAllow := compiled(t, 1, draft("allow", "when", "everywhere", starts), at)
-	narrowAllow := compiled(t, 2, draft("allow", "call", "session"), at)
-	wideDeny := compiled(t, 3, draft("deny", "tool", "everywhere"), at)
-	narrowDeny := compiled(t, 4, draft("deny", "when", "session", starts), at)
-	twoConditions := compiled(t, 5, draft("allow", "when", "everywhere", starts, is("command", "contains", `"test"`)), at)
-	sameAgain := compiled(t, 6, draft("allow", "call", "session"), at)
-	anyDirectory := compiled(t, 7, draft("allow", "arguments", "session"), at)
+	wideAllow := compiledRule(t, 1, draft("allow", "when", "everywhere", starts), at)
+	narrowAllow := compiledRule(t, 2, draft("allow", "call", "session"), at)
+	wideDeny := compiledRule(t, 3, draft("deny", "tool", "everywhere"), at)
+	narrowDeny := compiledRule(t, 4, draft("deny", "when", "session", starts), at)
+	twoConditions := compiledRule(t, 5, draft("allow", "when", "everywhere", starts, is("command", "contains", `"test"`)), at)
+	sameAgain := compiledRule(t, 6, draft("allow", "call", "session"), at)
+	anyDirectory := compiledRule(t, 7, draft("allow", "arguments", "session"), at)
 	for _, c := range []struct {
 		name string
 		set  []rules.StoredRule
@@ -54,19 +54,19 @@ func TestDenyBeatsAllowAndTheNarrowestGivesItsName(t *testing.T) {
 	}
 }
 
-// TestADenyThatMayHoldLeavesItToAPerson: a command of two parts may be just what was
+// TestDecide_IndeterminateDenyBlocksAllow: a command of two parts may be just what was
 // denied.
-func TestADenyThatMayHoldLeavesItToAPerson(t *testing.T) {
+func TestDecide_IndeterminateDenyBlocksAllow(t *testing.T) {
 	t.Parallel()
-	deny := compiled(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
-	allow := compiled(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
+	deny := compiledRule(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
+	allow := compiledRule(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
 	set, err := rules.NewSet([]rules.StoredRule{deny, allow})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/y"}`), now).ID)
 	require.Equal(t, int64(1), set.Decide(call("Write", `{"path":"/etc/y"}`), now).ID)
 	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "who knows where that is")
 	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y","path":"/etc/y"}`), now))
-	exact := compiled(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
+	exact := compiledRule(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
 	set, err = rules.NewSet([]rules.StoredRule{deny, allow, exact})
 	require.NoError(t, err)
 	require.Equal(t, int64(3), set.Decide(call("Write", `{"path":"~/y"}`), now).ID, "somebody looked at exactly this")
@@ -78,15 +78,15 @@ func TestADenyThatMayHoldLeavesItToAPerson(t *testing.T) {
 	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "a deny that nobody can read any more may have meant this")
 }
 
-func TestARuleHoldsForItsTime(t *testing.T) {
+func TestDecide_RuleLifetime(t *testing.T) {
 	t.Parallel()
 	quarter, ever := int64(900), int64(0)
 	d := draft("allow", "call", "agent")
 	d.TTLSeconds = &quarter
-	short := compiled(t, 1, d, bash("npm test"))
+	short := compiledRule(t, 1, d, bash("npm test"))
 	d = draft("allow", "call", "agent")
 	d.TTLSeconds = &ever
-	always := compiled(t, 1, d, bash("npm test"))
+	always := compiledRule(t, 1, d, bash("npm test"))
 	for _, c := range []struct {
 		after        schema.Millis // since it was made
 		short, alway bool
@@ -117,7 +117,7 @@ func thousand(b testing.TB) *rules.Set {
 	for i := range 1000 {
 		word := fmt.Sprintf("word%d", i)
 		at := bash(word + " x")
-		all = append(all, compiled(b, int64(i+1), draft("allow", "when", "everywhere", is("command", "starts_with", `"`+word+`"`)), at))
+		all = append(all, compiledRule(b, int64(i+1), draft("allow", "when", "everywhere", is("command", "starts_with", `"`+word+`"`)), at))
 	}
 	set, err := rules.NewSet(all)
 	require.NoError(b, err)

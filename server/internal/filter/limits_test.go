@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// hostile are events that were made to hurt, each as big as the hub takes them.
-func hostile() map[string]*Event {
+// hostileEvents are events that were made to hurt, each as big as the hub takes them.
+func hostileEvents() map[string]*Event {
 	deep := strings.Repeat(`{"a":`, schema.MaxDepth-1) + `"x"` + strings.Repeat("}", schema.MaxDepth-1)
 	lists := strings.Repeat("[", schema.MaxDepth-1) + strings.Repeat("]", schema.MaxDepth-1)
 	var keys, same strings.Builder
@@ -40,13 +40,13 @@ func hostile() map[string]*Event {
 }
 
 // Whatever an event holds, a filter takes time and memory in proportion to it.
-func TestHostileEventsCostWhatTheyWeigh(t *testing.T) {
+func TestMatch_HostileEventsCostLinear(t *testing.T) {
 	t.Parallel()
 	filters := []string{
 		"nowhere", `"a b"`, "k:x", "a:*a*b*c*", "line:" + strings.Repeat("a*", 400) + "b", "/(a+)+$b/", "-/(a|aa)+$/",
 		strings.Repeat("a.", 500) + "a:x", "last:x k9999:9999", strings.Repeat("-nowhere ", maxTerms), "tool_input:*", "error:* model:*",
 	}
-	for name, e := range hostile() {
+	for name, e := range hostileEvents() {
 		weight := uint64(len(e.Payload) + 1)
 		for _, text := range filters {
 			f, err := Parse(text)
@@ -65,9 +65,9 @@ func TestHostileEventsCostWhatTheyWeigh(t *testing.T) {
 	}
 }
 
-// TestRegularExpressionsAreShort: RE2 takes a step for each of a pattern's states and
+// TestParse_LimitsRegexSize: RE2 takes a step for each of a pattern's states and
 // each letter, and repeats multiply the states.
-func TestRegularExpressionsAreShort(t *testing.T) {
+func TestParse_LimitsRegexSize(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"/(x?){1000}y$/", "a:/((x?){30}){30}y/", "a:/(.?.?.?){300}y/", strings.Repeat("-a:/(x?){90}y/ ", 10), "/(a{0,20}){25}$/",
@@ -85,35 +85,35 @@ func TestRegularExpressionsAreShort(t *testing.T) {
 	}
 }
 
-func TestWordsLookOnlySoFar(t *testing.T) {
+func TestMatch_SearchesLimitedText(t *testing.T) {
 	t.Parallel()
-	e := &Event{App: "app", Payload: []byte(`{"a":"` + strings.Repeat("é", maxText-3) + `b😀c"}`)}
+	e := &Event{App: "app", Payload: []byte(`{"a":"` + strings.Repeat("é", maxTextUnits-3) + `b😀c"}`)}
 	for text, want := range map[string]bool{"éb": true, "b😀": true, "😀c": false, "a:*c": true} {
 		f, err := Parse(text)
 		require.NoError(t, err)
 		require.Equal(t, want, f.Match(e), text)
 	}
-	half := &Event{Payload: []byte(`{"a":"` + strings.Repeat("x", maxText-1) + `😀"}`)}
+	half := &Event{Payload: []byte(`{"a":"` + strings.Repeat("x", maxTextUnits-1) + `😀"}`)}
 	f, err := Parse("😀")
 	require.NoError(t, err)
 	require.False(t, f.Match(half), "a page cuts this one in two")
 }
 
-func TestNumbersAreWrittenAsABrowserDoes(t *testing.T) {
+func TestJSNumber(t *testing.T) {
 	t.Parallel()
 	for json, want := range map[string]string{
 		"0": "0", "-0": "0", "-0.0": "0", "7": "7", "-7": "-7", "1.50": "1.5", "1e3": "1000", "1E+3": "1000", "0.1": "0.1",
 		"1e21": "1e+21", "1e20": "100000000000000000000", "9007199254740993": "9007199254740992",
 		"1e-6": "0.000001", "1e-7": "1e-7", "1.5e-10": "1.5e-10", "5e-324": "5e-324", "1e999": "Infinity", "-1e999": "-Infinity", "12345678901234567890": "12345678901234567000",
 	} {
-		require.Equal(t, want, number(json), json)
+		require.Equal(t, want, jsNumber(json), json)
 	}
 }
 
-func TestOfTwoMembersTheLastCounts(t *testing.T) {
+func TestMatch_LastDuplicateMemberWins(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder
-	for i := range 3 * fewMembers {
+	for i := range 3 * maxLinearMembers {
 		fmt.Fprintf(&many, `"k%d":"v%d",`, i, i)
 	}
 	for _, payload := range []string{`{"k1":"first","k2":"b","k1":"last"}`, `{` + many.String() + `"k1":"last"}`} {
@@ -126,14 +126,14 @@ func TestOfTwoMembersTheLastCounts(t *testing.T) {
 	}
 }
 
-func TestTokens(t *testing.T) {
+func TestNextToken(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]token{
 		`a b`:         {{value: "a"}, {value: "b"}},
-		`-a --a -`:    {{not: true, value: "a"}, {not: true, value: "-a"}, {value: "-"}},
-		`k:v -k:"a b`: {{keyed: true, key: "k", value: "v"}, {not: true, keyed: true, key: "k", value: "a b"}},
+		`-a --a -`:    {{negated: true, value: "a"}, {negated: true, value: "-a"}, {value: "-"}},
+		`k:v -k:"a b`: {{keyed: true, key: "k", value: "v"}, {negated: true, keyed: true, key: "k", value: "a b"}},
 		`k: x`:        {{value: "k:"}, {value: "x"}},
-		`-k:`:         {{not: true, value: "k:"}},
+		`-k:`:         {{negated: true, value: "k:"}},
 		`k::v a.b:/`:  {{keyed: true, key: "k", value: ":v"}, {keyed: true, key: "a.b", value: "/"}},
 		`"a""b"c`:     {{value: "a"}, {value: "b"}, {value: "c"}},
 		`a"b c"`:      {{value: `a"b`}, {value: `c"`}},
@@ -147,7 +147,7 @@ func TestTokens(t *testing.T) {
 		var got []token
 		for rest := skipSpace(text); rest != ""; rest = skipSpace(rest) {
 			var tok token
-			tok, rest = next(rest)
+			tok, rest = nextToken(rest)
 			got = append(got, tok)
 		}
 		require.Equal(t, want, got, text)

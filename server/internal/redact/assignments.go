@@ -5,35 +5,35 @@ import (
 	"slices"
 )
 
-// assigned finds the value in NAME=value, "name": "value", --name value, Name: value,
+// findAssignment finds the value in NAME=value, "name": "value", --name value, Name: value,
 // where the name around s.b[at:] is a secret's.
-func (r *Redactor) assigned(s *scan, at int) (found, bool) {
-	from, to := s.name(at)
-	rule := r.nameOf(s.b[from:to])
+func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
+	from, to := s.nameAround(at)
+	rule := r.keyNameOf(s.b[from:to])
 	if rule == nil {
-		return found{}, false
+		return match{}, false
 	}
 	if s.raw {
-		return found{}, follows(s.b, from, to)
+		return match{}, valueMayFollow(s.b, from, to)
 	}
 	if !s.assign {
-		return found{}, false
+		return match{}, false
 	}
 	v, ok := valueAt(s.b, from, to)
 	if !ok {
-		return found{}, false
+		return match{}, false
 	}
 	v.rule = rule.rule
-	return v.find(s.b)
+	return v.locate(s.b)
 }
 
-// name returns the name that is written around s.b[at:].
-func (s *scan) name(at int) (from, to int) {
+// nameAround returns the name that is written around s.b[at:].
+func (s *scan) nameAround(at int) (from, to int) {
 	from, to = at, at
-	for from > 0 && at-from < longestName && isName(s.b[from-1]) {
+	for from > 0 && at-from < maxNameBytes && isName(s.b[from-1]) {
 		from--
 	}
-	for to < len(s.b) && to-at < longestName && isName(s.b[to]) {
+	for to < len(s.b) && to-at < maxNameBytes && isName(s.b[to]) {
 		to++
 	}
 	if s.raw && from > 0 && s.b[from-1] == '\\' { // \n or \u000a stands before the name
@@ -46,8 +46,8 @@ func (s *scan) name(at int) (from, to int) {
 	return from, to
 }
 
-// follows reports whether a value may follow the name b[from:to] in JSON text.
-func follows(b []byte, from, to int) bool {
+// valueMayFollow reports whether a value may follow the name b[from:to] in JSON text.
+func valueMayFollow(b []byte, from, to int) bool {
 	if to == len(b) {
 		return false
 	}
@@ -72,28 +72,28 @@ func skipSpace(b []byte, from int) int {
 	return i
 }
 
-// value is where a value begins, and how it is written.
-type value struct {
+// assignedValue is where a value begins, and how it is written.
+type assignedValue struct {
 	at    int
 	rule  string
 	name  []byte
-	style style
+	style valueStyle
 }
 
-type style int
+type valueStyle int
 
 const (
-	code   style = iota // name=value without quotes: it may be an expression
-	env                 // NAME=value, to the next blank
-	header              // Name: value
-	flag                // --name value
-	quoted              // "value" or \"value\"; at is the first byte in the quotes
+	codeStyle   valueStyle = iota // name=value without quotes: it may be an expression
+	envStyle                      // NAME=value, to the next blank
+	headerStyle                   // Name: value
+	flagStyle                     // --name value
+	quotedStyle                   // "value" or \"value\"; at is the first byte in the quotes
 )
 
 // valueAt reads the separator behind the name b[from:to].
-func valueAt(b []byte, from, to int) (value, bool) {
-	v := value{name: b[from:to]}
-	i := run(b, to, isSlash)
+func valueAt(b []byte, from, to int) (assignedValue, bool) {
+	v := assignedValue{name: b[from:to]}
+	i := skipWhile(b, to, isSlash)
 	quotedName := i < len(b) && isQuote(b[i])
 	if quotedName {
 		i++
@@ -118,32 +118,32 @@ func valueAt(b []byte, from, to int) (value, bool) {
 		spaced = spaced || v.at > next
 		v.style = styleOf(v.name, c, spaced)
 	case b[from] == '-' && spaced && !quotedName:
-		v.at, v.style = sep, flag
+		v.at, v.style = sep, flagStyle
 	default:
 		return v, false
 	}
-	if q := run(b, v.at, isSlash); q < len(b) && isQuote(b[q]) {
-		v.at, v.style = q+1, quoted
+	if q := skipWhile(b, v.at, isSlash); q < len(b) && isQuote(b[q]) {
+		v.at, v.style = q+1, quotedStyle
 		return v, true
 	}
 	return v, v.at < len(b) && v.style >= 0
 }
 
 // styleOf tells how a value without quotes is written; -1: it is none.
-func styleOf(name []byte, sep byte, spaced bool) style {
+func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 	upper := !bytes.ContainsFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' })
 	trimmed := bytes.TrimLeft(name, "-")
 	switch {
 	case sep == ':' && (bytes.IndexByte(trimmed, '-') >= 0 || isHeader(trimmed)):
-		return header
+		return headerStyle
 	case sep == ':':
 		return -1 // a type, as in "password: string"
 	case len(trimmed) < len(name):
-		return flag
+		return flagStyle
 	case upper && !spaced:
-		return env
+		return envStyle
 	case upper || !spaced:
-		return code
+		return codeStyle
 	default:
 		return -1
 	}
@@ -156,48 +156,48 @@ func isHeader(name []byte) bool {
 func isSlash(c byte) bool { return c == '\\' }
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// find returns the bytes of the value, if it is worth hiding: a reference such as
+// locate returns the bytes of the value, if it is worth hiding: a reference such as
 // $TOKEN or <your token> isn't, and neither is what was hidden before.
-func (v value) find(b []byte) (found, bool) {
-	if v.at >= len(b) || bytes.IndexByte([]byte("$<{(%*"), b[v.at]) >= 0 || markLen(b[v.at:]) > 0 {
-		return found{}, false
+func (v assignedValue) locate(b []byte) (match, bool) {
+	if v.at >= len(b) || bytes.IndexByte([]byte("$<{(%*"), b[v.at]) >= 0 || placeholderLen(b[v.at:]) > 0 {
+		return match{}, false
 	}
-	end := v.end(b)
+	end := v.valueEnd(b)
 	text := b[v.at:end]
-	if len(text) == 0 || v.style == flag && text[0] == '-' || v.style == code && isExpression(v.name, text) {
-		return found{}, false
+	if len(text) == 0 || v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
+		return match{}, false
 	}
-	return found{v.at, end, v.rule}, true
+	return match{v.at, end, v.rule}, true
 }
 
-func (v value) end(b []byte) int {
+func (v assignedValue) valueEnd(b []byte) int {
 	stop := func(set string) int {
-		return run(b, v.at, func(c byte) bool { return c > ' ' && !isQuote(c) && bytes.IndexByte([]byte(set), c) < 0 })
+		return skipWhile(b, v.at, func(c byte) bool { return c > ' ' && !isQuote(c) && bytes.IndexByte([]byte(set), c) < 0 })
 	}
 	switch v.style {
-	case quoted:
-		return closing(b, v.at)
-	case header:
+	case quotedStyle:
+		return closingQuote(b, v.at)
+	case headerStyle:
 		if bytes.HasSuffix(bytes.ToLower(v.name), []byte("cookie")) {
-			return run(b, v.at, func(c byte) bool { return c >= ' ' && !isQuote(c) })
+			return skipWhile(b, v.at, func(c byte) bool { return c >= ' ' && !isQuote(c) })
 		}
 		end := stop("")
 		// Authorization: Basic dXNlcjpwdw==
-		if end+1 < len(b) && b[end] == ' ' && run(b, v.at, isAlnum) == end && isHeader(v.name) {
+		if end+1 < len(b) && b[end] == ' ' && skipWhile(b, v.at, isAlnum) == end && isHeader(v.name) {
 			v.at = end + 1
 			return max(end, stop(""))
 		}
 		return end
-	case env, flag:
+	case envStyle, flagStyle:
 		return stop(`\`)
 	default:
 		return stop(`\&;,)}]<>|`)
 	}
 }
 
-// closing is where the quotation that begins at from ends: at the same quote with
+// closingQuote is where the quotation that begins at from ends: at the same quote with
 // as many backslashes before it. A missing one ends at the next blank.
-func closing(b []byte, from int) int {
+func closingQuote(b []byte, from int) int {
 	quote := b[from-1]
 	slashes := 0
 	for from-2-slashes >= 0 && b[from-2-slashes] == '\\' {
@@ -213,7 +213,7 @@ func closing(b []byte, from int) int {
 		}
 		n = 0
 	}
-	return run(b, from, func(c byte) bool { return c > ' ' && c != quote })
+	return skipWhile(b, from, func(c byte) bool { return c > ' ' && c != quote })
 }
 
 // isExpression reports whether a value without quotes is code: a call, a member,

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// decode turns the contents of a JSON string into text. A malformed escape stands
+// decodeString turns the contents of a JSON string into text. A malformed escape stands
 // for itself.
-func decode(raw []byte) []byte {
+func decodeString(raw []byte) []byte {
 	text := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		var n int
@@ -46,11 +46,11 @@ func (c *cursor) seek(text int) int {
 	return c.at
 }
 
-// unescape is the text of a member's name: raw itself where nothing is escaped.
-func unescape(raw []byte) []byte {
+// decodeName is the text of a member's name: raw itself where nothing is escaped.
+func decodeName(raw []byte) []byte {
 	for _, c := range raw {
 		if c == '\\' {
-			return decode(raw)
+			return decodeString(raw)
 		}
 	}
 	return raw
@@ -76,12 +76,12 @@ func appendEscape(dst, b []byte) ([]byte, int) {
 	case 't':
 		return append(dst, '\t'), 2
 	case 'u':
-		r, ok := hex4(b[2:])
+		r, ok := parseHex4(b[2:])
 		if !ok {
 			return append(dst, b[0]), 1
 		}
 		if utf16.IsSurrogate(r) && len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
-			if low, ok := hex4(b[8:]); ok {
+			if low, ok := parseHex4(b[8:]); ok {
 				if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 					return utf8.AppendRune(dst, pair), 12
 				}
@@ -93,7 +93,7 @@ func appendEscape(dst, b []byte) ([]byte, int) {
 	}
 }
 
-func hex4(b []byte) (rune, bool) {
+func parseHex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false
 	}
@@ -110,23 +110,23 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // isName reports whether c can be part of a name such as api_key or --api-key.
 func isName(c byte) bool { return isAlnum(c) || c == '_' || c == '-' }
 
-// isToken reports whether c is of base64url.
-func isToken(c byte) bool { return isName(c) }
+// isBase64URL reports whether c is of base64url.
+func isBase64URL(c byte) bool { return isName(c) }
 
-// isLoose reports whether c can be part of a token68 (RFC 9110), as in a header.
-func isLoose(c byte) bool {
+// isToken68 reports whether c can be part of a token68 (RFC 9110), as in a header.
+func isToken68(c byte) bool {
 	return isName(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '='
 }
 
-// run is the end of the bytes of one class that begin at from.
-func run(b []byte, from int, class func(byte) bool) int {
+// skipWhile is the end of the bytes of one class that begin at from.
+func skipWhile(b []byte, from int, class func(byte) bool) int {
 	for from < len(b) && class(b[from]) {
 		from++
 	}
 	return from
 }
 
-func lower(c byte) byte {
+func toLower(c byte) byte {
 	if isUpper(c) {
 		return c + 'a' - 'A'
 	}

@@ -1,0 +1,191 @@
+package redact
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// The search for rules that might match.
+//
+// Every rule has a literal that must be there, such as "secret" or "ghp_". Of each
+// literal three bytes are chosen that are rare in hook events; wherever they stand,
+// one of their two pairs begins at an even position. So it is enough to look up
+// every second pair of a message in a bitmap, eight bytes a turn. Case is folded by
+// setting bit 5 of every byte, which may make unlike bytes look alike, never like
+// ones unlike; whatever was found is looked at closely.
+
+// literal is a literal and what to do where it stands.
+type literal struct {
+	text  string // folded
+	at    int    // of the pair, in lit
+	match matchFunc
+}
+
+// matchFunc decides whether the literal at b[at:] is part of a secret.
+type matchFunc func(r *Redactor, s *scan, at int) (match, bool)
+
+// match is a secret: the bytes to replace, and by which rule.
+type match struct {
+	from, to int
+	rule     string
+}
+
+// scan is a text that is searched.
+type scan struct {
+	b []byte
+	// raw: b is JSON, not the text of one string. Then it only matters whether
+	// there may be a secret at all: a yes too many costs time, a no too many a secret.
+	raw    bool
+	assign bool // NAME=value is looked for
+}
+
+const caseFoldMask = 0x2020202020202020
+
+// typicalEvent stands for the events that agents send; pairs that occur in it are not
+// chosen to search by.
+const typicalEvent = `{"source_app":"my-project","session_id":"4f2a9c1e-77b3","hook_event_type":"PreToolUse",
+"timestamp":1734189245000,"payload":{"session_id":"","transcript_path":"/home/user/.claude/projects/session.jsonl",
+"cwd":"/home/user/project","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":
+{"command":"go test ./... && git status --short","description":"Run the tests of the package","file_path":"internal/server/main.go",
+"old_string":"func (s *Server) connection(ctx context.Context) error { return nil }","new_string":"const items = this.state.filter"},
+"tool_response":{"stdout":"ok  \tgithub.com/example/project\t0.312s\nPASS","stderr":"","interrupted":false,"isImage":false,
+"usage":{"input_tokens":1200,"output_tokens":310,"cache_read_input_tokens":0}},"tool_use_id":"toolu_01AbCdEf"},
+"summary":"The agent reads the file and then checks what the message says","model_name":"claude-sonnet-4-5"}`
+
+// buildTables fills the tables from the rules.
+func (r *Redactor) buildTables() {
+	r.literals = [][]literal{nil}
+	seen := map[string]bool{}
+	for _, n := range r.names {
+		if lit := n.longestWord(); !seen[lit] {
+			seen[lit] = true
+			r.addLiteral(lit, (*Redactor).findAssignment)
+		}
+	}
+	for _, sh := range tokenFormats {
+		r.addLiteral(sh.prefix, sh.find)
+	}
+	for _, p := range []literal{
+		{text: `://`, match: (*Redactor).findUserinfo},
+		{text: `:\/\/`, match: (*Redactor).findUserinfo},
+		{text: `hooks.slack.com\/services`, match: (*Redactor).findEscapedSlash},
+		{text: `bearer `, match: (*Redactor).findBearer},
+		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
+		{text: `eyJ`, match: (*Redactor).findJWT},
+		{text: `\u00`, match: (*Redactor).findEscape},
+	} {
+		r.addLiteral(p.text, p.match)
+	}
+}
+
+// addLiteral registers a literal under both pairs of its rarest three bytes.
+func (r *Redactor) addLiteral(lit string, look matchFunc) {
+	folded := []byte(lit)
+	for i := range folded {
+		folded[i] |= 0x20
+	}
+	best, fewest := 0, -1
+	for i := range len(folded) - 2 {
+		common := occurrences(folded[i:i+2]) + occurrences(folded[i+1:i+3])
+		if fewest < 0 || common < fewest {
+			best, fewest = i, common
+		}
+	}
+	for at := best; at <= best+1; at++ {
+		pair := uint16(folded[at]) | uint16(folded[at+1])<<8
+		if r.slots[pair] == 0 {
+			r.literals = append(r.literals, nil)
+			r.slots[pair] = uint8(len(r.literals) - 1) //nolint:gosec // TestBuildTables_SlotsFitByte checks that there are few
+			r.pairs[pair>>6] |= 1 << (pair & 63)
+		}
+		slot := r.slots[pair]
+		r.literals[slot] = append(r.literals[slot], literal{text: string(folded), at: at, match: look})
+	}
+}
+
+// foldedTypical is typical as the search sees it.
+var foldedTypical = strings.Map(func(c rune) rune { return c | 0x20 }, typicalEvent)
+
+func occurrences(pair []byte) int { return strings.Count(foldedTypical, string(pair)) }
+
+// mayContainSecret reports whether there may be a secret in JSON text.
+func (r *Redactor) mayContainSecret(b []byte) bool {
+	_, ok := r.find(&scan{b: b, raw: true, assign: true}, 0)
+	return ok
+}
+
+// find returns a secret at or behind from.
+func (r *Redactor) find(s *scan, from int) (match, bool) {
+	b := s.b
+	i := from
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:]) | caseFoldMask
+		if (r.pairs[uint16(w)>>6]>>(w&63)|r.pairs[uint16(w>>16)>>6]>>(w>>16&63)|
+			r.pairs[uint16(w>>32)>>6]>>(w>>32&63)|r.pairs[w>>48>>6]>>(w>>48&63))&1 == 0 {
+			continue
+		}
+		for k := range 4 {
+			if f, ok := r.matchAt(s, from, i+2*k, uint16(w>>(16*k))); ok {
+				return f, true
+			}
+		}
+	}
+	for ; i+2 <= len(b); i += 2 {
+		if f, ok := r.matchAt(s, from, i, (uint16(b[i])|uint16(b[i+1])<<8)|0x2020); ok {
+			return f, true
+		}
+	}
+	return match{}, false
+}
+
+// matchAt looks closely at the pair at s.b[i:].
+func (r *Redactor) matchAt(s *scan, from, i int, pair uint16) (match, bool) {
+	slot := r.slots[pair]
+	if slot == 0 {
+		return match{}, false
+	}
+	probes := r.literals[slot]
+	for k := range probes {
+		p := &probes[k]
+		start := i - p.at
+		if start < from || start+len(p.text) > len(s.b) || !sameFolded(s.b[start:], p.text) {
+			continue
+		}
+		if f, ok := p.match(r, s, start); ok {
+			return f, true
+		}
+	}
+	return match{}, false
+}
+
+func sameFolded(b []byte, lit string) bool {
+	for i := range len(lit) {
+		if b[i]|0x20 != lit[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// atBoundary reports whether no byte of the class stands before s.b[at]: in JSON the
+// end of an escape, such as the n of \n, is no such byte.
+func (s *scan) atBoundary(at int, class func(byte) bool) bool {
+	if at == 0 || !class(s.b[at-1]) {
+		return true
+	}
+	return s.raw && (at >= 2 && s.b[at-2] == '\\' || at >= 6 && s.b[at-6] == '\\')
+}
+
+// findEscape finds letters and digits that somebody took the trouble to escape. They
+// may be part of anything, so the message is walked.
+func (r *Redactor) findEscape(s *scan, at int) (match, bool) {
+	if !s.raw || at+6 > len(s.b) {
+		return match{}, false
+	}
+	c, ok := parseHex4(s.b[at+2:])
+	return match{}, ok && (isName(byte(c)) || slices.Contains([]rune(":/@."), c)) //nolint:gosec // below 256
+}
+
+// findEscapedSlash has a message walked for the sake of a literal with slashes.
+func (r *Redactor) findEscapedSlash(s *scan, _ int) (match, bool) { return match{}, s.raw }

@@ -1,0 +1,169 @@
+package redact
+
+import "bytes"
+
+// tokenFormat is a token that is known by its prefix.
+type tokenFormat struct {
+	rule, prefix string
+	body         func(byte) bool
+	minLength    int  // bytes behind the prefix
+	needsDigit   bool // one of them is a digit: tells a key from a name with dashes
+}
+
+var tokenFormats = []tokenFormat{
+	{"aws_key", "AKIA", isUpperDigit, 16, false},
+	{"aws_key", "ASIA", isUpperDigit, 16, false},
+	{"github_token", "ghp_", isAlnum, 20, false},
+	{"github_token", "gho_", isAlnum, 20, false},
+	{"github_token", "ghu_", isAlnum, 20, false},
+	{"github_token", "ghs_", isAlnum, 20, false},
+	{"github_token", "ghr_", isAlnum, 20, false},
+	{"github_token", "github_pat_", isBase64URL, 22, false},
+	{"gitlab_token", "glpat-", isDotted, 16, false},
+	{"gitlab_token", "gldt-", isDotted, 16, false},
+	{"gitlab_token", "glrt-", isDotted, 16, false},
+	{"gitlab_token", "glptt-", isDotted, 16, false},
+	{"gitlab_token", "glcbt-", isDotted, 16, false},
+	{"slack_token", "xoxb-", isBase64URL, 10, true},
+	{"slack_token", "xoxp-", isBase64URL, 10, true},
+	{"slack_token", "xoxa-", isBase64URL, 10, true},
+	{"slack_token", "xoxr-", isBase64URL, 10, true},
+	{"slack_token", "xoxs-", isBase64URL, 10, true},
+	{"slack_token", "xoxe-", isBase64URL, 10, true},
+	{"slack_token", "xapp-", isBase64URL, 10, true},
+	{"slack_webhook", "hooks.slack.com/services/", isToken68, 8, false},
+	{"sk_key", "sk-", isBase64URL, 20, true}, // OpenAI, Anthropic and those that speak like them
+	{"stripe_key", "sk_live_", isAlnum, 10, false},
+	{"stripe_key", "sk_test_", isAlnum, 10, false},
+	{"stripe_key", "rk_live_", isAlnum, 10, false},
+	{"stripe_key", "rk_test_", isAlnum, 10, false},
+	{"stripe_key", "whsec_", isToken68, 16, false},
+	{"google_key", "AIza", isBase64URL, 30, false},
+	{"google_key", "ya29.", isBase64URL, 20, false},
+	{"google_key", "GOCSPX-", isBase64URL, 20, false},
+	{"npm_token", "npm_", isAlnum, 30, false},
+}
+
+func isUpperDigit(c byte) bool { return isUpper(c) || isDigit(c) }
+func isDotted(c byte) bool     { return isName(c) || c == '.' }
+
+func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
+	body := at + len(sh.prefix)
+	if string(s.b[at:body]) != sh.prefix {
+		return match{}, false
+	}
+	// A class that has the prefix's own dash must not begin in the middle of a
+	// word ("task-…"): besides, the search stays linear that way.
+	before := isAlnum
+	if sh.body('-') {
+		before = isBase64URL
+	}
+	if !s.atBoundary(at, before) {
+		return match{}, false
+	}
+	end := skipWhile(s.b, body, sh.body)
+	if s.raw && end+1 < len(s.b) && s.b[end] == '\\' && s.b[end+1] == '/' {
+		return match{}, true // base64 with escaped slashes: the walk will tell
+	}
+	if end-body < sh.minLength || sh.needsDigit && !bytes.ContainsAny(s.b[body:end], "0123456789") {
+		return match{}, false
+	}
+	return match{at, end, sh.rule}, true
+}
+
+// findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts of base64url.
+func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
+	if string(s.b[at:at+3]) != "eyJ" || !s.atBoundary(at, isBase64URL) {
+		return match{}, false
+	}
+	end := skipWhile(s.b, at, isBase64URL)
+	if end-at < 8 {
+		return match{}, false
+	}
+	parts := 1
+	for parts < 5 && end+1 < len(s.b) && s.b[end] == '.' {
+		next := skipWhile(s.b, end+1, isBase64URL)
+		if next == end+1 && parts != 1 { // only the second part may be empty
+			break
+		}
+		end, parts = next, parts+1
+	}
+	return match{at, end, "jwt"}, parts >= 3
+}
+
+// maxPrivateKeyBytes is how far the end of a private key is looked for.
+const maxPrivateKeyBytes = 16 << 10
+
+// findPrivateKey finds a PEM private key. One that is cut off ends with its base64.
+func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
+	const begin = "-----BEGIN "
+	head := s.b[at+len(begin):]
+	title, _, ok := bytes.Cut(head[:min(len(head), 80)], []byte("-----"))
+	if !ok || !bytes.HasPrefix(s.b[at:], []byte(begin)) || !bytes.Contains(title, []byte("PRIVATE KEY")) {
+		return match{}, false
+	}
+	body := at + len(begin) + len(title) + 5
+	rest := s.b[body:min(len(s.b), body+maxPrivateKeyBytes)]
+	const end = "-----END "
+	if i := bytes.Index(rest, []byte(end)); i >= 0 {
+		to := body + i + len(end)
+		to = skipWhile(s.b, to, func(c byte) bool { return isUpper(c) || c == ' ' })
+		return match{at, skipWhile(s.b, to, func(c byte) bool { return c == '-' }), "private_key"}, true
+	}
+	return match{at, skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), "private_key"}, true
+}
+
+// findUserinfo finds the password of a URL, user:password@host, or a long user name
+// with digits, which is a token.
+func (r *Redactor) findUserinfo(s *scan, at int) (match, bool) {
+	from := at + 3
+	if s.b[at+1] == '\\' {
+		from = at + 5
+	}
+	if placeholderLen(s.b[from:]) > 0 {
+		return match{}, false
+	}
+	end, colon, host := from, -1, -1
+	for ; end < len(s.b) && end < from+512; end++ {
+		c := s.b[end]
+		if c <= ' ' || bytes.IndexByte([]byte(`/?#"'<>`+"`"), c) >= 0 || c == '\\' && !s.raw {
+			break
+		}
+		if c == ':' && colon < 0 {
+			colon = end
+		}
+		if c == '@' {
+			host = end
+		}
+	}
+	if host < 0 {
+		return match{}, false
+	}
+	rule := "url_password"
+	if colon >= 0 && colon < host {
+		from = colon + 1
+	} else if rule = "url_token"; host-from < 20 || !bytes.ContainsAny(s.b[from:host], "0123456789") {
+		return match{}, false
+	}
+	if from == host || placeholderLen(s.b[from:host]) > 0 || bytes.IndexByte([]byte("${<"), s.b[from]) >= 0 {
+		return match{}, false
+	}
+	return match{from, host, rule}, true
+}
+
+// findBearer finds the token of an Authorization header, wherever it is written down.
+func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
+	if !s.atBoundary(at, isAlnum) {
+		return match{}, false
+	}
+	from := at + len("bearer ")
+	for from < len(s.b) && s.b[from] == ' ' && from < at+12 {
+		from++
+	}
+	end := skipWhile(s.b, from, isToken68)
+	long := end-from >= 20 || end-from >= 8 && bytes.ContainsAny(s.b[from:end], "0123456789")
+	if s.raw && end < len(s.b) && s.b[end] == '\\' {
+		long = true // an escaped slash: the walk will tell
+	}
+	return match{from, end, "bearer"}, long
+}

@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+)
+
+// Sentence is a rule in plain English: what it says to which calls, of whom and where, and
+// how long. at is the call it was made at, nil when that is not known.
+func Sentence(r *schema.Rule, at *Call) string {
+	verb := map[string]string{schema.ThenAllow: "Allow", schema.ThenDeny: "Deny"}[r.Then]
+	return verb + " " + describeCalls(r, at) + ", " + describeReach(r) + ", " + describeDuration(r)
+}
+
+func describeCalls(r *schema.Rule, at *Call) string {
+	tool := displayName(r.Tool)
+	switch {
+	case strings.HasPrefix(r.Call, anyDirPrefix):
+		return tool + " with exactly these arguments" + callExcerpt(at)
+	case r.Call != "":
+		return "exactly this call of " + tool + callExcerpt(at)
+	case len(r.When) == 0:
+		return "every call of " + tool
+	}
+	conditions := make([]string, len(r.When))
+	for i, c := range r.When {
+		conditions[i] = c.Argument + " " + testVerbs[c.Is] + " " + displayValue(c.Value)
+	}
+	return tool + " when " + strings.Join(conditions, " and ")
+}
+
+var testVerbs = map[string]string{
+	"equals": "is", "starts_with": "starts with", "contains": "contains", "glob": "matches",
+	"at_most": "is at most", "at_least": "is at least", "under": "is under",
+}
+
+// maxDisplayRunes is how many characters of a call or a name are shown in a rule's words.
+const maxDisplayRunes = 120
+
+// displayValue is a condition's value as it is: hiding a part of it would hide what is allowed.
+func displayValue(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strconv.Quote(text)
+	}
+	return string(raw)
+}
+
+// displayName is a text of an agent's, in which nothing hides.
+func displayName(text string) string {
+	quoted := strconv.Quote(text)
+	if bare := quoted[1 : len(quoted)-1]; bare == text && !strings.ContainsAny(text, " ,") && len(text) <= maxDisplayRunes && text != "" {
+		return text
+	}
+	return truncate(quoted)
+}
+
+func truncate(text string) string {
+	if r := []rune(text); len(r) > maxDisplayRunes {
+		return string(r[:maxDisplayRunes]) + "…"
+	}
+	return text
+}
+
+// callExcerpt is the beginning of the arguments, of a command the command itself.
+func callExcerpt(at *Call) string {
+	if at == nil || len(at.Arguments) == 0 {
+		return ""
+	}
+	var of struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(at.Arguments, &of) == nil && of.Command != "" {
+		return " (" + truncate(strconv.Quote(of.Command)) + ")"
+	}
+	quoted := strconv.Quote(string(at.Arguments))
+	return " (" + truncate(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)) + ")"
+}
+
+func describeReach(r *schema.Rule) string {
+	switch {
+	case r.SessionID != "":
+		return "in the session " + displayName(r.SessionID) + " of " + displayName(r.SourceApp)
+	case r.Cwd != "":
+		return "asked by " + displayName(r.SourceApp) + " in " + displayName(r.Cwd) + " and below"
+	case r.SourceApp != "":
+		return "asked by " + displayName(r.SourceApp) + " anywhere"
+	default:
+		return "whoever asks"
+	}
+}
+
+func describeDuration(r *schema.Rule) string {
+	text := "until it is revoked"
+	if r.ExpiresAt != 0 {
+		text = "for " + formatDuration(time.Duration(r.ExpiresAt-r.CreatedAt)*time.Millisecond)
+	}
+	switch {
+	case r.SessionID == "":
+		return text
+	case r.ExpiresAt == 0:
+		return "until the session ends"
+	default:
+		return text + " or until the session ends"
+	}
+}
+
+func formatDuration(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if d >= unit.of && d%unit.of == 0 {
+			n := int64(d / unit.of)
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
+}
