@@ -9,9 +9,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// buildFrame is the message to the listener: the answer, spliced together with the
-// event it is for. Python listeners drop what is over 1 MiB, so an event that makes
-// the frame too big is cut down to what agents match answers by.
+// buildFrame returns the message to the listener: the answer, joined with the event it belongs
+// to. Python listeners drop messages over 1 MiB. If the frame is too large, the event is reduced
+// to the fields that agents match answers by.
 func buildFrame(q *store.Question, attempt int) []byte {
 	head := answerHead(q, attempt)
 	fits := func(event []byte) bool { return len(head)+len(event)+64 <= schema.MaxFrame }
@@ -32,8 +32,8 @@ func buildFrame(q *store.Question, attempt int) []byte {
 	return finishFrame(head, event, true)
 }
 
-// withCallbackURL is a question with the address that it is kept without: a version 1
-// agent may read its own question back with a model that requires it.
+// withCallbackURL returns the question with its callback URL, which is stored separately. A
+// version 1 agent may parse its own question with a model that requires the member.
 func withCallbackURL(question []byte, url string) []byte {
 	b, err := json.Marshal(url)
 	if err != nil || len(question) < len(`{}`) {
@@ -44,7 +44,7 @@ func withCallbackURL(question []byte, url string) []byte {
 	return append(out, '}')
 }
 
-// answerHead is the stored answer without its closing brace.
+// answerHead returns the stored answer without its closing brace.
 func answerHead(q *store.Question, attempt int) []byte {
 	b := bytes.TrimSpace(q.Answer)
 	b = append(make([]byte, 0, len(b)+128), b[:len(b)-1]...)
@@ -67,7 +67,7 @@ func finishFrame(head, event []byte, truncated bool) []byte {
 	return append(b, '}')
 }
 
-// matchingFields is the part of a payload that version 1 agents tell their answers apart by.
+// matchingFields returns the payload members that version 1 agents match answers by.
 func matchingFields(payload []byte) []byte {
 	var fields struct {
 		AgentName      json.RawMessage `json:"agent_name,omitempty"`
@@ -90,7 +90,7 @@ func matchingFields(payload []byte) []byte {
 	return b
 }
 
-// namesOnly is an envelope that holds an event's names and nothing else.
+// namesOnly returns envelope members with the event's names only.
 func namesOnly(e *store.Event) []byte {
 	b, err := json.Marshal(struct {
 		App     string `json:"source_app"`

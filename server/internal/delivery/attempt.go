@@ -11,21 +11,21 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// attemptResult is what came of one attempt.
+// attemptResult is the result of one attempt.
 type attemptResult struct {
 	state       schema.DeliveryState
-	confirmedBy string // close or write, of a version 1 listener
-	problem     string // for a person to read; never holds the address's path
-	retry       bool   // another attempt may do better
-	refused     bool   // the listener is there and will not have it: three times is enough
+	confirmedBy string // evidence from a version 1 listener: "close" or "write"
+	problem     string // readable text; never contains the path of the URL
+	retry       bool   // another attempt may succeed
+	refused     bool   // the listener runs and rejects the answer; final after maxRefusals
 }
 
-// maxRefusals is after how many refusals the listener is believed.
+// maxRefusals is the number of refusals after which a refusal is final.
 const maxRefusals = 3
 
-// runAttempt makes one attempt at a delivery, if it is due, and writes down what came of
-// it. An error means that the row is as it was. parked is set when the listener is
-// busy: then nothing was done, and it is tried once it is not.
+// runAttempt makes one attempt at a delivery, if it is due, and records the result. On an error
+// the row is unchanged. It sets isParked if the listener has no free slot; then nothing was
+// done, and the delivery is attempted again when a slot is free.
 func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked *bool) error {
 	q, err := d.Store.Question(ctx, id)
 	if err != nil {
@@ -52,12 +52,12 @@ func (d *Dispatcher) runAttempt(ctx context.Context, id schema.EventID, isParked
 	return d.dialAndSend(ctx, q, target)
 }
 
-// isDue reports whether there is something to do for q now.
+// isDue reports whether an attempt at q's delivery is due.
 func isDue(q *store.Question, now time.Time) bool {
 	return isOpen(q.Delivery) && !q.Delivery.Due.After(now)
 }
 
-// isOpen reports whether the delivery is neither done nor given up.
+// isOpen reports whether the delivery is neither finished nor given up.
 func isOpen(d *store.Delivery) bool {
 	if d == nil || d.Due.IsZero() || !d.Handled.IsZero() {
 		return false
@@ -70,7 +70,7 @@ func isOpen(d *store.Delivery) bool {
 	}
 }
 
-// finishUndialable ends deliveries for which nothing may be dialled any more.
+// finishUndialable returns the final result of a delivery that must not be dialed anymore.
 func (d *Dispatcher) finishUndialable(q *store.Question) (result attemptResult, done bool) {
 	switch {
 	case q.Delivery.Sent:
@@ -84,7 +84,7 @@ func (d *Dispatcher) finishUndialable(q *store.Question) (result attemptResult, 
 	}
 }
 
-// finalState is the last state of a delivery that is not tried any more.
+// finalState returns the final state of a delivery that is given up in state s.
 func finalState(s schema.DeliveryState) schema.DeliveryState {
 	switch s {
 	case schema.Unconfirmed, schema.Refused:
@@ -94,7 +94,7 @@ func finalState(s schema.DeliveryState) schema.DeliveryState {
 	}
 }
 
-// dialAndSend dials and hands over the answer.
+// dialAndSend dials the target, sends the answer and records the result.
 func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to target) error {
 	number := q.Delivery.Attempts + 1
 	conn, result := d.dial(ctx, to, q)
@@ -121,32 +121,31 @@ func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to targ
 	return d.sendV1Once(ctx, q, conn, number)
 }
 
-// sendV1Once hands the answer to a version 1 listener. There is no second chance
-// from the first byte on, so a stop of the hub waits for the end, which is seconds
-// away.
+// sendV1Once sends the answer to a version 1 listener. From the first byte on there is no second
+// attempt, so it does not end with ctx; it takes a few seconds at most.
 func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *listenerConn, number int) error {
-	frame := buildFrame(q, number) // before the mark: from there on every moment counts
+	frame := buildFrame(q, number) // built before markSent, to keep the time between the mark and the write short
 	q, err := d.markSent(ctx, q, number)
 	if err != nil || q == nil {
 		return err
 	}
 	if reason, gone := conn.closed(); gone {
-		// It went away before a byte was written: it can't have the answer.
+		// The listener went away before a byte was written, so it can't have the answer.
 		q.Delivery.Sent = false
 		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before it was told anything"})
 	}
 	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts))
 }
 
-// maxConflictRetries bounds how often a change is tried against others'.
+// maxConflictRetries bounds the retries of a write that meets concurrent changes.
 const maxConflictRetries = 16
 
-// errConflictRetries means that a question changes all the time, which none does.
+// errConflictRetries means that the question changed during every retry.
 var errConflictRetries = errors.New("the question kept changing")
 
-// markSent writes down that a version 1 listener is about to be sent the answer.
-// It returns nil when somebody else has changed what is to be done meanwhile: the
-// agent pulled its answer, or named another address.
+// markSent records that the answer is about to be sent to a version 1 listener. It returns nil
+// if the delivery changed in the meantime, because the agent pulled the answer or named another
+// URL.
 func (d *Dispatcher) markSent(ctx context.Context, q *store.Question, number int) (*store.Question, error) {
 	for range maxConflictRetries {
 		delivery := *q.Delivery
@@ -166,12 +165,12 @@ func (d *Dispatcher) markSent(ctx context.Context, q *store.Question, number int
 	return nil, errConflictRetries
 }
 
-// recordResult writes down what came of an attempt, and when the next one is due.
+// recordResult stores the result of an attempt and the time of the next one.
 func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number int, result attemptResult) error {
 	sent := q.Delivery.Sent
 	if result.refused {
 		if result.retry = d.countRefusal(q.ID, q.URL) < maxRefusals; result.retry {
-			result.state = schema.Unreachable // not believed yet
+			result.state = schema.Unreachable // not final yet
 		}
 	}
 	for range maxConflictRetries {
@@ -196,7 +195,7 @@ func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number
 		switch {
 		case q.Delivery == nil || q.Delivery.State == schema.Acked || q.Delivery.State == schema.Pulled:
 			d.clearRefusals(q.ID)
-			return nil // better known than by us
+			return nil // the stored state is more reliable than this result
 		case q.URL != url && result.state != schema.Acked && !sent:
 			return d.reschedule(ctx, q)
 		}
@@ -204,8 +203,8 @@ func (d *Dispatcher) recordResult(ctx context.Context, q *store.Question, number
 	return errConflictRetries
 }
 
-// reschedule lets go of a delivery whose agent has named a new address: it is due at
-// once there.
+// reschedule releases the lease of a delivery whose agent has named a new URL, so that it is due
+// there immediately.
 func (d *Dispatcher) reschedule(ctx context.Context, q *store.Question) error {
 	if !isOpen(q.Delivery) {
 		return nil
@@ -215,12 +214,13 @@ func (d *Dispatcher) reschedule(ctx context.Context, q *store.Question) error {
 	_, err := d.applyDelivery(ctx, q, &delivery, &schema.Delivery{State: delivery.State, Attempts: delivery.Attempts})
 	d.wakePoll()
 	if errors.Is(err, store.ErrConflict) {
-		return nil // its lease runs out in time
+		return nil // the lease expires by itself
 	}
 	return err
 }
 
-// nextDelivery is the delivery after an attempt, as it is kept and as it is shown.
+// nextDelivery returns the delivery after an attempt, as stored in the outbox and as visible in
+// the status.
 func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptResult) (*store.Delivery, *schema.Delivery) {
 	now := d.Clock()
 	if result.state == schema.Unreachable && resolvedByAgent(q) {
@@ -240,16 +240,16 @@ func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptR
 	return &stored, visible
 }
 
-// resolvedByAgent reports whether the agent itself decided. Then a hook that is not
-// there has nothing left to wait for, and nobody misses what it was to be told.
+// resolvedByAgent reports whether the question was answered at the agent. The agent then knows
+// the outcome, so an unreachable hook is not an undelivered answer.
 func resolvedByAgent(q *store.Question) bool {
 	var st schema.Status
 	return json.Unmarshal(q.Status, &st) == nil && st.Source == schema.ByAgent
 }
 
-// retryDelays are the pauses after the first attempts; the last one is kept up for the
-// attempts of five minutes. After that it is slow: every attempt is a row of the
-// log, and an agent that is gone for so long has all day.
+// retryDelays are the delays after the first attempts. The last one applies to the attempts of
+// about five minutes (fastAttempts), then slowRetryDelay does: every attempt is a row of the
+// log, and an agent that has been gone for so long is in no hurry.
 var retryDelays = []time.Duration{
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
 }
@@ -267,8 +267,8 @@ func (d *Dispatcher) retryDelay(attempts int) time.Duration {
 	return time.Duration(float64(pause) * d.jitter())
 }
 
-// applyDelivery changes the delivery in the row and in the status that everyone sees, and
-// returns the question as it is then.
+// applyDelivery stores the delivery, both in the outbox and in the question's visible status. It
+// returns the changed question.
 func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, stored *store.Delivery, visible *schema.Delivery) (*store.Question, error) {
 	if !stored.Handled.IsZero() {
 		visible.HandledAt = schema.Millis(stored.Handled.UnixMilli())
@@ -281,7 +281,8 @@ func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, store
 	return after, nil
 }
 
-// updateStatus changes the status, and with it the delivery unless kept is nil.
+// updateStatus edits the question's status and stores it, together with the delivery unless
+// stored is nil. It returns the changed question, or store.ErrConflict if q is outdated.
 func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
 	var st schema.Status
 	if err := json.Unmarshal(q.Status, &st); err != nil {
@@ -293,7 +294,7 @@ func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored
 	if err != nil {
 		return nil, fmt.Errorf("encoding the status: %w", err)
 	}
-	// What was found out is written down even when the hub is stopping.
+	// The result is stored even while the hub stops.
 	err = d.Store.Apply(context.WithoutCancel(ctx), store.Change{
 		Event: &q.Event, Version: q.Version, State: q.State, Status: status, Delivery: stored,
 	})

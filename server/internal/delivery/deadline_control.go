@@ -13,28 +13,27 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A control tells a version 2 listener that its question has another deadline now. It
-// goes out on a connection of its own, after the same proof as an answer, and is not
-// acknowledged: who pulls meanwhile learns the same. So it is tried a few times, and
-// its failure shown; nothing hangs on it.
+// A control frame tells a version 2 listener that its question has a new deadline. It uses a
+// separate connection with the same proof as an answer. It is not acknowledged: it is sent at
+// most maxControlAttempts times and its failure is only shown, because an agent that polls reads
+// the same deadline.
 
 const (
 	maxConcurrentControls = 8
 	maxControlAttempts    = 5
 )
 
-// controlQueue are those under way; guarded by Dispatcher.mu.
+// controlQueue holds the questions whose control frames are to be sent; Dispatcher.mu guards it.
 type controlQueue struct {
 	ids     []schema.EventID
 	running int
 }
 
-// Control tells the listener of a pending question how long it has now. It does not
-// block.
+// Control queues the new deadline of a pending question for its listener. It does not block.
 func (d *Dispatcher) Control(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !slices.Contains(d.controls.ids, id) { // it tells what is true when it goes out
+	if !slices.Contains(d.controls.ids, id) { // the frame is built when it is sent, so one entry is enough
 		d.controls.ids = append(d.controls.ids, id)
 	}
 	if d.ctx != nil && d.ctx.Err() == nil && d.controls.running < maxConcurrentControls {
@@ -43,7 +42,7 @@ func (d *Dispatcher) Control(id schema.EventID) {
 	}
 }
 
-// resumeControls takes up those that were not told before the hub stopped.
+// resumeControls queues the deadlines that were not sent before the hub stopped.
 func (d *Dispatcher) resumeControls(ctx context.Context) error {
 	for last := schema.EventID(0); ; {
 		listeners, err := d.Store.Listeners(ctx, last, listenerBatchSize)
@@ -63,7 +62,7 @@ func (d *Dispatcher) resumeControls(ctx context.Context) error {
 	}
 }
 
-// runControls works the queue off.
+// runControls sends the queued deadlines until the queue is empty or ctx ends.
 func (d *Dispatcher) runControls(ctx context.Context) {
 	for {
 		d.mu.Lock()
@@ -81,12 +80,12 @@ func (d *Dispatcher) runControls(ctx context.Context) {
 	}
 }
 
-// sendDeadline tries until the listener has it, or it has been tried often enough.
+// sendDeadline retries until the listener has the deadline or maxControlAttempts is reached.
 func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error {
 	for attempt := 1; ; attempt++ {
 		q, err := d.Store.Question(ctx, id)
 		if err != nil || q.State != schema.Pending || q.URL == "" || q.Protocol < 2 {
-			return err // the answer is on its way, or whoever asks pulls
+			return err // settled, or the agent polls
 		}
 		result := d.sendDeadlineOnce(ctx, q)
 		if ctx.Err() != nil {
@@ -103,7 +102,7 @@ func (d *Dispatcher) sendDeadline(ctx context.Context, id schema.EventID) error 
 	}
 }
 
-// sendDeadlineOnce dials and says it.
+// sendDeadlineOnce dials the listener and sends the control frame.
 func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) attemptResult {
 	target, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
@@ -133,10 +132,10 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	}
 	timer := time.NewTimer(d.timeouts.idle)
 	defer timer.Stop()
-	select { // it closes when it has read it
+	select { // a listener closes after it has read the frame
 	case <-conn.done:
 	case <-timer.C:
-		return attemptResult{state: schema.Delivered} // it keeps the line; we hang up
+		return attemptResult{state: schema.Delivered} // it keeps the connection open; we close it
 	case <-ctx.Done():
 		return attemptResult{state: schema.Unreachable}
 	}
@@ -146,7 +145,7 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	return attemptResult{state: schema.Delivered}
 }
 
-// recordControl shows on the question whether its agent knows.
+// recordControl stores in the question's status whether the agent has the new deadline.
 func (d *Dispatcher) recordControl(ctx context.Context, q *store.Question, result attemptResult) error {
 	for range maxConflictRetries {
 		var st schema.Status

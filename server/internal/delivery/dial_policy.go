@@ -15,24 +15,24 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// ErrBlocked is wrapped by every refusal of an address.
+// ErrBlocked is wrapped by every error for an address that may not be dialed.
 var ErrBlocked = errors.New("the hub may not dial this address")
 
-// DialPolicyConfig says which addresses may be dialled beside this machine's own.
+// DialPolicyConfig lists the addresses that may be dialed in addition to loopback addresses.
 type DialPolicyConfig struct {
-	// Allow lists what else may be dialled: a CIDR (10.1.0.0/16), an address, a
-	// host name, or host:port. Such listeners must use wss; ws:// before an entry
-	// (ws://172.17.0.0/16) allows them to talk in the clear.
+	// Allow lists additional targets: a CIDR (10.1.0.0/16), an IP address, a host name, or
+	// host:port. Their listeners must use wss, unless the entry begins with ws://
+	// (ws://172.17.0.0/16), which permits plaintext.
 	Allow []string
-	// OwnPorts are the hub's own, which are never dialled.
+	// OwnPorts are the hub's ports, which are never dialed.
 	OwnPorts []uint16
 }
 
-// DialPolicy decides which addresses an agent may have dialled. A dial-back makes the
-// hub connect where a stranger's event says, so by default that is this machine
-// and nothing else: loopback addresses and exactly localhost, neither of which
-// needs a name looked up. Whatever the URL, the address that is really connected
-// to is checked once more at that moment.
+// DialPolicy decides which addresses may be dialed. It is the protection against SSRF: a
+// callback makes the hub connect to an address that an untrusted event names. By default only
+// this machine is allowed, as a loopback address or exactly "localhost", neither of which
+// requires a name lookup. The address that is actually connected to is checked again at that
+// moment, which prevents DNS rebinding.
 type DialPolicy struct {
 	allow    []allowEntry
 	ownPorts []uint16
@@ -43,10 +43,10 @@ type allowEntry struct {
 	prefix    netip.Prefix // invalid for a name
 	name      string
 	port      uint16 // 0: any
-	plaintext bool   // without TLS
+	plaintext bool   // permits ws without TLS
 }
 
-// target is a URL that passed.
+// target is the address of a URL that the policy allows.
 type target struct {
 	host string     // as in the URL
 	addr netip.Addr // invalid for a name
@@ -56,13 +56,13 @@ type target struct {
 
 const (
 	localhost = "localhost"
-	// lowestPort keeps dial-backs away from a machine's system services.
+	// lowestPort excludes the ports of the machine's system services.
 	lowestPort = 1024
 )
 
-// blockedPrefixes holds what is not dialled whoever allows it: this network, link-local,
-// multicast, metadata services of clouds, and IPv6 forms of IPv4 addresses, which
-// would be a way around the rest.
+// blockedPrefixes are never dialed, even if an entry allows them: this network, link-local,
+// multicast and cloud metadata addresses, and IPv6 forms of IPv4 addresses, which would bypass
+// the other checks.
 var blockedPrefixes = mustParsePrefixes("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fe80::/10", "fec0::/10", "ff00::/8", "fd00:ec2::254/128", "fd20:ce::254/128")
 
@@ -74,7 +74,7 @@ func mustParsePrefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// NewDialPolicy reads the configuration. Its errors name the entry at fault.
+// NewDialPolicy parses the configuration. Its errors name the invalid entry.
 func NewDialPolicy(cfg DialPolicyConfig) (*DialPolicy, error) {
 	p := &DialPolicy{ownPorts: slices.Clone(cfg.OwnPorts)}
 	for _, entry := range cfg.Allow {
@@ -117,8 +117,8 @@ func parseAllowEntry(entry string) (a allowEntry, err error) {
 	return a, nil
 }
 
-// isHostName tells names from addresses in odd spellings, such as 127.1, 0x7f.1 and
-// 2130706433, which some resolvers take for this machine.
+// isHostName reports whether name is a host name and not an address in an unusual form, such as
+// 127.1, 0x7f.1 or 2130706433, which some resolvers accept as this machine.
 func isHostName(name string) bool {
 	labels := strings.Split(name, ".")
 	for _, label := range labels {
@@ -130,8 +130,8 @@ func isHostName(name string) bool {
 	return last[0] < '0' || last[0] > '9'
 }
 
-// Check says why the hub may not dial rawURL: nil, or an error that wraps
-// ErrBlocked and can be shown to anyone. No name is looked up.
+// Check returns nil if the hub may dial rawURL. Otherwise the error wraps ErrBlocked and is safe
+// to show to anyone. It does no name lookup.
 func (p *DialPolicy) Check(rawURL string) error {
 	_, err := p.parse(rawURL)
 	return err
@@ -141,8 +141,8 @@ func blockedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBlocked, fmt.Sprintf(format, args...))
 }
 
-// parse checks a URL. Nothing of it but host and port gets into an error: the path
-// is the agent's secret.
+// parse checks a URL. Its errors contain only the host and port, because the path is the agent's
+// secret.
 func (p *DialPolicy) parse(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	switch {
@@ -166,7 +166,7 @@ func (p *DialPolicy) parse(rawURL string) (target, error) {
 	switch byName := p.allowsName(to); {
 	case to.host == localhost || byName:
 		if to.host != localhost {
-			return to, nil // its addresses are checked when they are known
+			return to, nil // its addresses are checked when connecting
 		}
 		return to, p.checkLoopback(to, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	default:
@@ -185,7 +185,7 @@ func portOf(u *url.URL) (uint16, error) {
 	return uint16(p), nil
 }
 
-// quoteHost shows a host that may be anything.
+// quoteHost returns an untrusted host, quoted and truncated.
 func quoteHost(host string) string { return strconv.QuoteToASCII(host[:min(len(host), 80)]) }
 
 // allowsName reports whether an entry allows the host by its name.
@@ -195,8 +195,8 @@ func (p *DialPolicy) allowsName(to target) bool {
 	})
 }
 
-// checkLoopback decides on a port of this machine. Below lowestPort, and with wss,
-// it must be allowed by name: -callback-allow localhost:443.
+// checkLoopback checks a port of this machine. A port below lowestPort, or wss, must be allowed
+// by an entry such as -callback-allow localhost:443.
 func (p *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
 	if slices.Contains(p.ownPorts, to.port) {
 		return blockedError("port %d is the hub's own", to.port)
@@ -216,7 +216,7 @@ func (p *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
 	}
 }
 
-// checkAddr decides on an address: the URL's own, or one a name stands for.
+// checkAddr checks an address, either the URL's own or one that its name resolved to.
 func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 	unmapped := addr.Unmap()
 	if addr.Zone() != "" {
@@ -251,7 +251,7 @@ func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 func isOwnAddr(addr netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return true // better not
+		return true // fail closed
 	}
 	return slices.ContainsFunc(own, func(a net.Addr) bool {
 		p, err := netip.ParsePrefix(a.String())
@@ -259,13 +259,13 @@ func isOwnAddr(addr netip.Addr) bool {
 	})
 }
 
-// hostPort names the listener for people and for limits.
+// hostPort returns the listener's address for messages and limits.
 func (to target) hostPort() string {
 	return net.JoinHostPort(to.host, strconv.Itoa(int(to.port)))
 }
 
-// connect opens a TCP connection to a target. Every address is checked by the
-// kernel's word on it, just before the connection is made.
+// connect opens a TCP connection to a target. The policy checks every resolved address just
+// before the system call that connects to it.
 func (p *DialPolicy) connect(ctx context.Context, to target) (net.Conn, error) {
 	return p.connectVia(ctx, to, net.Dialer{})
 }
@@ -285,7 +285,7 @@ func (p *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Diale
 	if to.host != localhost {
 		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, port))
 	}
-	// localhost means these two, whatever a resolver would say.
+	// Use these two addresses whatever a resolver returns for localhost.
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		if conn, err6 := dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port)); err6 == nil {

@@ -1,17 +1,17 @@
-// Package callback brings answers to agents: it dials the WebSocket listener that
-// an agent named in its question, hands over the answer and finds out whether it
-// arrived.
+// Package delivery brings answers to agents. It dials the WebSocket listener that an agent named
+// in its question, sends the answer and determines whether it arrived.
 //
-// Every answer has a row in the store, written together with the verdict, so a
-// crash loses none. One attempt (attempt.go) reads that row, dials (wire.go) and
-// says what came of it; the loop here decides when the next attempt is due, which
-// is on disk too. What may be dialled at all is in targets.go. While a question is
-// pending, watch.go finds out whether its agent is still there.
+// Every answer has a row in the store's outbox. The row is written in the same transaction as
+// the resolution, so a crash loses no answer. An attempt (attempt.go) reads the row, dials
+// (listener_conn.go) and records the result. The loop in this file leases the rows that are due;
+// the time of the next attempt is stored in the row. The dial policy (dial_policy.go) is the
+// SSRF protection: it decides which addresses may be dialed. While a question is pending, the
+// prober (prober.go) and the liveness connections (liveness.go) detect that its agent is gone.
 //
-// A version 2 listener acknowledges the answer by its id and drops repeats, so it
-// is told again until it does. A version 1 listener can do neither: from the moment
-// before the first byte goes out the row says so, and nothing is ever sent to it
-// again, not even after a crash.
+// A version 2 listener acknowledges an answer by its id and drops repeats, so the dispatcher
+// resends until it gets the acknowledgement. A version 1 listener can do neither. The row is
+// therefore marked before the first byte is written, and a marked answer is never sent again,
+// not even after a crash.
 package delivery
 
 import (
@@ -26,33 +26,34 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config is what a Dispatcher is made of. Store and Targets are required.
+// Config configures a Dispatcher. Store and DialPolicy are required.
 type Config struct {
 	Store      *store.Store
 	DialPolicy *DialPolicy
-	// AwaitResponseSent returns when the POST of the question has been answered; an
-	// agent may not be dialled before. An error (only ctx's) puts the attempt off;
-	// with a ctx that has ended it says whether the wait is over.
+	// AwaitResponseSent blocks until the response to the question's POST has been sent; an agent
+	// may not be dialed before that. It returns an error only if ctx ends first, which postpones
+	// the attempt. With a canceled ctx it reports, without blocking, whether the response was
+	// sent.
 	AwaitResponseSent func(ctx context.Context, id schema.EventID) error
 
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard
-	Workers int              // attempts at a time; default 64
-	// Abandon ends a question with a lifeline whose agent is gone from that address;
-	// it is asked again when it fails. Lifelines needs it.
+	Workers int              // concurrent attempts; default 64
+	// Abandon resolves a question that has a liveness connection and whose agent no longer
+	// listens at url. RunLiveness requires it and calls it again if it fails.
 	Abandon func(ctx context.Context, id schema.EventID, url string) error
-	// ProbeInterval is how often Watch looks for agents that are gone; default 5 s.
+	// ProbeInterval is the interval between the probe rounds of Watch; default 5 s.
 	ProbeInterval time.Duration
 }
 
 const (
 	defaultWorkers = 64
-	// perListener bounds the attempts at a time on one host and port: a listener
-	// that hangs must not take every worker.
+	// perListener bounds the concurrent attempts at one host and port. A listener that hangs
+	// must not occupy every worker.
 	perListener = 4
-	// leaseDuration is longer than any attempt takes.
+	// leaseDuration is longer than any attempt.
 	leaseDuration = 30 * time.Second
-	// maxPollInterval bounds the time until the store is asked for due deliveries again.
+	// maxPollInterval bounds the time between two reads of the outbox.
 	maxPollInterval = 10 * time.Second
 )
 
@@ -60,53 +61,53 @@ const (
 type timeouts struct {
 	dial  time.Duration // connection and handshake
 	write time.Duration
-	idle  time.Duration // a version 1 listener's, before we close
-	ack   time.Duration // a version 2 listener's
-	close time.Duration // our own close handshake
+	idle  time.Duration // silence of a version 1 listener before we close
+	ack   time.Duration // acknowledgement of a version 2 listener
+	close time.Duration // our side of the close handshake
 }
 
 var defaultTimeouts = timeouts{dial: 2 * time.Second, write: 5 * time.Second, idle: time.Second, ack: 5 * time.Second, close: time.Second}
 
-// Dispatcher delivers answers. Make it with New, then Run it.
+// Dispatcher delivers answers. Create it with New and start it with Run.
 type Dispatcher struct {
 	Config
 	timeouts      timeouts
-	jitter        func() float64 // 0.8 to 1.2
+	jitter        func() float64 // retry jitter, from 0.8 to 1.2
 	after         func(time.Duration) <-chan time.Time
-	livenessLimit int // lifelines at a time
+	livenessLimit int // concurrent liveness connections
 
-	livenessWake chan struct{} // there may be a new question with a lifeline; never closed
-	pollWake     chan struct{} // something may be due, or there is room for more; never closed
+	livenessWake chan struct{} // a question with a liveness connection may be new; capacity 1, never closed
+	pollWake     chan struct{} // a delivery may be due, or a worker has capacity; capacity 1, never closed
 
 	mu       sync.Mutex
-	ctx      context.Context             //nolint:containedctx // of Run: nil before, ended after
-	queue    []schema.EventID            // to be tried, the oldest first
-	jobs     map[schema.EventID]jobState // what is in our hands
-	running  int                         // goroutines of work
-	starved  bool                        // more may be due than there was room for
-	inFlight map[string]int              // :: listener → attempts under way
-	parked   map[string][]schema.EventID // :: listener → waits for one of them to end
+	ctx      context.Context             //nolint:containedctx // Run's; nil before Run, canceled after it
+	queue    []schema.EventID            // deliveries to attempt, oldest first
+	jobs     map[schema.EventID]jobState // dispatched deliveries
+	running  int                         // worker goroutines
+	starved  bool                        // more deliveries may be due than the last poll had capacity for
+	inFlight map[string]int              // listener → attempts in progress
+	parked   map[string][]schema.EventID // listener → deliveries waiting for one of its slots
 	refusals map[schema.EventID]refusalCount
 	controls controlQueue
 	workers  sync.WaitGroup
 }
 
-// jobState is where a delivery is that was dispatched.
+// jobState is the state of a dispatched delivery.
 type jobState int
 
 const (
 	jobQueued jobState = iota // in the queue, or parked
 	jobRunning
-	jobRequeued // it fell due once more while the last attempt was being wound up
+	jobRequeued // became due again while its last attempt was finishing
 )
 
-// refusalCount counts how often one address refused one answer.
+// refusalCount counts how often one URL refused one answer.
 type refusalCount struct {
 	url   string
 	count int
 }
 
-// New makes a Dispatcher. It does nothing before Run.
+// New creates a Dispatcher. It does nothing before Run.
 func New(cfg Config) *Dispatcher {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -138,9 +139,9 @@ func New(cfg Config) *Dispatcher {
 	}
 }
 
-// Dispatch has a delivery tried now that is due: one that was just committed, or
-// whose agent named a new address. It does not block, and one that is being tried
-// already is not tried twice.
+// Dispatch attempts a delivery that is due now: one that was just committed, or whose agent
+// named a new URL. It does not block. A delivery that is being attempted already is not
+// attempted twice in parallel.
 func (d *Dispatcher) Dispatch(id schema.EventID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -158,7 +159,7 @@ func (d *Dispatcher) enqueueLocked(id schema.EventID) {
 	}
 }
 
-// startWorkersLocked starts workers for what is queued.
+// startWorkersLocked starts workers for the queued deliveries, up to d.Workers. d.mu is held.
 func (d *Dispatcher) startWorkersLocked() {
 	for d.ctx != nil && d.ctx.Err() == nil && d.running < d.Workers && len(d.queue) > 0 {
 		id := d.queue[0]
@@ -169,8 +170,8 @@ func (d *Dispatcher) startWorkersLocked() {
 	}
 }
 
-// Run delivers what is due until ctx ends. It returns when every attempt has
-// ended; one that was cut off is due again at the next start.
+// Run delivers what is due until ctx ends. It returns when every attempt has ended. A delivery
+// whose attempt was canceled is due again at the next start.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.ctx = ctx
@@ -205,15 +206,15 @@ func errorText(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// poll leases what is due, as far as there is room for it, and says when to look
-// again.
+// poll leases the deliveries that are due, as many as there is capacity for. It returns the time
+// to wait until the next poll.
 func (d *Dispatcher) poll(ctx context.Context) (wait time.Duration, err error) {
 	d.mu.Lock()
 	capacity := 4*d.Workers - len(d.queue)
 	d.starved = capacity < d.Workers
 	d.mu.Unlock()
 	if capacity < d.Workers {
-		return maxPollInterval, nil // the worker that makes room wakes us
+		return maxPollInterval, nil // the worker that frees capacity wakes the loop
 	}
 	now := d.Clock()
 	due, next, err := d.Store.LeaseDeliveries(ctx, now, now.Add(leaseDuration), capacity)
@@ -239,7 +240,7 @@ func (d *Dispatcher) wakePoll() {
 	}
 }
 
-// runJob tries one delivery.
+// runJob attempts one delivery and starts the next ones.
 func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	isParked := false
 	if err := d.runAttempt(ctx, id, &isParked); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
@@ -248,7 +249,7 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	d.mu.Lock()
 	d.running--
 	switch state := d.jobs[id]; {
-	case isParked: // whoever makes room for it may be working on it already
+	case isParked: // releaseSlot may already have handed it to another worker
 	case state == jobRequeued:
 		d.jobs[id] = jobQueued
 		d.queue = append(d.queue, id)
@@ -263,8 +264,8 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	d.mu.Unlock()
 }
 
-// acquireSlot takes a place at a listener. Where there is none the delivery is parked
-// until an attempt there ends.
+// acquireSlot reserves one of the listener's slots. If none is free it parks the delivery until
+// an attempt there ends, and returns false.
 func (d *Dispatcher) acquireSlot(listener string, id schema.EventID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -295,7 +296,7 @@ func (d *Dispatcher) releaseSlot(listener string) {
 	}
 }
 
-// countRefusal counts a refusal of id by url.
+// countRefusal counts a refusal of id by url and returns how many there were in a row.
 func (d *Dispatcher) countRefusal(id schema.EventID, url string) (count int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

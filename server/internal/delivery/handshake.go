@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// maxHandshake bounds the listener's answer to the handshake.
+// maxHandshake bounds the listener's handshake response, in bytes.
 const maxHandshake = 16 << 10
 
-// handshaker is an http.RoundTripper for one request on one connection. It has
-// nothing that a transport for many has: no proxy, no pool, no retry, no
-// compression, no goroutines. Deadlines are the connection's own.
+// handshaker is an http.RoundTripper for one request on one connection. It has no proxy, pool,
+// retries, compression or goroutines. Its deadlines are those of the connection.
 type handshaker struct {
 	policy *DialPolicy
 	target target
@@ -33,7 +32,7 @@ func (h *handshaker) RoundTrip(req *http.Request) (*http.Response, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	resp, err := h.exchange(conn, req)
 	if !stop() && err == nil {
-		err = ctx.Err() // the deadline is set in the past by now, or will be
+		err = ctx.Err() // the AfterFunc has set, or will set, a deadline in the past
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -49,7 +48,7 @@ func (h *handshaker) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// upgradedBody is what the WebSocket library wants the body of a 101 to be.
+// upgradedBody is the read-write body that the WebSocket library requires of a 101 response.
 type upgradedBody struct {
 	io.Reader
 	net.Conn

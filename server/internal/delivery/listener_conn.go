@@ -20,23 +20,23 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxReplyBytes bounds a message of the listener: an acknowledgement is far shorter.
+// maxReplyBytes bounds a message from the listener. An acknowledgement is far shorter.
 const maxReplyBytes = 4096
 
-// listenerConn is an open connection to a listener. A reader runs until it ends.
+// listenerConn is an open connection to a listener. readLoop runs until it ends.
 type listenerConn struct {
 	ws   *websocket.Conn
-	raw  net.Conn // under ws, for deadlines that ws has no say in
+	raw  net.Conn // below ws, for deadlines that ws does not control
 	host string
 
-	answerID string          // acknowledgements of others are passed over
-	acks     chan schema.Ack // the first one
-	done     chan struct{}   // closed when nothing more can be read; then err is set
+	answerID string          // acknowledgements of other answers are ignored
+	acks     chan schema.Ack // the first acknowledgement
+	done     chan struct{}   // closed when reading has ended; err is set before
 	err      error
 }
 
-// dial connects, shakes hands and has a version 2 listener prove itself. Without a
-// line the outcome says why.
+// dial connects, performs the handshake and verifies the proof of a listener with a key. If the
+// connection is nil, the result gives the reason.
 func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*listenerConn, attemptResult) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeouts.dial)
 	defer cancel()
@@ -67,7 +67,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 	return conn, attemptResult{}
 }
 
-// answerID is that of the question's answer; empty while it has none.
+// answerID returns the id of the question's answer, or "" before it has one.
 func answerID(q *store.Question) string {
 	if q.Delivery == nil {
 		return ""
@@ -79,7 +79,8 @@ func hasValidProof(resp *http.Response, key, challenge string) bool {
 	return hmac.Equal([]byte(resp.Header.Get(schema.ProofHeader)), []byte(schema.ListenerProof(key, challenge)))
 }
 
-// dialFailure says what went wrong without the library's words, which hold the URL.
+// dialFailure describes a failed dial. It does not use the library's error text, which contains
+// the URL.
 func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) attemptResult {
 	host := to.hostPort()
 	result := attemptResult{state: schema.Unreachable, retry: true}
@@ -116,7 +117,7 @@ func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) atte
 	return result
 }
 
-// blockedReason is the refusal alone: what wraps it holds the URL.
+// blockedReason returns the policy's own error text. The errors that wrap it contain the URL.
 func blockedReason(err error) string {
 	var opErr *net.OpError
 	if errors.As(err, &opErr) && errors.Is(opErr.Err, ErrBlocked) {
@@ -125,7 +126,7 @@ func blockedReason(err error) string {
 	return ErrBlocked.Error()
 }
 
-// readLoop takes in what the listener sends until the connection ends.
+// readLoop reads from the listener until the connection ends.
 func (c *listenerConn) readLoop() {
 	defer close(c.done)
 	for {
@@ -145,7 +146,7 @@ func (c *listenerConn) readLoop() {
 	}
 }
 
-// closed says how the connection ended, if it has.
+// closed reports whether the connection has ended, and the reason.
 func (c *listenerConn) closed() (reason string, ended bool) {
 	select {
 	case <-c.done:
@@ -155,7 +156,7 @@ func (c *listenerConn) closed() (reason string, ended bool) {
 	}
 }
 
-// describeClose describes l.err; l.done is closed.
+// describeClose describes c.err. c.done must be closed.
 func (c *listenerConn) describeClose() string {
 	var netErr net.Error
 	switch code := websocket.CloseStatus(c.err); {
@@ -170,7 +171,7 @@ func (c *listenerConn) describeClose() string {
 	}
 }
 
-// close ends the connection, politely if the listener takes part within patience.
+// close ends the connection. With a positive timeout it first attempts the close handshake.
 func (c *listenerConn) close(timeout time.Duration) {
 	if timeout > 0 {
 		_ = c.raw.SetDeadline(time.Now().Add(timeout))
@@ -181,8 +182,8 @@ func (c *listenerConn) close(timeout time.Duration) {
 	<-c.done
 }
 
-// sendV1 sends a version 1 listener its answer, once, and watches how it ends the
-// connection: that is all the evidence there is.
+// sendV1 sends the answer to a version 1 listener, once. The only evidence of receipt is how the
+// listener ends the connection.
 func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	ctx, cancel := context.WithTimeout(context.Background(), t.write)
 	defer cancel()
@@ -195,7 +196,7 @@ func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	select {
 	case <-c.done:
 	case <-idle.C:
-		// It kept the line open. If its library takes part in a close handshake it
+		// The listener kept the connection open. If its library completes a close handshake, it
 		// has read the frame.
 		confirmedBy = "write"
 		c.close(t.close)
@@ -208,8 +209,8 @@ func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	}
 }
 
-// sendV2 sends a version 2 listener its answer and waits for the acknowledgement.
-// An error means that ctx ended first.
+// sendV2 sends the answer to a version 2 listener and waits for the acknowledgement. It returns
+// an error only if ctx ends first.
 func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts) (attemptResult, error) {
 	result := attemptResult{state: schema.Unconfirmed, retry: true}
 	writeCtx, cancel := context.WithTimeout(ctx, t.write)
@@ -230,12 +231,12 @@ func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts) (at
 		return result, nil
 	case <-c.done:
 	}
-	select { // it may have acknowledged and closed at once
+	select { // it may have acknowledged and closed immediately
 	case ack := <-c.acks:
 		return resultOfAck(ack, c.host), nil
 	default:
 		result.problem = "the answer was sent, but " + c.describeClose() + " and did not acknowledge it"
-		return result, ctx.Err() // an end of ctx while it is written also ends the connection
+		return result, ctx.Err() // ctx ending during the write also ends the connection
 	}
 }
 

@@ -14,26 +14,25 @@ import (
 
 const (
 	livenessBatchSize = 256
-	// maxLivenessConns bounds the connections that are held. Beyond it questions take
-	// turns: each gives its place up when its connection ends, after maxHoldTime at the
-	// latest.
+	// maxLivenessConns bounds the open connections. Beyond it, questions share the slots: a
+	// connection releases its slot when it ends, after maxHoldTime at the latest.
 	maxLivenessConns = 1000
 	maxHoldTime      = 30 * time.Second
-	// minRedialInterval is the least time from one connection to a listener to the next,
-	// so that one which hangs up at once costs little.
+	// minRedialInterval is the minimum time between two connections to a listener, so that one
+	// that closes immediately costs little.
 	minRedialInterval = time.Second
-	// refusedRetryDelay is how soon a listener that refused is asked once more.
+	// refusedRetryDelay is the delay before a listener that refused is dialed again.
 	refusedRetryDelay = 250 * time.Millisecond
 )
 
-// RunLiveness ends the questions of agents that are gone and said that they can't come
-// back, until ctx ends. It keeps a connection to each one's listener, over which
-// nothing is ever sent: for a process that dies, however it does, the kernel hangs
-// up. So an agent that waits costs nothing, and one that is gone is noticed at once.
+// RunLiveness resolves the questions of agents that are gone and that declared they can't come
+// back, until ctx ends. It keeps an idle connection to each listener. If the agent's process
+// dies for any reason, the kernel closes the connection. So a waiting agent costs nothing, and a
+// dead one is detected immediately.
 //
-// A listener may hang up on a connection that says nothing. What counts is that it
-// refuses the next one twice: only a port that nobody listens on does. An agent that
-// is stopped, or too busy to accept, is not gone.
+// A listener may close a connection that sends nothing. The agent only counts as gone if the
+// next two connections are refused, which happens only if no process listens on the port. An
+// agent that is stopped, or too busy to accept, is not gone.
 func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	var holders sync.WaitGroup
 	defer holders.Wait()
@@ -67,7 +66,7 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	}
 }
 
-// Lifeline has Lifelines look for new questions. It does not block.
+// Lifeline makes RunLiveness read the new questions. It does not block.
 func (d *Dispatcher) Lifeline() {
 	select {
 	case d.livenessWake <- struct{}{}:
@@ -75,7 +74,7 @@ func (d *Dispatcher) Lifeline() {
 	}
 }
 
-// holdConnection stays with a question until it has its end.
+// holdConnection watches a question's listener until the question is settled.
 func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slots chan struct{}) {
 	if d.AwaitResponseSent(ctx, id) != nil {
 		return
@@ -86,10 +85,10 @@ func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slot
 		if errors.Is(err, schema.ErrNotFound) || err == nil && q.State != schema.Pending {
 			return
 		}
-		pause := time.Second // when the store fails; whoever else asks it says so
+		pause := time.Second // delay if the store fails; RunLiveness logs that error
 		if err == nil {
 			if pause, err = d.holdOnce(ctx, q, &state, slots); err != nil {
-				return // it may not be dialled
+				return // the dial policy forbids it
 			}
 		}
 		select {
@@ -99,13 +98,14 @@ func (d *Dispatcher) holdConnection(ctx context.Context, id schema.EventID, slot
 	}
 }
 
-// livenessState is what is known of a question's listener.
+// livenessState is the state of a question's listener.
 type livenessState struct {
 	url      string
 	refusals int // in a row
 }
 
-// holdOnce holds the line once and says how long to wait before it is done again.
+// holdOnce connects to the listener and holds the connection until it ends. It returns the delay
+// before the next connection, or an error if the listener may not be dialed.
 func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *livenessState, slots chan struct{}) (pause time.Duration, err error) {
 	to, err := d.DialPolicy.parse(q.URL)
 	if err != nil {
@@ -143,8 +143,8 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 	return 0, nil
 }
 
-// waitUntilClosed returns when the peer has hung up or said something, which it has no
-// reason to, after maxHoldTime, or with ctx, and closes the connection.
+// waitUntilClosed waits until the peer closes the connection or sends anything, which it has no
+// reason to do, but at most maxHoldTime or until ctx ends. Then it closes the connection.
 func waitUntilClosed(ctx context.Context, conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()

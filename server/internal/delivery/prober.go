@@ -14,38 +14,37 @@ import (
 
 const (
 	defaultProbeInterval = 5 * time.Second
-	// listenerBatchSize bounds the questions of one round; the others have their
-	// turn in the next ones.
+	// listenerBatchSize bounds the questions of one round; the next rounds continue after them.
 	listenerBatchSize   = 256
 	maxConcurrentProbes = 8
 	probeTimeout        = time.Second
 )
 
-// Watch finds out which agents are gone before anyone answers them, until ctx
-// ends. Every ProbeInterval it connects to the listeners of pending questions and
-// hangs up at once. One that refuses twice in a row counts as lost, until it
-// accepts again: the agent may be starting anew, so its question stays open. Those
-// that said they won't are Lifelines' matter.
+// Watch probes the listeners of pending questions until ctx ends, so that people see that an
+// agent is gone before they answer it. Every ProbeInterval it connects to listeners and closes
+// the connection immediately. A listener that refuses twice in a row counts as lost until it
+// accepts again. Its question stays open, because the agent may be restarting. RunLiveness
+// handles the agents that declared that they won't come back.
 //
-// Only version 2 listeners are looked at. To some of version 1 a connection
-// without a handshake is an error, which they print.
+// Only version 2 listeners are probed. Some version 1 listeners print an error for a connection
+// without a handshake.
 func (d *Dispatcher) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(d.ProbeInterval)
 	defer ticker.Stop()
 	return newProber(d).run(ctx, ticker.C)
 }
 
-// prober looks at the pending questions in the order of their ids, a round at a
-// time, and begins again after the last: a pass.
+// prober probes the listeners of pending questions, in the order of the question ids. A pass
+// over all of them takes one or more rounds.
 type prober struct {
 	*Dispatcher
 	batchSize        int
-	lastID           schema.EventID            // the last question of the pass that was looked at
-	previousRefusals map[schema.EventID]target // :: question → what refused in the pass before
+	lastID           schema.EventID            // last question that was probed in this pass
+	previousRefusals map[schema.EventID]target // question → target that refused in the previous pass
 
 	mu              sync.Mutex
-	currentRefusals map[schema.EventID]target // the same of this pass
-	roundErr        error                     // the first of this round
+	currentRefusals map[schema.EventID]target // question → target that refused in this pass
+	roundErr        error                     // errors of the current round
 }
 
 func newProber(d *Dispatcher) *prober {
@@ -70,7 +69,7 @@ func (p *prober) run(ctx context.Context, ticks <-chan time.Time) error {
 	}
 }
 
-// probeRound looks at the next questions of the pass, each listener once.
+// probeRound probes the listeners of the next batch of questions, each listener once.
 func (p *prober) probeRound(ctx context.Context) error {
 	listeners, err := p.Store.Listeners(ctx, p.lastID, p.batchSize)
 	if err != nil {
@@ -95,10 +94,11 @@ func (p *prober) probeRound(ctx context.Context) error {
 	return p.roundErr
 }
 
-// groupByTarget leaves out what may not be dialled: at all, or not yet.
+// groupByTarget groups the questions by their listener. It leaves out those that may not be
+// dialed at all, or not yet.
 func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) map[target][]store.Listener {
 	canceled, cancel := context.WithCancel(ctx)
-	cancel() // AwaitResponseSent is asked, not waited for
+	cancel() // makes AwaitResponseSent a non-blocking check
 	targets := map[target][]store.Listener{}
 	for _, q := range listeners {
 		to, err := p.DialPolicy.parse(q.URL)
@@ -109,7 +109,7 @@ func (p *prober) groupByTarget(ctx context.Context, listeners []store.Listener) 
 	return targets
 }
 
-// probeListener probes a listener and says of its questions what came of it.
+// probeListener probes a listener and records the result for its questions.
 func (p *prober) probeListener(ctx context.Context, to target, listeners []store.Listener) {
 	waiter := p.probe(ctx, to)
 	for _, q := range listeners {
@@ -123,13 +123,13 @@ func (p *prober) probeListener(ctx context.Context, to target, listeners []store
 			p.mu.Lock()
 			p.roundErr = errors.Join(p.roundErr, err)
 			p.mu.Unlock()
-			return // the others would fail like it, and have their turn again
+			return // the other writes would fail too; the next round tries again
 		}
 	}
 }
 
-// refusedTwice notes that the question's listener refused, and reports whether it did so
-// the last time, too.
+// refusedTwice records that the question's listener refused, and reports whether it also did so
+// in the previous pass.
 func (p *prober) refusedTwice(id schema.EventID, to target) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,8 +137,8 @@ func (p *prober) refusedTwice(id schema.EventID, to target) bool {
 	return p.previousRefusals[id] == to
 }
 
-// probe is listening, lost for a connection that was refused, or unknown: a host
-// that does not answer may be a slow one.
+// probe connects to the target. It returns Listening, Lost for a refused connection, or Unknown:
+// a host that does not answer may be slow.
 func (p *prober) probe(ctx context.Context, to target) schema.Waiter {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -154,8 +154,8 @@ func (p *prober) probe(ctx context.Context, to target) schema.Waiter {
 	}
 }
 
-// recordWaiter writes down what is known of the agent, if that is news. Where somebody
-// else is faster the next round sees what is left to say.
+// recordWaiter stores the liveness of the agent, if it changed. If a concurrent change wins, the
+// next round stores what is left.
 func (p *prober) recordWaiter(ctx context.Context, listener store.Listener, waiter schema.Waiter) error {
 	var status schema.Status
 	if err := json.Unmarshal(listener.Status, &status); err != nil || status.Waiter == waiter {
