@@ -7,13 +7,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// nodeIndex is the place of an agent in the tree, -1 for none. The main one has no id.
+// nodeIndex returns the agent's index in the tree, or -1. The main agent's id is "".
 func (s *Session) nodeIndex(id string) int {
 	return slices.IndexFunc(s.AgentTree, func(n schema.AgentNode) bool { return n.AgentID == id })
 }
 
-// updateAgent takes the event into the figures of its agent and returns them. Those of an
-// agent that is one too many are not kept.
+// updateAgent adds the event to its agent's node and returns the node. Beyond maxAgents it
+// returns a node that is not stored.
 func (s *Session) updateAgent(f *EventFacts) *schema.AgentNode {
 	i := s.ensureNode(f.Agent, f)
 	if i < 0 {
@@ -47,7 +47,8 @@ func (s *Session) updateAgent(f *EventFacts) *schema.AgentNode {
 	return n
 }
 
-// ensureNode is the place of an agent, which is made where it is new.
+// ensureNode returns the agent's index in the tree and adds a node for a new agent. It returns
+// -1 if the tree is full.
 func (s *Session) ensureNode(id string, f *EventFacts) int {
 	if i := s.nodeIndex(id); i >= 0 {
 		return i
@@ -64,8 +65,9 @@ func (s *Session) ensureNode(id string, f *EventFacts) int {
 	return len(s.AgentTree) - 1
 }
 
-// inferParent is who started a new agent: who is said to, else who runs the oldest call
-// that asks for one of its type and has started none yet, else the main agent.
+// inferParent returns the agent that started a new one: the parent that the event names,
+// otherwise the agent of the oldest open call that requests this type and has no agent yet,
+// otherwise the main agent.
 func (s *Session) inferParent(id string, f *EventFacts) string {
 	if f.ParentAgent != "" && f.ParentAgent != id {
 		return f.ParentAgent
@@ -80,8 +82,8 @@ func (s *Session) inferParent(id string, f *EventFacts) string {
 	return ""
 }
 
-// linkSubagent notes which agent a call has started, which its end says for sure. Nobody
-// becomes its own ancestor.
+// linkSubagent records which agent a call started. The end of the call names it reliably and
+// corrects a wrong guess. An agent never becomes its own ancestor.
 func (s *Session) linkSubagent(f *EventFacts) {
 	if f.StartedAgent == "" || f.StartedAgent == f.Agent {
 		return
@@ -101,7 +103,7 @@ func (s *Session) linkSubagent(f *EventFacts) {
 	}
 }
 
-// addUsage adds a request to what its agent spent.
+// addUsage adds a request to its agent's usage.
 func (s *Session) addUsage(agent string, usage Usage) {
 	i := s.nodeIndex(agent)
 	if i < 0 {
@@ -116,8 +118,8 @@ func (s *Session) addUsage(agent string, usage Usage) {
 	n.Tokens, n.CostUSD = &sum, min(n.CostUSD+usage.CostUSD, maxCost)
 }
 
-// sessionModel is what an event says of the session's model. Subagents may use another one,
-// and so does what Claude Code asks models for beside the work.
+// sessionModel returns the event's model if it is the session's. Subagents may use another
+// model, and so do the requests that Claude Code makes in addition to the main work.
 func (s *Session) sessionModel(f *EventFacts) string {
 	if f.Agent != "" || f.Kind == ModelRequest && s.Sum.Model != "" {
 		return ""
@@ -125,8 +127,9 @@ func (s *Session) sessionModel(f *EventFacts) string {
 	return f.Model
 }
 
-// Agents are the agents of the session in the order in which they began, the main one
-// first where it did something. Tokens are of its own requests, or its transcript.
+// Agents returns the agents of the session in the order in which they began. The main agent is
+// first, if it has events. Tokens come from an agent's own requests or its transcript, whichever
+// has more.
 func (s *Session) Agents() []schema.AgentNode {
 	list := make([]schema.AgentNode, 0, len(s.AgentTree))
 	for _, n := range s.AgentTree {
@@ -145,10 +148,10 @@ func (s *Session) Agents() []schema.AgentNode {
 	return list
 }
 
-// IsTelemetryOnly reports whether nothing is known of the session but telemetry.
+// IsTelemetryOnly reports whether the session has no events but telemetry.
 func (s *Session) IsTelemetryOnly() bool { return s.TelemetryEvents == s.Sum.Events }
 
-// Rekey makes it a session of another application.
+// Rekey assigns the session to another application.
 func (s *Session) Rekey(app string) { s.Sum.SourceApp = app }
 
 func compareByCost(a, b schema.ModelUse) int {

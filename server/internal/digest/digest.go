@@ -1,25 +1,24 @@
-// Package digest tells facts from events: what an agent was asked to do, which
-// tools it used and how long they took, what failed, what it cost. It is pure:
-// no clock, no store, and the same events always make the same session.
+// Package digest extracts facts from events: the prompt, the tools that were used and their
+// durations, the failures and the cost. It sums them up per session. It is pure: it uses no
+// clock and no store, and the same events always result in the same session.
 //
-// Events are written by programs we don't know. Read believes no type, and what
-// it can't make sense of is not there: it never fails.
+// Events are written by programs outside our control. Parse trusts no JSON type: it ignores what
+// it does not understand, and never fails.
 //
-// # What tokens and money count
+// # Which tokens and costs count
 //
-// The same request to a model may be told by several sources: the agent's telemetry
-// (a log record for each request, and metrics each minute), its status line, its
-// transcript, the payloads of its events. Each of them adds up for itself, and one of
-// them alone is believed:
+// Several sources may report the same request to a model: the agent's telemetry (a log record
+// per request, and metrics every minute), its status line, its transcript and the payloads of
+// its events. Each source is summed up separately, and only one of them counts:
 //
-//   - tokens: the agent's own sum of the session, else whichever of log records,
-//     metrics and transcripts counted most, else what payloads say one by one;
-//   - cost: whichever counted most of the agent's own sum (status line, result,
-//     transcript), log records and metrics.
+//   - tokens: the agent's own sum for the session, otherwise the largest of log records,
+//     metrics and transcripts, otherwise the sum of the payloads;
+//   - cost: the largest of the agent's own sum (status line, result, transcript), log
+//     records and metrics.
 //
-// Most, because a source can only miss something (it was switched on late, it is
-// told once a minute) and never counts a request twice: what is repeated has the same
-// idempotency key, or replaces what it said before.
+// The largest is right because a source can only miss requests (it was enabled late, it reports
+// once a minute) and never counts one twice: a repeat has the same idempotency key or replaces
+// the earlier value.
 package digest
 
 import (
@@ -29,16 +28,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Event is what is read of an event. The slices are not changed or kept.
+// Event is the input of Parse. The slices are neither modified nor retained.
 type Event struct {
 	ID                       schema.EventID
-	At                       int64 // when it was received, Unix ms
+	At                       int64 // time of receipt, Unix ms
 	App, Session, Type, Tool string
-	Envelope                 []byte // members of a JSON object, without braces
-	Payload, Chat, Question  []byte // nil: it has none
+	Envelope                 []byte // members of a JSON object, without the braces
+	Payload, Chat, Question  []byte // nil if absent
 }
 
-// EventFacts are what one event says.
+// EventFacts are the facts of one event.
 type EventFacts struct {
 	ID           schema.EventID
 	At           int64
@@ -46,48 +45,48 @@ type EventFacts struct {
 
 	Kind               Kind
 	Tool, UseID, Agent string
-	InputHash          uint64 // a hash of the tool's arguments; 0: none were told
+	InputHash          uint64 // hash of the tool's arguments; 0: none
 	AgentType          string
-	ParentAgent        string // who started Agent, where it is said
-	SubagentType       string // the type of subagent that this call asks for
+	ParentAgent        string // the agent that started Agent, if known
+	SubagentType       string // the type of subagent that this call requests
 	StartedAgent       string // the subagent that this call started
-	ParentSession      string // the parent session
+	ParentSession      string // id of the parent session
 	Prompt             string
 	Cwd, Branch, Model string
 
-	Failed      bool // a tool or the agent itself
-	Interrupted bool // by a person, which is no failure
+	Failed      bool // of a tool or of the agent itself
+	Interrupted bool // by a person, which is not a failure
 	Error       string
-	DurationMS  int64 // as the agent measured it; 0: it did not say
+	DurationMS  int64 // as measured by the agent; 0: unknown
 
 	HasQuestion, AsksPermission bool
 
-	MessageID        string         // Used is this message's, which several events may carry
-	Tokens           *schema.Tokens // by this event alone
-	SessionTokens    *schema.Tokens // by the session so far
-	TranscriptTokens *schema.Tokens // by all messages of the transcript
+	MessageID        string         // the message of Tokens; several events may carry it
+	Tokens           *schema.Tokens // of this event alone
+	SessionTokens    *schema.Tokens // of the session so far
+	TranscriptTokens *schema.Tokens // of all messages in the transcript
 	HasTranscript    bool
-	CostUSD          float64 // of the session so far; 0: not told
-	ContextPercent   float64 // of its context window in use, percent; 0: not told
+	CostUSD          float64 // of the session so far; 0: unknown
+	ContextPercent   float64 // of the context window in use, percent; 0: unknown
 
-	RequestUsage Usage          // of a Requested, but for its tokens, which are Used
-	Series       []MetricSeries // of a Metered
+	RequestUsage Usage          // of a ModelRequest, except the tokens, which are in Tokens
+	Series       []MetricSeries // of UsageMetrics
 
-	teammate string // whose event it is, in an agent team
+	teammate string // the teammate that the event belongs to, in an agent team
 }
 
-// MetricSeries is what metrics say of one model: so much more since the last time, or in
-// all since they began.
+// MetricSeries is the usage of one model as metrics report it: either the increase since the
+// last report, or the total since the series began.
 type MetricSeries struct {
 	Model string
-	Key   string // a cumulative series, and when it began; empty: so much more
+	Key   string // identifies a cumulative series and its start; empty: an increase
 	Usage
 }
 
-// Kind is what an event is about, whatever its agent calls it.
+// Kind classifies an event independently of its agent's name for it.
 type Kind int
 
-// The kinds that mean something here.
+// The kinds that this package distinguishes.
 const (
 	Other Kind = iota
 	ToolStart
@@ -98,18 +97,17 @@ const (
 	AgentEnd
 	ModelRequest // telemetry: one request to a model
 	UsageMetrics // telemetry: metrics
-	StatusReport // telemetry: a status line, a request that failed
+	StatusReport // telemetry: a status line, or a request that failed
 )
 
-// taskNotification begins a prompt that nobody typed: so Claude Code is told that a
-// task in the background has ended.
+// taskNotification is the prefix of a prompt that no person typed: it notifies Claude Code that
+// a background task has ended.
 const taskNotification = "<task-notification>"
 
-// isTelemetry says that an agent's work is reported, seconds later, and not done.
+// isTelemetry reports whether the event reports, seconds later, work that was already done.
 func (k Kind) isTelemetry() bool { return k >= ModelRequest }
 
-// kindByType are the names that agents have for a Kind, in lower case and without
-// separators.
+// kindByType maps the agents' event types to kinds. The types are normalized by normalizeType.
 var kindByType = map[string]Kind{
 	"pretooluse": ToolStart, "beforetool": ToolStart,
 	"posttooluse": ToolEnds, "posttoolusefailure": ToolEnds, "aftertool": ToolEnds,
@@ -119,27 +117,28 @@ var kindByType = map[string]Kind{
 	"apirequest": ModelRequest, "apiusage": UsageMetrics, "apierror": StatusReport, "statusline": StatusReport,
 }
 
-// Telemetry reports whether events of this type come from an agent's telemetry, which
-// knows the session but not what its hooks call the application.
+// Telemetry reports whether events of this type come from an agent's telemetry. Telemetry has
+// the session id but not the application name that the agent's hooks send.
 func Telemetry(typ string) bool { return kindByType[normalizeType(typ)].isTelemetry() }
 
-// failureTypes are the types of events that are a failure by themselves.
+// failureTypes are the types of events that are failures in themselves.
 var failureTypes = map[string]bool{"posttoolusefailure": true, "stopfailure": true, "erroroccurred": true}
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// normalizeType is an event type as the tables above have it.
+// normalizeType returns an event type as kindByType and failureTypes spell it: lower case,
+// without separators.
 func normalizeType(typ string) string { return strings.ToLower(separators.Replace(typ)) }
 
-// Lengths of the texts that are kept, in characters.
+// Maximum lengths of stored texts, in characters.
 const (
 	titleLength = 120
 	textLength  = 300
 	pathLength  = 1000
 )
 
-// shorten makes one line of text, without characters that draw nothing, and cuts
-// it at n characters.
+// shorten returns text as one line of at most n characters. It collapses whitespace and removes
+// characters that are not printable.
 func shorten(text string, n int) string {
 	var b strings.Builder
 	space, length := false, 0

@@ -2,15 +2,15 @@ package digest
 
 import "math"
 
-// Durations are counted in bins: one per millisecond up to exact, then each a
-// ratio wider than the one before, so that a percentile read from them is within
-// 5 % of the true one.
+// Durations are counted in buckets: one per millisecond up to exactBuckets, then each wider than
+// the previous one by bucketRatio. A percentile computed from them is within 5 % of the true
+// one.
 const (
 	exactBuckets = 64
 	bucketRatio  = 1.08
 )
 
-// Bucket is the bin of a duration in ms.
+// Bucket returns the histogram bucket of a duration in ms.
 func Bucket(ms int64) int64 {
 	if ms < exactBuckets {
 		return max(0, ms)
@@ -18,7 +18,7 @@ func Bucket(ms int64) int64 {
 	return exactBuckets + int64(math.Log(float64(ms)/exactBuckets)/math.Log(bucketRatio))
 }
 
-// BucketMidpoint is the duration in ms that stands for a bin.
+// BucketMidpoint returns the duration, in ms, that represents a bucket.
 func BucketMidpoint(bin int64) int64 {
 	if bin < exactBuckets {
 		return max(0, bin)
@@ -26,10 +26,11 @@ func BucketMidpoint(bin int64) int64 {
 	return int64(math.Round(exactBuckets * math.Pow(bucketRatio, float64(bin-exactBuckets)+0.5)))
 }
 
-// Histogram is a distribution: bin → how many.
+// Histogram maps buckets to counts.
 type Histogram map[int64]int64
 
-// Percentile is the duration that a share p of all does not exceed, 0 for none.
+// Percentile returns the duration, in ms, that a share p of the values does not exceed, or 0 for
+// an empty histogram.
 func (t Histogram) Percentile(p float64) int64 {
 	all := int64(0)
 	last := int64(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoderPool are used again: one is larger than the event it reads.
+// decoderPool reuses decoders, because a decoder is larger than the event it reads.
 var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 func borrowDecoder(raw []byte) *jsontext.Decoder {
@@ -17,8 +17,8 @@ func borrowDecoder(raw []byte) *jsontext.Decoder {
 	return dec
 }
 
-// eachMember calls fn with each member of the JSON object raw, up to the first thing
-// that is not JSON. Anything but an object has none.
+// eachMember calls fn with each member of the JSON object raw, and stops at the first syntax
+// error. It calls fn for nothing if raw is not an object. value is valid only during the call.
 func eachMember(raw []byte, fn func(name string, value []byte)) {
 	if len(raw) == 0 {
 		return
@@ -46,7 +46,7 @@ func eachMember(raw []byte, fn func(name string, value []byte)) {
 	}
 }
 
-// eachElement calls fn with each element of the JSON array raw, as members does.
+// eachElement calls fn with each element of the JSON array raw, like eachMember.
 func eachElement(raw []byte, fn func(value []byte)) {
 	if len(raw) == 0 {
 		return
@@ -68,7 +68,7 @@ func eachElement(raw []byte, fn func(value []byte)) {
 	}
 }
 
-// findMember is one member of the object raw; nil when there is none.
+// findMember returns a copy of the named member of the object raw, or nil.
 func findMember(raw []byte, name string) (found []byte) {
 	eachMember(raw, func(n string, value []byte) {
 		if n == name {
@@ -78,7 +78,7 @@ func findMember(raw []byte, name string) (found []byte) {
 	return found
 }
 
-// stringValue is a JSON string's text; anything else is no text.
+// stringValue returns the text of a JSON string, or "" for any other value.
 func stringValue(value []byte) string {
 	if len(value) == 0 || value[0] != '"' {
 		return ""
@@ -90,7 +90,7 @@ func stringValue(value []byte) string {
 	return string(b)
 }
 
-// boundedNumber is a JSON number from 0 to limit, and 0 for anything else.
+// boundedNumber returns a JSON number from 0 to limit, or 0 for any other value.
 func boundedNumber(value []byte, limit float64) float64 {
 	n, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || !(n >= 0 && n <= limit) {

@@ -8,14 +8,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// What an agent may claim. Sums over any number of sessions stay whole numbers.
+// Limits for values from agents. Sums over any number of sessions remain exact integers.
 const (
 	maxTokens     = 1e12
 	maxCost       = 1e6 // USD
 	maxDurationMS = 30 * 24 * 3600 * 1000
 )
 
-// Parse tells the facts of an event.
+// Parse returns the facts of an event. It never fails.
 func Parse(e *Event) *EventFacts {
 	typ := normalizeType(e.Type)
 	f := &EventFacts{
@@ -25,7 +25,7 @@ func Parse(e *Event) *EventFacts {
 	eachMember(e.Payload, f.fromPayload)
 	envelope := make([]byte, 0, len(e.Envelope)+2)
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
-	eachMember(envelope, f.fromEnvelope) // later: it has the last word
+	eachMember(envelope, f.fromEnvelope) // last, so that the envelope overrides the payload
 	f.fromQuestion(e.Question)
 	f.fromTranscript(e.Chat)
 	if f.Error != "" {
@@ -50,7 +50,7 @@ func Parse(e *Event) *EventFacts {
 	return f
 }
 
-// setIfString keeps a text unless it is empty.
+// setIfString stores the text of a JSON string, unless it is empty.
 func setIfString(into *string, value []byte) {
 	if s := stringValue(value); s != "" {
 		*into = s
@@ -136,13 +136,13 @@ func (f *EventFacts) fromToolResponse(raw []byte) {
 			f.Failed = f.Failed || string(value) == "true"
 		case "success":
 			f.Failed = f.Failed || string(value) == "false"
-		case "agentId": // Claude Code's Agent tool
+		case "agentId": // of Claude Code's Agent tool
 			setIfString(&f.StartedAgent, value)
 		}
 	})
 }
 
-// fromUsage reads what a model read and wrote, where a payload has it.
+// fromUsage reads a member of a payload that reports tokens or cost.
 func (f *EventFacts) fromUsage(name string, value []byte) {
 	switch name {
 	case "usage":
@@ -168,7 +168,7 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 	}
 }
 
-// fromSeries reads metrics as package otlp writes them down.
+// fromSeries reads metrics in the form that package otlp stores.
 func (f *EventFacts) fromSeries(raw []byte) {
 	eachElement(raw, func(raw []byte) {
 		s := MetricSeries{Usage: Usage{}}
@@ -193,7 +193,7 @@ func (f *EventFacts) fromSeries(raw []byte) {
 	})
 }
 
-// fromMessage reads a model's message, as SDKs and transcripts have it.
+// fromMessage reads a model's message, in the form that SDKs and transcripts use.
 func (f *EventFacts) fromMessage(raw []byte) {
 	eachMember(raw, func(name string, value []byte) {
 		switch name {
@@ -207,11 +207,11 @@ func (f *EventFacts) fromMessage(raw []byte) {
 	})
 }
 
-// tokens reads a usage by the names that the providers have for it; nil when it
-// counts nothing.
+// tokens reads a usage object with the member names of any provider. It returns nil if all
+// counts are zero.
 func tokens(raw []byte) *schema.Tokens {
 	var t schema.Tokens
-	cachedInput := int64(0) // of the input came from the cache, as OpenAI counts
+	cachedInput := int64(0) // part of the input that came from the cache; OpenAI counts it as input
 	eachMember(raw, func(name string, value []byte) {
 		n := int64(boundedNumber(value, maxTokens))
 		switch name {

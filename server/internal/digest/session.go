@@ -6,7 +6,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Bounds of what a session remembers. The oldest is forgotten first.
+// Limits on what a session stores. The oldest entries are dropped first.
 const (
 	maxOpenCalls  = 100
 	maxAgents     = 500
@@ -16,71 +16,71 @@ const (
 	maxSeries     = 64
 )
 
-// Session is the sum of a session's events so far, with what is needed to go on.
-// Its JSON is what the store keeps.
+// Session is the aggregate of a session's events so far, with the state needed to continue. The
+// store keeps it as JSON.
 type Session struct {
 	HumanWait
 
 	OpenCalls       []Call             `json:"open,omitempty"`  // calls that have not ended
-	Permissions     []PermissionCall   `json:"asked,omitempty"` // permissions whose call has not been heard of
-	AgentTree       []schema.AgentNode `json:"tree,omitempty"`  // the agents that did something, in that order
-	EndedCalls      []string           `json:"done,omitempty"`  // the last calls that ended, which hooks may tell twice
-	TelemetryEvents int64              `json:"heard,omitempty"` // how many of its events are telemetry
+	Permissions     []PermissionCall   `json:"asked,omitempty"` // permissions whose call has not appeared yet
+	AgentTree       []schema.AgentNode `json:"tree,omitempty"`  // agents in the order of their first event
+	EndedCalls      []string           `json:"done,omitempty"`  // last calls that ended; hooks may report an end twice
+	TelemetryEvents int64              `json:"heard,omitempty"` // number of its events that are telemetry
 
-	ReportedCost     float64                  `json:"own,omitempty"`   // the cost as the agent sums it up itself
-	ReportedTokens   *schema.Tokens           `json:"total,omitempty"` // as the agent sums up itself
+	ReportedCost     float64                  `json:"own,omitempty"`   // the agent's own sum
+	ReportedTokens   *schema.Tokens           `json:"total,omitempty"` // the agent's own sum
 	LoggedUsage      UsageByModel             `json:"logged,omitempty"`
 	MeteredUsage     UsageByModel             `json:"metered,omitempty"`
-	Counters         []Counter                `json:"series,omitempty"` // cumulative ones that Metered has
-	TranscriptTokens map[string]schema.Tokens `json:"chats,omitempty"`  // :: agent → the sum of its newest transcript
-	MessageTokens    schema.Tokens            `json:"used,omitzero"`    // added up from events
+	Counters         []Counter                `json:"series,omitempty"` // cumulative series that are included in MeteredUsage
+	TranscriptTokens map[string]schema.Tokens `json:"chats,omitempty"`  // agent → sum of its latest transcript
+	MessageTokens    schema.Tokens            `json:"used,omitzero"`    // sum over events
 	Messages         []Message                `json:"messages,omitempty"`
 }
 
-// HumanWait is a session's sum, and whether it waits for a person.
+// HumanWait holds the session's summary and the state of its waits for people.
 type HumanWait struct {
-	Sum schema.Session `json:"sum"` // but for Pending, which only the questions know
+	Sum schema.Session `json:"sum"` // without Pending, which is computed from the questions
 
-	// PendingQuestions are the questions that wait for a person, Since is when the first of them
-	// was asked while none did.
+	// PendingQuestions is the number of questions that wait for a person. WaitingSince is when
+	// it last rose from 0, in Unix ms.
 	PendingQuestions int   `json:"waits,omitempty"`
 	WaitingSince     int64 `json:"since,omitempty"`
 }
 
-// Call is a tool call under way.
+// Call is a tool call in progress.
 type Call struct {
 	UseID        string `json:"id,omitempty"`
 	Tool         string `json:"tool"`
 	Agent        string `json:"agent,omitempty"`
 	Input        uint64 `json:"input,omitempty"`
-	SubagentType string `json:"starts,omitempty"`  // the type of subagent that it asks for
-	StartedAgent string `json:"started,omitempty"` // the subagent that it is taken to have started
+	SubagentType string `json:"starts,omitempty"`  // the type of subagent that it requests
+	StartedAgent string `json:"started,omitempty"` // the subagent that it presumably started
 	At           int64  `json:"at"`
 	WaitedMS     int64  `json:"waited,omitempty"` // for a person, ms
-	// Questions are the questions about it that wait for a person, AskedAt is when the first
-	// of them was asked while none did.
+	// Questions are the pending questions about the call. AskedAt is when the first of them was
+	// asked while there was no other, in Unix ms.
 	Questions []schema.EventID `json:"asking,omitempty"`
 	AskedAt   int64            `json:"askedAt,omitempty"`
 }
 
-// PermissionCall is a permission that was asked for a tool call.
+// PermissionCall links a permission question to its tool call.
 type PermissionCall struct {
 	ID    schema.EventID `json:"id"`
 	UseID string         `json:"use"`
 }
 
-// Message is a model's message that Session.Used has.
+// Message is a model's message whose tokens are included in Session.MessageTokens.
 type Message struct {
 	ID     string        `json:"id"`
 	Tokens schema.Tokens `json:"used"`
 }
 
-// Step is what an event adds to the figures beyond its session.
+// Step is the change that an event makes to aggregates beyond its session.
 type Step struct {
 	New       bool              // the session's first event
-	Ended     *ToolUse          // a tool call that came to an end
+	Ended     *ToolUse          // a tool call that ended
 	Failed    bool              // counted as a failure
-	Execution *ExecutionOutcome // a call that a person was asked about
+	Execution *ExecutionOutcome // of a call that had a permission question
 	Tokens    schema.Tokens
 	Cost      float64
 }
@@ -88,18 +88,18 @@ type Step struct {
 // ToolUse is one use of a tool.
 type ToolUse struct {
 	Tool   string
-	MS     int64 // how long it took without the time a person was waited for; -1: unknown
+	MS     int64 // duration without the time spent waiting for a person; -1: unknown
 	Failed bool
 }
 
-// ExecutionOutcome is what became of the call that a permission was asked for.
+// ExecutionOutcome is the outcome of the call that a permission question was about.
 type ExecutionOutcome struct {
 	Question  schema.EventID
 	At        int64
-	Execution schema.Execution // but for DurationMS, which counts from the answer
+	Execution schema.Execution // without DurationMS, which counts from the answer
 }
 
-// Add takes an event of the session, in the order of the log.
+// Add adds an event of the session. Events must be added in log order.
 func (s *Session) Add(f *EventFacts) Step {
 	step := Step{New: s.Sum.Events == 0}
 	s.updateSummary(f)
@@ -131,13 +131,13 @@ func (s *Session) Add(f *EventFacts) Step {
 		agent.Failures++
 	}
 	if f.Kind == ToolEnds && !isRepeat {
-		s.linkSubagent(f) // last: it may move what agent points to
+		s.linkSubagent(f) // last, because it may move the node that agent points to
 	}
 	step.Tokens, step.Cost = s.updateUsage(f)
 	return step
 }
 
-// updateSummary keeps where, when and what the session is.
+// updateSummary updates the session's summary: its place, times, title, model and so on.
 func (s *Session) updateSummary(f *EventFacts) {
 	m := &s.Sum
 	if m.Events == 0 {
@@ -149,7 +149,7 @@ func (s *Session) updateSummary(f *EventFacts) {
 	if f.Kind.isTelemetry() {
 		s.TelemetryEvents++
 	}
-	if !f.Kind.isTelemetry() || !m.Ended { // what was done before the end may be reported after it
+	if !f.Kind.isTelemetry() || !m.Ended { // work done before the end may be reported after it
 		m.LastAt, m.Ended = schema.Millis(f.At), f.Kind == SessionEnd
 	}
 	if f.ContextPercent > 0 {
@@ -178,21 +178,21 @@ func (s *Session) updateSummary(f *EventFacts) {
 
 func (s *Session) startCall(f *EventFacts) {
 	if f.UseID != "" && slices.ContainsFunc(s.OpenCalls, func(c Call) bool { return c.UseID == f.UseID }) {
-		return // told twice
+		return // reported twice
 	}
 	s.OpenCalls = append(makeRoom(s.OpenCalls, maxOpenCalls), Call{
 		UseID: f.UseID, Tool: f.Tool, Agent: f.Agent, Input: f.InputHash, SubagentType: f.SubagentType, At: f.At,
 	})
 }
 
-// makeRoom makes room for one more of at most n.
+// makeRoom drops the oldest elements so that one more fits into a limit of n.
 func makeRoom[T any](list []T, n int) []T {
 	return list[max(0, len(list)-n+1):]
 }
 
-// findCall is the open call that f is about, -1 for none: the one with its id, else of
-// those of its tool and agent that have no id to tell them by the last one with the
-// same arguments, or the last one.
+// findCall returns the index of the open call that f belongs to, or -1. It is the call with f's
+// id. Otherwise, among the calls of the same tool and agent that have no conflicting id, it is
+// the latest with the same arguments, or the latest of all.
 func (s *Session) findCall(f *EventFacts) int {
 	for i := len(s.OpenCalls) - 1; i >= 0; i-- {
 		if f.UseID != "" && s.OpenCalls[i].UseID == f.UseID {
@@ -228,7 +228,8 @@ func (s *Session) endCall(f *EventFacts) *ToolUse {
 			use.MS = max(0, f.At-c.At-c.WaitedMS)
 			return use
 		}
-		// Somebody said yes elsewhere, and nobody knows when: the rest is not all the call's.
+		// The question was answered at the agent, at an unknown time, so the elapsed time is not
+		// all the call's.
 	}
 	if f.DurationMS > 0 {
 		use.MS = f.DurationMS
@@ -236,7 +237,7 @@ func (s *Session) endCall(f *EventFacts) *ToolUse {
 	return use
 }
 
-// startWait notes that a person is waited for from now on.
+// startWait starts waiting for a person.
 func (s *Session) startWait(f *EventFacts) {
 	if s.PendingQuestions++; s.PendingQuestions == 1 {
 		s.WaitingSince = f.At
@@ -250,10 +251,10 @@ func (s *Session) startWait(f *EventFacts) {
 	}
 }
 
-// endWait takes the end of a question: each moment of several at once counts once.
+// endWait ends the wait of a question. Overlapping waits count once.
 func (s *Session) endWait(question *EventFacts, at int64) {
 	switch s.PendingQuestions {
-	case 0: // asked before this was kept
+	case 0: // the question is older than this field
 		s.Sum.HumanWaitMS += max(0, at-question.At)
 	case 1:
 		s.PendingQuestions, s.Sum.HumanWaitMS = 0, s.Sum.HumanWaitMS+max(0, at-s.WaitingSince)
@@ -270,13 +271,13 @@ func (s *Session) endWait(question *EventFacts, at int64) {
 		}
 	}
 	if i := s.findCall(question); i >= 0 {
-		// What the person took before the call began is not the call's.
+		// The part of the wait before the call began is not part of the call.
 		s.OpenCalls[i].WaitedMS += max(0, at-max(question.At, s.OpenCalls[i].At))
 	}
 }
 
-// HumanWaitMS is how long a person was waited for until the session's last event, also
-// by what still waits.
+// HumanWaitMS returns how long the session waited for people until its last event, pending
+// questions included.
 func (s *HumanWait) HumanWaitMS() int64 {
 	if s.PendingQuestions == 0 {
 		return s.Sum.HumanWaitMS
@@ -284,7 +285,8 @@ func (s *HumanWait) HumanWaitMS() int64 {
 	return s.Sum.HumanWaitMS + max(0, int64(s.Sum.LastAt)-s.WaitingSince)
 }
 
-// takeOutcome tells what became of the call that a permission was asked for.
+// takeOutcome returns the outcome of the call that a permission question was about, or nil. The
+// question is then forgotten.
 func (s *Session) takeOutcome(f *EventFacts) *ExecutionOutcome {
 	i := slices.IndexFunc(s.Permissions, func(a PermissionCall) bool { return f.UseID != "" && a.UseID == f.UseID })
 	if i < 0 {
@@ -302,8 +304,8 @@ func (s *Session) takeOutcome(f *EventFacts) *ExecutionOutcome {
 	return outcome
 }
 
-// ResolveQuestion takes the end of one of the session's questions: asked is what its event
-// said, at when it ended. It returns how long a person was waited for, in ms.
+// ResolveQuestion ends one of the session's questions. question holds the facts of its event, at
+// is when it ended, in Unix ms. It returns how long the question waited for a person, in ms.
 func (s *Session) ResolveQuestion(question *EventFacts, at int64) int64 {
 	waited := max(0, at-question.At)
 	s.Sum.WaitedMS += waited

@@ -2,9 +2,9 @@ package digest
 
 import "github.com/hookback/hookback/schema"
 
-// fromTranscript adds up a transcript: lines as Claude Code writes them, in an array. A
-// model's message spans several lines, each with the usage of all of it, so every
-// message id counts once.
+// fromTranscript sums up a transcript, an array of the lines that Claude Code writes. A model's
+// message spans several lines, each with the usage of the whole message, so every message id
+// counts once.
 func (f *EventFacts) fromTranscript(raw []byte) {
 	if raw == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Usage is what requests to a model took.
+// Usage is the usage of requests to a model.
 type Usage struct {
 	Requests   int64         `json:"n,omitempty"`
 	DurationMS int64         `json:"ms,omitempty"`
@@ -21,7 +21,7 @@ func (a Usage) add(b Usage) Usage {
 	}
 }
 
-// UsageByModel is by model. The model without a name is those that are too many.
+// UsageByModel maps models to their usage. The empty model collects the usage beyond maxModels.
 type UsageByModel map[string]Usage
 
 func (s *UsageByModel) add(model string, usage Usage) {
@@ -41,14 +41,14 @@ func (s UsageByModel) total() (total Usage) {
 	return total
 }
 
-// Counter is a cumulative series as far as it was seen.
+// Counter is the highest value that was seen of a cumulative series.
 type Counter struct {
 	Key string `json:"key"`
 	Usage
 }
 
-// addSeries adds what a series says. Cumulative ones may come late or twice: each counts
-// as far as it has ever been.
+// addSeries adds a metric series. A cumulative series may arrive late or repeatedly, so only an
+// increase over the highest value so far counts.
 func (s *Session) addSeries(series MetricSeries) {
 	if series.Key == "" {
 		s.MeteredUsage.add(series.Model, series.Usage)
@@ -69,8 +69,8 @@ func (s *Session) addSeries(series MetricSeries) {
 	s.MeteredUsage.add(series.Model, Usage{Tokens: addTokens(current.Tokens, seen.Tokens, -1), CostUSD: current.CostUSD - seen.CostUSD})
 }
 
-// updateUsage keeps tokens and costs, and returns by how much they changed. The package's
-// comment says what counts.
+// updateUsage adds the event's tokens and cost and returns by how much the session's changed.
+// The package comment explains which source counts.
 func (s *Session) updateUsage(f *EventFacts) (schema.Tokens, float64) {
 	s.addEventUsage(f)
 	if f.SessionTokens != nil {
@@ -98,7 +98,8 @@ func (s *Session) updateUsage(f *EventFacts) (schema.Tokens, float64) {
 	return addTokens(tokens, tokensBefore, -1), s.Sum.CostUSD - costBefore
 }
 
-// addEventUsage counts what one event used; of a message only the last word.
+// addEventUsage adds the usage of one event. A later usage of the same message replaces the
+// earlier one.
 func (s *Session) addEventUsage(f *EventFacts) {
 	for _, series := range f.Series {
 		s.addSeries(series)
@@ -113,7 +114,7 @@ func (s *Session) addEventUsage(f *EventFacts) {
 		s.LoggedUsage.add(f.Model, usage)
 		s.addUsage(f.Agent, usage)
 	case used == nil || f.Kind.isTelemetry():
-	case f.CostUSD > 0: // the result of a run: its usage is the sum of what came before
+	case f.CostUSD > 0: // the result of a run, whose usage is the sum of the earlier events
 		s.ReportedTokens = used
 	default:
 		s.addMessage(f.MessageID, *used)
@@ -150,7 +151,7 @@ func (s *Session) totalTokens() schema.Tokens {
 	return most
 }
 
-// larger is the greater of two sums, the first of equals.
+// larger returns the larger of two sums, or a if they are equal.
 func larger(a, b schema.Tokens) schema.Tokens {
 	count := func(t schema.Tokens) int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
 	if count(b) > count(a) {
@@ -159,8 +160,8 @@ func larger(a, b schema.Tokens) schema.Tokens {
 	return a
 }
 
-// Models is what each model took, the dearest first, as the source that counted most
-// has it. Of equals that is log records, which count the requests, too.
+// Models returns the usage per model, the most expensive first, from the source that counted
+// most. If the sources are equal it uses the log records, which also count requests.
 func (s *Session) Models() []schema.ModelUse {
 	from, logged, metered := s.LoggedUsage, s.LoggedUsage.total(), s.MeteredUsage.total()
 	if larger(logged.Tokens, metered.Tokens) != logged.Tokens || metered.CostUSD > 1.001*logged.CostUSD { // sums of fractions differ

@@ -11,13 +11,14 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// jsonReader is one pass over a body.
+// jsonReader reads a body in one pass.
 type jsonReader struct {
 	*jsontext.Decoder
 	records int
 }
 
-// readBody reads a body, which must be one object, with fn.
+// readBody calls fn with the name of each member of the body, which must be one JSON object; fn
+// reads the value. All its errors are ErrMalformed.
 func readBody(body []byte, fn func(w *jsonReader, name string) error) error {
 	w := &jsonReader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	if w.PeekKind() != '{' {
@@ -32,8 +33,8 @@ func readBody(body []byte, fn func(w *jsonReader, name string) error) error {
 	return nil
 }
 
-// readObject calls fn with the name of each member; fn reads its value. Anything but an
-// object is stepped over.
+// readObject calls fn with the name of each member; fn reads the value. It skips a value that is
+// not an object.
 func (w *jsonReader) readObject(fn func(name string) error) error {
 	if w.PeekKind() != '{' {
 		return w.SkipValue()
@@ -57,7 +58,8 @@ func (w *jsonReader) readObject(fn func(name string) error) error {
 	return err
 }
 
-// readArray calls fn for each element, which reads it.
+// readArray calls fn for each element; fn reads the element. It skips a value that is not an
+// array.
 func (w *jsonReader) readArray(fn func() error) error {
 	if w.PeekKind() != '[' {
 		return w.SkipValue()
@@ -74,7 +76,7 @@ func (w *jsonReader) readArray(fn func() error) error {
 	return err
 }
 
-// countRecord counts a log record or data point.
+// countRecord counts a log record or data point and returns ErrMalformed beyond MaxRecords.
 func (w *jsonReader) countRecord() error {
 	if w.records++; w.records > MaxRecords {
 		return ErrMalformed
@@ -82,7 +84,7 @@ func (w *jsonReader) countRecord() error {
 	return nil
 }
 
-// readScalar reads a string, number or boolean as text; ok is false for anything else.
+// readScalar reads a string, number or boolean as text; ok is false for any other value.
 func (w *jsonReader) readScalar() (text string, ok bool, err error) {
 	switch w.PeekKind() {
 	case '"', '0', 't', 'f':
@@ -96,7 +98,8 @@ func (w *jsonReader) readScalar() (text string, ok bool, err error) {
 	}
 }
 
-// readNumber reads a number, which 64-bit ones are written as a string; 0 for none.
+// readNumber reads a number, or a string that contains one, as OTLP encodes 64-bit integers. It
+// returns 0 for any other value.
 func (w *jsonReader) readNumber() (float64, error) {
 	text, _, err := w.readScalar()
 	n, bad := strconv.ParseFloat(text, 64)
@@ -106,13 +109,13 @@ func (w *jsonReader) readNumber() (float64, error) {
 	return n, err
 }
 
-// readTime reads a time in ns and makes it ms.
+// readTime reads a time in ns.
 func (w *jsonReader) readTime() (schema.Millis, error) {
 	n, err := w.readNumber()
 	return schema.Millis(boundedInt(n/1e6, 8.64e15)), err
 }
 
-// readAnyValue reads an AnyValue that is a scalar.
+// readAnyValue reads a scalar AnyValue as text.
 func (w *jsonReader) readAnyValue() (found string, err error) {
 	err = w.readObject(func(name string) error {
 		switch name {
@@ -129,7 +132,7 @@ func (w *jsonReader) readAnyValue() (found string, err error) {
 	return found, err
 }
 
-// readAttributes reads a list of them, the last one of a name.
+// readAttributes reads a list of attributes. The last of equal names wins.
 func (w *jsonReader) readAttributes(into attributes) error {
 	return w.readArray(func() error {
 		var key, value string
@@ -151,7 +154,7 @@ func (w *jsonReader) readAttributes(into attributes) error {
 	})
 }
 
-// attributes are those of a record, as texts.
+// attributes are the attributes of a record, as text.
 type attributes map[string]string
 
 func (a attributes) number(key string) float64 {
@@ -164,7 +167,7 @@ func (a attributes) number(key string) float64 {
 
 func (a attributes) tokens(key string) int64 { return boundedInt(a.number(key), maxTokens) }
 
-// readServiceName reads a Resource's service.name.
+// readServiceName reads the service.name of a Resource.
 func (w *jsonReader) readServiceName() (service string, err error) {
 	err = w.readObject(func(name string) error {
 		if name != "attributes" {

@@ -9,14 +9,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// logBody is a log record.
-type logBody struct {
+// logRecord is one log record of a request.
+type logRecord struct {
 	at   schema.Millis
-	name string // by its body or its eventName
+	name string // from its body or its eventName
 	attributes
 }
 
-// Logs reads the body of POST /v1/logs.
+// Logs reads the body of POST /v1/logs. Its errors are ErrMalformed, or come from encoding an
+// event.
 func Logs(body []byte) (Batch, error) {
 	var b Batch
 	err := readBody(body, func(w *jsonReader, name string) error {
@@ -33,9 +34,9 @@ func Logs(body []byte) (Batch, error) {
 
 func (b *Batch) readResourceLogs(w *jsonReader) error {
 	var service string
-	var pending []logBody // until the resource is known, which may come later
+	var pending []logRecord // until the resource is known, which may come after its records
 	resourceKnown := false
-	emit := func(r logBody) error {
+	emit := func(r logRecord) error {
 		if !resourceKnown {
 			pending = append(pending, r)
 			return nil
@@ -69,11 +70,11 @@ func (b *Batch) readResourceLogs(w *jsonReader) error {
 	return err
 }
 
-func (w *jsonReader) readLog(emit func(logBody) error) error {
+func (w *jsonReader) readLog(emit func(logRecord) error) error {
 	if err := w.countRecord(); err != nil {
 		return err
 	}
-	r := logBody{attributes: attributes{}}
+	r := logRecord{attributes: attributes{}}
 	var observed schema.Millis
 	var body, eventName string
 	err := w.readObject(func(name string) (err error) {
@@ -101,14 +102,14 @@ func (w *jsonReader) readLog(emit func(logBody) error) error {
 		r.at = schema.Millis(at.UnixMilli())
 	}
 	r.name = r.attributes["event.name"]
-	if !strings.Contains(r.name, ".") { // Claude Code has the short name there
+	if !strings.Contains(r.name, ".") { // Claude Code stores the short name there
 		r.name = cmp.Or(truncate(eventName), body)
 	}
 	return emit(r)
 }
 
-// addLog keeps a record of one of the agents.
-func (b *Batch) addLog(service string, r logBody) error {
+// addLog converts a record of a known agent to an event and counts the others.
+func (b *Batch) addLog(service string, r logRecord) error {
 	agent, name := agentOf(service, r.name)
 	event := schema.Event{SourceApp: agent, Agent: agent, Timestamp: r.at, HookEventType: "ApiRequest"}
 	var p modelRequest
@@ -142,7 +143,7 @@ func (b *Batch) addLog(service string, r logBody) error {
 	return err
 }
 
-func claudeRequest(r logBody) modelRequest {
+func claudeRequest(r logRecord) modelRequest {
 	return modelRequest{
 		Usage: &tokenUsage{
 			Input: r.tokens("input_tokens"), Output: r.tokens("output_tokens"),
@@ -152,16 +153,17 @@ func claudeRequest(r logBody) modelRequest {
 	}
 }
 
-// codexRequest counts what came from the cache as part of the input.
-func codexRequest(r logBody) modelRequest {
+// codexRequest reads a record of Codex, which counts cached tokens as part of the input.
+func codexRequest(r logRecord) modelRequest {
 	cached := r.tokens("cached_token_count")
 	return modelRequest{Usage: &tokenUsage{
 		Input: max(0, r.tokens("input_token_count")-cached), Output: r.tokens("output_token_count"), CacheRead: cached,
 	}}
 }
 
-// geminiRequest does so, too, and counts thoughts apart.
-func geminiRequest(r logBody) modelRequest {
+// geminiRequest reads a record of Gemini CLI. It counts cached tokens as input, too, and
+// thoughts separately from the output.
+func geminiRequest(r logRecord) modelRequest {
 	cached := r.tokens("cached_content_token_count")
 	return modelRequest{Usage: &tokenUsage{
 		Input:  max(0, r.tokens("input_token_count")-cached),
@@ -169,14 +171,14 @@ func geminiRequest(r logBody) modelRequest {
 	}}
 }
 
-func failedRequest(r logBody) modelRequest {
+func failedRequest(r logRecord) modelRequest {
 	return modelRequest{
 		Error:  cmp.Or(r.attributes["error"], r.attributes["error.message"], "the request to the model failed"),
 		Status: boundedInt(r.number("status_code"), 999), Attempt: boundedInt(r.number("attempt"), 1000),
 	}
 }
 
-// summary is one line for a list.
+// summary returns one line for a list.
 func (p modelRequest) summary() string {
 	if p.Error != "" {
 		return p.Model + ": " + p.Error

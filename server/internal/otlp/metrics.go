@@ -22,21 +22,21 @@ type metric struct {
 	name        string
 	cumulative  bool
 	points      []point
-	unsupported int // points of anything but a sum
+	unsupported int // points of other metric types
 }
 
-// modelSeries is what is said of one model; see digest.Series.
+// modelSeries is the usage of one model; see digest.MetricSeries.
 type modelSeries struct {
 	Model   string        `json:"model,omitempty"`
 	Source  string        `json:"query_source,omitempty"`
-	Total   string        `json:"total,omitempty"` // which series, and since when: it is cumulative
+	Total   string        `json:"total,omitempty"` // identifies a cumulative series and its start; empty: an increase
 	From    schema.Millis `json:"from,omitempty"`
 	Usage   *tokenUsage   `json:"usage,omitempty"`
 	CostUSD float64       `json:"cost_usd,omitempty"`
 }
 
-// Metrics reads the body of POST /v1/metrics: all that is said of a session at the
-// same time is one event.
+// Metrics reads the body of POST /v1/metrics. It merges the data points of one session and time
+// into one event.
 func Metrics(body []byte) (Batch, error) {
 	var b Batch
 	series := map[seriesKey]map[string]*modelSeries{}
@@ -57,7 +57,7 @@ func Metrics(body []byte) (Batch, error) {
 	return b, nil
 }
 
-// seriesKey is who says something, and when.
+// seriesKey identifies the event that a data point belongs to.
 type seriesKey struct {
 	agent, session string
 	at             schema.Millis
@@ -157,7 +157,7 @@ func (w *jsonReader) readPoint() (p point, err error) {
 	return p, err
 }
 
-// addMetric keeps what Claude Code counts of tokens and cost.
+// addMetric adds Claude Code's token and cost counters and counts the other data points.
 func (b *Batch) addMetric(service string, m metric, series map[seriesKey]map[string]*modelSeries) {
 	agent, name := agentOf(service, m.name)
 	if agent != "claude-code" || name != "token.usage" && name != "cost.usage" {
@@ -221,7 +221,7 @@ func (s *modelSeries) add(o *modelSeries) *modelSeries {
 	return s
 }
 
-// emitSeries makes the event of what is said at a time.
+// emitSeries appends the event for the series of one session and time.
 func (b *Batch) emitSeries(key seriesKey, byModel map[string]*modelSeries) error {
 	var list []*modelSeries
 	sum := &modelSeries{}

@@ -1,19 +1,17 @@
-// Package otlp reads what coding agents tell of themselves over OpenTelemetry: the
-// bodies of OTLP/HTTP in JSON, log records and metrics. It is pure, and keeps what
-// hooks can't know: which model was asked, how much it read and wrote, how long that
-// took and what it cost.
+// Package otlp reads the telemetry that coding agents send over OpenTelemetry: the JSON bodies
+// of OTLP/HTTP, log records and metrics. It is pure. It keeps what hooks can't report: the model
+// of each request, its tokens, its duration and its cost.
 //
 //	Claude Code  claude_code.api_request, claude_code.api_error  → ApiRequest, ApiError
 //	             claude_code.token.usage, claude_code.cost.usage → ApiUsage
 //	Codex        codex.sse_event of kind response.completed      → ApiRequest
 //	Gemini CLI   gemini_cli.api_response, gemini_cli.api_error   → ApiRequest, ApiError
 //
-// Everything else is left out and counted: tool calls, decisions and prompts are told
-// by hooks, at once and whole. What is kept becomes an event of the session, in the
-// words that package digest knows, so that the log stays the one source of all sums.
+// All other records are only counted, because hooks report tool calls, decisions and prompts
+// immediately and in full. The kept records become events of the session, in the form that
+// package digest reads. The log thus remains the single source of all sums.
 //
-// A body is read in one pass over its bytes, whatever it holds; values of other types
-// than OTLP's are not there.
+// A body is read in one pass over its bytes. Values whose type differs from OTLP's are ignored.
 package otlp
 
 import (
@@ -29,34 +27,36 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Bounds of one request.
+// Limits of one request.
 const (
 	MaxRecords    = 4096 // log records and data points; Claude Code sends 512
-	maxAttributes = 256  // of a record
-	maxText       = 300  // of an attribute that is kept, bytes
+	maxAttributes = 256  // per record
+	maxText       = 300  // per attribute, bytes
 	maxTokens     = 1e12
 	maxCost       = 1e6
 	maxMS         = 30 * 24 * 3600 * 1000
 )
 
-// ErrMalformed is returned for a body that is not JSON, or too much of it.
+// ErrMalformed is returned for a body that is not a JSON object, is nested too deeply or has too
+// many records.
 var ErrMalformed = errors.New("not an OTLP request in JSON")
 
-// Batch is what a request says.
+// Batch is the content of a request.
 type Batch struct {
-	Events   []schema.Event // source_app is the agent's usual name: see Known
-	Ignored  int            // records that say nothing which is kept
-	Rejected int            // records that would be kept, but name no session
+	Events   []schema.Event // SourceApp is the agent's usual name
+	Ignored  int            // number of records of other kinds
+	Rejected int            // number of records without a session id
 }
 
-// agents are the agents by the beginning of their service.name.
+// agents maps prefixes of service.name to agents and the prefixes of their record names.
 var agents = []struct{ service, name, prefix string }{
 	{"claude-code", "claude-code", "claude_code."},
 	{"codex", "codex", "codex."}, // codex_cli_rs, codex-cli, codex_exec
 	{"gemini", "gemini", "gemini_cli."},
 }
 
-// agentOf is the agent whose record of this name it is; empty for anybody else's.
+// agentOf returns the agent that a record belongs to and the record's short name, or "" for an
+// unknown source.
 func agentOf(service, name string) (agent, short string) {
 	for _, a := range agents {
 		if rest, ok := strings.CutPrefix(name, a.prefix); ok && strings.HasPrefix(service, a.service) {
@@ -66,7 +66,7 @@ func agentOf(service, name string) (agent, short string) {
 	return "", ""
 }
 
-// tokenUsage is schema.Tokens in the words of a payload.
+// tokenUsage is schema.Tokens with the member names of a payload.
 type tokenUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`
@@ -91,12 +91,13 @@ type modelRequest struct {
 	Sequence     int64       `json:"sequence,omitempty"`
 }
 
-// newEvent makes an event of a payload. Its key holds all that tells records apart: an
-// exporter that was not answered in time sends the same ones again.
+// newEvent returns e with the payload and an idempotency key. The key covers everything that
+// distinguishes records, because an exporter that gets no timely response sends the same records
+// again.
 func newEvent(e schema.Event, payload any) (schema.Event, error) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		return e, fmt.Errorf("encoding a record: %w", err)
+		return e, fmt.Errorf("encode a record: %w", err)
 	}
 	e.Payload = raw
 	h := sha256.New()
@@ -108,7 +109,7 @@ func newEvent(e schema.Event, payload any) (schema.Event, error) {
 	return e, nil
 }
 
-// truncate keeps what is kept of a text.
+// truncate returns at most maxText bytes of a text.
 func truncate(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -120,7 +121,7 @@ func truncate(text string) string {
 	return text
 }
 
-// boundedInt is a number from 0 to limit, cut to a whole one; 0 for anything else.
+// boundedInt returns n as an integer if it is from 0 to limit, otherwise 0.
 func boundedInt(n float64, limit float64) int64 {
 	if !(n >= 0 && n <= limit) {
 		return 0
@@ -128,7 +129,7 @@ func boundedInt(n float64, limit float64) int64 {
 	return int64(n)
 }
 
-// boundedCost is a cost; 0 for what can't be one.
+// boundedCost returns a valid cost, otherwise 0.
 func boundedCost(n float64) float64 {
 	if !(n >= 0 && n <= maxCost) {
 		return 0
@@ -136,7 +137,7 @@ func boundedCost(n float64) float64 {
 	return n
 }
 
-// formatCount writes a number of tokens as people say it.
+// formatCount formats a number of tokens for people, such as 10.5k.
 func formatCount(n int64) string {
 	switch {
 	case n < 1000:
