@@ -1,18 +1,16 @@
-// Package filter is the language in which a person says which events to show:
-// words that must all occur, "a phrase", key:value with * for anything, /a regular
-// expression/, and - before what must not be.
+// Package filter implements the event filter language: words that must all occur, "a phrase",
+// key:value with * as a wildcard, /a regular expression/, and - for negation.
 //
 //	timeout -agent:ci tool:Bash tool_input.command:*deploy* /exit [1-9]/
 //
-// The dashboard's src/filter.ts is the same language over the events that a page
-// holds, and src/testing/filter-cases.json there is run by the tests of both.
+// The dashboard's src/filter.ts implements the same language for the events that a page has
+// loaded. The tests of both run src/testing/filter-cases.json there.
 //
-// Capitals and small letters are the same. A word is looked for in the event's
-// names, its line, and whatever its payload and its question hold, up to maxTextUnits.
-// A key is a field or else a path into the payload or its tool_input; a list or an
-// object there matches when something in it does. A payload that is too big for a
-// list (schema.MaxListed) is not looked into.
+// Matching ignores case. A word is searched for in the event's names, its summary line, and the
+// scalars of its payload and question, up to maxTextUnits. A key is a known field, or otherwise
+// a path into the payload or its tool_input. A list or object at that path matches if any scalar
+// in it does. A payload that is too large for a list (schema.MaxListed) is not searched.
 //
-// The two differ in one thing: a page has the regular expressions of JavaScript,
-// the hub those of RE2, which take linear time. What both take means the same.
+// There is one difference: a page uses JavaScript's regular expressions, the hub uses RE2, which
+// runs in linear time. An expression that both accept means the same in both.
 package filter

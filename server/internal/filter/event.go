@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// Event is what a filter looks at: an event in the pieces it is stored in, as a
-// list shows it.
+// Event is the input of a filter: an event in its stored parts, as a list shows it.
 type Event struct {
 	ID                       int64
 	App, Session, Type, Tool string
-	Envelope                 []byte // members without braces; the names above among them
+	Envelope                 []byte // members without the braces, including the names above
 	Payload                  []byte
-	Question, Status         []byte // nil: it asks nothing
+	Question, Status         []byte // nil: not a question
 }
 
-// maxTextUnits is how much of a payload and a question words are looked for in, in the
-// units of JavaScript's strings.
+// maxTextUnits limits how much of a payload and a question is searched for words, in UTF-16 code
+// units, like the length of a JavaScript string.
 const maxTextUnits = 8000
 
-// eventView is an event whose pieces are read once, when a term asks for them.
+// eventView is an event whose parts are decoded when a term first needs them.
 type eventView struct {
 	*Event
 	foldedText                          string
@@ -50,7 +49,7 @@ func (r *eventView) payloadValue() *jsonValue  { return r.payload.get(r.Payload)
 func (r *eventView) questionValue() *jsonValue { return r.question.get(r.Question) }
 func (r *eventView) statusValue() *jsonValue   { return r.status.get(r.Status) }
 
-// fields are the keys that are known by name; nil is no value.
+// fields maps the known keys to functions that return the value, or nil.
 var fields = map[string]func(r *eventView) *jsonValue{
 	"agent":    func(r *eventView) *jsonValue { return newString(r.App) },
 	"app":      func(r *eventView) *jsonValue { return newString(r.App) },
@@ -69,7 +68,7 @@ var fields = map[string]func(r *eventView) *jsonValue{
 
 func newString(s string) *jsonValue { return &jsonValue{kind: '"', text: s} }
 
-// tool is the tool an event is about, wherever its client put the name.
+// tool returns the event's tool. Clients put the name in different places.
 func (r *eventView) tool() *jsonValue {
 	if r.Tool != "" {
 		return newString(r.Tool)
@@ -83,7 +82,7 @@ func (r *eventView) tool() *jsonValue {
 	return nil
 }
 
-// risk is the hub's estimate, else the agent's.
+// risk returns the hub's estimate, otherwise the agent's.
 func (r *eventView) risk() *jsonValue {
 	if own := r.statusValue().member("risk"); own != nil {
 		return own
@@ -91,7 +90,7 @@ func (r *eventView) risk() *jsonValue {
 	return r.questionValue().member("risk")
 }
 
-// anyValue reports whether fn holds for a value of key.
+// anyValue reports whether fn is true for any value of key.
 func (r *eventView) anyValue(key string, fn func(text string) bool) bool {
 	if field, known := fields[key]; known {
 		return field(r).anyMatch(fn)
@@ -104,7 +103,7 @@ func (r *eventView) anyValue(key string, fn func(text string) bool) bool {
 	return found.anyMatch(fn)
 }
 
-// searchText is what words are looked for in, folded.
+// searchText returns the folded text that words are searched for in.
 func (r *eventView) searchText() string {
 	if r.foldedText == "" {
 		parts := r.names()
@@ -115,7 +114,7 @@ func (r *eventView) searchText() string {
 	return r.foldedText
 }
 
-// names are an event's names and what its row in the stream says.
+// names returns the event's names and the texts of its row in the stream.
 func (r *eventView) names() []string {
 	return []string{
 		r.App, r.Session, r.Type, r.tool().stringValue(),
@@ -123,7 +122,8 @@ func (r *eventView) names() []string {
 	}
 }
 
-// collectScalars appends the scalars in v, up to budget, and returns what is left of it.
+// collectScalars appends the scalars in v, up to budget UTF-16 units, and returns the remaining
+// budget.
 func collectScalars(v *jsonValue, into *[]string, budget int) int {
 	v.anyMatch(func(text string) bool {
 		if budget <= 0 {
@@ -137,7 +137,7 @@ func collectScalars(v *jsonValue, into *[]string, budget int) int {
 	return budget
 }
 
-// summaryLine says in one line what happened, as the dashboard's lineOf does.
+// summaryLine returns a one-line summary of the event, like lineOf in the dashboard.
 func (r *eventView) summaryLine() string {
 	for _, candidate := range []*jsonValue{r.envelopeMember("summary"), r.questionValue().member("question"), r.envelopeMember("error")} {
 		if s := candidate.stringValue(); s != "" {
@@ -156,7 +156,7 @@ func (r *eventView) summaryLine() string {
 	return ""
 }
 
-// mainArgument is the part of a tool's arguments that says most, such as the command.
+// mainArgument returns the most informative argument of a tool call, such as the command.
 func mainArgument(args *jsonValue) (string, bool) {
 	for _, name := range [...]string{
 		"command", "cmd", "script", "file_path", "notebook_path", "pattern", "path", "url", "query", "prompt", "description",
@@ -177,9 +177,8 @@ func mainArgument(args *jsonValue) (string, bool) {
 	return "", false
 }
 
-// IndexText appends every text that a term other than of a question's status can
-// match in e, folded and with a line break between any two. An index of it has no
-// need of the status, which changes.
+// IndexText appends every text of e that a term can match, folded and each followed by a line
+// break. It leaves out a question's status, which changes after the event is stored.
 func IndexText(dst []byte, e *Event) []byte {
 	r := eventView{Event: e}
 	parts := append(r.names(), r.envelopeMember("model_name").stringValue())

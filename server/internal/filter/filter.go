@@ -9,32 +9,31 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// The most that a filter may be: enough to write, and to match in good time.
+// Limits of a filter. They bound the time that matching takes.
 const (
 	maxBytes = 1 << 10
 	maxTerms = 64
-	// maxSteps is what all regular expressions of a filter may take together for
-	// each letter: written out, (a?){1000} is long.
+	// maxSteps limits the total number of RE2 instructions of a filter's regular expressions,
+	// which bounds the steps per character. Repeats multiply it: (a?){1000} is long.
 	maxSteps = 512
 )
 
-// Filter selects events. It may be used by many goroutines.
+// Filter selects events. It is safe for concurrent use.
 type Filter struct{ terms []term }
 
 // term is one condition.
 type term struct {
 	negated  bool
-	key      string // small letters; "" with keyed unset
-	keyed    bool   // looks at the values of key, not at the text
+	key      string // lower case; "" if not keyed
+	keyed    bool   // tests the values of key instead of the text
 	value    string // folded
 	glob     []string
 	regex    *regexp.Regexp
-	literals []string // literals that all occur in what a regular expression matches
-	steps    int      // that it may take for a letter
+	literals []string // texts that occur in everything that regex matches
+	steps    int      // RE2 instructions of regex
 }
 
-// Parse reads a filter. A text that is none is a *schema.FieldError for the field
-// filter.
+// Parse parses a filter. Its errors are *schema.FieldError for the field "filter".
 func Parse(text string) (*Filter, error) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, invalid("must be UTF-8 text of at most %d bytes", maxBytes)
@@ -80,7 +79,7 @@ func (tok *token) toTerm() (term, error) {
 	return t, nil
 }
 
-// Match reports whether every term of the filter holds.
+// Match reports whether all terms of the filter match e.
 func (f *Filter) Match(e *Event) bool {
 	r := eventView{Event: e}
 	for i := range f.terms {
@@ -98,7 +97,7 @@ func (t *term) matches(r *eventView) bool {
 	return r.anyValue(t.key, func(text string) bool { return t.matchesText(Fold(text)) })
 }
 
-// matchesText looks at folded text: all of it for a key, a part of it for a word.
+// matchesText tests folded text: a word must occur in it, the value of a key must equal it.
 func (t *term) matchesText(text string) bool {
 	switch {
 	case t.regex != nil:
@@ -112,8 +111,8 @@ func (t *term) matchesText(text string) bool {
 	}
 }
 
-// matchGlob reports whether text is the pieces in their order with anything in
-// between. Each piece is taken where it comes first: a later place never helps.
+// matchGlob reports whether text consists of the parts in order, with anything in between. Each
+// part is matched at its first occurrence, because a later one never helps.
 func matchGlob(parts []string, text string) bool {
 	first, last := parts[0], parts[len(parts)-1]
 	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {

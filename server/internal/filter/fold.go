@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fold makes capitals and small letters the same, as fold in the dashboard's
-// filter.ts does: the small letter of each, ς as σ and ſ as s. What it folds is Unicode's to
-// change; IndexVersion then grows with it.
+// Fold returns text in a form for case-insensitive comparison: each letter in lower case, with ς
+// as σ and ſ as s. It is equivalent to fold in the dashboard's filter.ts. The mapping depends on
+// the Unicode version, which IndexVersion therefore includes.
 func Fold(text string) string {
 	plain := true
 	for i := 0; i < len(text) && plain; i++ {
@@ -34,6 +34,6 @@ func Fold(text string) string {
 	return b.String()
 }
 
-// IndexVersion names what IndexText says of an event. An index that was made with
-// another one is made anew.
+// IndexVersion identifies the output of IndexText. An index with another version must be
+// rebuilt.
 const IndexVersion = "1/" + unicode.Version

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A search does not ask Match of every event. What follows says what an event that
-// matches must have, so that an index can name those worth a look.
+// A search does not call Match for every event. The following methods return conditions that a
+// matching event must satisfy, so that an index can find the candidates.
 
-// RequiredLiterals are folded texts that all occur in the IndexText of an event that
-// matches. None has a line break.
+// RequiredLiterals returns folded texts that all occur in the IndexText of every matching event.
+// None contains a line break.
 func (f *Filter) RequiredLiterals() (list []string) {
 	for _, t := range f.terms {
 		if t.negated || t.keyed && !isIndexedKey(t.key) {
@@ -32,20 +32,20 @@ func (f *Filter) RequiredLiterals() (list []string) {
 
 func isIndexedKey(key string) bool { return key != "id" && key != "risk" && !isStatusKey(key) }
 
-// isStatusKey reports whether a key's value changes while the event does not.
+// isStatusKey reports whether the value of a key can change after the event is stored.
 func isStatusKey(key string) bool { return key == "status" || key == "outcome" || key == "delivery" }
 
-// QuestionsOnly reports whether only questions match.
+// QuestionsOnly reports whether only questions can match.
 func (f *Filter) QuestionsOnly() bool {
 	return slices.ContainsFunc(f.terms, func(t term) bool {
 		return !t.negated && t.keyed && (isStatusKey(t.key) || t.key == "kind" || t.key == "risk")
 	})
 }
 
-// Status is the one state that a question must be in, "" for any.
+// Status returns the state that a question must be in, or "" for any.
 func (f *Filter) Status() string { return f.exactValue("status") }
 
-// ID is the one event that can match, 0 for any.
+// ID returns the id of the only event that can match, or 0 for any.
 func (f *Filter) ID() int64 {
 	id, err := strconv.ParseInt(f.exactValue("id"), 10, 64)
 	if err != nil {
@@ -66,15 +66,15 @@ func (f *Filter) exactValue(key string) string {
 // Name is a condition on one of an event's names.
 type Name struct {
 	Key  string // app, session, type or tool
-	Not  bool   // none of the names that fit
+	Not  bool   // the name must not match
 	term *term
 }
 
-// Matches reports whether a name is one that the condition speaks of.
+// Matches reports whether name matches the pattern, regardless of Not.
 func (n *Name) Matches(name string) bool { return n.term.matchesText(Fold(name)) }
 
-// Fragments are folded texts that a name that fits is made of, in their order, with
-// anything between any two.
+// Fragments returns folded texts that a matching name contains in order, with anything between
+// two of them. The first is its prefix, the last its suffix.
 func (n *Name) Fragments() []string {
 	switch {
 	case n.term.regex != nil:
@@ -86,7 +86,7 @@ func (n *Name) Fragments() []string {
 	}
 }
 
-// Names are the conditions on names.
+// Names returns the conditions on names.
 func (f *Filter) Names() (list []Name) {
 	for i := range f.terms {
 		t := &f.terms[i]

@@ -12,16 +12,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// jsonValue is a piece of JSON as a browser reads it: of two members with one name the
-// last counts, in the place of the first.
+// jsonValue is a JSON value as a browser parses it: the last of several members with one name
+// wins, at the position of the first.
 type jsonValue struct {
 	kind     jsontext.Kind
-	text     string      // of a scalar, as a browser writes it
+	text     string      // of a scalar, in JavaScript's notation
 	names    []string    // of an object's members
-	children []jsonValue // members and elements
+	children []jsonValue // members or elements
 }
 
-// parseJSON reads stored JSON, which is known to be valid; nil is no value.
+// parseJSON parses stored JSON, which is known to be valid. It returns nil for no value.
 func parseJSON(raw []byte) *jsonValue {
 	if len(raw) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 	return v, nil
 }
 
-// maxLinearMembers are found faster one by one than in a map.
+// maxLinearMembers is the number of members up to which a linear search is faster than a map.
 const maxLinearMembers = 16
 
 func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int) error {
@@ -112,7 +112,7 @@ func (v *jsonValue) indexOf(indexes map[string]int, name string) (int, bool) {
 	return 0, false
 }
 
-// member is the one with just this name, nil when v has none.
+// member returns the member with exactly this name, or nil.
 func (v *jsonValue) member(name string) *jsonValue {
 	if v == nil {
 		return nil
@@ -123,7 +123,7 @@ func (v *jsonValue) member(name string) *jsonValue {
 	return nil
 }
 
-// lookup follows a path of folded names. null is nothing.
+// lookup follows a path of folded names. It returns nil for a missing member and for null.
 func (v *jsonValue) lookup(path []string) *jsonValue {
 	for _, name := range path {
 		if v = v.memberFold(name); v == nil {
@@ -148,7 +148,7 @@ func (v *jsonValue) memberFold(name string) *jsonValue {
 	return nil
 }
 
-// anyMatch reports whether fn holds for the text of v or of something in it.
+// anyMatch reports whether fn is true for the text of v, or of a scalar inside it.
 func (v *jsonValue) anyMatch(fn func(text string) bool) bool {
 	switch {
 	case v == nil, v.kind == 'n':
@@ -164,7 +164,7 @@ func (v *jsonValue) anyMatch(fn func(text string) bool) bool {
 	return false
 }
 
-// stringValue is the text of a string, "" for anything else.
+// stringValue returns the text of a JSON string, or "" for any other value.
 func (v *jsonValue) stringValue() string {
 	if v == nil || v.kind != '"' {
 		return ""
@@ -172,7 +172,7 @@ func (v *jsonValue) stringValue() string {
 	return v.text
 }
 
-// jsString is String(v) of JavaScript.
+// jsString returns what JavaScript's String(v) returns.
 func (v *jsonValue) jsString() string {
 	switch v.kind {
 	case '{':
@@ -190,12 +190,12 @@ func (v *jsonValue) jsString() string {
 	}
 }
 
-// jsNumber is a JSON number as JavaScript writes it.
+// jsNumber formats a JSON number as JavaScript does.
 func jsNumber(text string) string {
 	if len(text) < 16 && text[0] != '-' && strings.Trim(text, "0123456789") == "" {
 		return text
 	}
-	f, _ := strconv.ParseFloat(text, 64) // beyond its range: infinite, as in a browser
+	f, _ := strconv.ParseFloat(text, 64) // out of range: infinite, as in a browser
 	switch size := math.Abs(f); {
 	case f == 0:
 		return "0"
@@ -210,7 +210,8 @@ func jsNumber(text string) string {
 	}
 }
 
-// truncateUTF16 is text.slice(0, units) of JavaScript, and how many units that has.
+// truncateUTF16 returns what JavaScript's text.slice(0, units) returns, and its length in UTF-16
+// units.
 func truncateUTF16(text string, units int) (string, int) {
 	if len(text) <= units && isASCII(text) {
 		return text, len(text)

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// What \s of JavaScript matches, and what it doesn't, inside a class.
+// The characters that JavaScript's \s matches and does not match, for use inside a class.
 const (
 	jsSpace         = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	jsNotSpace      = `\x{0}-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
@@ -17,10 +17,9 @@ const (
 	lineTerminators = `\n\r\x{2028}\x{2029}`
 )
 
-// compileRegex makes RE2 of a JavaScript regular expression with the flags i and u.
-// What RE2 has no equal for is refused, with the reason.
-// literals are what a text it matches must have, size is how many steps it may take
-// for each of a text's letters.
+// compileRegex translates a JavaScript regular expression with the flags i and u to RE2. It
+// returns an error if RE2 has no equivalent. literals occur in every text that the expression
+// matches. size is the number of RE2 instructions, an upper bound on the steps per character.
 func compileRegex(pattern string) (regex *regexp.Regexp, literals []string, size int, err error) {
 	t := regexTranslator{rest: pattern}
 	for t.rest != "" && t.err == nil {
@@ -51,8 +50,8 @@ func programSize(tree *syntax.Regexp) (int, error) {
 	return len(program.Inst), nil
 }
 
-// foldLiterals spells literals as folded text has them, which is found faster than
-// either case.
+// foldLiterals replaces the literals by their folded form, which RE2 finds faster than both
+// cases.
 func foldLiterals(tree *syntax.Regexp) {
 	for _, sub := range tree.Sub {
 		foldLiterals(sub)
@@ -70,8 +69,7 @@ func foldLiterals(tree *syntax.Regexp) {
 	tree.Rune, tree.Flags = plain, tree.Flags&^syntax.FoldCase
 }
 
-// foldedForm is how folded text has a letter; false when there are several ways,
-// such as θ and ϑ.
+// foldedForm returns the folded form of a letter, or false if there are several, as for θ and ϑ.
 func foldedForm(r rune) (form rune, one bool) {
 	forms := 0
 	for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(next) {
@@ -85,7 +83,7 @@ func foldedForm(r rune) (form rune, one bool) {
 	}
 }
 
-// requiredLiterals are literals that occur wherever the regular expression matches.
+// requiredLiterals returns literals that occur in everything that the expression matches.
 func requiredLiterals(tree *syntax.Regexp) (list []string) {
 	switch {
 	case tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0:
@@ -98,7 +96,7 @@ func requiredLiterals(tree *syntax.Regexp) (list []string) {
 	return list
 }
 
-// regexTranslator rewrites what the two spell alike and mean differently.
+// regexTranslator rewrites syntax that has another meaning in RE2 than in JavaScript.
 type regexTranslator struct {
 	rest    string
 	out     strings.Builder
@@ -119,7 +117,7 @@ func (t *regexTranslator) step() {
 	case t.inClass && c == ']':
 		t.inClass = false
 		t.out.WriteString(t.take(1))
-	case t.inClass && c == '[': // [[:alpha:]] is a class of RE2's own
+	case t.inClass && c == '[': // in RE2, [[:alpha:]] is a named class
 		t.out.WriteString(`\[`)
 		t.take(1)
 	case t.inClass:

@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// token is one term as it is written.
+// token is one term as written.
 type token struct {
 	negated, keyed, regex bool
 	key, value            string
 }
 
-// nextToken cuts the first token off s, which begins with something to read. What looks
-// like the beginning of more and isn't followed by a value is a word: "-", "key:".
+// nextToken returns the first token of s and the rest; s must not begin with a space. A prefix
+// without a value is a word: "-", "key:".
 func nextToken(s string) (token, string) {
 	if after, minus := strings.CutPrefix(s, "-"); minus {
 		if tok, rest, ok := nextKeyedValue(after); ok {
@@ -24,7 +24,7 @@ func nextToken(s string) (token, string) {
 	return tok, rest
 }
 
-// nextKeyedValue reads a value with its key, or without one.
+// nextKeyedValue reads a value with an optional key.
 func nextKeyedValue(s string) (tok token, rest string, ok bool) {
 	n := 0
 	for n < len(s) && isKeyByte(s[n]) {
@@ -51,9 +51,8 @@ func nextValue(s string) (tok token, rest string, ok bool) {
 	return token{value: s[:n]}, s[n:], n > 0
 }
 
-// regexEnd is where the slash stands that ends the regular expression which s
-// begins with, 0 when it begins with none: in /usr/bin the second slash ends
-// nothing.
+// regexEnd returns the index of the slash that ends the regular expression at the start of s, or
+// 0 if s does not begin with one: in /usr/bin, the second slash ends nothing.
 func regexEnd(s string) int {
 	if !strings.HasPrefix(s, "/") {
 		return 0
@@ -82,7 +81,7 @@ func isKeyByte(c byte) bool {
 
 func skipSpace(s string) string { return strings.TrimLeftFunc(s, isSpace) }
 
-// isSpace is \s of JavaScript.
+// isSpace reports whether JavaScript's \s matches r.
 func isSpace(r rune) bool {
 	switch {
 	case r == ' ', '\t' <= r && r <= '\r', 0x2000 <= r && r <= 0x200a:
@@ -94,5 +93,5 @@ func isSpace(r rune) bool {
 	}
 }
 
-// isLineTerminator is what the dot of JavaScript does not match.
+// isLineTerminator reports whether JavaScript's dot does not match r.
 func isLineTerminator(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }

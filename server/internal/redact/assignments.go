@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// findAssignment finds the value in NAME=value, "name": "value", --name value, Name: value,
-// where the name around s.b[at:] is a secret's.
+// findAssignment finds the value in NAME=value, "name": "value", --name value or Name: value, if
+// the name around s.b[at:] belongs to a secret.
 func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 	from, to := s.nameAround(at)
 	rule := r.keyNameOf(s.b[from:to])
@@ -27,7 +27,7 @@ func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 	return v.locate(s.b)
 }
 
-// nameAround returns the name that is written around s.b[at:].
+// nameAround returns the bounds of the name around s.b[at:].
 func (s *scan) nameAround(at int) (from, to int) {
 	from, to = at, at
 	for from > 0 && at-from < maxNameBytes && isName(s.b[from-1]) {
@@ -36,7 +36,7 @@ func (s *scan) nameAround(at int) (from, to int) {
 	for to < len(s.b) && to-at < maxNameBytes && isName(s.b[to]) {
 		to++
 	}
-	if s.raw && from > 0 && s.b[from-1] == '\\' { // \n or \u000a stands before the name
+	if s.raw && from > 0 && s.b[from-1] == '\\' { // the name follows an escape such as \n or \u000a
 		skip := 1
 		if s.b[from] == 'u' {
 			skip = 5
@@ -63,7 +63,7 @@ func valueMayFollow(b []byte, from, to int) bool {
 	return i < len(b) && (b[i] == '=' || b[i] == ':' || b[i] == '\\')
 }
 
-// skipSpace passes over a few blanks.
+// skipSpace skips up to eight blanks.
 func skipSpace(b []byte, from int) int {
 	i := from
 	for i < len(b) && i < from+8 && (b[i] == ' ' || b[i] == '\t') {
@@ -72,7 +72,7 @@ func skipSpace(b []byte, from int) int {
 	return i
 }
 
-// assignedValue is where a value begins, and how it is written.
+// assignedValue is the start of a value and how it is written.
 type assignedValue struct {
 	at    int
 	rule  string
@@ -83,14 +83,14 @@ type assignedValue struct {
 type valueStyle int
 
 const (
-	codeStyle   valueStyle = iota // name=value without quotes: it may be an expression
-	envStyle                      // NAME=value, to the next blank
+	codeStyle   valueStyle = iota // name=value without quotes; may be an expression
+	envStyle                      // NAME=value, up to the next blank
 	headerStyle                   // Name: value
 	flagStyle                     // --name value
-	quotedStyle                   // "value" or \"value\"; at is the first byte in the quotes
+	quotedStyle                   // "value" or \"value\"; at is the first byte inside the quotes
 )
 
-// valueAt reads the separator behind the name b[from:to].
+// valueAt parses the separator after the name b[from:to].
 func valueAt(b []byte, from, to int) (assignedValue, bool) {
 	v := assignedValue{name: b[from:to]}
 	i := skipWhile(b, to, isSlash)
@@ -108,7 +108,7 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 	switch c := b[sep]; {
 	case c == '=' || c == ':':
 		next := sep + 1
-		if next < len(b) && (b[next] == '=' || c == '=' && b[next] == '>') { // := and =>, but == compares
+		if next < len(b) && (b[next] == '=' || c == '=' && b[next] == '>') { // := and =>; == is a comparison
 			if c == '=' && b[next] == '=' {
 				return v, false
 			}
@@ -129,7 +129,7 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 	return v, v.at < len(b) && v.style >= 0
 }
 
-// styleOf tells how a value without quotes is written; -1: it is none.
+// styleOf returns how an unquoted value is written, or -1 if there is none.
 func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 	upper := !bytes.ContainsFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' })
 	trimmed := bytes.TrimLeft(name, "-")
@@ -156,8 +156,8 @@ func isHeader(name []byte) bool {
 func isSlash(c byte) bool { return c == '\\' }
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// locate returns the bytes of the value, if it is worth hiding: a reference such as
-// $TOKEN or <your token> isn't, and neither is what was hidden before.
+// locate returns the bytes of the value if it may be a secret. References such as $TOKEN or
+// <your token>, and placeholders, are not.
 func (v assignedValue) locate(b []byte) (match, bool) {
 	if v.at >= len(b) || bytes.IndexByte([]byte("$<{(%*"), b[v.at]) >= 0 || placeholderLen(b[v.at:]) > 0 {
 		return match{}, false
@@ -195,8 +195,8 @@ func (v assignedValue) valueEnd(b []byte) int {
 	}
 }
 
-// closingQuote is where the quotation that begins at from ends: at the same quote with
-// as many backslashes before it. A missing one ends at the next blank.
+// closingQuote returns where the quotation that begins at from ends: at the same quote with as
+// many backslashes before it. An unterminated one ends at the next blank.
 func closingQuote(b []byte, from int) int {
 	quote := b[from-1]
 	slashes := 0
@@ -216,8 +216,8 @@ func closingQuote(b []byte, from int) int {
 	return skipWhile(b, from, func(c byte) bool { return c > ' ' && c != quote })
 }
 
-// isExpression reports whether a value without quotes is code: a call, a member,
-// a constant, the name itself.
+// isExpression reports whether an unquoted value is code: a call, a member access, a constant,
+// or the name itself.
 func isExpression(name, text []byte) bool {
 	if len(text) > 64 {
 		return false

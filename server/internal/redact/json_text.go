@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// decodeString turns the contents of a JSON string into text. A malformed escape stands
-// for itself.
+// decodeString decodes the contents of a JSON string. It keeps a malformed escape as it is.
 func decodeString(raw []byte) []byte {
 	text := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
@@ -18,7 +17,7 @@ func decodeString(raw []byte) []byte {
 	return text
 }
 
-// appendNext appends what b begins with and says how long that is in b.
+// appendNext appends the first character or byte of b, decoded, and returns its length in b.
 func appendNext(dst, b []byte) ([]byte, int) {
 	if b[0] == '\\' {
 		return appendEscape(dst, b)
@@ -26,8 +25,7 @@ func appendNext(dst, b []byte) ([]byte, int) {
 	return append(dst, b[0]), 1
 }
 
-// cursor finds the place in raw that a place in its text came from. It only goes
-// forward.
+// cursor maps offsets in decoded text to offsets in raw. The offsets must not decrease.
 type cursor struct {
 	raw      []byte
 	at, text int
@@ -46,7 +44,7 @@ func (c *cursor) seek(text int) int {
 	return c.at
 }
 
-// decodeName is the text of a member's name: raw itself where nothing is escaped.
+// decodeName returns the text of a member's name. It returns raw if nothing is escaped.
 func decodeName(raw []byte) []byte {
 	for _, c := range raw {
 		if c == '\\' {
@@ -56,8 +54,8 @@ func decodeName(raw []byte) []byte {
 	return raw
 }
 
-// appendEscape appends what the escape at the beginning of b stands for and says
-// how long it is.
+// appendEscape appends the character of the escape at the start of b and returns the length of
+// the escape.
 func appendEscape(dst, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return append(dst, b[0]), 1
@@ -110,7 +108,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // isName reports whether c can be part of a name such as api_key or --api-key.
 func isName(c byte) bool { return isAlnum(c) || c == '_' || c == '-' }
 
-// isBase64URL reports whether c is of base64url.
+// isBase64URL reports whether c belongs to base64url.
 func isBase64URL(c byte) bool { return isName(c) }
 
 // isToken68 reports whether c can be part of a token68 (RFC 9110), as in a header.
@@ -118,7 +116,7 @@ func isToken68(c byte) bool {
 	return isName(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '='
 }
 
-// skipWhile is the end of the bytes of one class that begin at from.
+// skipWhile returns the end of the bytes of the class that begin at from.
 func skipWhile(b []byte, from int, class func(byte) bool) int {
 	for from < len(b) && class(b[from]) {
 		from++

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// keyName is a sequence of words that makes what goes by it a secret.
+// keyName is a rule for names: a value whose name ends with these words is a secret.
 type keyName struct {
 	rule  string
-	words []string // lower case; they match at the end of a name
-	// suffix: the last word may be run together with others, as in PGPASSWORD.
+	words []string // lower case
+	// suffix permits other letters before the last word, as in PGPASSWORD.
 	suffix  bool
-	deep    bool // everything in an object of this name is secret
-	numbers bool // a number is one too
+	deep    bool // every value in an object of this name is secret
+	numbers bool // numbers are secret, too
 }
 
 func builtinKeyNames() []keyName {
@@ -46,8 +46,8 @@ func builtinKeyNames() []keyName {
 	}
 }
 
-// customKeyName is the rule for a name from the configuration. One of less than three
-// letters could not be searched for.
+// customKeyName returns the rule for a configured name. A name without a word of at least three
+// letters can't be searched for.
 func customKeyName(key string) (keyName, bool) {
 	var w nameWords
 	w.split([]byte(key))
@@ -58,19 +58,19 @@ func customKeyName(key string) (keyName, bool) {
 	return n, len(n.words) > 0 && len(n.longestWord()) >= 3
 }
 
-// longestWord is the longest word, which every name that matches contains.
+// longestWord returns the longest word. Every matching name contains it.
 func (n *keyName) longestWord() string {
 	return slices.MaxFunc(n.words, func(a, b string) int { return len(a) - len(b) })
 }
 
-// trailingWords are words behind which a secret name is still one: secret_key, password2.
+// trailingWords may follow a secret name: secret_key, password2.
 var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
 
-// maxNameBytes is how much of a name is looked at, from its end.
+// maxNameBytes limits how much of a name is read, counted from its end.
 const maxNameBytes = 64
 
-// nameWords are the words of a name, the last ones if there are many: api_key, apiKey,
-// API-KEY and APIKey are all api, key.
+// nameWords holds the last words of a name: api_key, apiKey, API-KEY and APIKey are all api,
+// key.
 type nameWords struct {
 	buf    [maxNameBytes]byte
 	bounds [12]struct{ from, to int8 }
@@ -109,8 +109,8 @@ func wordEnd(id []byte, from int) int {
 			return end
 		}
 	}
-	// Digits at the end are a word of their own (password2), others are part of
-	// theirs (base64).
+	// Digits at the end are a separate word (password2); digits inside are part of a word
+	// (base64).
 	digits := end
 	for digits > from && isDigit(id[digits-1]) {
 		digits--
@@ -121,7 +121,7 @@ func wordEnd(id []byte, from int) int {
 	return end
 }
 
-// keyNameOf is the rule for what goes by this name, or nil.
+// keyNameOf returns the rule that the name matches, or nil.
 func (r *Redactor) keyNameOf(id []byte) *keyName {
 	if len(id) < 3 {
 		return nil
@@ -155,7 +155,7 @@ func (n *keyName) matches(w *nameWords, end int) bool {
 	return true
 }
 
-// trailingName is the name that a member's name ends with: all of it, ordinarily.
+// trailingName returns the identifier that a member's name ends with, usually the whole name.
 func trailingName(member []byte) []byte {
 	from := len(member)
 	for from > 0 && len(member)-from < maxNameBytes && isName(member[from-1]) {

@@ -6,44 +6,44 @@ import (
 	"strings"
 )
 
-// The search for rules that might match.
+// The prefilter finds the rules that might match.
 //
-// Every rule has a literal that must be there, such as "secret" or "ghp_". Of each
-// literal three bytes are chosen that are rare in hook events; wherever they stand,
-// one of their two pairs begins at an even position. So it is enough to look up
-// every second pair of a message in a bitmap, eight bytes a turn. Case is folded by
-// setting bit 5 of every byte, which may make unlike bytes look alike, never like
-// ones unlike; whatever was found is looked at closely.
+// Every rule has a literal that must occur, such as "secret" or "ghp_". For each literal,
+// buildTables selects the three consecutive bytes that are rarest in hook events. Wherever they
+// occur, one of their two pairs begins at an even offset. So it is sufficient to look up every
+// second pair of a message in a bitmap, eight bytes per iteration. Case is folded by setting bit
+// 5 of every byte. That can make different bytes equal, but never equal bytes different, and the
+// match functions check every candidate exactly.
 
-// literal is a literal and what to do where it stands.
+// literal is a text to search for and the function that checks its occurrences.
 type literal struct {
 	text  string // folded
-	at    int    // of the pair, in lit
+	at    int    // offset of the indexed pair in text
 	match matchFunc
 }
 
-// matchFunc decides whether the literal at b[at:] is part of a secret.
+// matchFunc decides whether the literal at s.b[at:] is part of a secret.
 type matchFunc func(r *Redactor, s *scan, at int) (match, bool)
 
-// match is a secret: the bytes to replace, and by which rule.
+// match is a secret that was found: the bytes to replace, and the rule.
 type match struct {
 	from, to int
 	rule     string
 }
 
-// scan is a text that is searched.
+// scan is a text to search.
 type scan struct {
 	b []byte
-	// raw: b is JSON, not the text of one string. Then it only matters whether
-	// there may be a secret at all: a yes too many costs time, a no too many a secret.
+	// raw: b is JSON, not the decoded text of one string. The result is then only whether there
+	// may be a secret. A false positive costs time, a false negative leaks a secret.
 	raw    bool
-	assign bool // NAME=value is looked for
+	assign bool // search for NAME=value, too
 }
 
 const caseFoldMask = 0x2020202020202020
 
-// typicalEvent stands for the events that agents send; pairs that occur in it are not
-// chosen to search by.
+// typicalEvent represents the events that agents send. Byte pairs that are frequent in it are
+// avoided as index pairs.
 const typicalEvent = `{"source_app":"my-project","session_id":"4f2a9c1e-77b3","hook_event_type":"PreToolUse",
 "timestamp":1734189245000,"payload":{"session_id":"","transcript_path":"/home/user/.claude/projects/session.jsonl",
 "cwd":"/home/user/project","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":
@@ -53,7 +53,7 @@ const typicalEvent = `{"source_app":"my-project","session_id":"4f2a9c1e-77b3","h
 "usage":{"input_tokens":1200,"output_tokens":310,"cache_read_input_tokens":0}},"tool_use_id":"toolu_01AbCdEf"},
 "summary":"The agent reads the file and then checks what the message says","model_name":"claude-sonnet-4-5"}`
 
-// buildTables fills the tables from the rules.
+// buildTables builds the lookup tables from the rules.
 func (r *Redactor) buildTables() {
 	r.literals = [][]literal{nil}
 	seen := map[string]bool{}
@@ -79,7 +79,7 @@ func (r *Redactor) buildTables() {
 	}
 }
 
-// addLiteral registers a literal under both pairs of its rarest three bytes.
+// addLiteral registers a literal under both pairs of its three rarest consecutive bytes.
 func (r *Redactor) addLiteral(lit string, look matchFunc) {
 	folded := []byte(lit)
 	for i := range folded {
@@ -96,7 +96,7 @@ func (r *Redactor) addLiteral(lit string, look matchFunc) {
 		pair := uint16(folded[at]) | uint16(folded[at+1])<<8
 		if r.slots[pair] == 0 {
 			r.literals = append(r.literals, nil)
-			r.slots[pair] = uint8(len(r.literals) - 1) //nolint:gosec // TestBuildTables_SlotsFitByte checks that there are few
+			r.slots[pair] = uint8(len(r.literals) - 1) //nolint:gosec // TestBuildTables_SlotsFitByte checks the number
 			r.pairs[pair>>6] |= 1 << (pair & 63)
 		}
 		slot := r.slots[pair]
@@ -104,18 +104,18 @@ func (r *Redactor) addLiteral(lit string, look matchFunc) {
 	}
 }
 
-// foldedTypical is typical as the search sees it.
+// foldedTypical is typicalEvent, folded like the searched text.
 var foldedTypical = strings.Map(func(c rune) rune { return c | 0x20 }, typicalEvent)
 
 func occurrences(pair []byte) int { return strings.Count(foldedTypical, string(pair)) }
 
-// mayContainSecret reports whether there may be a secret in JSON text.
+// mayContainSecret reports whether JSON text may contain a secret.
 func (r *Redactor) mayContainSecret(b []byte) bool {
 	_, ok := r.find(&scan{b: b, raw: true, assign: true}, 0)
 	return ok
 }
 
-// find returns a secret at or behind from.
+// find returns the first secret at or after from.
 func (r *Redactor) find(s *scan, from int) (match, bool) {
 	b := s.b
 	i := from
@@ -139,7 +139,7 @@ func (r *Redactor) find(s *scan, from int) (match, bool) {
 	return match{}, false
 }
 
-// matchAt looks closely at the pair at s.b[i:].
+// matchAt checks the literals that are indexed under the pair at s.b[i:].
 func (r *Redactor) matchAt(s *scan, from, i int, pair uint16) (match, bool) {
 	slot := r.slots[pair]
 	if slot == 0 {
@@ -168,8 +168,8 @@ func sameFolded(b []byte, lit string) bool {
 	return true
 }
 
-// atBoundary reports whether no byte of the class stands before s.b[at]: in JSON the
-// end of an escape, such as the n of \n, is no such byte.
+// atBoundary reports whether s.b[at] does not follow a byte of the class. In JSON, the end of an
+// escape, such as the n of \n, does not count as such a byte.
 func (s *scan) atBoundary(at int, class func(byte) bool) bool {
 	if at == 0 || !class(s.b[at-1]) {
 		return true
@@ -177,8 +177,8 @@ func (s *scan) atBoundary(at int, class func(byte) bool) bool {
 	return s.raw && (at >= 2 && s.b[at-2] == '\\' || at >= 6 && s.b[at-6] == '\\')
 }
 
-// findEscape finds letters and digits that somebody took the trouble to escape. They
-// may be part of anything, so the message is walked.
+// findEscape finds escaped letters and digits, which need no escape. They may be part of any
+// secret, so the message must be walked.
 func (r *Redactor) findEscape(s *scan, at int) (match, bool) {
 	if !s.raw || at+6 > len(s.b) {
 		return match{}, false
@@ -187,5 +187,5 @@ func (r *Redactor) findEscape(s *scan, at int) (match, bool) {
 	return match{}, ok && (isName(byte(c)) || slices.Contains([]rune(":/@."), c)) //nolint:gosec // below 256
 }
 
-// findEscapedSlash has a message walked for the sake of a literal with slashes.
+// findEscapedSlash makes the message be walked, for literals that contain slashes.
 func (r *Redactor) findEscapedSlash(s *scan, _ int) (match, bool) { return match{}, s.raw }

@@ -1,16 +1,15 @@
-// Package redact takes secrets out of JSON before it is stored, searched or shown.
+// Package redact removes secrets from JSON before it is stored, searched or shown.
 //
-// A secret is known by the name it goes by (the member "api_key", the line
-// DB_PASSWORD=… inside a command) or by its own shape (ghp_…, a JWT, a private
-// key). What is found is replaced by [redacted:rule] inside its JSON string; every
-// other byte of the message stays as it was sent. The members by which the
-// protocol's clients match messages are never touched.
+// A secret is recognized by its name (the member "api_key", the line DB_PASSWORD=… in a command)
+// or by its token format (ghp_…, a JWT, a private key). It is replaced by [redacted:rule] inside
+// its JSON string. All other bytes of the message stay unchanged. The members by which the
+// protocol's clients match messages are never modified.
 //
-// Almost every event is clean, so the clean path decides: one pass over the bytes
-// that looks up pairs of neighbours in a bitmap (see probes.go). Only a message in
-// which a rule matched is walked string by string.
+// Almost every event contains no secret, so that path is the fast one: one pass over the bytes
+// that looks up byte pairs in a bitmap (see literals.go). Only a message in which a rule matches
+// is walked string by string.
 //
-// This is a net for accidents. Somebody who wants to smuggle a secret past it can.
+// This protects against accidents. It does not stop anyone who hides a secret deliberately.
 package redact
 
 import (
@@ -19,32 +18,31 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Options says what counts as a secret beside the built-in rules.
+// Options configures a Redactor in addition to the built-in rules.
 type Options struct {
-	// Keys are further names of secret members, such as "internal_ref". They match
-	// the last words of a member's name, in any spelling (internalRef too).
+	// Keys are additional names of secret members, such as "internal_ref". They match the last
+	// words of a member's name, in any spelling (internalRef, too).
 	Keys []string
 }
 
-// Redactor finds and replaces secrets. It does not change once made, and may be
-// used by many goroutines. A nil Redactor replaces nothing.
+// Redactor finds and replaces secrets. It is immutable and safe for concurrent use. A nil
+// Redactor replaces nothing.
 type Redactor struct {
 	names    []keyName
-	literals [][]literal     // :: slot → what may stand there; slot 0 is empty
-	slots    [1 << 16]uint8  // :: folded pair of bytes → index in probes
-	pairs    [1 << 10]uint64 // the pairs with a slot, as a bitmap that stays in the first-level cache
+	literals [][]literal     // slot → literals to check; slot 0 is empty
+	slots    [1 << 16]uint8  // folded byte pair → index in literals
+	pairs    [1 << 10]uint64 // bitmap of the pairs that have a slot; fits into the L1 cache
 }
 
-// maxNesting bounds the memory that a hostile message can make a walk take. The
-// hub refuses messages far less deep (schema.MaxDepth).
+// maxNesting bounds the memory of a walk over a hostile message. The hub's own limit
+// (schema.MaxDepth) is much lower.
 const maxNesting = 4 * schema.MaxDepth
 
-// maxPasses bounds how often a replaced string is looked at again. A second look
-// finds what only became visible by the first, so that redacting twice changes
-// nothing.
+// maxPasses limits how often a replaced string is searched again. A replacement can reveal
+// another match; with repeated passes, redacting twice changes nothing.
 const maxPasses = 8
 
-// New makes a Redactor.
+// New returns a Redactor with the built-in rules and those of o.
 func New(o Options) *Redactor {
 	r := &Redactor{names: builtinKeyNames()}
 	for _, key := range o.Keys {
@@ -56,10 +54,10 @@ func New(o Options) *Redactor {
 	return r
 }
 
-// JSON replaces the secrets in the JSON text b and returns the result with the
-// number of replacements. b itself is not changed; when nothing matched it is what
-// is returned. Valid JSON stays valid; text that is not JSON, or is nested beyond
-// all sense, comes back as it is: it will be refused.
+// JSON replaces the secrets in the JSON text b and returns the result and the number of
+// replacements. It does not modify b, and returns b itself if nothing matched. Valid JSON stays
+// valid. Text that is not JSON, or is nested too deeply, is returned unchanged; the hub rejects
+// it.
 func (r *Redactor) JSON(b []byte) (out []byte, n int) {
 	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
@@ -75,26 +73,26 @@ func (r *Redactor) walk(b []byte) (out []byte, n int) {
 	return append(w.out, b[w.copied:]...), w.n
 }
 
-// walker goes through one message, string by string.
+// walker redacts one message, string by string.
 type walker struct {
 	r      *Redactor
 	in     []byte
 	out    []byte
-	copied int // in[:copied] is in out, or replaced
+	copied int // in[:copied] is in out, or was replaced
 	n      int
 	stack  []frame
 }
 
-// frame is an object or array that is open.
+// frame is an open object or array.
 type frame struct {
 	object bool
 	inKey  bool     // the next string is a member's name
-	member []byte   // an object's current member, without quotes; an array's own name
-	rule   *keyName // what all the values in it are secret by, if they are
-	within []byte   // the name of the container around it, for labels and ids
+	member []byte   // an object's current member, without quotes; the name of an array itself
+	rule   *keyName // the rule that makes all its values secret, or nil
+	within []byte   // the name of the enclosing container, for labels and ids
 }
 
-// run reports whether the text was understood to its end.
+// run reports whether the text was read to its end.
 func (w *walker) run() bool {
 	for i := 0; i < len(w.in); i++ {
 		switch c := w.in[i]; {
@@ -131,8 +129,8 @@ func isNumber(c byte) bool {
 	return isDigit(c) || c == '.' || c == '-' || c == '+' || c|0x20 == 'e'
 }
 
-// stringEnd is the index of the quote that ends the string whose contents begin at
-// from, or -1.
+// stringEnd returns the index of the closing quote of the string whose contents begin at from,
+// or -1.
 func stringEnd(b []byte, from int) int {
 	for i := from; ; {
 		q := bytes.IndexByte(b[i:], '"')
@@ -166,7 +164,7 @@ func (w *walker) openContainer(object bool) {
 	w.stack = append(w.stack, f)
 }
 
-// ruleFor is what a value in f would be secret by.
+// ruleFor returns the rule that makes a value in f secret, or nil.
 func (w *walker) ruleFor(f *frame) *keyName {
 	if f.rule != nil || !f.object {
 		return f.rule
@@ -174,7 +172,7 @@ func (w *walker) ruleFor(f *frame) *keyName {
 	return w.r.keyNameOf(trailingName(f.member))
 }
 
-// handleString handles the string whose contents are in[from:to].
+// handleString redacts the string whose contents are in[from:to].
 func (w *walker) handleString(from, to int) {
 	raw := w.in[from:to]
 	if len(w.stack) == 0 {
@@ -197,7 +195,7 @@ func (w *walker) handleString(from, to int) {
 	}
 }
 
-// handleNumber handles a number: a password may be one.
+// handleNumber redacts a number, because a password may be one.
 func (w *walker) handleNumber(from, to int) {
 	if len(w.stack) == 0 {
 		return
@@ -207,8 +205,8 @@ func (w *walker) handleNumber(from, to int) {
 	}
 }
 
-// redactContents replaces what looks like a secret inside a string. assign is unset for
-// the names of members, where NAME=value makes no sense.
+// redactContents replaces the secrets inside a string. assign is false for member names, in
+// which NAME=value makes no sense.
 func (w *walker) redactContents(from, to int, assign bool) {
 	raw := w.in[from:to]
 	if !w.r.mayContainSecret(raw) {
@@ -234,7 +232,7 @@ func (w *walker) replace(from, to int, with string) {
 	w.n++
 }
 
-// isPreserved reports whether the protocol needs the strings in f as they are.
+// isPreserved reports whether the protocol requires the strings in f unchanged.
 func (f *frame) isPreserved() bool {
 	switch string(f.member) {
 	case "source_app", "session_id", "hook_event_type", "permission_type", "agent_name",
@@ -253,7 +251,7 @@ func (f *frame) isPreserved() bool {
 
 func placeholder(rule string) string { return schema.RedactedPrefix + rule + "]" }
 
-// placeholderLen is the length of the mark that b begins with, or 0.
+// placeholderLen returns the length of the placeholder at the start of b, or 0.
 func placeholderLen(b []byte) int {
 	if !bytes.HasPrefix(b, []byte(schema.RedactedPrefix)) {
 		return 0

@@ -2,12 +2,12 @@ package redact
 
 import "bytes"
 
-// tokenFormat is a token that is known by its prefix.
+// tokenFormat describes tokens with a known prefix.
 type tokenFormat struct {
 	rule, prefix string
 	body         func(byte) bool
-	minLength    int  // bytes behind the prefix
-	needsDigit   bool // one of them is a digit: tells a key from a name with dashes
+	minLength    int  // bytes after the prefix
+	needsDigit   bool // one of them must be a digit, to distinguish keys from names with dashes
 }
 
 var tokenFormats = []tokenFormat{
@@ -32,7 +32,7 @@ var tokenFormats = []tokenFormat{
 	{"slack_token", "xoxe-", isBase64URL, 10, true},
 	{"slack_token", "xapp-", isBase64URL, 10, true},
 	{"slack_webhook", "hooks.slack.com/services/", isToken68, 8, false},
-	{"sk_key", "sk-", isBase64URL, 20, true}, // OpenAI, Anthropic and those that speak like them
+	{"sk_key", "sk-", isBase64URL, 20, true}, // OpenAI, Anthropic and compatible providers
 	{"stripe_key", "sk_live_", isAlnum, 10, false},
 	{"stripe_key", "sk_test_", isAlnum, 10, false},
 	{"stripe_key", "rk_live_", isAlnum, 10, false},
@@ -52,8 +52,8 @@ func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
 	if string(s.b[at:body]) != sh.prefix {
 		return match{}, false
 	}
-	// A class that has the prefix's own dash must not begin in the middle of a
-	// word ("task-…"): besides, the search stays linear that way.
+	// If the body may contain the dash of the prefix, a match must not begin inside a word
+	// ("task-…"). This also keeps the search linear.
 	before := isAlnum
 	if sh.body('-') {
 		before = isBase64URL
@@ -63,7 +63,7 @@ func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
 	}
 	end := skipWhile(s.b, body, sh.body)
 	if s.raw && end+1 < len(s.b) && s.b[end] == '\\' && s.b[end+1] == '/' {
-		return match{}, true // base64 with escaped slashes: the walk will tell
+		return match{}, true // base64 with escaped slashes; the walk decides
 	}
 	if end-body < sh.minLength || sh.needsDigit && !bytes.ContainsAny(s.b[body:end], "0123456789") {
 		return match{}, false
@@ -71,7 +71,7 @@ func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
 	return match{at, end, sh.rule}, true
 }
 
-// findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts of base64url.
+// findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts in base64url.
 func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
 	if string(s.b[at:at+3]) != "eyJ" || !s.atBoundary(at, isBase64URL) {
 		return match{}, false
@@ -91,10 +91,10 @@ func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
 	return match{at, end, "jwt"}, parts >= 3
 }
 
-// maxPrivateKeyBytes is how far the end of a private key is looked for.
+// maxPrivateKeyBytes limits the search for the end of a private key.
 const maxPrivateKeyBytes = 16 << 10
 
-// findPrivateKey finds a PEM private key. One that is cut off ends with its base64.
+// findPrivateKey finds a PEM private key. A truncated one ends with its base64.
 func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 	const begin = "-----BEGIN "
 	head := s.b[at+len(begin):]
@@ -113,8 +113,8 @@ func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 	return match{at, skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), "private_key"}, true
 }
 
-// findUserinfo finds the password of a URL, user:password@host, or a long user name
-// with digits, which is a token.
+// findUserinfo finds the password in a URL (user:password@host), or a long user name with
+// digits, which is a token.
 func (r *Redactor) findUserinfo(s *scan, at int) (match, bool) {
 	from := at + 3
 	if s.b[at+1] == '\\' {
@@ -151,7 +151,7 @@ func (r *Redactor) findUserinfo(s *scan, at int) (match, bool) {
 	return match{from, host, rule}, true
 }
 
-// findBearer finds the token of an Authorization header, wherever it is written down.
+// findBearer finds the token of an Authorization header in any text.
 func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
 	if !s.atBoundary(at, isAlnum) {
 		return match{}, false
@@ -163,7 +163,7 @@ func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
 	end := skipWhile(s.b, from, isToken68)
 	long := end-from >= 20 || end-from >= 8 && bytes.ContainsAny(s.b[from:end], "0123456789")
 	if s.raw && end < len(s.b) && s.b[end] == '\\' {
-		long = true // an escaped slash: the walk will tell
+		long = true // an escaped slash; the walk decides
 	}
 	return match{from, end, "bearer"}, long
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hookback/hookback/server/internal/risk"
 )
 
-// IneligibleError says in words why a rule can't be made.
+// IneligibleError is the reason why a rule can't be made, as a sentence for people.
 type IneligibleError string
 
 func (r IneligibleError) Error() string { return string(r) }
 
-// Compile makes the rule of a draft, at the call it was made at. The rule comes back
-// with a IneligibleError, too, as far as it goes. A draft that means nothing is a
-// schema.FieldError.
+// Compile makes a rule from a draft and the call it is created from. With an IneligibleError it
+// also returns the rule, for a preview. If the draft is invalid, the error is a
+// *schema.FieldError.
 func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*schema.Rule, error) {
 	if err := validateDraft(at.Tool, d); err != nil {
 		return nil, err
@@ -53,8 +53,7 @@ func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*sche
 	return r, nil
 }
 
-// maxTTL is the longest time a rule may be given; one that is to hold longer holds
-// until it is revoked.
+// maxTTL is the longest lifetime of a rule, except one that holds until it is revoked.
 const maxTTL = 365 * 24 * time.Hour
 
 func validateDraft(tool string, d *schema.RuleDraft) error {
@@ -85,7 +84,7 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 	return nil
 }
 
-// refusalReason says why the rule can't be made of this question; empty: it can.
+// refusalReason returns why the rule can't be made from this question, or "".
 func refusalReason(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
 	if reason := IneligibleReason(at); reason != "" {
 		return reason
@@ -109,7 +108,8 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
 	return conditionRefusal(d, at)
 }
 
-// conditionRefusal says why conditions don't cover the very call they were made at.
+// conditionRefusal returns why the conditions don't match the call they were created from, or
+// "".
 func conditionRefusal(d *schema.RuleDraft, at *Call) string {
 	for _, s := range d.When {
 		c, _ := compileCondition(at.Tool, s, "")
@@ -129,7 +129,7 @@ func conditionRefusal(d *schema.RuleDraft, at *Call) string {
 	return ""
 }
 
-// textArgument is a text among the arguments.
+// textArgument returns the argument at path, if it is a string.
 func (c *Call) textArgument(path []string) (string, bool) {
 	var value any = c.args
 	for _, name := range path {

@@ -14,9 +14,9 @@ import (
 	"github.com/hookback/hookback/server/internal/risk"
 )
 
-// matchResult is what is known of a condition, or of a rule. Unclear is an argument of
-// another type than expected, a command that is more than one, a path that leads
-// nobody knows where.
+// matchResult is the result of testing a condition or a rule. It is indeterminate if an argument
+// has another type than expected, a command line is not one simple command, or a path can't be
+// resolved.
 type matchResult int
 
 const (
@@ -34,23 +34,24 @@ func known(b bool) matchResult {
 
 const (
 	maxValue   = 4 << 10  // bytes of a condition's value
-	maxMatched = 64 << 10 // bytes of an argument that is looked through
+	maxMatched = 64 << 10 // bytes of an argument that is searched
 	maxDigits  = 400
 )
 
-// condition is a schema.Condition that can be tested.
+// condition is a compiled schema.Condition.
 type condition struct {
 	path      []string
 	isCommand bool // the argument is a command line
 	is        string
-	words     []string // of the value, where it is compared with a command
+	words     []string // of the value, if it is compared with a command
 	text      string
 	isNum     bool
 	num       *big.Rat
 	boolean   *bool
 }
 
-// compileCondition checks a condition of a tool's arguments. at is the member that it stands in.
+// compileCondition compiles a condition on a tool's arguments. at is the name of its member in
+// the draft, for errors.
 func compileCondition(tool string, s schema.Condition, at string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
 	if slices.Contains(c.path, "") {
@@ -106,7 +107,7 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 	return c, c.validateText(at)
 }
 
-// validateText checks the value of a test of texts that are no commands.
+// validateText checks the value of a condition on text that is not a command.
 func (c *condition) validateText(at string) error {
 	if c.is == "equals" {
 		return nil
@@ -129,7 +130,7 @@ func (c *condition) validateText(at string) error {
 	return nil
 }
 
-// evaluate tests the argument of a call.
+// evaluate tests the condition against a call's arguments.
 func (c *condition) evaluate(call *Call) matchResult {
 	call.decodeArguments()
 	if call.args == nil {
@@ -207,8 +208,8 @@ func (c *condition) matchString(call *Call, text string) matchResult {
 	}
 }
 
-// matchCommand compares a command word by word, so that npm test is no beginning of
-// npm testevil.
+// matchCommand compares a command line word by word, so that "npm testevil" does not start with
+// "npm test".
 func (c *condition) matchCommand(call *Call, line string) matchResult {
 	words, simple := call.commandWords(line)
 	switch {
@@ -232,22 +233,21 @@ func (c *condition) matchCommand(call *Call, line string) matchResult {
 	}
 }
 
-// matchGlob compares a whole text with a pattern whose * stands for any characters, /
-// among them.
+// matchGlob compares a whole text with a pattern in which * matches any characters, including /.
 func matchGlob(pattern, text string) bool {
 	swap := strings.NewReplacer("/", "\x01")
 	ok, err := path.Match(swap.Replace(pattern), swap.Replace(text))
 	return err == nil && ok
 }
 
-// hasParentSegment reports whether a text has .. as a step of a path.
+// hasParentSegment reports whether a text contains a path with a ".." segment.
 func hasParentSegment(text string) bool {
 	steps := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) })
 	return slices.Contains(steps, "..")
 }
 
-// parseNumber is the exact value, of numbers that anyone could mean: 1e999999999 has more
-// digits than there is memory.
+// parseNumber returns the exact value of a number. It rejects extreme exponents, because
+// 1e999999999 has more digits than fit in memory.
 func parseNumber(n json.Number) (*big.Rat, bool) {
 	if len(n) > maxDigits {
 		return nil, false

@@ -1,11 +1,11 @@
-// Package rules answers permissions in the place of a person who said so once. A rule
-// is made at a stored question and covers what is like it; what it covers it says in
-// plain words. The package is pure: it reads no clock, no database, no file system, so
-// that a path is taken for what it says, and symbolic links are not followed.
+// Package rules answers permission requests in place of a person who decided once. A rule is
+// created from a stored question and covers similar ones; its sentence describes what it covers.
+// The package is pure: it uses no clock, no database and no file system. Paths are therefore
+// compared as text, and symbolic links are not followed.
 //
-// No rule ever answers what is of high risk, what wants more than a yes or no, or what
-// several people are to decide. What can't be told for sure is left to a person: an
-// allow does not hold then, and a deny that may hold keeps every allow from doing so.
+// A rule never answers a call of high risk, a question that needs more than yes or no, or one
+// that several people must decide. If a match is indeterminate, a person decides: an allow does
+// not apply then, and a deny that may apply prevents every allow from applying.
 package rules
 
 import (
@@ -22,36 +22,36 @@ import (
 	"github.com/hookback/hookback/server/internal/risk"
 )
 
-// Call is what is known of a question about a tool call.
+// Call is a question about a tool call, as rules see it.
 type Call struct {
 	ID        schema.EventID
 	Kind      schema.Kind
 	Tool      string
 	Arguments json.RawMessage
-	Hash      []byte // tells tool and arguments apart from others; nil: it is about no call
-	Cwd       string // as the agent gave it; empty: not known
+	Hash      []byte // identifies tool and arguments; nil: not about a call
+	Cwd       string // as reported by the agent; empty: unknown
 
 	App, Session string
 
-	Own, Risk schema.Risk // the agent's estimate, and the hub's
-	Several   bool        // named people, or more than one, are to decide
-	Redacted  bool        // something was taken out of its arguments
+	Own, Risk schema.Risk // the agent's estimate and the hub's
+	Several   bool        // named people, or more than one, must decide
+	Redacted  bool        // a secret was removed from its arguments
 
 	decoded     bool
-	args        map[string]any // the arguments; nil: they are no object, or can't be told
+	args        map[string]any // the arguments; nil: not an object, or ambiguous
 	workingDir  string
-	lastCommand parsedCommand // that was taken apart
+	lastCommand parsedCommand // the last command line that was parsed
 }
 
-// parsedCommand is a command line in its words.
+// parsedCommand is a command line and its words.
 type parsedCommand struct {
 	line   string
 	words  []string
 	simple bool
 }
 
-// decodeArguments reads the arguments, once. A name given twice makes them unreadable: which of
-// the two counts is anybody's guess.
+// decodeArguments decodes the arguments, once. Duplicate member names make them indeterminate,
+// because it is unknown which one the tool uses.
 func (c *Call) decodeArguments() {
 	if c.decoded {
 		return
@@ -68,7 +68,7 @@ func (c *Call) decodeArguments() {
 	}
 }
 
-// commandWords are the words of a command line, where it is a simple command.
+// commandWords returns the words of a command line, and whether it is a simple command.
 func (c *Call) commandWords(line string) ([]string, bool) {
 	if c.lastCommand.words == nil || c.lastCommand.line != line {
 		words, simple := risk.ParseSimpleCommand(c.Tool, line, c.Cwd)
@@ -77,10 +77,10 @@ func (c *Call) commandWords(line string) ([]string, bool) {
 	return c.lastCommand.words, c.lastCommand.simple
 }
 
-// anyDirPrefix marks the hash of a call that does not look at the directory.
+// anyDirPrefix marks the key of a call in any directory.
 const anyDirPrefix = "any:"
 
-// callKey tells a call in its directory apart from others.
+// callKey identifies the call in its directory.
 func (c *Call) callKey() string {
 	h := sha256.New()
 	h.Write(c.Hash)
@@ -88,10 +88,10 @@ func (c *Call) callKey() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// argumentsKey tells a call apart from others, whatever its directory.
+// argumentsKey identifies the call in any directory.
 func (c *Call) argumentsKey() string { return anyDirPrefix + hex.EncodeToString(c.Hash) }
 
-// IneligibleReason says why no rule may ever answer the question; empty: one may.
+// IneligibleReason returns why no rule may ever answer the question, or "".
 func IneligibleReason(c *Call) string {
 	switch {
 	case c.Kind != schema.Permission:
@@ -109,13 +109,13 @@ func IneligibleReason(c *Call) string {
 
 func isHighRisk(r schema.Risk) bool { return r == schema.HighRisk || r == schema.CriticalRisk }
 
-// isWithin reports whether a cleaned path is a folder or in it.
+// isWithin reports whether a cleaned path is the folder or inside it.
 func isWithin(file, folder string) bool {
 	return file == folder || folder == "/" && strings.HasPrefix(file, "/") || strings.HasPrefix(file, folder+"/")
 }
 
-// resolvePath makes a path whole and takes the detours out of it. It follows no symbolic
-// links; false: it can't be told where it leads.
+// resolvePath returns a clean absolute path, or false if it can't be determined. It follows no
+// symbolic links.
 func resolvePath(file, cwd string) (string, bool) {
 	file = toSlashes(file)
 	if file == "" || strings.HasPrefix(file, "~") || !risk.IsPlainText(file) {
@@ -130,7 +130,7 @@ func resolvePath(file, cwd string) (string, bool) {
 	return path.Clean(file), true
 }
 
-// toSlashes spells a path of Windows with slashes.
+// toSlashes replaces the backslashes of a Windows path.
 func toSlashes(file string) string {
 	if len(file) > 1 && file[1] == ':' || strings.HasPrefix(file, `\\`) || strings.HasPrefix(file, `..\`) {
 		return strings.ReplaceAll(file, `\`, "/")

@@ -9,19 +9,18 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// StoredRule is a rule as it is kept.
+// StoredRule is a rule as stored.
 type StoredRule struct {
 	schema.Rule
-	After schema.EventID // it answers what was asked later than this
-	Since schema.Millis  // when it was made, by the clock as it is now
+	After schema.EventID // it answers questions with a greater id
+	Since schema.Millis  // when it was made, on the current clock
 }
 
-// Set is the rules that hold, made for being asked. It does not change; a nil one has
-// none.
+// Set is a compiled set of rules, ready for matching. It is immutable. A nil Set is empty.
 type Set struct {
-	byCall   map[string][]*compiledRule // :: schema.Rule.Call → for exactly that call
-	byTool   map[string][]*compiledRule // :: tool → the others
-	sessions map[sessionKey]bool        // that a rule ends with
+	byCall   map[string][]*compiledRule // schema.Rule.Call → rules for exactly that call
+	byTool   map[string][]*compiledRule // tool → all other rules
+	sessions map[sessionKey]bool        // sessions at whose end a rule expires
 }
 
 type sessionKey struct{ app, id string }
@@ -30,12 +29,11 @@ type compiledRule struct {
 	StoredRule
 	when        []condition
 	broken      bool
-	specificity int // the smaller, the narrower
+	specificity int // smaller is more specific
 }
 
-// NewSet compiles the rules that hold. One that can't be compiled any more is named in
-// err and kept as one that may hold or not: it allows nothing, and as a deny it leaves
-// what it may cover to a person.
+// NewSet compiles rules. A rule that does not compile is reported in err and kept as
+// indeterminate: it allows nothing, and as a deny it leaves the calls it may cover to a person.
 func NewSet(list []StoredRule) (s *Set, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -69,7 +67,8 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 	return s, err
 }
 
-// specificity orders rules by how much they cover: what, before where.
+// specificity orders rules by how little they cover: first by the call, then by the requester.
+// Smaller is more specific.
 func specificity(r *schema.Rule) int {
 	what, where := 3*(schema.MaxConditions+1), 3
 	switch {
@@ -91,10 +90,10 @@ func specificity(r *schema.Rule) int {
 	return what*4 + where
 }
 
-// EndsWith reports whether a rule of the set ends with a session.
+// EndsWith reports whether a rule of the set expires when the session ends.
 func (s *Set) EndsWith(app, id string) bool { return s != nil && s.sessions[sessionKey{app, id}] }
 
-// Len is how many rules the set has.
+// Len returns the number of rules in the set.
 func (s *Set) Len() (n int) {
 	if s == nil {
 		return 0
@@ -107,8 +106,8 @@ func (s *Set) Len() (n int) {
 	return n
 }
 
-// Decide returns the rule that answers the question, or nil. A deny goes before every
-// allow, and of several the narrowest gives its name.
+// Decide returns the rule that answers the question, or nil. A deny takes precedence over every
+// allow. Of several rules with the same effect the most specific is returned.
 func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 	if s == nil || IneligibleReason(c) != "" {
 		return nil
@@ -134,21 +133,22 @@ func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 			}
 		}
 	}
-	// Who allowed exactly this call looked at it, whatever else can't be told of it.
+	// A person saw exactly this call and allowed it, so an indeterminate deny does not matter.
 	if allow == nil || denyUnclear && allow.Call == "" {
 		return nil
 	}
 	return &allow.Rule
 }
 
-// Match reports whether a rule that holds would answer the question.
+// Match reports whether a rule, if it is active, would answer the question.
 func Match(r *schema.Rule, c *Call) bool {
 	s, err := NewSet([]StoredRule{{Rule: *r, Since: r.CreatedAt}})
 	return err == nil && s.Decide(c, r.CreatedAt) != nil
 }
 
-// isActive reports whether the rule is there for the question at all. A clock that shows
-// a time before the rule was made was set back: how long the rule has held nobody knows.
+// isActive reports whether the rule applies to the question's session and tool at this time. If
+// the clock shows a time before the rule was made, it was set back, and the age of the rule is
+// unknown.
 func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 	switch {
 	case r.SessionID != "" && (r.SessionID != c.Session || r.SourceApp != c.App):
@@ -164,10 +164,10 @@ func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 	}
 }
 
-// clockSkew is how far clocks get away from each other without anybody's doing, in ms.
+// clockSkew is the tolerated difference between clocks, in ms.
 const clockSkew = 5000
 
-// evaluate holds a rule that is in force against a call.
+// evaluate tests an active rule against a call.
 func (r *compiledRule) evaluate(c *Call) matchResult {
 	if c.Redacted && (r.Then == schema.ThenAllow || r.Call != "") || r.broken {
 		return indeterminate

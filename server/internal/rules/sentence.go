@@ -10,8 +10,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Sentence is a rule in plain English: what it says to which calls, of whom and where, and
-// how long. at is the call it was made at, nil when that is not known.
+// Sentence describes a rule in plain English: its effect, the calls it covers, whose they are,
+// and how long it holds. at is the call it was created from, or nil if unknown.
 func Sentence(r *schema.Rule, at *Call) string {
 	verb := map[string]string{schema.ThenAllow: "Allow", schema.ThenDeny: "Deny"}[r.Then]
 	return verb + " " + describeCalls(r, at) + ", " + describeReach(r) + ", " + describeDuration(r)
@@ -39,10 +39,11 @@ var testVerbs = map[string]string{
 	"at_most": "is at most", "at_least": "is at least", "under": "is under",
 }
 
-// maxDisplayRunes is how many characters of a call or a name are shown in a rule's words.
+// maxDisplayRunes limits how much of a call or name a sentence contains, in characters.
 const maxDisplayRunes = 120
 
-// displayValue is a condition's value as it is: hiding a part of it would hide what is allowed.
+// displayValue returns a condition's value in full. A truncated value would hide what is
+// allowed.
 func displayValue(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -51,7 +52,8 @@ func displayValue(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// displayName is a text of an agent's, in which nothing hides.
+// displayName returns an agent's text. It is quoted if it contains anything that could mislead a
+// reader.
 func displayName(text string) string {
 	quoted := strconv.Quote(text)
 	if bare := quoted[1 : len(quoted)-1]; bare == text && !strings.ContainsAny(text, " ,") && len(text) <= maxDisplayRunes && text != "" {
@@ -67,7 +69,7 @@ func truncate(text string) string {
 	return text
 }
 
-// callExcerpt is the beginning of the arguments, of a command the command itself.
+// callExcerpt returns the beginning of the command, or else of the arguments.
 func callExcerpt(at *Call) string {
 	if at == nil || len(at.Arguments) == 0 {
 		return ""
