@@ -74,11 +74,11 @@ func isOpen(d *store.Delivery) bool {
 func (d *Dispatcher) finishUndialable(q *store.Question) (result attemptResult, done bool) {
 	switch {
 	case q.Delivery.Sent:
-		return attemptResult{state: schema.Unconfirmed, problem: "the hub stopped while it sent the answer; the agent may have it or not"}, true
+		return attemptResult{state: schema.Unconfirmed, problem: "the hub stopped while sending the answer; the agent may or may not have received it"}, true
 	case q.URL == "":
 		return attemptResult{state: schema.NoDelivery}, true
 	case !q.Delivery.Until.IsZero() && d.Clock().After(q.Delivery.Until):
-		return attemptResult{state: finalState(q.Delivery.State), problem: "nobody took the answer while it was good"}, true
+		return attemptResult{state: finalState(q.Delivery.State), problem: "no listener accepted the answer within its retry window"}, true
 	default:
 		return attemptResult{}, false
 	}
@@ -132,7 +132,7 @@ func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *li
 	if reason, gone := conn.closed(); gone {
 		// The listener went away before a byte was written, so it can't have the answer.
 		q.Delivery.Sent = false
-		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before it was told anything"})
+		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before anything was sent"})
 	}
 	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts))
 }
@@ -141,7 +141,7 @@ func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *li
 const maxConflictRetries = 16
 
 // errConflictRetries means that the question changed during every retry.
-var errConflictRetries = errors.New("the question kept changing")
+var errConflictRetries = errors.New("the question changed during every retry")
 
 // markSent records that the answer is about to be sent to a version 1 listener. It returns nil
 // if the delivery changed in the meantime, because the agent pulled the answer or named another
@@ -286,13 +286,13 @@ func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, store
 func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
 	var st schema.Status
 	if err := json.Unmarshal(q.Status, &st); err != nil {
-		return nil, fmt.Errorf("reading the stored status: %w", err)
+		return nil, fmt.Errorf("read the stored status: %w", err)
 	}
 	edit(&st)
 	st.Revision = max(st.Revision, q.Version) + 1
 	status, err := json.Marshal(st)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the status: %w", err)
+		return nil, fmt.Errorf("encode the status: %w", err)
 	}
 	// The result is stored even while the hub stops.
 	err = d.Store.Apply(context.WithoutCancel(ctx), store.Change{

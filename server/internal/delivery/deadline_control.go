@@ -75,7 +75,7 @@ func (d *Dispatcher) runControls(ctx context.Context) {
 		d.controls.ids = d.controls.ids[1:]
 		d.mu.Unlock()
 		if err := d.sendDeadline(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
-			d.Log.Error("telling an agent of its new deadline", "event", id, "err", err)
+			d.Log.Error("send of a new deadline failed", "event", id, "err", err)
 		}
 	}
 }
@@ -123,12 +123,12 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	}
 	b, err := json.Marshal(frame)
 	if err != nil {
-		return attemptResult{state: schema.Unreachable, problem: "the deadline could not be encoded"}
+		return attemptResult{state: schema.Unreachable, problem: "the deadline can't be encoded"}
 	}
 	writeCtx, cancel := context.WithTimeout(ctx, d.timeouts.write)
 	defer cancel()
 	if err := conn.ws.Write(writeCtx, websocket.MessageText, b); err != nil {
-		return attemptResult{state: schema.Unreachable, retry: true, problem: "the connection to " + conn.host + " broke while it was told"}
+		return attemptResult{state: schema.Unreachable, retry: true, problem: "the connection to " + conn.host + " broke while the deadline was sent"}
 	}
 	timer := time.NewTimer(d.timeouts.idle)
 	defer timer.Stop()
@@ -140,7 +140,7 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 		return attemptResult{state: schema.Unreachable}
 	}
 	if code := websocket.CloseStatus(conn.err); code != websocket.StatusNormalClosure && code != websocket.StatusNoStatusRcvd && code != websocket.StatusGoingAway {
-		return attemptResult{state: schema.Unreachable, retry: true, problem: conn.describeClose() + " when it was told"}
+		return attemptResult{state: schema.Unreachable, retry: true, problem: conn.describeClose() + " after the deadline was sent"}
 	}
 	return attemptResult{state: schema.Delivered}
 }

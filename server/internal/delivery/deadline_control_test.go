@@ -103,7 +103,7 @@ func TestSendDeadline_Failures(t *testing.T) {
 		d.Control(id)
 		told := h.waitForExtension(id)
 		require.Equal(t, schema.Refused, told.Agent)
-		require.Contains(t, told.Error, "it was told nothing")
+		require.Contains(t, told.Error, "nothing was sent to it")
 		_, frames := l.counts()
 		require.Zero(t, frames)
 	})

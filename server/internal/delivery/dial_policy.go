@@ -104,7 +104,7 @@ func parseAllowEntry(entry string) (a allowEntry, err error) {
 	host = strings.Trim(host, "[]")
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.Zone() != "" {
-			return a, errors.New("an address with a zone can't be allowed")
+			return a, errors.New("an address with a zone is not accepted")
 		}
 		addr = addr.Unmap()
 		a.prefix = netip.PrefixFrom(addr, addr.BitLen())
@@ -112,7 +112,7 @@ func parseAllowEntry(entry string) (a allowEntry, err error) {
 	}
 	a.name = strings.ToLower(host)
 	if !isHostName(a.name) {
-		return a, errors.New("this is no network, address or host name; try 10.1.0.0/16, agent.example or agent.example:8443")
+		return a, errors.New("not a network, address or host name; use a form such as 10.1.0.0/16, agent.example or agent.example:8443")
 	}
 	return a, nil
 }
@@ -151,9 +151,9 @@ func (p *DialPolicy) parse(rawURL string) (target, error) {
 	case u.Scheme != "ws" && u.Scheme != "wss":
 		return target{}, blockedError("its scheme is neither ws nor wss")
 	case u.User != nil:
-		return target{}, blockedError("it holds a user name")
+		return target{}, blockedError("it contains a user name")
 	case strings.Contains(rawURL, "#"):
-		return target{}, blockedError("it holds a fragment")
+		return target{}, blockedError("it contains a fragment")
 	}
 	to := target{host: u.Hostname(), tls: u.Scheme == "wss"}
 	if to.port, err = portOf(u); err != nil {
@@ -210,7 +210,7 @@ func (p *DialPolicy) checkLoopback(to target, addr netip.Addr) error {
 	case to.port < lowestPort:
 		return blockedError("port %d is below %d, where system services listen", to.port, lowestPort)
 	case to.tls:
-		return blockedError("a listener on this machine is dialled with ws, not wss")
+		return blockedError("a listener on this machine must use ws, not wss")
 	default:
 		return nil
 	}
@@ -227,7 +227,7 @@ func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 	}
 	for _, prefix := range blockedPrefixes {
 		if prefix.Contains(unmapped) {
-			return blockedError("%s is never dialled: it is a link-local, multicast, metadata or unspecified address", unmapped)
+			return blockedError("%s is never dialed: it is a link-local, multicast, metadata or unspecified address", unmapped)
 		}
 	}
 	if slices.Contains(p.ownPorts, to.port) && isOwnAddr(unmapped) {
@@ -241,7 +241,7 @@ func (p *DialPolicy) checkAddr(to target, addr netip.Addr) error {
 			if to.tls || a.plaintext {
 				return nil
 			}
-			return blockedError("%s must be dialled with wss; -callback-allow ws://%s allows ws", unmapped, a.prefix)
+			return blockedError("%s must be dialed with wss; -callback-allow ws://%s allows ws", unmapped, a.prefix)
 		}
 	}
 	return blockedError("%s is not this machine and not allowed; start the hub with -callback-allow to allow it, or let the agent pull its answer", unmapped)
@@ -298,7 +298,7 @@ func (p *DialPolicy) connectVia(ctx context.Context, to target, dialer net.Diale
 func (p *DialPolicy) checkConnect(to target, address string) error {
 	addrPort, err := netip.ParseAddrPort(address)
 	if err != nil || addrPort.Port() != to.port {
-		return blockedError("%s leads somewhere else", quoteHost(to.host))
+		return blockedError("%s resolves to another port or an invalid address", quoteHost(to.host))
 	}
 	return p.checkAddr(to, addrPort.Addr())
 }

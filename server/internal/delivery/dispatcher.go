@@ -178,7 +178,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.startWorkersLocked()
 	d.mu.Unlock()
 	if err := d.resumeControls(ctx); err != nil && ctx.Err() == nil {
-		d.Log.Error("looking for agents that were not told of a new deadline", "err", err)
+		d.Log.Error("read of unsent deadlines failed", "err", err)
 	}
 	var lastErr string
 	for ctx.Err() == nil {
@@ -186,7 +186,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		if text := errorText(ctx, err); text != lastErr {
 			lastErr = text
 			if lastErr != "" {
-				d.Log.Error("looking for answers to deliver; trying again every second", "err", err)
+				d.Log.Error("read of due deliveries failed", "retry_in", wait, "err", err)
 			}
 		}
 		select {
@@ -244,7 +244,7 @@ func (d *Dispatcher) wakePoll() {
 func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 	isParked := false
 	if err := d.runAttempt(ctx, id, &isParked); err != nil && ctx.Err() == nil && !errors.Is(err, schema.ErrStopping) {
-		d.Log.Error("delivering an answer; it stays due", "event", id, "err", err)
+		d.Log.Error("delivery attempt failed; the answer stays due", "event", id, "err", err)
 	}
 	d.mu.Lock()
 	d.running--

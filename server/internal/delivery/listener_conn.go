@@ -62,7 +62,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 	go conn.readLoop()
 	if q.ListenerKey != "" && !hasValidProof(resp, q.ListenerKey, challenge) {
 		conn.close(0)
-		return nil, attemptResult{state: schema.Refused, refused: true, problem: "another program listens on this port (" + conn.host + "); it was told nothing"}
+		return nil, attemptResult{state: schema.Refused, refused: true, problem: "another program listens on this port (" + conn.host + "); nothing was sent to it"}
 	}
 	return conn, attemptResult{}
 }
@@ -94,7 +94,7 @@ func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) atte
 	case resp != nil && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone}, resp.StatusCode):
 		return attemptResult{state: schema.Refused, refused: true, problem: fmt.Sprintf("%s answered the handshake with HTTP %d", host, resp.StatusCode)}
 	case resp != nil && resp.StatusCode == http.StatusSwitchingProtocols:
-		result.problem = "what answers at " + host + " is no WebSocket listener"
+		result.problem = "the server at " + host + " is not a WebSocket listener"
 	case resp != nil && resp.StatusCode/100 == 3:
 		result.problem = fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed", host, resp.StatusCode)
 	case resp != nil:
@@ -102,17 +102,17 @@ func (d *Dispatcher) dialFailure(err error, resp *http.Response, to target) atte
 	case errors.Is(err, syscall.ECONNREFUSED):
 		result.problem = "connection refused at " + host
 	case errors.As(err, &dnsErr):
-		result.problem = "the name of " + host + " could not be looked up"
+		result.problem = "the host name of " + host + " could not be resolved"
 	case errors.As(err, &certErr):
 		result.problem = "the certificate of " + host + " is not trusted"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		result.problem = fmt.Sprintf("no handshake with %s within %v", host, d.timeouts.dial)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		result.problem = "there is no way to " + host
+		result.problem = "no route to " + host
 	case errors.As(err, &opErr) && opErr.Op == "dial":
 		result.problem = "no connection to " + host
 	default:
-		result.problem = host + " hung up during the handshake"
+		result.problem = host + " closed the connection during the handshake"
 	}
 	return result
 }
@@ -163,11 +163,11 @@ func (c *listenerConn) describeClose() string {
 	case code >= 0:
 		return fmt.Sprintf("%s closed the connection with code %d", c.host, code)
 	case errors.As(c.err, &netErr) && netErr.Timeout():
-		return c.host + " fell silent"
+		return c.host + " timed out"
 	case errors.Is(c.err, websocket.ErrMessageTooBig):
-		return c.host + " sent more than an acknowledgement"
+		return c.host + " sent a message larger than an acknowledgement"
 	default:
-		return c.host + " hung up without closing the connection"
+		return c.host + " disconnected without a close frame"
 	}
 }
 
@@ -188,7 +188,7 @@ func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	ctx, cancel := context.WithTimeout(context.Background(), t.write)
 	defer cancel()
 	if err := c.ws.Write(ctx, websocket.MessageText, frame); err != nil {
-		return attemptResult{state: schema.Unconfirmed, problem: "the connection to " + c.host + " broke while the answer was sent; the agent may have it or not"}
+		return attemptResult{state: schema.Unconfirmed, problem: "the connection to " + c.host + " broke while the answer was sent; the agent may or may not have received it"}
 	}
 	idle := time.NewTimer(t.idle)
 	defer idle.Stop()
@@ -205,7 +205,7 @@ func (c *listenerConn) sendV1(frame []byte, t timeouts) attemptResult {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return attemptResult{state: schema.Delivered, confirmedBy: confirmedBy}
 	default:
-		return attemptResult{state: schema.Unconfirmed, problem: "the answer was sent, but " + c.describeClose() + "; the agent may have it or not"}
+		return attemptResult{state: schema.Unconfirmed, problem: "the answer was sent, but " + c.describeClose() + "; the agent may or may not have received it"}
 	}
 }
 
@@ -247,6 +247,6 @@ func resultOfAck(ack schema.Ack, host string) attemptResult {
 	case schema.AckTooLate:
 		return attemptResult{state: schema.TooLate, problem: "the agent had stopped waiting"}
 	default:
-		return attemptResult{state: schema.Refused, problem: "the agent at " + host + " says that this answer is not for it"}
+		return attemptResult{state: schema.Refused, problem: "the agent at " + host + " rejected the answer because it belongs to another question"}
 	}
 }

@@ -48,7 +48,7 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 		var retry <-chan time.Time
 		if text := errorText(ctx, err); text != lastErr {
 			if lastErr = text; lastErr != "" {
-				d.Log.Error("looking for questions with a lifeline; trying again every second", "err", err)
+				d.Log.Error("read of questions with a liveness connection failed", "retry_in", time.Second, "err", err)
 			}
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 		return refusedRetryDelay, nil
 	}
 	if err := d.Abandon(ctx, q.ID, q.URL); err != nil && ctx.Err() == nil {
-		d.Log.Error("ending a question whose agent is gone; trying again", "event", q.ID, "err", err)
+		d.Log.Error("abandoning a question failed", "event", q.ID, "retry_in", minRedialInterval, "err", err)
 		return minRedialInterval, nil
 	}
 	return 0, nil

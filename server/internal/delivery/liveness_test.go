@@ -327,7 +327,7 @@ func TestLiveness_RetriesFailedAbandon(t *testing.T) {
 	_, o := h.runLiveness(shortPauses, func(_ *Dispatcher, o *abandonRecorder) { o.failures = 2 })
 	h.waitForEnd(id)
 	require.Equal(t, 3, o.count())
-	require.Equal(t, 2, strings.Count(h.log.String(), "ending a question whose agent is gone"))
+	require.Equal(t, 2, strings.Count(h.log.String(), "abandoning a question failed"))
 }
 
 func TestLiveness_LogsErrorOnce(t *testing.T) {
@@ -339,7 +339,7 @@ func TestLiveness_LogsErrorOnce(t *testing.T) {
 	for range 4 {
 		<-tries
 	}
-	require.Equal(t, 1, strings.Count(h.log.String(), "looking for questions with a lifeline"))
+	require.Equal(t, 1, strings.Count(h.log.String(), "read of questions with a liveness connection failed"))
 }
 
 // TestDispatcher_AnswerAtAgentNeedsNoDelivery: a hook that its agent has ended is not

@@ -63,7 +63,7 @@ func (p *prober) run(ctx context.Context, ticks <-chan time.Time) error {
 		if text := errorText(ctx, err); text != lastErr {
 			lastErr = text
 			if lastErr != "" {
-				p.Log.Error("looking for agents that are gone; trying again", "in", p.ProbeInterval, "err", err)
+				p.Log.Error("probe round failed", "retry_in", p.ProbeInterval, "err", err)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (p *prober) recordWaiter(ctx context.Context, listener store.Listener, wait
 		return nil
 	}
 	if err == nil {
-		p.Log.Debug("whether an agent waits has changed", "event", q.ID, "waiter", waiter)
+		p.Log.Debug("agent liveness changed", "event", q.ID, "waiter", waiter)
 	}
 	return err
 }

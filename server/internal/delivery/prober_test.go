@@ -297,7 +297,7 @@ func TestProber_LogsErrorOnce(t *testing.T) {
 	for range 4 {
 		ticks <- time.Time{}
 	}
-	require.Equal(t, 1, strings.Count(h.log.String(), "looking for agents that are gone"))
+	require.Equal(t, 1, strings.Count(h.log.String(), "probe round failed"))
 }
 
 func TestProber_StopsWithContext(t *testing.T) {

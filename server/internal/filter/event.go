@@ -178,7 +178,7 @@ func mainArgument(args *jsonValue) (string, bool) {
 }
 
 // IndexText appends every text of e that a term can match, folded and each followed by a line
-// break. It leaves out a question's status, which changes after the event is stored.
+// break. It leaves out the id, and the status of a question, which changes after the event is stored.
 func IndexText(dst []byte, e *Event) []byte {
 	r := eventView{Event: e}
 	parts := append(r.names(), r.envelopeMember("model_name").stringValue())

@@ -99,7 +99,7 @@ func TestParse_ErrorsNameTheField(t *testing.T) {
 		"\xff":                    "UTF-8",
 		strings.Repeat("x ", 65):  "64 terms",
 		`/x\u12/`:                 `\u without a number`,
-		`/a(?i)b/`:                "no flags",
+		`/a(?i)b/`:                "inline flags are not supported",
 	} {
 		_, err := Parse(text)
 		require.ErrorIs(t, err, schema.ErrInvalid, text)

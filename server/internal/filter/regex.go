@@ -128,7 +128,7 @@ func (t *regexTranslator) step() {
 		t.out.WriteString("[^" + lineTerminators + "]")
 		t.take(1)
 	case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
-		t.err = errors.New("no look-ahead and no flags inside")
+		t.err = errors.New("look-ahead and inline flags are not supported")
 	default:
 		t.out.WriteString(t.take(1))
 	}
@@ -151,7 +151,7 @@ func (t *regexTranslator) charClass() {
 
 func (t *regexTranslator) escape() {
 	if len(t.rest) < 2 {
-		t.err = errors.New("a backslash at its end")
+		t.err = errors.New("trailing backslash")
 		return
 	}
 	switch c := t.rest[1]; c {

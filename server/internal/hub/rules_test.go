@@ -67,7 +67,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 	require.Equal(t, schema.Deny, st.Outcome)
 	require.False(t, *st.Response.Permission)
 	require.Equal(t, "not on Fridays", st.Reason)
-	require.Contains(t, st.Response.Guidance, "A rule of local user denied this (Deny Bash when command starts with \"npm test\", whoever asks, for 8 hours).")
+	require.Contains(t, st.Response.Guidance, "A rule of local user denied this (Deny Bash when command starts with \"npm test\", for all agents, for 8 hours).")
 	require.Contains(t, st.Response.Guidance, "not on Fridays")
 	require.Equal(t, schema.Queued, st.Delivery.State, "a rule's answer is delivered like any other")
 	h.mu.Lock()

@@ -72,7 +72,7 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 	case len(d.Reason) > schema.MaxReason:
 		return fieldError("reason", fmt.Sprintf("is longer than %d bytes", schema.MaxReason))
 	case (d.Scope == schema.ScopeWhen) != (len(d.When) > 0):
-		return fieldError("when", "goes with the scope when, and only there, with at least one condition")
+		return fieldError("when", "must have at least one condition with the scope when, and none with another scope")
 	case len(d.When) > schema.MaxConditions:
 		return fieldError("when", fmt.Sprintf("has more than %d conditions", schema.MaxConditions))
 	}
@@ -91,17 +91,17 @@ func refusalReason(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
 	}
 	switch {
 	case strings.ContainsRune(at.Tool, '\x00'):
-		return "The tool's name can't be told apart from others."
+		return "The tool's name is not unique: it contains a NUL character."
 	case at.Redacted && (d.Then == schema.ThenAllow || r.Call != ""):
-		return "A part of this call was taken out as a secret, so that nobody can tell whether another one is the same."
+		return "A part of this call was removed as a secret, so it can't be compared with other calls."
 	case d.Then == schema.ThenAllow && at.args == nil && len(at.Arguments) > 0 && r.Call == "":
-		return "The arguments of this call can't be told apart for sure."
+		return "The arguments of this call are ambiguous: they must be an object without duplicate names."
 	case d.Reach == schema.ReachProject && r.Cwd == "":
-		return "The agent did not say in which directory it works."
+		return "The agent did not report its working directory."
 	case d.Reach == schema.ReachSession && at.Session == "":
-		return "The agent did not say in which session it asks."
+		return "The agent did not report its session."
 	case d.Then == schema.ThenAllow && d.Scope == schema.ScopeTool && risk.RunsCommands(at.Tool):
-		return "This tool runs any command at all: say what the command starts with, or allow exactly this call."
+		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
 	case d.Scope != schema.ScopeWhen:
 		return ""
 	}
@@ -116,14 +116,14 @@ func conditionRefusal(d *schema.RuleDraft, at *Call) string {
 		switch c.evaluate(at) {
 		case match:
 		case noMatch:
-			return fmt.Sprintf("It would not cover the question it is made at: %s is something else there.", displayName(s.Argument))
+			return fmt.Sprintf("The rule would not cover the question it is made from: %s has another value there.", displayName(s.Argument))
 		default:
 			if text, ok := at.textArgument(c.path); ok && c.isCommand {
 				if _, simple := at.commandWords(text); !simple {
-					return "A rule only knows single commands: this one has a separator, a pipe, a redirect, a variable or something like it. You can allow exactly this call."
+					return "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."
 				}
 			}
-			return fmt.Sprintf("%s is nothing that can be compared in this way for sure.", displayName(s.Argument))
+			return fmt.Sprintf("%s can't be compared reliably in this way.", displayName(s.Argument))
 		}
 	}
 	return ""

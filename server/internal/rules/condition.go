@@ -55,7 +55,7 @@ type condition struct {
 func compileCondition(tool string, s schema.Condition, at string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
 	if slices.Contains(c.path, "") {
-		return c, &schema.FieldError{Field: at + ".argument", Detail: "must be an argument's name, or names with dots between them"}
+		return c, &schema.FieldError{Field: at + ".argument", Detail: "must be an argument name, or a path of names joined by dots"}
 	}
 	wrong := func(detail string) (condition, error) {
 		return c, &schema.FieldError{Field: at + ".value", Detail: detail}
@@ -64,7 +64,7 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 	d.UseNumber()
 	var value any
 	if len(s.Value) > maxValue || d.Decode(&value) != nil {
-		return wrong(fmt.Sprintf("must be a text, a number, true or false of at most %d bytes", maxValue))
+		return wrong(fmt.Sprintf("must be a string, a number or a boolean of at most %d bytes", maxValue))
 	}
 	switch v := value.(type) {
 	case string:
@@ -73,10 +73,10 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 		c.boolean = &v
 	case json.Number:
 		if c.num, c.isNum = parseNumber(v); !c.isNum {
-			return wrong("must be a number that anyone could mean")
+			return wrong(fmt.Sprintf("must be a number of at most %d characters, with an exponent from -%d to %d", maxDigits, maxDigits, maxDigits))
 		}
 	default:
-		return wrong("must be a text, a number, true or false")
+		return wrong("must be a string, a number or a boolean")
 	}
 	text := c.boolean == nil && !c.isNum
 	switch s.Is {
@@ -91,7 +91,7 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 		return c, nil
 	case "starts_with", "contains", "glob", "under":
 		if !text || strings.TrimSpace(c.text) == "" {
-			return wrong("must be a text that is not empty")
+			return wrong("must be a string that is not blank")
 		}
 	default:
 		return c, &schema.FieldError{Field: at + ".is", Detail: "must be equals, starts_with, contains, glob, at_most, at_least or under"}
@@ -100,7 +100,7 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 	if c.isCommand && c.is != "glob" && c.is != "under" {
 		var simple bool
 		if c.words, simple = risk.ParseSimpleCommand(tool, c.text, ""); !simple {
-			return wrong("must be a single simple command, or its first words: a rule knows no separators, pipes, redirects, variables and the like")
+			return wrong("must be a single simple command, or its first words, without separators, pipes, redirects or variables")
 		}
 		return c, nil
 	}
@@ -115,11 +115,11 @@ func (c *condition) validateText(at string) error {
 	detail := ""
 	switch _, bad := path.Match(c.text, ""); {
 	case c.is == "glob" && bad != nil:
-		detail = "is no pattern: * stands for any characters, ? for one, [a-z] for one of them"
+		detail = "is not a valid pattern: * matches any characters, ? matches one, [a-z] matches one of a range"
 	case c.is == "under" && (!isAbsolute(toSlashes(c.text)) || !risk.IsPlainText(c.text)):
-		detail = "must be the whole path of a folder"
+		detail = "must be the absolute path of a folder"
 	case hasParentSegment(c.text):
-		detail = "must not lead elsewhere by ..: write the path it leads to"
+		detail = "must not contain .. as a path segment: write the path it leads to"
 	}
 	if detail != "" {
 		return &schema.FieldError{Field: at + ".value", Detail: detail}

@@ -95,13 +95,13 @@ func (c *Call) argumentsKey() string { return anyDirPrefix + hex.EncodeToString(
 func IneligibleReason(c *Call) string {
 	switch {
 	case c.Kind != schema.Permission:
-		return "A rule can only say yes or no: this question wants words or a choice of a person."
+		return "A rule can only approve or deny: this question needs text or a choice from a person."
 	case c.Several:
-		return "This is for certain people, or for several of them, to decide: no rule answers in their place."
+		return "Certain people, or several of them, must decide this: no rule answers in their place."
 	case isHighRisk(c.Own) || isHighRisk(c.Risk):
-		return "It is of high risk: a person looks at each of these."
+		return "The call is of high risk: a person must review each one."
 	case c.Hash == nil || c.Tool == "":
-		return "The question names no tool call that a rule could tell apart from others."
+		return "The question names no tool call that a rule could identify."
 	default:
 		return ""
 	}

@@ -164,7 +164,7 @@ func TestSentence_DescribesCoverage(t *testing.T) {
 		{draft("allow", "call", "agent"), &quarter, `Allow exactly this call of Bash ("npm test"), asked by shop anywhere, for 15 minutes`, []*rules.Call{session}, []*rules.Call{folder, app, other}},
 		{draft("allow", "arguments", "agent"), &ever, `Allow Bash with exactly these arguments ("npm test"), asked by shop anywhere, until it is revoked`, []*rules.Call{session, folder}, []*rules.Call{app, other}},
 		{draft("allow", "when", "project", starts), nil, `Allow Bash when command starts with "npm test", asked by shop in /home/dev/shop and below, for 8 hours`, []*rules.Call{session, inner, bash("npm test x")}, []*rules.Call{folder, app, other}},
-		{draft("deny", "tool", "everywhere"), nil, `Deny every call of Bash, whoever asks, for 8 hours`, []*rules.Call{session, folder, app, other}, []*rules.Call{call("Read", `{}`)}},
+		{draft("deny", "tool", "everywhere"), nil, `Deny every call of Bash, for all agents, for 8 hours`, []*rules.Call{session, folder, app, other}, []*rules.Call{call("Read", `{}`)}},
 	} {
 		c.draft.TTLSeconds = c.ttl
 		r, err := rules.Compile(c.draft, bash("npm test"), "ada", now)
@@ -182,10 +182,10 @@ func TestSentence_DescribesCoverage(t *testing.T) {
 
 func TestSentence_QuotesAgentNames(t *testing.T) {
 	t.Parallel()
-	c := call("Read\u202e, whoever asks\n", `{"file_path":"/x","a":"`+fmt.Sprintf("%0500d", 1)+`"}`)
+	c := call("Read\u202e, for all agents\n", `{"file_path":"/x","a":"`+fmt.Sprintf("%0500d", 1)+`"}`)
 	r, err := rules.Compile(draft("deny", "call", "agent"), c, "ada", now)
 	require.NoError(t, err)
-	require.Contains(t, r.Text, `Deny exactly this call of "Read\u202e, whoever asks\n" ({"file_path":"/x"`)
+	require.Contains(t, r.Text, `Deny exactly this call of "Read\u202e, for all agents\n" ({"file_path":"/x"`)
 	require.Less(t, len(r.Text), 400)
 }
 
@@ -197,8 +197,8 @@ func TestIneligibleReason(t *testing.T) {
 		"high risk":        plain(func(c *rules.Call) { c.Risk = schema.HighRisk }),
 		"is of high risk":  plain(func(c *rules.Call) { c.Own = schema.CriticalRisk }),
 		"several of them":  plain(func(c *rules.Call) { c.Several = true }),
-		"words or a":       plain(func(c *rules.Call) { c.Kind = schema.FreeText }),
-		"yes or no":        plain(func(c *rules.Call) { c.Kind = schema.Choice }),
+		"text or a choice": plain(func(c *rules.Call) { c.Kind = schema.FreeText }),
+		"approve or deny":  plain(func(c *rules.Call) { c.Kind = schema.Choice }),
 		"names no tool":    plain(func(c *rules.Call) { c.Hash = nil }),
 		"names no tool ca": plain(func(c *rules.Call) { c.Tool = "" }),
 	} {
@@ -225,14 +225,14 @@ func TestCompile_RefusesIneligibleCalls(t *testing.T) {
 		at    *rules.Call
 		why   string
 	}{
-		{draft("allow", "tool", "session"), bash("npm test"), "any command at all"},
-		{draft("allow", "call", "session"), redacted, "taken out as a secret"},
-		{draft("deny", "call", "session"), redacted, "taken out as a secret"},
-		{draft("allow", "call", "project"), lost, "in which directory"},
+		{draft("allow", "tool", "session"), bash("npm test"), "arbitrary commands"},
+		{draft("allow", "call", "session"), redacted, "removed as a secret"},
+		{draft("deny", "call", "session"), redacted, "removed as a secret"},
+		{draft("allow", "call", "project"), lost, "its working directory"},
 		{draft("allow", "when", "session", is("command", "starts_with", `"npm run"`)), bash("npm test"), "would not cover"},
-		{draft("allow", "when", "session", is("command", "starts_with", `"npm test"`)), bash("npm test; ls"), "only knows single commands"},
-		{draft("allow", "when", "session", is("timeout", "at_most", `5`)), call("Bash", `{"timeout":"5"}`), "nothing that can be compared"},
-		{draft("allow", "when", "session", is("timeout", "at_most", `5`)), bash("npm test"), "timeout is something else there"},
+		{draft("allow", "when", "session", is("command", "starts_with", `"npm test"`)), bash("npm test; ls"), "only match single commands"},
+		{draft("allow", "when", "session", is("timeout", "at_most", `5`)), call("Bash", `{"timeout":"5"}`), "can't be compared reliably"},
+		{draft("allow", "when", "session", is("timeout", "at_most", `5`)), bash("npm test"), "timeout has another value there"},
 	} {
 		r, err := rules.Compile(c.draft, c.at, "ada", now)
 		refused := rules.IneligibleError("")

@@ -44,7 +44,7 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 		for i, condition := range e.When {
 			cond, bad := compileCondition(e.Tool, condition, fmt.Sprintf("when.%d", i))
 			if bad != nil {
-				c.broken, err = true, fmt.Errorf("rule %d can't be read any more: %w", e.ID, bad)
+				c.broken, err = true, fmt.Errorf("compile rule %d: %w", e.ID, bad)
 			}
 			c.when = append(c.when, cond)
 		}

@@ -93,7 +93,7 @@ func describeReach(r *schema.Rule) string {
 	case r.SourceApp != "":
 		return "asked by " + displayName(r.SourceApp) + " anywhere"
 	default:
-		return "whoever asks"
+		return "for all agents"
 	}
 }
 
