@@ -59,8 +59,8 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			h := newHarness(t)
 			l := startListener(t, c.script)
 			d := h.dispatcher()
-			// Only the silent ones may run into a timer: a listener that is slow to
-			// be scheduled is none of them.
+			// Only the silent listeners may run into a timer. A listener that is slow to be
+			// scheduled must not.
 			d.timeouts.idle, d.timeouts.close = waitLimit, 100*time.Millisecond
 			switch name {
 			case "keeps the line open":
@@ -81,7 +81,7 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			require.True(t, q.Delivery.Sent)
 			require.EqualValues(t, 4, st.Revision, "asked, answered, sending, done")
 
-			// Whatever happens now, nothing is sent again.
+			// The answer must never be sent again.
 			h.advance(30 * time.Second)
 			d.Dispatch(id)
 			due, _, err := h.store.LeaseDeliveries(t.Context(), h.clock(), h.clock(), 10)
@@ -193,7 +193,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 		script func(*peerConn)
 		key    string
 		says   string
-		final  schema.DeliveryState // after three attempts; empty: tried on
+		final  schema.DeliveryState // after three attempts; empty: still retrying
 	}{
 		"401":          {func(p *peerConn) { p.refuse(401) }, "", "HTTP 401", schema.Refused},
 		"403":          {func(p *peerConn) { p.refuse(403) }, "", "HTTP 403", schema.Refused},
@@ -404,7 +404,7 @@ func TestBuildFrame(t *testing.T) {
 			require.Equal(t, (protocol-1)*7, a.Attempt)
 			require.Equal(t, q.Delivery.AnswerID, a.AnswerID)
 
-			// A long answer stands in the status once more.
+			// A long answer is also part of the status.
 			q.Answer = fmt.Appendf(nil, `{"permission":true,"answerId":%q,"comment":%q}`, a.AnswerID, big[:3*schema.MaxFrame/4])
 			q.Status = fmt.Appendf(nil, `{"status":"responded","response":%s}`, q.Answer)
 			frame = buildFrame(q, 7)
@@ -415,8 +415,8 @@ func TestBuildFrame(t *testing.T) {
 	}
 }
 
-// TestRecordResult_StopsRetriesOnceHandled: a person who takes care of an answer while it is being
-// tried stops the next attempts, and what the last one found out is still said.
+// TestRecordResult_StopsRetriesOnceHandled: if a person marks an answer as handled during an
+// attempt, there is no further attempt, and the result of the last one is still stored.
 func TestRecordResult_StopsRetriesOnceHandled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// startAgent is a listener that behaves, as agentclient and Python's websockets do.
+// startAgent starts a well-behaved listener, like agentclient and Python's websockets.
 func startAgent(b *testing.B, protocol int, got func()) *httptest.Server {
 	b.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,9 +45,9 @@ func startAgent(b *testing.B, protocol int, got func()) *httptest.Server {
 	return srv
 }
 
-// BenchmarkLatency is the time from Dispatch, right behind the commit of the
-// verdict, until the agent has the answer, one at a time. The time in which the
-// answers are stored does not count.
+// BenchmarkLatency measures the time from Dispatch, directly after the commit of the resolution,
+// until the agent has the answer. It delivers one answer at a time, and excludes the time in
+// which the answers are stored.
 func BenchmarkLatency(b *testing.B) {
 	for _, protocol := range []int{1, 2} {
 		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
@@ -73,7 +73,7 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// cpuTime is what this process has used, the listeners included.
+// cpuTime returns the CPU time that this process has used, including the listeners.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -81,8 +81,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkThroughput delivers a backlog with 64 attempts in flight, to one
-// listener each. Both sides run on the same processors.
+// BenchmarkThroughput delivers a backlog with 64 attempts in flight, each to its own listener.
+// Both sides run on the same processors.
 func BenchmarkThroughput(b *testing.B) {
 	for _, protocol := range []int{1, 2} {
 		b.Run(map[int]string{1: "v1", 2: "v2"}[protocol], func(b *testing.B) {
@@ -97,7 +97,7 @@ func BenchmarkThroughput(b *testing.B) {
 			ids := make([]schema.EventID, b.N)
 			left.Add(b.N)
 			var asking sync.WaitGroup
-			for worker := range 16 { // in parallel: the store commits in groups
+			for worker := range 16 { // in parallel, because the store commits in groups
 				asking.Go(func() {
 					for i := worker; i < b.N; i += 16 {
 						ids[i] = h.addAnswered(store.NewQuestion{URL: "ws" + agents[i%len(agents)].URL[len("http"):], Protocol: protocol}, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// addExtended is a question whose deadline somebody moved: its agent is to be told.
+// addExtended adds a question whose deadline was extended and whose agent has not been notified.
 func (h *harness) addExtended(ask store.NewQuestion) schema.EventID {
 	h.t.Helper()
 	q := h.addQuestion(ask, "")
@@ -23,7 +23,7 @@ func (h *harness) addExtended(ask store.NewQuestion) schema.EventID {
 	return q.ID
 }
 
-// withProof is a listener that has the key.
+// withProof returns a script for a listener that has the key.
 func withProof(key string, script func(*peerConn)) func(*peerConn) {
 	return func(p *peerConn) {
 		p.upgrade(schema.ProofHeader + ": " + schema.ListenerProof(key, p.req.Header.Get(schema.ChallengeHeader)))
@@ -31,7 +31,7 @@ func withProof(key string, script func(*peerConn)) func(*peerConn) {
 	}
 }
 
-// waitForExtension waits until the question says whether its agent knows.
+// waitForExtension waits until the delivery of the new deadline has a result.
 func (h *harness) waitForExtension(id schema.EventID) *schema.DeadlineExtension {
 	h.t.Helper()
 	timeout := time.After(waitLimit)
@@ -89,8 +89,8 @@ func TestSendDeadline_ReachesListener(t *testing.T) {
 	}
 }
 
-// TestSendDeadline_Failures: another program on the agent's port, a version 1 listener, and
-// one that is gone. That one is tried a few times, and no more.
+// TestSendDeadline_Failures covers another program on the agent's port, a version 1 listener,
+// and an agent that is gone, which is dialed a limited number of times.
 func TestSendDeadline_Failures(t *testing.T) {
 	t.Parallel()
 	t.Run("another program", func(t *testing.T) {
@@ -137,7 +137,8 @@ func TestSendDeadline_Failures(t *testing.T) {
 	})
 }
 
-// TestSendDeadline_ResumesAfterRestart before the hub stopped goes out when it starts again.
+// TestSendDeadline_ResumesAfterRestart: a deadline that was not sent before the hub stopped is
+// sent after the restart.
 func TestSendDeadline_ResumesAfterRestart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

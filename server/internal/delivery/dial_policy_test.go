@@ -67,7 +67,7 @@ func TestDialPolicy_AllowList(t *testing.T) {
 	} {
 		require.ErrorIs(t, narrow.Check(url), ErrBlocked, url)
 	}
-	// Whoever allows everything still doesn't allow these.
+	// No entry can allow these.
 	for _, url := range []string{
 		"wss://169.254.169.254", "wss://[fe80::1]", "wss://224.0.0.1", "wss://0.0.0.0", "wss://[::]", "wss://[64:ff9b::7f00:1]", "wss://[::127.0.0.1]",
 		"wss://[::ffff:169.254.169.254]", "wss://100.100.100.200", "wss://[fd00:ec2::254]", "wss://127.0.0.1:4000", "wss://[ff02::1]", "wss://127.0.0.1:4001",
@@ -86,7 +86,7 @@ func TestNewDialPolicy_RejectsInvalidEntries(t *testing.T) {
 	}
 }
 
-// A name that was allowed leads where it likes: every address is looked at.
+// An allowed name may resolve to any address, so every address is checked.
 func TestDialPolicy_RejectsDNSRebinding(t *testing.T) {
 	t.Parallel()
 	targets := newPolicy(t, "agent.example", "ws://agent.example")
@@ -118,8 +118,8 @@ func TestDialPolicy_ErrorsOmitPath(t *testing.T) {
 
 var errStop = errors.New("not really")
 
-// dialedAddrs returns the addresses that a connection to a target would have been
-// opened to: the kernel is stopped just before.
+// dialedAddrs returns the addresses that a connection to a target would connect to. It cancels
+// the connection just before the system call.
 func dialedAddrs(targets *DialPolicy, to target) []netip.AddrPort {
 	var mu sync.Mutex
 	var out []netip.AddrPort

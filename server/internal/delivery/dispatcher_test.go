@@ -141,7 +141,7 @@ func TestDispatcher_StopKeepsDeliveryDue(t *testing.T) {
 	d.Dispatch(id)
 	<-arrived
 	stop()
-	d.Dispatch(id) // too late: ignored
+	d.Dispatch(id) // ignored after the stop
 	st, q := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
 	require.Equal(t, schema.Queued, st.Delivery.State)
 	require.True(t, isDue(q, h.clock()))

@@ -19,8 +19,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// fakeListener plays an agent's WebSocket server, byte by byte, so that it can
-// misbehave in every way.
+// fakeListener acts as an agent's WebSocket server at the byte level, so that it can misbehave
+// in every way.
 type fakeListener struct {
 	t       testing.TB
 	ln      net.Listener
@@ -33,7 +33,7 @@ type fakeListener struct {
 	frames [][]byte
 }
 
-// peerConn is one connection to a listener.
+// peerConn is one connection to a fakeListener.
 type peerConn struct {
 	net.Conn
 	br  *bufio.Reader
@@ -41,8 +41,8 @@ type peerConn struct {
 	l   *fakeListener
 }
 
-// startListener starts a listener. script runs for every connection once its handshake
-// request was read; the connection is closed behind it.
+// startListener starts a listener. script runs for every connection after its handshake request
+// was read. The connection is closed when script returns.
 func startListener(t testing.TB, script func(*peerConn)) *fakeListener {
 	t.Helper()
 	return startListenerAt(t, "127.0.0.1:0", script)
@@ -107,7 +107,7 @@ func (l *fakeListener) answer(i int) schema.Answer {
 	return a
 }
 
-// upgrade answers the handshake.
+// upgrade completes the handshake.
 func (p *peerConn) upgrade(header ...string) {
 	sum := sha1.Sum([]byte(p.req.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	_, _ = fmt.Fprintf(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n",
@@ -126,7 +126,7 @@ func (p *peerConn) refuse(status int, header ...string) {
 	_, _ = io.WriteString(p, "\r\n")
 }
 
-// read takes one message off the wire; text messages are kept.
+// read reads one message. The text messages are recorded.
 func (p *peerConn) read() (opcode byte, payload []byte, err error) {
 	var head [2]byte
 	if _, err = io.ReadFull(p.br, head[:]); err != nil {
@@ -172,7 +172,7 @@ func (p *peerConn) write(opcode byte, payload []byte) {
 	_, _ = p.Write(append(b, payload...))
 }
 
-// sendClose sends a close frame; 1005 stands for one without a code.
+// sendClose sends a close frame; 1005 means one without a code.
 func (p *peerConn) sendClose(code int) {
 	if code == 1005 {
 		p.write(8, nil)
@@ -187,7 +187,7 @@ func (p *peerConn) reset() {
 	_ = p.Conn.Close()
 }
 
-// ack acknowledges the last frame; "-" leaves the result out.
+// ack acknowledges an answer frame; the result "-" is omitted.
 func (p *peerConn) ack(payload []byte, result string) {
 	var a schema.Answer
 	if json.Unmarshal(payload, &a) != nil {
@@ -200,10 +200,10 @@ func (p *peerConn) ack(payload []byte, result string) {
 	p.write(1, b)
 }
 
-// hang reads until the other side is gone.
+// hang reads until the other side closes the connection.
 func (p *peerConn) hang() { _, _ = io.Copy(io.Discard, p.br) }
 
-// closeWith ends a version 1 conversation with a code.
+// closeWith returns a script that closes a version 1 conversation with a code.
 func closeWith(code int) func(*peerConn) {
 	return func(p *peerConn) {
 		p.upgrade()
@@ -213,7 +213,8 @@ func closeWith(code int) func(*peerConn) {
 	}
 }
 
-// acknowledge is a version 2 listener with one result for everything.
+// acknowledge returns a script for a version 2 listener that acknowledges everything with one
+// result.
 func acknowledge(result string) func(*peerConn) {
 	return func(p *peerConn) {
 		p.upgrade()

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secretPath = "9f8e7d6c5b4a"
 
-const waitLimit = 20 * time.Second // for a condition that will come true
+const waitLimit = 20 * time.Second // limit for conditions that will become true
 
 type harness struct {
 	t      testing.TB

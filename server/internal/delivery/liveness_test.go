@@ -15,10 +15,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// abandonRecorder is what a hub was told to end.
+// abandonRecorder implements Config.Abandon and records its calls.
 type abandonRecorder struct {
 	b        *harness
-	failures int // this many times, first
+	failures int // number of initial calls that fail
 
 	mu    sync.Mutex
 	calls int
@@ -44,7 +44,7 @@ func (o *abandonRecorder) count() int {
 	return o.calls
 }
 
-// runLiveness runs Lifelines until the test ends.
+// runLiveness runs RunLiveness until the test ends.
 func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*Dispatcher, *abandonRecorder) {
 	d, o := h.dispatcher(), &abandonRecorder{b: h}
 	d.Abandon = o.abandon
@@ -61,10 +61,10 @@ func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*D
 	return d, o
 }
 
-// shortPauses makes pauses short.
+// shortPauses makes all pauses short.
 func shortPauses(d *Dispatcher, _ *abandonRecorder) { beforePause(func() {})(d, nil) }
 
-// beforePause has f called before each pause, which is short.
+// beforePause makes all pauses short and calls f before each.
 func beforePause(f func()) func(*Dispatcher, *abandonRecorder) {
 	return func(d *Dispatcher, _ *abandonRecorder) {
 		d.after = func(time.Duration) <-chan time.Time {
@@ -81,7 +81,7 @@ func (h *harness) isPending(id schema.EventID) bool {
 	return q.State == schema.Pending
 }
 
-// waitForEnd waits for the question's end.
+// waitForEnd waits until the question is settled.
 func (h *harness) waitForEnd(id schema.EventID) {
 	h.t.Helper()
 	timeout := time.After(waitLimit)
@@ -98,7 +98,7 @@ func (h *harness) waitForEnd(id schema.EventID) {
 	}
 }
 
-// acceptConns takes connections at addr and gives each to do, until stop.
+// acceptConns accepts connections at addr and passes each to do, until stop is called.
 func acceptConns(t *testing.T, addr string, do func(net.Conn)) (url string, stop func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr)
@@ -118,7 +118,7 @@ func acceptConns(t *testing.T, addr string, do func(net.Conn)) (url string, stop
 			do(c)
 		}
 	})
-	stop = sync.OnceFunc(func() { // as the kernel does it for a process that dies
+	stop = sync.OnceFunc(func() { // like the kernel for a process that dies
 		_ = ln.Close()
 		serving.Wait()
 		for _, c := range conns {
@@ -142,7 +142,7 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	h := newHarness(t)
 	held := make(chan struct{}, 10)
 	url, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { held <- struct{}{} })
-	left := h.addQuestion(livenessAt(closedPort(t)), "").ID // its agent went while no hub ran
+	left := h.addQuestion(livenessAt(closedPort(t)), "").ID // its agent exited while no hub ran
 	d, _ := h.runLiveness()
 	h.waitForEnd(left)
 	id := h.addQuestion(livenessAt(url), "").ID
@@ -155,8 +155,7 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	require.Empty(t, held, "one connection was enough")
 }
 
-// TestLiveness_KeepsSlowAgents: whatever a listener does with a connection, somebody
-// listens.
+// TestLiveness_KeepsSlowAgents: whatever a listener does with a connection, the agent is alive.
 func TestLiveness_KeepsSlowAgents(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -164,7 +163,7 @@ func TestLiveness_KeepsSlowAgents(t *testing.T) {
 	hangsUp, stop := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _ = c.Close(); turns <- struct{}{} })
 	talks, _ := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 408 Request Timeout\r\n\r\n")) })
 	silent, _ := acceptConns(t, "127.0.0.1:0", func(net.Conn) {})
-	asleep := openPort(t).url() // accepts nothing, as a stopped process does
+	asleep := openPort(t).url() // accepts no connection, like a stopped process
 	ids := []schema.EventID{h.addQuestion(livenessAt(hangsUp), "").ID}
 	for _, url := range []string{talks, silent, asleep} {
 		ids = append(ids, h.addQuestion(livenessAt(url), "").ID)
@@ -181,11 +180,11 @@ func TestLiveness_KeepsSlowAgents(t *testing.T) {
 	}
 }
 
-// TestLiveness_IgnoresUnreachableHost: nobody knows whether an agent that can't be reached is gone.
+// TestLiveness_IgnoresUnreachableHost: an unreachable agent may still be alive.
 func TestLiveness_IgnoresUnreachableHost(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	allowed, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that nobody has
+	allowed, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that never resolves
 	require.NoError(t, err)
 	id := h.addQuestion(livenessAt("ws://agent.invalid:50123/"+secretPath), "").ID
 	turns := make(chan struct{}, 1000)
@@ -227,7 +226,7 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 	} {
 		ids = append(ids, h.addQuestion(ask, "").ID)
 	}
-	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // has its end
+	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // already settled
 	d, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = own })
 	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
 	d.Lifeline()
@@ -239,8 +238,8 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 	require.Zero(t, p.probes(t))
 }
 
-// TestLiveness_WaitsForPostResponse: one that blocks in its POST may listen
-// only then.
+// TestLiveness_WaitsForPostResponse: an agent that blocks in its POST may start its listener
+// only afterwards.
 func TestLiveness_WaitsForPostResponse(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -259,7 +258,8 @@ func TestLiveness_WaitsForPostResponse(t *testing.T) {
 	h.waitForEnd(id)
 }
 
-// TestLiveness_SharesConnectionSlots: more than may be held at a time still end.
+// TestLiveness_SharesConnectionSlots: all questions end, even if they are more than the
+// connection limit.
 func TestLiveness_SharesConnectionSlots(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -275,7 +275,7 @@ func TestLiveness_SharesConnectionSlots(t *testing.T) {
 	}
 }
 
-// TestLiveness_LimitsConnections: no more are held at a time than may be.
+// TestLiveness_LimitsConnections: no more connections are open than the limit permits.
 func TestLiveness_LimitsConnections(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -297,7 +297,7 @@ func TestLiveness_LimitsConnections(t *testing.T) {
 	}
 }
 
-// TestLiveness_FollowsNewURL: a repeat of its question names another listener.
+// TestLiveness_FollowsNewURL: a repeat of the question names another listener.
 func TestLiveness_FollowsNewURL(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -342,8 +342,8 @@ func TestLiveness_LogsErrorOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(h.log.String(), "read of questions with a liveness connection failed"))
 }
 
-// TestDispatcher_AnswerAtAgentNeedsNoDelivery: a hook that its agent has ended is not
-// told, and that is nobody's worry. One that is still there is told.
+// TestDispatcher_AnswerAtAgentNeedsNoDelivery: after an answer at the agent, an unreachable hook
+// is not an undelivered answer. A hook that still listens gets the answer.
 func TestDispatcher_AnswerAtAgentNeedsNoDelivery(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

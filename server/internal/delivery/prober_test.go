@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// runRounds makes n rounds of a watcher that does not run.
+// runRounds runs n rounds of a prober that is not started.
 func (h *harness) runRounds(w *prober, n int) {
 	h.t.Helper()
 	for range n {
@@ -22,7 +22,7 @@ func (h *harness) runRounds(w *prober, n int) {
 	}
 }
 
-// runProber runs a watcher until the test ends, a round for every tick.
+// runProber runs a prober until the test ends, one round per tick.
 func (h *harness) runProber(w *prober) (ticks chan<- time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -45,7 +45,7 @@ func (h *harness) waiter(id schema.EventID) schema.Waiter {
 	return st.Waiter
 }
 
-// waitForWaiter waits until the watcher has said so.
+// waitForWaiter waits until the prober has stored this liveness.
 func (h *harness) waitForWaiter(id schema.EventID, want schema.Waiter) {
 	h.t.Helper()
 	timeout := time.After(waitLimit)
@@ -62,7 +62,7 @@ func (h *harness) waitForWaiter(id schema.EventID, want schema.Waiter) {
 	}
 }
 
-// idleListener is a listener that accepts nothing until it is asked what came.
+// idleListener is a listener that accepts connections only in probes.
 type idleListener struct{ net.Listener }
 
 func openPort(t *testing.T) idleListener {
@@ -75,7 +75,7 @@ func openPort(t *testing.T) idleListener {
 
 func (p idleListener) url() string { return "ws://" + p.Addr().String() + "/" + secretPath }
 
-// probes counts the connections so far: those that are accepted before our own.
+// probes returns the number of connections so far: all that are accepted before its own.
 func (p idleListener) probes(t *testing.T) (n int) {
 	t.Helper()
 	own, err := net.Dial("tcp", p.Addr().String())
@@ -93,7 +93,7 @@ func (p idleListener) probes(t *testing.T) (n int) {
 	}
 }
 
-// closedPort is the address of an agent that is gone.
+// closedPort returns the URL of an agent that is gone.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	p := openPort(t)
@@ -111,7 +111,7 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	q := h.addQuestion(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 	ticks <- time.Time{}
 	h.waitForWaiter(q.ID, schema.Listening)
-	ticks <- time.Time{} // taken once the round before has ended
+	ticks <- time.Time{} // taken when the previous round has ended
 	ticks <- time.Time{}
 	l.stop()
 	before, err := h.store.Question(t.Context(), q.ID)
@@ -183,7 +183,7 @@ func TestProber_SkipsOtherListeners(t *testing.T) {
 			h.runRounds(newProber(d), 3)
 			require.Empty(t, h.waiter(q.ID))
 			require.Zero(t, p.probes(t))
-			h.answerQuestion(q) // out of the next one's way
+			h.answerQuestion(q) // so that the next case does not see it
 		})
 	}
 	h.runRounds(newProber(h.dispatcher()), 3)
@@ -216,7 +216,7 @@ func TestProber_CoversAllQuestionsInBatches(t *testing.T) {
 		asked = append(asked, h.addQuestion(store.NewQuestion{URL: gone, Protocol: 2}, "").ID)
 	}
 	w := newProber(h.dispatcher())
-	w.batchSize = 2 // a pass is three rounds
+	w.batchSize = 2 // a pass takes three rounds
 	for _, lost := range []int{0, 0, 0, 2, 4, 5, 5} {
 		h.runRounds(w, 1)
 		for i, id := range asked {

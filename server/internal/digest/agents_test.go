@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// formatTree is the agents below each other, as "type(type type)".
+// formatTree formats the agent tree as "parent(child child)".
 func formatTree(agents []schema.AgentNode) string {
 	var below func(parent string, depth int) string
 	below = func(parent string, depth int) (text string) {
@@ -31,8 +31,8 @@ func formatTree(agents []schema.AgentNode) string {
 	return below("", 0)
 }
 
-// TestAgents_BuildsTree: what Claude Code 2.1.330 tells of agents within agents, in the
-// order in which its hooks ran: the first one in the background, the ones in it not.
+// TestAgents_BuildsTree uses the hooks of Claude Code 2.1.330 for nested agents, in the order in
+// which they ran. The first agent ran in the background, the nested one did not.
 func TestAgents_BuildsTree(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -67,7 +67,8 @@ func TestAgents_BuildsTree(t *testing.T) {
 	require.EqualValues(t, 2, y.s.Sum.Agents)
 }
 
-// TestAgents_FindsParent: a guess where nothing is said, and the end of the call corrects it.
+// TestAgents_FindsParent: without a named parent it is inferred, and the end of the call
+// corrects it.
 func TestAgents_FindsParent(t *testing.T) {
 	t.Parallel()
 	call := func(use, agent, typ string) string {
@@ -122,7 +123,7 @@ func TestAgents_FindsParent(t *testing.T) {
 	}
 }
 
-// TestAgents_CountOwnWaits: who asked, and for how long a person was waited for.
+// TestAgents_CountOwnWaits: questions and wait times belong to the agent that asked.
 func TestAgents_CountOwnWaits(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -136,7 +137,7 @@ func TestAgents_CountOwnWaits(t *testing.T) {
 	require.Equal(t, []int64{1, 0, 0, 30_000}, []int64{agents[0].Pending, agents[1].Pending, agents[0].WaitedMS, agents[1].WaitedMS})
 }
 
-// TestAgents_LimitsTreeSize: the tree holds 500, the sum counts on.
+// TestAgents_LimitsTreeSize: the tree is limited to maxAgents, the count is not.
 func TestAgents_LimitsTreeSize(t *testing.T) {
 	t.Parallel()
 	var s Session
@@ -155,8 +156,8 @@ func TestAgents_LimitsTreeSize(t *testing.T) {
 	require.Less(t, len(kept), 160<<10)
 }
 
-// TestFindCall_MatchesArguments: hooks that give no id end the call with the same
-// arguments, and a question without one is about that call.
+// TestFindCall_MatchesArguments: hooks without call ids end the call with the same arguments,
+// and a question without an id belongs to that call.
 func TestFindCall_MatchesArguments(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}

@@ -7,14 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParse_RecordedHookPayloads reads what agents' hooks get, member for member, put into an
-// event as it came.
+// TestParse_RecordedHookPayloads parses the unmodified input of agents' hooks as payloads.
 func TestParse_RecordedHookPayloads(t *testing.T) {
 	t.Parallel()
 	for _, c := range hookSamples {
 		got := Parse(newEvent(c.typ, c.payload))
 		require.Equal(t, bytes.Contains([]byte(c.payload), []byte(`"tool_input"`)), got.InputHash != 0, "%s %s", c.agent, c.typ)
-		got.InputHash = 0 // a hash; TestFindCall_MatchesArguments looks at it
+		got.InputHash = 0 // a hash; see TestFindCall_MatchesArguments
 		require.Equal(t, expectedFacts(c.want), got, "%s %s", c.agent, c.typ)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHumanWait_OverlapCountsOnce: however many questions wait at once, and those that wait
-// still.
+// TestHumanWait_OverlapCountsOnce: overlapping waits count once, and pending questions count,
+// too.
 func TestHumanWait_OverlapCountsOnce(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -25,8 +25,8 @@ func TestHumanWait_OverlapCountsOnce(t *testing.T) {
 	require.EqualValues(t, 70_000, y.s.HumanWaitMS(), "it waits still")
 }
 
-// TestToolDuration_ExcludesOverlappingWaits: a call's duration is its own, whether several questions were
-// about it, one of them at once, or somebody answered elsewhere and nobody knows when.
+// TestToolDuration_ExcludesOverlappingWaits: a call's duration excludes the waits of all its
+// questions. It is unknown after an answer at the agent, whose time is unknown.
 func TestToolDuration_ExcludesOverlappingWaits(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}

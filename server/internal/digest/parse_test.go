@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// newEvent is an event of session s1 of demo, received at 1000 ms.
+// newEvent returns an event of session s1 of the app demo, received at 1000 ms.
 func newEvent(typ, payload string) *Event {
 	return &Event{
 		ID: 7, At: 1000, App: "demo", Session: "s1", Type: typ, Payload: []byte(payload),
@@ -35,14 +35,14 @@ func (e *Event) withQuestion(question string) *Event {
 	return e
 }
 
-// expectedFacts is what Read says beside where the event is from.
+// expectedFacts returns the facts of a newEvent, modified by change.
 func expectedFacts(change func(*EventFacts)) *EventFacts {
 	f := &EventFacts{ID: 7, At: 1000, App: "demo", Session: "s1"}
 	change(f)
 	return f
 }
 
-// TestParse reads one thing at a time, in the words of the agents that say it.
+// TestParse covers one fact per case, in the formats of the agents that send it.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestParse(t *testing.T) {
 		},
 	} {
 		got := Parse(c.event)
-		got.InputHash = 0 // a hash; TestFindCall_MatchesArguments looks at it
+		got.InputHash = 0 // a hash; see TestFindCall_MatchesArguments
 		require.Equal(t, expectedFacts(c.want), got, name)
 	}
 }
@@ -233,7 +233,7 @@ func TestParse_SumsTranscript(t *testing.T) {
 	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "what the event says counts more")
 }
 
-// TestParse_IgnoresInvalidValues: types that don't fit, and numbers nobody used.
+// TestParse_IgnoresInvalidValues covers wrong types and numbers out of range.
 func TestParse_IgnoresInvalidValues(t *testing.T) {
 	t.Parallel()
 	members := []string{
@@ -252,7 +252,7 @@ func TestParse_IgnoresInvalidValues(t *testing.T) {
 		e := newEvent("UserPromptSubmit", object).withQuestion(object).withTranscript("[" + value + "," + object + "]")
 		f := Parse(e)
 		f.HasTranscript, f.HasQuestion = false, false
-		f.Model = "" // 7 is none, and {"id":{}} neither
+		f.Model = "" // neither 7 nor {"id":{}} is a model
 		require.Equal(t, expectedFacts(func(f *EventFacts) { f.Kind = Prompt }), f, value)
 	}
 }
@@ -286,8 +286,8 @@ func TestShorten(t *testing.T) {
 	require.Len(t, []rune(f.Error), textLength)
 }
 
-// FuzzParse: nothing an agent may send stops the follower, and what was told can
-// be kept and read again.
+// FuzzParse: no input from an agent stops the projector, and every session survives a JSON round
+// trip.
 func FuzzParse(f *testing.F) {
 	f.Add("PostToolUse", `"tool_use_id":"t"`, `{"tool_response":{"interrupted":true}}`, `[{"message":{"id":"m","usage":{"input_tokens":1}}}]`, `{"type":"permission"}`)
 	f.Add("UserPromptSubmit", ``, `{"prompt":"\ud800"}`, `7`, `[]`)

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// recorder tells a session event by event; times are seconds.
+// recorder builds a session event by event. Times are in seconds.
 type recorder struct {
 	t    *testing.T
 	s    Session
@@ -34,7 +34,7 @@ func (y *recorder) addQuestion(at int64, tool, payload, question string) *EventF
 	return y.add(e)
 }
 
-// add takes an event as a follower does: what was kept before is read again.
+// add adds an event like the projector does, with a JSON round trip of the session.
 func (y *recorder) add(e *Event) *EventFacts {
 	f := Parse(e)
 	y.last = y.s.Add(f)
@@ -90,7 +90,7 @@ func TestToolDuration_ExcludesHumanWait(t *testing.T) {
 	require.EqualValues(t, 3000, y.lastToolMS())
 	require.EqualValues(t, 60_000, y.s.Sum.WaitedMS)
 
-	// The question may be the beginning of the call itself.
+	// The question may also be the event that starts the call.
 	y.ids++
 	e := newEvent("PreToolUse", `{"tool_use_id":"b"}`).withQuestion(permissionQuestion)
 	e.ID, e.At, e.Tool = y.ids, 100_000, "Bash"
@@ -99,7 +99,7 @@ func TestToolDuration_ExcludesHumanWait(t *testing.T) {
 	y.addEvent(112, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
 	require.EqualValues(t, 2000, y.lastToolMS())
 
-	// Or come before it, which costs the call nothing.
+	// A question before the start of the call costs the call nothing.
 	asked = y.addQuestion(200, "Edit", `{"tool_use_id":"c"}`, permissionQuestion)
 	y.addEvent(205, "PreToolUse", "Edit", `{"tool_use_id":"c"}`)
 	y.s.ResolveQuestion(asked, 206_000)
@@ -170,7 +170,8 @@ func TestSession_ExecutionOutcome(t *testing.T) {
 	}
 }
 
-// TestSession_Tokens: sums are replaced, single figures added, and one source counts.
+// TestSession_Tokens: totals replace each other, single values add up, and only one source
+// counts.
 func TestSession_Tokens(t *testing.T) {
 	t.Parallel()
 	chat := func(n int) string {
@@ -232,7 +233,7 @@ func TestSession_Tokens(t *testing.T) {
 	}
 }
 
-// TestSession_BoundsStoredSize: whatever an agent does, what is kept stays small.
+// TestSession_BoundsStoredSize: no sequence of events makes the stored session large.
 func TestSession_BoundsStoredSize(t *testing.T) {
 	t.Parallel()
 	var s Session
@@ -251,7 +252,7 @@ func TestSession_BoundsStoredSize(t *testing.T) {
 	require.EqualValues(t, 3000, s.Sum.Events)
 }
 
-// TestHistogram_Percentile: within 5 % of the true one, whatever the distribution.
+// TestHistogram_Percentile: within 5 % of the true value, for any distribution.
 func TestHistogram_Percentile(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, Histogram{}.Percentile(0.5))
@@ -281,7 +282,7 @@ func TestHistogram_Percentile(t *testing.T) {
 	require.EqualValues(t, 0, BucketMidpoint(Bucket(-5)))
 }
 
-// BenchmarkParse is what the follower spends on an event before it writes.
+// BenchmarkParse measures the cost of an event in the projector before it writes.
 func BenchmarkParse(b *testing.B) {
 	e := newEvent("PostToolUse", `{"session_id":"f3a91c07-5b1e-4a52-9d57-0c8d6b0f3a91","transcript_path":"/home/mara/.claude/projects/payments/f3a91c07.jsonl",`+
 		`"cwd":"/home/mara/src/payments-api","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},`+
@@ -293,7 +294,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// An event that asks can't be the end of the very call it asks about.
+// An event that asks a question can't also end the call that it asks about.
 func TestSession_EventDoesNotEndOwnCall(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}

@@ -20,7 +20,7 @@ func usageEvent(input int, cost float64, total string) *Event {
 	return newEvent("ApiUsage", fmt.Sprintf(`{"series":[{"model":"opus","usage":{"input_tokens":%d},"cost_usd":%g,"total":%q}]}`, input, cost, total))
 }
 
-// TestUsage_CountsOneSource: everything at once is counted once.
+// TestUsage_CountsOneSource: usage that several sources report counts once.
 func TestUsage_CountsOneSource(t *testing.T) {
 	t.Parallel()
 	chat := func(n int) string { return fmt.Sprintf(`[{"message":{"id":"m","usage":{"input_tokens":%d}}}]`, n) }
@@ -74,7 +74,7 @@ func TestUsage_CountsOneSource(t *testing.T) {
 	}
 }
 
-// TestUsage_PerModelAndAgent: who asked which model for how much.
+// TestUsage_PerModelAndAgent covers the usage per model and per agent.
 func TestUsage_PerModelAndAgent(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -106,7 +106,7 @@ func TestUsage_PerModelAndAgent(t *testing.T) {
 	require.EqualValues(t, 200, sum, "nothing is lost")
 }
 
-// TestModels_UseOneSource: a cost in ten parts is not less than the same in one.
+// TestModels_UseOneSource: a cost in ten parts is not less than the same cost in one.
 func TestModels_UseOneSource(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -120,7 +120,7 @@ func TestModels_UseOneSource(t *testing.T) {
 	require.EqualValues(t, 1500, y.s.Models()[0].Tokens.Input)
 }
 
-// TestSession_TelemetryAfterEnd: an exporter sends its last records when the agent is gone.
+// TestSession_TelemetryAfterEnd: an exporter sends its last records after the agent has exited.
 func TestSession_TelemetryAfterEnd(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}
@@ -134,7 +134,7 @@ func TestSession_TelemetryAfterEnd(t *testing.T) {
 	require.False(t, y.s.Sum.Ended)
 }
 
-// TestUsage_IgnoresInvalidTelemetry: figures that can't be are not there, and nothing overflows.
+// TestUsage_IgnoresInvalidTelemetry: impossible values are ignored, and nothing overflows.
 func TestUsage_IgnoresInvalidTelemetry(t *testing.T) {
 	t.Parallel()
 	y := &recorder{t: t}

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// eventFromJSON makes an Event of one as lists and streams send it.
+// eventFromJSON converts an event from the form that lists and streams send.
 func eventFromJSON(t testing.TB, raw []byte) *Event {
 	t.Helper()
 	var known struct {
@@ -43,11 +43,11 @@ type cases struct {
 	Cases  []struct {
 		Filter, Event string
 		Matches       bool
-		Refused       *string // by the hub only; what it says
+		Refused       *string // by the hub only: part of the error
 	}
 }
 
-// sharedCases are run by the dashboard's filter.cases.test.ts, too.
+// sharedCases returns the cases that the dashboard's filter.cases.test.ts also runs.
 func sharedCases(t testing.TB) (c cases) {
 	t.Helper()
 	text, err := os.ReadFile("../../../dashboard/src/testing/filter-cases.json")
@@ -75,8 +75,7 @@ func TestFilter_SharedCases(t *testing.T) {
 	}
 }
 
-// requireFindable asserts that what f needs is in e, so that an index that looks
-// for it finds e.
+// requireFindable asserts that e satisfies the index hints of f, so that an index finds it.
 func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 	t.Helper()
 	indexed := string(IndexText(nil, e))
@@ -112,7 +111,7 @@ func TestParse_ErrorsNameTheField(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What JavaScript and RE2 spell alike and mean differently is rewritten.
+// Syntax that JavaScript and RE2 share with different meanings is rewritten.
 func TestCompileRegex_MatchesJavaScript(t *testing.T) {
 	t.Parallel()
 	for pattern, texts := range map[string]map[string]bool{
@@ -154,7 +153,7 @@ func TestCompileRegex_RequiredLiterals(t *testing.T) {
 		"foo|bar":              nil,
 		"fo*":                  {"f"},
 		"^straße$":             {"straße"},
-		"ϑ":                    nil, // θ means the same, and both are small
+		"ϑ":                    nil, // θ means the same, and both are lower case
 		"[a]bc":                {"abc"},
 		".*":                   nil,
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// hostileEvents are events that were made to hurt, each as big as the hub takes them.
+// hostileEvents returns adversarial events, each as large as the hub accepts.
 func hostileEvents() map[string]*Event {
 	deep := strings.Repeat(`{"a":`, schema.MaxDepth-1) + `"x"` + strings.Repeat("}", schema.MaxDepth-1)
 	lists := strings.Repeat("[", schema.MaxDepth-1) + strings.Repeat("]", schema.MaxDepth-1)
@@ -65,8 +65,8 @@ func TestMatch_HostileEventsCostLinear(t *testing.T) {
 	}
 }
 
-// TestParse_LimitsRegexSize: RE2 takes a step for each of a pattern's states and
-// each letter, and repeats multiply the states.
+// TestParse_LimitsRegexSize: RE2 takes a step per state and character, and repeats multiply the
+// states.
 func TestParse_LimitsRegexSize(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/otlp"
 )
 
-// formatEvent is an event in one line: who, what, and the payload.
+// formatEvent formats an event as one line: agent, session, type, subagent and payload.
 func formatEvent(e schema.Event) string {
 	return fmt.Sprintf("%s %s %s %s/%s %s", e.Agent, e.SessionID, e.HookEventType, e.AgentType, e.AgentID, e.Payload)
 }
@@ -26,8 +26,8 @@ func readTestdata(t *testing.T, name string) []byte {
 	return body
 }
 
-// TestBatch_RecordedClaudeCode reads what Claude Code 2.1.330 sent, recorded with a model on
-// loopback, an agent within an agent.
+// TestBatch_RecordedClaudeCode reads what Claude Code 2.1.330 sent for nested agents, recorded
+// with a model on loopback.
 func TestBatch_RecordedClaudeCode(t *testing.T) {
 	t.Parallel()
 	b, err := otlp.Logs(readTestdata(t, "claude-code-2.1.330-logs.json"))
@@ -64,7 +64,7 @@ func payloadField(t *testing.T, e schema.Event, name string) string {
 	return strings.Trim(string(all[name]), `"`)
 }
 
-// logBody is a body with one log record.
+// logBody returns a body with one log record.
 func logBody(service, name string, attributes ...string) string {
 	list := []string{attributeJSON("event.name", `{"stringValue":"`+name+`"}`)}
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -78,8 +78,8 @@ func attributeJSON(key, value string) string { return `{"key":"` + key + `","val
 
 const sessionValue = `{"stringValue":"s1"}`
 
-// TestLogs_OtherAgents: in the words that package digest knows, what came from a cache
-// taken out of the input.
+// TestLogs_OtherAgents: the events have the form that package digest reads, without cached
+// tokens in the input.
 func TestLogs_OtherAgents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, want string }{
@@ -118,7 +118,8 @@ func TestLogs_OtherAgents(t *testing.T) {
 	require.Equal(t, otlp.Batch{Rejected: 1}, b, "it names no session")
 }
 
-// TestIdempotencyKey_DistinguishesRecords: the same record again has the same key, any other another.
+// TestIdempotencyKey_DistinguishesRecords: a repeated record has the same key, any other record
+// another.
 func TestIdempotencyKey_DistinguishesRecords(t *testing.T) {
 	t.Parallel()
 	one := func(more ...string) string {
@@ -140,7 +141,7 @@ func TestIdempotencyKey_DistinguishesRecords(t *testing.T) {
 	}
 }
 
-// TestMetrics_CumulativeSeries name their series and since when they count.
+// TestMetrics_CumulativeSeries: a cumulative series has an identity and a start time.
 func TestMetrics_CumulativeSeries(t *testing.T) {
 	t.Parallel()
 	body := `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"claude_code.cost.usage","sum":{"dataPoints":[{"attributes":[` + attributeJSON("session.id", sessionValue) + `],` +
@@ -152,7 +153,7 @@ func TestMetrics_CumulativeSeries(t *testing.T) {
 	require.Equal(t, `claude-code s1 ApiUsage / {"series":[{"total":"|||||1000","from":1000,"cost_usd":0.5}]}`, formatEvent(b.Events[0]))
 }
 
-// TestBatch_RejectsTooManyRecords: a batch that is longer than a hub reads is refused, whole.
+// TestBatch_RejectsTooManyRecords: a batch over the limit is rejected as a whole.
 func TestBatch_RejectsTooManyRecords(t *testing.T) {
 	t.Parallel()
 	items := "[" + strings.TrimSuffix(strings.Repeat(`{},`, otlp.MaxRecords+1), ",") + "]"
@@ -163,7 +164,7 @@ func TestBatch_RejectsTooManyRecords(t *testing.T) {
 	require.ErrorIs(t, err, otlp.ErrMalformed)
 }
 
-// TestBatch_InvalidBodies: nothing panics, nothing grows, and what can't be read says so.
+// TestBatch_InvalidBodies: unreadable bodies are errors, and nothing panics or grows.
 func TestBatch_InvalidBodies(t *testing.T) {
 	t.Parallel()
 	good := string(readTestdata(t, "claude-code-2.1.330-logs.json"))
@@ -208,7 +209,7 @@ func TestBatch_InvalidBodies(t *testing.T) {
 	require.Equal(t, 1, b.Rejected, "what stands behind 256 attributes is not read")
 }
 
-// TestMetrics_CorruptBodies reads the recorded body with bytes changed, cut and doubled.
+// TestMetrics_CorruptBodies reads the recorded body with changed, removed and duplicated bytes.
 func TestMetrics_CorruptBodies(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// secrets are made up; each is written in two pieces so that no scanner of this
-// repository takes it for a real one.
+// secrets are invented. Each is written in two parts, so that secret scanners don't report this
+// repository.
 var secrets = map[string]string{
 	"aws_key":       "AKIA" + "IOSFODNN7EXAMPLE",
 	"github_token":  "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a",
@@ -136,7 +136,7 @@ func TestJSON_SecretsInStrings(t *testing.T) {
 	}
 }
 
-// What a person needs to read to decide must stay readable.
+// Text that a person needs for a decision must stay readable.
 func TestJSON_KeepsHarmlessText(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
@@ -190,13 +190,13 @@ func TestJSON_ReturnsUnchangedInput(t *testing.T) {
 	}
 }
 
-// Slots are numbered in a byte.
+// A slot number must fit into a byte.
 func TestBuildTables_SlotsFitByte(t *testing.T) {
 	t.Parallel()
 	require.Less(t, len(New(Options{}).literals), 200)
 }
 
-// A body of the greatest size made of nothing but beginnings must not take long.
+// A body of the maximum size that consists of nothing but prefixes must not take long.
 func TestJSON_HostileInput(t *testing.T) {
 	t.Parallel()
 	r := New(Options{})
@@ -232,13 +232,13 @@ func FuzzJSON(f *testing.F) {
 		require.True(t, json.Valid(out), "%s became %s", in, out)
 		again, _ := r.JSON(out)
 		require.Equal(t, string(out), string(again))
-		// The prefilter lets nothing through that the walk would have found.
+		// The prefilter must not miss anything that the walk finds.
 		walked, _ := r.walk(in)
 		require.Equal(t, string(walked), string(out))
 	})
 }
 
-// FuzzJSON_PlantedSecret hides a secret in a text of the fuzzer's and looks for it afterwards.
+// FuzzJSON_PlantedSecret plants a secret in random text and asserts that it is removed.
 func FuzzJSON_PlantedSecret(f *testing.F) {
 	f.Add("export X=", " && run", uint8(3))
 	f.Add("\n", "\"", uint8(0))
@@ -249,7 +249,7 @@ func FuzzJSON_PlantedSecret(f *testing.F) {
 	r := New(Options{})
 	f.Fuzz(func(t *testing.T, before, after string, which uint8) {
 		secret := names[int(which)%len(names)]
-		// Run together with other letters it is another word.
+		// Without the spaces it would be part of another word.
 		doc, err := json.Marshal(map[string]string{"text": before + " " + secret + " " + after})
 		require.NoError(t, err)
 		out, _ := r.JSON(doc)

@@ -13,7 +13,7 @@ import (
 
 const now = schema.Millis(1795262400000)
 
-// call is a permission to run a tool; its hash is whatever tells arguments apart here.
+// call returns a permission question for a tool call. Its hash is unique per tool and arguments.
 func call(tool, arguments string) *rules.Call {
 	return &rules.Call{
 		Kind: schema.Permission, Tool: tool, Arguments: json.RawMessage(arguments), Hash: []byte(tool + "\x00" + arguments),
@@ -60,7 +60,7 @@ func TestMatch_Commands(t *testing.T) {
 		{starts, "npm test\nrm x", false},
 		{starts, "npm test\r\nrm x", false},
 		{starts, "npm test &", false},
-		{starts, "npm test 'a;b'", false}, // for a shell in the shell, or cmd.exe
+		{starts, "npm test 'a;b'", false}, // for a nested shell, or cmd.exe
 		{starts, "npm test # of all", false},
 		{starts, "npm test 'open", false},
 		{starts, "NODE_OPTIONS=--require=./evil npm test", false},
@@ -69,8 +69,8 @@ func TestMatch_Commands(t *testing.T) {
 		{starts, "npm test \u202e", false},
 		{starts, "npm\u00a0test", false},
 		{starts, "npm test \uff1b rm", false},
-		{starts, `npm te\st`, true},    // the shell takes the escape away
-		{starts, `npm test\ x`, false}, // one word: test x
+		{starts, `npm te\st`, true},    // the shell removes the escape
+		{starts, `npm test\ x`, false}, // one word: "test x"
 		{is("command", "equals", `"npm test"`), "npm test", true},
 		{is("command", "equals", `"npm test"`), "npm test x", false},
 		{is("command", "equals", `"git commit -m 'two words'"`), `git commit -m "two words"`, true},
@@ -103,7 +103,7 @@ func TestMatch_Arguments(t *testing.T) {
 	}{
 		{under, `{"file_path":"/home/dev/shop/src/a.ts"}`, true},
 		{under, `{"file_path":"/home/dev/shop/src"}`, true},
-		{under, `{"file_path":"src/a.ts"}`, true}, // from where the agent works
+		{under, `{"file_path":"src/a.ts"}`, true}, // relative to the agent's working directory
 		{under, `{"file_path":"/home/dev/shop/src/../src/a.ts"}`, true},
 		{under, `{"file_path":"/home/dev/shop/src/../../../../etc/passwd"}`, false},
 		{under, `{"file_path":"../x"}`, false},
@@ -114,7 +114,7 @@ func TestMatch_Arguments(t *testing.T) {
 		{under, `{"file_path":7}`, false},
 		{under, `{"file_path":["/home/dev/shop/src/a"]}`, false},
 		{under, `{"other":"/home/dev/shop/src/a"}`, false},
-		{under, `{"file_path":"/etc/passwd","file_path":"/home/dev/shop/src/a"}`, false}, // which one counts?
+		{under, `{"file_path":"/etc/passwd","file_path":"/home/dev/shop/src/a"}`, false}, // ambiguous
 		{under, `[1]`, false},
 		{under, `{"file_path":"/home/dev/shop/src/a\u0000b"}`, false},
 		{is("url", "starts_with", `"https://docs.example/"`), `{"url":"https://docs.example/a"}`, true},

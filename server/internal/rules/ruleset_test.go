@@ -54,8 +54,7 @@ func TestDecide_Precedence(t *testing.T) {
 	}
 }
 
-// TestDecide_IndeterminateDenyBlocksAllow: a command of two parts may be just what was
-// denied.
+// TestDecide_IndeterminateDenyBlocksAllow: a person decides a call that a deny may cover.
 func TestDecide_IndeterminateDenyBlocksAllow(t *testing.T) {
 	t.Parallel()
 	deny := compiledRule(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
@@ -92,8 +91,8 @@ func TestDecide_RuleLifetime(t *testing.T) {
 		short, alway bool
 	}{
 		{0, true, true}, {899_999, true, true}, {900_000, false, true}, {1e9, false, true},
-		{-1000, true, true},    // two clocks' difference
-		{-60_000, false, true}, // the clock was set back: how long it has held nobody knows
+		{-1000, true, true},    // within the clock skew
+		{-60_000, false, true}, // the clock was set back, so the rule's age is unknown
 	} {
 		for want, e := range map[*bool]rules.StoredRule{&c.short: short, &c.alway: always} {
 			set, err := rules.NewSet([]rules.StoredRule{e})
@@ -110,8 +109,8 @@ func TestDecide_RuleLifetime(t *testing.T) {
 	require.NotNil(t, set.Decide(early, now))
 }
 
-// thousand rules, all of them for the same tool in everybody's reach, none of which
-// covers the call: the worst case.
+// thousand returns a set of 1000 rules for the same tool and all agents, none of which covers
+// the call. This is the worst case.
 func thousand(b testing.TB) *rules.Set {
 	var all []rules.StoredRule
 	for i := range 1000 {
