@@ -61,7 +61,7 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			d := h.dispatcher()
 			// Only the silent listeners may run into a timer. A listener that is slow to be
 			// scheduled must not.
-			d.timeouts.idle, d.timeouts.close = waitLimit, 100*time.Millisecond
+			d.timeouts.close = 100 * time.Millisecond
 			switch name {
 			case "keeps the line open":
 				d.timeouts.idle, d.timeouts.close = 50*time.Millisecond, waitLimit
@@ -215,7 +215,9 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			h := newHarness(t)
 			l := startListener(t, c.script)
 			d := h.dispatcher()
-			d.timeouts.dial = 300 * time.Millisecond
+			if name == "slow" {
+				d.timeouts.dial = 300 * time.Millisecond
+			}
 			ticks := make(chan time.Time)
 			d.after = func(time.Duration) <-chan time.Time { return ticks }
 			h.startDispatcher(d)

@@ -75,6 +75,9 @@ func TestSendDeadline_ReachesListener(t *testing.T) {
 				}
 			}))
 			d := h.dispatcher()
+			if !c.polite {
+				d.timeouts.idle, d.timeouts.close = 50*time.Millisecond, 100*time.Millisecond
+			}
 			h.startDispatcher(d)
 			id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 			d.Control(id)

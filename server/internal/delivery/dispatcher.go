@@ -57,16 +57,21 @@ const (
 	maxPollInterval = 10 * time.Second
 )
 
-// timeouts bounds the steps of an attempt.
+// timeouts bounds the steps of an attempt and of a liveness connection.
 type timeouts struct {
+	probe time.Duration // TCP connection of a probe or a liveness connection
 	dial  time.Duration // connection and handshake
 	write time.Duration
 	idle  time.Duration // silence of a version 1 listener before we close
 	ack   time.Duration // acknowledgement of a version 2 listener
 	close time.Duration // our side of the close handshake
+	hold  time.Duration // a liveness connection, before its slot is released
 }
 
-var defaultTimeouts = timeouts{dial: 2 * time.Second, write: 5 * time.Second, idle: time.Second, ack: 5 * time.Second, close: time.Second}
+var defaultTimeouts = timeouts{
+	probe: time.Second, dial: 2 * time.Second, write: 5 * time.Second, idle: time.Second,
+	ack: 5 * time.Second, close: time.Second, hold: 30 * time.Second,
+}
 
 // Dispatcher delivers answers. Create it with New and start it with Run.
 type Dispatcher struct {

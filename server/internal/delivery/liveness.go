@@ -15,9 +15,8 @@ import (
 const (
 	livenessBatchSize = 256
 	// maxLivenessConns bounds the open connections. Beyond it, questions share the slots: a
-	// connection releases its slot when it ends, after maxHoldTime at the latest.
+	// connection releases its slot when it ends, after timeouts.hold at the latest.
 	maxLivenessConns = 1000
-	maxHoldTime      = 30 * time.Second
 	// minRedialInterval is the minimum time between two connections to a listener, so that one
 	// that closes immediately costs little.
 	minRedialInterval = time.Second
@@ -121,13 +120,13 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 		return 0, ctx.Err()
 	}
 	start := time.Now()
-	dialCtx, cancel := context.WithTimeout(ctx, probeTimeout)
+	dialCtx, cancel := context.WithTimeout(ctx, d.timeouts.probe)
 	conn, err := d.DialPolicy.connect(dialCtx, to)
 	cancel()
 	switch {
 	case err == nil:
 		state.refusals = 0
-		waitUntilClosed(ctx, conn)
+		waitUntilClosed(ctx, conn, d.timeouts.hold)
 		return max(0, minRedialInterval-time.Since(start)), nil
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		state.refusals = 0
@@ -144,10 +143,10 @@ func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *liv
 }
 
 // waitUntilClosed waits until the peer closes the connection or sends anything, which it has no
-// reason to do, but at most maxHoldTime or until ctx ends. Then it closes the connection.
-func waitUntilClosed(ctx context.Context, conn net.Conn) {
+// reason to do, but at most limit or until ctx ends. Then it closes the connection.
+func waitUntilClosed(ctx context.Context, conn net.Conn, limit time.Duration) {
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	_ = conn.SetReadDeadline(time.Now().Add(maxHoldTime))
+	_ = conn.SetReadDeadline(time.Now().Add(limit))
 	_, _ = conn.Read(make([]byte, 1))
 }

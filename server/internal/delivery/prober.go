@@ -17,7 +17,6 @@ const (
 	// listenerBatchSize bounds the questions of one round; the next rounds continue after them.
 	listenerBatchSize   = 256
 	maxConcurrentProbes = 8
-	probeTimeout        = time.Second
 )
 
 // Watch probes the listeners of pending questions until ctx ends, so that people see that an
@@ -140,7 +139,7 @@ func (p *prober) refusedTwice(id schema.EventID, to target) bool {
 // probe connects to the target. It returns Listening, Lost for a refused connection, or Unknown:
 // a host that does not answer may be slow.
 func (p *prober) probe(ctx context.Context, to target) schema.Waiter {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeouts.probe)
 	defer cancel()
 	conn, err := p.DialPolicy.connect(ctx, to)
 	switch {
