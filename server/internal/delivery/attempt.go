@@ -96,13 +96,13 @@ func finalState(s schema.DeliveryState) schema.DeliveryState {
 
 // dialAndSend dials the target, sends the answer and records the result.
 func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to target) error {
-	number := q.Delivery.Attempts + 1
+	attempt := q.Delivery.Attempts + 1
 	conn, result := d.dial(ctx, to, q)
 	if conn == nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return d.recordResult(ctx, q, number, result)
+		return d.recordResult(ctx, q, attempt, result)
 	}
 	defer func() {
 		if ctx.Err() != nil {
@@ -112,13 +112,13 @@ func (d *Dispatcher) dialAndSend(ctx context.Context, q *store.Question, to targ
 		}
 	}()
 	if q.Protocol >= 2 {
-		result, err := conn.sendV2(ctx, buildFrame(q, number), d.timeouts)
+		result, err := conn.sendV2(ctx, buildFrame(q, attempt), d.timeouts)
 		if err != nil {
 			return err
 		}
-		return d.recordResult(ctx, q, number, result)
+		return d.recordResult(ctx, q, attempt, result)
 	}
-	return d.sendV1Once(ctx, q, conn, number)
+	return d.sendV1Once(ctx, q, conn, attempt)
 }
 
 // sendV1Once sends the answer to a version 1 listener. From the first byte on there is no second
@@ -129,7 +129,7 @@ func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *li
 	if err != nil || q == nil {
 		return err
 	}
-	if reason, gone := conn.closed(); gone {
+	if reason, closed := conn.closed(); closed {
 		// The listener went away before a byte was written, so it can't have the answer.
 		q.Delivery.Sent = false
 		return d.recordResult(ctx, q, number, attemptResult{state: schema.Unreachable, retry: true, problem: reason + " before anything was sent"})

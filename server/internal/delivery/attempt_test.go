@@ -32,22 +32,22 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 		"4000":       {closeWith(4000), schema.Unconfirmed, ""},
 		"EOF (1006)": {func(p *peerConn) { p.upgrade(); _, _, _ = p.read() }, schema.Unconfirmed, ""},
 		"reset":      {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.reset() }, schema.Unconfirmed, ""},
-		"keeps the line open": {func(p *peerConn) {
+		"keeps the connection open": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			if op, _, err := p.read(); err == nil && op == 8 {
 				p.sendClose(1000)
 			}
 		}, schema.Delivered, "write"},
-		"talks, then closes": {func(p *peerConn) {
+		"sends, then closes": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			p.write(1, []byte(`{"type":"thanks"}`))
 			p.sendClose(1000)
 		}, schema.Delivered, "close"},
-		"stalls":       {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.hang() }, schema.Unconfirmed, ""},
-		"never reads":  {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, ""},
-		"talks a book": {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.write(1, make([]byte, 9000)); p.hang() }, schema.Unconfirmed, ""},
+		"stalls":         {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.hang() }, schema.Unconfirmed, ""},
+		"never reads":    {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, ""},
+		"sends too much": {func(p *peerConn) { p.upgrade(); _, _, _ = p.read(); p.write(1, make([]byte, 9000)); p.hang() }, schema.Unconfirmed, ""},
 		"no close reply": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
@@ -63,7 +63,7 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			// scheduled must not.
 			d.timeouts.close = 100 * time.Millisecond
 			switch name {
-			case "keeps the line open":
+			case "keeps the connection open":
 				d.timeouts.idle, d.timeouts.close = 50*time.Millisecond, waitLimit
 			case "stalls", "never reads":
 				d.timeouts.idle = 50 * time.Millisecond
@@ -79,7 +79,7 @@ func TestSendV1_StateFollowsCloseCode(t *testing.T) {
 			require.Zero(t, st.Delivery.NextAttemptAt)
 			require.Equal(t, 1, st.Delivery.Attempts)
 			require.True(t, q.Delivery.Sent)
-			require.EqualValues(t, 4, st.Revision, "asked, answered, sending, done")
+			require.EqualValues(t, 4, st.Revision, "created, answered, sending, done")
 
 			// The answer must never be sent again.
 			h.advance(30 * time.Second)
@@ -109,7 +109,7 @@ func TestSendV1_FrameAndHandshakeHeaders(t *testing.T) {
 	require.True(t, *a.Permission)
 	require.Zero(t, a.Attempt)
 	require.Equal(t, id, a.HookEvent.ID)
-	require.Equal(t, url, a.HookEvent.HumanInTheLoop.ResponseWebSocketURL, "models of version 1 require it")
+	require.Equal(t, url, a.HookEvent.HumanInTheLoop.ResponseWebSocketURL, "models of version 1 agents require it")
 	require.JSONEq(t, `{"agent_name":"alice","permission_type":"env_file_access"}`, string(a.HookEvent.Payload))
 	got := <-headers
 	for _, name := range []string{"Origin", "Cookie", "Authorization", "Sec-Websocket-Extensions", "Referer", schema.ChallengeHeader} {
@@ -129,7 +129,7 @@ func TestSendV2(t *testing.T) {
 		"no result": {acknowledge("-"), schema.Acked, false},
 		"too late":  {acknowledge(schema.AckTooLate), schema.TooLate, false},
 		"mismatch":  {acknowledge(schema.AckMismatch), schema.Refused, false},
-		"ack, then gone": {func(p *peerConn) {
+		"ack, then disconnect": {func(p *peerConn) {
 			p.upgrade()
 			_, payload, _ := p.read()
 			p.ack(payload, schema.AckAccepted)
@@ -140,7 +140,7 @@ func TestSendV2(t *testing.T) {
 			p.ack(payload, schema.AckAccepted)
 			p.hang()
 		}, schema.Acked, false},
-		"chatter first": {func(p *peerConn) {
+		"other messages first": {func(p *peerConn) {
 			p.upgrade()
 			_, payload, _ := p.read()
 			p.write(1, []byte(`hello`))
@@ -148,11 +148,11 @@ func TestSendV2(t *testing.T) {
 			p.ack(payload, schema.AckAccepted)
 			p.hang()
 		}, schema.Acked, false},
-		"closes without": {closeWith(1000), schema.Unconfirmed, true},
-		"1011":           {closeWith(1011), schema.Unconfirmed, true},
-		"hangs up":       {func(p *peerConn) { p.upgrade(); _, _, _ = p.read() }, schema.Unconfirmed, true},
-		"silent":         {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, true},
-		"somebody else's": {func(p *peerConn) {
+		"closes without ack": {closeWith(1000), schema.Unconfirmed, true},
+		"1011":               {closeWith(1011), schema.Unconfirmed, true},
+		"hangs up":           {func(p *peerConn) { p.upgrade(); _, _, _ = p.read() }, schema.Unconfirmed, true},
+		"silent":             {func(p *peerConn) { p.upgrade(); p.hang() }, schema.Unconfirmed, true},
+		"ack of another answer": {func(p *peerConn) {
 			p.upgrade()
 			_, _, _ = p.read()
 			p.write(1, []byte(`{"type":"ack","answerId":"another"}`))
@@ -190,10 +190,10 @@ func TestDial_HandshakeFailures(t *testing.T) {
 	redirect := func(p *peerConn) { p.refuse(302, "Location: "+strings.Replace(canary.url(), "ws", "http", 1)) }
 	stranger := closeWith(1000)
 	for name, c := range map[string]struct {
-		script func(*peerConn)
-		key    string
-		says   string
-		final  schema.DeliveryState // after three attempts; empty: still retrying
+		script  func(*peerConn)
+		key     string
+		problem string
+		final   schema.DeliveryState // after three attempts; empty: still retrying
 	}{
 		"401":          {func(p *peerConn) { p.refuse(401) }, "", "HTTP 401", schema.Refused},
 		"403":          {func(p *peerConn) { p.refuse(403) }, "", "HTTP 403", schema.Refused},
@@ -207,7 +207,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 		"not a socket": {func(p *peerConn) { p.refuse(101, "Upgrade: websocket", "Connection: Upgrade") }, "", "not a WebSocket listener", ""},
 		"garbage":      {func(p *peerConn) { _, _ = io.WriteString(p, "SSH-2.0-OpenSSH\r\n") }, "", "closed the connection", ""},
 		"no proof":     {stranger, "key", "another program listens on this port", schema.Refused},
-		"false proof": {func(p *peerConn) { p.upgrade(schema.ProofHeader + ": x"); p.hang() }, "key",
+		"wrong proof": {func(p *peerConn) { p.upgrade(schema.ProofHeader + ": x"); p.hang() }, "key",
 			"another program listens on this port", schema.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			id := h.addAnswered(store.NewQuestion{URL: l.url(), ListenerKey: c.key, Protocol: 1}, "")
 			d.Dispatch(id)
 			st, q := h.waitForDelivery(id, hasAttempts(1))
-			require.Contains(t, st.Delivery.LastError, c.says)
+			require.Contains(t, st.Delivery.LastError, c.problem)
 			require.Equal(t, schema.Unreachable, st.Delivery.State)
 			require.EqualValues(t, h.now.Load()+200, st.Delivery.NextAttemptAt)
 			require.False(t, q.Delivery.Sent)
@@ -233,7 +233,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 				d.wakePoll()
 				st, _ = h.waitForDelivery(id, hasAttempts(n))
 			}
-			require.Contains(t, st.Delivery.LastError, c.says)
+			require.Contains(t, st.Delivery.LastError, c.problem)
 			if c.final != "" {
 				require.Equal(t, c.final, st.Delivery.State)
 				require.Zero(t, st.Delivery.NextAttemptAt)
@@ -243,7 +243,7 @@ func TestDial_HandshakeFailures(t *testing.T) {
 			}
 			dials, frames := l.counts()
 			require.Equal(t, 3, dials)
-			require.Zero(t, frames, "something was sent to a listener that didn't shake hands properly")
+			require.Zero(t, frames, "a frame was sent after a failed handshake")
 		})
 	}
 	dials, _ := canary.counts()
@@ -304,7 +304,7 @@ func TestSendV1Once_RetriesWhenListenerClosedFirst(t *testing.T) {
 	st, q := h.waitForDelivery(q.ID, func(*schema.Delivery) bool { return true })
 	require.Equal(t, schema.Unreachable, st.Delivery.State)
 	require.Contains(t, st.Delivery.LastError, "code 1001")
-	require.NotZero(t, st.Delivery.NextAttemptAt, "nothing was sent, so it may be tried again")
+	require.NotZero(t, st.Delivery.NextAttemptAt, "nothing was sent, so it may be sent later")
 	require.False(t, q.Delivery.Sent)
 }
 
@@ -334,7 +334,7 @@ func TestDispatcher_SendsNothingAfterPull(t *testing.T) {
 		st, _ := h.waitForDelivery(id, func(*schema.Delivery) bool { return true })
 		require.Equal(t, schema.Pulled, st.Delivery.State)
 		_, frames := l.counts()
-		require.Zero(t, frames, "it was sent although the agent had it")
+		require.Zero(t, frames, "the answer was sent although the agent had pulled it")
 	}
 }
 
@@ -382,7 +382,7 @@ func TestBuildFrame(t *testing.T) {
 	for _, c := range []struct {
 		payload, envelope string
 		truncated         bool
-		asks              bool
+		hasQuestion       bool
 	}{
 		{`{"agent_name":"alice"}`, `"source_app":"app"`, false, true},
 		{fmt.Sprintf(`{"agent_name":"alice","permission_type":"p","big":%q}`, big), `"source_app":"app"`, true, true},
@@ -402,7 +402,7 @@ func TestBuildFrame(t *testing.T) {
 			require.Equal(t, id, a.HookEvent.ID)
 			require.Equal(t, "app", a.HookEvent.SourceApp)
 			require.Contains(t, string(a.HookEvent.Payload), `"agent_name":"alice"`)
-			require.Equal(t, c.asks, a.HookEvent.HumanInTheLoop != nil)
+			require.Equal(t, c.hasQuestion, a.HookEvent.HumanInTheLoop != nil)
 			require.Equal(t, (protocol-1)*7, a.Attempt)
 			require.Equal(t, q.Delivery.AnswerID, a.AnswerID)
 
@@ -431,10 +431,10 @@ func TestRecordResult_StopsRetriesOnceHandled(t *testing.T) {
 	_, err = d.applyDelivery(t.Context(), before, &handled, &schema.Delivery{State: schema.Queued})
 	require.NoError(t, err)
 
-	require.NoError(t, d.recordResult(t.Context(), before, 1, attemptResult{state: schema.Unreachable, retry: true, problem: "nobody listens"}))
+	require.NoError(t, d.recordResult(t.Context(), before, 1, attemptResult{state: schema.Unreachable, retry: true, problem: "connection refused"}))
 	st, q := h.waitForDelivery(id, hasAttempts(1))
 	require.Equal(t, &schema.Delivery{
-		State: schema.Unreachable, Attempts: 1, LastError: "nobody listens", HandledAt: schema.Millis(h.clock().UnixMilli()),
+		State: schema.Unreachable, Attempts: 1, LastError: "connection refused", HandledAt: schema.Millis(h.clock().UnixMilli()),
 	}, st.Delivery)
 	require.True(t, q.Delivery.Due.IsZero())
 	require.False(t, isDue(q, h.clock()))

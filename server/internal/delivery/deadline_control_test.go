@@ -48,7 +48,7 @@ func (h *harness) waitForExtension(id schema.EventID) *schema.DeadlineExtension 
 		select {
 		case <-changed:
 		case <-timeout:
-			require.FailNow(h.t, "nobody knows whether the agent was told", "%s", q.Status)
+			require.FailNow(h.t, "the delivery of the deadline has no result", "%s", q.Status)
 		}
 	}
 }
@@ -56,8 +56,8 @@ func (h *harness) waitForExtension(id schema.EventID) *schema.DeadlineExtension 
 func TestSendDeadline_ReachesListener(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		polite bool
-	}{"it closes": {true}, "it keeps the line": {false}} {
+		closes bool
+	}{"listener closes": {true}, "listener keeps the connection open": {false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t)
@@ -68,14 +68,14 @@ func TestSendDeadline_ReachesListener(t *testing.T) {
 					return
 				}
 				frames <- frame
-				if c.polite {
+				if c.closes {
 					p.sendClose(1000)
 				} else {
 					p.hang()
 				}
 			}))
 			d := h.dispatcher()
-			if !c.polite {
+			if !c.closes {
 				d.timeouts.idle, d.timeouts.close = 50*time.Millisecond, 100*time.Millisecond
 			}
 			h.startDispatcher(d)
@@ -104,9 +104,9 @@ func TestSendDeadline_Failures(t *testing.T) {
 		h.startDispatcher(d)
 		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 		d.Control(id)
-		told := h.waitForExtension(id)
-		require.Equal(t, schema.Refused, told.Agent)
-		require.Contains(t, told.Error, "nothing was sent to it")
+		extension := h.waitForExtension(id)
+		require.Equal(t, schema.Refused, extension.Agent)
+		require.Contains(t, extension.Error, "nothing was sent to it")
 		_, frames := l.counts()
 		require.Zero(t, frames)
 	})
@@ -119,7 +119,7 @@ func TestSendDeadline_Failures(t *testing.T) {
 		dials, _ := l.counts()
 		require.Zero(t, dials)
 	})
-	t.Run("one that is gone", func(t *testing.T) {
+	t.Run("agent that is gone", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		l := startListener(t, func(p *peerConn) { p.refuse(503) })
@@ -131,9 +131,9 @@ func TestSendDeadline_Failures(t *testing.T) {
 		}
 		id := h.addExtended(store.NewQuestion{URL: l.url(), ListenerKey: "key", Protocol: 2})
 		require.NoError(t, d.sendDeadline(t.Context(), id))
-		told := h.waitForExtension(id)
-		require.Equal(t, schema.Unreachable, told.Agent)
-		require.Contains(t, told.Error, "HTTP 503")
+		extension := h.waitForExtension(id)
+		require.Equal(t, schema.Unreachable, extension.Agent)
+		require.Contains(t, extension.Error, "HTTP 503")
 		dials, _ := l.counts()
 		require.Equal(t, maxControlAttempts, dials)
 		require.Equal(t, maxControlAttempts-1, pauses)

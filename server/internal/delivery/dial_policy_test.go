@@ -75,7 +75,7 @@ func TestDialPolicy_AllowList(t *testing.T) {
 		require.ErrorIs(t, targets.Check(url), ErrBlocked, url)
 	}
 	require.NoError(t, targets.Check("wss://8.8.8.8"))
-	require.ErrorIs(t, targets.Check("wss://other.example"), ErrBlocked, "an allowed network is no allowed name")
+	require.ErrorIs(t, targets.Check("wss://other.example"), ErrBlocked, "an allowed network does not allow names")
 }
 
 func TestNewDialPolicy_RejectsInvalidEntries(t *testing.T) {
@@ -116,7 +116,7 @@ func TestDialPolicy_ErrorsOmitPath(t *testing.T) {
 	}
 }
 
-var errStop = errors.New("not really")
+var errStop = errors.New("stopped before connecting")
 
 // dialedAddrs returns the addresses that a connection to a target would connect to. It cancels
 // the connection just before the system call.
@@ -146,7 +146,7 @@ func FuzzDialPolicy(f *testing.F) {
 		require.Equal(t, err, own.Check(url))
 		if err == nil {
 			for _, at := range dialedAddrs(own, to) {
-				require.True(t, at.Addr().Unmap().IsLoopback(), "%q leads to %s", url, at)
+				require.True(t, at.Addr().Unmap().IsLoopback(), "%q connects to %s", url, at)
 				require.NotEqual(t, uint16(4000), at.Port())
 				require.GreaterOrEqual(t, at.Port(), uint16(lowestPort))
 			}
@@ -157,9 +157,9 @@ func FuzzDialPolicy(f *testing.F) {
 		if to, err = wide.parse(url); err == nil {
 			for _, at := range dialedAddrs(wide, to) {
 				addr := at.Addr().Unmap()
-				require.False(t, addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified(), "%q leads to %s", url, at)
+				require.False(t, addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified(), "%q connects to %s", url, at)
 				require.False(t, slices.Contains([]string{"169.254.169.254", "100.100.100.200", "fd00:ec2::254"}, addr.String()))
-				require.True(t, addr.IsLoopback() || to.tls, "%q goes out in the clear", url)
+				require.True(t, addr.IsLoopback() || to.tls, "%q uses plaintext", url)
 			}
 		}
 	})

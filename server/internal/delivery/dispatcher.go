@@ -48,9 +48,9 @@ type Config struct {
 
 const (
 	defaultWorkers = 64
-	// perListener bounds the concurrent attempts at one host and port. A listener that hangs
+	// maxPerListener bounds the concurrent attempts at one host and port. A listener that hangs
 	// must not occupy every worker.
-	perListener = 4
+	maxPerListener = 4
 	// leaseDuration is longer than any attempt.
 	leaseDuration = 30 * time.Second
 	// maxPollInterval bounds the time between two reads of the outbox.
@@ -274,7 +274,7 @@ func (d *Dispatcher) runJob(ctx context.Context, id schema.EventID) {
 func (d *Dispatcher) acquireSlot(listener string, id schema.EventID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.inFlight[listener] >= perListener {
+	if d.inFlight[listener] >= maxPerListener {
 		d.parked[listener] = append(d.parked[listener], id)
 		d.jobs[id] = jobQueued
 		return false

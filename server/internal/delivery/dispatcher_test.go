@@ -16,15 +16,15 @@ import (
 func TestDispatcher_RetriesUntilAgentListens(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	gone := startListener(t, closeWith(1000))
-	addr := gone.ln.Addr().String()
-	gone.stop()
+	stopped := startListener(t, closeWith(1000))
+	addr := stopped.ln.Addr().String()
+	stopped.stop()
 	d := h.dispatcher()
-	naps := make(chan time.Duration, 100)
+	waits := make(chan time.Duration, 100)
 	ticks := make(chan time.Time)
-	d.after = func(nap time.Duration) <-chan time.Time { naps <- nap; return ticks }
+	d.after = func(wait time.Duration) <-chan time.Time { waits <- wait; return ticks }
 	h.startDispatcher(d)
-	id := h.addAnswered(store.NewQuestion{URL: gone.url(), Protocol: 1}, "")
+	id := h.addAnswered(store.NewQuestion{URL: stopped.url(), Protocol: 1}, "")
 	d.Dispatch(id)
 
 	pauses := append(slices.Clone(retryDelays), retryDelays[len(retryDelays)-1])
@@ -33,8 +33,8 @@ func TestDispatcher_RetriesUntilAgentListens(t *testing.T) {
 		require.Equal(t, schema.Unreachable, st.Delivery.State)
 		require.Equal(t, "connection refused at "+addr, st.Delivery.LastError)
 		require.EqualValues(t, h.now.Load()+pause.Milliseconds(), st.Delivery.NextAttemptAt)
-		for nap := time.Duration(-1); nap != pause; { // the loop sleeps until the next attempt is due
-			nap = <-naps
+		for wait := time.Duration(-1); wait != pause; { // the loop sleeps until the next attempt is due
+			wait = <-waits
 		}
 		h.advance(pause)
 		if i == len(pauses)-1 {
@@ -51,11 +51,11 @@ func TestDispatcher_RetriesUntilAgentListens(t *testing.T) {
 func TestRetryDelay_SlowsAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
 	d := newHarness(t).dispatcher()
-	var eager time.Duration
+	var total time.Duration
 	for n := 1; d.retryDelay(n) != slowRetryDelay; n++ {
-		eager += d.retryDelay(n)
+		total += d.retryDelay(n)
 	}
-	require.InDelta(t, 5*time.Minute, eager, float64(30*time.Second))
+	require.InDelta(t, 5*time.Minute, total, float64(30*time.Second))
 	require.Equal(t, slowRetryDelay, d.retryDelay(10_000))
 }
 
@@ -115,7 +115,7 @@ func TestDispatcher_ResumesAfterCrash(t *testing.T) {
 	require.Zero(t, st.Delivery.NextAttemptAt)
 	require.Equal(t, 1, st.Delivery.Attempts)
 	dials, frames := v1.counts()
-	require.Equal(t, 1, dials, "the one that may have been sent was dialled again")
+	require.Equal(t, 1, dials, "the answer that may have been sent was dialed again")
 	require.Equal(t, 1, frames)
 }
 
@@ -183,11 +183,11 @@ func TestDispatcher_WaitsForPostResponse(t *testing.T) {
 	h := newHarness(t)
 	l := startListener(t, closeWith(1000))
 	d := h.dispatcher()
-	asked, posted := make(chan struct{}), make(chan struct{})
+	awaited, responded := make(chan struct{}), make(chan struct{})
 	d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error {
-		close(asked)
+		close(awaited)
 		select {
-		case <-posted:
+		case <-responded:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -196,10 +196,10 @@ func TestDispatcher_WaitsForPostResponse(t *testing.T) {
 	h.startDispatcher(d)
 	id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 1}, "")
 	d.Dispatch(id)
-	<-asked
+	<-awaited
 	dials, _ := l.counts()
 	require.Zero(t, dials)
-	close(posted)
+	close(responded)
 	h.waitForDelivery(id, inState(schema.Delivered))
 }
 
@@ -219,14 +219,14 @@ func TestDispatcher_LimitsAttemptsPerListener(t *testing.T) {
 		ids[i] = h.addAnswered(store.NewQuestion{URL: hangs.url(), Protocol: 2}, "")
 		d.Dispatch(ids[i])
 	}
-	for range perListener {
+	for range maxPerListener {
 		<-arrived
 	}
 	free := h.addAnswered(store.NewQuestion{URL: other.url(), Protocol: 2}, "")
 	d.Dispatch(free)
 	h.waitForDelivery(free, inState(schema.Acked))
 	dials, _ := hangs.counts()
-	require.Equal(t, perListener, dials)
+	require.Equal(t, maxPerListener, dials)
 	close(open)
 	for _, id := range ids {
 		h.waitForDelivery(id, inState(schema.Acked))

@@ -172,7 +172,7 @@ func (h *harness) waitForDelivery(id schema.EventID, want func(*schema.Delivery)
 		select {
 		case <-changed:
 		case <-timeout:
-			require.FailNow(h.t, "the delivery is not as wanted", "%s", q.Status)
+			require.FailNow(h.t, "the delivery does not reach the expected state", "%s", q.Status)
 		}
 	}
 }

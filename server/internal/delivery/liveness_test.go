@@ -28,7 +28,7 @@ func (o *abandonRecorder) abandon(ctx context.Context, id schema.EventID, url st
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.calls++; o.calls <= o.failures {
-		return errors.New("the disk is on fire")
+		return errors.New("disk failure")
 	}
 	q, err := o.b.store.Question(ctx, id)
 	if err != nil || q.URL != url || q.State != schema.Pending {
@@ -140,9 +140,9 @@ func livenessAt(url string) store.NewQuestion {
 func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	held := make(chan struct{}, 10)
-	url, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { held <- struct{}{} })
-	left := h.addQuestion(livenessAt(closedPort(t)), "").ID // its agent exited while no hub ran
+	connected := make(chan struct{}, 10)
+	url, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { connected <- struct{}{} })
+	dead := h.addQuestion(livenessAt(closedPort(t)), "").ID // its agent exited while no hub ran
 	var mu sync.Mutex
 	var paused time.Duration
 	// Connections are held for an hour (see harness.dispatcher), so only the end of the
@@ -155,34 +155,34 @@ func TestLiveness_EndsQuestionOfDeadAgent(t *testing.T) {
 			return time.After(pause)
 		}
 	})
-	h.waitForEnd(left)
+	h.waitForEnd(dead)
 	id := h.addQuestion(livenessAt(url), "").ID
 	d.Lifeline()
-	<-held
+	<-connected
 	stop()
 	h.waitForEnd(id)
 	mu.Lock()
 	defer mu.Unlock()
-	require.LessOrEqual(t, paused, minRedialInterval+2*refusedRetryDelay, "the end is noticed immediately")
-	require.Empty(t, held, "one connection was enough")
+	require.LessOrEqual(t, paused, minRedialInterval+2*refusedRetryDelay, "the pauses are too long")
+	require.Empty(t, connected, "there was more than one connection")
 }
 
 // TestLiveness_KeepsSlowAgents: whatever a listener does with a connection, the agent is alive.
 func TestLiveness_KeepsSlowAgents(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	turns := make(chan struct{}, 1000)
-	hangsUp, stop := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _ = c.Close(); turns <- struct{}{} })
+	closed := make(chan struct{}, 1000)
+	hangsUp, stop := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _ = c.Close(); closed <- struct{}{} })
 	talks, _ := acceptConns(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 408 Request Timeout\r\n\r\n")) })
 	silent, _ := acceptConns(t, "127.0.0.1:0", func(net.Conn) {})
-	asleep := openPort(t).url() // accepts no connection, like a stopped process
+	stopped := openPort(t).url() // accepts no connection, like a stopped process
 	ids := []schema.EventID{h.addQuestion(livenessAt(hangsUp), "").ID}
-	for _, url := range []string{talks, silent, asleep} {
+	for _, url := range []string{talks, silent, stopped} {
 		ids = append(ids, h.addQuestion(livenessAt(url), "").ID)
 	}
 	_, o := h.runLiveness(shortPauses)
 	for range 50 {
-		<-turns
+		<-closed
 	}
 	require.Zero(t, o.count())
 	stop()
@@ -196,15 +196,15 @@ func TestLiveness_KeepsSlowAgents(t *testing.T) {
 func TestLiveness_IgnoresUnreachableHost(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	allowed, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that never resolves
+	policy, err := NewDialPolicy(DialPolicyConfig{Allow: []string{"ws://agent.invalid"}}) // a name that never resolves
 	require.NoError(t, err)
 	id := h.addQuestion(livenessAt("ws://agent.invalid:50123/"+secretPath), "").ID
-	turns := make(chan struct{}, 1000)
-	_, o := h.runLiveness(beforePause(func() { turns <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) {
-		d.DialPolicy, d.timeouts.probe = allowed, time.Second // for the name lookup
+	pauses := make(chan struct{}, 1000)
+	_, o := h.runLiveness(beforePause(func() { pauses <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) {
+		d.DialPolicy, d.timeouts.probe = policy, time.Second // for the name lookup
 	})
 	for range 4 {
-		<-turns
+		<-pauses
 	}
 	require.Zero(t, o.count())
 	require.True(t, h.isPending(id))
@@ -216,12 +216,12 @@ func TestLiveness_ToleratesOneRefusal(t *testing.T) {
 	p := openPort(t)
 	addr := p.Addr().String()
 	require.NoError(t, p.Close())
-	held := make(chan struct{}, 1)
+	connected := make(chan struct{}, 1)
 	id := h.addQuestion(livenessAt(p.url()), "").ID
 	_, o := h.runLiveness(beforePause(sync.OnceFunc(func() {
-		acceptConns(t, addr, func(net.Conn) { held <- struct{}{} })
+		acceptConns(t, addr, func(net.Conn) { connected <- struct{}{} })
 	})))
-	<-held
+	<-connected
 	require.Zero(t, o.count())
 	require.True(t, h.isPending(id))
 }
@@ -230,7 +230,7 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	p := openPort(t)
-	own, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
+	policy, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
 	require.NoError(t, err)
 	var ids []schema.EventID
 	for _, ask := range []store.NewQuestion{
@@ -241,7 +241,7 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 		ids = append(ids, h.addQuestion(ask, "").ID)
 	}
 	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // already settled
-	d, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = own })
+	d, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
 	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
 	d.Lifeline()
 	h.waitForEnd(gone)
@@ -257,18 +257,18 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 func TestLiveness_WaitsForPostResponse(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	waits, posted := make(chan struct{}), make(chan struct{})
+	awaited, responded := make(chan struct{}), make(chan struct{})
 	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
 	_, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) {
 		d.AwaitResponseSent = func(context.Context, schema.EventID) error {
-			close(waits)
-			<-posted
+			close(awaited)
+			<-responded
 			return nil
 		}
 	})
-	<-waits
+	<-awaited
 	require.Zero(t, o.count())
-	close(posted)
+	close(responded)
 	h.waitForEnd(id)
 }
 
@@ -305,7 +305,7 @@ func TestLiveness_LimitsConnections(t *testing.T) {
 		own, err := net.Dial("tcp", c.LocalAddr().String())
 		require.NoError(t, err)
 		last := <-conns
-		require.Equal(t, own.LocalAddr().String(), last.RemoteAddr().String(), "a third one is held")
+		require.Equal(t, own.LocalAddr().String(), last.RemoteAddr().String(), "more than two connections are open")
 		require.NoError(t, own.Close())
 		require.NoError(t, c.Close())
 	}
@@ -315,20 +315,20 @@ func TestLiveness_LimitsConnections(t *testing.T) {
 func TestLiveness_FollowsNewURL(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	held := make(chan struct{}, 1)
-	there, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { held <- struct{}{} })
+	connected := make(chan struct{}, 1)
+	newURL, stop := acceptConns(t, "127.0.0.1:0", func(net.Conn) { connected <- struct{}{} })
 	first := h.draft(livenessAt(closedPort(t)), "")
 	first.Key = "again"
 	r, err := h.store.Append(t.Context(), first)
 	require.NoError(t, err)
 	h.runLiveness(beforePause(sync.OnceFunc(func() {
-		second := h.draft(livenessAt(there), "")
+		second := h.draft(livenessAt(newURL), "")
 		second.Key = first.Key
 		if _, err := h.store.Append(context.Background(), second); err != nil {
 			t.Error(err)
 		}
 	})))
-	<-held
+	<-connected
 	require.True(t, h.isPending(r.Event.ID))
 	stop()
 	h.waitForEnd(r.Event.ID)

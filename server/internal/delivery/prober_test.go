@@ -26,20 +26,20 @@ func (h *harness) runRounds(w *prober, n int) {
 func (h *harness) runProber(w *prober) (ticks chan<- time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	at := make(chan time.Time)
-	go func() { ended <- w.run(ctx, at) }()
+	ticker := make(chan time.Time)
+	go func() { ended <- w.run(ctx, ticker) }()
 	h.t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(h.t, <-ended, context.Canceled)
 	})
-	return at
+	return ticker
 }
 
 func (h *harness) waiter(id schema.EventID) schema.Waiter {
 	h.t.Helper()
 	q, err := h.store.Question(h.t.Context(), id)
 	require.NoError(h.t, err)
-	require.Equal(h.t, schema.Pending, q.State, "nobody's question ends because it is gone")
+	require.Equal(h.t, schema.Pending, q.State, "the prober ended the question of a lost agent")
 	var st schema.Status
 	require.NoError(h.t, json.Unmarshal(q.Status, &st))
 	return st.Waiter
@@ -57,7 +57,7 @@ func (h *harness) waitForWaiter(id schema.EventID, want schema.Waiter) {
 		select {
 		case <-changed:
 		case <-timeout:
-			require.FailNow(h.t, "the agent is not shown as wanted", "%s, not %s", h.waiter(id), want)
+			require.FailNow(h.t, "the liveness does not become as expected", "%s, not %s", h.waiter(id), want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	h.waitForWaiter(q.ID, schema.Lost)
 	after, err := h.store.Question(t.Context(), q.ID)
 	require.NoError(t, err)
-	require.Equal(t, before.Version+1, after.Version, "said once")
+	require.Equal(t, before.Version+1, after.Version, "stored once")
 	require.Contains(t, string(after.Status), `"revision":3`)
 	require.Nil(t, after.Delivery)
 
@@ -157,7 +157,7 @@ func TestProber_SkipsOtherListeners(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	p := openPort(t)
-	own, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
+	policy, err := NewDialPolicy(DialPolicyConfig{OwnPorts: []uint16{uint16(p.Addr().(*net.TCPAddr).Port)}})
 	require.NoError(t, err)
 	gone := closedPort(t)
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestProber_SkipsOtherListeners(t *testing.T) {
 	}{
 		"version 1 prints a traceback": {ask: store.NewQuestion{URL: p.url(), Protocol: 1}},
 		"the agent pulls":              {ask: store.NewQuestion{Protocol: 2}},
-		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.DialPolicy = own }},
+		"a blocked address":            {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) { d.DialPolicy = policy }},
 		"its POST has no response yet": {ask: store.NewQuestion{URL: p.url(), Protocol: 2}, adjust: func(d *Dispatcher) {
 			d.AwaitResponseSent = func(ctx context.Context, _ schema.EventID) error { <-ctx.Done(); return ctx.Err() }
 		}},
@@ -187,7 +187,7 @@ func TestProber_SkipsOtherListeners(t *testing.T) {
 		})
 	}
 	h.runRounds(newProber(h.dispatcher()), 3)
-	require.Zero(t, p.probes(t), "nobody is pending")
+	require.Zero(t, p.probes(t), "no question is pending")
 }
 
 func TestProber_ProbesListenerOncePerRound(t *testing.T) {
@@ -211,15 +211,15 @@ func TestProber_CoversAllQuestionsInBatches(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	gone := closedPort(t)
-	var asked []schema.EventID
+	var questions []schema.EventID
 	for range 5 {
-		asked = append(asked, h.addQuestion(store.NewQuestion{URL: gone, Protocol: 2}, "").ID)
+		questions = append(questions, h.addQuestion(store.NewQuestion{URL: gone, Protocol: 2}, "").ID)
 	}
 	w := newProber(h.dispatcher())
 	w.batchSize = 2 // a pass takes three rounds
 	for _, lost := range []int{0, 0, 0, 2, 4, 5, 5} {
 		h.runRounds(w, 1)
-		for i, id := range asked {
+		for i, id := range questions {
 			require.Equal(t, i < lost, h.waiter(id) == schema.Lost, "question %d", i)
 		}
 	}
@@ -259,7 +259,7 @@ func TestProber_StartsOverAtNewURL(t *testing.T) {
 	h.runRounds(w, 1)
 	post(closedPort(t))
 	h.runRounds(w, 1)
-	require.NotEqual(t, schema.Lost, h.waiter(id), "each address refused once")
+	require.NotEqual(t, schema.Lost, h.waiter(id), "each URL refused once")
 	h.runRounds(w, 1)
 	require.Equal(t, schema.Lost, h.waiter(id))
 	post(openPort(t).url())
@@ -272,11 +272,11 @@ func TestProber_IgnoresStaleResult(t *testing.T) {
 	h := newHarness(t)
 	w := newProber(h.dispatcher())
 	q := h.addQuestion(store.NewQuestion{URL: closedPort(t), Protocol: 2}, "")
-	seen, err := h.store.Listeners(t.Context(), 0, 1)
+	listeners, err := h.store.Listeners(t.Context(), 0, 1)
 	require.NoError(t, err)
-	require.Len(t, seen, 1)
+	require.Len(t, listeners, 1)
 	h.answerQuestion(q)
-	require.NoError(t, w.recordWaiter(t.Context(), seen[0], schema.Lost))
+	require.NoError(t, w.recordWaiter(t.Context(), listeners[0], schema.Lost))
 	after, err := h.store.Question(t.Context(), q.ID)
 	require.NoError(t, err)
 	require.NotContains(t, string(after.Status), "waiter")
@@ -285,7 +285,7 @@ func TestProber_IgnoresStaleResult(t *testing.T) {
 	cancel()
 	to, err := w.DialPolicy.parse(q.URL)
 	require.NoError(t, err)
-	require.Equal(t, schema.Unknown, w.probe(ctx, to), "a probe that was cut off proves nothing")
+	require.Equal(t, schema.Unknown, w.probe(ctx, to), "a canceled probe proves nothing")
 }
 
 func TestProber_LogsErrorOnce(t *testing.T) {

@@ -133,12 +133,12 @@ func (s *Session) sessionModel(f *EventFacts) string {
 func (s *Session) Agents() []schema.AgentNode {
 	list := make([]schema.AgentNode, 0, len(s.AgentTree))
 	for _, n := range s.AgentTree {
-		var own schema.Tokens
+		var tokens schema.Tokens
 		if n.Tokens != nil {
-			own = *n.Tokens
+			tokens = *n.Tokens
 		}
-		if own = larger(own, s.TranscriptTokens[n.AgentID]); own != (schema.Tokens{}) {
-			n.Tokens = &own
+		if tokens = larger(tokens, s.TranscriptTokens[n.AgentID]); tokens != (schema.Tokens{}) {
+			n.Tokens = &tokens
 		}
 		list = append(list, n)
 	}

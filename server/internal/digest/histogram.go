@@ -32,16 +32,16 @@ type Histogram map[int64]int64
 // Percentile returns the duration, in ms, that a share p of the values does not exceed, or 0 for
 // an empty histogram.
 func (t Histogram) Percentile(p float64) int64 {
-	all := int64(0)
+	total := int64(0)
 	last := int64(0)
 	for bin, n := range t {
-		all += n
+		total += n
 		last = max(last, bin)
 	}
-	if all == 0 {
+	if total == 0 {
 		return 0
 	}
-	rank := max(1, int64(math.Ceil(p*float64(all))))
+	rank := max(1, int64(math.Ceil(p*float64(total))))
 	for bin := int64(0); bin < last; bin++ {
 		if rank -= t[bin]; rank <= 0 {
 			return BucketMidpoint(bin)

@@ -60,10 +60,10 @@ func TestParse(t *testing.T) {
 			newEvent("userPromptSubmitted", `{"prompt":"Go"}`),
 			func(f *EventFacts) { f.Kind, f.Prompt = Prompt, "Go" },
 		},
-		"a background task that tells Claude Code of its end, which nobody typed": {
+		"the end of a background task, which no person typed": {
 			newEvent("UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Explore\" completed</summary>\n</task-notification>"}`), func(*EventFacts) {},
 		},
-		"a prompt that is none": {
+		"a prompt of another event type": {
 			newEvent("Stop", `{"prompt":"Go"}`), func(*EventFacts) {},
 		},
 		"a call begins": {
@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 			newEvent("PreToolUse", `{"tool_name":"Grep","agent_id":"a4d2","agent_type":"Explore"}`),
 			func(f *EventFacts) { f.Kind, f.Tool, f.Agent, f.AgentType = ToolStart, "Grep", "a4d2", "Explore" },
 		},
-		"the envelope has the last word": {
+		"the envelope takes precedence": {
 			newEvent("PreToolUse", `{"tool_use_id":"inner","agent_id":"inner","model":"inner"}`).withEnvelope(`"tool_use_id":"outer","agent_id":"outer","model_name":"outer"`),
 			func(f *EventFacts) { f.Kind, f.UseID, f.Agent, f.Model = ToolStart, "outer", "outer", "outer" },
 		},
@@ -100,11 +100,11 @@ func TestParse(t *testing.T) {
 			newEvent("PostToolUseFailure", `{"error":"stopped","is_interrupt":true}`),
 			func(f *EventFacts) { f.Kind, f.Interrupted, f.Error = ToolEnds, true, "stopped" },
 		},
-		"a person interrupts, as the envelope says": {
+		"a person interrupts, in the envelope": {
 			newEvent("PostToolUseFailure", `{}`).withEnvelope(`"is_interrupt":true`),
 			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
-		"a person interrupts, as the response says": {
+		"a person interrupts, in the response": {
 			newEvent("PostToolUse", `{"tool_response":{"interrupted":true}}`),
 			func(f *EventFacts) { f.Kind, f.Interrupted = ToolEnds, true },
 		},
@@ -112,7 +112,7 @@ func TestParse(t *testing.T) {
 			newEvent("PostToolUse", `{"tool_response":{"isError":true}}`),
 			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
-		"a tool has no success": {
+		"a tool without success": {
 			newEvent("PostToolUse", `{"tool_response":{"success":false}}`),
 			func(f *EventFacts) { f.Kind, f.Failed = ToolEnds, true },
 		},
@@ -127,7 +127,7 @@ func TestParse(t *testing.T) {
 			newEvent("Notification", `{}`).withEnvelope(`"error":"out of memory"`),
 			func(f *EventFacts) { f.Failed, f.Error = true, "out of memory" },
 		},
-		"an error with parts": {
+		"an error object": {
 			newEvent("ErrorOccurred", `{"error":{"message":"no network","name":"E"}}`),
 			func(f *EventFacts) { f.Failed, f.Error = true, "no network" },
 		},
@@ -142,7 +142,7 @@ func TestParse(t *testing.T) {
 			newEvent("SubagentStart", `{}`).withEnvelope(`"agent_id":"a1","parent_session_id":"p1"`),
 			func(f *EventFacts) { f.Kind, f.Agent, f.ParentSession = AgentStart, "a1", "p1" },
 		},
-		"a model with parts": {
+		"a model object": {
 			newEvent("Status", `{"model":{"id":"claude-opus-5","display_name":"Opus"}}`),
 			func(f *EventFacts) { f.Model = "claude-opus-5" },
 		},
@@ -154,7 +154,7 @@ func TestParse(t *testing.T) {
 			newEvent("Stop", `{"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`),
 			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4} },
 		},
-		"usage in the words of another provider": {
+		"usage with the names of another provider": {
 			newEvent("Stop", `{"usage":{"prompt_tokens":5,"completion_tokens":6}}`),
 			func(f *EventFacts) { f.Tokens = &schema.Tokens{Input: 5, Output: 6} },
 		},
@@ -212,13 +212,13 @@ func TestParse_SumsTranscript(t *testing.T) {
 		"a message over three lines counts once": {
 			[]string{line("m1", 1, 2), line("m1", 1, 2), line("m1", 1, 2)}, &schema.Tokens{Input: 1, Output: 2},
 		},
-		"its last word counts": {
+		"the last usage of a message counts": {
 			[]string{line("m1", 1, 2), line("m2", 10, 20), line("m1", 1, 5)}, &schema.Tokens{Input: 11, Output: 25},
 		},
 		"without ids each line counts": {
 			[]string{line("", 1, 2), line("", 1, 2)}, &schema.Tokens{Input: 2, Output: 4},
 		},
-		"what is no message is passed by": {
+		"other values are ignored": {
 			[]string{`null`, `7`, `"text"`, `[]`, `{"message":[]}`, `{"message":{"usage":7}}`, line("m1", 1, 2), `{"message":{"usage":{"input_tokens":"9"}}}`},
 			&schema.Tokens{Input: 1, Output: 2},
 		},
@@ -230,7 +230,7 @@ func TestParse_SumsTranscript(t *testing.T) {
 	f := Parse(newEvent("Stop", `{}`).withTranscript("[" + line("m1", 1, 1) + `,{"type":"cost-state","totalCostUSD":0.7},{"message":{"model":"<synthetic>"}}]`))
 	require.Equal(t, []any{"opus", "main", 0.7}, []any{f.Model, f.Branch, f.CostUSD})
 	f = Parse(newEvent("Stop", `{"model":"own","total_cost_usd":2}`).withTranscript("[" + line("m1", 1, 1) + `,{"totalCostUSD":0.7}]`))
-	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "what the event says counts more")
+	require.Equal(t, []any{"own", 2.0}, []any{f.Model, f.CostUSD}, "the event takes precedence")
 }
 
 // TestParse_IgnoresInvalidValues covers wrong types and numbers out of range.
@@ -267,7 +267,7 @@ func TestParse_ReadsTopLevelMembersOnly(t *testing.T) {
 	b.WriteString(`}`)
 	f := Parse(newEvent("UserPromptSubmit", b.String()))
 	require.Equal(t, "first", f.Prompt)
-	require.False(t, f.Failed, "what lies deeper is not the event's")
+	require.False(t, f.Failed, "nested members do not count")
 }
 
 func TestShorten(t *testing.T) {
@@ -302,16 +302,16 @@ func FuzzParse(f *testing.F) {
 			s.Add(facts)
 			s.ResolveQuestion(facts, e.At+5)
 		}
-		kept, err := json.Marshal(&s)
+		stored, err := json.Marshal(&s)
 		require.NoError(t, err)
-		var again Session
-		require.NoError(t, json.Unmarshal(kept, &again))
-		require.EqualValues(t, 3, again.Sum.Events)
-		if tokens := again.Sum.Tokens; tokens != nil {
+		var restored Session
+		require.NoError(t, json.Unmarshal(stored, &restored))
+		require.EqualValues(t, 3, restored.Sum.Events)
+		if tokens := restored.Sum.Tokens; tokens != nil {
 			for _, n := range []int64{tokens.Input, tokens.Output, tokens.CacheRead, tokens.CacheWrite} {
 				require.True(t, n >= 0 && n <= maxTokens, "%d", n)
 			}
 		}
-		require.True(t, again.Sum.CostUSD >= 0 && again.Sum.CostUSD <= maxCost)
+		require.True(t, restored.Sum.CostUSD >= 0 && restored.Sum.CostUSD <= maxCost)
 	})
 }

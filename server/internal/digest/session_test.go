@@ -20,129 +20,129 @@ type recorder struct {
 	ids  schema.EventID
 }
 
-func (y *recorder) addEvent(at int64, typ, tool, payload string) *EventFacts {
-	y.ids++
+func (r *recorder) addEvent(at int64, typ, tool, payload string) *EventFacts {
+	r.ids++
 	e := newEvent(typ, payload)
-	e.ID, e.At, e.Tool = y.ids, at*1000, tool
-	return y.add(e)
+	e.ID, e.At, e.Tool = r.ids, at*1000, tool
+	return r.add(e)
 }
 
-func (y *recorder) addQuestion(at int64, tool, payload, question string) *EventFacts {
-	y.ids++
+func (r *recorder) addQuestion(at int64, tool, payload, question string) *EventFacts {
+	r.ids++
 	e := newEvent("PermissionRequest", payload).withQuestion(question)
-	e.ID, e.At, e.Tool = y.ids, at*1000, tool
-	return y.add(e)
+	e.ID, e.At, e.Tool = r.ids, at*1000, tool
+	return r.add(e)
 }
 
 // add adds an event like the projector does, with a JSON round trip of the session.
-func (y *recorder) add(e *Event) *EventFacts {
+func (r *recorder) add(e *Event) *EventFacts {
 	f := Parse(e)
-	y.last = y.s.Add(f)
-	kept, err := json.Marshal(&y.s)
-	require.NoError(y.t, err)
-	y.s = Session{}
-	require.NoError(y.t, json.Unmarshal(kept, &y.s))
+	r.last = r.s.Add(f)
+	stored, err := json.Marshal(&r.s)
+	require.NoError(r.t, err)
+	r.s = Session{}
+	require.NoError(r.t, json.Unmarshal(stored, &r.s))
 	return f
 }
 
-func (y *recorder) lastToolMS() int64 {
-	require.NotNil(y.t, y.last.Ended)
-	return y.last.Ended.MS
+func (r *recorder) lastToolMS() int64 {
+	require.NotNil(r.t, r.last.Ended)
+	return r.last.Ended.MS
 }
 
 const permissionQuestion = `{"type":"permission","question":"?"}`
 
 func TestSession_PairsCalls(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.addEvent(10, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
-	y.addEvent(11, "PreToolUse", "Bash", `{"tool_use_id":"b"}`)
-	y.addEvent(15, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
-	require.EqualValues(t, 5000, y.lastToolMS(), "by their id, though another began later")
-	y.addEvent(17, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
-	require.EqualValues(t, 6000, y.lastToolMS())
+	r := &recorder{t: t}
+	r.addEvent(10, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
+	r.addEvent(11, "PreToolUse", "Bash", `{"tool_use_id":"b"}`)
+	r.addEvent(15, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
+	require.EqualValues(t, 5000, r.lastToolMS(), "by id, although another call began later")
+	r.addEvent(17, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
+	require.EqualValues(t, 6000, r.lastToolMS())
 
-	y.addEvent(20, "PreToolUse", "Read", `{}`)
-	y.addEvent(21, "PreToolUse", "Read", `{"agent_id":"x"}`)
-	y.addEvent(22, "PreToolUse", "Read", `{}`)
-	y.addEvent(23, "PostToolUse", "Read", `{}`)
-	require.EqualValues(t, 1000, y.lastToolMS(), "without ids the last of the same agent")
-	y.addEvent(24, "PostToolUse", "Read", `{"agent_id":"x"}`)
-	require.EqualValues(t, 3000, y.lastToolMS())
-	y.addEvent(25, "PostToolUse", "Read", `{"tool_use_id":"late"}`)
-	require.EqualValues(t, 5000, y.lastToolMS(), "the id may come with the end only")
+	r.addEvent(20, "PreToolUse", "Read", `{}`)
+	r.addEvent(21, "PreToolUse", "Read", `{"agent_id":"x"}`)
+	r.addEvent(22, "PreToolUse", "Read", `{}`)
+	r.addEvent(23, "PostToolUse", "Read", `{}`)
+	require.EqualValues(t, 1000, r.lastToolMS(), "without ids, the latest of the same agent")
+	r.addEvent(24, "PostToolUse", "Read", `{"agent_id":"x"}`)
+	require.EqualValues(t, 3000, r.lastToolMS())
+	r.addEvent(25, "PostToolUse", "Read", `{"tool_use_id":"late"}`)
+	require.EqualValues(t, 5000, r.lastToolMS(), "only the end may have an id")
 
-	y.addEvent(30, "PostToolUse", "Grep", `{}`)
-	require.EqualValues(t, -1, y.lastToolMS(), "a beginning was never told")
-	y.addEvent(31, "PostToolUse", "Grep", `{"duration_ms":77}`)
-	require.EqualValues(t, 77, y.lastToolMS(), "but the agent measured")
-	require.EqualValues(t, 7, y.s.Sum.Tools)
-	require.Empty(t, y.s.OpenCalls)
+	r.addEvent(30, "PostToolUse", "Grep", `{}`)
+	require.EqualValues(t, -1, r.lastToolMS(), "no start event")
+	r.addEvent(31, "PostToolUse", "Grep", `{"duration_ms":77}`)
+	require.EqualValues(t, 77, r.lastToolMS(), "measured by the agent")
+	require.EqualValues(t, 7, r.s.Sum.Tools)
+	require.Empty(t, r.s.OpenCalls)
 }
 
 func TestToolDuration_ExcludesHumanWait(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
-	asked := y.addQuestion(1, "Bash", `{}`, permissionQuestion)
-	require.EqualValues(t, 60_000, y.s.ResolveQuestion(asked, 61_000))
-	y.addEvent(63, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
-	require.EqualValues(t, 3000, y.lastToolMS())
-	require.EqualValues(t, 60_000, y.s.Sum.WaitedMS)
+	r := &recorder{t: t}
+	r.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
+	question := r.addQuestion(1, "Bash", `{}`, permissionQuestion)
+	require.EqualValues(t, 60_000, r.s.ResolveQuestion(question, 61_000))
+	r.addEvent(63, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
+	require.EqualValues(t, 3000, r.lastToolMS())
+	require.EqualValues(t, 60_000, r.s.Sum.WaitedMS)
 
 	// The question may also be the event that starts the call.
-	y.ids++
+	r.ids++
 	e := newEvent("PreToolUse", `{"tool_use_id":"b"}`).withQuestion(permissionQuestion)
-	e.ID, e.At, e.Tool = y.ids, 100_000, "Bash"
-	asked = y.add(e)
-	y.s.ResolveQuestion(asked, 110_000)
-	y.addEvent(112, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
-	require.EqualValues(t, 2000, y.lastToolMS())
+	e.ID, e.At, e.Tool = r.ids, 100_000, "Bash"
+	question = r.add(e)
+	r.s.ResolveQuestion(question, 110_000)
+	r.addEvent(112, "PostToolUse", "Bash", `{"tool_use_id":"b"}`)
+	require.EqualValues(t, 2000, r.lastToolMS())
 
 	// A question before the start of the call costs the call nothing.
-	asked = y.addQuestion(200, "Edit", `{"tool_use_id":"c"}`, permissionQuestion)
-	y.addEvent(205, "PreToolUse", "Edit", `{"tool_use_id":"c"}`)
-	y.s.ResolveQuestion(asked, 206_000)
-	y.addEvent(209, "PostToolUse", "Edit", `{"tool_use_id":"c"}`)
-	require.EqualValues(t, 3000, y.lastToolMS(), "one second of the wait was the call's")
+	question = r.addQuestion(200, "Edit", `{"tool_use_id":"c"}`, permissionQuestion)
+	r.addEvent(205, "PreToolUse", "Edit", `{"tool_use_id":"c"}`)
+	r.s.ResolveQuestion(question, 206_000)
+	r.addEvent(209, "PostToolUse", "Edit", `{"tool_use_id":"c"}`)
+	require.EqualValues(t, 3000, r.lastToolMS(), "one second of the wait was during the call")
 
-	require.EqualValues(t, 0, y.s.ResolveQuestion(asked, 1), "a clock that went back waited for nobody")
+	require.EqualValues(t, 0, r.s.ResolveQuestion(question, 1), "the wait is not negative if the clock went back")
 }
 
 func TestSession_CountsRepeatsOnce(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
-	y.addEvent(1, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
-	require.Len(t, y.s.OpenCalls, 1)
-	y.addEvent(5, "PostToolUseFailure", "Bash", `{"tool_use_id":"a","error":"no"}`)
-	require.True(t, y.last.Failed)
-	y.addEvent(6, "PostToolUseFailure", "Bash", `{"tool_use_id":"a","error":"no"}`)
-	require.Nil(t, y.last.Ended)
-	require.False(t, y.last.Failed)
-	require.Equal(t, []int64{1, 1, 4}, []int64{y.s.Sum.Tools, y.s.Sum.Failures, y.s.Sum.Events})
+	r := &recorder{t: t}
+	r.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
+	r.addEvent(1, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
+	require.Len(t, r.s.OpenCalls, 1)
+	r.addEvent(5, "PostToolUseFailure", "Bash", `{"tool_use_id":"a","error":"no"}`)
+	require.True(t, r.last.Failed)
+	r.addEvent(6, "PostToolUseFailure", "Bash", `{"tool_use_id":"a","error":"no"}`)
+	require.Nil(t, r.last.Ended)
+	require.False(t, r.last.Failed)
+	require.Equal(t, []int64{1, 1, 4}, []int64{r.s.Sum.Tools, r.s.Sum.Failures, r.s.Sum.Events})
 }
 
 func TestSession_Summary(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.addEvent(1, "SessionStart", "", `{"cwd":"/one","model":"old","git_branch":"main"}`)
-	require.True(t, y.last.New)
-	y.addEvent(2, "UserPromptSubmit", "", `{"prompt":"The first","cwd":"/two"}`)
-	require.False(t, y.last.New)
-	y.addEvent(3, "UserPromptSubmit", "", `{"prompt":"The second","model":"new","git_branch":"topic"}`)
-	y.addEvent(4, "SubagentStart", "", `{"agent_id":"a"}`)
-	y.addEvent(5, "SubagentStop", "", `{"agent_id":"a"}`)
-	y.addEvent(6, "PreToolUse", "Bash", `{"agent_id":"b"}`)
-	y.addEvent(7, "SessionEnd", "", `{}`)
-	require.Empty(t, y.s.OpenCalls, "nothing runs on")
+	r := &recorder{t: t}
+	r.addEvent(1, "SessionStart", "", `{"cwd":"/one","model":"old","git_branch":"main"}`)
+	require.True(t, r.last.New)
+	r.addEvent(2, "UserPromptSubmit", "", `{"prompt":"The first","cwd":"/two"}`)
+	require.False(t, r.last.New)
+	r.addEvent(3, "UserPromptSubmit", "", `{"prompt":"The second","model":"new","git_branch":"topic"}`)
+	r.addEvent(4, "SubagentStart", "", `{"agent_id":"a"}`)
+	r.addEvent(5, "SubagentStop", "", `{"agent_id":"a"}`)
+	r.addEvent(6, "PreToolUse", "Bash", `{"agent_id":"b"}`)
+	r.addEvent(7, "SessionEnd", "", `{}`)
+	require.Empty(t, r.s.OpenCalls, "no call stays open")
 	want := schema.Session{
 		SourceApp: "demo", SessionID: "s1", Title: "The first", Cwd: "/one", Branch: "topic", Model: "new",
 		StartedAt: 1000, LastAt: 7000, Ended: true, FirstID: 1, LastID: 7, Events: 7, Agents: 2,
 	}
-	require.Equal(t, want, y.s.Sum)
-	y.addEvent(8, "Notification", "", `{}`)
-	require.False(t, y.s.Sum.Ended, "it was taken up again")
+	require.Equal(t, want, r.s.Sum)
+	r.addEvent(8, "Notification", "", `{}`)
+	require.False(t, r.s.Sum.Ended, "the session was resumed")
 }
 
 func TestSession_ExecutionOutcome(t *testing.T) {
@@ -155,18 +155,18 @@ func TestSession_ExecutionOutcome(t *testing.T) {
 		"failed":      {"PostToolUseFailure", `{"tool_use_id":"a","error":"no such file"}`, schema.Execution{State: schema.ToolFailed, Error: "no such file"}},
 		"interrupted": {"PostToolUseFailure", `{"tool_use_id":"a","is_interrupt":true}`, schema.Execution{State: schema.Interrupted}},
 	} {
-		y := &recorder{t: t}
-		asked := y.addQuestion(1, "Bash", `{"tool_use_id":"a"}`, permissionQuestion)
-		y.addQuestion(2, "Bash", `{"tool_use_id":"b"}`, permissionQuestion)
-		y.addQuestion(3, "Bash", `{"tool_use_id":"a"}`, `{"type":"question","question":"?"}`)
-		y.addEvent(4, "PostToolUse", "Bash", `{}`)
-		require.Nil(t, y.last.Execution, "nobody knows which")
-		y.addEvent(5, c.typ, "Bash", c.payload)
-		c.want.EventID = y.ids
-		require.Equal(t, &ExecutionOutcome{Question: asked.ID, At: 5000, Execution: c.want}, y.last.Execution, name)
-		y.addEvent(6, c.typ, "Bash", c.payload)
-		require.Nil(t, y.last.Execution, "once")
-		require.Equal(t, []PermissionCall{{2, "b"}}, y.s.Permissions)
+		r := &recorder{t: t}
+		question := r.addQuestion(1, "Bash", `{"tool_use_id":"a"}`, permissionQuestion)
+		r.addQuestion(2, "Bash", `{"tool_use_id":"b"}`, permissionQuestion)
+		r.addQuestion(3, "Bash", `{"tool_use_id":"a"}`, `{"type":"question","question":"?"}`)
+		r.addEvent(4, "PostToolUse", "Bash", `{}`)
+		require.Nil(t, r.last.Execution, "the call is ambiguous")
+		r.addEvent(5, c.typ, "Bash", c.payload)
+		c.want.EventID = r.ids
+		require.Equal(t, &ExecutionOutcome{Question: question.ID, At: 5000, Execution: c.want}, r.last.Execution, name)
+		r.addEvent(6, c.typ, "Bash", c.payload)
+		require.Nil(t, r.last.Execution, "once")
+		require.Equal(t, []PermissionCall{{2, "b"}}, r.s.Permissions)
 	}
 }
 
@@ -177,12 +177,12 @@ func TestSession_Tokens(t *testing.T) {
 	chat := func(n int) string {
 		return fmt.Sprintf(`[{"message":{"id":"m1","usage":{"input_tokens":1}}},{"message":{"id":"m2","usage":{"input_tokens":%d}}}]`, n)
 	}
-	type tale struct {
+	type step struct {
 		event *Event
 		want  schema.Tokens
 		cost  float64
 	}
-	for name, tales := range map[string][]tale{
+	for name, steps := range map[string][]step{
 		"successive transcripts": {
 			{newEvent("Stop", `{}`).withTranscript(chat(5)), schema.Tokens{Input: 6}, 0},
 			{newEvent("Stop", `{}`).withTranscript(chat(9)), schema.Tokens{Input: 10}, 0},
@@ -190,11 +190,11 @@ func TestSession_Tokens(t *testing.T) {
 			{newEvent("SubagentStop", `{"agent_id":"a"}`).withTranscript(chat(1)), schema.Tokens{Input: 12}, 0},
 			{newEvent("Stop", `{}`).withTranscript(chat(2)), schema.Tokens{Input: 5}, 0},
 		},
-		"single figures": {
+		"single values": {
 			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), schema.Tokens{Output: 5}, 0},
 			{newEvent("Stop", `{"usage":{"output_tokens":5}}`), schema.Tokens{Output: 10}, 0},
 		},
-		"a message told twice": {
+		"a message reported twice": {
 			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":5}}}`), schema.Tokens{Output: 5}, 0},
 			{newEvent("M", `{"message":{"id":"m2","usage":{"output_tokens":1}}}`), schema.Tokens{Output: 6}, 0},
 			{newEvent("M", `{"message":{"id":"m1","usage":{"output_tokens":7}}}`), schema.Tokens{Output: 8}, 0},
@@ -208,25 +208,25 @@ func TestSession_Tokens(t *testing.T) {
 			{newEvent("R", `{"total_cost_usd":0.5,"usage":{"output_tokens":5}}`), schema.Tokens{Output: 5}, 0.5},
 			{newEvent("R", `{"total_cost_usd":0.75,"usage":{"output_tokens":8}}`), schema.Tokens{Output: 8}, 0.75},
 		},
-		"the surest source counts alone": {
+		"only the most reliable source counts": {
 			{newEvent("Stop", `{"usage":{"input_tokens":100}}`), schema.Tokens{Input: 100}, 0},
 			{newEvent("Stop", `{}`).withTranscript(chat(5)), schema.Tokens{Input: 6}, 0},
 			{newEvent("Stop", `{"total_token_usage":{"input_tokens":7}}`), schema.Tokens{Input: 7}, 0},
 			{newEvent("Stop", `{}`).withTranscript(chat(50)), schema.Tokens{Input: 7}, 0},
 		},
-		"no more than can be": {
+		"limited to the maximum": {
 			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), schema.Tokens{Input: maxTokens}, 0},
 			{newEvent("Stop", `{"usage":{"input_tokens":1e12}}`), schema.Tokens{Input: maxTokens}, 0},
 		},
 	} {
-		y := &recorder{t: t}
+		r := &recorder{t: t}
 		var sum schema.Tokens
 		cost := 0.0
-		for i, c := range tales {
-			y.add(c.event)
-			sum, cost = addTokens(sum, y.last.Tokens, 1), cost+y.last.Cost
-			require.NotNil(t, y.s.Sum.Tokens, "%s %d", name, i)
-			require.Equal(t, c.want, *y.s.Sum.Tokens, "%s %d", name, i)
+		for i, c := range steps {
+			r.add(c.event)
+			sum, cost = addTokens(sum, r.last.Tokens, 1), cost+r.last.Cost
+			require.NotNil(t, r.s.Sum.Tokens, "%s %d", name, i)
+			require.Equal(t, c.want, *r.s.Sum.Tokens, "%s %d", name, i)
 			require.Equal(t, c.want, sum, "%s %d: the changes add up", name, i)
 			require.InDelta(t, c.cost, cost, 1e-9, name)
 		}
@@ -242,11 +242,11 @@ func TestSession_BoundsStoredSize(t *testing.T) {
 		e.ID = schema.EventID(i + 1)
 		s.Add(Parse(e.withTranscript(`[{"message":{"usage":{"input_tokens":1}}}]`)))
 	}
-	kept, err := json.Marshal(&s)
+	stored, err := json.Marshal(&s)
 	require.NoError(t, err)
-	require.Less(t, len(kept), 160<<10)
+	require.Less(t, len(stored), 160<<10)
 	require.Len(t, s.OpenCalls, maxOpenCalls)
-	require.Equal(t, "use2999", s.OpenCalls[maxOpenCalls-1].UseID, "the oldest is forgotten")
+	require.Equal(t, "use2999", s.OpenCalls[maxOpenCalls-1].UseID, "the oldest is dropped")
 	require.Len(t, s.Permissions, maxOpenCalls)
 	require.EqualValues(t, maxAgents, s.Sum.Agents)
 	require.EqualValues(t, 3000, s.Sum.Events)
@@ -258,7 +258,7 @@ func TestHistogram_Percentile(t *testing.T) {
 	require.Zero(t, Histogram{}.Percentile(0.5))
 	for ms := int64(0); ms < 40*24*3600*1000; ms += 1 + ms/500 {
 		middle := BucketMidpoint(Bucket(ms))
-		require.LessOrEqual(t, math.Abs(float64(middle-ms)), 0.05*float64(ms), "%d ms stands as %d", ms, middle)
+		require.LessOrEqual(t, math.Abs(float64(middle-ms)), 0.05*float64(ms), "%d ms is represented as %d", ms, middle)
 		require.GreaterOrEqual(t, Bucket(ms+1), Bucket(ms))
 	}
 	seed := uint64(42)
@@ -297,9 +297,9 @@ func BenchmarkParse(b *testing.B) {
 // An event that asks a question can't also end the call that it asks about.
 func TestSession_EventDoesNotEndOwnCall(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
+	r := &recorder{t: t}
 	e := newEvent("PostToolUse", `{"tool_use_id":"a"}`).withQuestion(permissionQuestion)
-	y.add(e)
-	require.Nil(t, y.last.Execution)
-	require.Equal(t, []PermissionCall{{e.ID, "a"}}, y.s.Permissions)
+	r.add(e)
+	require.Nil(t, r.last.Execution)
+	require.Equal(t, []PermissionCall{{e.ID, "a"}}, r.s.Permissions)
 }

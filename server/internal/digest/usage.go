@@ -59,14 +59,14 @@ func (s *Session) addSeries(series MetricSeries) {
 		s.Counters = append(makeRoom(s.Counters, maxSeries), Counter{Key: series.Key})
 		i = len(s.Counters) - 1
 	}
-	seen, current := s.Counters[i].Usage, series.Usage
+	previous, current := s.Counters[i].Usage, series.Usage
 	current.Tokens = schema.Tokens{
-		Input: max(seen.Tokens.Input, current.Tokens.Input), Output: max(seen.Tokens.Output, current.Tokens.Output),
-		CacheRead: max(seen.Tokens.CacheRead, current.Tokens.CacheRead), CacheWrite: max(seen.Tokens.CacheWrite, current.Tokens.CacheWrite),
+		Input: max(previous.Tokens.Input, current.Tokens.Input), Output: max(previous.Tokens.Output, current.Tokens.Output),
+		CacheRead: max(previous.Tokens.CacheRead, current.Tokens.CacheRead), CacheWrite: max(previous.Tokens.CacheWrite, current.Tokens.CacheWrite),
 	}
-	current.CostUSD = max(seen.CostUSD, current.CostUSD)
+	current.CostUSD = max(previous.CostUSD, current.CostUSD)
 	s.Counters[i].Usage = current
-	s.MeteredUsage.add(series.Model, Usage{Tokens: addTokens(current.Tokens, seen.Tokens, -1), CostUSD: current.CostUSD - seen.CostUSD})
+	s.MeteredUsage.add(series.Model, Usage{Tokens: addTokens(current.Tokens, previous.Tokens, -1), CostUSD: current.CostUSD - previous.CostUSD})
 }
 
 // updateUsage adds the event's tokens and cost and returns by how much the session's changed.

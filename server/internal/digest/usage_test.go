@@ -25,27 +25,27 @@ func TestUsage_CountsOneSource(t *testing.T) {
 	t.Parallel()
 	chat := func(n int) string { return fmt.Sprintf(`[{"message":{"id":"m","usage":{"input_tokens":%d}}}]`, n) }
 	for name, c := range map[string]struct {
-		told  []*Event
-		input int64
-		cost  float64
+		events []*Event
+		input  int64
+		cost   float64
 	}{
 		"log records": {[]*Event{requestEvent("opus", "", 100, 0.5), requestEvent("haiku", "", 20, 0.25)}, 120, 0.75},
 		"metrics":     {[]*Event{usageEvent(100, 0.5, ""), usageEvent(50, 0.25, "")}, 150, 0.75},
-		"metrics since the beginning, late and twice": {[]*Event{
+		"cumulative metrics, late and repeated": {[]*Event{
 			usageEvent(100, 0.5, "s1"), usageEvent(300, 1.5, "s1"), usageEvent(200, 1, "s1"), usageEvent(300, 1.5, "s1"),
 		}, 300, 1.5},
-		"metrics of a program that began anew": {[]*Event{usageEvent(100, 0.5, "s1"), usageEvent(30, 0.25, "s2")}, 130, 0.75},
-		"log records and the metrics of the same": {[]*Event{
+		"metrics after a restart": {[]*Event{usageEvent(100, 0.5, "s1"), usageEvent(30, 0.25, "s2")}, 130, 0.75},
+		"log records and metrics of the same requests": {[]*Event{
 			requestEvent("opus", "", 100, 0.5), usageEvent(100, 0.5, ""), requestEvent("opus", "", 50, 0.25), usageEvent(50, 0.25, ""),
 		}, 150, 0.75},
-		"log records that began late": {[]*Event{newEvent("Stop", `{}`).withTranscript(chat(5000)), requestEvent("opus", "", 100, 0.5)}, 5000, 0.5},
+		"log records enabled late": {[]*Event{newEvent("Stop", `{}`).withTranscript(chat(5000)), requestEvent("opus", "", 100, 0.5)}, 5000, 0.5},
 		"a transcript without its subagents": {[]*Event{
 			requestEvent("opus", "", 100, 0.5), requestEvent("opus", "a", 400, 0.5), newEvent("Stop", `{}`).withTranscript(chat(100)),
 		}, 500, 1},
 		"the status line's cost": {[]*Event{
 			requestEvent("opus", "", 100, 0.5), newEvent("StatusLine", `{"cost":{"total_cost_usd":3.25}}`), requestEvent("opus", "", 1, 0.5),
 		}, 101, 3.25},
-		"a status line that was told before the last request": {[]*Event{
+		"a status line before the last request": {[]*Event{
 			newEvent("StatusLine", `{"cost":{"total_cost_usd":0.5}}`), requestEvent("opus", "", 100, 0.5), requestEvent("opus", "", 1, 0.5),
 		}, 101, 1},
 		"everything": {[]*Event{
@@ -58,18 +58,18 @@ func TestUsage_CountsOneSource(t *testing.T) {
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 20 { // in any order
-			y := &recorder{t: t}
+			r := &recorder{t: t}
 			var tokens schema.Tokens
 			cost := 0.0
-			for _, e := range c.told {
-				y.add(e)
-				tokens, cost = addTokens(tokens, y.last.Tokens, 1), cost+y.last.Cost
+			for _, e := range c.events {
+				r.add(e)
+				tokens, cost = addTokens(tokens, r.last.Tokens, 1), cost+r.last.Cost
 			}
-			require.Equal(t, c.input, y.s.Sum.Tokens.Input, name)
-			require.InDelta(t, c.cost, y.s.Sum.CostUSD, 1e-9, name)
-			require.Equal(t, *y.s.Sum.Tokens, tokens, "%s: the changes add up", name)
+			require.Equal(t, c.input, r.s.Sum.Tokens.Input, name)
+			require.InDelta(t, c.cost, r.s.Sum.CostUSD, 1e-9, name)
+			require.Equal(t, *r.s.Sum.Tokens, tokens, "%s: the changes add up", name)
 			require.InDelta(t, c.cost, cost, 1e-9, name)
-			rng.Shuffle(len(c.told), func(i, j int) { c.told[i], c.told[j] = c.told[j], c.told[i] })
+			rng.Shuffle(len(c.events), func(i, j int) { c.events[i], c.events[j] = c.events[j], c.events[i] })
 		}
 	}
 }
@@ -77,28 +77,28 @@ func TestUsage_CountsOneSource(t *testing.T) {
 // TestUsage_PerModelAndAgent covers the usage per model and per agent.
 func TestUsage_PerModelAndAgent(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.add(newEvent("SessionStart", `{"model":"opus"}`))
-	y.add(requestEvent("opus", "", 100, 0.5))
-	y.add(requestEvent("haiku", "a", 20, 0.125))
-	y.add(requestEvent("haiku", "a", 30, 0.125))
+	r := &recorder{t: t}
+	r.add(newEvent("SessionStart", `{"model":"opus"}`))
+	r.add(requestEvent("opus", "", 100, 0.5))
+	r.add(requestEvent("haiku", "a", 20, 0.125))
+	r.add(requestEvent("haiku", "a", 30, 0.125))
 	require.Equal(t, []schema.ModelUse{
 		{Model: "opus", Requests: 1, DurationMS: 100, Tokens: schema.Tokens{Input: 100, Output: 10}, CostUSD: 0.5},
 		{Model: "haiku", Requests: 2, DurationMS: 200, Tokens: schema.Tokens{Input: 50, Output: 20}, CostUSD: 0.25},
-	}, y.s.Models())
-	require.Equal(t, "opus", y.s.Sum.Model, "a subagent's is not the session's")
-	agents := y.s.Agents()
+	}, r.s.Models())
+	require.Equal(t, "opus", r.s.Sum.Model, "the model of a subagent is not the session's")
+	agents := r.s.Agents()
 	require.Equal(t, "haiku", agents[1].Model)
 	require.Equal(t, &schema.Tokens{Input: 50, Output: 20}, agents[1].Tokens)
 	require.EqualValues(t, 2, agents[1].Requests)
 	require.InDelta(t, 0.25, agents[1].CostUSD, 1e-9)
-	require.Zero(t, agents[1].Events, "what is reported was not done just now")
+	require.Zero(t, agents[1].Events, "telemetry is not an event of the agent")
 
 	for i := range 50 {
-		y.add(requestEvent(fmt.Sprint("model", i), "", 1, 0))
+		r.add(requestEvent(fmt.Sprint("model", i), "", 1, 0))
 	}
-	models := y.s.Models()
-	require.Len(t, models, maxModels+1, "and one for the rest")
+	models := r.s.Models()
+	require.Len(t, models, maxModels+1, "including one for the rest")
 	sum := int64(0)
 	for _, m := range models {
 		sum += m.Tokens.Input
@@ -109,53 +109,53 @@ func TestUsage_PerModelAndAgent(t *testing.T) {
 // TestModels_UseOneSource: a cost in ten parts is not less than the same cost in one.
 func TestModels_UseOneSource(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
+	r := &recorder{t: t}
 	for range 10 {
-		y.add(requestEvent("opus", "", 100, 0.1))
+		r.add(requestEvent("opus", "", 100, 0.1))
 	}
-	y.add(usageEvent(1000, 1, ""))
-	require.EqualValues(t, 10, y.s.Models()[0].Requests)
-	y.add(usageEvent(500, 0.25, ""))
-	require.Zero(t, y.s.Models()[0].Requests, "metrics know more")
-	require.EqualValues(t, 1500, y.s.Models()[0].Tokens.Input)
+	r.add(usageEvent(1000, 1, ""))
+	require.EqualValues(t, 10, r.s.Models()[0].Requests)
+	r.add(usageEvent(500, 0.25, ""))
+	require.Zero(t, r.s.Models()[0].Requests, "metrics counted more")
+	require.EqualValues(t, 1500, r.s.Models()[0].Tokens.Input)
 }
 
 // TestSession_TelemetryAfterEnd: an exporter sends its last records after the agent has exited.
 func TestSession_TelemetryAfterEnd(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
-	y.addEvent(1, "SessionEnd", "", `{}`)
-	y.addEvent(5, "ApiRequest", "", `{"usage":{"input_tokens":5}}`)
-	require.True(t, y.s.Sum.Ended)
-	require.EqualValues(t, 1000, y.s.Sum.LastAt)
-	require.EqualValues(t, 2, y.s.Sum.LastID)
-	require.EqualValues(t, 5, y.s.Sum.Tokens.Input)
-	y.addEvent(6, "SessionStart", "", `{}`)
-	require.False(t, y.s.Sum.Ended)
+	r := &recorder{t: t}
+	r.addEvent(1, "SessionEnd", "", `{}`)
+	r.addEvent(5, "ApiRequest", "", `{"usage":{"input_tokens":5}}`)
+	require.True(t, r.s.Sum.Ended)
+	require.EqualValues(t, 1000, r.s.Sum.LastAt)
+	require.EqualValues(t, 2, r.s.Sum.LastID)
+	require.EqualValues(t, 5, r.s.Sum.Tokens.Input)
+	r.addEvent(6, "SessionStart", "", `{}`)
+	require.False(t, r.s.Sum.Ended)
 }
 
 // TestUsage_IgnoresInvalidTelemetry: impossible values are ignored, and nothing overflows.
 func TestUsage_IgnoresInvalidTelemetry(t *testing.T) {
 	t.Parallel()
-	y := &recorder{t: t}
+	r := &recorder{t: t}
 	for _, payload := range []string{
 		`{"usage":{"input_tokens":-5,"output_tokens":"9"},"cost_usd":-1}`, `{"usage":[],"cost_usd":"1"}`, `{"usage":{"input_tokens":1e400},"cost_usd":1e400}`,
 		`{"model":{"id":7}}`, `{}`,
 	} {
-		y.add(newEvent("ApiRequest", payload))
+		r.add(newEvent("ApiRequest", payload))
 	}
-	require.Nil(t, y.s.Sum.Tokens)
-	require.Zero(t, y.s.Sum.CostUSD)
+	require.Nil(t, r.s.Sum.Tokens)
+	require.Zero(t, r.s.Sum.CostUSD)
 	for range 5 {
-		y.add(newEvent("ApiRequest", `{"usage":{"input_tokens":1e12},"cost_usd":1e6,"duration_ms":1e9}`))
-		y.add(usageEvent(1e12, 1e6, ""))
+		r.add(newEvent("ApiRequest", `{"usage":{"input_tokens":1e12},"cost_usd":1e6,"duration_ms":1e9}`))
+		r.add(usageEvent(1e12, 1e6, ""))
 	}
-	require.Equal(t, int64(maxTokens), y.s.Sum.Tokens.Input)
-	require.InDelta(t, maxCost, y.s.Sum.CostUSD, 0)
+	require.Equal(t, int64(maxTokens), r.s.Sum.Tokens.Input)
+	require.InDelta(t, maxCost, r.s.Sum.CostUSD, 0)
 	for i := range 500 {
-		y.add(usageEvent(1, 0, fmt.Sprint(i)))
+		r.add(usageEvent(1, 0, fmt.Sprint(i)))
 	}
-	require.Len(t, y.s.Counters, maxSeries)
-	y.add(newEvent("ApiUsage", `{"series":[`+`{"usage":{"input_tokens":1}},"x",7,`+`null]}`))
-	y.add(newEvent("ApiUsage", `{"series":{"model":1}}`))
+	require.Len(t, r.s.Counters, maxSeries)
+	r.add(newEvent("ApiUsage", `{"series":[`+`{"usage":{"input_tokens":1}},"x",7,`+`null]}`))
+	r.add(newEvent("ApiUsage", `{"series":{"model":1}}`))
 }

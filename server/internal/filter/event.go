@@ -84,8 +84,8 @@ func (r *eventView) tool() *jsonValue {
 
 // risk returns the hub's estimate, otherwise the agent's.
 func (r *eventView) risk() *jsonValue {
-	if own := r.statusValue().member("risk"); own != nil {
-		return own
+	if estimate := r.statusValue().member("risk"); estimate != nil {
+		return estimate
 	}
 	return r.questionValue().member("risk")
 }

@@ -92,7 +92,7 @@ func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 
 func TestParse_ErrorsNameTheField(t *testing.T) {
 	t.Parallel()
-	for text, why := range map[string]string{
+	for text, reason := range map[string]string{
 		"/(/":                     "/(/ can't be searched for in the history: missing closing )",
 		strings.Repeat("x", 1025): "1024 bytes",
 		"\xff":                    "UTF-8",
@@ -105,7 +105,7 @@ func TestParse_ErrorsNameTheField(t *testing.T) {
 		var field *schema.FieldError
 		require.ErrorAs(t, err, &field)
 		require.Equal(t, "filter", field.Field)
-		require.ErrorContains(t, err, why)
+		require.ErrorContains(t, err, reason)
 	}
 	_, err := Parse(strings.Repeat("x ", 64))
 	require.NoError(t, err)

@@ -16,15 +16,15 @@ func (f *Filter) RequiredLiterals() (list []string) {
 		if t.negated || t.keyed && !isIndexedKey(t.key) {
 			continue
 		}
-		pieces := []string{t.value}
+		fragments := []string{t.value}
 		switch {
 		case t.regex != nil:
-			pieces = t.literals
+			fragments = t.literals
 		case t.glob != nil:
-			pieces = t.glob
+			fragments = t.glob
 		}
-		for _, piece := range pieces {
-			list = append(list, strings.Split(piece, "\n")...)
+		for _, fragment := range fragments {
+			list = append(list, strings.Split(fragment, "\n")...)
 		}
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })

@@ -37,8 +37,8 @@ func hostileEvents() map[string]*Event {
 		manyElements:           payload(`{"a":[` + strings.Repeat("0,", 1<<18-1) + `1]}`),
 		"half a surrogate":     payload(`{"a":"\ud83d","b":"\ude00 x"}`),
 		"bidi and zero width":  payload(`{"a":"` + strings.Repeat("\u202e\u200b\u2066", 9000) + `"}`),
-		"no JSON at all":       {Payload: []byte(`{"a":`), Question: []byte(`}`), Status: []byte(`nil`), Envelope: []byte(`"x`)},
-		"nothing":              {},
+		"invalid JSON":         {Payload: []byte(`{"a":`), Question: []byte(`}`), Status: []byte(`nil`), Envelope: []byte(`"x`)},
+		"empty":                {},
 	}
 }
 
@@ -110,7 +110,7 @@ func TestMatch_SearchesLimitedText(t *testing.T) {
 	half := &Event{Payload: []byte(`{"a":"` + strings.Repeat("x", maxTextUnits-1) + `😀"}`)}
 	f, err := Parse("😀")
 	require.NoError(t, err)
-	require.False(t, f.Match(half), "a page cuts this one in two")
+	require.False(t, f.Match(half), "a page cuts the surrogate pair in two")
 }
 
 func TestJSNumber(t *testing.T) {

@@ -70,7 +70,7 @@ func foldLiterals(tree *syntax.Regexp) {
 }
 
 // foldedForm returns the folded form of a letter, or false if there are several, as for θ and ϑ.
-func foldedForm(r rune) (form rune, one bool) {
+func foldedForm(r rune) (form rune, unique bool) {
 	forms := 0
 	for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(next) {
 		if Fold(string(next)) == string(next) {

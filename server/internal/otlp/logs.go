@@ -20,11 +20,11 @@ type logRecord struct {
 // event.
 func Logs(body []byte) (Batch, error) {
 	var b Batch
-	err := readBody(body, func(w *jsonReader, name string) error {
+	err := readBody(body, func(jr *jsonReader, name string) error {
 		if name != "resourceLogs" {
-			return w.SkipValue()
+			return jr.SkipValue()
 		}
-		return w.readArray(func() error { return b.readResourceLogs(w) })
+		return jr.readArray(func() error { return b.readResourceLogs(jr) })
 	})
 	if err != nil {
 		return Batch{}, err
@@ -32,7 +32,7 @@ func Logs(body []byte) (Batch, error) {
 	return b, nil
 }
 
-func (b *Batch) readResourceLogs(w *jsonReader) error {
+func (b *Batch) readResourceLogs(jr *jsonReader) error {
 	var service string
 	var pending []logRecord // until the resource is known, which may come after its records
 	resourceKnown := false
@@ -43,23 +43,23 @@ func (b *Batch) readResourceLogs(w *jsonReader) error {
 		}
 		return b.addLog(service, r)
 	}
-	err := w.readObject(func(name string) (err error) {
+	err := jr.readObject(func(name string) (err error) {
 		switch name {
 		case "resource":
-			service, err = w.readServiceName()
+			service, err = jr.readServiceName()
 			resourceKnown = true
 			return err
 		case "scopeLogs":
-			return w.readArray(func() error {
-				return w.readObject(func(name string) error {
+			return jr.readArray(func() error {
+				return jr.readObject(func(name string) error {
 					if name != "logRecords" {
-						return w.SkipValue()
+						return jr.SkipValue()
 					}
-					return w.readArray(func() error { return w.readLog(emit) })
+					return jr.readArray(func() error { return jr.readLog(emit) })
 				})
 			})
 		default:
-			return w.SkipValue()
+			return jr.SkipValue()
 		}
 	})
 	for _, r := range pending {
@@ -70,27 +70,27 @@ func (b *Batch) readResourceLogs(w *jsonReader) error {
 	return err
 }
 
-func (w *jsonReader) readLog(emit func(logRecord) error) error {
-	if err := w.countRecord(); err != nil {
+func (jr *jsonReader) readLog(emit func(logRecord) error) error {
+	if err := jr.countRecord(); err != nil {
 		return err
 	}
 	r := logRecord{attributes: attributes{}}
 	var observed schema.Millis
 	var body, eventName string
-	err := w.readObject(func(name string) (err error) {
+	err := jr.readObject(func(name string) (err error) {
 		switch name {
 		case "timeUnixNano":
-			r.at, err = w.readTime()
+			r.at, err = jr.readTime()
 		case "observedTimeUnixNano":
-			observed, err = w.readTime()
+			observed, err = jr.readTime()
 		case "body":
-			body, err = w.readAnyValue()
+			body, err = jr.readAnyValue()
 		case "eventName":
-			eventName, _, err = w.readScalar()
+			eventName, _, err = jr.readScalar()
 		case "attributes":
-			err = w.readAttributes(r.attributes)
+			err = jr.readAttributes(r.attributes)
 		default:
-			err = w.SkipValue()
+			err = jr.SkipValue()
 		}
 		return err
 	})

@@ -40,11 +40,11 @@ type modelSeries struct {
 func Metrics(body []byte) (Batch, error) {
 	var b Batch
 	series := map[seriesKey]map[string]*modelSeries{}
-	err := readBody(body, func(w *jsonReader, name string) error {
+	err := readBody(body, func(jr *jsonReader, name string) error {
 		if name != "resourceMetrics" {
-			return w.SkipValue()
+			return jr.SkipValue()
 		}
-		return w.readArray(func() error { return b.readResourceMetrics(w, series) })
+		return jr.readArray(func() error { return b.readResourceMetrics(jr, series) })
 	})
 	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
 		if err == nil {
@@ -67,29 +67,29 @@ func (a seriesKey) compare(b seriesKey) int {
 	return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.at, b.at), cmp.Compare(a.agent, b.agent))
 }
 
-func (b *Batch) readResourceMetrics(w *jsonReader, series map[seriesKey]map[string]*modelSeries) error {
+func (b *Batch) readResourceMetrics(jr *jsonReader, series map[seriesKey]map[string]*modelSeries) error {
 	var service string
 	var metrics []metric
-	err := w.readObject(func(name string) (err error) {
+	err := jr.readObject(func(name string) (err error) {
 		switch name {
 		case "resource":
-			service, err = w.readServiceName()
+			service, err = jr.readServiceName()
 			return err
 		case "scopeMetrics":
-			return w.readArray(func() error {
-				return w.readObject(func(name string) error {
+			return jr.readArray(func() error {
+				return jr.readObject(func(name string) error {
 					if name != "metrics" {
-						return w.SkipValue()
+						return jr.SkipValue()
 					}
-					return w.readArray(func() error {
-						m, err := w.readMetric()
+					return jr.readArray(func() error {
+						m, err := jr.readMetric()
 						metrics = append(metrics, m)
 						return err
 					})
 				})
 			})
 		default:
-			return w.SkipValue()
+			return jr.SkipValue()
 		}
 	})
 	for _, m := range metrics {
@@ -98,59 +98,59 @@ func (b *Batch) readResourceMetrics(w *jsonReader, series map[seriesKey]map[stri
 	return err
 }
 
-func (w *jsonReader) readMetric() (m metric, err error) {
-	if err := w.countRecord(); err != nil {
+func (jr *jsonReader) readMetric() (m metric, err error) {
+	if err := jr.countRecord(); err != nil {
 		return m, err
 	}
-	err = w.readObject(func(name string) (err error) {
+	err = jr.readObject(func(name string) (err error) {
 		switch name {
 		case "name":
-			m.name, _, err = w.readScalar()
+			m.name, _, err = jr.readScalar()
 			return err
 		case "sum":
-			return w.readObject(func(name string) error {
+			return jr.readObject(func(name string) error {
 				switch name {
 				case "aggregationTemporality":
-					text, _, err := w.readScalar()
+					text, _, err := jr.readScalar()
 					m.cumulative = text == "2" || text == "AGGREGATION_TEMPORALITY_CUMULATIVE"
 					return err
 				case "dataPoints":
-					return w.readArray(func() error {
-						p, err := w.readPoint()
+					return jr.readArray(func() error {
+						p, err := jr.readPoint()
 						m.points = append(m.points, p)
 						return err
 					})
 				default:
-					return w.SkipValue()
+					return jr.SkipValue()
 				}
 			})
 		case "gauge", "histogram", "exponentialHistogram", "summary":
 			m.unsupported++
-			return w.SkipValue()
+			return jr.SkipValue()
 		default:
-			return w.SkipValue()
+			return jr.SkipValue()
 		}
 	})
 	return m, err
 }
 
-func (w *jsonReader) readPoint() (p point, err error) {
-	if err := w.countRecord(); err != nil {
+func (jr *jsonReader) readPoint() (p point, err error) {
+	if err := jr.countRecord(); err != nil {
 		return p, err
 	}
 	p.attributes = attributes{}
-	err = w.readObject(func(name string) (err error) {
+	err = jr.readObject(func(name string) (err error) {
 		switch name {
 		case "startTimeUnixNano":
-			p.from, err = w.readTime()
+			p.from, err = jr.readTime()
 		case "timeUnixNano":
-			p.to, err = w.readTime()
+			p.to, err = jr.readTime()
 		case "asDouble", "asInt":
-			p.value, err = w.readNumber()
+			p.value, err = jr.readNumber()
 		case "attributes":
-			err = w.readAttributes(p.attributes)
+			err = jr.readAttributes(p.attributes)
 		default:
-			err = w.SkipValue()
+			err = jr.SkipValue()
 		}
 		return err
 	})

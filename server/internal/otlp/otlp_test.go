@@ -32,7 +32,7 @@ func TestBatch_RecordedClaudeCode(t *testing.T) {
 	t.Parallel()
 	b, err := otlp.Logs(readTestdata(t, "claude-code-2.1.330-logs.json"))
 	require.NoError(t, err)
-	require.Equal(t, 15, b.Ignored, "what hooks tell")
+	require.Equal(t, 15, b.Ignored, "reported by hooks")
 	require.Zero(t, b.Rejected)
 	require.Len(t, b.Events, 4)
 	e := b.Events[1]
@@ -48,7 +48,7 @@ func TestBatch_RecordedClaudeCode(t *testing.T) {
 	b, err = otlp.Metrics(readTestdata(t, "claude-code-2.1.330-metrics.json"))
 	require.NoError(t, err)
 	require.Equal(t, 2, b.Ignored)
-	require.Len(t, b.Events, 1, "all of an export's minute")
+	require.Len(t, b.Events, 1, "one event per export")
 	require.Equal(t, "claude-code 27d6204e-8fb3-43cb-bb1a-230145f36ba2 ApiUsage / "+
 		`{"series":[{"model":"claude-opus-5-5","query_source":"main","from":1795276106709,`+
 		`"usage":{"input_tokens":3600,"output_tokens":231,"cache_read_input_tokens":27000,"cache_creation_input_tokens":900},"cost_usd":0.028919999999999998},`+
@@ -105,9 +105,9 @@ func TestLogs_OtherAgents(t *testing.T) {
 		require.Equal(t, c.want, formatEvent(b.Events[0]), name)
 	}
 	for name, body := range map[string]string{
-		"another event of Codex": logBody("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.created"}`, "conversation.id", sessionValue),
-		"somebody else's name":   logBody("shop", "claude_code.api_request", "session.id", sessionValue),
-		"somebody else":          logBody("shop", "order.placed", "session.id", sessionValue),
+		"another event of Codex":         logBody("codex_cli_rs", "codex.sse_event", "event.kind", `{"stringValue":"response.created"}`, "conversation.id", sessionValue),
+		"another service with this name": logBody("shop", "claude_code.api_request", "session.id", sessionValue),
+		"another service":                logBody("shop", "order.placed", "session.id", sessionValue),
 	} {
 		b, err := otlp.Logs([]byte(body))
 		require.NoError(t, err, name)
@@ -115,27 +115,27 @@ func TestLogs_OtherAgents(t *testing.T) {
 	}
 	b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", "model", `{"stringValue":"m"}`)))
 	require.NoError(t, err)
-	require.Equal(t, otlp.Batch{Rejected: 1}, b, "it names no session")
+	require.Equal(t, otlp.Batch{Rejected: 1}, b, "no session id")
 }
 
 // TestIdempotencyKey_DistinguishesRecords: a repeated record has the same key, any other record
 // another.
 func TestIdempotencyKey_DistinguishesRecords(t *testing.T) {
 	t.Parallel()
-	one := func(more ...string) string {
-		b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append([]string{"session.id", sessionValue}, more...)...)))
+	keyOf := func(attrs ...string) string {
+		b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append([]string{"session.id", sessionValue}, attrs...)...)))
 		require.NoError(t, err)
 		return b.Events[0].IdempotencyKey
 	}
-	first := one("request_id", `{"stringValue":"r1"}`)
-	require.Equal(t, first, one("request_id", `{"stringValue":"r1"}`))
+	first := keyOf("request_id", `{"stringValue":"r1"}`)
+	require.Equal(t, first, keyOf("request_id", `{"stringValue":"r1"}`))
 	seen := map[string]bool{}
-	for _, more := range [][]string{
+	for _, attrs := range [][]string{
 		{}, {"request_id", `{"stringValue":"r1"}`}, {"request_id", `{"stringValue":"r2"}`}, {"event.sequence", `{"intValue":1}`}, {"event.sequence", `{"intValue":2}`},
 		{"agent_id", `{"stringValue":"a"}`}, {"output_tokens", `{"intValue":5}`},
 	} {
-		key := one(more...)
-		require.False(t, seen[key], "%v", more)
+		key := keyOf(attrs...)
+		require.False(t, seen[key], "%v", attrs)
 		require.Less(t, len(key), schema.MaxName)
 		seen[key] = true
 	}
@@ -149,7 +149,7 @@ func TestMetrics_CumulativeSeries(t *testing.T) {
 		`{"name":"claude_code.token.usage","gauge":{"dataPoints":[{}]}}]}],"resource":{"attributes":[` + attributeJSON("service.name", `{"stringValue":"claude-code"}`) + `]}}]}`
 	b, err := otlp.Metrics([]byte(body))
 	require.NoError(t, err)
-	require.Equal(t, 1, b.Ignored, "a gauge adds up to nothing")
+	require.Equal(t, 1, b.Ignored, "gauges are not counted")
 	require.Equal(t, `claude-code s1 ApiUsage / {"series":[{"total":"|||||1000","from":1000,"cost_usd":0.5}]}`, formatEvent(b.Events[0]))
 }
 
@@ -200,13 +200,13 @@ func TestBatch_InvalidBodies(t *testing.T) {
 	b, err := otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", "session.id", sessionValue, "model", `{"stringValue":"`+long+`"}`)))
 	require.NoError(t, err)
 	require.Len(t, b.Events[0].ModelName, 300)
-	many := make([]string, 0, 20_000)
+	attrs := make([]string, 0, 20_000)
 	for i := range 10_000 {
-		many = append(many, fmt.Sprint("k", i), `{"intValue":1}`)
+		attrs = append(attrs, fmt.Sprint("k", i), `{"intValue":1}`)
 	}
-	b, err = otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append(many, "session.id", sessionValue)...)))
+	b, err = otlp.Logs([]byte(logBody("claude-code", "claude_code.api_request", append(attrs, "session.id", sessionValue)...)))
 	require.NoError(t, err)
-	require.Equal(t, 1, b.Rejected, "what stands behind 256 attributes is not read")
+	require.Equal(t, 1, b.Rejected, "only 256 attributes are read")
 }
 
 // TestMetrics_CorruptBodies reads the recorded body with changed, removed and duplicated bytes.

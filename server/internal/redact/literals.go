@@ -80,19 +80,19 @@ func (r *Redactor) buildTables() {
 }
 
 // addLiteral registers a literal under both pairs of its three rarest consecutive bytes.
-func (r *Redactor) addLiteral(lit string, look matchFunc) {
+func (r *Redactor) addLiteral(lit string, fn matchFunc) {
 	folded := []byte(lit)
 	for i := range folded {
 		folded[i] |= 0x20
 	}
-	best, fewest := 0, -1
+	bestAt, fewest := 0, -1
 	for i := range len(folded) - 2 {
-		common := occurrences(folded[i:i+2]) + occurrences(folded[i+1:i+3])
-		if fewest < 0 || common < fewest {
-			best, fewest = i, common
+		count := occurrences(folded[i:i+2]) + occurrences(folded[i+1:i+3])
+		if fewest < 0 || count < fewest {
+			bestAt, fewest = i, count
 		}
 	}
-	for at := best; at <= best+1; at++ {
+	for at := bestAt; at <= bestAt+1; at++ {
 		pair := uint16(folded[at]) | uint16(folded[at+1])<<8
 		if r.slots[pair] == 0 {
 			r.literals = append(r.literals, nil)
@@ -100,7 +100,7 @@ func (r *Redactor) addLiteral(lit string, look matchFunc) {
 			r.pairs[pair>>6] |= 1 << (pair & 63)
 		}
 		slot := r.slots[pair]
-		r.literals[slot] = append(r.literals[slot], literal{text: string(folded), at: at, match: look})
+		r.literals[slot] = append(r.literals[slot], literal{text: string(folded), at: at, match: fn})
 	}
 }
 

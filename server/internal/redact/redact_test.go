@@ -45,10 +45,10 @@ func redacted(t *testing.T, in string) string {
 	before := strings.Clone(in)
 	out, n := New(Options{}).JSON([]byte(in))
 	require.Equal(t, before, in)
-	require.True(t, json.Valid(out), "not JSON any more: %s", out)
+	require.True(t, json.Valid(out), "no longer JSON: %s", out)
 	require.Equal(t, n > 0, string(out) != in)
 	again, _ := New(Options{}).JSON(out)
-	require.Equal(t, string(out), string(again), "redacting twice changes something")
+	require.Equal(t, string(out), string(again), "a second pass changed the result")
 	return string(out)
 }
 

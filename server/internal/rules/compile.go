@@ -18,13 +18,13 @@ func (r IneligibleError) Error() string { return string(r) }
 // Compile makes a rule from a draft and the call it is created from. With an IneligibleError it
 // also returns the rule, for a preview. If the draft is invalid, the error is a
 // *schema.FieldError.
-func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*schema.Rule, error) {
-	if err := validateDraft(at.Tool, d); err != nil {
+func Compile(d *schema.RuleDraft, call *Call, by string, now schema.Millis) (*schema.Rule, error) {
+	if err := validateDraft(call.Tool, d); err != nil {
 		return nil, err
 	}
-	at.decodeArguments()
+	call.decodeArguments()
 	r := &schema.Rule{
-		Then: d.Then, Tool: at.Tool, When: d.When, Reason: d.Reason, From: d.From, CreatedAt: now, CreatedBy: by,
+		Then: d.Then, Tool: call.Tool, When: d.When, Reason: d.Reason, From: d.From, CreatedAt: now, CreatedBy: by,
 		ExpiresAt: now + schema.Millis(schema.DefaultRuleTTL.Milliseconds()),
 	}
 	if ttl := d.TTLSeconds; ttl != nil {
@@ -34,20 +34,20 @@ func Compile(d *schema.RuleDraft, at *Call, by string, now schema.Millis) (*sche
 	}
 	switch d.Scope {
 	case schema.ScopeCall:
-		r.Call = at.callKey()
+		r.Call = call.callKey()
 	case schema.ScopeArguments:
-		r.Call = at.argumentsKey()
+		r.Call = call.argumentsKey()
 	}
 	switch d.Reach {
 	case schema.ReachSession:
-		r.SourceApp, r.SessionID = at.App, at.Session
+		r.SourceApp, r.SessionID = call.App, call.Session
 	case schema.ReachProject:
-		r.SourceApp, r.Cwd = at.App, at.workingDir
+		r.SourceApp, r.Cwd = call.App, call.workingDir
 	case schema.ReachAgent:
-		r.SourceApp = at.App
+		r.SourceApp = call.App
 	}
-	r.Text = Sentence(r, at)
-	if reason := refusalReason(d, r, at); reason != "" {
+	r.Text = Sentence(r, call)
+	if reason := refusalReason(d, r, call); reason != "" {
 		return r, IneligibleError(reason)
 	}
 	return r, nil
@@ -85,41 +85,41 @@ func validateDraft(tool string, d *schema.RuleDraft) error {
 }
 
 // refusalReason returns why the rule can't be made from this question, or "".
-func refusalReason(d *schema.RuleDraft, r *schema.Rule, at *Call) string {
-	if reason := IneligibleReason(at); reason != "" {
+func refusalReason(d *schema.RuleDraft, r *schema.Rule, call *Call) string {
+	if reason := IneligibleReason(call); reason != "" {
 		return reason
 	}
 	switch {
-	case strings.ContainsRune(at.Tool, '\x00'):
+	case strings.ContainsRune(call.Tool, '\x00'):
 		return "The tool's name is not unique: it contains a NUL character."
-	case at.Redacted && (d.Then == schema.ThenAllow || r.Call != ""):
+	case call.Redacted && (d.Then == schema.ThenAllow || r.Call != ""):
 		return "A part of this call was removed as a secret, so it can't be compared with other calls."
-	case d.Then == schema.ThenAllow && at.args == nil && len(at.Arguments) > 0 && r.Call == "":
+	case d.Then == schema.ThenAllow && call.args == nil && len(call.Arguments) > 0 && r.Call == "":
 		return "The arguments of this call are ambiguous: they must be an object without duplicate names."
 	case d.Reach == schema.ReachProject && r.Cwd == "":
 		return "The agent did not report its working directory."
-	case d.Reach == schema.ReachSession && at.Session == "":
+	case d.Reach == schema.ReachSession && call.Session == "":
 		return "The agent did not report its session."
-	case d.Then == schema.ThenAllow && d.Scope == schema.ScopeTool && risk.RunsCommands(at.Tool):
+	case d.Then == schema.ThenAllow && d.Scope == schema.ScopeTool && risk.RunsCommands(call.Tool):
 		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
 	case d.Scope != schema.ScopeWhen:
 		return ""
 	}
-	return conditionRefusal(d, at)
+	return conditionRefusal(d, call)
 }
 
 // conditionRefusal returns why the conditions don't match the call they were created from, or
 // "".
-func conditionRefusal(d *schema.RuleDraft, at *Call) string {
+func conditionRefusal(d *schema.RuleDraft, call *Call) string {
 	for _, s := range d.When {
-		c, _ := compileCondition(at.Tool, s, "")
-		switch c.evaluate(at) {
+		c, _ := compileCondition(call.Tool, s, "")
+		switch c.evaluate(call) {
 		case match:
 		case noMatch:
 			return fmt.Sprintf("The rule would not cover the question it is made from: %s has another value there.", displayName(s.Argument))
 		default:
-			if text, ok := at.textArgument(c.path); ok && c.isCommand {
-				if _, simple := at.commandWords(text); !simple {
+			if text, ok := call.textArgument(c.path); ok && c.isCommand {
+				if _, simple := call.commandWords(text); !simple {
 					return "A rule can only match single commands: this one has a separator, a pipe, a redirect, a variable or similar. You can allow exactly this call."
 				}
 			}

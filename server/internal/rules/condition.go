@@ -52,19 +52,19 @@ type condition struct {
 
 // compileCondition compiles a condition on a tool's arguments. at is the name of its member in
 // the draft, for errors.
-func compileCondition(tool string, s schema.Condition, at string) (c condition, err error) {
+func compileCondition(tool string, s schema.Condition, field string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
 	if slices.Contains(c.path, "") {
-		return c, &schema.FieldError{Field: at + ".argument", Detail: "must be an argument name, or a path of names joined by dots"}
+		return c, &schema.FieldError{Field: field + ".argument", Detail: "must be an argument name, or a path of names joined by dots"}
 	}
-	wrong := func(detail string) (condition, error) {
-		return c, &schema.FieldError{Field: at + ".value", Detail: detail}
+	invalid := func(detail string) (condition, error) {
+		return c, &schema.FieldError{Field: field + ".value", Detail: detail}
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Value))
 	d.UseNumber()
 	var value any
 	if len(s.Value) > maxValue || d.Decode(&value) != nil {
-		return wrong(fmt.Sprintf("must be a string, a number or a boolean of at most %d bytes", maxValue))
+		return invalid(fmt.Sprintf("must be a string, a number or a boolean of at most %d bytes", maxValue))
 	}
 	switch v := value.(type) {
 	case string:
@@ -73,10 +73,10 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 		c.boolean = &v
 	case json.Number:
 		if c.num, c.isNum = parseNumber(v); !c.isNum {
-			return wrong(fmt.Sprintf("must be a number of at most %d characters, with an exponent from -%d to %d", maxDigits, maxDigits, maxDigits))
+			return invalid(fmt.Sprintf("must be a number of at most %d characters, with an exponent from -%d to %d", maxDigits, maxDigits, maxDigits))
 		}
 	default:
-		return wrong("must be a string, a number or a boolean")
+		return invalid("must be a string, a number or a boolean")
 	}
 	text := c.boolean == nil && !c.isNum
 	switch s.Is {
@@ -86,35 +86,35 @@ func compileCondition(tool string, s schema.Condition, at string) (c condition, 
 		}
 	case "at_most", "at_least":
 		if !c.isNum {
-			return wrong("must be a number")
+			return invalid("must be a number")
 		}
 		return c, nil
 	case "starts_with", "contains", "glob", "under":
 		if !text || strings.TrimSpace(c.text) == "" {
-			return wrong("must be a string that is not blank")
+			return invalid("must be a string that is not blank")
 		}
 	default:
-		return c, &schema.FieldError{Field: at + ".is", Detail: "must be equals, starts_with, contains, glob, at_most, at_least or under"}
+		return c, &schema.FieldError{Field: field + ".is", Detail: "must be equals, starts_with, contains, glob, at_most, at_least or under"}
 	}
 	c.isCommand = risk.IsCommand(tool, c.path[len(c.path)-1])
 	if c.isCommand && c.is != "glob" && c.is != "under" {
 		var simple bool
 		if c.words, simple = risk.ParseSimpleCommand(tool, c.text, ""); !simple {
-			return wrong("must be a single simple command, or its first words, without separators, pipes, redirects or variables")
+			return invalid("must be a single simple command, or its first words, without separators, pipes, redirects or variables")
 		}
 		return c, nil
 	}
-	return c, c.validateText(at)
+	return c, c.validateText(field)
 }
 
 // validateText checks the value of a condition on text that is not a command.
-func (c *condition) validateText(at string) error {
+func (c *condition) validateText(field string) error {
 	if c.is == "equals" {
 		return nil
 	}
 	detail := ""
-	switch _, bad := path.Match(c.text, ""); {
-	case c.is == "glob" && bad != nil:
+	switch _, patternErr := path.Match(c.text, ""); {
+	case c.is == "glob" && patternErr != nil:
 		detail = "is not a valid pattern: * matches any characters, ? matches one, [a-z] matches one of a range"
 	case c.is == "under" && (!isAbsolute(toSlashes(c.text)) || !risk.IsPlainText(c.text)):
 		detail = "must be the absolute path of a folder"
@@ -122,7 +122,7 @@ func (c *condition) validateText(at string) error {
 		detail = "must not contain .. as a path segment: write the path it leads to"
 	}
 	if detail != "" {
-		return &schema.FieldError{Field: at + ".value", Detail: detail}
+		return &schema.FieldError{Field: field + ".value", Detail: detail}
 	}
 	if c.is == "under" {
 		c.text = path.Clean(toSlashes(c.text))

@@ -170,7 +170,7 @@ func TestSentence_DescribesCoverage(t *testing.T) {
 		r, err := rules.Compile(c.draft, bash("npm test"), "ada", now)
 		require.NoError(t, err, c.words)
 		require.Equal(t, c.words, r.Text)
-		require.True(t, rules.Match(r, bash("npm test")), "%s: it covers what it was made at", c.words)
+		require.True(t, rules.Match(r, bash("npm test")), "%s: the rule covers its own call", c.words)
 		for i, one := range c.yes {
 			require.True(t, rules.Match(r, one), "%s: %d", c.words, i)
 		}
@@ -193,7 +193,7 @@ func TestIneligibleReason(t *testing.T) {
 	t.Parallel()
 	plain := func(change func(*rules.Call)) *rules.Call { c := bash("npm test"); change(c); return c }
 	starts := is("command", "starts_with", `"npm test"`)
-	for why, c := range map[string]*rules.Call{
+	for reason, c := range map[string]*rules.Call{
 		"high risk":        plain(func(c *rules.Call) { c.Risk = schema.HighRisk }),
 		"is of high risk":  plain(func(c *rules.Call) { c.Own = schema.CriticalRisk }),
 		"several of them":  plain(func(c *rules.Call) { c.Several = true }),
@@ -206,9 +206,9 @@ func TestIneligibleReason(t *testing.T) {
 			_, err := rules.Compile(draft(then, "call", "session"), c, "ada", now)
 			refused := rules.IneligibleError("")
 			require.ErrorAs(t, err, &refused)
-			require.Contains(t, string(refused), why)
+			require.Contains(t, string(refused), reason)
 			for _, r := range []*schema.Rule{{Then: then, Tool: "Bash"}, {Then: then, Tool: "Bash", When: []schema.Condition{starts}}} {
-				require.False(t, rules.Match(r, c), why)
+				require.False(t, rules.Match(r, c), reason)
 			}
 		}
 	}
@@ -238,11 +238,11 @@ func TestCompile_RefusesIneligibleCalls(t *testing.T) {
 		refused := rules.IneligibleError("")
 		require.ErrorAs(t, err, &refused, c.why)
 		require.Contains(t, string(refused), c.why)
-		require.NotEmpty(t, r.Text, "a preview shows the words all the same")
+		require.NotEmpty(t, r.Text, "a preview shows the sentence")
 	}
 	r, err := rules.Compile(draft("deny", "tool", "session"), redacted, "ada", now)
 	require.NoError(t, err)
-	require.True(t, rules.Match(r, redacted), "what is denied whatever it says may be denied unread")
+	require.True(t, rules.Match(r, redacted), "a deny of every call does not depend on the arguments")
 }
 
 func TestCompile_RejectsInvalidDrafts(t *testing.T) {

@@ -42,9 +42,9 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 	for _, e := range list {
 		c := &compiledRule{StoredRule: e, specificity: specificity(&e.Rule)}
 		for i, condition := range e.When {
-			cond, bad := compileCondition(e.Tool, condition, fmt.Sprintf("when.%d", i))
-			if bad != nil {
-				c.broken, err = true, fmt.Errorf("compile rule %d: %w", e.ID, bad)
+			cond, compileErr := compileCondition(e.Tool, condition, fmt.Sprintf("when.%d", i))
+			if compileErr != nil {
+				c.broken, err = true, fmt.Errorf("compile rule %d: %w", e.ID, compileErr)
 			}
 			c.when = append(c.when, cond)
 		}
@@ -58,8 +58,8 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 		}
 	}
 	for _, index := range []map[string][]*compiledRule{s.byCall, s.byTool} {
-		for _, some := range index {
-			slices.SortFunc(some, func(a, b *compiledRule) int {
+		for _, group := range index {
+			slices.SortFunc(group, func(a, b *compiledRule) int {
 				return cmp.Or(cmp.Compare(a.specificity, b.specificity), cmp.Compare(a.ID, b.ID))
 			})
 		}
@@ -70,24 +70,24 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 // specificity orders rules by how little they cover: first by the call, then by the requester.
 // Smaller is more specific.
 func specificity(r *schema.Rule) int {
-	what, where := 3*(schema.MaxConditions+1), 3
+	callRank, reachRank := 3*(schema.MaxConditions+1), 3
 	switch {
 	case r.Call != "" && !strings.HasPrefix(r.Call, anyDirPrefix):
-		what = 0
+		callRank = 0
 	case r.Call != "":
-		what = 1
+		callRank = 1
 	case len(r.When) > 0:
-		what = 2 + schema.MaxConditions - len(r.When)
+		callRank = 2 + schema.MaxConditions - len(r.When)
 	}
 	switch {
 	case r.SessionID != "":
-		where = 0
+		reachRank = 0
 	case r.Cwd != "":
-		where = 1
+		reachRank = 1
 	case r.SourceApp != "":
-		where = 2
+		reachRank = 2
 	}
-	return what*4 + where
+	return callRank*4 + reachRank
 }
 
 // EndsWith reports whether a rule of the set expires when the session ends.
@@ -99,8 +99,8 @@ func (s *Set) Len() (n int) {
 		return 0
 	}
 	for _, index := range []map[string][]*compiledRule{s.byCall, s.byTool} {
-		for _, some := range index {
-			n += len(some)
+		for _, group := range index {
+			n += len(group)
 		}
 	}
 	return n

@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/server/internal/rules"
 )
 
-func compiledRule(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.StoredRule {
+func storedRule(t testing.TB, id int64, d *schema.RuleDraft, at *rules.Call) rules.StoredRule {
 	r, err := rules.Compile(d, at, "ada", now)
 	require.NoError(t, err)
 	r.ID = id
@@ -21,13 +21,13 @@ func TestDecide_Precedence(t *testing.T) {
 	t.Parallel()
 	at := bash("npm test")
 	starts := is("command", "starts_with", `"npm"`)
-	wideAllow := compiledRule(t, 1, draft("allow", "when", "everywhere", starts), at)
-	narrowAllow := compiledRule(t, 2, draft("allow", "call", "session"), at)
-	wideDeny := compiledRule(t, 3, draft("deny", "tool", "everywhere"), at)
-	narrowDeny := compiledRule(t, 4, draft("deny", "when", "session", starts), at)
-	twoConditions := compiledRule(t, 5, draft("allow", "when", "everywhere", starts, is("command", "contains", `"test"`)), at)
-	sameAgain := compiledRule(t, 6, draft("allow", "call", "session"), at)
-	anyDirectory := compiledRule(t, 7, draft("allow", "arguments", "session"), at)
+	wideAllow := storedRule(t, 1, draft("allow", "when", "everywhere", starts), at)
+	narrowAllow := storedRule(t, 2, draft("allow", "call", "session"), at)
+	wideDeny := storedRule(t, 3, draft("deny", "tool", "everywhere"), at)
+	narrowDeny := storedRule(t, 4, draft("deny", "when", "session", starts), at)
+	twoConditions := storedRule(t, 5, draft("allow", "when", "everywhere", starts, is("command", "contains", `"test"`)), at)
+	sameAgain := storedRule(t, 6, draft("allow", "call", "session"), at)
+	anyDirectory := storedRule(t, 7, draft("allow", "arguments", "session"), at)
 	for _, c := range []struct {
 		name string
 		set  []rules.StoredRule
@@ -35,11 +35,11 @@ func TestDecide_Precedence(t *testing.T) {
 	}{
 		{"nothing", nil, 0},
 		{"wide and narrow", []rules.StoredRule{wideAllow, narrowAllow}, 2},
-		{"the other way round", []rules.StoredRule{narrowAllow, wideAllow}, 2},
+		{"reversed order", []rules.StoredRule{narrowAllow, wideAllow}, 2},
 		{"a wide deny and a narrow allow", []rules.StoredRule{narrowAllow, wideDeny}, 3},
 		{"two denies", []rules.StoredRule{wideDeny, narrowAllow, narrowDeny, wideAllow}, 4},
 		{"more conditions", []rules.StoredRule{wideAllow, twoConditions}, 5},
-		{"the older of the same", []rules.StoredRule{sameAgain, narrowAllow}, 2},
+		{"the older of equal rules", []rules.StoredRule{sameAgain, narrowAllow}, 2},
 		{"this call before these arguments", []rules.StoredRule{anyDirectory, sameAgain}, 6},
 		{"these arguments before conditions", []rules.StoredRule{twoConditions, anyDirectory}, 7},
 	} {
@@ -57,24 +57,24 @@ func TestDecide_Precedence(t *testing.T) {
 // TestDecide_IndeterminateDenyBlocksAllow: a person decides a call that a deny may cover.
 func TestDecide_IndeterminateDenyBlocksAllow(t *testing.T) {
 	t.Parallel()
-	deny := compiledRule(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
-	allow := compiledRule(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
+	deny := storedRule(t, 1, draft("deny", "when", "everywhere", is("path", "under", `"/etc"`)), call("Write", `{"path":"/etc/x"}`))
+	allow := storedRule(t, 2, draft("allow", "tool", "everywhere"), call("Write", `{"path":"/home/dev/x"}`))
 	set, err := rules.NewSet([]rules.StoredRule{deny, allow})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), set.Decide(call("Write", `{"path":"/home/dev/y"}`), now).ID)
 	require.Equal(t, int64(1), set.Decide(call("Write", `{"path":"/etc/y"}`), now).ID)
-	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "who knows where that is")
+	require.Nil(t, set.Decide(call("Write", `{"path":"~/y"}`), now), "the path can't be resolved")
 	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y","path":"/etc/y"}`), now))
-	exact := compiledRule(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
+	exact := storedRule(t, 3, draft("allow", "call", "everywhere"), call("Write", `{"path":"~/y"}`))
 	set, err = rules.NewSet([]rules.StoredRule{deny, allow, exact})
 	require.NoError(t, err)
-	require.Equal(t, int64(3), set.Decide(call("Write", `{"path":"~/y"}`), now).ID, "somebody looked at exactly this")
+	require.Equal(t, int64(3), set.Decide(call("Write", `{"path":"~/y"}`), now).ID, "a person allowed exactly this call")
 
 	broken := deny
 	broken.When = []schema.Condition{is("path", "beside", `"/etc"`)}
 	set, err = rules.NewSet([]rules.StoredRule{broken, allow})
 	require.Error(t, err)
-	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "a deny that nobody can read any more may have meant this")
+	require.Nil(t, set.Decide(call("Write", `{"path":"/home/dev/y"}`), now), "the deny that does not compile may cover the call")
 }
 
 func TestDecide_RuleLifetime(t *testing.T) {
@@ -82,10 +82,10 @@ func TestDecide_RuleLifetime(t *testing.T) {
 	quarter, ever := int64(900), int64(0)
 	d := draft("allow", "call", "agent")
 	d.TTLSeconds = &quarter
-	short := compiledRule(t, 1, d, bash("npm test"))
+	short := storedRule(t, 1, d, bash("npm test"))
 	d = draft("allow", "call", "agent")
 	d.TTLSeconds = &ever
-	always := compiledRule(t, 1, d, bash("npm test"))
+	always := storedRule(t, 1, d, bash("npm test"))
 	for _, c := range []struct {
 		after        schema.Millis // since it was made
 		short, alway bool
@@ -116,7 +116,7 @@ func thousand(b testing.TB) *rules.Set {
 	for i := range 1000 {
 		word := fmt.Sprintf("word%d", i)
 		at := bash(word + " x")
-		all = append(all, compiledRule(b, int64(i+1), draft("allow", "when", "everywhere", is("command", "starts_with", `"`+word+`"`)), at))
+		all = append(all, storedRule(b, int64(i+1), draft("allow", "when", "everywhere", is("command", "starts_with", `"`+word+`"`)), at))
 	}
 	set, err := rules.NewSet(all)
 	require.NoError(b, err)

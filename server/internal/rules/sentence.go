@@ -12,18 +12,18 @@ import (
 
 // Sentence describes a rule in plain English: its effect, the calls it covers, whose they are,
 // and how long it holds. at is the call it was created from, or nil if unknown.
-func Sentence(r *schema.Rule, at *Call) string {
+func Sentence(r *schema.Rule, call *Call) string {
 	verb := map[string]string{schema.ThenAllow: "Allow", schema.ThenDeny: "Deny"}[r.Then]
-	return verb + " " + describeCalls(r, at) + ", " + describeReach(r) + ", " + describeDuration(r)
+	return verb + " " + describeCalls(r, call) + ", " + describeReach(r) + ", " + describeDuration(r)
 }
 
-func describeCalls(r *schema.Rule, at *Call) string {
+func describeCalls(r *schema.Rule, call *Call) string {
 	tool := displayName(r.Tool)
 	switch {
 	case strings.HasPrefix(r.Call, anyDirPrefix):
-		return tool + " with exactly these arguments" + callExcerpt(at)
+		return tool + " with exactly these arguments" + callExcerpt(call)
 	case r.Call != "":
-		return "exactly this call of " + tool + callExcerpt(at)
+		return "exactly this call of " + tool + callExcerpt(call)
 	case len(r.When) == 0:
 		return "every call of " + tool
 	}
@@ -70,17 +70,17 @@ func truncate(text string) string {
 }
 
 // callExcerpt returns the beginning of the command, or else of the arguments.
-func callExcerpt(at *Call) string {
-	if at == nil || len(at.Arguments) == 0 {
+func callExcerpt(call *Call) string {
+	if call == nil || len(call.Arguments) == 0 {
 		return ""
 	}
 	var of struct {
 		Command string `json:"command"`
 	}
-	if json.Unmarshal(at.Arguments, &of) == nil && of.Command != "" {
+	if json.Unmarshal(call.Arguments, &of) == nil && of.Command != "" {
 		return " (" + truncate(strconv.Quote(of.Command)) + ")"
 	}
-	quoted := strconv.Quote(string(at.Arguments))
+	quoted := strconv.Quote(string(call.Arguments))
 	return " (" + truncate(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)) + ")"
 }
 
