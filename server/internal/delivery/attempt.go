@@ -137,7 +137,8 @@ func (d *Dispatcher) sendV1Once(ctx context.Context, q *store.Question, conn *li
 	return d.recordResult(ctx, q, number, conn.sendV1(frame, d.timeouts))
 }
 
-// maxConflictRetries bounds the retries of a write that meets concurrent changes.
+// maxConflictRetries bounds the retries of a write after store.ErrConflict (optimistic
+// concurrency).
 const maxConflictRetries = 16
 
 // errConflictRetries means that the question changed during every retry.
@@ -240,7 +241,7 @@ func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptR
 	return &stored, visible
 }
 
-// resolvedByAgent reports whether the question was answered at the agent. The agent then knows
+// resolvedByAgent reports whether the question was answered at the agent. The agent then has
 // the outcome, so an unreachable hook is not an undelivered answer.
 func resolvedByAgent(q *store.Question) bool {
 	var st schema.Status
@@ -249,7 +250,7 @@ func resolvedByAgent(q *store.Question) bool {
 
 // retryDelays are the delays after the first attempts. The last one applies to the attempts of
 // about five minutes (fastAttempts), then slowRetryDelay does: every attempt is a row of the
-// log, and an agent that has been gone for so long is in no hurry.
+// log, and an agent that has been gone for minutes can wait a minute longer.
 var retryDelays = []time.Duration{
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A control frame tells a version 2 listener that its question has a new deadline. It uses a
+// A control frame notifies a version 2 listener that its question has a new deadline. It uses a
 // separate connection with the same proof as an answer. It is not acknowledged: it is sent at
 // most maxControlAttempts times and its failure is only shown, because an agent that polls reads
 // the same deadline.
@@ -23,7 +23,7 @@ const (
 	maxControlAttempts    = 5
 )
 
-// controlQueue holds the questions whose control frames are to be sent; Dispatcher.mu guards it.
+// controlQueue holds the questions with unsent control frames; Dispatcher.mu guards it.
 type controlQueue struct {
 	ids     []schema.EventID
 	running int

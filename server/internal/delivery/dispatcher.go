@@ -42,7 +42,7 @@ type Config struct {
 	// Abandon resolves a question that has a liveness connection and whose agent no longer
 	// listens at url. RunLiveness requires it and calls it again if it fails.
 	Abandon func(ctx context.Context, id schema.EventID, url string) error
-	// ProbeInterval is the interval between the probe rounds of Watch; default 5 s.
+	// ProbeInterval is the interval between probe rounds; default 5 s.
 	ProbeInterval time.Duration
 }
 
@@ -175,7 +175,7 @@ func (d *Dispatcher) startWorkersLocked() {
 	}
 }
 
-// Run delivers what is due until ctx ends. It returns when every attempt has ended. A delivery
+// Run delivers the answers that are due until ctx ends. It returns when every attempt has ended. A delivery
 // whose attempt was canceled is due again at the next start.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()

@@ -15,7 +15,7 @@ import (
 const maxHandshake = 16 << 10
 
 // handshaker is an http.RoundTripper for one request on one connection. It has no proxy, pool,
-// retries, compression or goroutines. Its deadlines are those of the connection.
+// retries, compression or goroutines. Deadlines are set on the connection.
 type handshaker struct {
 	policy *DialPolicy
 	target target

@@ -35,7 +35,7 @@ const (
 func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 	var holders sync.WaitGroup
 	defer holders.Wait()
-	slots := make(chan struct{}, d.livenessLimit)
+	slots := make(chan struct{}, d.livenessLimit) // a semaphore
 	var last schema.EventID
 	var lastErr string
 	for {

@@ -76,7 +76,7 @@ func (p *prober) probeRound(ctx context.Context) error {
 	}
 	p.roundErr = nil
 	var probes sync.WaitGroup
-	slots := make(chan struct{}, maxConcurrentProbes)
+	slots := make(chan struct{}, maxConcurrentProbes) // a semaphore
 	for to, listeners := range p.groupByTarget(ctx, listeners) {
 		slots <- struct{}{}
 		probes.Go(func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Limits on what a session stores. The oldest entries are dropped first.
+// Limits of a stored session. The oldest entries are dropped first.
 const (
 	maxOpenCalls  = 100
 	maxAgents     = 500

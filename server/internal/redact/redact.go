@@ -42,7 +42,7 @@ const maxNesting = 4 * schema.MaxDepth
 // another match; with repeated passes, redacting twice changes nothing.
 const maxPasses = 8
 
-// New returns a Redactor with the built-in rules and those of o.
+// New returns a Redactor with the built-in rules and the additional keys of o.
 func New(o Options) *Redactor {
 	r := &Redactor{names: builtinKeyNames()}
 	for _, key := range o.Keys {

@@ -1,5 +1,5 @@
 // Package rules answers permission requests in place of a person who decided once. A rule is
-// created from a stored question and covers similar ones; its sentence describes what it covers.
+// created from a stored question and covers similar ones; its sentence describes them.
 // The package is pure: it uses no clock, no database and no file system. Paths are therefore
 // compared as text, and symbolic links are not followed.
 //
