@@ -17,39 +17,39 @@ import (
 
 // abandonRecorder implements Config.Abandon and records its calls.
 type abandonRecorder struct {
-	b        *harness
+	h        *harness
 	failures int // number of initial calls that fail
 
 	mu    sync.Mutex
 	calls int
 }
 
-func (o *abandonRecorder) abandon(ctx context.Context, id schema.EventID, url string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.calls++; o.calls <= o.failures {
+func (r *abandonRecorder) abandon(ctx context.Context, id schema.EventID, url string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls++; r.calls <= r.failures {
 		return errors.New("disk failure")
 	}
-	q, err := o.b.store.Question(ctx, id)
+	q, err := r.h.store.Question(ctx, id)
 	if err != nil || q.URL != url || q.State != schema.Pending {
 		return err
 	}
-	o.b.answerQuestion(q)
+	r.h.answerQuestion(q)
 	return nil
 }
 
-func (o *abandonRecorder) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.calls
+func (r *abandonRecorder) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls
 }
 
 // runLiveness runs RunLiveness until the test ends.
 func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*Dispatcher, *abandonRecorder) {
-	d, o := h.dispatcher(), &abandonRecorder{b: h}
-	d.Abandon = o.abandon
+	d, recorder := h.dispatcher(), &abandonRecorder{h: h}
+	d.Abandon = recorder.abandon
 	for _, c := range change {
-		c(d, o)
+		c(d, recorder)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -58,7 +58,7 @@ func (h *harness) runLiveness(change ...func(*Dispatcher, *abandonRecorder)) (*D
 		cancel()
 		require.ErrorIs(h.t, <-ended, context.Canceled)
 	})
-	return d, o
+	return d, recorder
 }
 
 // shortPauses makes all pauses short.
@@ -180,11 +180,11 @@ func TestLiveness_KeepsSlowAgents(t *testing.T) {
 	for _, url := range []string{talks, silent, stopped} {
 		ids = append(ids, h.addQuestion(livenessAt(url), "").ID)
 	}
-	_, o := h.runLiveness(shortPauses)
+	_, recorder := h.runLiveness(shortPauses)
 	for range 50 {
 		<-closed
 	}
-	require.Zero(t, o.count())
+	require.Zero(t, recorder.count())
 	stop()
 	h.waitForEnd(ids[0])
 	for _, id := range ids[1:] {
@@ -200,13 +200,13 @@ func TestLiveness_IgnoresUnreachableHost(t *testing.T) {
 	require.NoError(t, err)
 	id := h.addQuestion(livenessAt("ws://agent.invalid:50123/"+secretPath), "").ID
 	pauses := make(chan struct{}, 1000)
-	_, o := h.runLiveness(beforePause(func() { pauses <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) {
+	_, recorder := h.runLiveness(beforePause(func() { pauses <- struct{}{} }), func(d *Dispatcher, _ *abandonRecorder) {
 		d.DialPolicy, d.timeouts.probe = policy, time.Second // for the name lookup
 	})
 	for range 4 {
 		<-pauses
 	}
-	require.Zero(t, o.count())
+	require.Zero(t, recorder.count())
 	require.True(t, h.isPending(id))
 }
 
@@ -218,11 +218,11 @@ func TestLiveness_ToleratesOneRefusal(t *testing.T) {
 	require.NoError(t, p.Close())
 	connected := make(chan struct{}, 1)
 	id := h.addQuestion(livenessAt(p.url()), "").ID
-	_, o := h.runLiveness(beforePause(sync.OnceFunc(func() {
+	_, recorder := h.runLiveness(beforePause(sync.OnceFunc(func() {
 		acceptConns(t, addr, func(net.Conn) { connected <- struct{}{} })
 	})))
 	<-connected
-	require.Zero(t, o.count())
+	require.Zero(t, recorder.count())
 	require.True(t, h.isPending(id))
 }
 
@@ -241,14 +241,14 @@ func TestLiveness_SkipsOtherQuestions(t *testing.T) {
 		ids = append(ids, h.addQuestion(ask, "").ID)
 	}
 	h.answerQuestion(h.addQuestion(livenessAt(closedPort(t)), "")) // already settled
-	d, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
+	d, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) { d.DialPolicy = policy })
 	gone := h.addQuestion(livenessAt(closedPort(t)), "").ID
 	d.Lifeline()
 	h.waitForEnd(gone)
 	for _, id := range ids {
 		require.True(t, h.isPending(id))
 	}
-	require.Equal(t, 1, o.count())
+	require.Equal(t, 1, recorder.count())
 	require.Zero(t, p.probes(t))
 }
 
@@ -259,7 +259,7 @@ func TestLiveness_WaitsForPostResponse(t *testing.T) {
 	h := newHarness(t)
 	awaited, responded := make(chan struct{}), make(chan struct{})
 	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
-	_, o := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) {
+	_, recorder := h.runLiveness(shortPauses, func(d *Dispatcher, _ *abandonRecorder) {
 		d.AwaitResponseSent = func(context.Context, schema.EventID) error {
 			close(awaited)
 			<-responded
@@ -267,7 +267,7 @@ func TestLiveness_WaitsForPostResponse(t *testing.T) {
 		}
 	})
 	<-awaited
-	require.Zero(t, o.count())
+	require.Zero(t, recorder.count())
 	close(responded)
 	h.waitForEnd(id)
 }
@@ -338,9 +338,9 @@ func TestLiveness_RetriesFailedAbandon(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	id := h.addQuestion(livenessAt(closedPort(t)), "").ID
-	_, o := h.runLiveness(shortPauses, func(_ *Dispatcher, o *abandonRecorder) { o.failures = 2 })
+	_, recorder := h.runLiveness(shortPauses, func(_ *Dispatcher, recorder *abandonRecorder) { recorder.failures = 2 })
 	h.waitForEnd(id)
-	require.Equal(t, 3, o.count())
+	require.Equal(t, 3, recorder.count())
 	require.Equal(t, 2, strings.Count(h.log.String(), "abandoning a question failed"))
 }
 

@@ -16,8 +16,7 @@ type logRecord struct {
 	attributes
 }
 
-// Logs reads the body of POST /v1/logs. Its errors are ErrMalformed, or come from encoding an
-// event.
+// Logs reads the body of POST /v1/logs. Its only error is ErrMalformed.
 func Logs(body []byte) (Batch, error) {
 	var b Batch
 	err := readBody(body, func(jr *jsonReader, name string) error {
