@@ -175,14 +175,14 @@ func TestPresence_DebouncesBroadcasts(t *testing.T) {
 				broadcasts = append(broadcasts, time.Since(start))
 			default:
 			}
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond) // fake clock
 		}
 		want := []time.Duration{0}
 		for at := broadcastDelay; at < time.Second; at += busyBroadcastDelay {
 			want = append(want, at)
 		}
 		require.Equal(t, want, broadcasts)
-		time.Sleep(busyBroadcastDelay)
+		<-time.After(busyBroadcastDelay) // fake clock
 		require.Contains(t, string(*p.message.Load()), `"id":1000`, "the final state")
 	})
 }
@@ -196,7 +196,7 @@ func TestStream_RateLimitsClientMessages(t *testing.T) {
 			require.True(t, st.handleMessage([]byte("ignored")))
 			require.Equal(t, time.Duration(max(0, n+1-messageBurst))*messageInterval, time.Since(start), "message %d", n)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute) // fake clock
 		start = time.Now()
 		for range messageBurst {
 			require.True(t, st.handleMessage([]byte("ignored")))

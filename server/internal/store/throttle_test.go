@@ -59,7 +59,7 @@ func TestThrottle_WaitsWhileOverloaded(t *testing.T) {
 				_ = sleep(t.Context(), time.Millisecond)
 			}
 		}()
-		time.Sleep(rateHalfLife)
+		<-time.After(rateHalfLife) // fake clock
 		require.True(t, s.isOverloaded())
 		require.Equal(t, delayFactor*time.Millisecond, delayOf(t.Context(), time.Millisecond))
 		stopped, cancel := context.WithCancel(t.Context())
