@@ -1,9 +1,11 @@
 package notify
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,10 +115,12 @@ func TestAServiceThatIsDownIsTriedAgainAndShown(t *testing.T) {
 	require.Len(t, far.got(), 6, "no redirect is followed")
 }
 
+// The dead server holds each request until the test breaks the connection, so the other
+// channel has sent its message while this one still waits.
 func TestADeadChannelIsLeftAloneAndDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := &rig{t: t, db: t.TempDir() + "/hub.db", pace: swift}
-	r.pace.trip, r.pace.retries, r.pace.timeout = 2, nil, time.Second
+	r.pace.trip, r.pace.retries, r.pace.timeout = 2, nil, time.Hour
 	r.start()
 	t.Cleanup(func() { r.closed() })
 	dead, alive := listen(t), listen(t)
@@ -124,8 +128,13 @@ func TestADeadChannelIsLeftAloneAndDelaysNoOther(t *testing.T) {
 	t.Cleanup(func() { close(dead.block) })
 	c := r.channel(dead.URL)
 	r.channel(alive.URL)
-	r.card(r.ask("1"), "asked  failed", "asked  sent")
-	r.card(r.ask("2"), "asked  failed", "asked  sent")
+	for i := range 2 {
+		id := r.ask(fmt.Sprint(i))
+		r.eventually("the dead channel has the request", func() bool { return len(dead.got()) == i+1 })
+		r.card(id, "asked  queued", "asked  sent")
+		dead.CloseClientConnections()
+		r.card(id, "asked  failed", "asked  sent")
+	}
 	for i := range 3 {
 		r.card(r.ask(fmt.Sprint("more ", i)), "asked  queued", "asked  sent")
 	}
@@ -134,6 +143,29 @@ func TestADeadChannelIsLeftAloneAndDelaysNoOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, c.ID, stored[0].ID)
 	require.Positive(t, r.PublicChannel(&stored[0]).Paused)
+}
+
+// A library may ignore its context. The channel waits no longer than the timeout, and
+// after atOnce abandoned calls it makes no further ones.
+func TestAChannelThatNeverReturnsTimesOut(t *testing.T) {
+	t.Parallel()
+	n := New(Config{pace: pace{timeout: time.Millisecond}})
+	l := &lane{notifier: n}
+	var calls atomic.Int64
+	block := make(chan struct{})
+	w := &way{send: func(context.Context, *message) error {
+		calls.Add(1)
+		<-block
+		return nil
+	}}
+	for range 2 * atOnce {
+		require.ErrorIs(t, l.try(t.Context(), w, &message{}), errSilent)
+	}
+	require.Eventually(t, func() bool { return calls.Load() == atOnce }, time.Minute, time.Millisecond)
+	require.EqualValues(t, atOnce, l.stuck.Load())
+	close(block)
+	require.Eventually(t, func() bool { return l.stuck.Load() == 0 }, time.Minute, time.Millisecond)
+	require.EqualValues(t, atOnce, calls.Load())
 }
 
 func TestAnAnswerMeanwhileKeepsMessagesBack(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,17 +31,34 @@ type rig struct {
 	hub    *hub.Hub
 	known  *auth.Service // to the hub; the notifier is told of people below
 	db     string
-	closed func() // stops everything, once
-	people []schema.Person
+	closed func()       // stops everything, once
 	look   sync.Map     // :: person → true while they look
 	since  sync.Map     // :: person → since when they are known; always, unless it says so
 	now    atomic.Int64 // Unix ms; 0: the machine's clock
 	pace   pace
+
+	peopleMu sync.Mutex // channel workers read people while a test changes them
+	people   []schema.Person
+
+	// onShow, if set before start, runs before each write of a question's notifications.
+	onShow func(schema.EventID)
 }
 
-// swift is the pace of tests: everything is tried at once.
+func (r *rig) accounts() []schema.Person {
+	r.peopleMu.Lock()
+	defer r.peopleMu.Unlock()
+	return slices.Clone(r.people)
+}
+
+func (r *rig) setAccounts(people ...schema.Person) {
+	r.peopleMu.Lock()
+	defer r.peopleMu.Unlock()
+	r.people = people
+}
+
+// swift is the pace of tests: short pauses, and a timeout that no slow machine reaches.
 var swift = pace{
-	timeout: 5 * time.Second, retries: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+	timeout: time.Minute, retries: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
 	trip: 100, pause: time.Hour, longest: time.Hour, giveUp: time.Hour, show: 20 * time.Millisecond, slowest: 20 * time.Millisecond,
 }
 
@@ -66,11 +84,19 @@ func (r *rig) start() {
 	require.NoError(r.t, err)
 	var told *Notifier // not r's: another start gives it another one
 	r.hub = hub.New(hub.Config{Store: db, People: r.known, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: r.clock, LogAppended: func() { told.LogAppended() }})
+	onShow, setNotifications := r.onShow, r.hub.SetNotifications
+	if onShow == nil {
+		onShow = func(schema.EventID) {}
+	}
 	told = New(Config{
-		Store: db, SetNotifications: r.hub.SetNotifications, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
-		People: func(context.Context) ([]schema.Person, error) { return r.people, nil },
+		Store: db, Base: "https://hub.example.com", Clock: r.clock, PushAnywhere: true,
+		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
+			onShow(id)
+			return setNotifications(ctx, id, list, counts)
+		},
+		People: func(context.Context) ([]schema.Person, error) { return r.accounts(), nil },
 		IdentityOf: func(name string) (auth.Identity, bool) {
-			for _, p := range r.people {
+			for _, p := range r.accounts() {
 				if p.Name == name {
 					return auth.Identity{Name: name, Role: p.Role, Via: "link"}, true
 				}
