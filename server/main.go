@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	}
 	if err == nil {
 		cfg.Version, cfg.Stdout, cfg.Stderr = version(), stdout, stderr
-		err = command(ctx, cfg, rest, stdout)
+		err = runCommand(ctx, cfg, rest, stdout)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "hookback-server:", err)
@@ -43,8 +43,8 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	return 0
 }
 
-// command runs the hub, or the one thing beside it.
-func command(ctx context.Context, cfg app.Config, args []string, stdout io.Writer) error {
+// runCommand runs the hub, or the one thing beside it.
+func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Writer) error {
 	switch {
 	case len(args) == 0 && cfg.SignIn != "":
 		link, err := app.SignIn(ctx, cfg, cfg.SignIn)

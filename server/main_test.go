@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, ignored...)
 }
 
-func TestCommands(t *testing.T) {
+func TestRun_Commands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db := filepath.Join(dir, "hub.db")
@@ -52,7 +52,7 @@ func TestCommands(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "no command made a database")
 }
 
-func TestRunUntilASignal(t *testing.T) {
+func TestRun_StopsOnSignal(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hub.db")
 	ctx, signal := context.WithCancel(t.Context())
@@ -63,7 +63,7 @@ func TestRunUntilASignal(t *testing.T) {
 			return map[string]string{"HOOKBACK_DB": db}[name]
 		}, &out, &errOut)
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://localhost:") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Dashboard   http://localhost:") }, time.Minute, time.Millisecond)
 	require.Contains(t, out.String(), db)
 	var second hubtest.Output
 	require.Equal(t, 1, run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, func(string) string { return "" }, &out, &second))

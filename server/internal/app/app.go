@@ -36,16 +36,16 @@ const (
 
 // App is a hub that is ready to run: its port and its database are open.
 type App struct {
-	cfg       Config
-	log       *slog.Logger
-	listeners []net.Listener
-	store     *store.Store
-	people    *auth.Service
-	hub       *hub.Hub
-	notices   *notify.Notifier
-	callback  *delivery.Dispatcher
-	metrics   *httpapi.Metrics
-	server    *httpapi.Server
+	cfg        Config
+	log        *slog.Logger
+	listeners  []net.Listener
+	store      *store.Store
+	auth       *auth.Service
+	hub        *hub.Hub
+	notifier   *notify.Notifier
+	dispatcher *delivery.Dispatcher
+	metrics    *httpapi.Metrics
+	server     *httpapi.Server
 }
 
 // New opens the port and the database and wires everything. Its errors are
@@ -66,36 +66,36 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.listeners, err = listen(a.cfg.Addr); err != nil {
 		return err
 	}
-	targets, err := delivery.NewDialPolicy(delivery.DialPolicyConfig{
+	dialPolicy, err := delivery.NewDialPolicy(delivery.DialPolicyConfig{
 		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
 	})
 	if err != nil {
 		return err // it names the flag and the mistake
 	}
 	if a.cfg.TLSCert != "" {
-		if err := overTLS(a.listeners, &a.cfg, a.log); err != nil {
+		if err := wrapTLS(a.listeners, &a.cfg, a.log); err != nil {
 			return err
 		}
 	}
 	if err := a.openStore(ctx); err != nil {
 		return err
 	}
-	provider, err := a.cfg.OIDC.provider(a.publicURL())
+	provider, err := a.cfg.OIDC.newProvider(a.publicURL())
 	if err != nil {
 		return err
 	}
-	keys, err := passkeys(a.cfg.Passkeys, a.publicURL())
+	passkeys, err := passkeyConfig(a.cfg.Passkeys, a.publicURL())
 	if err != nil {
 		return err
 	}
-	if a.people, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: keys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
+	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, OIDC: provider, Passkeys: passkeys, Clock: a.cfg.Clock, Log: a.log}); err != nil {
 		return err
 	}
-	if err := a.mayListen(); err != nil {
+	if err := a.checkPublicListen(); err != nil {
 		return err
 	}
-	a.callback = delivery.New(delivery.Config{
-		Store: a.store, DialPolicy: targets, Clock: a.cfg.Clock, Log: a.log,
+	a.dispatcher = delivery.New(delivery.Config{
+		Store: a.store, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
 		AwaitResponseSent: func(ctx context.Context, id schema.EventID) error { return a.hub.AwaitResponseSent(ctx, id) },
 		Abandon: func(ctx context.Context, id schema.EventID, url string) error {
 			return a.hub.Abandon(ctx, id, url, hub.AgentGone)
@@ -105,38 +105,38 @@ func (a *App) open(ctx context.Context) (err error) {
 	if !a.cfg.KeepSecrets {
 		redactor = redact.New(redact.Options{})
 	}
-	a.notices = notify.New(notify.Config{
+	a.notifier = notify.New(notify.Config{
 		Store: a.store, Base: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
 			return a.hub.SetNotifications(ctx, id, list, counts)
 		},
-		People:     func(ctx context.Context) ([]schema.Person, error) { return a.people.Accounts(ctx), nil },
-		IdentityOf: func(name string) (auth.Identity, bool) { return a.people.IdentityOf(name, "link") },
+		People:     func(ctx context.Context) ([]schema.Person, error) { return a.auth.Accounts(ctx), nil },
+		IdentityOf: func(name string) (auth.Identity, bool) { return a.auth.IdentityOf(name, "link") },
 		CreatedAt: func(name string) time.Time {
-			at, _ := a.people.CreatedAt(name)
+			at, _ := a.auth.CreatedAt(name)
 			return at
 		},
-		ResolveRecipients: a.people.ResolveRecipients, Watching: func(person string) bool { return a.server.ViewerCount(person) },
+		ResolveRecipients: a.auth.ResolveRecipients, Watching: func(person string) bool { return a.server.ViewerCount(person) },
 	})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: feed.New(a.store.Head(), ringFrames, ringBytes),
-		Redactor: redactor, Blocked: targets.Check, Dispatch: a.callback.Dispatch, Lifeline: a.callback.Lifeline, Lookup: peer.ProcessOf,
-		LogAppended: func() { a.notices.LogAppended() },
-		Control:     a.callback.Control, NudgeAfter: a.cfg.NudgeAfter,
-		People:  a.people,
+		Redactor: redactor, Blocked: dialPolicy.Check, Dispatch: a.dispatcher.Dispatch, Lifeline: a.dispatcher.Lifeline, Lookup: peer.ProcessOf,
+		LogAppended: func() { a.notifier.LogAppended() },
+		Control:     a.dispatcher.Control, NudgeAfter: a.cfg.NudgeAfter,
+		People:  a.auth,
 		Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
 	})
-	page, err := fs.Sub(dashboard.FS, "dist")
+	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
 	}
 	tools := mcp.New(mcp.Config{Hub: a.hub, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools.For,
-		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: page, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
-		Notifier:     a.notices,
+		Hub: a.hub, Metrics: a.metrics, Stats: a.store.Stats, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version,
+		Notifier:     a.notifier,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
-		TLS: a.cfg.TLSCert != "", TrustProxy: a.cfg.trusted(), ProxyHeader: a.cfg.ProxyHeader,
+		TLS: a.cfg.TLSCert != "", TrustProxy: a.cfg.trustedProxies(), ProxyHeader: a.cfg.ProxyHeader,
 	})
 	return nil
 }
@@ -152,15 +152,15 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	return err // it names the file and what to do
 }
 
-// page is where people open the dashboard: at one address, since whoever signed in at
+// dashboardURL is where people open the dashboard: at one address, since whoever signed in at
 // localhost is nobody at 127.0.0.1.
-func (a *App) page() string { return a.cfg.base(a.listeners[0].Addr().String()) }
+func (a *App) dashboardURL() string { return a.cfg.baseURL(a.listeners[0].Addr().String()) }
 
 // URL is where programs reach the hub.
 func (a *App) URL() string {
 	addr := a.listeners[0].Addr().String()
 	if a.cfg.TLSCert != "" {
-		return a.cfg.base(addr)
+		return a.cfg.baseURL(addr)
 	}
 	return "http://" + addr
 }
@@ -170,37 +170,37 @@ func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
 		return a.cfg.PublicURL
 	}
-	return a.page()
+	return a.dashboardURL()
 }
 
 // Run serves until ctx ends or a part of the hub fails, and then stops everything in
 // reverse order and closes it: streams and requests first, within cfg.StopWithin,
 // the database last.
 func (a *App) Run(ctx context.Context) error {
-	a.greet(ctx)
+	a.printGreeting(ctx)
 	// Workers outlive ctx: what the last requests committed is still published
 	// and dialled while the server shuts down.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
 	failed := make(chan error, len(a.listeners)+9)
 	var group sync.WaitGroup
-	start := func(what string, run func() error) {
+	start := func(name string, run func() error) {
 		group.Go(func() {
 			if err := run(); err != nil {
-				failed <- fmt.Errorf("%s: %w", what, err)
+				failed <- fmt.Errorf("%s: %w", name, err)
 			}
 		})
 	}
-	start("people", func() error { return a.people.Run(workers) })
+	start("people", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
 	start("sums", func() error { return a.hub.RunProjector(workers) })
-	start("callbacks", func() error { return a.callback.Run(workers) })
-	start("watching agents", func() error { return a.callback.Watch(workers) })
-	start("lifelines", func() error { return a.callback.RunLiveness(workers) })
-	start("notices", func() error { return a.notices.Run(workers) })
+	start("callbacks", func() error { return a.dispatcher.Run(workers) })
+	start("watching agents", func() error { return a.dispatcher.Watch(workers) })
+	start("lifelines", func() error { return a.dispatcher.RunLiveness(workers) })
+	start("notices", func() error { return a.notifier.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
-	start("retention", func() error { return a.prune(workers) })
+	start("retention", func() error { return a.runRetention(workers) })
 	for _, ln := range a.listeners {
 		start("listening", func() error { return a.server.Serve(ln) })
 	}
@@ -241,8 +241,8 @@ func (a *App) Close() error {
 	return a.store.Close()
 }
 
-// greet tells a person at a terminal what to do next.
-func (a *App) greet(ctx context.Context) {
+// printGreeting tells a person at a terminal what to do next.
+func (a *App) printGreeting(ctx context.Context) {
 	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is listening.
 
   Dashboard   %s
@@ -250,12 +250,12 @@ func (a *App) greet(ctx context.Context) {
   First ask   %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 %s
 Ctrl-C stops it.
-`, a.page(), a.cfg.DB, a.whereForClients(), a.signInLine(ctx))
+`, a.dashboardURL(), a.cfg.DB, a.clientHint(), a.ownerSignInHint(ctx))
 }
 
-// signInLine is how somebody makes a hub theirs that nobody owns yet.
-func (a *App) signInLine(ctx context.Context) string {
-	code, err := a.people.OwnerCode(ctx)
+// ownerSignInHint is how somebody makes a hub theirs that nobody owns yet.
+func (a *App) ownerSignInHint(ctx context.Context) string {
+	code, err := a.auth.OwnerCode(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ""
@@ -265,12 +265,12 @@ func (a *App) signInLine(ctx context.Context) string {
 	case code == "":
 		return ""
 	default:
-		return "  Sign in     " + a.page() + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
+		return "  Sign in     " + a.dashboardURL() + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
 	}
 }
 
-// whereForClients tells a client of a hub that is not where it looks by itself.
-func (a *App) whereForClients() string {
+// clientHint tells a client of a hub that is not where it looks by itself.
+func (a *App) clientHint() string {
 	if a.URL() == "http://"+defaultAddr {
 		return ""
 	}
@@ -280,12 +280,12 @@ func (a *App) whereForClients() string {
 // pruneEvery is how often retention looks for what may go.
 const pruneEvery = 10 * time.Minute
 
-// prune keeps the database within its retention until ctx ends.
-func (a *App) prune(ctx context.Context) error {
+// runRetention keeps the database within its retention until ctx ends.
+func (a *App) runRetention(ctx context.Context) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
 	for {
-		pruned, err := a.store.Prune(ctx, a.policy())
+		pruned, err := a.store.Prune(ctx, a.retentionPolicy())
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -302,11 +302,11 @@ func (a *App) prune(ctx context.Context) error {
 	}
 }
 
-// keepFigures is a day more than an overview can ask for, whatever the events'
+// projectionRetention is a day more than an overview can ask for, whatever the events'
 // retention.
-const keepFigures = (schema.MaxDays + 1) * day
+const projectionRetention = (schema.MaxDays + 1) * day
 
-func (a *App) policy() store.RetentionPolicy {
+func (a *App) retentionPolicy() store.RetentionPolicy {
 	now := a.cfg.Clock()
 	var p store.RetentionPolicy
 	if a.cfg.Retention > 0 {
@@ -316,6 +316,6 @@ func (a *App) policy() store.RetentionPolicy {
 		p.QuestionsBefore = now.Add(-a.cfg.RetentionQuestions)
 	}
 	p.MaxBytes = max(a.cfg.RetentionSize, 0)
-	p.ProjectionsBefore = now.Add(-keepFigures)
+	p.ProjectionsBefore = now.Add(-projectionRetention)
 	return p
 }

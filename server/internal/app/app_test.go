@@ -44,8 +44,8 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// started is a hub that runs until its test ends.
-func started(t *testing.T, cfg Config) (a *App, stop func()) {
+// startHub is a hub that runs until its test ends.
+func startHub(t *testing.T, cfg Config) (a *App, stop func()) {
 	t.Helper()
 	a, err := New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -54,18 +54,23 @@ func started(t *testing.T, cfg Config) (a *App, stop func()) {
 	go func() { done <- a.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		require.NoError(t, <-done)
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(2 * time.Minute):
+			require.Fail(t, "the hub did not stop")
+		}
 	})
 	t.Cleanup(stop)
 	return a, stop
 }
 
-func temporary(t *testing.T) Config {
+func testConfig(t *testing.T) Config {
 	t.Helper()
 	return Config{Addr: "127.0.0.1:0", DB: filepath.Join(t.TempDir(), "data", "hub.db")}
 }
 
-func post(t *testing.T, a *App, kind string) {
+func postEvent(t *testing.T, a *App, kind string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	body := `{"source_app":"a","session_id":"s","hook_event_type":"` + kind + `","payload":{}}`
@@ -75,16 +80,17 @@ func post(t *testing.T, a *App, kind string) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-func TestAHubGreetsServesAndStops(t *testing.T) {
+func TestApp_ServesAndStops(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	out := &output{}
 	cfg.Stdout, cfg.Stderr = out, out
-	a, stop := started(t, cfg)
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), a.URL()) }, 5*time.Second, time.Millisecond)
+	cfg.StopWithin = time.Hour // a stop that waits for it fails
+	a, stop := startHub(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), a.URL()) }, time.Minute, time.Millisecond)
 	require.Contains(t, out.String(), cfg.DB)
 	require.Contains(t, out.String(), `HOOKBACK_URL=`+a.URL()+` go run ./agentclient/cmd/hookback ask "May I delete ./build?"`)
-	post(t, a, "Start")
+	postEvent(t, a, "Start")
 	for _, ln := range a.listeners { // both families, one port
 		require.Equal(t, portOf(a.listeners[0]), portOf(ln))
 		c, err := net.Dial("tcp", ln.Addr().String())
@@ -97,17 +103,15 @@ func TestAHubGreetsServesAndStops(t *testing.T) {
 	info, err = os.Stat(filepath.Dir(cfg.DB))
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o077)
-	start := time.Now()
 	stop()
-	require.Less(t, time.Since(start), 4*time.Second)
 	_, err = net.Dial("tcp", a.listeners[0].Addr().String())
 	require.Error(t, err)
 }
 
-func TestABusyPortSaysWhoHasIt(t *testing.T) {
+func TestListen_NamesPortOwner(t *testing.T) {
 	t.Parallel()
-	a, _ := started(t, temporary(t))
-	cfg := temporary(t)
+	a, _ := startHub(t, testConfig(t))
+	cfg := testConfig(t)
 	for _, ln := range a.listeners {
 		cfg.Addr = ln.Addr().String()
 		_, err := New(t.Context(), cfg)
@@ -122,16 +126,16 @@ func TestABusyPortSaysWhoHasIt(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing was made")
 }
 
-// TestOneFamilyTaken: another program on [::1] would be told what clients that
+// TestListen_RequiresBothFamilies: another program on [::1] would be told what clients that
 // prefer it meant for the hub.
-func TestOneFamilyTaken(t *testing.T) {
+func TestListen_RequiresBothFamilies(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skip("this machine has no IPv6")
 	}
 	defer func() { _ = other.Close() }()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	_, port, err := net.SplitHostPort(other.Addr().String())
 	require.NoError(t, err)
 	cfg.Addr = "127.0.0.1:" + port
@@ -139,23 +143,23 @@ func TestOneFamilyTaken(t *testing.T) {
 	require.ErrorContains(t, err, "is taken by")
 }
 
-func TestASecondHubOnTheSameFile(t *testing.T) {
+func TestNew_RejectsDatabaseInUse(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
-	a, _ := started(t, cfg)
+	cfg := testConfig(t)
+	a, _ := startHub(t, cfg)
 	_, err := New(t.Context(), cfg)
 	require.ErrorIs(t, err, store.ErrLocked)
 	require.ErrorContains(t, err, "-db")
-	post(t, a, "StillAlive")
+	postEvent(t, a, "StillAlive")
 }
 
-func TestMistakesThatShowLate(t *testing.T) {
+func TestNew_NamesFlagAtFault(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	cfg.CallbackAllow = []string{"10.0.0.0/33"}
 	_, err := New(t.Context(), cfg)
 	require.ErrorContains(t, err, "callback-allow")
-	cfg = temporary(t)
+	cfg = testConfig(t)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	cfg.DB = filepath.Join(file, "hub.db")
@@ -165,18 +169,18 @@ func TestMistakesThatShowLate(t *testing.T) {
 
 func TestBackup(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	a, stop := started(t, cfg)
-	post(t, a, "Before")
+	a, stop := startHub(t, cfg)
+	postEvent(t, a, "Before")
 	require.NoError(t, Backup(t.Context(), cfg, copied), "while the hub runs")
 	require.Error(t, Backup(t.Context(), cfg, copied), "nothing is overwritten")
 	stop()
 	require.NoError(t, Backup(t.Context(), cfg, copied+"2"))
 	require.NoError(t, Check(t.Context(), Config{DB: copied}))
-	restored := temporary(t)
+	restored := testConfig(t)
 	restored.DB = copied
-	b, _ := started(t, restored)
+	b, _ := startHub(t, restored)
 	require.Equal(t, int64(1), b.store.Head())
 	missing := Config{DB: filepath.Join(t.TempDir(), "none.db")}
 	require.Error(t, Backup(t.Context(), missing, filepath.Join(t.TempDir(), "x")))
@@ -185,43 +189,43 @@ func TestBackup(t *testing.T) {
 func TestRetentionPolicy(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-	cfg, err := Config{Addr: "127.0.0.1:0", DB: "x", Clock: func() time.Time { return now }}.withDefaults(env())
+	cfg, err := Config{Addr: "127.0.0.1:0", DB: "x", Clock: func() time.Time { return now }}.withDefaults(envOf())
 	require.NoError(t, err)
-	p := (&App{cfg: cfg}).policy()
+	p := (&App{cfg: cfg}).retentionPolicy()
 	require.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), p.EventsBefore)
 	require.Equal(t, now.AddDate(-1, 0, 0), p.QuestionsBefore)
 	require.Equal(t, int64(2<<30), p.MaxBytes)
 	figures := now.Add(-91 * day)
 	require.Equal(t, figures, p.ProjectionsBefore)
 	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
-	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).policy(), "no event goes")
+	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(), "no event goes")
 }
 
-// TestRetentionRuns: what is too old goes when the hub starts.
-func TestRetentionRuns(t *testing.T) {
+// TestRetention_RunsAtStart: what is too old goes when the hub starts.
+func TestRetention_RunsAtStart(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	now := time.Now()
 	cfg.Clock = func() time.Time { return now }
-	a, stop := started(t, cfg)
-	post(t, a, "Old")
+	a, stop := startHub(t, cfg)
+	postEvent(t, a, "Old")
 	stop()
 	later := now.Add(31 * day)
 	cfg.Clock = func() time.Time { return later }
-	a, _ = started(t, cfg)
-	post(t, a, "New")
+	a, _ = startHub(t, cfg)
+	postEvent(t, a, "New")
 	require.Eventually(t, func() bool {
 		events, err := a.store.Recent(context.Background(), 10)
 		return err == nil && len(events) == 1 && events[0].Type == "New"
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
-// TestAPartThatFailsStopsTheHub, and the error says which it was.
+// TestApp_StopsWhenWorkerFails, and the error says which it was.
 // A running hub keeps the index that searches live by.
-func TestTheSearchIndexIsMade(t *testing.T) {
+func TestApp_BuildsSearchIndex(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
-	a, _ := started(t, cfg)
+	cfg := testConfig(t)
+	a, _ := startHub(t, cfg)
 	const event = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{"text":"needle"}}`
 	body := "[" + strings.Repeat(event+",", 99) + event + "]"
 	for range 11 {
@@ -236,12 +240,12 @@ func TestTheSearchIndexIsMade(t *testing.T) {
 	require.Eventually(t, func() bool {
 		var blocks int
 		return db.QueryRow(`SELECT count(*) FROM search_blocks WHERE made <> ''`).Scan(&blocks) == nil && blocks == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
-func TestAPartThatFailsStopsTheHub(t *testing.T) {
+func TestApp_StopsWhenWorkerFails(t *testing.T) {
 	t.Parallel()
-	a, err := New(t.Context(), temporary(t))
+	a, err := New(t.Context(), testConfig(t))
 	require.NoError(t, err)
 	broken := errors.New("broken")
 	a.listeners = append(a.listeners, brokenListener{a.listeners[0], broken})
@@ -258,9 +262,9 @@ type brokenListener struct {
 func (l brokenListener) Accept() (net.Conn, error) { return nil, l.err }
 func (l brokenListener) Close() error              { return nil }
 
-// TestOneAddressForPeople: whoever signed in at one address of the hub is nobody at
+// TestApp_UsesOneDashboardURL: whoever signed in at one address of the hub is nobody at
 // another, so people are led to one, by a name where there is one.
-func TestOneAddressForPeople(t *testing.T) {
+func TestApp_UsesOneDashboardURL(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		"127.0.0.1:4000": "http://localhost:4000",
@@ -270,14 +274,14 @@ func TestOneAddressForPeople(t *testing.T) {
 		"127.0.0.2:4000": "http://127.0.0.2:4000",
 		"10.0.0.7:4000":  "http://10.0.0.7:4000",
 	} {
-		require.Equal(t, want, (&Config{}).base(addr), addr)
+		require.Equal(t, want, (&Config{}).baseURL(addr), addr)
 	}
 	out := &output{}
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	cfg.Stdout = out
-	a, _ := started(t, cfg)
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C") }, 5*time.Second, time.Millisecond)
-	require.Contains(t, out.String(), "Dashboard   "+a.page()+"\n")
-	require.Contains(t, out.String(), "Sign in     "+a.page()+"/#sign-in=")
-	require.Contains(t, a.page(), "http://localhost:")
+	a, _ := startHub(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C") }, time.Minute, time.Millisecond)
+	require.Contains(t, out.String(), "Dashboard   "+a.dashboardURL()+"\n")
+	require.Contains(t, out.String(), "Sign in     "+a.dashboardURL()+"/#sign-in=")
+	require.Contains(t, a.dashboardURL(), "http://localhost:")
 }

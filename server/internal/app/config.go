@@ -82,11 +82,11 @@ type Config struct {
 }
 
 const (
-	defaultAddr     = "127.0.0.1:4000"
-	day             = 24 * time.Hour
-	defaultEvents   = 30 * day
-	defaultSize     = 2 << 30
-	defaultQuestion = 365 * day
+	defaultAddr              = "127.0.0.1:4000"
+	day                      = 24 * time.Hour
+	defaultRetention         = 30 * day
+	defaultRetentionSize     = 2 << 30
+	defaultQuestionRetention = 365 * day
 )
 
 // withDefaults fills in what is not set. home and env name the user's directories.
@@ -95,13 +95,13 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 		cfg.Addr = defaultAddr
 	}
 	if cfg.Retention == 0 {
-		cfg.Retention = defaultEvents
+		cfg.Retention = defaultRetention
 	}
 	if cfg.RetentionSize == 0 {
-		cfg.RetentionSize = defaultSize
+		cfg.RetentionSize = defaultRetentionSize
 	}
 	if cfg.RetentionQuestions == 0 {
-		cfg.RetentionQuestions = defaultQuestion
+		cfg.RetentionQuestions = defaultQuestionRetention
 	}
 	if cfg.Version == "" {
 		cfg.Version = "dev"
@@ -149,10 +149,10 @@ func dataDir(getenv func(string) string) (string, error) {
 // check finds mistakes before anything is opened.
 func (cfg Config) check() error {
 	host, port, err := net.SplitHostPort(cfg.Addr)
-	if _, errPort := strconv.ParseUint(port, 10, 16); err != nil || errPort != nil {
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
 	}
-	if !cfg.Insecure && !loopback(host) && cfg.TLSCert == "" {
+	if !cfg.Insecure && !isLoopback(host) && cfg.TLSCert == "" {
 		return fmt.Errorf("-addr %s: others can reach that address, and without TLS they could read and change what goes over it; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is safe", cfg.Addr, defaultAddr)
 	}
 	if err := cfg.checkProxy(); err != nil {
@@ -193,7 +193,7 @@ func (cfg Config) checkProxy() error {
 		return errors.New("-trust-proxy and -proxy-header go together: say where the proxy connects from, and in which header it names the person")
 	}
 	for _, from := range cfg.TrustProxy {
-		if _, err := network(from); err != nil {
+		if _, err := parseNetwork(from); err != nil {
 			return fmt.Errorf("-trust-proxy %s: must be an address or a CIDR, such as 10.0.0.5 or 10.0.0.0/24", from)
 		}
 	}
@@ -209,8 +209,8 @@ func (cfg Config) checkProxy() error {
 	return nil
 }
 
-// network is a CIDR, or the one address.
-func network(s string) (netip.Prefix, error) {
+// parseNetwork is a CIDR, or the one address.
+func parseNetwork(s string) (netip.Prefix, error) {
 	if ip, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
 	}
@@ -218,19 +218,19 @@ func network(s string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// trusted is TrustProxy, which was checked.
-func (cfg Config) trusted() []netip.Prefix {
+// trustedProxies is TrustProxy, which was checked.
+func (cfg Config) trustedProxies() []netip.Prefix {
 	var all []netip.Prefix
 	for _, from := range cfg.TrustProxy {
-		if p, err := network(from); err == nil {
+		if p, err := parseNetwork(from); err == nil {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// loopback reports whether only this machine can reach host.
-func loopback(host string) bool {
+// isLoopback reports whether only this machine can reach host.
+func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -22,11 +22,11 @@ func listen(addr string) ([]net.Listener, error) {
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
-	const tries = 20 // a port that is free for one family may be taken in the other
-	for try := 1; ; try++ {
+	const maxAttempts = 20 // a port that is free for one family may be taken in the other
+	for attempt := 1; ; attempt++ {
 		lns, err := listenBoth(host, port)
-		if err == nil || port != "0" || !errors.Is(err, syscall.EADDRINUSE) || try == tries {
-			return lns, busy(err)
+		if err == nil || port != "0" || !errors.Is(err, syscall.EADDRINUSE) || attempt == maxAttempts {
+			return lns, explainPortInUse(err)
 		}
 	}
 }
@@ -60,28 +60,28 @@ func portOf(ln net.Listener) int {
 	return 0
 }
 
-// busy explains that a port is taken, and by whom where the system tells.
-func busy(err error) error {
+// explainPortInUse explains that a port is taken, and by whom where the system tells.
+func explainPortInUse(err error) error {
 	var op *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) || op.Addr == nil {
 		return err
 	}
-	who := "another program"
-	if name := holder(op.Addr.String()); name != "" {
-		who = name
+	owner := "another program"
+	if name := portOwner(op.Addr.String()); name != "" {
+		owner = name
 	}
-	return fmt.Errorf("%s is taken by %s: stop that, or choose another port with -addr", op.Addr, who)
+	return fmt.Errorf("%s is taken by %s: stop that, or choose another port with -addr", op.Addr, owner)
 }
 
-// holder names the program that listens at addr: the one that takes our call.
-func holder(addr string) string {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+// portOwner names the program that listens at addr: the one that takes our call.
+func portOwner(addr string) string {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = c.Close() }()
-	remote, okRemote := c.RemoteAddr().(*net.TCPAddr)
-	local, okLocal := c.LocalAddr().(*net.TCPAddr)
+	defer func() { _ = conn.Close() }()
+	remote, okRemote := conn.RemoteAddr().(*net.TCPAddr)
+	local, okLocal := conn.LocalAddr().(*net.TCPAddr)
 	if !okRemote || !okLocal {
 		return ""
 	}

@@ -21,7 +21,7 @@ type OIDC struct {
 	Roles []string
 }
 
-var oidcKnobs = []knob{
+var oidcFlags = []flagSpec{
 	{"oidc-issuer", "URL", "none", "an OpenID provider that people sign in with",
 		func(c *Config, s string) error { c.OIDC.Issuer = s; return nil }},
 	{"oidc-client", "ID", "hookback", "the hub's client id at the provider; its redirect URI is PUBLIC-URL" + schema.PathOIDCCallback,
@@ -31,30 +31,30 @@ var oidcKnobs = []knob{
 	{"oidc-groups", "CLAIM", "groups", "the claim that names somebody's groups",
 		func(c *Config, s string) error { c.OIDC.Groups = s; return nil }},
 	{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "what the members of a group may: viewer, operator or admin",
-		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, list(s)...); return nil }},
+		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, splitList(s)...); return nil }},
 }
 
 // check finds mistakes before anything is opened.
 func (o *OIDC) check() error {
 	if o.Issuer == "" {
-		for name, set := range map[string]bool{
+		for name, isSet := range map[string]bool{
 			"client": o.Client != "", "secret-file": o.SecretFile != "", "groups": o.Groups != "", "roles": len(o.Roles) > 0,
 		} {
-			if set {
+			if isSet {
 				return fmt.Errorf("-oidc-%s: is about a provider that -oidc-issuer does not name", name)
 			}
 		}
 		return nil
 	}
 	u, err := url.Parse(o.Issuer)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
 		return fmt.Errorf("-oidc-issuer %s: must be an https address, such as https://login.example.com", o.Issuer)
 	}
-	_, err = o.roles()
+	_, err = o.parseRoles()
 	return err
 }
 
-func (o *OIDC) roles() (map[string]schema.Role, error) {
+func (o *OIDC) parseRoles() (map[string]schema.Role, error) {
 	roles := map[string]schema.Role{}
 	for _, pair := range o.Roles {
 		group, role, ok := strings.Cut(pair, "=")
@@ -68,19 +68,19 @@ func (o *OIDC) roles() (map[string]schema.Role, error) {
 	return roles, nil
 }
 
-// provider is what people makes of it; nil when none is named. hub is the address that
+// newProvider is what people makes of it; nil when none is named. hub is the address that
 // browsers know the hub by.
-func (o *OIDC) provider(hub string) (*auth.OIDC, error) {
+func (o *OIDC) newProvider(hub string) (*auth.OIDC, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	roles, err := o.roles()
+	roles, err := o.parseRoles()
 	if err != nil {
 		return nil, err
 	}
 	p := &auth.OIDC{
 		Issuer: o.Issuer, ClientID: "hookback", Groups: o.Groups, Roles: roles,
-		CallbackURL: strings.TrimSuffix(named(hub), "/") + schema.PathOIDCCallback,
+		CallbackURL: strings.TrimSuffix(withHostname(hub), "/") + schema.PathOIDCCallback,
 	}
 	if o.Client != "" {
 		p.ClientID = o.Client
@@ -95,9 +95,9 @@ func (o *OIDC) provider(hub string) (*auth.OIDC, error) {
 	return p, nil
 }
 
-// named is an address of this machine by its name: providers take back a browser to
+// withHostname is an address of this machine by its name: providers take back a browser to
 // localhost where they refuse a bare number, and passkeys need a name.
-func named(hub string) string {
+func withHostname(hub string) string {
 	u, err := url.Parse(hub)
 	if err != nil {
 		return hub

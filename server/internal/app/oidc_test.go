@@ -20,8 +20,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// provider is a real OpenID provider on loopback, with the users of its makers.
-func provider(t *testing.T, clients ...*storage.Client) *httptest.Server {
+// startProvider is a real OpenID provider on loopback, with the users of its makers.
+func startProvider(t *testing.T, clients ...*storage.Client) *httptest.Server {
 	t.Helper()
 	var handler http.Handler
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
@@ -35,19 +35,19 @@ func provider(t *testing.T, clients ...*storage.Client) *httptest.Server {
 	return server
 }
 
-// browse is a browser: it keeps cookies, and stops where it would show a fragment.
-type browse struct {
-	t      *testing.T
-	client *http.Client
-	at     *url.URL // where it was sent last
+// testBrowser is a browser: it keeps cookies, and stops where it would show a fragment.
+type testBrowser struct {
+	t        *testing.T
+	client   *http.Client
+	location *url.URL // where it was sent last
 }
 
-func newBrowser(t *testing.T) *browse {
+func newBrowser(t *testing.T) *testBrowser {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	b := &browse{t: t}
+	b := &testBrowser{t: t}
 	b.client = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if b.at = r.URL; r.URL.Fragment != "" {
+		if b.location = r.URL; r.URL.Fragment != "" {
 			return http.ErrUseLastResponse
 		}
 		return nil
@@ -55,7 +55,7 @@ func newBrowser(t *testing.T) *browse {
 	return b
 }
 
-func (b *browse) get(address string) {
+func (b *testBrowser) open(address string) {
 	b.t.Helper()
 	resp, err := b.client.Get(address)
 	require.NoError(b.t, err)
@@ -64,19 +64,19 @@ func (b *browse) get(address string) {
 
 // logIn fills in the provider's form and follows it back to the hub, to the fragment
 // that it ends with.
-func (b *browse) logIn(user string) string {
+func (b *testBrowser) logIn(user string) string {
 	b.t.Helper()
-	require.Equal(b.t, "/login/username", b.at.Path, "the provider's own page")
-	form := url.Values{"id": {b.at.Query().Get("authRequestID")}, "username": {user}, "password": {"verysecure"}}
-	resp, err := b.client.PostForm(b.at.ResolveReference(&url.URL{Path: "/login/username"}).String(), form)
+	require.Equal(b.t, "/login/username", b.location.Path, "the provider's own page")
+	form := url.Values{"id": {b.location.Query().Get("authRequestID")}, "username": {user}, "password": {"verysecure"}}
+	resp, err := b.client.PostForm(b.location.ResolveReference(&url.URL{Path: "/login/username"}).String(), form)
 	require.NoError(b.t, err)
 	require.NoError(b.t, resp.Body.Close())
-	require.Equal(b.t, "/", b.at.Path)
-	return b.at.Fragment
+	require.Equal(b.t, "/", b.location.Path)
+	return b.location.Fragment
 }
 
 // signIn turns a fragment of the dashboard's address into who one is.
-func (b *browse) signIn(a *App, fragment string) schema.Me {
+func (b *testBrowser) signIn(a *App, fragment string) schema.Me {
 	b.t.Helper()
 	code, ok := strings.CutPrefix(fragment, "sign-in=")
 	require.True(b.t, ok, fragment)
@@ -91,25 +91,25 @@ func (b *browse) signIn(a *App, fragment string) schema.Me {
 	return in.Me
 }
 
-func withProvider(t *testing.T, issuer string, change ...func(*OIDC)) *App {
+func startHubWithProvider(t *testing.T, issuer string, change ...func(*OIDC)) *App {
 	t.Helper()
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	cfg.OIDC = OIDC{Issuer: issuer, Client: "hookback-native"}
 	for _, c := range change {
 		c(&cfg.OIDC)
 	}
-	a, _ := started(t, cfg)
+	a, _ := startHub(t, cfg)
 	return a
 }
 
-func TestSigningInWithAnOpenIDProvider(t *testing.T) {
+func TestOIDC_SignIn(t *testing.T) {
 	back := "http://localhost" + schema.PathOIDCCallback
-	op := provider(t, storage.NativeClient("hookback-native", back))
+	op := startProvider(t, storage.NativeClient("hookback-native", back))
 
 	t.Run("a new person is a viewer, and the same one the next time", func(t *testing.T) {
-		a := withProvider(t, op.URL)
+		a := startHubWithProvider(t, op.URL)
 		b := newBrowser(t)
-		b.get(a.URL() + schema.PathOIDC) // by number: it is sent to the name that the provider knows
+		b.open(a.URL() + schema.PathOIDC) // by number: it is sent to the name that the provider knows
 		me := b.signIn(a, b.logIn("test-user2"))
 		require.Equal(t, "test-user2", me.Name)
 		require.True(t, me.Verified)
@@ -118,32 +118,32 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 		require.Equal(t, []string{"oidc"}, me.Ways)
 
 		again := newBrowser(t)
-		again.get(a.URL() + schema.PathOIDC)
+		again.open(a.URL() + schema.PathOIDC)
 		require.Equal(t, "test-user2", again.signIn(a, again.logIn("test-user2")).Name)
-		require.Len(t, a.people.Accounts(t.Context()), 1)
+		require.Len(t, a.auth.Accounts(t.Context()), 1)
 	})
 
 	t.Run("what the provider refuses, or nobody asked for", func(t *testing.T) {
-		a := withProvider(t, op.URL)
+		a := startHubWithProvider(t, op.URL)
 		b := newBrowser(t)
-		b.get(a.URL() + schema.PathOIDCCallback + "?error=access_denied&state=x")
-		require.Equal(t, "sign-in-failed=refused", b.at.Fragment)
-		b.get(a.URL() + schema.PathOIDCCallback + "?code=made-up&state=made-up")
-		require.Equal(t, "sign-in-failed=lost", b.at.Fragment)
-		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
-		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCCallback + "?code=made-up&state=" + b.at.Query().Get("state"))
-		require.Contains(t, b.at.Fragment, "sign-in-failed=", "a code that the provider never gave")
-		require.Empty(t, a.people.Accounts(t.Context()))
+		b.open(a.URL() + schema.PathOIDCCallback + "?error=access_denied&state=x")
+		require.Equal(t, "sign-in-failed=refused", b.location.Fragment)
+		b.open(a.URL() + schema.PathOIDCCallback + "?code=made-up&state=made-up")
+		require.Equal(t, "sign-in-failed=lost", b.location.Fragment)
+		b.open("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
+		b.open("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCCallback + "?code=made-up&state=" + b.location.Query().Get("state"))
+		require.Contains(t, b.location.Fragment, "sign-in-failed=", "a code that the provider never gave")
+		require.Empty(t, a.auth.Accounts(t.Context()))
 	})
 
 	t.Run("a client with a secret", func(t *testing.T) {
 		for kept, want := range map[string]string{"s3cret\n": "sign-in=", "wrong": "sign-in-failed=refused"} {
 			secret := filepath.Join(t.TempDir(), "secret")
 			require.NoError(t, os.WriteFile(secret, []byte(kept), 0o600))
-			a := withProvider(t, op.URL, func(o *OIDC) { o.Client, o.SecretFile = "hookback-web", secret })
+			a := startHubWithProvider(t, op.URL, func(o *OIDC) { o.Client, o.SecretFile = "hookback-web", secret })
 			storage.RegisterClients(storage.WebClient("hookback-web", "s3cret", "http://localhost"+a.URL()[strings.LastIndex(a.URL(), ":"):]+schema.PathOIDCCallback))
 			b := newBrowser(t)
-			b.get(a.URL() + schema.PathOIDC)
+			b.open(a.URL() + schema.PathOIDC)
 			require.Contains(t, b.logIn("test-user2"), want)
 		}
 	})
@@ -151,19 +151,19 @@ func TestSigningInWithAnOpenIDProvider(t *testing.T) {
 	t.Run("a provider that is down keeps nobody else out", func(t *testing.T) {
 		gone := httptest.NewServer(http.NotFoundHandler())
 		gone.Close()
-		a := withProvider(t, gone.URL)
+		a := startHubWithProvider(t, gone.URL)
 		b := newBrowser(t)
-		b.get("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
-		require.Equal(t, "sign-in-failed=provider-down", b.at.Fragment)
-		post(t, a, "Stop")
+		b.open("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
+		require.Equal(t, "sign-in-failed=provider-down", b.location.Fragment)
+		postEvent(t, a, "Stop")
 	})
 }
 
-func TestASignInCountsInTheBrowserThatBeganItOnce(t *testing.T) {
-	op := provider(t, storage.NativeClient("hookback-native", "http://localhost"+schema.PathOIDCCallback))
-	a := withProvider(t, op.URL)
+func TestOIDC_CallbackIsBoundToBrowser(t *testing.T) {
+	op := startProvider(t, storage.NativeClient("hookback-native", "http://localhost"+schema.PathOIDCCallback))
+	a := startHubWithProvider(t, op.URL)
 	victim, thief := newBrowser(t), newBrowser(t)
-	thief.get(a.URL() + schema.PathOIDC)
+	thief.open(a.URL() + schema.PathOIDC)
 	var taken *url.URL
 	follow := thief.client.CheckRedirect
 	thief.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
@@ -173,17 +173,17 @@ func TestASignInCountsInTheBrowserThatBeganItOnce(t *testing.T) {
 		}
 		return follow(r, via)
 	}
-	form := url.Values{"id": {thief.at.Query().Get("authRequestID")}, "username": {"test-user2"}, "password": {"verysecure"}}
+	form := url.Values{"id": {thief.location.Query().Get("authRequestID")}, "username": {"test-user2"}, "password": {"verysecure"}}
 	resp, err := thief.client.PostForm(op.URL+"/login/username", form)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.NotNil(t, taken)
 
-	victim.get(taken.String())
-	require.Equal(t, "sign-in-failed=lost", victim.at.Fragment, "somebody else's way does not sign one in")
+	victim.open(taken.String())
+	require.Equal(t, "sign-in-failed=lost", victim.location.Fragment, "somebody else's way does not sign one in")
 	thief.client.CheckRedirect = follow
-	thief.get(taken.String())
-	require.Contains(t, thief.at.Fragment, "sign-in=")
-	thief.get(taken.String())
-	require.Equal(t, "sign-in-failed=lost", thief.at.Fragment, "a second time")
+	thief.open(taken.String())
+	require.Contains(t, thief.location.Fragment, "sign-in=")
+	thief.open(taken.String())
+	require.Equal(t, "sign-in-failed=lost", thief.location.Fragment, "a second time")
 }

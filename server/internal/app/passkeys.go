@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-var passkeyKnobs = []knob{
+var passkeyFlags = []flagSpec{
 	{"passkeys", "RISK", "none", "from which risk on (high or critical) an answer that allows something needs a passkey",
 		func(c *Config, s string) error { c.Passkeys = schema.Risk(s); return nil }},
 }
@@ -23,19 +23,19 @@ func checkPasskeys(from schema.Risk) error {
 	}
 }
 
-// passkeys is what people makes of the risk; nil when none is named. hub is the address
+// passkeyConfig is what people makes of the risk; nil when none is named. hub is the address
 // that browsers know the hub by: they have passkeys for a name only, and nowhere that
 // somebody in between could change the page.
-func passkeys(from schema.Risk, hub string) (*auth.Passkeys, error) {
+func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
 	if from == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(named(hub))
+	u, err := url.Parse(withHostname(hub))
 	if err != nil {
 		return nil, fmt.Errorf("-passkeys %s: %w", from, err)
 	}
-	_, notName := netip.ParseAddr(u.Hostname())
-	if notName == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
+	_, ipErr := netip.ParseAddr(u.Hostname())
+	if ipErr == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
 		return nil, fmt.Errorf("-passkeys %s: browsers have passkeys for localhost and for https addresses with a name, and this hub is at %s: say where people reach it with -public-url https://NAME", from, hub)
 	}
 	host := u.Host

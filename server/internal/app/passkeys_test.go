@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// TestPasskeysBelongToAName: to that of the hub's address, where browsers have them.
-func TestPasskeysBelongToAName(t *testing.T) {
+// TestPasskeyConfig: to that of the hub's address, where browsers have them.
+func TestPasskeyConfig(t *testing.T) {
 	t.Parallel()
 	for hub, want := range map[string]auth.Passkeys{
 		"http://127.0.0.1:4000":           {RPID: "localhost", Origin: "http://localhost:4000"},
@@ -19,16 +19,16 @@ func TestPasskeysBelongToAName(t *testing.T) {
 		"https://hub.example.com:443/":    {RPID: "hub.example.com", Origin: "https://hub.example.com"},
 		"https://hub.example.com:8443/in": {RPID: "hub.example.com", Origin: "https://hub.example.com:8443"},
 	} {
-		got, err := passkeys(schema.HighRisk, hub)
+		got, err := passkeyConfig(schema.HighRisk, hub)
 		require.NoError(t, err, hub)
 		want.MinRisk = schema.HighRisk
 		require.Equal(t, want, *got, hub)
 	}
 	for _, hub := range []string{"http://hub.example.com", "https://192.0.2.7:4000", "http://0.0.0.0:4000", "https://[2001:db8::1]"} {
-		_, err := passkeys(schema.CriticalRisk, hub)
+		_, err := passkeyConfig(schema.CriticalRisk, hub)
 		require.ErrorContains(t, err, "-public-url", hub)
 	}
-	none, err := passkeys("", "http://hub.example.com")
+	none, err := passkeyConfig("", "http://hub.example.com")
 	require.NoError(t, err)
 	require.Nil(t, none)
 }

@@ -17,61 +17,61 @@ type certificate struct {
 	cert, key string // files
 	log       *slog.Logger
 
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	as     [2]time.Time // the files' times when they were read
+	mu       sync.Mutex
+	loaded   *tls.Certificate
+	modTimes [2]time.Time // the files' times when they were read
 }
 
-// overTLS makes the listeners speak TLS.
-func overTLS(lns []net.Listener, cfg *Config, log *slog.Logger) error {
+// wrapTLS makes the listeners speak TLS.
+func wrapTLS(lns []net.Listener, cfg *Config, log *slog.Logger) error {
 	c := &certificate{cert: cfg.TLSCert, key: cfg.TLSKey, log: log}
-	if err := c.load(c.times()); err != nil {
+	if err := c.load(c.readModTimes()); err != nil {
 		return fmt.Errorf("-tls-cert %s, -tls-key %s: %w", c.cert, c.key, err)
 	}
 	for i := range lns {
 		lns[i] = tls.NewListener(lns[i], &tls.Config{
 			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil },
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(), nil },
 		})
 	}
 	return nil
 }
 
-func (c *certificate) times() (as [2]time.Time) {
+func (c *certificate) readModTimes() (times [2]time.Time) {
 	for i, name := range []string{c.cert, c.key} {
 		if info, err := os.Stat(name); err == nil {
-			as[i] = info.ModTime()
+			times[i] = info.ModTime()
 		}
 	}
-	return as
+	return times
 }
 
-func (c *certificate) load(as [2]time.Time) error {
+func (c *certificate) load(times [2]time.Time) error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
 		return err
 	}
-	c.loaded, c.as = &pair, as
+	c.loaded, c.modTimes = &pair, times
 	return nil
 }
 
-// now is the certificate as its files hold it; while they make no sense, the last one.
-func (c *certificate) now() *tls.Certificate {
+// current is the certificate as its files hold it; while they make no sense, the last one.
+func (c *certificate) current() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if as := c.times(); as != c.as {
-		if err := c.load(as); err != nil {
+	if times := c.readModTimes(); times != c.modTimes {
+		if err := c.load(times); err != nil {
 			c.log.Warn("the new certificate can't be used; the last one stays", "err", err)
 		}
 	}
 	return c.loaded
 }
 
-// mayListen refuses an address that others can reach before there is somebody to
+// checkPublicListen refuses an address that others can reach before there is somebody to
 // refuse them.
-func (a *App) mayListen() error {
+func (a *App) checkPublicListen() error {
 	host, _, err := net.SplitHostPort(a.cfg.Addr)
-	if err != nil || loopback(host) || a.cfg.Insecure || a.people.Owned() {
+	if err != nil || isLoopback(host) || a.cfg.Insecure || a.auth.Owned() {
 		return nil //nolint:nilerr // the address was checked before
 	}
 	return errors.New("-addr " + a.cfg.Addr + ": others can reach that address, and nobody owns this hub yet: whoever came first would. " +

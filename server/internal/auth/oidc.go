@@ -38,16 +38,16 @@ type OIDC struct {
 
 // flow is a browser that was sent to the provider.
 type flow struct {
-	browser  digest // of the cookie that came with it
-	nonce    string
-	verifier string
-	until    time.Time
+	cookieHash digest // of the cookie that came with it
+	nonce      string
+	verifier   string
+	expiresAt  time.Time
 }
 
 const (
-	flowFor     = 10 * time.Minute
-	maxFlows    = 1000
-	reachWithin = 10 * time.Second
+	flowLifetime    = 10 * time.Minute
+	maxFlows        = 1000
+	providerTimeout = 10 * time.Second
 )
 
 // AuthRedirect is the way of one browser to the provider.
@@ -66,27 +66,27 @@ var (
 )
 
 // StartProviderSignIn begins a sign-in with the provider.
-func (p *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error) {
-	o := p.OIDC
-	client, _, err := o.reach(ctx)
+func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error) {
+	o := s.OIDC
+	client, _, err := o.discover(ctx)
 	if err != nil {
-		p.Log.Warn("the OpenID provider can't be reached", "issuer", o.Issuer, "err", err)
+		s.Log.Warn("the OpenID provider can't be reached", "issuer", o.Issuer, "err", err)
 		return nil, ErrProviderDown
 	}
-	way := &AuthRedirect{Cookie: newSecret(codeBytes, codeChars), Until: p.Clock().Add(flowFor)}
+	redirect := &AuthRedirect{Cookie: newSecret(codeBytes, codeChars), Until: s.Clock().Add(flowLifetime)}
 	state := newSecret(codeBytes, codeChars)
-	f := flow{browser: digestOf(way.Cookie), nonce: newSecret(codeBytes, codeChars), verifier: oauth2.GenerateVerifier(), until: way.Until}
-	o.remember(state, f, p.Clock())
-	way.URL = client.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier))
-	return way, nil
+	f := flow{cookieHash: digestOf(redirect.Cookie), nonce: newSecret(codeBytes, codeChars), verifier: oauth2.GenerateVerifier(), expiresAt: redirect.Until}
+	o.addFlow(state, f, s.Clock())
+	redirect.URL = client.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier))
+	return redirect, nil
 }
 
-// reach asks the issuer once where its endpoints are.
-func (o *OIDC) reach(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+// discover asks the issuer once where its endpoints are.
+func (o *OIDC) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.provider == nil {
-		ctx, cancel := context.WithTimeout(ctx, reachWithin)
+		ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 		defer cancel()
 		provider, err := oidc.NewProvider(ctx, o.Issuer)
 		if err != nil {
@@ -101,8 +101,8 @@ func (o *OIDC) reach(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier
 	return client, o.provider.VerifierContext(context.Background(), &oidc.Config{ClientID: o.ClientID}), nil
 }
 
-// remember keeps a flow, and no more than maxFlows of them: the oldest go.
-func (o *OIDC) remember(state string, f flow, now time.Time) {
+// addFlow keeps a flow, and no more than maxFlows of them: the oldest go.
+func (o *OIDC) addFlow(state string, f flow, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.flows == nil {
@@ -110,9 +110,9 @@ func (o *OIDC) remember(state string, f flow, now time.Time) {
 	}
 	oldest := ""
 	for other, old := range o.flows {
-		if now.After(old.until) {
+		if now.After(old.expiresAt) {
 			delete(o.flows, other)
-		} else if oldest == "" || old.until.Before(o.flows[oldest].until) {
+		} else if oldest == "" || old.expiresAt.Before(o.flows[oldest].expiresAt) {
 			oldest = other
 		}
 	}
@@ -122,12 +122,12 @@ func (o *OIDC) remember(state string, f flow, now time.Time) {
 	o.flows[state] = f
 }
 
-// take takes a flow out, once.
-func (o *OIDC) take(state, cookie string, now time.Time) (flow, bool) {
+// takeFlow takes a flow out, once.
+func (o *OIDC) takeFlow(state, cookie string, now time.Time) (flow, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f, ok := o.flows[state]
-	if !ok || f.browser != digestOf(cookie) || now.After(f.until) {
+	if !ok || f.cookieHash != digestOf(cookie) || now.After(f.expiresAt) {
 		return flow{}, false
 	}
 	delete(o.flows, state)
@@ -139,38 +139,38 @@ type AuthCallback struct{ State, Code, Cookie string }
 
 // FinishProviderSignIn ends a sign-in with the provider: it returns a one-time code to sign in
 // with. Errors are the four above; what is behind them is logged.
-func (p *Service) FinishProviderSignIn(ctx context.Context, r AuthCallback) (code string, err error) {
-	f, ok := p.OIDC.take(r.State, r.Cookie, p.Clock())
+func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallback) (code string, err error) {
+	f, ok := s.OIDC.takeFlow(callback.State, callback.Cookie, s.Clock())
 	if !ok {
 		return "", ErrFlowExpired
 	}
-	client, verifier, err := p.OIDC.reach(ctx)
+	client, verifier, err := s.OIDC.discover(ctx)
 	if err != nil {
 		return "", ErrProviderDown
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	token, err := client.Exchange(ctx, r.Code, oauth2.VerifierOption(f.verifier))
+	token, err := client.Exchange(ctx, callback.Code, oauth2.VerifierOption(f.verifier))
 	if err != nil {
-		p.Log.Warn("the OpenID provider did not take a code back", "err", refusalOf(err))
+		s.Log.Warn("the OpenID provider did not take a code back", "err", exchangeErrorCode(err))
 		return "", ErrRefused
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil || id.Nonce != f.nonce {
-		p.Log.Warn("the OpenID provider's word is not to be believed", "err", err)
+		s.Log.Warn("the OpenID provider's word is not to be believed", "err", err)
 		return "", ErrRefused
 	}
-	said, err := p.OIDC.claims(ctx, id, client.TokenSource(ctx, token))
+	claims, err := s.OIDC.fetchClaims(ctx, id, client.TokenSource(ctx, token))
 	if err != nil {
-		p.Log.Warn("the OpenID provider does not tell who it is", "err", err)
+		s.Log.Warn("the OpenID provider does not tell who it is", "err", err)
 		return "", ErrRefused
 	}
-	return p.codeFor(ctx, p.OIDC.understood(said))
+	return s.issueCode(ctx, s.OIDC.parseClaims(claims))
 }
 
-// refusalOf is what a provider says of an exchange, without what was exchanged.
-func refusalOf(err error) string {
+// exchangeErrorCode is what a provider says of an exchange, without what was exchanged.
+func exchangeErrorCode(err error) string {
 	var answer *oauth2.RetrieveError
 	if errors.As(err, &answer) {
 		return answer.ErrorCode
@@ -178,28 +178,28 @@ func refusalOf(err error) string {
 	return "no answer"
 }
 
-// claimed is what the provider says of a person.
-type claimed struct {
-	subject string // issuer and sub: nobody else's, for ever
-	names   []string
-	email   string // verified; empty: none is
-	role    schema.Role
-	grouped bool // role is by their groups
+// providerClaims is what the provider says of a person.
+type providerClaims struct {
+	subject        string // issuer and sub: nobody else's, for ever
+	names          []string
+	email          string // verified; empty: none is
+	role           schema.Role
+	roleFromGroups bool // role is by their groups
 }
 
-// claims are what the provider says of somebody. Some tell more than an id only when
+// fetchClaims are what the provider says of somebody. Some tell more than an id only when
 // they are asked once more.
-func (o *OIDC) claims(ctx context.Context, id *oidc.IDToken, with oauth2.TokenSource) (map[string]any, error) {
+func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.TokenSource) (map[string]any, error) {
 	var all map[string]any
 	if err := id.Claims(&all); err != nil {
 		return nil, err
 	}
-	named := slices.ContainsFunc(names, func(name string) bool { return all[name] != nil })
-	if named && (len(o.Roles) == 0 || all[o.groups()] != nil) {
+	named := slices.ContainsFunc(nameClaims, func(name string) bool { return all[name] != nil })
+	if named && (len(o.Roles) == 0 || all[o.groupsClaim()] != nil) {
 		return all, nil
 	}
 	// Without it, what the token says is enough for whom the hub knows already.
-	if more, err := o.provider.UserInfo(ctx, with); err == nil && more.Subject == id.Subject {
+	if more, err := o.provider.UserInfo(ctx, tokens); err == nil && more.Subject == id.Subject {
 		var rest map[string]any
 		if err := more.Claims(&rest); err != nil {
 			return nil, err
@@ -210,39 +210,39 @@ func (o *OIDC) claims(ctx context.Context, id *oidc.IDToken, with oauth2.TokenSo
 	return all, nil
 }
 
-// names are the claims by which somebody can be called, the best first.
-var names = []string{"preferred_username", "name", "email"}
+// nameClaims are the claims by which somebody can be called, the best first.
+var nameClaims = []string{"preferred_username", "name", "email"}
 
-func (o *OIDC) groups() string { return cmp.Or(o.Groups, "groups") }
+func (o *OIDC) groupsClaim() string { return cmp.Or(o.Groups, "groups") }
 
-func (o *OIDC) understood(said map[string]any) *claimed {
-	issuer, _ := said["iss"].(string)
-	subject, _ := said["sub"].(string)
-	c := &claimed{subject: issuer + " " + subject, role: schema.Viewer, grouped: len(o.Roles) > 0}
-	if said["email_verified"] == true || said["email_verified"] == "true" { // some providers say it so
-		c.email, _ = said["email"].(string)
+func (o *OIDC) parseClaims(claims map[string]any) *providerClaims {
+	issuer, _ := claims["iss"].(string)
+	subject, _ := claims["sub"].(string)
+	parsed := &providerClaims{subject: issuer + " " + subject, role: schema.Viewer, roleFromGroups: len(o.Roles) > 0}
+	if claims["email_verified"] == true || claims["email_verified"] == "true" { // some providers say it so
+		parsed.email, _ = claims["email"].(string)
 	}
-	for _, name := range names {
-		if text, ok := said[name].(string); ok && (name != "email" || c.email != "") {
-			c.names = append(c.names, text)
+	for _, name := range nameClaims {
+		if text, ok := claims[name].(string); ok && (name != "email" || parsed.email != "") {
+			parsed.names = append(parsed.names, text)
 		}
 	}
-	for _, group := range texts(said[o.groups()]) {
-		if role, ok := o.Roles[group]; ok && slices.Index(order, role) > slices.Index(order, c.role) {
-			c.role = role
+	for _, group := range claimStrings(claims[o.groupsClaim()]) {
+		if role, ok := o.Roles[group]; ok && slices.Index(roleOrder, role) > slices.Index(roleOrder, parsed.role) {
+			parsed.role = role
 		}
 	}
-	return c
+	return parsed
 }
 
-// texts are the strings of a claim that is one or a list of them.
-func texts(claim any) (all []string) {
+// claimStrings are the strings of a claim that is one or a list of them.
+func claimStrings(claim any) (all []string) {
 	switch v := claim.(type) {
 	case string:
 		return strings.Fields(v)
 	case []any:
-		for _, one := range v {
-			if text, ok := one.(string); ok {
+		for _, item := range v {
+			if text, ok := item.(string); ok {
 				all = append(all, text)
 			}
 		}
@@ -250,58 +250,58 @@ func texts(claim any) (all []string) {
 	return all
 }
 
-// codeFor is a one-time code for the person whom the provider names: the one it named
+// issueCode is a one-time code for the person whom the provider names: the one it named
 // before, else the one whom an admin gave that e-mail address, else a new one.
-func (p *Service) codeFor(ctx context.Context, c *claimed) (string, error) {
-	p.changing.Lock()
-	defer p.changing.Unlock()
-	one, err := p.claimant(c)
+func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string, error) {
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.matchAccount(claims)
 	if err != nil {
 		return "", err
 	}
-	one.Subject = c.subject
-	if c.grouped && !one.Owner {
-		one.Role = c.role
+	person.Subject = claims.subject
+	if claims.roleFromGroups && !person.Owner {
+		person.Role = claims.role
 	}
-	change := &store.PeopleChange{People: store.People{Persons: []store.Person{one}}}
-	if kind := p.becomes(&one); kind != "" {
-		change.Acts = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": one.Name, "role": one.Role, "way": "oidc"}}}
+	change := &store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
+	if kind := s.accountAction(&person); kind != "" {
+		change.Acts = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": person.Name, "role": person.Role, "way": "oidc"}}}
 	}
-	return p.newCode(ctx, store.Code{Person: one.Name, Way: "oidc"}, change)
+	return s.newCode(ctx, store.Code{Person: person.Name, Way: "oidc"}, change)
 }
 
-// becomes is what the ledger calls it when somebody is known as this from now on; empty:
+// accountAction is what the ledger calls it when somebody is known as this from now on; empty:
 // they were.
-func (p *Service) becomes(one *store.Person) string {
-	switch old := p.now.Load().person(one.Name); {
+func (s *Service) accountAction(person *store.Person) string {
+	switch old := s.current.Load().findPerson(person.Name); {
 	case old == nil:
 		return "person.made"
-	case old.Role != one.Role || old.Subject != one.Subject:
+	case old.Role != person.Role || old.Subject != person.Subject:
 		return "person.changed"
 	default:
 		return ""
 	}
 }
 
-func (p *Service) claimant(c *claimed) (store.Person, error) {
-	persons := p.now.Load().Persons
+func (s *Service) matchAccount(claims *providerClaims) (store.Person, error) {
+	persons := s.current.Load().Persons
 	for _, is := range []func(store.Person) bool{
-		func(o store.Person) bool { return o.Subject == c.subject },
+		func(o store.Person) bool { return o.Subject == claims.subject },
 		func(o store.Person) bool {
-			return o.Subject == "" && c.email != "" && strings.EqualFold(o.Email, c.email)
+			return o.Subject == "" && claims.email != "" && strings.EqualFold(o.Email, claims.email)
 		},
 	} {
 		if i := slices.IndexFunc(persons, is); i >= 0 {
 			return persons[i], nil
 		}
 	}
-	for _, name := range c.names {
-		if name, err := p.newName(name); err == nil {
-			return store.Person{Name: name, Role: c.role, Email: c.email, CreatedAt: p.Clock()}, nil
+	for _, name := range claims.names {
+		if name, err := s.validateNewName(name); err == nil {
+			return store.Person{Name: name, Role: claims.role, Email: claims.email, CreatedAt: s.Clock()}, nil
 		}
 	}
-	return store.Person{}, fmt.Errorf("%w: %q are taken, or no names", ErrNoUsableName, c.names)
+	return store.Person{}, fmt.Errorf("%w: %q are taken, or no names", ErrNoUsableName, claims.names)
 }
 
 // HasProvider reports whether people can sign in with an OpenID provider.
-func (p *Service) HasProvider() bool { return p != nil && p.OIDC != nil }
+func (s *Service) HasProvider() bool { return s != nil && s.OIDC != nil }

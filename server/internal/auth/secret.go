@@ -16,10 +16,10 @@ const (
 )
 
 const (
-	secretBytes = 32
-	secretChars = 43 // of 32 bytes in base 62
-	sumChars    = 6  // of 4 bytes in base 62
-	shownChars  = 4  // of a token after its prefix, to tell it apart
+	secretBytes    = 32
+	secretChars    = 43 // of 32 bytes in base 62
+	checksumChars  = 6  // of 4 bytes in base 62
+	tokenHintChars = 4  // of a token after its prefix, to tell it apart
 )
 
 // newSecret is n random bytes in base 62, so long that nobody guesses one.
@@ -41,13 +41,13 @@ func newToken(prefix string) string {
 
 func checksum(body string) string {
 	sum := crc32.ChecksumIEEE([]byte(body))
-	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, sumChars)
+	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, checksumChars)
 }
 
 // isToken reports whether text has the form of a token: a truncated one is found out
 // without looking it up.
 func isToken(text string) bool {
-	body, sum := text[:max(len(text)-sumChars, 0)], text[max(len(text)-sumChars, 0):]
+	body, sum := text[:max(len(text)-checksumChars, 0)], text[max(len(text)-checksumChars, 0):]
 	known := strings.HasPrefix(text, OperatorPrefix) || strings.HasPrefix(text, AgentPrefix)
 	return known && len(body) == len(OperatorPrefix)+secretChars && checksum(body) == sum
 }

@@ -29,16 +29,16 @@ type Config struct {
 // costs no query. A nil People knows nobody and is not locked.
 type Service struct {
 	Config
-	changing sync.Mutex            // one change at a time
-	now      atomic.Pointer[state] // as of the last change
-	used     sync.Map              // :: id of a sign-in or token → *atomic.Int64, when it was used last, Unix ms
-	tries    tries
-	watched  watched
-	proving  proving
+	changeMu      sync.Mutex                // one change at a time
+	current       atomic.Pointer[directory] // as of the last change
+	lastUse       sync.Map                  // :: id of a sign-in or token → *atomic.Int64, when it was used last, Unix ms
+	signInLimiter signInLimiter
+	revocations   revocationHooks
+	ceremonies    passkeyCeremonies
 }
 
-// state never changes: a change makes another one.
-type state struct {
+// directory never changes: a change makes another one.
+type directory struct {
 	store.People
 	tokens  map[digest]*store.Token
 	signIns map[digest]*store.SignIn // :: by the cookie
@@ -57,61 +57,61 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading who may use the hub: %w", err)
 	}
-	p := &Service{Config: cfg}
+	s := &Service{Config: cfg}
 	if cfg.Passkeys != nil {
-		if p.proving.web, err = cfg.Passkeys.web(); err != nil {
+		if s.ceremonies.relyingParty, err = cfg.Passkeys.relyingParty(); err != nil {
 			return nil, fmt.Errorf("setting up passkeys: %w", err)
 		}
 	}
-	p.now.Store(index(stored))
-	return p, nil
+	s.current.Store(newDirectory(stored))
+	return s, nil
 }
 
-func index(stored *store.People) *state {
-	s := &state{People: *stored, tokens: map[digest]*store.Token{}, signIns: map[digest]*store.SignIn{}, codes: map[digest]*store.Code{}}
-	for i := range s.Tokens {
-		s.tokens[digest(s.Tokens[i].Hash)] = &s.Tokens[i]
+func newDirectory(stored *store.People) *directory {
+	dir := &directory{People: *stored, tokens: map[digest]*store.Token{}, signIns: map[digest]*store.SignIn{}, codes: map[digest]*store.Code{}}
+	for i := range dir.Tokens {
+		dir.tokens[digest(dir.Tokens[i].Hash)] = &dir.Tokens[i]
 	}
-	for i := range s.SignIns {
-		s.signIns[digest(s.SignIns[i].Cookie)] = &s.SignIns[i]
+	for i := range dir.SignIns {
+		dir.signIns[digest(dir.SignIns[i].Cookie)] = &dir.SignIns[i]
 	}
-	for i := range s.Codes {
-		s.codes[digest(s.Codes[i].Hash)] = &s.Codes[i]
+	for i := range dir.Codes {
+		dir.codes[digest(dir.Codes[i].Hash)] = &dir.Codes[i]
 	}
-	return s
+	return dir
 }
 
-// change writes what changes and makes it true. The caller holds p.changing and has
+// applyChange writes what changes and makes it true. The caller holds p.changing and has
 // computed it from p.now.
-func (p *Service) change(ctx context.Context, c *store.PeopleChange) error {
-	if err := p.Store.ChangePeople(ctx, c); err != nil {
+func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error {
+	if err := s.Store.ChangePeople(ctx, c); err != nil {
 		return err
 	}
-	next := p.now.Load().People
+	next := s.current.Load().People
 	if c.SetLocked {
 		next.Locked = c.Locked
 	}
-	next.Persons = merge(next.Persons, c.Persons, c.WithoutPerson, func(o store.Person) string { return o.Name })
-	next.SignIns = merge(next.SignIns, c.SignIns, c.WithoutSignIn, func(o store.SignIn) string { return o.ID })
-	next.Tokens = merge(next.Tokens, c.Tokens, c.WithoutToken, func(o store.Token) string { return o.ID })
+	next.Persons = mergeByKey(next.Persons, c.Persons, c.WithoutPerson, func(o store.Person) string { return o.Name })
+	next.SignIns = mergeByKey(next.SignIns, c.SignIns, c.WithoutSignIn, func(o store.SignIn) string { return o.ID })
+	next.Tokens = mergeByKey(next.Tokens, c.Tokens, c.WithoutToken, func(o store.Token) string { return o.ID })
 	codes := make([]string, len(c.WithoutCode))
 	for i, hash := range c.WithoutCode {
 		codes[i] = string(hash)
 	}
-	next.Passkeys = merge(next.Passkeys, c.Passkeys, c.WithoutPasskey, func(o store.Passkey) string { return o.ID })
-	next.Codes = merge(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
-	p.now.Store(index(&next))
+	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.WithoutPasskey, func(o store.Passkey) string { return o.ID })
+	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
+	s.current.Store(newDirectory(&next))
 	for _, id := range slices.Concat(c.WithoutSignIn, c.WithoutToken) {
-		p.used.Delete(id)
-		p.watched.revoke(id)
+		s.lastUse.Delete(id)
+		s.revocations.fire(id)
 	}
 	return nil
 }
 
-// merge is a new list: without those removed, those written in their places.
-func merge[T any](old, written []T, removed []string, key func(T) string) []T {
+// mergeByKey is a new list: without those removed, those written in their places.
+func mergeByKey[T any](old, written []T, removed []string, key func(T) string) []T {
 	next := slices.DeleteFunc(slices.Clone(old), func(o T) bool {
-		same := func(w T) bool { return key(w) == key(o) }
+		same := func(change T) bool { return key(change) == key(o) }
 		return slices.Contains(removed, key(o)) || slices.ContainsFunc(written, same)
 	})
 	next = append(next, written...)
@@ -120,51 +120,51 @@ func merge[T any](old, written []T, removed []string, key func(T) string) []T {
 }
 
 // Locked reports whether the hub takes answers of signed-in operators only.
-func (p *Service) Locked() bool { return p != nil && p.now.Load().Locked }
+func (s *Service) Locked() bool { return s != nil && s.current.Load().Locked }
 
 // Owned reports whether somebody has signed in as the hub's owner.
-func (p *Service) Owned() bool {
-	return p != nil && slices.ContainsFunc(p.now.Load().Persons, func(o store.Person) bool { return o.Owner })
+func (s *Service) Owned() bool {
+	return s != nil && slices.ContainsFunc(s.current.Load().Persons, func(o store.Person) bool { return o.Owner })
 }
 
 // RequireOperator is nil when w may answer questions, and do what else decides something
 // for the agents. Whoever is not known may on a hub that is not locked; that the
 // request came from this machine is the door's to know.
-func (p *Service) RequireOperator(w Identity) error { return p.may(w, schema.Operator) }
+func (s *Service) RequireOperator(id Identity) error { return s.requireRole(id, schema.Operator) }
 
 // RequireAdmin is nil when w may change what goes for everybody: rules, channels.
-func (p *Service) RequireAdmin(w Identity) error { return p.may(w, schema.Admin) }
+func (s *Service) RequireAdmin(id Identity) error { return s.requireRole(id, schema.Admin) }
 
-func (p *Service) may(w Identity, role schema.Role) error {
+func (s *Service) requireRole(id Identity, role schema.Role) error {
 	switch {
-	case w.Agent:
+	case id.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token asks; it never answers."}
-	case w.Known() && w.Is(role):
+	case id.Known() && id.Is(role):
 		return nil
-	case w.Known():
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s here; it takes %s. An admin can change that under Settings, People.", w.Name, aRole(w.Role), aRole(role))}
-	case p.Locked():
+	case id.Known():
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s here; it takes %s. An admin can change that under Settings, People.", id.Name, roleWithArticle(id.Role), roleWithArticle(role))}
+	case s.Locked():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub is locked: only people who are signed in may do that. Open your sign-in link, or send a token of yours."}
 	default:
 		return nil
 	}
 }
 
-// manages is nil when w may change who may do what. That takes a person whom the hub
+// requireAccountManager is nil when w may change who may do what. That takes a person whom the hub
 // knows even while it is not locked: a credential that an agent made itself would
 // outlive the lock.
-func (p *Service) manages(w Identity) error {
-	if !w.Known() {
+func (s *Service) requireAccountManager(id Identity) error {
+	if !id.Known() {
 		hint := "Sign in as an admin first."
-		if !p.Owned() {
+		if !s.Owned() {
 			hint = "Nobody owns this hub yet: open the sign-in link that it printed when it started."
 		}
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: hint}
 	}
-	return p.may(w, schema.Admin)
+	return s.requireRole(id, schema.Admin)
 }
 
-func aRole(r schema.Role) string {
+func roleWithArticle(r schema.Role) string {
 	if r == schema.Viewer {
 		return "a viewer"
 	}
@@ -173,21 +173,21 @@ func aRole(r schema.Role) string {
 
 // ResolveRecipients says who the recipients of a question are by name, as things stand; nil for
 // anyone. Its errors name the member of humanInTheLoop.recipients that is wrong.
-func (p *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
+func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if r == nil || r.Mode == "" || r.Mode == "anyone" {
 		return nil, nil
 	}
-	if !p.Owned() {
+	if !s.Owned() {
 		return nil, &schema.FieldError{
 			Field:  "humanInTheLoop.recipients.mode",
 			Detail: "must be anyone: nobody has signed in to this hub, so it can't tell who answers. Open the sign-in link that it prints when it starts",
 		}
 	}
 	if r.Mode == "selected_members" {
-		return p.members(r.Members)
+		return s.resolveMembers(r.Members)
 	}
 	var names []string
-	for _, o := range p.now.Load().Persons {
+	for _, o := range s.current.Load().Persons {
 		if o.Owner || r.Mode == "owner_admins" && o.Role == schema.Admin {
 			names = append(names, o.Name)
 		}
@@ -195,18 +195,18 @@ func (p *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	return names, nil
 }
 
-func (p *Service) members(named []string) ([]string, error) {
+func (s *Service) resolveMembers(named []string) ([]string, error) {
 	const field = "humanInTheLoop.recipients.members"
 	var names []string
 	for _, name := range named {
-		o := p.now.Load().person(name)
+		person := s.current.Load().findPerson(name)
 		switch {
-		case o == nil:
+		case person == nil:
 			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, whom this hub does not know", name)}
-		case o.Role == schema.Viewer:
+		case person.Role == schema.Viewer:
 			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, who is a viewer and can't answer", name)}
-		case !slices.Contains(names, o.Name):
-			names = append(names, o.Name)
+		case !slices.Contains(names, person.Name):
+			names = append(names, person.Name)
 		}
 	}
 	if len(names) == 0 {
@@ -215,81 +215,81 @@ func (p *Service) members(named []string) ([]string, error) {
 	return names, nil
 }
 
-// person finds somebody by name, in any case; nil: nobody goes by it.
-func (s *state) person(name string) *store.Person {
-	i := slices.IndexFunc(s.Persons, func(o store.Person) bool { return strings.EqualFold(o.Name, name) })
+// findPerson finds somebody by name, in any case; nil: nobody goes by it.
+func (d *directory) findPerson(name string) *store.Person {
+	i := slices.IndexFunc(d.Persons, func(o store.Person) bool { return strings.EqualFold(o.Name, name) })
 	if i < 0 {
 		return nil
 	}
-	return &s.Persons[i]
+	return &d.Persons[i]
 }
 
 // Accounts lists everybody, by name.
-func (p *Service) Accounts(context.Context) []schema.Person {
-	if p == nil {
+func (s *Service) Accounts(context.Context) []schema.Person {
+	if s == nil {
 		return nil
 	}
-	s := p.now.Load()
-	all := make([]schema.Person, len(s.Persons))
-	for i := range s.Persons {
-		all[i] = p.shown(&s.Persons[i])
+	dir := s.current.Load()
+	all := make([]schema.Person, len(dir.Persons))
+	for i := range dir.Persons {
+		all[i] = s.publicPerson(&dir.Persons[i])
 	}
 	return all
 }
 
-func (p *Service) shown(o *store.Person) schema.Person {
-	one := schema.Person{Name: o.Name, Role: o.Role, Owner: o.Owner, Email: o.Email, CreatedAt: millis(o.CreatedAt)}
-	seen := o.LastSeenAt
-	s := p.now.Load()
-	one.Passkeys = len(s.passkeysOf(o.Name))
-	for i := range s.SignIns {
-		if s.SignIns[i].Person == o.Name {
-			seen = later(seen, p.lastUsed(s.SignIns[i].ID, s.SignIns[i].LastSeenAt))
+func (s *Service) publicPerson(person *store.Person) schema.Person {
+	public := schema.Person{Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email, CreatedAt: toMillis(person.CreatedAt)}
+	seen := person.LastSeenAt
+	dir := s.current.Load()
+	public.Passkeys = len(dir.passkeysOf(person.Name))
+	for i := range dir.SignIns {
+		if dir.SignIns[i].Person == person.Name {
+			seen = latest(seen, s.lastUsed(dir.SignIns[i].ID, dir.SignIns[i].LastSeenAt))
 		}
 	}
-	for i := range s.Tokens {
-		if s.Tokens[i].Person == o.Name {
-			seen = later(seen, p.lastUsed(s.Tokens[i].ID, s.Tokens[i].LastUsedAt))
+	for i := range dir.Tokens {
+		if dir.Tokens[i].Person == person.Name {
+			seen = latest(seen, s.lastUsed(dir.Tokens[i].ID, dir.Tokens[i].LastUsedAt))
 		}
 	}
-	one.LastSeenAt = millis(seen)
-	return one
+	public.LastSeenAt = toMillis(seen)
+	return public
 }
 
 // IdentityOf is somebody by name, for whoever knows by other means that it is them; ok is
 // false when there is no such person.
-func (p *Service) IdentityOf(name, via string) (w Identity, ok bool) {
-	if p == nil {
+func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
+	if s == nil {
 		return Identity{}, false
 	}
-	o := p.now.Load().person(name)
-	if o == nil {
+	person := s.current.Load().findPerson(name)
+	if person == nil {
 		return Identity{}, false
 	}
-	return Identity{Name: o.Name, Role: o.Role, Owner: o.Owner, Via: via}, true
+	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: via}, true
 }
 
 // CreatedAt is when the person of that name was made known; false: there is none. What was
 // put to, or done by, somebody of that name before is another's.
-func (p *Service) CreatedAt(name string) (at time.Time, ok bool) {
-	if p == nil {
+func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
+	if s == nil {
 		return at, false
 	}
-	o := p.now.Load().person(name)
-	if o == nil {
+	person := s.current.Load().findPerson(name)
+	if person == nil {
 		return at, false
 	}
-	return o.CreatedAt, true
+	return person.CreatedAt, true
 }
 
-func millis(t time.Time) schema.Millis {
+func toMillis(t time.Time) schema.Millis {
 	if t.IsZero() {
 		return 0
 	}
 	return schema.Millis(t.UnixMilli())
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -17,43 +17,43 @@ const (
 )
 
 // Tokens are the caller's own, and all for an admin.
-func (p *Service) Tokens(by Identity) ([]schema.Token, error) {
-	if err := isPerson(by); err != nil {
+func (s *Service) Tokens(by Identity) ([]schema.Token, error) {
+	if err := requirePerson(by); err != nil {
 		return nil, err
 	}
 	list := []schema.Token{}
-	now := p.now.Load()
+	now := s.current.Load()
 	for i := range now.Tokens {
 		if t := &now.Tokens[i]; t.Person == by.Name || by.Is(schema.Admin) {
-			list = append(list, p.shownToken(t))
+			list = append(list, s.publicToken(t))
 		}
 	}
 	return list, nil
 }
 
-func (p *Service) shownToken(t *store.Token) schema.Token {
+func (s *Service) publicToken(t *store.Token) schema.Token {
 	return schema.Token{
-		ID: t.ID, Name: t.Name, Prefix: t.Prefix, Person: t.Person, Apps: t.Apps, CreatedAt: millis(t.CreatedAt),
-		LastUsedAt: millis(p.lastUsed(t.ID, t.LastUsedAt)), ExpiresAt: millis(t.ExpiresAt),
+		ID: t.ID, Name: t.Name, Prefix: t.Prefix, Person: t.Person, Apps: t.Apps, CreatedAt: toMillis(t.CreatedAt),
+		LastUsedAt: toMillis(s.lastUsed(t.ID, t.LastUsedAt)), ExpiresAt: toMillis(t.ExpiresAt),
 	}
 }
 
 // CreateToken makes a credential for programs, and shows it this once. For oneself every
 // operator may; for others, and for agents, it takes an admin.
-func (p *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Identity) (schema.Token, error) {
-	if err := isPerson(by); err != nil {
+func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Identity) (schema.Token, error) {
+	if err := requirePerson(by); err != nil {
 		return schema.Token{}, err
 	}
-	p.changing.Lock()
-	defer p.changing.Unlock()
-	t, err := p.draftToken(&d)
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	t, err := s.buildToken(&d)
 	if err != nil {
 		return schema.Token{}, err
 	}
 	if t.Person != "" && t.Person == by.Name {
-		err = p.may(by, schema.Operator)
+		err = s.requireRole(by, schema.Operator)
 	} else {
-		err = p.manages(by)
+		err = s.requireAccountManager(by)
 	}
 	if err != nil {
 		return schema.Token{}, err
@@ -64,72 +64,72 @@ func (p *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Ident
 	}
 	secret := newToken(prefix)
 	hash := digestOf(secret)
-	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+shownChars]
-	err = p.change(ctx, &store.PeopleChange{
+	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+tokenHintChars]
+	err = s.applyChange(ctx, &store.PeopleChange{
 		People: store.People{Tokens: []store.Token{t}},
-		Acts:   []store.LedgerRecord{act("token.made", by, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": millis(t.ExpiresAt)})},
+		Acts:   []store.LedgerRecord{ledgerRecord("token.made", by, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
 	})
 	if err != nil {
 		return schema.Token{}, err
 	}
-	made := p.shownToken(&t)
-	made.Secret = secret
-	return made, nil
+	public := s.publicToken(&t)
+	public.Secret = secret
+	return public, nil
 }
 
-// draftToken checks what a token is to be.
-func (p *Service) draftToken(d *schema.TokenDraft) (store.Token, error) {
-	now := p.Clock()
+// buildToken checks what a token is to be.
+func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
+	now := s.Clock()
 	t := store.Token{Name: strings.Join(strings.Fields(d.Name), " "), Apps: d.Apps, CreatedAt: now}
-	wrong := func(field, detail string) (store.Token, error) {
+	invalid := func(field, detail string) (store.Token, error) {
 		return t, &schema.FieldError{Field: field, Detail: detail}
 	}
 	switch {
-	case len(p.now.Load().Tokens) >= maxTokens:
-		return wrong("", "would make more than 1000 tokens: revoke old ones")
-	case t.Name == "" || len(t.Name) > maxName || printable(t.Name, maxName) != t.Name:
-		return wrong("name", "is needed, in ordinary signs and at most 64 bytes: it tells tokens apart")
+	case len(s.current.Load().Tokens) >= maxTokens:
+		return invalid("", "would make more than 1000 tokens: revoke old ones")
+	case t.Name == "" || len(t.Name) > maxName || sanitize(t.Name, maxName) != t.Name:
+		return invalid("name", "is needed, in ordinary signs and at most 64 bytes: it tells tokens apart")
 	case d.ExpiresAt != 0 && !time.UnixMilli(int64(d.ExpiresAt)).After(now):
-		return wrong("expiresAt", "must be in the future")
+		return invalid("expiresAt", "must be in the future")
 	case d.Person != "" && len(d.Apps) > 0:
-		return wrong("apps", "are for agents' tokens: a person's may all that the person may")
+		return invalid("apps", "are for agents' tokens: a person's may all that the person may")
 	case len(d.Apps) > maxApps:
-		return wrong("apps", "may have 50 names")
+		return invalid("apps", "may have 50 names")
 	}
 	for _, app := range d.Apps {
 		if _, err := path.Match(app, ""); err != nil || app == "" || len(app) > 200 {
-			return wrong("apps", "must be names of applications, * for any characters")
+			return invalid("apps", "must be names of applications, * for any characters")
 		}
 	}
 	if d.ExpiresAt != 0 {
 		t.ExpiresAt = time.UnixMilli(int64(d.ExpiresAt))
 	}
 	if d.Person != "" {
-		o := p.now.Load().person(d.Person)
-		if o == nil {
-			return wrong("person", "is nobody here")
+		person := s.current.Load().findPerson(d.Person)
+		if person == nil {
+			return invalid("person", "is nobody here")
 		}
-		t.Person = o.Name
+		t.Person = person.Name
 	}
 	return t, nil
 }
 
 // RevokeToken ends one's own token, or for an admin any.
-func (p *Service) RevokeToken(ctx context.Context, id string, by Identity) error {
-	if err := isPerson(by); err != nil {
+func (s *Service) RevokeToken(ctx context.Context, id string, by Identity) error {
+	if err := requirePerson(by); err != nil {
 		return err
 	}
-	p.changing.Lock()
-	defer p.changing.Unlock()
-	now := p.now.Load()
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	now := s.current.Load()
 	i := slices.IndexFunc(now.Tokens, func(t store.Token) bool {
 		return t.ID == id && (t.Person == by.Name || by.Is(schema.Admin))
 	})
 	if i < 0 {
 		return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such token of yours."}
 	}
-	return p.change(ctx, &store.PeopleChange{
+	return s.applyChange(ctx, &store.PeopleChange{
 		WithoutToken: []string{id},
-		Acts:         []store.LedgerRecord{act("token.revoked", by, map[string]any{"token": id, "name": now.Tokens[i].Name})},
+		Acts:         []store.LedgerRecord{ledgerRecord("token.revoked", by, map[string]any{"token": id, "name": now.Tokens[i].Name})},
 	})
 }

@@ -24,9 +24,9 @@ package feed
 
 import "sync"
 
-// batch is how many frames one After returns at most. It bounds how long a reader
+// maxBatch is how many frames one After returns at most. It bounds how long a reader
 // that is far behind holds the lock.
-const batch = 512
+const maxBatch = 512
 
 // Frame is one entry of the log, encoded once for all readers. Its bytes are
 // shared and must not be changed.
@@ -46,14 +46,14 @@ type Feed struct {
 	maxBytes int
 	closed   chan struct{} // always closed: "there is more already"
 
-	mu    sync.Mutex // not an RWMutex: Publish would queue behind every reader it woke
-	ring  []Frame    // a circle: count frames from start on, with seqs without holes up to head
-	start int
-	count int
-	bytes int           // of the frames in the ring
-	head  int64         // the last seq published
-	more  chan struct{} // closed and replaced by Publish when a reader has it
-	given bool          // a reader has more
+	mu         sync.Mutex // not an RWMutex: Publish would queue behind every reader it woke
+	ring       []Frame    // a circle: count frames from start on, with seqs without holes up to head
+	start      int
+	count      int
+	bytes      int           // of the frames in the ring
+	head       int64         // the last seq published
+	more       chan struct{} // closed and replaced by Publish when a reader has it
+	hasWaiters bool          // a reader has more
 }
 
 // New returns an empty feed whose next frame has the seq head+1. It holds the
@@ -90,8 +90,8 @@ func (f *Feed) Publish(frames ...Frame) {
 		f.pushLocked(frame)
 	}
 	var wake chan struct{}
-	if f.given {
-		wake, f.more, f.given = f.more, make(chan struct{}), false
+	if f.hasWaiters {
+		wake, f.more, f.hasWaiters = f.more, make(chan struct{}), false
 	}
 	f.mu.Unlock()
 	if wake != nil {
@@ -140,10 +140,10 @@ func (f *Feed) After(seq int64) (frames []Frame, more <-chan struct{}, ok bool) 
 	defer f.mu.Unlock()
 	behind := f.head - seq
 	if behind <= 0 || behind > int64(f.count) {
-		f.given = true
+		f.hasWaiters = true
 		return nil, f.more, behind <= 0
 	}
-	frames = make([]Frame, min(behind, batch))
+	frames = make([]Frame, min(behind, maxBatch))
 	first := f.start + f.count - int(behind)
 	for i := range frames {
 		frames[i] = f.ring[(first+i)%len(f.ring)]

@@ -25,7 +25,7 @@ func seqs(frames []feed.Frame) []int64 {
 	return out
 }
 
-func TestAfterContinuesBehindACursor(t *testing.T) {
+func TestAfter_ContinuesFromCursor(t *testing.T) {
 	t.Parallel()
 	f := feed.New(10, 4, 1<<20)
 
@@ -56,7 +56,7 @@ func TestAfterContinuesBehindACursor(t *testing.T) {
 	require.False(t, ok, "11 has left a ring of four")
 }
 
-func TestAReaderAheadOfTheFeedWaits(t *testing.T) {
+func TestAfter_ReaderAheadWaits(t *testing.T) {
 	t.Parallel()
 	f := feed.New(5, 4, 1<<20)
 	frames, more, ok := f.After(7)
@@ -66,7 +66,7 @@ func TestAReaderAheadOfTheFeedWaits(t *testing.T) {
 	<-more
 }
 
-func TestBytesAreBounded(t *testing.T) {
+func TestFeed_LimitsBytes(t *testing.T) {
 	t.Parallel()
 	f := feed.New(0, 100, 1000)
 	big := func(seq int64) feed.Frame {
@@ -87,7 +87,7 @@ func TestBytesAreBounded(t *testing.T) {
 	require.Equal(t, int64(51), f.Head())
 }
 
-func TestAHoleSendsReadersToTheStore(t *testing.T) {
+func TestPublish_GapClearsRing(t *testing.T) {
 	t.Parallel()
 	f := feed.New(0, 8, 1<<20)
 	f.Publish(frame(1), frame(2))
@@ -99,13 +99,13 @@ func TestAHoleSendsReadersToTheStore(t *testing.T) {
 	require.Equal(t, []int64{5, 6}, seqs(frames))
 }
 
-func TestALongWayBehindComesInPieces(t *testing.T) {
+func TestAfter_LimitsBatchSize(t *testing.T) {
 	t.Parallel()
 	f := feed.New(0, 2000, 1<<20)
 	for seq := range int64(1500) {
 		f.Publish(frame(seq + 1))
 	}
-	cursor, pieces := int64(0), 0
+	cursor, batches := int64(0), 0
 	for cursor < 1500 {
 		frames, more, ok := f.After(cursor)
 		require.True(t, ok)
@@ -113,15 +113,15 @@ func TestALongWayBehindComesInPieces(t *testing.T) {
 			cursor++
 			require.Equal(t, cursor, fr.Seq)
 		}
-		pieces++
+		batches++
 		<-more // a reader that waits here is woken at once
 	}
-	require.Equal(t, 3, pieces)
+	require.Equal(t, 3, batches)
 }
 
-// TestNobodyMissesAnything is the feed's promise under load: every reader sees
+// TestFeed_FanOutLosesNothing is the feed's promise under load: every reader sees
 // every frame once and in order, or is told to ask the store.
-func TestNobodyMissesAnything(t *testing.T) {
+func TestFeed_FanOutLosesNothing(t *testing.T) {
 	t.Parallel()
 	const readers, publishers, each = 64, 4, 2000
 	const last = publishers * each

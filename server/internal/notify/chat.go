@@ -26,7 +26,7 @@ func sendChat(c *store.Channel, m *message) error {
 	r.SetLogger(log.New(io.Discard, "", 0))
 	service, err := r.Locate(c.URL)
 	if err != nil {
-		return finalError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is not understood any more")}
 	}
 	params := types.Params{}
 	switch c.Kind {
@@ -34,27 +34,27 @@ func sendChat(c *store.Channel, m *message) error {
 		params["title"] = m.headline()
 	}
 	if c.Kind == "ntfy" {
-		params["click"] = m.view
+		params["click"] = m.url
 	}
-	return service.Send(m.plain(cleaners[c.Kind]), &params)
+	return service.Send(m.plain(escapers[c.Kind]), &params)
 }
 
-// cleaners make an agent's text harmless in the markup of a service. The others show a
+// escapers make an agent's text harmless in the markup of a service. The others show a
 // text as it is.
-var cleaners = map[string]func(string) string{
+var escapers = map[string]func(string) string{
 	"slack":      strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace,
-	"discord":    markdown,
-	"mattermost": markdown,
-	"ntfy":       asIs,
-	"gotify":     asIs,
-	"pushover":   asIs,
-	"telegram":   asIs,
+	"discord":    escapeMarkdown,
+	"mattermost": escapeMarkdown,
+	"ntfy":       verbatim,
+	"gotify":     verbatim,
+	"pushover":   verbatim,
+	"telegram":   verbatim,
 }
 
-func asIs(text string) string { return text }
+func verbatim(text string) string { return text }
 
-// markdown is a text that Markdown shows as it is, and that mentions nobody.
-var markdown = strings.NewReplacer(
+// escapeMarkdown is a text that Markdown shows as it is, and that mentions nobody.
+var escapeMarkdown = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "|", `\|`, ">", `\>`, "#", `\#`,
 	"[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "<", `\<`, "!", `\!`, "-", `\-`, "+", `\+`, ":", "\\:", "@", "@\u200b",
 ).Replace
@@ -63,16 +63,16 @@ var markdown = strings.NewReplacer(
 // takes a connection that failed for a message that was sent.
 func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *message) error {
 	u, err := url.Parse(c.URL)
-	var to telegram.Config
+	var config telegram.Config
 	if err == nil {
-		err = to.SetURL(u)
+		err = config.SetURL(u)
 	}
 	if err != nil {
-		return finalError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is not understood any more")}
 	}
-	for _, chat := range to.Chats {
-		if err := n.postTelegram(ctx, to.Token, map[string]any{
-			"chat_id": chat, "text": m.plain(asIs), "disable_notification": !to.Notification,
+	for _, chat := range config.Chats {
+		if err := n.postTelegram(ctx, config.Token, map[string]any{
+			"chat_id": chat, "text": m.plain(verbatim), "disable_notification": !config.Notification,
 			"link_preview_options": map[string]bool{"is_disabled": true},
 		}); err != nil {
 			return err
@@ -81,30 +81,30 @@ func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *messag
 	return nil
 }
 
-func (n *Notifier) postTelegram(ctx context.Context, token string, text any) error {
-	body, err := json.Marshal(text)
+func (n *Notifier) postTelegram(ctx context.Context, token string, message any) error {
+	body, err := json.Marshal(message)
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.telegram+"/bot"+token+"/sendMessage", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.telegramURL+"/bot"+token+"/sendMessage", bytes.NewReader(body))
 	if err != nil {
-		return finalError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is not understood any more")}
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	said := struct {
+	reply := struct {
 		Description string `json:"description"`
 	}{}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said) // what it says is extra
-	if err := answered(resp); err != nil {
-		var final finalError
-		err := fmt.Errorf("%w %s", err, line(said.Description, maxError))
-		if errors.As(err, &final) {
-			return finalError{err}
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&reply) // what it says is extra
+	if err := checkResponse(resp); err != nil {
+		var permanent permanentError
+		err := fmt.Errorf("%w %s", err, singleLine(reply.Description, maxErrorChars))
+		if errors.As(err, &permanent) {
+			return permanentError{err}
 		}
 		return err
 	}

@@ -16,28 +16,28 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// mailbox is where and how mail is handed over.
-type mailbox struct {
+// smtpConfig is where and how mail is handed over.
+type smtpConfig struct {
 	host           string
 	port           int
-	ssl            bool // TLS from the first byte
+	implicitTLS    bool // TLS from the first byte
 	user, password string
 	from           string
 	to             string // one address for all of it; empty: each person's own
 }
 
-const wantedMail = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in
+const mailURLFormat = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in
 
-// parseMail reads the address of a channel of kind smtp.
-func parseMail(address string) (*mailbox, error) {
-	bad := &schema.FieldError{Field: "url", Detail: wantedMail}
+// parseMailURL reads the address of a channel of kind smtp.
+func parseMailURL(address string) (*smtpConfig, error) {
+	bad := &schema.FieldError{Field: "url", Detail: mailURLFormat}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
 		return nil, bad
 	}
-	m := &mailbox{host: u.Hostname(), port: 587, ssl: u.Scheme == "smtps", user: u.User.Username()}
+	m := &smtpConfig{host: u.Hostname(), port: 587, implicitTLS: u.Scheme == "smtps", user: u.User.Username()}
 	m.password, _ = u.User.Password()
-	if m.ssl {
+	if m.implicitTLS {
 		m.port = 465
 	}
 	if u.Port() != "" {
@@ -46,79 +46,79 @@ func parseMail(address string) (*mailbox, error) {
 		}
 	}
 	q := u.Query()
-	for _, field := range []struct {
+	for _, param := range []struct {
 		name string
 		into *string
 		must bool
 	}{{"from", &m.from, true}, {"to", &m.to, false}} {
-		text := q.Get(field.name)
-		if text == "" && !field.must {
+		text := q.Get(param.name)
+		if text == "" && !param.must {
 			continue
 		}
 		parsed, err := mail.ParseAddress(text)
 		if err != nil {
 			return nil, bad
 		}
-		*field.into = parsed.Address
+		*param.into = parsed.Address
 	}
 	return m, nil
 }
 
 // sendMail hands a mail over. It is text alone: what an agent wrote can't be markup.
 func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) error {
-	box, err := parseMail(c.URL)
+	config, err := parseMailURL(c.URL)
 	if err != nil {
-		return finalError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is not understood any more")}
 	}
-	to := box.to
+	to := config.to
 	if to == "" {
 		to = m.email
 	}
 	if to == "" {
-		return finalError{errors.New("there is no address to send it to")}
+		return permanentError{errors.New("there is no address to send it to")}
 	}
-	letter, err := m.letter(box.from, to, n.Store.HubID())
+	mail, err := m.newMail(config.from, to, n.Store.HubID())
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
-	client, err := box.client(n.pace)
+	client, err := config.newClient(n.timing)
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
-	err = client.DialAndSendWithContext(ctx, letter)
-	var refused *gomail.SendError
-	if errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500 {
-		return finalError{err}
+	err = client.DialAndSendWithContext(ctx, mail)
+	var sendErr *gomail.SendError
+	if errors.As(err, &sendErr) && !sendErr.IsTemp() && sendErr.ErrorCode() >= 500 {
+		return permanentError{err}
 	}
 	return err
 }
 
-func (m *message) letter(from, to, hub string) (*gomail.Msg, error) {
-	letter := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	if err := errors.Join(letter.FromFormat("Hookback", from), letter.To(to)); err != nil {
+func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
+	mail := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	if err := errors.Join(mail.FromFormat("Hookback", from), mail.To(to)); err != nil {
 		return nil, errors.New("the address is not one that mail can be sent to")
 	}
-	letter.Subject(m.subject())
-	letter.SetDateWithValue(m.made)
+	mail.Subject(m.subject())
+	mail.SetDateWithValue(m.createdAt)
 	_, domain, _ := strings.Cut(from, "@")
-	if !m.trial { // the same for every attempt, so that a mailbox can tell a repetition
-		letter.SetMessageIDWithValue(fmt.Sprintf("notice-%d.%s@%s", m.id, hub, domain))
+	if !m.isTest { // the same for every attempt, so that a mailbox can tell a repetition
+		mail.SetMessageIDWithValue(fmt.Sprintf("notice-%d.%s@%s", m.id, hub, domain))
 	}
 	// No automatic answer, please.
-	letter.SetGenHeader("Auto-Submitted", "auto-generated")
-	text := m.plain(asIs)
+	mail.SetGenHeader("Auto-Submitted", "auto-generated")
+	text := m.plain(verbatim)
 	if m.link != "" {
 		text += "\n\nAnswer without signing in, in your name. For you alone, works once, until " +
-			m.linkEnds.UTC().Format("2006-01-02 15:04 MST") + ":\n" + m.link
+			m.linkExpires.UTC().Format("2006-01-02 15:04 MST") + ":\n" + m.link
 	}
-	letter.SetBodyString(gomail.TypeTextPlain, text+"\n")
-	return letter, nil
+	mail.SetBodyString(gomail.TypeTextPlain, text+"\n")
+	return mail, nil
 }
 
-func (b *mailbox) client(p pace) (*gomail.Client, error) {
+func (b *smtpConfig) newClient(p timing) (*gomail.Client, error) {
 	options := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(p.timeout), gomail.WithTLSPolicy(gomail.TLSMandatory)}
 	switch {
-	case b.ssl:
+	case b.implicitTLS:
 		options = append(options, gomail.WithSSL())
 	case isLoopback(b.host), net.ParseIP(b.host).IsPrivate():
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic)) // nobody in between, or the admin's own network

@@ -49,29 +49,29 @@ type Config struct {
 	Clock func() time.Time // default time.Now
 	Log   *slog.Logger     // default: discard
 
-	pace     pace
-	telegram string // where Telegram's interface is, for tests
+	timing      timing
+	telegramURL string // where Telegram's interface is, for tests
 }
 
-// pace is how fast things are tried.
-type pace struct {
-	timeout time.Duration   // of one message
-	retries []time.Duration // after the first failure, the second, …; then it has failed
-	trip    int             // failures in a row after which a channel is left alone
-	pause   time.Duration   // for so long, doubled each time
-	longest time.Duration   // but no longer
-	giveUp  time.Duration   // after it was made, a message has failed
-	show    time.Duration   // between two changes of a card, doubled each time
-	slowest time.Duration   // but no longer
+// timing is how fast things are tried.
+type timing struct {
+	timeout           time.Duration   // of one message
+	retries           []time.Duration // after the first failure, the second, …; then it has failed
+	breakerThreshold  int             // failures in a row after which a channel is left alone
+	breakerPause      time.Duration   // for so long, doubled each time
+	maxBreakerPause   time.Duration   // but no longer
+	maxAge            time.Duration   // after it was made, a message has failed
+	statusInterval    time.Duration   // between two changes of a card, doubled each time
+	maxStatusInterval time.Duration   // but no longer
 }
 
-func (p *pace) defaults() {
+func (p *timing) setDefaults() {
 	if p.timeout == 0 {
-		*p = pace{
-			timeout: 10 * time.Second,
-			retries: []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute},
-			trip:    5, pause: 30 * time.Second, longest: 10 * time.Minute, giveUp: time.Hour,
-			show: 500 * time.Millisecond, slowest: 8 * time.Second,
+		*p = timing{
+			timeout:          10 * time.Second,
+			retries:          []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute},
+			breakerThreshold: 5, breakerPause: 30 * time.Second, maxBreakerPause: 10 * time.Minute, maxAge: time.Hour,
+			statusInterval: 500 * time.Millisecond, maxStatusInterval: 8 * time.Second,
 		}
 	}
 }
@@ -79,17 +79,17 @@ func (p *pace) defaults() {
 // Notifier tells people. Its methods may be called by many goroutines.
 type Notifier struct {
 	Config
-	loopback bool // Base is this machine only
-	grown    chan struct{}
-	shown    *shower
+	loopback    bool // Base is this machine only
+	logAppended chan struct{}
+	statuses    *statusBatcher
 
 	mu      sync.Mutex
-	running context.Context // nil before Run
-	lanes   map[int64]*lane // :: channel → what sends by it; 0: Web Push
+	runCtx  context.Context          // nil before Run
+	workers map[int64]*channelWorker // :: channel → what sends by it; 0: Web Push
 	group   sync.WaitGroup
 
-	linking sync.Mutex // held while a signed link is used
-	keys    sync.Mutex // held while the keys of Web Push are made
+	linkMu sync.Mutex // held while a signed link is used
+	keyMu  sync.Mutex // held while the keys of Web Push are made
 }
 
 // New makes a notifier. Nothing is sent before Run.
@@ -115,23 +115,23 @@ func New(cfg Config) *Notifier {
 	if cfg.Watching == nil {
 		cfg.Watching = func(string) bool { return false }
 	}
-	if cfg.telegram == "" {
-		cfg.telegram = "https://api.telegram.org"
+	if cfg.telegramURL == "" {
+		cfg.telegramURL = "https://api.telegram.org"
 	}
 	cfg.Base = strings.TrimSuffix(cfg.Base, "/")
-	cfg.pace.defaults()
-	n := &Notifier{Config: cfg, grown: make(chan struct{}, 1), lanes: map[int64]*lane{}}
+	cfg.timing.setDefaults()
+	n := &Notifier{Config: cfg, logAppended: make(chan struct{}, 1), workers: map[int64]*channelWorker{}}
 	if u, err := url.Parse(cfg.Base); err != nil || isLoopback(u.Hostname()) {
 		n.loopback = true
 	}
-	n.shown = newShower(n)
+	n.statuses = newStatusBatcher(n)
 	return n
 }
 
 // LogAppended is told that a question was asked or changed. It never blocks.
 func (n *Notifier) LogAppended() {
 	select {
-	case n.grown <- struct{}{}:
+	case n.logAppended <- struct{}{}:
 	default:
 	}
 }
@@ -142,10 +142,10 @@ func (n *Notifier) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer n.group.Wait()
 	defer stop()
-	if err := n.begin(ctx); err != nil {
-		return ended(ctx, err)
+	if err := n.start(ctx); err != nil {
+		return ignoreCanceled(ctx, err)
 	}
-	n.group.Go(func() { n.shown.run(ctx) })
+	n.group.Go(func() { n.statuses.run(ctx) })
 	cursor := int64(-1)
 	for ctx.Err() == nil {
 		more, err := n.step(ctx, &cursor)
@@ -157,51 +157,51 @@ func (n *Notifier) Run(ctx context.Context) error {
 		if more && err == nil {
 			continue
 		}
-		if !n.rest(ctx, wait) {
+		if !n.wait(ctx, wait) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// rest waits for news, or for the given time where there is one.
-func (n *Notifier) rest(ctx context.Context, wait time.Duration) bool {
+// wait waits for news, or for the given time where there is one.
+func (n *Notifier) wait(ctx context.Context, wait time.Duration) bool {
 	if wait > 0 {
 		return sleep(ctx, wait, nil)
 	}
 	select {
-	case <-n.grown:
+	case <-n.logAppended:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// begin takes up what was left when the hub stopped.
-func (n *Notifier) begin(ctx context.Context) error {
-	asked, err := n.Store.ReleaseNotificationLeases(ctx)
+// start takes up what was left when the hub stopped.
+func (n *Notifier) start(ctx context.Context) error {
+	questions, err := n.Store.ReleaseNotificationLeases(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range asked {
-		n.shown.touch(id) // the hub may have stopped before the card said so
+	for _, id := range questions {
+		n.statuses.markChanged(id) // the hub may have stopped before the card said so
 	}
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
 		return err
 	}
 	n.mu.Lock()
-	n.running = ctx
+	n.runCtx = ctx
 	n.mu.Unlock()
-	n.lane(0)
+	n.worker(0)
 	for _, c := range channels {
-		n.lane(c.ID)
+		n.worker(c.ID)
 	}
 	return nil
 }
 
-// ended is nil for an error that only says that ctx has ended.
-func ended(ctx context.Context, err error) error {
+// ignoreCanceled is nil for an error that only says that ctx has ended.
+func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
@@ -209,12 +209,12 @@ func ended(ctx context.Context, err error) error {
 }
 
 // sleep waits for d, for word, or for the end of ctx; false: that.
-func sleep(ctx context.Context, d time.Duration, word <-chan struct{}) bool {
+func sleep(ctx context.Context, d time.Duration, wakeup <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-word:
+	case <-wakeup:
 	case <-ctx.Done():
 		return false
 	}

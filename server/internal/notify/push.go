@@ -25,10 +25,10 @@ const (
 	maxBrowsers = 20
 	// maxTTL is how long a push service may keep a message for a browser that is off.
 	maxTTL = 7 * 24 * time.Hour
-	// settledTTL is how long it may keep the news that a request is over.
-	settledTTL = time.Hour
-	// aboutUs is who sends, for push services, where the hub has no address of its own.
-	aboutUs = "https://github.com/hookback/hookback"
+	// clearTTL is how long it may keep the news that a request is over.
+	clearTTL = time.Hour
+	// projectURL is who sends, for push services, where the hub has no address of its own.
+	projectURL = "https://github.com/hookback/hookback"
 )
 
 // PushKey is the hub's public key for Web Push, made when it is first asked for.
@@ -38,8 +38,8 @@ func (n *Notifier) PushKey(ctx context.Context) (string, error) {
 }
 
 func (n *Notifier) pushKeys(ctx context.Context) (private, public string, err error) {
-	n.keys.Lock()
-	defer n.keys.Unlock()
+	n.keyMu.Lock()
+	defer n.keyMu.Unlock()
 	private, public, err = n.Store.PushKeys(ctx)
 	if err != nil || private != "" {
 		return private, public, err
@@ -59,7 +59,7 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address that the browser gave"}
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !public(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !isPublic(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be a push service, not an address of this network"}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))
@@ -83,25 +83,25 @@ func (n *Notifier) sendPush(ctx context.Context, m *message) error {
 		ttl = min(ttl, max(0, m.deadline.Sub(n.Clock())))
 	}
 	urgency := webpush.UrgencyHigh
-	return n.push(ctx, m.person, &pushed{
-		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: tag(m.question)}, ttl: ttl, urgency: urgency,
+	return n.push(ctx, m.person, &pushMessage{
+		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: pushTag(m.question)}, ttl: ttl, urgency: urgency,
 	})
 }
 
-// tag is the same for every message about one question, so that the next one replaces
+// pushTag is the same for every message about one question, so that the next one replaces
 // it where it is shown; as a topic it does so at the push service.
-func tag(id schema.EventID) string { return "request-" + id.String() }
+func pushTag(id schema.EventID) string { return "request-" + id.String() }
 
-// pushed is a message to browsers.
-type pushed struct {
+// pushMessage is a message to browsers.
+type pushMessage struct {
 	schema.PushMessage
 	ttl     time.Duration
 	urgency webpush.Urgency
 }
 
-var errNoBrowser = finalError{errors.New("no browser of theirs takes messages any more")}
+var errNoBrowser = permanentError{errors.New("no browser of theirs takes messages any more")}
 
-func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
+func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) error {
 	browsers, err := n.Store.PushSubscriptions(ctx, person)
 	if err != nil {
 		return err
@@ -112,20 +112,20 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
 	}
 	body, err := json.Marshal(p.PushMessage)
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
-	failed, sent := error(errNoBrowser), 0
+	lastErr, sent := error(errNoBrowser), 0
 	for _, b := range browsers {
 		resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 			Endpoint: b.Endpoint, Keys: webpush.Keys{Auth: b.Keys.Auth, P256dh: b.Keys.P256dh},
 		}, &webpush.Options{
-			HTTPClient: n.pushClient(), Subscriber: n.sender(), Topic: p.Tag, TTL: int(p.ttl.Seconds()), Urgency: p.urgency,
+			HTTPClient: n.pushClient(), Subscriber: n.vapidSubject(), Topic: p.Tag, TTL: int(p.ttl.Seconds()), Urgency: p.urgency,
 			VAPIDPublicKey: public, VAPIDPrivateKey: private,
 		})
 		if err == nil {
 			_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 			_ = resp.Body.Close()
-			err = answered(resp)
+			err = checkResponse(resp)
 			if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone {
 				if err := n.Store.RemovePushSubscription(ctx, b.Endpoint); err != nil {
 					return err
@@ -137,46 +137,46 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushed) error {
 			sent++
 			continue
 		}
-		failed = err
+		lastErr = err
 	}
 	if sent > 0 {
 		return nil
 	}
-	return failed
+	return lastErr
 }
 
-func (n *Notifier) sender() string {
+func (n *Notifier) vapidSubject() string {
 	if strings.HasPrefix(n.Base, "https://") {
 		return n.Base
 	}
-	return aboutUs
+	return projectURL
 }
 
-// settled takes back what browsers show of a question that is over. It is a courtesy:
+// clearNotification takes back what browsers show of a question that is over. It is a courtesy:
 // one that fails is not tried again, and the card says nothing of it.
-func (n *Notifier) settled(id schema.EventID) {
+func (n *Notifier) clearNotification(id schema.EventID) {
 	n.mu.Lock()
-	running := n.running
+	parent := n.runCtx
 	n.mu.Unlock()
-	if running == nil {
+	if parent == nil {
 		return
 	}
 	n.group.Go(func() {
-		ctx, cancel := context.WithTimeout(running, n.pace.timeout)
+		ctx, cancel := context.WithTimeout(parent, n.timing.timeout)
 		defer cancel()
-		notices, err := n.Store.NotificationsOf(ctx, id)
+		notifications, err := n.Store.NotificationsOf(ctx, id)
 		if err != nil {
 			return
 		}
-		told := map[string]bool{}
-		for i := range notices {
-			one := &notices[i]
-			if one.Channel != 0 || one.State != schema.NotificationSent || told[one.Person] {
+		cleared := map[string]bool{}
+		for i := range notifications {
+			notification := &notifications[i]
+			if notification.Channel != 0 || notification.State != schema.NotificationSent || cleared[notification.Person] {
 				continue
 			}
-			told[one.Person] = true
-			_ = n.push(ctx, one.Person, &pushed{
-				PushMessage: schema.PushMessage{ID: id, Title: "This is answered.", Tag: tag(id), Settled: true}, ttl: settledTTL, urgency: webpush.UrgencyNormal,
+			cleared[notification.Person] = true
+			_ = n.push(ctx, notification.Person, &pushMessage{
+				PushMessage: schema.PushMessage{ID: id, Title: "This is answered.", Tag: pushTag(id), Settled: true}, ttl: clearTTL, urgency: webpush.UrgencyNormal,
 			})
 		}
 	})
@@ -186,30 +186,30 @@ func (n *Notifier) settled(id schema.EventID) {
 // where, and need not be an admin.
 func (n *Notifier) pushClient() *http.Client {
 	if n.PushAnywhere {
-		return client
+		return httpClient
 	}
-	return outside
+	return publicClient
 }
 
-var outside = &http.Client{
-	CheckRedirect: client.CheckRedirect,
+var publicClient = &http.Client{
+	CheckRedirect: httpClient.CheckRedirect,
 	Transport: &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
-			if err != nil || !public(to.Addr()) {
-				return finalError{errors.New("the push service has an address of this network")}
+			if err != nil || !isPublic(to.Addr()) {
+				return permanentError{errors.New("the push service has an address of this network")}
 			}
 			return nil
 		}}).DialContext,
 	},
 }
 
-// public reports whether an address is none of this machine's or a private network's.
-func public(ip netip.Addr) bool {
+// isPublic reports whether an address is none of this machine's or a private network's.
+func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
 }
 
-// shared is the address space of carriers' own networks.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// carrierNAT is the address space of carriers' own networks.
+var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")

@@ -22,33 +22,33 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// browser is one that can read what is pushed to it (RFC 8291), written here a second
+// testBrowser is one that can read what is pushed to it (RFC 8291), written here a second
 // time so that the library is not held against itself.
-type browser struct {
-	far  *far
-	key  *ecdh.PrivateKey
-	auth []byte
+type testBrowser struct {
+	server *testServer
+	key    *ecdh.PrivateKey
+	auth   []byte
 }
 
-func openBrowser(t *testing.T) *browser {
+func newTestBrowser(t *testing.T) *testBrowser {
 	key, err := ecdh.P256().GenerateKey(rand.Reader)
 	require.NoError(t, err)
-	b := &browser{far: listen(t), key: key, auth: make([]byte, 16)}
+	b := &testBrowser{server: startServer(t), key: key, auth: make([]byte, 16)}
 	_, err = rand.Read(b.auth)
 	require.NoError(t, err)
 	return b
 }
 
-func (b *browser) subscription() schema.PushSubscription {
-	return schema.PushSubscription{Endpoint: b.far.URL + "/send/one", Keys: schema.PushKeys{
+func (b *testBrowser) subscription() schema.PushSubscription {
+	return schema.PushSubscription{Endpoint: b.server.URL + "/send/one", Keys: schema.PushKeys{
 		P256dh: base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()),
 		Auth:   base64.RawURLEncoding.EncodeToString(b.auth),
 	}}
 }
 
-// read decrypts the message that was pushed as the i-th.
-func (b *browser) read(t *testing.T, i int) (m schema.PushMessage) {
-	body := []byte(b.far.got()[i])
+// decrypt decrypts the message that was pushed as the i-th.
+func (b *testBrowser) decrypt(t *testing.T, i int) (m schema.PushMessage) {
+	body := []byte(b.server.requests()[i])
 	salt, size := body[:16], int(body[20])
 	require.EqualValues(t, 4096, binary.BigEndian.Uint32(body[16:20]))
 	theirs, err := ecdh.P256().NewPublicKey(body[21 : 21+size])
@@ -73,35 +73,35 @@ func (b *browser) read(t *testing.T, i int) (m schema.PushMessage) {
 	return m
 }
 
-func TestABrowserIsToldAsLittleAsItTakes(t *testing.T) {
+func TestPush_RevealsNoQuestionText(t *testing.T) {
 	t.Parallel()
-	r, b := setup(t, ada, grace), openBrowser(t)
-	r.now.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
-	require.NoError(t, r.Subscribe(t.Context(), "ada", b.subscription()))
-	id := r.ask("The password is hunter2, may I?", `"timeout":600`)
-	r.card(id, "asked ada sent")
-	m := b.read(t, 0)
+	h, b := newHarness(t, ada, grace), newTestBrowser(t)
+	h.nowMS.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
+	require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+	id := h.askQuestion("The password is hunter2, may I?", `"timeout":600`)
+	h.requireNotifications(id, "asked ada sent")
+	m := b.decrypt(t, 0)
 	require.Equal(t, schema.PushMessage{ID: id, Title: "shop asks for an answer", Tag: "request-" + id.String()}, m)
-	h := b.far.header(0)
-	require.Equal(t, "aes128gcm", h.Get("Content-Encoding"))
-	require.Equal(t, "high", h.Get("Urgency"))
-	require.Equal(t, m.Tag, h.Get("Topic"))
+	header := b.server.requestHeader(0)
+	require.Equal(t, "aes128gcm", header.Get("Content-Encoding"))
+	require.Equal(t, "high", header.Get("Urgency"))
+	require.Equal(t, m.Tag, header.Get("Topic"))
 	var ttl int
-	require.NoError(t, json.Unmarshal([]byte(h.Get("TTL")), &ttl))
+	require.NoError(t, json.Unmarshal([]byte(header.Get("TTL")), &ttl))
 	require.Equal(t, 600, ttl, "no longer than the request")
-	public, err := r.PushKey(t.Context())
+	public, err := h.PushKey(t.Context())
 	require.NoError(t, err)
-	requireSigned(t, h.Get("Authorization"), public, b.far.URL)
+	requireVAPID(t, header.Get("Authorization"), public, b.server.URL)
 
-	r.answer(id)
-	r.eventually("what it shows is taken back", func() bool { return len(b.far.got()) == 2 })
-	m = b.read(t, 1)
+	h.approve(id)
+	h.eventually("what it shows is taken back", func() bool { return len(b.server.requests()) == 2 })
+	m = b.decrypt(t, 1)
 	require.True(t, m.Settled)
 	require.Equal(t, "request-"+id.String(), m.Tag)
 }
 
-// requireSigned holds the header against VAPID (RFC 8292).
-func requireSigned(t *testing.T, header, public, audience string) {
+// requireVAPID holds the header against VAPID (RFC 8292).
+func requireVAPID(t *testing.T, header, public, audience string) {
 	token, key, ok := strings.Cut(strings.TrimPrefix(header, "vapid t="), ", k=")
 	require.True(t, ok)
 	require.Equal(t, public, key, "the key that the browser subscribed with")
@@ -116,64 +116,64 @@ func requireSigned(t *testing.T, header, public, audience string) {
 	require.True(t, ecdsa.Verify(verifier, hash[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])))
 	claims, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
 	require.NoError(t, err)
-	var said struct {
+	var got struct {
 		Aud string  `json:"aud"`
 		Exp float64 `json:"exp"`
 		Sub string  `json:"sub"`
 	}
-	require.NoError(t, json.Unmarshal(claims, &said))
-	require.Equal(t, audience, said.Aud)
-	require.Equal(t, "https://hub.example.com", said.Sub)
-	require.WithinDuration(t, time.Now().Add(12*time.Hour), time.Unix(int64(said.Exp), 0), time.Hour)
+	require.NoError(t, json.Unmarshal(claims, &got))
+	require.Equal(t, audience, got.Aud)
+	require.Equal(t, "https://hub.example.com", got.Sub)
+	require.WithinDuration(t, time.Now().Add(12*time.Hour), time.Unix(int64(got.Exp), 0), time.Hour)
 }
 
-func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
+func TestPush_RemovesGoneBrowsers(t *testing.T) {
 	t.Parallel()
-	r, gone, there := setup(t, ada), openBrowser(t), openBrowser(t)
-	gone.far.status.Store(410)
-	require.NoError(t, r.Subscribe(t.Context(), "ada", gone.subscription()))
-	notices := r.card(r.ask("1"), "asked ada failed")
-	require.Equal(t, 1, notices[0].Attempts)
-	browsers, err := r.Store.PushSubscriptions(t.Context(), "ada")
+	h, gone, there := newHarness(t, ada), newTestBrowser(t), newTestBrowser(t)
+	gone.server.status.Store(410)
+	require.NoError(t, h.Subscribe(t.Context(), "ada", gone.subscription()))
+	notifications := h.requireNotifications(h.askQuestion("1"), "asked ada failed")
+	require.Equal(t, 1, notifications[0].Attempts)
+	browsers, err := h.Store.PushSubscriptions(t.Context(), "ada")
 	require.NoError(t, err)
 	require.Empty(t, browsers)
 
-	gone.far.status.Store(404)
-	require.NoError(t, r.Subscribe(t.Context(), "ada", gone.subscription()))
-	require.NoError(t, r.Subscribe(t.Context(), "ada", there.subscription()))
-	r.card(r.ask("2"), "asked ada sent")
-	browsers, err = r.Store.PushSubscriptions(t.Context(), "ada")
+	gone.server.status.Store(404)
+	require.NoError(t, h.Subscribe(t.Context(), "ada", gone.subscription()))
+	require.NoError(t, h.Subscribe(t.Context(), "ada", there.subscription()))
+	h.requireNotifications(h.askQuestion("2"), "asked ada sent")
+	browsers, err = h.Store.PushSubscriptions(t.Context(), "ada")
 	require.NoError(t, err)
 	require.Len(t, browsers, 1)
 }
 
-func TestABrowserIsOnePersonsAndTheKeyIsMadeOnce(t *testing.T) {
+func TestPush_BrowserBelongsToOnePerson(t *testing.T) {
 	t.Parallel()
-	r, b := setup(t, ada, grace), openBrowser(t)
-	first, err := r.PushKey(t.Context())
+	h, b := newHarness(t, ada, grace), newTestBrowser(t)
+	first, err := h.PushKey(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, r.Subscribe(t.Context(), "ada", b.subscription()))
-	require.NoError(t, r.Subscribe(t.Context(), "grace", b.subscription()))
-	r.card(r.ask("May I?"), "asked grace sent")
-	r.restart()
-	second, err := r.PushKey(t.Context())
+	require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+	require.NoError(t, h.Subscribe(t.Context(), "grace", b.subscription()))
+	h.requireNotifications(h.askQuestion("May I?"), "asked grace sent")
+	h.restart()
+	second, err := h.PushKey(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first, second)
-	require.NoError(t, r.Store.RemovePushSubscription(t.Context(), b.subscription().Endpoint))
-	id := r.ask("And now?")
-	r.eventually("it is looked at", func() bool {
-		cursor, err := r.Store.NotificationCursor(t.Context())
+	require.NoError(t, h.Store.RemovePushSubscription(t.Context(), b.subscription().Endpoint))
+	id := h.askQuestion("And now?")
+	h.eventually("it is looked at", func() bool {
+		cursor, err := h.Store.NotificationCursor(t.Context())
 		return err == nil && cursor >= int64(id)
 	})
-	require.Empty(t, r.status(id).Notifications)
+	require.Empty(t, h.status(id).Notifications)
 }
 
-func TestWhatIsNoPushServiceIsRefused(t *testing.T) {
+func TestSubscribe_RejectsPrivateAddresses(t *testing.T) {
 	t.Parallel()
-	good := openBrowser(t).subscription()
+	good := newTestBrowser(t).subscription()
 	good.Endpoint = "https://push.example.com/send/one"
-	r := setup(t)
-	n := New(Config{Store: r.Store}) // as a hub is, not as the tests'
+	h := newHarness(t)
+	n := New(Config{Store: h.Store}) // as a hub is, not as the tests'
 	require.NoError(t, n.Subscribe(t.Context(), "", good))
 	for endpoint, ok := range map[string]bool{
 		"http://push.example.com/send": false, "https://127.0.0.1/send": false, "https://localhost/x": false, "https://10.0.0.1/x": false,
@@ -193,12 +193,12 @@ func TestWhatIsNoPushServiceIsRefused(t *testing.T) {
 		require.ErrorIs(t, n.Subscribe(t.Context(), "", bad), schema.ErrInvalid)
 	}
 	// A name that leads to this machine is refused when it is dialled.
-	b := openBrowser(t)
+	b := newTestBrowser(t)
 	local := b.subscription()
 	local.Endpoint = strings.Replace(local.Endpoint, "127.0.0.1", "localhost", 1)
-	require.NoError(t, r.Store.AddPushSubscription(t.Context(), "eve", local, maxBrowsers))
-	require.ErrorContains(t, n.push(t.Context(), "eve", &pushed{ttl: time.Minute}), "an address of this network")
-	require.Empty(t, b.far.got())
+	require.NoError(t, h.Store.AddPushSubscription(t.Context(), "eve", local, maxBrowsers))
+	require.ErrorContains(t, n.push(t.Context(), "eve", &pushMessage{ttl: time.Minute}), "an address of this network")
+	require.Empty(t, b.server.requests())
 	for i := range maxBrowsers {
 		good.Endpoint = "https://push.example.com/" + strings.Repeat("x", i)
 		err := n.Subscribe(t.Context(), "", good)

@@ -17,11 +17,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const secretPrefix = "whsec_"
+const webhookSecretPrefix = "whsec_"
 
-// hook is the body of a webhook: a Standard Webhooks payload. It is JSON, so what an
+// webhookBody is the body of a webhook: a Standard Webhooks payload. It is JSON, so what an
 // agent wrote stands in it as it is.
-type hook struct {
+type webhookBody struct {
 	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, or test
 	Timestamp string `json:"timestamp"`
 	Data      struct {
@@ -39,14 +39,14 @@ type hook struct {
 	} `json:"data"`
 }
 
-func (m *message) hook() ([]byte, error) {
-	h := hook{Type: "request." + m.kind, Timestamp: m.made.UTC().Format("2006-01-02T15:04:05.000Z")}
-	if m.trial {
+func (m *message) webhookBody() ([]byte, error) {
+	h := webhookBody{Type: "request." + m.kind, Timestamp: m.createdAt.UTC().Format("2006-01-02T15:04:05.000Z")}
+	if m.isTest {
 		h.Type = "test"
 	}
-	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.view, m.app, m.session
-	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.wants, m.text, m.tool, m.risk
-	h.Data.Reminder, h.Data.Person = m.n, m.person
+	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
+	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.questionKind, m.text, m.tool, m.risk
+	h.Data.Reminder, h.Data.Person = m.reminder, m.person
 	if !m.deadline.IsZero() {
 		h.Data.ExpiresAt = schema.Millis(m.deadline.UnixMilli())
 	}
@@ -56,40 +56,40 @@ func (m *message) hook() ([]byte, error) {
 // sendWebhook posts a message as Standard Webhooks has it: its id is the same for
 // every attempt, so that a receiver can tell a repetition.
 func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message) error {
-	body, err := m.hook()
+	body, err := m.webhookBody()
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
 	id := fmt.Sprintf("msg_%s_%d", n.Store.HubID(), m.id)
-	if m.trial {
-		id = "msg_test_" + strconv.FormatInt(m.made.UnixNano(), 36)
+	if m.isTest {
+		id = "msg_test_" + strconv.FormatInt(m.createdAt.UnixNano(), 36)
 	}
 	at := strconv.FormatInt(n.Clock().Unix(), 10)
-	signature, err := sign(c.Secret, id+"."+at+"."+string(body))
+	signature, err := signWebhook(c.Secret, id+"."+at+"."+string(body))
 	if err != nil {
-		return finalError{err}
+		return permanentError{err}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Hookback")
 	req.Header.Set("webhook-id", id)
 	req.Header.Set("webhook-timestamp", at)
 	req.Header.Set("webhook-signature", signature)
-	resp, err := client.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
-	return answered(resp)
+	return checkResponse(resp)
 }
 
-// sign is the signature of Standard Webhooks, version 1.
-func sign(secret, text string) (string, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
+// signWebhook is the signature of Standard Webhooks, version 1.
+func signWebhook(secret, text string) (string, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, webhookSecretPrefix))
 	if err != nil {
 		return "", fmt.Errorf("the channel's secret: %w", err)
 	}

@@ -47,7 +47,7 @@ func IsDescendant(answerer, asker *Process) bool {
 // shells that only run a command line or a script for it. There is none when a
 // person runs p: behind the shell that somebody types into there is no program whose
 // doing it is.
-func ParentCommand(p *Process) (*Process, bool) { return starter(p) }
+func ParentCommand(p *Process) (*Process, bool) { return parentCommand(p) }
 
 // ProcessOf names the process that holds the remote end of a TCP connection of ours,
 // where remote and local are as the accepting side sees them. It finds nothing for
@@ -64,5 +64,5 @@ func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
 	if !remote.Addr().IsLoopback() && remote.Addr() != local.Addr() {
 		return nil, false
 	}
-	return lookup(remote, local)
+	return processOf(remote, local)
 }

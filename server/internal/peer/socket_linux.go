@@ -17,7 +17,7 @@ import (
 // kernel is asked for that one; where it can't be (no sock_diag in a sandbox), its
 // table is read.
 func socketOf(remote, local netip.AddrPort) (socket, bool) {
-	s, err := askKernel(remote, local)
+	s, err := queryKernel(remote, local)
 	if err != nil {
 		s, err = readTable(remote, local)
 	}
@@ -26,16 +26,16 @@ func socketOf(remote, local netip.AddrPort) (socket, bool) {
 
 // Layout of a sock_diag request and its answer: linux/inet_diag.h.
 const (
-	headerLen  = 16
-	requestLen = headerLen + 56
-	answerLen  = headerLen + 72
-	uidAt      = headerLen + 64
-	inodeAt    = headerLen + 68
-	sockDiag   = 20 // SOCK_DIAG_BY_FAMILY
-	anyCookie  = ^uint32(0)
+	headerLen   = 16
+	requestLen  = headerLen + 56
+	responseLen = headerLen + 72
+	uidAt       = headerLen + 64
+	inodeAt     = headerLen + 68
+	sockDiag    = 20 // SOCK_DIAG_BY_FAMILY
+	anyCookie   = ^uint32(0)
 )
 
-func askKernel(remote, local netip.AddrPort) (socket, error) {
+func queryKernel(remote, local netip.AddrPort) (socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
 		return socket{}, err
@@ -54,7 +54,7 @@ func askKernel(remote, local netip.AddrPort) (socket, error) {
 		return socket{}, err
 	}
 	ne := binary.NativeEndian
-	if n < headerLen || ne.Uint16(buf[4:]) != sockDiag || n < answerLen {
+	if n < headerLen || ne.Uint16(buf[4:]) != sockDiag || n < responseLen {
 		return socket{}, unix.ENOENT
 	}
 	return socket{inode: uint64(ne.Uint32(buf[inodeAt:])), uid: ne.Uint32(buf[uidAt:])}, nil

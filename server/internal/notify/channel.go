@@ -26,77 +26,77 @@ const (
 // MaxChannels is how many channels a hub may have: each has goroutines of its own.
 const MaxChannels = 50
 
-// chats are the services of shoutrrr that we know how to write plain text to, and
+// chatServices are the services of shoutrrr that we know how to write plain text to, and
 // whether the host of their address may be shown: with the others it is a part of the
 // secret.
-var chats = map[string]bool{
+var chatServices = map[string]bool{
 	"slack": false, "discord": false, "telegram": false, "pushover": false,
 	"ntfy": true, "gotify": true, "mattermost": true,
 }
 
-const wantedURL = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…" //nolint:gosec // names of what to fill in
+const urlFormat = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…" //nolint:gosec // names of what to fill in
 
 // Draft makes a channel of what an admin gave: it checks the address without using it.
 func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
-	name := line(d.Name, maxName)
+	name := singleLine(d.Name, maxNameChars)
 	if name == "" || name != d.Name {
 		return nil, &schema.FieldError{Field: "name", Detail: "must be one line of at most 60 characters"}
 	}
 	u, err := url.Parse(d.URL)
 	if err != nil || len(d.URL) > 4096 || u.Host == "" {
-		return nil, &schema.FieldError{Field: "url", Detail: wantedURL} // never the text: it is a secret
+		return nil, &schema.FieldError{Field: "url", Detail: urlFormat} // never the text: it is a secret
 	}
 	c := &store.Channel{Name: name, URL: d.URL, Person: d.Person, CreatedBy: by, Kind: u.Scheme}
-	switch _, isChat := chats[u.Scheme]; {
+	switch _, isChat := chatServices[u.Scheme]; {
 	case u.Scheme == "http" || u.Scheme == "https":
 		c.Kind = webhookName
 		secret := make([]byte, 32)
 		if _, err := rand.Read(secret); err != nil {
 			return nil, err
 		}
-		c.Secret = secretPrefix + base64.StdEncoding.EncodeToString(secret)
+		c.Secret = webhookSecretPrefix + base64.StdEncoding.EncodeToString(secret)
 		return c, nil
 	case u.Scheme == smtpName || u.Scheme == "smtps":
 		c.Kind = smtpName
-		_, err := parseMail(d.URL)
+		_, err := parseMailURL(d.URL)
 		return c, err
 	case !isChat:
-		return nil, &schema.FieldError{Field: "url", Detail: wantedURL}
+		return nil, &schema.FieldError{Field: "url", Detail: urlFormat}
 	}
-	return c, checkChat(c.Kind, d.URL)
+	return c, checkChatURL(c.Kind, d.URL)
 }
 
-// formatted are the options of services that would make markup of a message's text.
-var formatted = map[string][]string{
+// markupOptions are the options of services that would make markup of a message's text.
+var markupOptions = map[string][]string{
 	"telegram": {"parsemode"}, "gotify": {"extras"}, "ntfy": {"actions", "attach", "click"},
 }
 
-// checkChat asks the service itself whether it understands the address.
-func checkChat(kind, address string) error {
+// checkChatURL asks the service itself whether it understands the address.
+func checkChatURL(service, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return &schema.FieldError{Field: "url", Detail: wantedURL}
+		return &schema.FieldError{Field: "url", Detail: urlFormat}
 	}
 	for name := range u.Query() {
-		if slices.Contains(formatted[kind], strings.ToLower(name)) {
+		if slices.Contains(markupOptions[service], strings.ToLower(name)) {
 			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text and carry one link, to the request"}
 		}
 	}
 	var r router.ServiceRouter
 	if _, err := r.Locate(address); err != nil {
-		return &schema.FieldError{Field: "url", Detail: "is not complete for " + kind + ": " + newScrubber(address).text(err)}
+		return &schema.FieldError{Field: "url", Detail: "is not complete for " + service + ": " + newSecretRedactor(address).redact(err)}
 	}
 	return nil
 }
 
-// address is how a channel's address is shown: its scheme, and its host where that is
+// publicAddress is how a channel's address is shown: its scheme, and its host where that is
 // no secret.
-func address(c *store.Channel) string {
+func publicAddress(c *store.Channel) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return c.Kind
 	}
-	if shown, isChat := chats[c.Kind]; isChat && !shown {
+	if showHost, isChat := chatServices[c.Kind]; isChat && !showHost {
 		return u.Scheme + "://…"
 	}
 	return u.Scheme + "://" + u.Host
@@ -104,61 +104,61 @@ func address(c *store.Channel) string {
 
 // PublicChannel is a channel without its secrets.
 func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
-	shown := schema.Channel{
-		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: address(c), Person: c.Person,
+	public := schema.Channel{
+		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: publicAddress(c), Person: c.Person,
 		CreatedAt: schema.Millis(c.CreatedAt.UnixMilli()), CreatedBy: c.CreatedBy,
 	}
 	n.mu.Lock()
-	l := n.lanes[c.ID]
+	w := n.workers[c.ID]
 	n.mu.Unlock()
-	if l == nil {
-		return shown
+	if w == nil {
+		return public
 	}
-	if until := l.pausedUntil(); until.After(n.Clock()) {
-		shown.Paused = schema.Millis(until.UnixMilli())
+	if until := w.pausedUntil(); until.After(n.Clock()) {
+		public.Paused = schema.Millis(until.UnixMilli())
 	}
-	return shown
+	return public
 }
 
-// writesApart reports whether a channel writes to each person at their own address.
-func writesApart(c *store.Channel) bool {
+// sendsPerPerson reports whether a channel writes to each person at their own address.
+func sendsPerPerson(c *store.Channel) bool {
 	if c.Kind != smtpName {
 		return false
 	}
-	to, err := parseMail(c.URL)
-	return err == nil && to.to == ""
+	config, err := parseMailURL(c.URL)
+	return err == nil && config.to == ""
 }
 
-// scrubber takes a channel's secrets out of what its failures say.
-type scrubber []string
+// secretRedactor takes a channel's secrets out of what its failures say.
+type secretRedactor []string
 
-// newScrubber knows every part of an address that may be a secret.
-func newScrubber(secrets ...string) scrubber {
-	var s scrubber
-	add := func(part string) {
+// newSecretRedactor knows every part of an address that may be a secret.
+func newSecretRedactor(secrets ...string) secretRedactor {
+	var s secretRedactor
+	addPart := func(part string) {
 		if len(part) >= 4 && !slices.Contains(s, part) {
 			s = append(s, part)
 		}
 	}
 	for _, secret := range secrets {
-		add(secret)
+		addPart(secret)
 		u, err := url.Parse(secret)
 		if err != nil {
 			continue
 		}
 		password, _ := u.User.Password()
 		for _, part := range []string{u.User.String(), u.User.Username(), password, u.Path, u.RawQuery} {
-			add(part)
+			addPart(part)
 		}
-		if !chats[u.Scheme] { // the host is one, too
-			add(u.Hostname())
+		if !chatServices[u.Scheme] { // the host is one, too
+			addPart(u.Hostname())
 		}
 		for part := range strings.SplitSeq(u.Path, "/") {
-			add(part)
+			addPart(part)
 		}
 		for _, values := range u.Query() {
 			for _, v := range values {
-				add(v)
+				addPart(v)
 			}
 		}
 	}
@@ -167,27 +167,27 @@ func newScrubber(secrets ...string) scrubber {
 }
 
 var (
-	anyURL   = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
-	anyToken = regexp.MustCompile(`[A-Za-z0-9_\-]{24,}`)
+	urlPattern   = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+	tokenPattern = regexp.MustCompile(`[A-Za-z0-9_\-]{24,}`)
 )
 
-// maxError is how many characters of a failure are kept.
-const maxError = 200
+// maxErrorChars is how many characters of a failure are kept.
+const maxErrorChars = 200
 
-// text is what a failure says, in one line without addresses and secrets.
-func (s scrubber) text(err error) string {
+// redact is what a failure says, in one line without addresses and secrets.
+func (s secretRedactor) redact(err error) string {
 	text := err.Error()
-	var failed *url.Error
-	if errors.As(err, &failed) { // it begins with the address
-		text = failed.Err.Error()
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) { // it begins with the address
+		text = urlErr.Err.Error()
 	}
-	text = anyURL.ReplaceAllString(text, "…")
+	text = urlPattern.ReplaceAllString(text, "…")
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
-	text = anyToken.ReplaceAllString(text, "…")
+	text = tokenPattern.ReplaceAllString(text, "…")
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "")
 	}
-	return line(text, maxError)
+	return singleLine(text, maxErrorChars)
 }

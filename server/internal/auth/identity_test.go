@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-func TestARoleMayWhatTheLesserOnesMay(t *testing.T) {
+func TestIdentity_RoleIncludesLowerRoles(t *testing.T) {
 	t.Parallel()
 	admin, viewer := auth.Identity{Role: schema.Admin, Via: "session"}, auth.Identity{Role: schema.Viewer, Via: "session"}
 	require.True(t, admin.Is(schema.Viewer) && admin.Is(schema.Operator) && admin.Is(schema.Admin))
@@ -20,7 +20,7 @@ func TestARoleMayWhatTheLesserOnesMay(t *testing.T) {
 	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent never answers")
 }
 
-func TestAnAgentsTokenIsBoundToItsApplications(t *testing.T) {
+func TestIdentity_AgentTokenIsLimitedToApps(t *testing.T) {
 	t.Parallel()
 	bound := auth.Identity{Agent: true, Apps: []string{"shop-*", "api"}, Via: "token"}
 	require.True(t, bound.CanPost("shop-web"))

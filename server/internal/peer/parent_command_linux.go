@@ -14,7 +14,7 @@ var shells = map[string]bool{
 	"fish": true, "csh": true, "tcsh": true, "pwsh": true, "timeout": true,
 }
 
-func starter(p *Process) (*Process, bool) {
+func parentCommand(p *Process) (*Process, bool) {
 	for i := 1; i < len(p.Chain) && i <= len(p.Ancestors); i++ {
 		pid := p.Chain[i].PID
 		st, ok := readStat(pid)

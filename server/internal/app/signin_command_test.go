@@ -47,17 +47,17 @@ func certificateFiles(t *testing.T, dir, name string) (trust *x509.CertPool) {
 	return trust
 }
 
-func TestAHubSpeaksTLSAndTakesUpARenewedCertificate(t *testing.T) {
+func TestTLS_ReloadsRenewedCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	trust := certificateFiles(t, dir, "first")
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	cfg.TLSCert, cfg.TLSKey = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	link, err := SignIn(t.Context(), cfg, "ada")
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(link, "https://localhost:"), link)
 	_, code, _ := strings.Cut(link, "#sign-in=")
-	a, _ := started(t, cfg)
+	a, _ := startHub(t, cfg)
 	require.True(t, strings.HasPrefix(a.URL(), "https://localhost:"), a.URL())
 
 	with := func(trust *x509.CertPool) *http.Client {
@@ -100,11 +100,11 @@ func TestAHubSpeaksTLSAndTakesUpARenewedCertificate(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 }
 
-func TestAnAddressForOthersNeedsTLSAndAnOwner(t *testing.T) {
+func TestPublicAddress_RequiresTLSAndOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	certificateFiles(t, dir, "hub")
-	cfg := temporary(t)
+	cfg := testConfig(t)
 	cfg.Addr = "0.0.0.0:0"
 	_, err := New(t.Context(), cfg)
 	require.ErrorContains(t, err, "-tls-cert")
@@ -124,14 +124,14 @@ func TestAnAddressForOthersNeedsTLSAndAnOwner(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-func TestAHubThatNobodyOwnsPrintsALink(t *testing.T) {
+func TestGreeting_PrintsOwnerSignInLink(t *testing.T) {
 	t.Parallel()
-	cfg := temporary(t)
-	said := &output{}
-	cfg.Stdout = said
-	a, stop := started(t, cfg)
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "/#sign-in=") }, 10*time.Second, 10*time.Millisecond)
-	_, rest, _ := strings.Cut(said.String(), "/#sign-in=")
+	cfg := testConfig(t)
+	out := &output{}
+	cfg.Stdout = out
+	a, stop := startHub(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "/#sign-in=") }, time.Minute, 10*time.Millisecond)
+	_, rest, _ := strings.Cut(out.String(), "/#sign-in=")
 	code, _, _ := strings.Cut(rest, " ")
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Post(a.URL()+schema.PathSignIn, "application/json", strings.NewReader(`{"code":"`+code+`","name":"ada"}`))
 	require.NoError(t, err)
@@ -140,8 +140,8 @@ func TestAHubThatNobodyOwnsPrintsALink(t *testing.T) {
 	stop()
 	again := &output{}
 	cfg.Stdout = again
-	_, stop = started(t, cfg)
-	require.Eventually(t, func() bool { return strings.Contains(again.String(), "Ctrl-C") }, 10*time.Second, 10*time.Millisecond)
+	_, stop = startHub(t, cfg)
+	require.Eventually(t, func() bool { return strings.Contains(again.String(), "Ctrl-C") }, time.Minute, 10*time.Millisecond)
 	stop()
 	require.NotContains(t, again.String(), "sign-in", "it has an owner")
 }

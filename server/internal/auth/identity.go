@@ -23,36 +23,36 @@ type Identity struct {
 }
 
 // Known reports whether the hub has checked who it is.
-func (w Identity) Known() bool { return w.Via != "" }
+func (id Identity) Known() bool { return id.Via != "" }
 
 // Requester is what is kept of who asked a question, to tell whether somebody answers
 // their own. What a signed-in page posts, a person wrote there and then. An agent has a
 // name of its own kind: it is nobody's of people.
-func (w Identity) Requester() string {
+func (id Identity) Requester() string {
 	switch {
-	case !w.Known(), w.Via == "session":
+	case !id.Known(), id.Via == "session":
 		return ""
-	case w.Agent:
-		return "agent:" + w.Name
+	case id.Agent:
+		return "agent:" + id.Name
 	default:
-		return w.Name
+		return id.Name
 	}
 }
 
-// order of the roles; a role that nobody knows may nothing.
-var order = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
+// roleOrder of the roles; a role that nobody knows may nothing.
+var roleOrder = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
 
 // Is reports whether the person has the role, or one that may more.
-func (w Identity) Is(role schema.Role) bool {
-	return !w.Agent && slices.Index(order, w.Role) >= slices.Index(order, role)
+func (id Identity) Is(role schema.Role) bool {
+	return !id.Agent && slices.Index(roleOrder, id.Role) >= slices.Index(roleOrder, role)
 }
 
 // CanPost reports whether events of app may come from here.
-func (w Identity) CanPost(app string) bool {
-	if !w.Agent || len(w.Apps) == 0 {
+func (id Identity) CanPost(app string) bool {
+	if !id.Agent || len(id.Apps) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(w.Apps, func(pattern string) bool {
+	return slices.ContainsFunc(id.Apps, func(pattern string) bool {
 		fits, err := path.Match(pattern, app)
 		return err == nil && fits
 	})

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run starts cmd, somewhere below which this test binary runs and connects, and
+// startBelow starts cmd, somewhere below which this test binary runs and connects, and
 // returns that process as Lookup sees it.
-func run(t *testing.T, cmd *exec.Cmd) *Process {
+func startBelow(t *testing.T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -35,18 +35,18 @@ func run(t *testing.T, cmd *exec.Cmd) *Process {
 	conn, err := ln.Accept()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	p, ok := ProcessOf(ends(conn))
+	p, ok := ProcessOf(endpoints(conn))
 	require.True(t, ok)
 	return p
 }
 
-// ended waits for the process when the test is over.
-func ended(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+// waitAfterTest waits for the process when the test is over.
+func waitAfterTest(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Cleanup(func() { _ = cmd.Wait() }) // runs behind those of run
 	return cmd
 }
 
-func TestStarterIsTheProgramBehindTheShells(t *testing.T) {
+func TestParentCommand_SkipsShells(t *testing.T) {
 	t.Parallel()
 	self := os.Args[0]
 	line := "'" + self + "'; true" // not the last one: a shell would become it
@@ -63,7 +63,7 @@ func TestStarterIsTheProgramBehindTheShells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := run(t, ended(t, cmd))
+			p := startBelow(t, waitAfterTest(t, cmd))
 			agent, ok := ParentCommand(p)
 			require.True(t, ok, "%v", p)
 			require.Equal(t, os.Getpid(), agent.PID)
@@ -77,9 +77,9 @@ func TestStarterIsTheProgramBehindTheShells(t *testing.T) {
 	}
 }
 
-// TestNobodyStartsWhatAPersonRuns: behind a person's shell there is its terminal, and
+// TestParentCommand_NoneInInteractiveShell: behind a person's shell there is its terminal, and
 // all else that the person does there.
-func TestNobodyStartsWhatAPersonRuns(t *testing.T) {
+func TestParentCommand_NoneInInteractiveShell(t *testing.T) {
 	t.Parallel()
 	self := os.Args[0]
 	typed := exec.Command("bash", "--rcfile", os.DevNull)
@@ -93,7 +93,7 @@ func TestNobodyStartsWhatAPersonRuns(t *testing.T) {
 	terminal.Stdin = openTerminal(t)
 	terminal.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	for name, cmd := range map[string]*exec.Cmd{"a shell that is typed into": typed, "the shell of a terminal": terminal} {
-		p := run(t, cmd)
+		p := startBelow(t, cmd)
 		agent, ok := ParentCommand(p)
 		require.False(t, ok, "%s: %v", name, agent)
 	}
@@ -120,9 +120,9 @@ func openTerminal(t *testing.T) *os.File {
 	return tty
 }
 
-func TestNobodyStartsAnOrphan(t *testing.T) {
+func TestParentCommand_NoneForOrphan(t *testing.T) {
 	t.Parallel()
-	own, ok := describe(os.Getpid())
+	own, ok := describeProcess(os.Getpid())
 	require.True(t, ok)
 	first, ok := readStat(1)
 	require.True(t, ok)

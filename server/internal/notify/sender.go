@@ -11,19 +11,19 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// way is how one channel sends, and how its failures may be told.
-type way struct {
-	send   func(context.Context, *message) error
-	secret scrubber
-	apart  bool // each person at their own address: what is sent can be in their name
+// sender is how one channel sends, and how its failures may be told.
+type sender struct {
+	send      func(context.Context, *message) error
+	redactor  secretRedactor
+	perPerson bool // each person at their own address: what is sent can be in their name
 }
 
-func (w *way) scrub(err error) string { return w.secret.text(err) }
+func (s *sender) errorText(err error) string { return s.redactor.redact(err) }
 
-// open makes the way of a channel, 0 for Web Push.
-func (n *Notifier) open(ctx context.Context, id int64) (*way, error) {
+// openSender makes the way of a channel, 0 for Web Push.
+func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 	if id == 0 {
-		return &way{send: n.sendPush}, nil
+		return &sender{send: n.sendPush}, nil
 	}
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
@@ -31,44 +31,44 @@ func (n *Notifier) open(ctx context.Context, id int64) (*way, error) {
 	}
 	for i := range channels {
 		if channels[i].ID == id {
-			return n.wayOf(&channels[i]), nil
+			return n.newSender(&channels[i]), nil
 		}
 	}
-	return &way{send: func(context.Context, *message) error { return finalError{errors.New("the channel was removed")} }}, nil
+	return &sender{send: func(context.Context, *message) error { return permanentError{errors.New("the channel was removed")} }}, nil
 }
 
-func (n *Notifier) wayOf(c *store.Channel) *way {
-	w := &way{secret: newScrubber(c.URL, c.Secret), apart: writesApart(c)}
+func (n *Notifier) newSender(c *store.Channel) *sender {
+	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: sendsPerPerson(c)}
 	switch c.Kind {
 	case webhookName:
-		w.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
+		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }
 	case smtpName:
-		w.send = func(ctx context.Context, m *message) error { return n.sendMail(ctx, c, m) }
+		out.send = func(ctx context.Context, m *message) error { return n.sendMail(ctx, c, m) }
 	case "telegram":
-		w.send = func(ctx context.Context, m *message) error { return n.sendTelegram(ctx, c, m) }
+		out.send = func(ctx context.Context, m *message) error { return n.sendTelegram(ctx, c, m) }
 	default:
-		w.send = func(_ context.Context, m *message) error { return sendChat(c, m) }
+		out.send = func(_ context.Context, m *message) error { return sendChat(c, m) }
 	}
-	return w
+	return out
 }
 
-// client follows no redirect: a message goes where it was addressed to, or nowhere.
-var client = &http.Client{
+// httpClient follows no redirect: a message goes where it was addressed to, or nowhere.
+var httpClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second},
 }
 
-// answered judges the status of an answer over HTTP.
-func answered(resp *http.Response) error {
+// checkResponse judges the status of an answer over HTTP.
+func checkResponse(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code >= 200 && code < 300:
 		return nil
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests, code >= 500:
 		return fmt.Errorf("the other side answered %s", resp.Status)
 	case code >= 300 && code < 400:
-		return finalError{fmt.Errorf("the other side answered %s: redirects are not followed", resp.Status)}
+		return permanentError{fmt.Errorf("the other side answered %s: redirects are not followed", resp.Status)}
 	default:
-		return finalError{fmt.Errorf("the other side answered %s", resp.Status)}
+		return permanentError{fmt.Errorf("the other side answered %s", resp.Status)}
 	}
 }
 
@@ -80,13 +80,13 @@ func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schem
 	}
 	for i := range channels {
 		if c := &channels[i]; c.ID == id {
-			m := n.trial(person)
-			if m.email, err = n.email(ctx, person); err != nil {
+			m := n.testMessage(person)
+			if m.email, err = n.emailOf(ctx, person); err != nil {
 				return schema.ChannelTestResult{}, err
 			}
-			w := n.wayOf(c)
-			if err := n.lane(id).try(ctx, w, m); err != nil {
-				return schema.ChannelTestResult{State: schema.NotificationFailed, Error: w.scrub(err)}, nil
+			out := n.newSender(c)
+			if err := n.worker(id).sendWithTimeout(ctx, out, m); err != nil {
+				return schema.ChannelTestResult{State: schema.NotificationFailed, Error: out.errorText(err)}, nil
 			}
 			return schema.ChannelTestResult{State: schema.NotificationSent}, nil
 		}
@@ -94,7 +94,7 @@ func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schem
 	return schema.ChannelTestResult{}, schema.ErrNotFound
 }
 
-func (n *Notifier) email(ctx context.Context, person string) (string, error) {
+func (n *Notifier) emailOf(ctx context.Context, person string) (string, error) {
 	people, err := n.People(ctx)
 	for i := range people {
 		if people[i].Name == person {
@@ -109,7 +109,7 @@ func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
 	if err := n.Store.AddChannel(ctx, c, MaxChannels); err != nil {
 		return err
 	}
-	n.lane(c.ID)
+	n.worker(c.ID)
 	return nil
 }
 
@@ -119,9 +119,9 @@ func (n *Notifier) RemoveChannel(ctx context.Context, id int64, by string) error
 	if err != nil {
 		return err
 	}
-	n.close(id)
+	n.stopWorker(id)
 	for _, q := range questions {
-		n.shown.touch(q)
+		n.statuses.markChanged(q)
 	}
 	return nil
 }

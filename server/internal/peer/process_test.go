@@ -24,14 +24,14 @@ const childEnv = "HOOKBACK_PEER_TEST_DIAL"
 
 func TestMain(m *testing.M) {
 	if targets := os.Getenv(childEnv); targets != "" {
-		child(strings.Split(targets, ","))
+		runChild(strings.Split(targets, ","))
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// child connects and stays until its standard input ends.
-func child(targets []string) {
+// runChild connects and stays until its standard input ends.
+func runChild(targets []string) {
 	conn, err := net.Dial("tcp", targets[0])
 	if err != nil {
 		panic(err)
@@ -49,9 +49,9 @@ func child(targets []string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// start runs a line of processes, each the parent of the next, and returns them
+// startChain runs a line of processes, each the parent of the next, and returns them
 // as Lookup sees them.
-func start(t *testing.T, network string, generations int) []*Process {
+func startChain(t *testing.T, network string, generations int) []*Process {
 	t.Helper()
 	ln, err := net.Listen(network, map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "tcp": ":0"}[network])
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func start(t *testing.T, network string, generations int) []*Process {
 		t.Cleanup(func() { _ = conn.Close() })
 		said, err := bufio.NewReader(conn).ReadString('\n')
 		require.NoError(t, err)
-		p, ok := ProcessOf(ends(conn))
+		p, ok := ProcessOf(endpoints(conn))
 		require.True(t, ok, "not found")
 		require.Equal(t, strings.TrimSpace(said), fmt.Sprint(p.PID))
 		line = append(line, p)
@@ -84,26 +84,26 @@ func start(t *testing.T, network string, generations int) []*Process {
 	return line
 }
 
-func ends(conn net.Conn) (remote, local netip.AddrPort) {
+func endpoints(conn net.Conn) (remote, local netip.AddrPort) {
 	return conn.RemoteAddr().(*net.TCPAddr).AddrPort(), conn.LocalAddr().(*net.TCPAddr).AddrPort()
 }
 
-func TestLookupNamesTheClient(t *testing.T) {
+func TestProcessOf_FindsClient(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, network := range []string{"tcp4", "tcp6", "tcp"} {
-		p := start(t, network, 1)[0]
+		p := startChain(t, network, 1)[0]
 		require.Equal(t, self, p.Exe)
 		require.Equal(t, fmt.Sprintf("%s (%d)", self, os.Getpid()), p.Ancestors[0])
 		require.Equal(t, os.Getpid(), p.Chain[1].PID)
 	}
 }
 
-func TestDescends(t *testing.T) {
+func TestIsDescendant(t *testing.T) {
 	t.Parallel()
-	family := start(t, "tcp4", 3)
-	sibling := start(t, "tcp4", 1)[0]
+	family := startChain(t, "tcp4", 3)
+	sibling := startChain(t, "tcp4", 1)[0]
 	asker, child, grandchild := family[0], family[1], family[2]
 
 	require.True(t, IsDescendant(asker, asker), "the same process")
@@ -128,11 +128,11 @@ func TestDescends(t *testing.T) {
 	require.False(t, IsDescendant(grandchild, &stored), "the machine was started anew")
 }
 
-// TestAnInheritedSocketIsTheParents: a child has its parent's sockets, for a moment
+// TestProcessOf_InheritedSocketBelongsToParent: a child has its parent's sockets, for a moment
 // or for good, and a newer id than the parent.
-func TestAnInheritedSocketIsTheParents(t *testing.T) {
+func TestProcessOf_InheritedSocketBelongsToParent(t *testing.T) {
 	t.Parallel()
-	conn, client := pair(t)
+	conn, client := connect(t)
 	file, err := client.(*net.TCPConn).File()
 	require.NoError(t, err)
 	cmd := exec.Command("cat")
@@ -142,12 +142,12 @@ func TestAnInheritedSocketIsTheParents(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait(); _ = file.Close() })
 
-	p, ok := ProcessOf(ends(conn))
+	p, ok := ProcessOf(endpoints(conn))
 	require.True(t, ok)
 	require.Equal(t, os.Getpid(), p.PID)
 }
 
-func TestNotFound(t *testing.T) {
+func TestProcessOf_NotFound(t *testing.T) {
 	t.Parallel()
 	at := netip.MustParseAddrPort
 	for _, c := range [][2]netip.AddrPort{
@@ -163,22 +163,22 @@ func TestNotFound(t *testing.T) {
 }
 
 // The client has closed its end: nobody has that socket any more.
-func TestClosedByTheClient(t *testing.T) {
+func TestProcessOf_ClosedByClient(t *testing.T) {
 	t.Parallel()
-	conn, client := pair(t)
+	conn, client := connect(t)
 	require.NoError(t, client.Close())
 	_, err := conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	_, ok := ProcessOf(ends(conn))
+	_, ok := ProcessOf(endpoints(conn))
 	require.False(t, ok)
 }
 
 // Without sock_diag the kernel's table must give the same.
-func TestTable(t *testing.T) {
+func TestReadTable_MatchesKernel(t *testing.T) {
 	t.Parallel()
-	conn, _ := pair(t)
-	remote, local := ends(conn)
-	asked, err := askKernel(remote, local)
+	conn, _ := connect(t)
+	remote, local := endpoints(conn)
+	asked, err := queryKernel(remote, local)
 	if err != nil {
 		t.Skip("the kernel here has no sock_diag: ", err)
 	}
@@ -187,7 +187,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, asked, read)
 }
 
-func pair(t testing.TB) (conn, client net.Conn) {
+func connect(t testing.TB) (conn, client net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -200,32 +200,32 @@ func pair(t testing.TB) (conn, client net.Conn) {
 	return conn, client
 }
 
-func BenchmarkLookup(b *testing.B) {
+func BenchmarkProcessOf(b *testing.B) {
 	b.Run("same connection", func(b *testing.B) {
-		conn, _ := pair(b)
+		conn, _ := connect(b)
 		for b.Loop() {
-			_, ok := ProcessOf(ends(conn))
+			_, ok := ProcessOf(endpoints(conn))
 			require.True(b, ok)
 		}
 	})
 	b.Run("same process", func(b *testing.B) {
-		conn, _ := pair(b)
+		conn, _ := connect(b)
 		for b.Loop() {
-			processes.mu.Lock()
-			clear(processes.sockets)
-			processes.mu.Unlock()
-			_, ok := ProcessOf(ends(conn))
+			sharedCache.mu.Lock()
+			clear(sharedCache.sockets)
+			sharedCache.mu.Unlock()
+			_, ok := ProcessOf(endpoints(conn))
 			require.True(b, ok)
 		}
 	})
 	b.Run("never seen", func(b *testing.B) {
-		conn, _ := pair(b)
+		conn, _ := connect(b)
 		for b.Loop() {
-			processes.mu.Lock()
-			clear(processes.sockets)
-			processes.recent = nil
-			processes.mu.Unlock()
-			_, ok := ProcessOf(ends(conn))
+			sharedCache.mu.Lock()
+			clear(sharedCache.sockets)
+			sharedCache.recent = nil
+			sharedCache.mu.Unlock()
+			_, ok := ProcessOf(endpoints(conn))
 			require.True(b, ok)
 		}
 	})

@@ -14,40 +14,40 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// bench is the people of a hub, over a real store.
-type bench struct {
+// testService is the people of a hub, over a real store.
+type testService struct {
 	*Service
 	t   *testing.T
 	now time.Time
 }
 
-func setup(t *testing.T) *bench {
+func newTestService(t *testing.T) *testService {
 	t.Helper()
-	return open(t, storetest.NewFile(t))
+	return openTestService(t, storetest.NewFile(t))
 }
 
-func open(t *testing.T, path string) *bench {
+func openTestService(t *testing.T, path string) *testService {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1})
+	db, err := store.Open(t.Context(), store.Config{Path: path, ReserveFileBytes: -1})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	b := &bench{t: t, now: time.UnixMilli(1795262400000)}
-	b.Service, err = Open(t.Context(), Config{Store: s, Clock: func() time.Time { return b.now }})
+	t.Cleanup(func() { _ = db.Close() })
+	ts := &testService{t: t, now: time.UnixMilli(1795262400000)}
+	ts.Service, err = Open(t.Context(), Config{Store: db, Clock: func() time.Time { return ts.now }})
 	require.NoError(t, err)
-	return b
+	return ts
 }
 
-// owner signs in as the hub's first person.
-func (b *bench) owner(name string) *Session {
+// signInOwner signs in as the hub's first person.
+func (b *testService) signInOwner(name string) *Session {
 	b.t.Helper()
 	code, err := b.OwnerCode(b.t.Context())
 	require.NoError(b.t, err)
-	s, err := b.SignIn(b.t.Context(), SignInAttempt{Code: code, Name: name, From: netip.IPv6Loopback(), UserAgent: "Firefox\x1b[31m\u202e on Linux"})
+	session, err := b.SignIn(b.t.Context(), SignInAttempt{Code: code, Name: name, From: netip.IPv6Loopback(), UserAgent: "Firefox\x1b[31m\u202e on Linux"})
 	require.NoError(b.t, err)
-	return s
+	return session
 }
 
-func TestATokenIsKnownByItsForm(t *testing.T) {
+func TestIsToken(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{OperatorPrefix, AgentPrefix} {
 		token := newToken(prefix)
@@ -67,34 +67,34 @@ func TestATokenIsKnownByItsForm(t *testing.T) {
 	require.False(t, isToken(body+checksum(body)), "of another kind")
 }
 
-func TestWhatPeopleAreOutlivesTheHub(t *testing.T) {
+func TestService_KeepsStateAcrossRestart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hub.db")
-	b := open(t, path)
-	s := b.owner("ada")
+	b := openTestService(t, path)
+	s := b.signInOwner("ada")
 	require.NoError(t, b.Lock(t.Context(), true, s.Identity))
 	require.NoError(t, b.Store.Close())
 
-	b = open(t, path)
+	b = openTestService(t, path)
 	require.True(t, b.Locked() && b.Owned())
-	w, err := b.Authenticate(Credentials{Cookie: s.Cookie, Key: s.Key, ChangesState: true})
+	id, err := b.Authenticate(Credentials{Cookie: s.Cookie, Key: s.Key, ChangesState: true})
 	require.NoError(t, err)
-	require.Equal(t, s.Identity, w)
-	require.NotContains(t, b.Service.now.Load().SignIns[0].UserAgent, "\x1b", "what a browser calls itself is anybody's text")
+	require.Equal(t, s.Identity, id)
+	require.NotContains(t, b.Service.current.Load().SignIns[0].UserAgent, "\x1b", "what a browser calls itself is anybody's text")
 }
 
-func TestTheRecipientsOfAQuestionArePeopleHere(t *testing.T) {
+func TestService_ResolveRecipients(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestService(t)
 	_, err := b.ResolveRecipients(&schema.Recipients{Mode: "owner"})
 	require.ErrorIs(t, err, schema.ErrInvalid)
 	require.ErrorContains(t, err, "sign-in link", "nobody is known yet, and the error says what to do")
-	b.owner("Ada")
-	b.changing.Lock()
-	require.NoError(t, b.change(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{
+	b.signInOwner("Ada")
+	b.changeMu.Lock()
+	require.NoError(t, b.applyChange(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{
 		{Name: "grace", Role: schema.Admin}, {Name: "linus", Role: schema.Operator}, {Name: "guest", Role: schema.Viewer},
 	}}}))
-	b.changing.Unlock()
+	b.changeMu.Unlock()
 	for _, c := range []struct {
 		mode    string
 		members []string
@@ -121,9 +121,9 @@ func TestTheRecipientsOfAQuestionArePeopleHere(t *testing.T) {
 	require.Nil(t, got)
 }
 
-func TestNobodyTakesANameThatMeansSomethingElse(t *testing.T) {
+func TestSignIn_RejectsReservedNames(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestService(t)
 	code, err := b.OwnerCode(t.Context())
 	require.NoError(t, err)
 	for _, name := range []string{"", "  ", "hub", "Local  User", "rule 3", "agent:build", "a/b", "a\x00b", "a\u202eb", strings.Repeat("a", 65), "<b>", "__no_quorum__"} {
@@ -137,83 +137,83 @@ func TestNobodyTakesANameThatMeansSomethingElse(t *testing.T) {
 	require.Equal(t, "Ada Lovelace", s.Identity.Name)
 }
 
-func TestAnAddressIsForgottenAfterAMinuteAndTheListIsBounded(t *testing.T) {
+func TestSignInLimiter_ForgetsAfterWindow(t *testing.T) {
 	t.Parallel()
-	var tr tries
+	var tr signInLimiter
 	now := time.UnixMilli(1795262400000)
 	one := netip.MustParseAddr("2001:db8::1")
-	for range maxTries {
-		require.NoError(t, tr.allowed(one, now))
-		tr.failed(one, now)
+	for range maxSignInFailures {
+		require.NoError(t, tr.check(one, now))
+		tr.recordFailure(one, now)
 	}
-	require.ErrorIs(t, tr.allowed(one, now), schema.ErrTooMany)
-	require.ErrorIs(t, tr.allowed(netip.MustParseAddr("2001:db8::ffff"), now), schema.ErrTooMany, "whoever has one address of a /64 has all")
-	require.NoError(t, tr.allowed(netip.MustParseAddr("2001:db8:1::1"), now))
-	require.NoError(t, tr.allowed(one, now.Add(time.Minute)))
-	require.NoError(t, tr.allowed(one, now.Add(-time.Hour)), "the clock was set back")
-	for i := range 2 * maxFrom {
-		tr.failed(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
+	require.ErrorIs(t, tr.check(one, now), schema.ErrTooMany)
+	require.ErrorIs(t, tr.check(netip.MustParseAddr("2001:db8::ffff"), now), schema.ErrTooMany, "whoever has one address of a /64 has all")
+	require.NoError(t, tr.check(netip.MustParseAddr("2001:db8:1::1"), now))
+	require.NoError(t, tr.check(one, now.Add(time.Minute)))
+	require.NoError(t, tr.check(one, now.Add(-time.Hour)), "the clock was set back")
+	for i := range 2 * maxTrackedNetworks {
+		tr.recordFailure(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
 	}
-	require.LessOrEqual(t, len(tr.from), maxFrom)
+	require.LessOrEqual(t, len(tr.failures), maxTrackedNetworks)
 }
 
-func TestANilPeopleKnowsNobodyAndIsNotLocked(t *testing.T) {
+func TestService_NilHasNoAccounts(t *testing.T) {
 	t.Parallel()
-	var p *Service
-	require.False(t, p.Locked() || p.Owned())
-	require.NoError(t, p.RequireOperator(Identity{}))
-	require.NoError(t, p.RequireAdmin(Identity{}))
-	require.ErrorIs(t, p.RequireOperator(Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
-	require.Empty(t, p.Accounts(t.Context()))
-	w, err := p.Authenticate(Credentials{Authorization: "Bearer anything"})
+	var s *Service
+	require.False(t, s.Locked() || s.Owned())
+	require.NoError(t, s.RequireOperator(Identity{}))
+	require.NoError(t, s.RequireAdmin(Identity{}))
+	require.ErrorIs(t, s.RequireOperator(Identity{Agent: true, Via: "token"}), schema.ErrNotAllowed)
+	require.Empty(t, s.Accounts(t.Context()))
+	id, err := s.Authenticate(Credentials{Authorization: "Bearer anything"})
 	require.NoError(t, err)
-	require.False(t, w.Known())
-	p.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
+	require.False(t, id.Known())
+	s.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
 }
 
-// TestWhatIsOpenEndsWithItsToken: nobody asks for it, the time has just come.
-func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
+// TestOnRevoked_FiresWhenTokenExpires: nobody asks for it, the time has just come.
+func TestOnRevoked_FiresWhenTokenExpires(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	ada := b.owner("ada").Identity
-	made, err := b.CreateToken(t.Context(), schema.TokenDraft{Name: "short", ExpiresAt: millis(b.now.Add(time.Hour))}, ada)
+	b := newTestService(t)
+	ada := b.signInOwner("ada").Identity
+	made, err := b.CreateToken(t.Context(), schema.TokenDraft{Name: "short", ExpiresAt: toMillis(b.now.Add(time.Hour))}, ada)
 	require.NoError(t, err)
-	w, err := b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
+	id, err := b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
 	require.NoError(t, err)
 	ended := 0
-	defer b.OnRevoked(w, func() { ended++ })()
-	b.OnRevoked(w, func() { t.Error("this one had gone before") })()
-	b.expire()
+	defer b.OnRevoked(id, func() { ended++ })()
+	b.OnRevoked(id, func() { t.Error("this one had gone before") })()
+	b.fireExpired()
 	require.Zero(t, ended)
 	b.now = b.now.Add(time.Hour)
-	b.expire()
-	b.expire()
+	b.fireExpired()
+	b.fireExpired()
 	require.Equal(t, 1, ended)
-	b.OnRevoked(w, func() { ended++ })
+	b.OnRevoked(id, func() { ended++ })
 	require.Equal(t, 2, ended, "it was over already")
 }
 
-func TestWhenATokenWasUsedIsKept(t *testing.T) {
+func TestToken_LastUseIsStored(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hub.db")
-	b := open(t, path)
-	ada := b.owner("ada").Identity
+	b := openTestService(t, path)
+	ada := b.signInOwner("ada").Identity
 	made, err := b.CreateToken(t.Context(), schema.TokenDraft{Name: "build"}, ada)
 	require.NoError(t, err)
 	b.now = b.now.Add(time.Hour)
 	_, err = b.Authenticate(Credentials{Authorization: "Bearer " + made.Secret})
 	require.NoError(t, err)
-	require.NoError(t, b.noteUse(t.Context()))
+	require.NoError(t, b.saveLastUse(t.Context()))
 	require.NoError(t, b.Store.Close())
-	list, err := open(t, path).Tokens(ada)
+	list, err := openTestService(t, path).Tokens(ada)
 	require.NoError(t, err)
-	require.Equal(t, millis(b.now), list[0].LastUsedAt)
+	require.Equal(t, toMillis(b.now), list[0].LastUsedAt)
 	require.Empty(t, list[0].Secret)
 }
 
-func TestWhoLostTheirBrowserGetsALinkOnTheHubsMachine(t *testing.T) {
+func TestRecoverAccess_IssuesOwnerLink(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := newTestService(t)
 	for range 2 { // the second time she is known
 		code, err := b.RecoverAccess(t.Context(), "ada")
 		require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func env(pairs ...string) func(string) string {
+func envOf(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {
 			if pairs[i] == name {
@@ -25,9 +25,9 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestParseFlags_Defaults(t *testing.T) {
 	t.Parallel()
-	cfg, rest, err := ParseFlags(nil, env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+	cfg, rest, err := ParseFlags(nil, envOf("XDG_DATA_HOME", t.TempDir()), io.Discard)
 	require.NoError(t, err)
 	require.Empty(t, rest)
 	require.Equal(t, "127.0.0.1:4000", cfg.Addr)
@@ -38,8 +38,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, filepath.Join("hookback", "hookback.db"), filepath.Join(filepath.Base(filepath.Dir(cfg.DB)), filepath.Base(cfg.DB)))
 }
 
-// TestEveryKnob sets each one by flag and by variable; the flag wins.
-func TestEveryKnob(t *testing.T) {
+// TestParseFlags_EveryFlag sets each one by flag and by variable; the flag wins.
+func TestParseFlags_EveryFlag(t *testing.T) {
 	t.Parallel()
 	type want = func(Config) any
 	for name, c := range map[string]struct {
@@ -80,33 +80,33 @@ func TestEveryKnob(t *testing.T) {
 		}[name]; other != "" {
 			with = []string{other}
 		}
-		cfg, _, err := ParseFlags(with, env(variable, c.text), io.Discard)
+		cfg, _, err := ParseFlags(with, envOf(variable, c.text), io.Discard)
 		require.NoError(t, err, variable)
 		require.Equal(t, c.want, c.get(cfg), variable)
-		cfg, rest, err := ParseFlags(append(with, "-"+name+"="+c.text, "more"), env(variable, c.other), io.Discard)
+		cfg, rest, err := ParseFlags(append(with, "-"+name+"="+c.text, "more"), envOf(variable, c.other), io.Discard)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, knobs, 24, "a new knob gets its row above")
+	require.Len(t, flagSpecs, 24, "a new knob gets its row above")
 }
 
-func TestHelpShowsEverything(t *testing.T) {
+func TestParseFlags_HelpListsAllFlags(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	_, _, err := ParseFlags([]string{"-help"}, env(), &out)
+	_, _, err := ParseFlags([]string{"-help"}, envOf(), &out)
 	require.ErrorIs(t, err, ErrHelp)
-	for _, k := range knobs {
-		require.Contains(t, out.String(), "-"+k.name)
-		require.Contains(t, out.String(), k.env())
-		require.NotEmpty(t, k.usage)
-		require.NotEmpty(t, k.initially)
+	for _, spec := range flagSpecs {
+		require.Contains(t, out.String(), "-"+spec.name)
+		require.Contains(t, out.String(), spec.env())
+		require.NotEmpty(t, spec.usage)
+		require.NotEmpty(t, spec.defaultText)
 	}
 	require.Contains(t, out.String(), "backup FILE")
 }
 
-// TestMistakesAreOneSentence each, which names the knob.
-func TestMistakesAreOneSentence(t *testing.T) {
+// TestParseFlags_ErrorsNameFlag each, which names the knob.
+func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arg, want string }{
 		{"-addr=4000", "must be host:port"},
@@ -140,17 +140,17 @@ func TestMistakesAreOneSentence(t *testing.T) {
 		{"-allow-host=http://a", "must be a host name"},
 		{"-colour=red", "-help lists"},
 	} {
-		_, _, err := ParseFlags(strings.Fields(c.arg), env("XDG_DATA_HOME", t.TempDir()), io.Discard)
+		_, _, err := ParseFlags(strings.Fields(c.arg), envOf("XDG_DATA_HOME", t.TempDir()), io.Discard)
 		require.ErrorContains(t, err, c.want, c.arg)
 		require.NotContains(t, err.Error(), "\n")
 		name, _, _ := strings.Cut(c.arg, "=")
 		require.ErrorContains(t, err, name)
 	}
-	_, _, err := ParseFlags(nil, env("HOOKBACK_RETENTION", "soon"), io.Discard)
+	_, _, err := ParseFlags(nil, envOf("HOOKBACK_RETENTION", "soon"), io.Discard)
 	require.ErrorContains(t, err, "HOOKBACK_RETENTION")
 }
 
-func TestSizes(t *testing.T) {
+func TestParseSize(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
 		"0": 0, "1024": 1024, "10k": 10 << 10, "10KB": 10 << 10, "2MiB": 2 << 20, "3 GiB": 3 << 30, "1T": 1 << 40, "0.5m": 1 << 19, "7b": 7,
@@ -161,7 +161,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func FuzzKnobs(f *testing.F) {
+func FuzzFlagValues(f *testing.F) {
 	f.Add("30d", "2GiB")
 	f.Fuzz(func(t *testing.T, duration, size string) {
 		if d, err := parseDuration(duration); err == nil {

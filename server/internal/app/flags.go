@@ -14,18 +14,18 @@ import (
 // ErrHelp is returned by Load when help was asked for and has been printed.
 var ErrHelp = flag.ErrHelp
 
-// knob is one setting as the user gives it: -name VALUE, or HOOKBACK_NAME.
-type knob struct {
-	name, value string // value names what is wanted; empty: a switch
-	initially   string // shown in -help
-	usage       string
-	set         func(cfg *Config, text string) error
+// flagSpec is one setting as the user gives it: -name VALUE, or HOOKBACK_NAME.
+type flagSpec struct {
+	name, placeholder string // value names what is wanted; empty: a switch
+	defaultText       string // shown in -help
+	usage             string
+	set               func(cfg *Config, text string) error
 }
 
-// knobs is the one table of all settings.
-var knobs = slices.Concat(hubKnobs, oidcKnobs, passkeyKnobs)
+// flagSpecs is the one table of all settings.
+var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
 
-var hubKnobs = []knob{
+var hubFlags = []flagSpec{
 	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",
 		func(c *Config, s string) error { c.Addr = s; return nil }},
 	{"insecure", "", "false", "permit an -addr that others can reach, without TLS and an owner",
@@ -35,26 +35,35 @@ var hubKnobs = []knob{
 	{"tls-key", "FILE", "none", "the certificate's key in PEM",
 		func(c *Config, s string) error { c.TLSKey = s; return nil }},
 	{"trust-proxy", "CIDR,…", "none", "where a proxy connects from that has checked who asks; every program there can name anyone",
-		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, list(s)...); return nil }},
+		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, splitList(s)...); return nil }},
 	{"proxy-header", "NAME", "none", "the header in which that proxy names the person; nobody else's counts",
 		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},
 	{"db", "FILE", "hookback.db in your data directory", "the database",
 		func(c *Config, s string) error { c.DB = s; return nil }},
 	{"allow-origin", "ORIGIN,…", "none", "pages of other origins that may use the hub, such as http://localhost:5173",
-		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, list(s)...); return nil }},
+		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},
 	{"allow-host", "NAME,…", "none", "names the hub goes by, beside localhost",
-		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, list(s)...); return nil }},
+		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, splitList(s)...); return nil }},
 	{"public-url", "URL", "the address it listens on", "where people reach the hub: links in messages begin with it",
 		func(c *Config, s string) error { c.PublicURL = s; return nil }},
 	{"callback-allow", "TARGET,…", "none", "where answers may be dialled, beside loopback: CIDRs, names, host:port",
-		func(c *Config, s string) error { c.CallbackAllow = append(c.CallbackAllow, list(s)...); return nil }},
+		func(c *Config, s string) error {
+			c.CallbackAllow = append(c.CallbackAllow, splitList(s)...)
+			return nil
+		}},
 	{"retention", "DURATION", "30d", "how long events are kept; 0 for ever",
-		func(c *Config, s string) (err error) { c.Retention, err = forever(parseDuration(s)); return err }},
+		func(c *Config, s string) (err error) {
+			c.Retention, err = zeroMeansNoLimit(parseDuration(s))
+			return err
+		}},
 	{"retention-size", "SIZE", "2GiB", "the oldest events go when the database is bigger; 0 for no limit",
-		func(c *Config, s string) (err error) { c.RetentionSize, err = forever(parseSize(s)); return err }},
+		func(c *Config, s string) (err error) {
+			c.RetentionSize, err = zeroMeansNoLimit(parseSize(s))
+			return err
+		}},
 	{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 for ever",
 		func(c *Config, s string) (err error) {
-			c.RetentionQuestions, err = forever(parseDuration(s))
+			c.RetentionQuestions, err = zeroMeansNoLimit(parseDuration(s))
 			return err
 		}},
 	{"nudge-after", "DURATION", "never", "how long after people are reminded of a question without a limit, three times at most",
@@ -71,18 +80,18 @@ var hubKnobs = []knob{
 		func(c *Config, s string) error { c.LogFormat = s; return nil }},
 }
 
-func (k knob) env() string {
-	return "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(k.name, "-", "_"))
+func (f flagSpec) env() string {
+	return "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }
 
 // apply sets the knob; from is the flag or variable the text came by.
-func (k knob) apply(cfg *Config, from, text string) error {
-	if err := k.set(cfg, text); err != nil {
-		wanted := map[string]string{
+func (f flagSpec) apply(cfg *Config, from, text string) error {
+	if err := f.set(cfg, text); err != nil {
+		expected := map[string]string{
 			"DURATION": "a duration, such as 30d or 12h", "SIZE": "a size, such as 2GiB or 500MiB",
 			"LEVEL": "debug, info, warn or error", "": "true or false",
-		}[k.value]
-		return fmt.Errorf("%s %s: must be %s", from, strconv.Quote(text), wanted)
+		}[f.placeholder]
+		return fmt.Errorf("%s %s: must be %s", from, strconv.Quote(text), expected)
 	}
 	return nil
 }
@@ -94,20 +103,20 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
 	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // no setting: a variable that stays set would keep the hub from running
 	flags.SetOutput(io.Discard)
-	given := map[string]bool{}
-	var mistake error
-	for _, k := range knobs {
+	isSet := map[string]bool{}
+	var firstErr error
+	for _, spec := range flagSpecs {
 		set := func(text string) error {
-			given[k.name] = true
-			if err := k.apply(&cfg, "-"+k.name, text); err != nil && mistake == nil {
-				mistake = err
+			isSet[spec.name] = true
+			if err := spec.apply(&cfg, "-"+spec.name, text); err != nil && firstErr == nil {
+				firstErr = err
 			}
 			return nil
 		}
-		if k.value == "" {
-			flags.BoolFunc(k.name, k.usage, set)
+		if spec.placeholder == "" {
+			flags.BoolFunc(spec.name, spec.usage, set)
 		} else {
-			flags.Func(k.name, k.usage, set)
+			flags.Func(spec.name, spec.usage, set)
 		}
 	}
 	if err := flags.Parse(args); err != nil {
@@ -117,13 +126,13 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 		}
 		return cfg, nil, fmt.Errorf("%w; -help lists what there is", err)
 	}
-	for _, k := range knobs {
-		if text := getenv(k.env()); text != "" && !given[k.name] && mistake == nil {
-			mistake = k.apply(&cfg, k.env(), text)
+	for _, spec := range flagSpecs {
+		if text := getenv(spec.env()); text != "" && !isSet[spec.name] && firstErr == nil {
+			firstErr = spec.apply(&cfg, spec.env(), text)
 		}
 	}
-	if mistake != nil {
-		return cfg, nil, mistake
+	if firstErr != nil {
+		return cfg, nil, firstErr
 	}
 	cfg, err = cfg.withDefaults(getenv)
 	return cfg, flags.Args(), err
@@ -141,12 +150,12 @@ func printHelp(w io.Writer) {
 Every flag has a variable; the flag wins.
 
 `)
-	for _, k := range knobs {
-		_, _ = fmt.Fprintf(w, "  -%s\n        %s\n        %s   default: %s\n", strings.TrimSpace(k.name+" "+k.value), k.usage, k.env(), k.initially)
+	for _, spec := range flagSpecs {
+		_, _ = fmt.Fprintf(w, "  -%s\n        %s\n        %s   default: %s\n", strings.TrimSpace(spec.name+" "+spec.placeholder), spec.usage, spec.env(), spec.defaultText)
 	}
 }
 
-func list(s string) []string {
+func splitList(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -156,8 +165,8 @@ func list(s string) []string {
 	return out
 }
 
-// forever turns the user's 0 into a Config's "no limit".
-func forever[T time.Duration | int64](n T, err error) (T, error) {
+// zeroMeansNoLimit turns the user's 0 into a Config's "no limit".
+func zeroMeansNoLimit[T time.Duration | int64](n T, err error) (T, error) {
 	if n == 0 {
 		n = -1
 	}
@@ -189,14 +198,14 @@ func parseDuration(s string) (time.Duration, error) {
 	return total + d, err
 }
 
-// units are powers of two, whether spelled GiB, GB or G.
-var units = map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+// sizeUnits are powers of two, whether spelled GiB, GB or G.
+var sizeUnits = map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 func parseSize(s string) (int64, error) {
 	number := strings.ToLower(strings.TrimSpace(s))
 	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
 	unit := strings.TrimLeft(number, "0123456789.")
-	factor, ok := units[strings.TrimSpace(unit)]
+	factor, ok := sizeUnits[strings.TrimSpace(unit)]
 	n, err := strconv.ParseFloat(strings.TrimSuffix(number, unit), 64)
 	if !ok || err != nil || n < 0 || n*float64(factor) > 1<<50 {
 		return 0, strconv.ErrSyntax

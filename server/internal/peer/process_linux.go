@@ -27,53 +27,53 @@ const (
 	recentSockets   = 256
 )
 
-// finder knows which process has which socket.
-type finder struct {
+// socketCache knows which process has which socket.
+type socketCache struct {
 	mu      sync.Mutex
 	recent  []ProcessRef        // the last one first
 	sockets map[uint64]*Process // :: inode → who has it; not changed once in
 }
 
-var processes = finder{sockets: map[uint64]*Process{}}
+var sharedCache = socketCache{sockets: map[uint64]*Process{}}
 
-func lookup(remote, local netip.AddrPort) (*Process, bool) {
+func processOf(remote, local netip.AddrPort) (*Process, bool) {
 	s, ok := socketOf(remote, local)
 	if !ok {
 		return nil, false
 	}
-	return processes.find(s)
+	return sharedCache.find(s)
 }
 
-func (f *finder) find(s socket) (*Process, bool) {
+func (f *socketCache) find(s socket) (*Process, bool) {
 	f.mu.Lock()
 	known := f.sockets[s.inode]
 	recent := slices.Clone(f.recent)
 	f.mu.Unlock()
-	if known != nil && alive(known.Chain[0]) {
+	if known != nil && isAlive(known.Chain[0]) {
 		return known, true
 	}
 	pid, ok := 0, false
 	want := fmt.Sprintf("socket:[%d]", s.inode)
 	for _, link := range recent {
-		if alive(link) && has(link.PID, want) {
+		if isAlive(link) && hasSocket(link.PID, want) {
 			pid, ok = link.PID, true
 			break
 		}
 	}
 	if !ok {
-		pid, ok = search(s, want)
+		pid, ok = findOwner(s, want)
 	}
 	if !ok {
 		return nil, false
 	}
-	p, ok := describe(eldest(pid, want))
+	p, ok := describeProcess(originalOwner(pid, want))
 	if ok {
 		f.remember(s, p)
 	}
 	return p, ok
 }
 
-func (f *finder) remember(s socket, p *Process) {
+func (f *socketCache) remember(s socket, p *Process) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.sockets) >= recentSockets {
@@ -86,12 +86,12 @@ func (f *finder) remember(s socket, p *Process) {
 	f.recent = f.recent[:min(len(f.recent), recentProcesses)]
 }
 
-// eldest is the process that opened the socket, as far as it still has it: children
+// originalOwner is the process that opened the socket, as far as it still has it: children
 // have the sockets of their parents, if only until they run another program.
-func eldest(pid int, want string) int {
+func originalOwner(pid int, want string) int {
 	for range maxAncestors {
 		st, ok := readStat(pid)
-		if !ok || !has(st.parent, want) {
+		if !ok || !hasSocket(st.parent, want) {
 			break
 		}
 		pid = st.parent
@@ -99,8 +99,8 @@ func eldest(pid int, want string) int {
 	return pid
 }
 
-// search goes through the processes of the socket's user, the newest ids first.
-func search(s socket, want string) (pid int, ok bool) {
+// findOwner goes through the processes of the socket's user, the newest ids first.
+func findOwner(s socket, want string) (pid int, ok bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0, false
@@ -123,15 +123,15 @@ func search(s socket, want string) (pid int, ok bool) {
 		if syscall.Stat("/proc/"+strconv.Itoa(pid), &st) != nil || st.Uid != s.uid && st.Uid != 0 {
 			continue
 		}
-		if has(pid, want) {
+		if hasSocket(pid, want) {
 			return pid, true
 		}
 	}
 	return 0, false
 }
 
-// has reports whether one of the open files of a process is the socket.
-func has(pid int, want string) bool {
+// hasSocket reports whether one of the open files of a process is the socket.
+func hasSocket(pid int, want string) bool {
 	path := "/proc/" + strconv.Itoa(pid) + "/fd"
 	dir, err := os.Open(path)
 	if err != nil {
@@ -182,7 +182,7 @@ func readStat(pid int) (stat, bool) {
 	return st, errors.Join(err1, err2, err3, err4) == nil
 }
 
-func alive(l ProcessRef) bool {
+func isAlive(l ProcessRef) bool {
 	st, ok := readStat(l.PID)
 	return ok && st.start == l.Start
 }
@@ -190,8 +190,8 @@ func alive(l ProcessRef) bool {
 // maxAncestors bounds a chain; a real one is hardly longer than ten.
 const maxAncestors = 64
 
-// describe names a process and its ancestors.
-func describe(of int) (*Process, bool) {
+// describeProcess names a process and its ancestors.
+func describeProcess(of int) (*Process, bool) {
 	p := &Process{Boot: bootID()}
 	p.PID = of
 	for pid := of; pid > 0 && len(p.Chain) < maxAncestors; {
@@ -199,7 +199,7 @@ func describe(of int) (*Process, bool) {
 		if !ok {
 			break
 		}
-		if exe := program(pid, st); pid == of {
+		if exe := executable(pid, st); pid == of {
 			p.Exe = exe
 		} else {
 			p.Ancestors = append(p.Ancestors, fmt.Sprintf("%s (%d)", exe, pid))
@@ -210,8 +210,8 @@ func describe(of int) (*Process, bool) {
 	return p, len(p.Chain) > 0
 }
 
-// program is the path of what a process runs, or its name where that is hidden.
-func program(pid int, st stat) string {
+// executable is the path of what a process runs, or its name where that is hidden.
+func executable(pid int, st stat) string {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {
 		return st.comm

@@ -26,19 +26,19 @@ func SignIn(ctx context.Context, cfg Config, name string) (link string, err erro
 		}
 		return "", err
 	}
-	if a.people, err = auth.Open(ctx, auth.Config{Store: a.store, Clock: cfg.Clock, Log: a.log}); err != nil {
+	if a.auth, err = auth.Open(ctx, auth.Config{Store: a.store, Clock: cfg.Clock, Log: a.log}); err != nil {
 		return "", err
 	}
-	code, err := a.people.RecoverAccess(ctx, name)
+	code, err := a.auth.RecoverAccess(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	return cfg.base(cfg.Addr) + "/#sign-in=" + code, nil
+	return cfg.baseURL(cfg.Addr) + "/#sign-in=" + code, nil
 }
 
-// base is the hub's address for people, when it listens at addr. It names localhost
+// baseURL is the hub's address for people, when it listens at addr. It names localhost
 // where it can: passkeys belong to a name, not to an address.
-func (cfg *Config) base(addr string) string {
+func (cfg *Config) baseURL(addr string) string {
 	scheme := "http://"
 	if cfg.TLSCert != "" {
 		scheme = "https://"
@@ -52,7 +52,7 @@ func (cfg *Config) base(addr string) string {
 	case host == "" || ip != nil && ip.IsUnspecified():
 		host = "localhost"
 		if len(cfg.AllowHosts) > 0 {
-			host, _, _ = cutHost(cfg.AllowHosts[0])
+			host, _, _ = splitHostPort(cfg.AllowHosts[0])
 		}
 	case ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)):
 		host = "localhost" // which is no other address of this machine's, such as 127.0.0.2
@@ -60,8 +60,8 @@ func (cfg *Config) base(addr string) string {
 	return scheme + net.JoinHostPort(host, port)
 }
 
-// cutHost splits the port from a name that may have none.
-func cutHost(name string) (host, port string, ok bool) {
+// splitHostPort splits the port from a name that may have none.
+func splitHostPort(name string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {
 		return name, "", false

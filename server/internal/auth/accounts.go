@@ -1,0 +1,275 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// maxPersons bounds a hub's people: they are kept in memory.
+const maxPersons = 1000
+
+// ledgerRecord is an entry of the ledger about somebody. No secret belongs in more.
+func ledgerRecord(kind string, by Identity, more map[string]any) store.LedgerRecord {
+	return store.LedgerRecord{Action: kind, Actor: cmp.Or(by.Name, LocalName), Data: more}
+}
+
+// AddPerson makes a person known, and a link that signs them in.
+func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identity) (person schema.Person, code string, err error) {
+	if err := s.requireAccountManager(by); err != nil {
+		return person, "", err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	now := s.current.Load()
+	if len(now.Persons) >= maxPersons {
+		return person, "", &schema.FieldError{Detail: "would make more than 1000 people"}
+	}
+	account := store.Person{Role: schema.Operator, CreatedAt: s.Clock()}
+	if account.Name, err = s.validateNewName(d.Name); err != nil {
+		return person, "", err
+	}
+	if err := s.applyDraft(&account, d); err != nil {
+		return person, "", err
+	}
+	c := store.PeopleChange{
+		People: store.People{Persons: []store.Person{account}},
+		Acts:   []store.LedgerRecord{ledgerRecord("person.made", by, map[string]any{"name": account.Name, "role": account.Role})},
+	}
+	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Way: "link"}, &c); err != nil {
+		return person, "", err
+	}
+	return s.publicPerson(&account), code, nil
+}
+
+// applyDraft gives a person what d says of role and address.
+func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
+	if d.Role != "" {
+		if !slices.Contains(roleOrder, d.Role) {
+			return &schema.FieldError{Field: "role", Detail: "must be one of viewer, operator, admin"}
+		}
+		person.Role = d.Role
+	}
+	if d.Email == nil {
+		return nil
+	}
+	email := strings.TrimSpace(*d.Email)
+	if email != "" {
+		if a, err := mail.ParseAddress(email); err != nil || a.Address != email || len(email) > 254 {
+			return &schema.FieldError{Field: "email", Detail: "must be one address, such as ada@example.com"}
+		}
+	}
+	for i := range s.current.Load().Persons {
+		// A proxy may know people by it: two with one address would be one.
+		if other := &s.current.Load().Persons[i]; email != "" && other.Name != person.Name && strings.EqualFold(other.Email, email) {
+			return &schema.FieldError{Field: "email", Detail: "is another person's already"}
+		}
+	}
+	person.Email = email
+	return nil
+}
+
+// lookup is the person of that name, as a copy.
+func (s *Service) lookup(name string) (store.Person, error) {
+	person := s.current.Load().findPerson(name)
+	if person == nil {
+		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "Nobody here goes by this name."}
+	}
+	return *person, nil
+}
+
+// ChangePerson gives a person another role or address. What is open in their name goes
+// on with the new role: it is looked up with each request.
+func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, by Identity) (schema.Person, error) {
+	if err := s.requireAccountManager(by); err != nil {
+		return schema.Person{}, err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.lookup(name)
+	if err != nil {
+		return schema.Person{}, err
+	}
+	if err := s.applyDraft(&person, d); err != nil {
+		return schema.Person{}, err
+	}
+	if person.Owner && person.Role != schema.Admin {
+		return schema.Person{}, &schema.FieldError{Field: "role", Detail: "of the owner must stay admin"}
+	}
+	err = s.applyChange(ctx, &store.PeopleChange{
+		People: store.People{Persons: []store.Person{person}},
+		Acts:   []store.LedgerRecord{ledgerRecord("person.changed", by, map[string]any{"name": person.Name, "role": person.Role})},
+	})
+	return s.publicPerson(&person), err
+}
+
+// Link makes a code that signs a person in, once; earlier ones are void. Everybody may
+// make one for themselves: it lets nobody do more than they can.
+func (s *Service) Link(ctx context.Context, name string, by Identity) (person schema.Person, code string, err error) {
+	own := by.Known() && !by.Agent && strings.EqualFold(by.Name, name)
+	if err := s.requireAccountManager(by); err != nil && !own {
+		return person, "", err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	found, err := s.lookup(name)
+	if err != nil {
+		return person, "", err
+	}
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Way: "link"}, &store.PeopleChange{Acts: []store.LedgerRecord{ledgerRecord("person.link_made", by, map[string]any{"name": found.Name})}})
+	return s.publicPerson(&found), code, err
+}
+
+// RemovePerson forgets a person, and ends their sign-ins and tokens.
+func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) error {
+	if err := s.requireAccountManager(by); err != nil {
+		return err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.lookup(name)
+	if err != nil {
+		return err
+	}
+	if person.Owner {
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner stays: without one, whoever comes next could take the hub."}
+	}
+	c := store.PeopleChange{WithoutPerson: []string{person.Name}, Acts: []store.LedgerRecord{ledgerRecord("person.removed", by, map[string]any{"name": person.Name})}}
+	now := s.current.Load()
+	for _, session := range now.SignIns {
+		if session.Person == person.Name {
+			c.WithoutSignIn = append(c.WithoutSignIn, session.ID)
+		}
+	}
+	for _, t := range now.Tokens {
+		if t.Person == person.Name {
+			c.WithoutToken = append(c.WithoutToken, t.ID)
+		}
+	}
+	for _, code := range now.Codes {
+		if code.Person == person.Name {
+			c.WithoutCode = append(c.WithoutCode, code.Hash)
+		}
+	}
+	for _, k := range now.passkeysOf(person.Name) {
+		c.WithoutPasskey = append(c.WithoutPasskey, k.ID)
+	}
+	return s.applyChange(ctx, &c)
+}
+
+// List is everybody; the addresses are for admins and for oneself.
+func (s *Service) List(ctx context.Context, by Identity) []schema.Person {
+	all := s.Accounts(ctx)
+	for i := range all {
+		if by.Is(schema.Admin) && by.Known() || by.Known() && !by.Agent && by.Name == all[i].Name {
+			continue
+		}
+		all[i].Email = ""
+	}
+	if all == nil {
+		all = []schema.Person{}
+	}
+	return all
+}
+
+// SignIns are the caller's own, and everybody's for an admin.
+func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
+	if err := requirePerson(by); err != nil {
+		return nil, err
+	}
+	list := []schema.SignIn{}
+	now := s.current.Load()
+	for i := range now.SignIns {
+		session := &now.SignIns[i]
+		if session.Person != by.Name && !by.Is(schema.Admin) || s.isExpired(s.sessionExpiry(session)) {
+			continue
+		}
+		list = append(list, schema.SignIn{
+			ID: session.ID, Person: session.Person, UserAgent: session.UserAgent, Way: session.Way, CreatedAt: toMillis(session.CreatedAt),
+			LastSeenAt: toMillis(s.lastUsed(session.ID, session.LastSeenAt)), ExpiresAt: toMillis(s.sessionExpiry(session)), Current: session.ID == by.ID,
+		})
+	}
+	slices.SortFunc(list, func(a, b schema.SignIn) int { return cmp.Compare(b.LastSeenAt, a.LastSeenAt) })
+	return list, nil
+}
+
+// requirePerson is nil for somebody whom the hub knows.
+func requirePerson(by Identity) error {
+	switch {
+	case by.Agent:
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "That is for people."}
+	case !by.Known():
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Sign in first."}
+	default:
+		return nil
+	}
+}
+
+// EndSignIn revokes one's own sign-in, or for an admin anybody's.
+func (s *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
+	if err := requirePerson(by); err != nil {
+		return err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	for _, session := range s.current.Load().SignIns {
+		if session.ID != id || session.Person != by.Name && !by.Is(schema.Admin) {
+			continue
+		}
+		return s.applyChange(ctx, &store.PeopleChange{
+			WithoutSignIn: []string{id},
+			Acts:          []store.LedgerRecord{ledgerRecord("person.signed_out", by, map[string]any{"name": session.Person, "signIn": id})},
+		})
+	}
+	return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such sign-in of yours."}
+}
+
+// Run notes now and then when people and tokens were seen last, and ends what stays
+// open for a sign-in or token that has expired, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	expiring, noting := time.NewTicker(time.Second/2), time.NewTicker(time.Minute)
+	defer expiring.Stop()
+	defer noting.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return s.saveLastUse(context.WithoutCancel(ctx))
+		case <-expiring.C:
+			s.fireExpired()
+		case <-noting.C:
+			if err := s.saveLastUse(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Error("noting when people were seen", "err", err)
+			}
+		}
+	}
+}
+
+// saveLastUse stores when sign-ins and tokens were used last.
+func (s *Service) saveLastUse(ctx context.Context) error {
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	now := s.current.Load()
+	var c store.PeopleChange
+	for _, session := range now.SignIns {
+		if used := s.lastUsed(session.ID, session.LastSeenAt); used.After(session.LastSeenAt) {
+			session.LastSeenAt = used
+			c.SignIns = append(c.SignIns, session)
+		}
+	}
+	for _, t := range now.Tokens {
+		if used := s.lastUsed(t.ID, t.LastUsedAt); used.After(t.LastUsedAt) {
+			t.LastUsedAt = used
+			c.Tokens = append(c.Tokens, t)
+		}
+	}
+	if c.SignIns == nil && c.Tokens == nil {
+		return nil
+	}
+	return s.applyChange(ctx, &c)
+}

@@ -1,0 +1,127 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// AnswerDigest is the SHA-256 of an answer and of what it answers, in all that counts.
+type AnswerDigest [sha256.Size]byte
+
+// challengeFor is what a device signs: only this person's answer fits it.
+func challengeFor(answer AnswerDigest, person string, nonce []byte) []byte {
+	h := sha256.New()
+	h.Write(answer[:])
+	h.Write(nonce) // always as long
+	h.Write([]byte(person))
+	return h.Sum(nil)
+}
+
+// Challenge is what the caller's device is to sign for exactly one answer.
+func (s *Service) Challenge(by Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
+	if err := s.requirePasskeysEnabled(by); err != nil {
+		return options, err
+	}
+	user := s.passkeyUserFor(by.Name)
+	if len(user.passkeys) == 0 {
+		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + s.Passkeys.Origin + "."}
+	}
+	nonce := make([]byte, 32)
+	_, _ = rand.Read(nonce) // never fails: the runtime ends the program instead
+	challenge := challengeFor(answer, by.Name, nonce)
+	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return options, err
+	}
+	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: by.Name, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
+	options.PublicKey, err = json.Marshal(assertion.Response)
+	return options, err
+}
+
+// addAssertion keeps a challenge until it is answered, and no more of one person than a few.
+func (pc *passkeyCeremonies) addAssertion(challenge string, c *ceremony, svc *Service) {
+	pc.mu.Lock()
+	defer pc.mu.Unlock()
+	if pc.assertions == nil {
+		pc.assertions = map[string]*ceremony{}
+	}
+	own, oldest := 0, ""
+	for key, other := range pc.assertions {
+		switch {
+		case svc.isExpired(other.expiresAt):
+			delete(pc.assertions, key)
+		case other.person == c.person:
+			if own++; oldest == "" || other.expiresAt.Before(pc.assertions[oldest].expiresAt) {
+				oldest = key
+			}
+		}
+	}
+	if own >= maxChallenges {
+		delete(pc.assertions, oldest)
+	}
+	pc.assertions[challenge] = c
+}
+
+// takeAssertion gives out a challenge, once.
+func (pc *passkeyCeremonies) takeAssertion(challenge string) *ceremony {
+	pc.mu.Lock()
+	defer pc.mu.Unlock()
+	c := pc.assertions[challenge]
+	delete(pc.assertions, challenge)
+	return c
+}
+
+// assertionError refuses a proof that proves nothing.
+func assertionError(why string) error {
+	return &schema.HintError{
+		Err:  &schema.FieldError{Field: "proof", Detail: why, Cause: schema.ErrProofRequired},
+		Hint: "Nothing was answered. Answer again in the dashboard, and use your passkey for it.",
+	}
+}
+
+// VerifyAssertion is nil when proof is by's own passkey's signature for exactly this answer. It
+// counts once, whatever becomes of the answer.
+func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.RawMessage, answer AnswerDigest) error {
+	if s == nil || s.ceremonies.relyingParty == nil {
+		return &schema.FieldError{Field: "proof", Detail: "can't be checked: this hub asks for no passkeys", Cause: schema.ErrWrongAnswer}
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(proof)
+	if err != nil {
+		return assertionError("is none that a browser makes")
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	challenge := parsed.Response.CollectedClientData.Challenge
+	challenged := s.ceremonies.takeAssertion(challenge)
+	switch {
+	case challenged == nil, s.isExpired(challenged.expiresAt):
+		return assertionError("has been used, or is older than two minutes")
+	case by.Agent || !by.Known() || by.Name != challenged.person:
+		return assertionError("is another person's")
+	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, by.Name, challenged.nonce)) != challenge:
+		return assertionError("is of another answer, or what is asked was changed since")
+	}
+	user := s.passkeyUserFor(by.Name)
+	credential, err := s.ceremonies.relyingParty.ValidateLogin(user, challenged.session, parsed)
+	if err != nil {
+		s.Log.Warn("the proof of a passkey was refused", "person", by.Name, "err", err)
+		return assertionError("is no signature of a passkey of yours that checked who you are")
+	}
+	k := user.passkeys[slices.IndexFunc(user.passkeys, func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) })]
+	if credential.Authenticator.CloneWarning {
+		s.appendLedger(ctx, ledgerRecord("passkey.refused", by, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its count went back: there may be a copy of it"}))
+		return assertionError("counts less than before: there may be a copy of this passkey. Remove it, and add another one")
+	}
+	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
+	return s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})
+}

@@ -1,0 +1,279 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// maxConcurrent is how many messages go by one channel at a time.
+	maxConcurrent = 4
+	// maxBatch is how many a lane reads at a time.
+	maxBatch = 16
+	// maxSleep is the longest that a lane sleeps.
+	maxSleep = 30 * time.Second
+	// inFlightDelay is how long a notice waits for one to the same person that is under way.
+	inFlightDelay = time.Second
+)
+
+// channelWorker sends by one channel. Each has goroutines of its own, so that a channel that
+// does not answer keeps nobody else waiting.
+type channelWorker struct {
+	notifier       *Notifier
+	channel        int64
+	wakeup         chan struct{}
+	stop           context.CancelFunc
+	abandonedCalls atomic.Int64 // calls of a library that did not return in time and still run
+
+	mu               sync.Mutex
+	failures         int       // in a row
+	breakerOpenUntil time.Time // left alone until then
+	lastPause        time.Duration
+}
+
+// worker returns the lane of a channel, and starts it where it does not run.
+func (n *Notifier) worker(channel int64) *channelWorker {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if w := n.workers[channel]; w != nil {
+		return w
+	}
+	w := &channelWorker{notifier: n, channel: channel, wakeup: make(chan struct{}, 1), stop: func() {}}
+	if n.runCtx == nil {
+		return w // Run starts it, and what is due is found then
+	}
+	n.workers[channel] = w
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(n.runCtx)
+	n.group.Go(func() { w.run(ctx) })
+	return w
+}
+
+// stopWorker ends the lane of a channel that is gone.
+func (n *Notifier) stopWorker(channel int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if w := n.workers[channel]; w != nil {
+		w.stop()
+		delete(n.workers, channel)
+	}
+}
+
+func (w *channelWorker) wake() {
+	select {
+	case w.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// run sends what is due until ctx ends.
+func (w *channelWorker) run(ctx context.Context) {
+	n := w.notifier
+	for ctx.Err() == nil {
+		now := n.Clock()
+		wait := w.pausedUntil().Sub(now)
+		if wait <= 0 {
+			due, next, err := n.Store.DueNotifications(ctx, w.channel, now, w.batchSize())
+			switch {
+			case err != nil:
+				if ctx.Err() == nil {
+					n.Log.Error("reading what a channel is to send", "channel", w.channel, "err", err)
+				}
+				wait = time.Second
+			case len(due) > 0:
+				if w.sendAll(ctx, due) {
+					continue
+				}
+				wait = time.Second // the database does not take it
+			case next.IsZero():
+				wait = maxSleep
+			default:
+				wait = next.Sub(now)
+			}
+		}
+		if !sleep(ctx, min(max(wait, time.Millisecond), maxSleep), w.wakeup) {
+			return
+		}
+	}
+}
+
+// batchSize is how many notices to take: after failures one, to see whether the channel is
+// back.
+func (w *channelWorker) batchSize() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failures >= w.notifier.timing.breakerThreshold {
+		return 1
+	}
+	return maxBatch
+}
+
+func (w *channelWorker) pausedUntil() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.breakerOpenUntil
+}
+
+// sendAll sends some notices, a few at a time; false when what became of them could
+// not be stored.
+func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) bool {
+	out, err := w.notifier.openSender(ctx, w.channel)
+	if err != nil {
+		w.notifier.Log.Error("opening a channel", "channel", w.channel, "err", err)
+		return false
+	}
+	var stored atomic.Bool
+	stored.Store(true)
+	slots := make(chan struct{}, maxConcurrent)
+	var group sync.WaitGroup
+	for i := range due {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if !w.pausedUntil().IsZero() && w.pausedUntil().After(w.notifier.Clock()) {
+				return // the channel was given up meanwhile
+			}
+			if err := w.send(ctx, out, &due[i]); err != nil {
+				stored.Store(false)
+				if ctx.Err() == nil {
+					w.notifier.Log.Error("storing what became of a message", "channel", w.channel, "err", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return stored.Load()
+}
+
+// send judges and sends one notice. Its error is the database's.
+func (w *channelWorker) send(ctx context.Context, out *sender, notification *store.Notification) error {
+	n := w.notifier
+	q, err := n.readQuestion(ctx, notification.Question)
+	if err != nil {
+		if errors.Is(err, schema.ErrNotFound) {
+			return nil // and the notice with it
+		}
+		return err
+	}
+	decision, err := n.shouldSend(ctx, notification, q)
+	if err != nil {
+		return err
+	}
+	if decision.suppressedBy != "" {
+		return w.finish(ctx, notification, schema.NotificationSuppressed, decision.suppressedBy)
+	}
+	// The lease ends well after the message's own time, so that nobody sends it twice.
+	claim, err := n.Store.ClaimNotification(ctx, notification, n.Clock().Add(3*n.timing.timeout), decision.cooldownStart)
+	switch {
+	case err != nil || claim == store.ClaimLost:
+		return err
+	case claim == store.ClaimCooldown:
+		return w.finish(ctx, notification, schema.NotificationSuppressed, schema.SuppressedCooldown)
+	case claim == store.ClaimInFlight:
+		notification.Due = n.Clock().Add(inFlightDelay)
+		return n.Store.SetNotification(ctx, notification)
+	}
+	m, err := n.message(ctx, notification, q)
+	if err == nil && out.perPerson {
+		m.link, m.linkExpires, err = n.signedLink(q, notification.Person)
+	}
+	if err != nil {
+		return err
+	}
+	notification.Attempts++
+	err = w.sendWithTimeout(ctx, out, m)
+	if ctx.Err() != nil {
+		return ctx.Err() // the hub stops: it is sent again when it is back
+	}
+	w.recordResult(err)
+	if err == nil {
+		return w.finish(ctx, notification, schema.NotificationSent, "")
+	}
+	notification.Error = out.errorText(err)
+	if next, again := w.retryAt(notification, q, err); again {
+		notification.Due = next
+		n.statuses.markChanged(notification.Question)
+		return n.Store.SetNotification(ctx, notification)
+	}
+	return w.finish(ctx, notification, schema.NotificationFailed, "")
+}
+
+func (w *channelWorker) finish(ctx context.Context, notification *store.Notification, state, why string) error {
+	notification.State, notification.Why = state, why
+	if state == schema.NotificationSent {
+		notification.Error = ""
+	}
+	// What has left is noted even while the hub stops.
+	err := w.notifier.Store.SetNotification(context.WithoutCancel(ctx), notification)
+	w.notifier.statuses.markChanged(notification.Question)
+	return err
+}
+
+// retryAt is when a message that failed is tried again, if it is.
+func (w *channelWorker) retryAt(notification *store.Notification, q *question, err error) (time.Time, bool) {
+	p := &w.notifier.timing
+	var permanent permanentError
+	if errors.As(err, &permanent) || notification.Attempts > len(p.retries) {
+		return time.Time{}, false
+	}
+	now := w.notifier.Clock()
+	next := now.Add(p.retries[notification.Attempts-1])
+	if !q.Deadline.IsZero() && next.After(q.Deadline) || next.After(notification.MadeAt.Add(p.maxAge)) {
+		return time.Time{}, false
+	}
+	return next, true
+}
+
+// errTimeout is the failure of a channel that does not answer.
+var errTimeout = errors.New("the other side did not answer in time")
+
+// sendWithTimeout sends a message and waits no longer than its time, whatever a library does.
+func (w *channelWorker) sendWithTimeout(ctx context.Context, out *sender, m *message) error {
+	if w.abandonedCalls.Load() >= maxConcurrent {
+		return errTimeout // its goroutines wait already
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.notifier.timing.timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	w.abandonedCalls.Add(1)
+	go func() {
+		defer w.abandonedCalls.Add(-1)
+		done <- out.send(ctx, m)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errTimeout
+	}
+}
+
+// recordResult counts failures: after some in a row the channel is left alone for a while,
+// and longer each time. A message that nobody would take says nothing of the channel.
+func (w *channelWorker) recordResult(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var permanent permanentError
+	if err == nil || errors.As(err, &permanent) {
+		w.failures, w.lastPause, w.breakerOpenUntil = 0, 0, time.Time{}
+		return
+	}
+	w.failures++
+	p := &w.notifier.timing
+	if w.failures < p.breakerThreshold || w.notifier.Clock().Before(w.breakerOpenUntil) {
+		return
+	}
+	w.lastPause = min(max(2*w.lastPause, p.breakerPause), p.maxBreakerPause)
+	w.breakerOpenUntil = w.notifier.Clock().Add(w.lastPause)
+}
+
+// permanentError is a failure that trying again does not help.
+type permanentError struct{ error }
+
+func (f permanentError) Unwrap() error { return f.error }

@@ -1,0 +1,287 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
+)
+
+// harness is a notifier over a real hub and a real database.
+type harness struct {
+	*Notifier
+	t         *testing.T
+	hub       *hub.Hub
+	auth      *auth.Service // to the hub; the notifier is told of people below
+	db        string
+	stop      func()       // stops everything, once
+	watching  sync.Map     // :: person → true while they look
+	createdAt sync.Map     // :: person → since when they are known; always, unless it says so
+	nowMS     atomic.Int64 // Unix ms; 0: the machine's clock
+	timing    timing
+
+	peopleMu sync.Mutex // channel workers read people while a test changes them
+	people   []schema.Person
+
+	// onShow, if set before start, runs before each write of a question's notifications.
+	onShow func(schema.EventID)
+}
+
+func (h *harness) accounts() []schema.Person {
+	h.peopleMu.Lock()
+	defer h.peopleMu.Unlock()
+	return slices.Clone(h.people)
+}
+
+func (h *harness) setAccounts(people ...schema.Person) {
+	h.peopleMu.Lock()
+	defer h.peopleMu.Unlock()
+	h.people = people
+}
+
+// fastTiming is the pace of tests: short pauses, and a timeout that no slow machine reaches.
+var fastTiming = timing{
+	timeout: time.Minute, retries: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+	breakerThreshold: 100, breakerPause: time.Hour, maxBreakerPause: time.Hour, maxAge: time.Hour, statusInterval: 20 * time.Millisecond, maxStatusInterval: 20 * time.Millisecond,
+}
+
+func newHarness(t *testing.T, people ...schema.Person) *harness {
+	h := &harness{t: t, db: storetest.NewFile(t), people: people, timing: fastTiming}
+	h.start()
+	t.Cleanup(func() { h.stop() })
+	return h
+}
+
+func (h *harness) now() time.Time {
+	if ms := h.nowMS.Load(); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Now()
+}
+
+// start runs a hub on the rig's database.
+func (h *harness) start() {
+	db, err := store.Open(context.Background(), store.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
+	require.NoError(h.t, err)
+	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
+	require.NoError(h.t, err)
+	var notifier *Notifier // not r's: another start gives it another one
+	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: h.now, LogAppended: func() { notifier.LogAppended() }})
+	onShow, setNotifications := h.onShow, h.hub.SetNotifications
+	if onShow == nil {
+		onShow = func(schema.EventID) {}
+	}
+	notifier = New(Config{
+		Store: db, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true,
+		SetNotifications: func(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
+			onShow(id)
+			return setNotifications(ctx, id, list, counts)
+		},
+		People: func(context.Context) ([]schema.Person, error) { return h.accounts(), nil },
+		IdentityOf: func(name string) (auth.Identity, bool) {
+			for _, p := range h.accounts() {
+				if p.Name == name {
+					return auth.Identity{Name: name, Role: p.Role, Via: "link"}, true
+				}
+			}
+			return auth.Identity{}, false
+		},
+		CreatedAt: func(name string) time.Time {
+			at, _ := h.createdAt.Load(name)
+			since, _ := at.(time.Time)
+			return since
+		},
+		ResolveRecipients: func(to *schema.Recipients) ([]string, error) { return to.Members, nil },
+		Watching:          func(person string) bool { _, looks := h.watching.Load(person); return looks },
+		timing:            h.timing,
+	})
+	h.Notifier = notifier
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	failed := make(chan error, 1)
+	group.Go(func() { failed <- notifier.Run(ctx) })
+	var once sync.Once
+	h.stop = func() {
+		once.Do(func() {
+			cancel()
+			group.Wait()
+			require.NoError(h.t, <-failed)
+			require.NoError(h.t, db.Close())
+		})
+	}
+}
+
+// signInOwner makes somebody known to the hub itself, for questions that name people.
+func (h *harness) signInOwner(name string) {
+	code, err := h.auth.OwnerCode(h.t.Context())
+	require.NoError(h.t, err)
+	_, err = h.auth.SignIn(h.t.Context(), auth.SignInAttempt{Code: code, Name: name})
+	require.NoError(h.t, err)
+}
+
+// restart is a hub that was stopped and started again.
+func (h *harness) restart() {
+	h.stop()
+	h.start()
+}
+
+func (h *harness) addChannel(url string) schema.Channel { return h.addPersonalChannel("", url) }
+
+func (h *harness) addPersonalChannel(person, url string) schema.Channel {
+	c, err := Draft(&schema.ChannelDraft{Name: fmt.Sprintf("channel %d", time.Now().UnixNano()), URL: url, Person: person}, "ada")
+	require.NoError(h.t, err)
+	require.NoError(h.t, h.AddChannel(h.t.Context(), c))
+	shown := h.PublicChannel(c)
+	shown.Secret = c.Secret
+	return shown
+}
+
+// askQuestion posts a question; more is further members of humanInTheLoop.
+func (h *harness) askQuestion(question string, more ...string) schema.EventID {
+	text, err := json.Marshal(question)
+	require.NoError(h.t, err)
+	body := fmt.Sprintf(`{"source_app":"shop","session_id":"s","hook_event_type":"PermissionRequest","payload":{},
+		"humanInTheLoop":{"type":"permission","question":%s%s}}`, text, strings.Join(append([]string{""}, more...), ","))
+	saved, err := h.hub.Ingest(h.t.Context(), []byte(body), hub.Caller{})
+	require.NoError(h.t, err)
+	h.hub.ResponseSent(saved.ID)
+	return saved.ID
+}
+
+func (h *harness) approve(id schema.EventID) {
+	yes := true
+	_, err := h.hub.Respond(h.t.Context(), id, &schema.Response{Permission: &yes}, hub.Caller{})
+	require.NoError(h.t, err)
+}
+
+func (h *harness) status(id schema.EventID) schema.Status {
+	q, err := h.Store.Question(h.t.Context(), id)
+	require.NoError(h.t, err)
+	var st schema.Status
+	require.NoError(h.t, json.Unmarshal(q.Status, &st))
+	return st
+}
+
+// changeStatus gives a question another status, as a part of the hub does that is not ours.
+func (h *harness) changeStatus(id schema.EventID, f func(*schema.Status)) {
+	for range 20 {
+		q, err := h.Store.Question(h.t.Context(), id)
+		require.NoError(h.t, err)
+		var st schema.Status
+		require.NoError(h.t, json.Unmarshal(q.Status, &st))
+		f(&st)
+		st.Revision = q.Version + 1
+		raw, err := json.Marshal(st)
+		require.NoError(h.t, err)
+		if err = h.Store.Apply(h.t.Context(), store.Change{Event: &q.Event, Version: q.Version, State: st.Status, Status: raw}); err == nil {
+			return
+		}
+		require.ErrorIs(h.t, err, store.ErrConflict)
+	}
+	h.t.Fatal("the question changes too fast")
+}
+
+// eventually waits for a condition.
+func (h *harness) eventually(what string, ok func() bool) {
+	h.t.Helper()
+	require.Eventually(h.t, ok, 60*time.Second, 5*time.Millisecond, what)
+}
+
+// requireNotifications waits until a card says this of its notices, in their order: state, or state
+// and why.
+func (h *harness) requireNotifications(id schema.EventID, want ...string) []schema.Notification {
+	h.t.Helper()
+	var got []string
+	var notifications []schema.Notification
+	if !waitFor(func() bool {
+		notifications, got = h.status(id).Notifications, nil
+		for _, n := range notifications {
+			got = append(got, strings.TrimSpace(n.Kind+" "+n.Person+" "+n.State+" "+n.Why))
+		}
+		return strings.Join(got, "|") == strings.Join(want, "|")
+	}) {
+		require.Equal(h.t, want, got)
+	}
+	return notifications
+}
+
+func waitFor(ok func() bool) bool {
+	tick, end := time.NewTicker(5*time.Millisecond), time.After(60*time.Second)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			return false
+		}
+	}
+	return true
+}
+
+// testServer is a service on loopback that takes messages.
+type testServer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	bodies  []string
+	headers []http.Header
+	status  atomic.Int64 // what it answers; 0: 200
+	hold    chan struct{}
+}
+
+func startServer(t *testing.T) *testServer {
+	f := &testServer{}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		f.mu.Lock()
+		f.bodies, f.headers = append(f.bodies, string(body)), append(f.headers, req.Header.Clone())
+		block := f.hold
+		f.mu.Unlock()
+		if block != nil {
+			select {
+			case <-block:
+			case <-req.Context().Done():
+			}
+		}
+		if status := f.status.Load(); status != 0 {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(int(status))
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *testServer) requests() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.bodies...)
+}
+
+func (f *testServer) requestHeader(i int) http.Header {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.headers[i]
+}
+
+// ntfyURL is the address of a topic at the service.
+func (f *testServer) ntfyURL(topic string) string {
+	return "ntfy://" + strings.TrimPrefix(f.URL, "http://") + "/" + topic + "?scheme=http"
+}

@@ -1,0 +1,255 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+const (
+	// maxQuestionsPerStep is how many changes of questions are looked at together.
+	maxQuestionsPerStep = 256
+	// maxRowsPerTransaction is how many notices are stored in one transaction: an answer that is
+	// to be stored meanwhile waits for one of these at most.
+	maxRowsPerTransaction = 50
+	// maxCursorLag is how much of the log that says nothing may be looked at again.
+	maxCursorLag = 4096
+)
+
+// step looks at what happened behind the cursor; false when there was nothing.
+func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err error) {
+	if *cursor < 0 {
+		if *cursor, err = n.Store.NotificationCursor(ctx); err != nil {
+			*cursor = -1
+			return false, err
+		}
+	}
+	ids, upTo, err := n.Store.QuestionsSince(ctx, *cursor, maxQuestionsPerStep)
+	if err != nil || upTo == *cursor {
+		return false, err
+	}
+	if len(ids) > 0 {
+		if err := n.planQuestions(ctx, ids, *cursor); err != nil {
+			return false, err
+		}
+	}
+	if len(ids) > 0 || upTo-*cursor >= maxCursorLag {
+		if err := n.Store.SetNotificationCursor(ctx, upTo); err != nil {
+			return false, err
+		}
+		*cursor = upTo
+	}
+	return len(ids) > 0, nil
+}
+
+// recipients is who can be told, by which channels.
+type recipients struct {
+	channels        []store.Channel
+	people          map[string]schema.Person
+	pushSubscribers map[string]bool // :: person → they have a browser that gets Web Push
+}
+
+func (n *Notifier) loadRecipients(ctx context.Context) (*recipients, error) {
+	r := &recipients{people: map[string]schema.Person{}}
+	var err, errPush error
+	r.channels, err = n.Store.Channels(ctx)
+	r.pushSubscribers, errPush = n.Store.PushSubscribers(ctx)
+	people, errPeople := n.People(ctx)
+	for _, p := range people {
+		r.people[p.Name] = p
+	}
+	return r, errors.Join(err, errPush, errPeople)
+}
+
+func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, cursor int64) error {
+	r, err := n.loadRecipients(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		q, err := n.readQuestion(ctx, id)
+		if errors.Is(err, schema.ErrNotFound) || errors.Is(err, schema.ErrNoQuestion) {
+			continue // retention removed it meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if q.status.Settled() {
+			err = n.cancelPending(ctx, q)
+		} else if len(r.channels) > 0 || len(r.pushSubscribers) > 0 {
+			err = n.planNotifications(ctx, r, q, int64(id) > cursor)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// question is one as read, decoded.
+type question struct {
+	*store.Question
+	hitl   schema.HumanInTheLoop
+	status schema.Status
+}
+
+func (n *Notifier) readQuestion(ctx context.Context, id schema.EventID) (*question, error) {
+	stored, err := n.Store.Question(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{Question: stored}
+	if err := errors.Join(json.Unmarshal(stored.Event.Question, &q.hitl), json.Unmarshal(stored.Status, &q.status)); err != nil {
+		return nil, fmt.Errorf("reading question %d: %w", id, err)
+	}
+	return q, nil
+}
+
+// cancelPending keeps back what was still to be said about a question that is settled, and
+// takes back from browsers what they show.
+func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
+	notifications, err := n.Store.NotificationsOf(ctx, q.ID)
+	if err != nil || len(notifications) == 0 {
+		return err
+	}
+	suppressed, err := n.Store.SuppressNotifications(ctx, q.ID, schema.SuppressedAnswered)
+	if suppressed {
+		n.statuses.markChanged(q.ID)
+	}
+	if slices.ContainsFunc(notifications, func(notification store.Notification) bool {
+		return notification.Channel == 0 && notification.State == schema.NotificationSent
+	}) {
+		n.clearNotification(q.ID)
+	}
+	return err
+}
+
+// planNotifications makes the notices that a pending question is due.
+func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *question, isNew bool) error {
+	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 {
+		return nil
+	}
+	before, err := n.Store.NotificationProgress(ctx, q.ID)
+	if err != nil {
+		return err
+	}
+	if !isNew { // whom the first of its card spoke for is asked anew when that is gone
+		if isNew, err = n.Store.BecameGroupLeader(ctx, q.ID); err != nil {
+			return err
+		}
+	}
+	progress := before
+	var due []store.Notification
+	if isNew {
+		due = r.notifications(schema.NotificationCreated, 0, r.forQuestion(q))
+	}
+	if q.status.Reminders > before.Reminders {
+		progress.Reminders = q.status.Reminders
+		due = append(due, r.notifications(schema.NotificationReminder, progress.Reminders, r.pendingVoters(q))...)
+	}
+	if q.status.EscalatedAt > 0 && !before.Escalated {
+		progress.Escalated = true
+		to, err := n.ResolveRecipients(q.hitl.EscalateTo)
+		if err != nil {
+			n.Log.Warn("an escalation names people that are not there", "question", q.ID, "err", err)
+		}
+		due = append(due, r.notifications(schema.NotificationEscalated, 0, to)...)
+	}
+	if len(due) == 0 && progress == before {
+		return nil
+	}
+	now := n.Clock()
+	for i := range due {
+		due[i].Due = now
+	}
+	return n.addNotifications(ctx, q.ID, due, progress)
+}
+
+func (n *Notifier) addNotifications(ctx context.Context, id schema.EventID, due []store.Notification, progress store.NotificationProgress) error {
+	for len(due) > maxRowsPerTransaction {
+		if err := n.Store.AddNotifications(ctx, id, due[:maxRowsPerTransaction], nil); err != nil {
+			return err
+		}
+		n.wakeWorkers(due[:maxRowsPerTransaction])
+		due = due[maxRowsPerTransaction:]
+	}
+	if err := n.Store.AddNotifications(ctx, id, due, &progress); err != nil {
+		return err
+	}
+	n.wakeWorkers(due)
+	n.statuses.markChanged(id)
+	return nil
+}
+
+func (n *Notifier) wakeWorkers(due []store.Notification) {
+	for i := range due {
+		if i == 0 || due[i].Channel != due[i-1].Channel {
+			n.worker(due[i].Channel).wake()
+		}
+	}
+}
+
+// forQuestion are the people whom a question is put to: those it names, or all who may
+// answer.
+func (r *recipients) forQuestion(q *question) []string {
+	if len(q.status.Recipients) > 0 {
+		return q.status.Recipients
+	}
+	var all []string
+	for name, p := range r.people {
+		if p.Role != schema.Viewer {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// pendingVoters are those of them who have not voted.
+func (r *recipients) pendingVoters(q *question) []string {
+	if len(q.status.Recipients) > 0 {
+		return q.status.Awaiting
+	}
+	return r.forQuestion(q)
+}
+
+// notifications are one for each channel that many read, and one for each person by each
+// channel that is theirs, or that writes to everybody apart.
+func (r *recipients) notifications(kind string, number int, people []string) (all []store.Notification) {
+	add := func(c store.Channel, person string) {
+		notification := store.Notification{Channel: c.ID, N: number, Notification: schema.Notification{
+			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
+		}}
+		if sendsPerPerson(&c) && r.people[person].Email == "" {
+			notification.State, notification.Why = schema.NotificationSuppressed, schema.SuppressedNoAddress
+		}
+		all = append(all, notification)
+	}
+	for _, c := range r.channels {
+		switch {
+		case sendsPerPerson(&c):
+			for _, person := range people {
+				if c.Person == "" || c.Person == person {
+					add(c, person)
+				}
+			}
+		case c.Person == "" || slices.Contains(people, c.Person):
+			add(c, c.Person)
+		}
+	}
+	push := store.Channel{Name: pushName, Kind: pushName}
+	if r.pushSubscribers[""] {
+		add(push, "")
+	}
+	for _, person := range people {
+		if r.pushSubscribers[person] {
+			add(push, person)
+		}
+	}
+	return all
+}

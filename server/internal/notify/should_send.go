@@ -1,0 +1,102 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// sendDecision says whether a notice is to be sent now.
+type sendDecision struct {
+	suppressedBy  string    // it is not: as schema.Notice.Why
+	cooldownStart time.Time // it is not either when its person had one after that; zero: it is
+}
+
+// shouldSend looks at how things are at the moment of sending. What is not known speaks for
+// sending. The cooldown is left to the one step that also takes the notice.
+func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notification, q *question) (sendDecision, error) {
+	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) && !slices.Contains(q.status.Awaiting, notification.Person)
+	if q.status.Settled() || voted {
+		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
+	}
+	if notification.Person != "" {
+		identity, known := n.IdentityOf(notification.Person)
+		if !known || !identity.Is(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
+			return sendDecision{suppressedBy: schema.SuppressedRemoved}, nil
+		}
+	}
+	settings, err := n.Store.NotificationSettings(ctx, notification.Person)
+	if err != nil {
+		return sendDecision{}, err
+	}
+	now := n.Clock()
+	if q.status.Risk != schema.CriticalRisk && q.hitl.Risk != schema.CriticalRisk && inQuietHours(&settings, now) {
+		return sendDecision{suppressedBy: schema.SuppressedQuietHours}, nil
+	}
+	if notification.Person != "" && n.Watching(notification.Person) {
+		return sendDecision{suppressedBy: schema.SuppressedWatching}, nil
+	}
+	if settings.CooldownMinutes > 0 {
+		return sendDecision{cooldownStart: now.Add(-time.Duration(settings.CooldownMinutes) * time.Minute)}, nil
+	}
+	return sendDecision{}, nil
+}
+
+// inQuietHours reports whether it is within the quiet hours, by the clock on the person's wall:
+// where that jumps, they are longer or shorter that night.
+func inQuietHours(s *schema.NotificationSettings, now time.Time) bool {
+	from, okFrom := parseTimeOfDay(s.QuietFrom)
+	to, okTo := parseTimeOfDay(s.QuietTo)
+	if !okFrom || !okTo {
+		return false
+	}
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		return false
+	}
+	local := now.In(zone)
+	at := local.Hour()*60 + local.Minute()
+	if from < to {
+		return from <= at && at < to
+	}
+	return at >= from || at < to
+}
+
+// parseTimeOfDay reads a time of day, as minutes.
+func parseTimeOfDay(text string) (minutes int, ok bool) {
+	if len(text) != 5 || text[2] != ':' {
+		return 0, false
+	}
+	h, errH := strconv.ParseUint(text[:2], 10, 8)
+	m, errM := strconv.ParseUint(text[3:], 10, 8)
+	return int(h*60 + m), errH == nil && errM == nil && h < 24 && m < 60
+}
+
+// maxCooldownMinutes is a week.
+const maxCooldownMinutes = 7 * 24 * 60
+
+// CheckSettings refuses settings that mean nothing.
+func CheckSettings(s *schema.NotificationSettings) error {
+	if s.CooldownMinutes < 0 || s.CooldownMinutes > maxCooldownMinutes {
+		return &schema.FieldError{Field: "cooldownMinutes", Detail: "must be from 0 to " + strconv.Itoa(maxCooldownMinutes)}
+	}
+	if s.QuietFrom == "" && s.QuietTo == "" {
+		return nil
+	}
+	for _, f := range []struct{ name, text string }{{"quietFrom", s.QuietFrom}, {"quietTo", s.QuietTo}} {
+		if _, ok := parseTimeOfDay(f.text); !ok {
+			return &schema.FieldError{Field: f.name, Detail: "must be a time of day, such as 22:00"}
+		}
+	}
+	if s.QuietFrom == s.QuietTo {
+		return &schema.FieldError{Field: "quietTo", Detail: "must be another time than quietFrom"}
+	}
+	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
+		return &schema.FieldError{Field: "timeZone", Detail: "must be the name of a time zone, such as Europe/Berlin"}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package notify
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/hub"
+)
+
+var linkPattern = regexp.MustCompile(`https://hub\.example\.com/hitl/\d+/vote#(\S+)`)
+
+// linkToken is the token in the mail to an address.
+func linkToken(t *testing.T, mailServer *testMailServer, address string) string {
+	found := linkPattern.FindStringSubmatch(mailServer.messageTo(t, address).text)
+	require.NotNil(t, found)
+	return found[1]
+}
+
+func (h *harness) vote(id schema.EventID, token string) error {
+	return h.Vote(h.t.Context(), id, token, func(o *OpenedLink) error {
+		yes := true
+		_, err := h.hub.Respond(h.t.Context(), id, &schema.Response{Permission: &yes, Revision: o.Revision}, hub.Caller{Who: o.Identity})
+		return err
+	})
+}
+
+func TestSignedLink_OnlyInPersonalMail(t *testing.T) {
+	t.Parallel()
+	mailServer, server := startMailServer(t), startServer(t)
+	h := newHarness(t, ada, grace)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com&to=team@example.com")
+	h.addChannel(server.URL)
+	h.addPersonalChannel("ada", server.ntfyURL("ada"))
+	id := h.askQuestion("May I?")
+	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked  sent", "asked  sent", "asked ada sent")
+	require.NotEqual(t, linkToken(t, mailServer, ada.Email), linkToken(t, mailServer, grace.Email))
+	require.NotRegexp(t, linkPattern, mailServer.messageTo(t, "team@example.com").text)
+	for _, body := range server.requests() {
+		require.NotContains(t, body, "/vote#")
+	}
+	opened, err := h.Open(t.Context(), id, linkToken(t, mailServer, grace.Email))
+	require.NoError(t, err)
+	require.Equal(t, "grace", opened.Identity.Name)
+	require.Equal(t, "link", opened.Identity.Via)
+	require.Contains(t, string(opened.Event), "May I?")
+	require.Equal(t, schema.Pending, h.status(id).Status, "looking decides nothing")
+}
+
+func TestSignedLink_WorksOnce(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	h := newHarness(t, ada)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	id := h.askQuestion("May I?")
+	h.requireNotifications(id, "asked ada sent")
+	token := linkToken(t, mailServer, ada.Email)
+	failed := errors.New("the disk is full")
+	require.ErrorIs(t, h.Vote(t.Context(), id, token, func(*OpenedLink) error { return failed }), failed)
+	var won, refusals atomic.Int64
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			switch err := h.vote(id, token); {
+			case err == nil:
+				won.Add(1)
+			case errors.Is(err, schema.ErrNotAllowed):
+				refusals.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	require.EqualValues(t, 1, won.Load(), "a failure does not spend it, a success does")
+	require.EqualValues(t, 19, refusals.Load())
+	h.restart()
+	require.ErrorContains(t, h.vote(id, token), "has been used")
+}
+
+func TestSignedLink_RejectionHasHint(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	h := newHarness(t, ada, grace)
+	h.nowMS.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	id := h.askQuestion("May I?", `"timeout":600`)
+	h.requireNotifications(id, "asked ada sent", "asked grace sent")
+	token := linkToken(t, mailServer, ada.Email)
+	payload, signature, _ := strings.Cut(token, ".")
+
+	other := h.askQuestion("Something else?")
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	require.NoError(t, err)
+	var mine linkClaims
+	require.NoError(t, json.Unmarshal(raw, &mine))
+	forge := func(change func(*linkClaims)) string {
+		forged := mine
+		change(&forged)
+		text, err := json.Marshal(forged)
+		require.NoError(t, err)
+		return base64.RawURLEncoding.EncodeToString(text) + "." + signature
+	}
+	for name, c := range map[string]struct {
+		id    schema.EventID
+		token string
+	}{
+		"of another question": {other, token},
+		"nothing":             {id, ""},
+		"nonsense":            {id, "a.b"},
+		"cut off":             {id, token[:len(token)-1]},
+		"somebody else's":     {id, forge(func(f *linkClaims) { f.Person = "grace" })},
+		"longer":              {id, forge(func(f *linkClaims) { f.Expires += 3600 })},
+		"of another hub":      {id, forge(func(f *linkClaims) { f.KeyID = "00000000" })},
+		"without signature":   {id, payload + "."},
+	} {
+		_, err := h.Open(t.Context(), c.id, c.token)
+		require.ErrorIs(t, err, schema.ErrNotAllowed, name)
+		var hint *schema.HintError
+		require.ErrorAs(t, err, &hint, name)
+		require.Contains(t, hint.Hint, "sign in", name)
+		require.ErrorIs(t, h.vote(c.id, c.token), schema.ErrNotAllowed, name)
+	}
+
+	h.setAccounts(grace)
+	require.ErrorContains(t, h.vote(id, token), "may not answer any more")
+	h.setAccounts(ada, grace)
+	h.nowMS.Add((600 * time.Second).Milliseconds())
+	require.ErrorContains(t, h.vote(id, token), "has expired", "though nothing has ended the question yet")
+	require.Equal(t, schema.Pending, h.status(id).Status)
+	_, err = h.Open(t.Context(), 99, token)
+	require.ErrorIs(t, err, schema.ErrNotFound)
+}
+
+func TestSignedLink_EndsWithEditOrAnswer(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	h := newHarness(t, ada, grace)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	id := h.askQuestion("May I?")
+	h.requireNotifications(id, "asked ada sent", "asked grace sent")
+	h.changeStatus(id, func(st *schema.Status) { st.Waiter = schema.Lost })
+	_, err := h.Open(t.Context(), id, linkToken(t, mailServer, ada.Email))
+	require.NoError(t, err, "what does not change the question does not matter")
+	h.changeStatus(id, func(st *schema.Status) {
+		st.Edited = &schema.EditedCall{Arguments: json.RawMessage(`{}`), By: "grace", Revision: st.Revision + 1}
+	})
+	err = h.vote(id, linkToken(t, mailServer, ada.Email))
+	require.ErrorIs(t, err, schema.ErrStale)
+	var hint *schema.HintError
+	require.ErrorAs(t, err, &hint)
+	require.Contains(t, hint.Hint, "changed after this link was sent")
+
+	second := h.askQuestion("And this?")
+	h.requireNotifications(second, "asked ada sent", "asked grace sent")
+	h.approve(second)
+	for _, msg := range mailServer.messages() {
+		if found := linkPattern.FindStringSubmatch(msg.text); strings.Contains(msg.text, "And this?") {
+			err := h.vote(second, found[1])
+			require.ErrorIs(t, err, schema.ErrDecided)
+			var status *schema.StatusError
+			require.ErrorAs(t, err, &status)
+			require.Equal(t, schema.Approve, status.Status.Outcome)
+		}
+	}
+}
+
+func TestSignedLink_OnlyForApprovers(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, ada, eve)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h.nowMS.Store(now.UnixMilli())
+	q, err := h.readQuestion(t.Context(), h.askQuestion("May I?", `"timeout":0`))
+	require.NoError(t, err)
+	for person, want := range map[string]bool{"ada": true, "eve": false, "nobody": false, "": false} {
+		link, ends, err := h.signedLink(q, person)
+		require.NoError(t, err)
+		require.Equal(t, want, link != "", person)
+		if want {
+			require.True(t, ends.Equal(now.Add(maxLinkLifetime)), ends)
+		}
+	}
+}
+
+// TestSignedLink_ExcludesLaterDuplicates: who asks the same after somebody looked is not answered
+// with the others, nor is it forgotten: they are told of it.
+func TestSignedLink_ExcludesLaterDuplicates(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	h := newHarness(t, ada)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	const call = `"toolCall":{"name":"Bash","arguments":{"command":"npm test"}}`
+	first := h.askQuestion("May I?", call)
+	h.requireNotifications(first, "asked ada sent")
+	token := linkToken(t, mailServer, ada.Email)
+	second := h.askQuestion("May I?", call)
+	require.Equal(t, first, h.status(second).SameAs)
+	require.NoError(t, h.vote(first, token))
+	require.Equal(t, schema.Approve, h.status(first).Outcome)
+	require.Equal(t, schema.Pending, h.status(second).Status)
+	h.requireNotifications(second, "asked ada sent")
+}
+
+// TestReusedName_GetsNoEarlierLinks: neither the links nor the messages of who is
+// gone are theirs.
+func TestReusedName_GetsNoEarlierLinks(t *testing.T) {
+	t.Parallel()
+	mailServer, server := startMailServer(t), startServer(t)
+	h := newHarness(t, ada, grace)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	h.addPersonalChannel("grace", server.ntfyURL("grace"))
+	h.signInOwner("ada")
+	admin, _ := h.auth.IdentityOf("ada", "session")
+	made := func() {
+		_, _, err := h.auth.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
+		require.NoError(t, err)
+	}
+	made()
+	const both = `"recipients":{"mode":"selected_members","members":["ada","grace"]},"reminderIntervalSeconds":30,"reminderMaxCount":3`
+	id := h.askQuestion("May I?", both)
+	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked grace sent")
+	token := linkToken(t, mailServer, grace.Email)
+	require.NoError(t, h.auth.RemovePerson(t.Context(), "grace", admin))
+	h.createdAt.Store("grace", time.Now().Add(time.Second))
+	made()
+	_, err := h.Open(t.Context(), id, token)
+	require.ErrorContains(t, err, "may not answer any more")
+	require.ErrorIs(t, h.vote(id, token), schema.ErrNotAllowed)
+	h.changeStatus(id, func(st *schema.Status) { st.Reminders = 1 })
+	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked grace sent", "reminder ada sent", "reminder grace suppressed gone", "reminder grace suppressed gone")
+}
+
+// TestRemovedPerson_LosesBrowsersAndSettings: the browsers and the settings of who is gone are nobody
+// else's of their name.
+func TestRemovedPerson_LosesBrowsersAndSettings(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, grace)
+	h.signInOwner("ada")
+	admin, _ := h.auth.IdentityOf("ada", "session")
+	_, _, err := h.auth.AddPerson(t.Context(), schema.PersonDraft{Name: "grace"}, admin)
+	require.NoError(t, err)
+	require.NoError(t, h.Store.AddPushSubscription(t.Context(), "grace", schema.PushSubscription{Endpoint: "https://push.example.com/1"}, 1))
+	h.setSettings("grace", schema.NotificationSettings{CooldownMinutes: 10080})
+	require.NoError(t, h.auth.RemovePerson(t.Context(), "grace", admin))
+	browsers, err := h.Store.PushSubscriptions(t.Context(), "grace")
+	require.NoError(t, err)
+	require.Empty(t, browsers)
+	settings, err := h.Store.NotificationSettings(t.Context(), "grace")
+	require.NoError(t, err)
+	require.Zero(t, settings.CooldownMinutes, "with which they would miss what they are asked")
+}

@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// statusBatcher puts what became of notices on the cards, not one change for each: a card
+// changes at most once in pace.show, and ever slower while there is ever more to say.
+type statusBatcher struct {
+	notifier *Notifier
+	wakeup   chan struct{}
+
+	mu      sync.Mutex
+	pending map[schema.EventID]*pendingStatus
+}
+
+// pendingStatus is a question whose notices have changed lately.
+type pendingStatus struct {
+	nextAt   time.Time // when it may be shown
+	interval time.Duration
+	dirty    bool
+}
+
+func newStatusBatcher(n *Notifier) *statusBatcher {
+	return &statusBatcher{notifier: n, wakeup: make(chan struct{}, 1), pending: map[schema.EventID]*pendingStatus{}}
+}
+
+// markChanged notes that there is something to show.
+func (b *statusBatcher) markChanged(id schema.EventID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.pending[id]
+	if c == nil {
+		c = &pendingStatus{interval: b.notifier.timing.statusInterval}
+		c.nextAt = time.Now().Add(c.interval)
+		b.pending[id] = c
+	}
+	if c.dirty {
+		return
+	}
+	c.dirty = true
+	select {
+	case b.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// takeDue are the cards to show now, and how long until the next one is to be looked at.
+// Cards that nothing happened to are forgotten.
+func (b *statusBatcher) takeDue(now time.Time) (ids []schema.EventID, wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wait = maxSleep
+	for id, c := range b.pending {
+		switch untilNext := c.nextAt.Sub(now); {
+		case untilNext > 0:
+			wait = min(wait, untilNext)
+		case !c.dirty:
+			delete(b.pending, id)
+		default:
+			ids = append(ids, id)
+			c.dirty = false
+			c.interval = min(2*c.interval, b.notifier.timing.maxStatusInterval)
+			c.nextAt = now.Add(c.interval)
+			wait = min(wait, c.interval)
+		}
+	}
+	return ids, wait
+}
+
+func (b *statusBatcher) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		ids, wait := b.takeDue(time.Now())
+		for _, id := range ids {
+			err := b.publish(ctx, id)
+			if err != nil && !errors.Is(err, schema.ErrNotFound) && ctx.Err() == nil {
+				b.notifier.Log.Error("showing what became of messages", "question", id, "err", err)
+				b.markChanged(id)
+			}
+		}
+		if !sleep(ctx, wait, b.wakeup) {
+			return
+		}
+	}
+}
+
+func (b *statusBatcher) publish(ctx context.Context, id schema.EventID) error {
+	notifications, err := b.notifier.Store.NotificationsOf(ctx, id)
+	if err != nil || len(notifications) == 0 {
+		return err
+	}
+	list, counts := summarize(notifications)
+	return b.notifier.SetNotifications(ctx, id, list, counts)
+}
+
+// summarize is what a card says of its notices: the newest, and how many there are of each
+// kind when that is not all.
+func summarize(notifications []store.Notification) (list []schema.Notification, counts *schema.NotificationCounts) {
+	slices.SortFunc(notifications, func(a, b store.Notification) int { return cmp.Compare(a.ID, b.ID) })
+	if len(notifications) > schema.MaxNotifications {
+		counts = &schema.NotificationCounts{}
+		for i := range notifications {
+			switch notifications[i].State {
+			case schema.NotificationQueued:
+				counts.Queued++
+			case schema.NotificationSent:
+				counts.Sent++
+			case schema.NotificationSuppressed:
+				counts.Suppressed++
+			case schema.NotificationFailed:
+				counts.Failed++
+			}
+		}
+		notifications = notifications[len(notifications)-schema.MaxNotifications:]
+	}
+	for i := range notifications {
+		list = append(list, notifications[i].Notification)
+	}
+	return list, counts
+}

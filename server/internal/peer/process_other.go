@@ -1,0 +1,9 @@
+//go:build !linux
+
+package peer
+
+import "net/netip"
+
+func parentCommand(*Process) (*Process, bool) { return nil, false }
+
+func processOf(_, _ netip.AddrPort) (*Process, bool) { return nil, false }
