@@ -12,15 +12,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// maxPersons bounds a hub's people: they are kept in memory.
+// maxPersons is the maximum number of accounts. All of them are kept in memory.
 const maxPersons = 1000
 
-// ledgerRecord is an entry of the ledger about somebody. No secret belongs in more.
+// ledgerRecord returns an audit log record of an action by a person. more must hold no
+// secrets.
 func ledgerRecord(kind string, by Identity, more map[string]any) store.LedgerRecord {
 	return store.LedgerRecord{Action: kind, Actor: cmp.Or(by.Name, LocalName), Data: more}
 }
 
-// AddPerson makes a person known, and a link that signs them in.
+// AddPerson creates an account and returns it with a one-time sign-in code.
 func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identity) (person schema.Person, code string, err error) {
 	if err := s.requireAccountManager(by); err != nil {
 		return person, "", err
@@ -48,7 +49,8 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identi
 	return s.publicPerson(&account), code, nil
 }
 
-// applyDraft gives a person what d says of role and address.
+// applyDraft sets the role and the e-mail address from d, if present. The address must be
+// unique.
 func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 	if d.Role != "" {
 		if !slices.Contains(roleOrder, d.Role) {
@@ -66,7 +68,8 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 		}
 	}
 	for i := range s.current.Load().Persons {
-		// A proxy may know people by it: two with one address would be one.
+		// A trusted proxy may identify people by address, so two accounts must not share
+		// one.
 		if other := &s.current.Load().Persons[i]; email != "" && other.Name != person.Name && strings.EqualFold(other.Email, email) {
 			return &schema.FieldError{Field: "email", Detail: "is another person's already"}
 		}
@@ -75,7 +78,7 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 	return nil
 }
 
-// lookup is the person of that name, as a copy.
+// lookup returns a copy of the account with that name, or schema.ErrNotFound.
 func (s *Service) lookup(name string) (store.Person, error) {
 	person := s.current.Load().findPerson(name)
 	if person == nil {
@@ -84,8 +87,8 @@ func (s *Service) lookup(name string) (store.Person, error) {
 	return *person, nil
 }
 
-// ChangePerson gives a person another role or address. What is open in their name goes
-// on with the new role: it is looked up with each request.
+// ChangePerson changes a person's role or e-mail address. Open connections follow the new
+// role, because each request looks it up.
 func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, by Identity) (schema.Person, error) {
 	if err := s.requireAccountManager(by); err != nil {
 		return schema.Person{}, err
@@ -109,8 +112,9 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	return s.publicPerson(&person), err
 }
 
-// Link makes a code that signs a person in, once; earlier ones are void. Everybody may
-// make one for themselves: it lets nobody do more than they can.
+// Link returns a one-time code that signs name in, and voids earlier ones. People may
+// create one for themselves, because it grants nothing that they do not have; for others
+// it takes an admin.
 func (s *Service) Link(ctx context.Context, name string, by Identity) (person schema.Person, code string, err error) {
 	own := by.Known() && !by.Agent && strings.EqualFold(by.Name, name)
 	if err := s.requireAccountManager(by); err != nil && !own {
@@ -126,7 +130,8 @@ func (s *Service) Link(ctx context.Context, name string, by Identity) (person sc
 	return s.publicPerson(&found), code, err
 }
 
-// RemovePerson forgets a person, and ends their sign-ins and tokens.
+// RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner
+// cannot be removed.
 func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) error {
 	if err := s.requireAccountManager(by); err != nil {
 		return err
@@ -163,7 +168,8 @@ func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) er
 	return s.applyChange(ctx, &c)
 }
 
-// List is everybody; the addresses are for admins and for oneself.
+// List returns all accounts. E-mail addresses are included for admins and for the caller's
+// own account only.
 func (s *Service) List(ctx context.Context, by Identity) []schema.Person {
 	all := s.Accounts(ctx)
 	for i := range all {
@@ -178,7 +184,7 @@ func (s *Service) List(ctx context.Context, by Identity) []schema.Person {
 	return all
 }
 
-// SignIns are the caller's own, and everybody's for an admin.
+// SignIns returns the caller's own sessions, or everyone's for an admin, last used first.
 func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
 	if err := requirePerson(by); err != nil {
 		return nil, err
@@ -199,7 +205,7 @@ func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
 	return list, nil
 }
 
-// requirePerson is nil for somebody whom the hub knows.
+// requirePerson returns an error unless the caller is an authenticated person.
 func requirePerson(by Identity) error {
 	switch {
 	case by.Agent:
@@ -211,7 +217,7 @@ func requirePerson(by Identity) error {
 	}
 }
 
-// EndSignIn revokes one's own sign-in, or for an admin anybody's.
+// EndSignIn revokes a session of the caller, or of anyone if the caller is an admin.
 func (s *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
 	if err := requirePerson(by); err != nil {
 		return err
@@ -230,8 +236,8 @@ func (s *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
 	return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such sign-in of yours."}
 }
 
-// Run notes now and then when people and tokens were seen last, and ends what stays
-// open for a sign-in or token that has expired, until ctx ends.
+// Run stores the times of last use every minute and fires revocation hooks of expired
+// sessions and tokens. It blocks until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	expiring, noting := time.NewTicker(time.Second/2), time.NewTicker(time.Minute)
 	defer expiring.Stop()
@@ -250,7 +256,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// saveLastUse stores when sign-ins and tokens were used last.
+// saveLastUse stores when sessions and tokens were last used.
 func (s *Service) saveLastUse(ctx context.Context) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()

@@ -15,19 +15,21 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// AnswerDigest is the SHA-256 of an answer and of what it answers, in all that counts.
+// AnswerDigest is the SHA-256 of an answer together with the question it answers.
 type AnswerDigest [sha256.Size]byte
 
-// challengeFor is what a device signs: only this person's answer fits it.
+// challengeFor returns the WebAuthn challenge that binds an assertion to one answer by one
+// person.
 func challengeFor(answer AnswerDigest, person string, nonce []byte) []byte {
 	h := sha256.New()
 	h.Write(answer[:])
-	h.Write(nonce) // always as long
+	h.Write(nonce) // has a fixed length, so the concatenation is unambiguous
 	h.Write([]byte(person))
 	return h.Sum(nil)
 }
 
-// Challenge is what the caller's device is to sign for exactly one answer.
+// Challenge starts a passkey assertion for exactly one answer and returns the options for
+// the caller's browser.
 func (s *Service) Challenge(by Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
 	if err := s.requirePasskeysEnabled(by); err != nil {
 		return options, err
@@ -37,7 +39,7 @@ func (s *Service) Challenge(by Identity, answer AnswerDigest) (options schema.Pa
 		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + s.Passkeys.Origin + "."}
 	}
 	nonce := make([]byte, 32)
-	_, _ = rand.Read(nonce) // never fails: the runtime ends the program instead
+	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
 	challenge := challengeFor(answer, by.Name, nonce)
 	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -48,7 +50,8 @@ func (s *Service) Challenge(by Identity, answer AnswerDigest) (options schema.Pa
 	return options, err
 }
 
-// addAssertion keeps a challenge until it is answered, and no more of one person than a few.
+// addAssertion stores a challenge until it is used or expires. If the person has
+// maxChallenges of them, the oldest is dropped.
 func (pc *passkeyCeremonies) addAssertion(challenge string, c *ceremony, svc *Service) {
 	pc.mu.Lock()
 	defer pc.mu.Unlock()
@@ -72,7 +75,7 @@ func (pc *passkeyCeremonies) addAssertion(challenge string, c *ceremony, svc *Se
 	pc.assertions[challenge] = c
 }
 
-// takeAssertion gives out a challenge, once.
+// takeAssertion removes and returns a challenge, or nil. Each challenge works once.
 func (pc *passkeyCeremonies) takeAssertion(challenge string) *ceremony {
 	pc.mu.Lock()
 	defer pc.mu.Unlock()
@@ -81,7 +84,7 @@ func (pc *passkeyCeremonies) takeAssertion(challenge string) *ceremony {
 	return c
 }
 
-// assertionError refuses a proof that proves nothing.
+// assertionError reports a passkey assertion that is not accepted.
 func assertionError(why string) error {
 	return &schema.HintError{
 		Err:  &schema.FieldError{Field: "proof", Detail: why, Cause: schema.ErrProofRequired},
@@ -89,8 +92,8 @@ func assertionError(why string) error {
 	}
 }
 
-// VerifyAssertion is nil when proof is by's own passkey's signature for exactly this answer. It
-// counts once, whatever becomes of the answer.
+// VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
+// answer. The challenge is used up even if the answer fails later.
 func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.RawMessage, answer AnswerDigest) error {
 	if s == nil || s.ceremonies.relyingParty == nil {
 		return &schema.FieldError{Field: "proof", Detail: "can't be checked: this hub asks for no passkeys", Cause: schema.ErrWrongAnswer}

@@ -13,27 +13,29 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// A sign-in ends when its browser has not come for idle, and at lasts at the latest.
+// A session ends after sessionIdleTimeout without use, and after sessionMaxAge in any
+// case.
 const (
 	sessionIdleTimeout = 14 * 24 * time.Hour
 	sessionMaxAge      = 90 * 24 * time.Hour
 )
 
-// Credentials is what a request shows of who is behind it.
+// Credentials are the parts of a request that identify its sender.
 type Credentials struct {
-	Authorization string // the header
-	Cookie, Key   string // of a browser that signed in
+	Authorization string // the value of the header
+	Cookie, Key   string // session cookie and page key of a signed-in browser
 	From          netip.Addr
-	Proxy         string // the name that a trusted proxy gives; never anybody else's word
-	// ChangesState is set when the request is to change something. A cookie alone is not enough
-	// then: browsers send it along from every port of a host.
+	Proxy         string // the name given by a trusted proxy; empty for any other peer
+	// ChangesState is set if the request changes state. The cookie alone is then not
+	// enough (CSRF protection): browsers send it along from every port of a host.
 	ChangesState bool
 }
 
-// ErrSessionExpired is a cookie of a sign-in that is over; it is a schema.ErrSignIn too.
+// ErrSessionExpired reports a cookie whose session has ended. It comes joined with
+// schema.ErrSignIn.
 var ErrSessionExpired = errors.New("this sign-in is over")
 
-// signInError is a schema.ErrSignIn with what to do about it.
+// signInError returns a schema.ErrSignIn with its cause and a hint.
 func signInError(because error, hint string) error {
 	return &schema.HintError{Err: errors.Join(schema.ErrSignIn, because), Hint: hint}
 }
@@ -45,8 +47,9 @@ var (
 	errKeyMismatch  = &schema.HintError{Err: schema.ErrSignIn, Hint: "This page's key does not belong to this browser's sign-in. Sign in again."}
 )
 
-// Authenticate says who is behind a request, the zero Who when it shows nothing. What is
-// wrong, expired or revoked is schema.ErrSignIn, never nobody.
+// Authenticate returns the identity behind a request, or the zero Identity if the request
+// carries no credentials. Credentials that are wrong, expired or revoked are a
+// schema.ErrSignIn; they are never treated as unauthenticated.
 func (s *Service) Authenticate(c Credentials) (Identity, error) {
 	if s == nil {
 		return Identity{}, nil
@@ -119,8 +122,8 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "session", ID: session.ID}, nil
 }
 
-// proxyIdentity is whom the proxy names, by name or by the e-mail address that the hub has
-// of them. Whom it lets through and nobody has given a role may look.
+// proxyIdentity returns the account that the proxy names, by name or by e-mail address. A
+// name without an account is a viewer.
 func (s *Service) proxyIdentity(name string) Identity {
 	now := s.current.Load()
 	if person := now.findPerson(name); person != nil {
@@ -134,10 +137,10 @@ func (s *Service) proxyIdentity(name string) Identity {
 	return Identity{Name: name, Role: schema.Viewer, Via: "proxy"}
 }
 
-// isExpired reports whether the time has come; the zero time never does.
+// isExpired reports whether t has passed. The zero time never expires.
 func (s *Service) isExpired(t time.Time) bool { return !t.IsZero() && !s.Clock().Before(t) }
 
-// sessionExpiry is when a sign-in ends unless it is used meanwhile.
+// sessionExpiry returns when a session ends if it is not used again.
 func (s *Service) sessionExpiry(session *store.SignIn) time.Time {
 	end, last := s.lastUsed(session.ID, session.LastSeenAt).Add(sessionIdleTimeout), session.CreatedAt.Add(sessionMaxAge)
 	if last.Before(end) {
@@ -146,7 +149,7 @@ func (s *Service) sessionExpiry(session *store.SignIn) time.Time {
 	return end
 }
 
-// recordUse notes that a sign-in or a token was used.
+// recordUse records in memory that a session or token was used now. saveLastUse stores it.
 func (s *Service) recordUse(id string) {
 	at, ok := s.lastUse.Load(id)
 	if !ok {

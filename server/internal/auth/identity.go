@@ -1,6 +1,7 @@
-// Package people knows who may do what: the persons of a hub, their sign-ins and
-// tokens, and the tokens of agents. It tells from a request's credentials who is
-// behind it; what that one may do, the verbs of hub ask of Who.
+// Package auth does authentication and authorization: it holds the accounts of a hub,
+// their sessions, tokens and passkeys, and the tokens of agents. It derives the Identity
+// of a request from its credentials. The operations of package hub decide with it what a
+// caller may do.
 package auth
 
 import (
@@ -10,24 +11,24 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Identity is behind a request. The zero value has shown nothing: anyone who reaches the
-// hub.
+// Identity is the authenticated caller of a request. The zero value is an unauthenticated
+// caller.
 type Identity struct {
 	Name  string      // of the person, or of the agent's token
 	Role  schema.Role // of a person; empty for agents
-	Owner bool        // the person whose hub it is
-	Agent bool        // an agent's token: it asks, and never answers
-	Apps  []string    // of an agent's token: the source_app names it may use; none: all
-	Via   string      // how it is known, as in schema.Responder; empty: it is not
-	ID    string      // of the sign-in or the token, which can be revoked
+	Owner bool        // the person owns the hub
+	Agent bool        // authenticated by an agent's token, which can ask and never answer
+	Apps  []string    // source_app patterns that an agent's token may use; empty: all
+	Via   string      // the authentication method, as in schema.Responder; empty: none
+	ID    string      // of the session or token, for revocation
 }
 
-// Known reports whether the hub has checked who it is.
+// Known reports whether the caller is authenticated.
 func (id Identity) Known() bool { return id.Via != "" }
 
-// Requester is what is kept of who asked a question, to tell whether somebody answers
-// their own. What a signed-in page posts, a person wrote there and then. An agent has a
-// name of its own kind: it is nobody's of people.
+// Requester returns the name stored with a question to detect that someone answers their
+// own question. It is empty for a signed-in browser, because a person typed that question
+// there. Names of agents have a prefix, so that they equal no person's name.
 func (id Identity) Requester() string {
 	switch {
 	case !id.Known(), id.Via == "session":
@@ -39,15 +40,16 @@ func (id Identity) Requester() string {
 	}
 }
 
-// roleOrder of the roles; a role that nobody knows may nothing.
+// roleOrder lists the roles from the lowest to the highest. An unknown role grants
+// nothing.
 var roleOrder = []schema.Role{schema.Viewer, schema.Operator, schema.Admin}
 
-// Is reports whether the person has the role, or one that may more.
+// Is reports whether the caller is a person with that role or a higher one.
 func (id Identity) Is(role schema.Role) bool {
 	return !id.Agent && slices.Index(roleOrder, id.Role) >= slices.Index(roleOrder, role)
 }
 
-// CanPost reports whether events of app may come from here.
+// CanPost reports whether the caller may post events of app.
 func (id Identity) CanPost(app string) bool {
 	if !id.Agent || len(id.Apps) == 0 {
 		return true

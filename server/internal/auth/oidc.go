@@ -18,27 +18,26 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// OIDC is an OpenID provider that people sign in with. What it says of somebody is
-// turned into a one-time sign-in link of the hub's own, so that a browser signs in one
-// way only.
+// OIDC is an OpenID provider that people sign in with. A successful sign-in there yields a
+// one-time code of the hub, so that browsers create sessions in one way only.
 type OIDC struct {
 	Issuer, ClientID, ClientSecret string
-	// CallbackURL is where the provider sends people back to: schema.PathOIDCCallback at the
-	// address that browsers know the hub by.
+	// CallbackURL is where the provider redirects browsers: schema.PathOIDCCallback at the
+	// hub's address as browsers see it.
 	CallbackURL string
-	// Groups is the claim that names somebody's groups, Roles what they may: the
-	// highest counts, anew at each sign-in. Without Roles a new person is a viewer.
-	Groups string                 // default groups
-	Roles  map[string]schema.Role // :: group → role
+	// Groups is the claim with a person's groups. Roles maps groups to roles; the highest
+	// role applies and is updated at each sign-in. Without Roles a new person is a viewer.
+	Groups string                 // default "groups"
+	Roles  map[string]schema.Role // group → role
 
 	mu       sync.Mutex
-	provider *oidc.Provider  // nil until the issuer was reached
-	flows    map[string]flow // :: state → a sign-in under way
+	provider *oidc.Provider  // nil until discovery has succeeded
+	flows    map[string]flow // state parameter → pending sign-in
 }
 
-// flow is a browser that was sent to the provider.
+// flow is a pending sign-in: a browser that was redirected to the provider.
 type flow struct {
-	cookieHash digest // of the cookie that came with it
+	cookieHash digest // of the cookie set in that browser
 	nonce      string
 	verifier   string
 	expiresAt  time.Time
@@ -50,14 +49,14 @@ const (
 	providerTimeout = 10 * time.Second
 )
 
-// AuthRedirect is the way of one browser to the provider.
+// AuthRedirect sends one browser to the provider.
 type AuthRedirect struct {
-	URL    string // of the provider's page
-	Cookie string // the browser shows it when it comes back
+	URL    string // authorization URL of the provider
+	Cookie string // to be set in the browser, which must return it with the callback
 	Until  time.Time
 }
 
-// The ways a sign-in with a provider can fail, which the page has words for.
+// Errors of a sign-in with a provider. The dashboard has a text for each.
 var (
 	ErrProviderDown = errors.New("the provider can't be reached")
 	ErrRefused      = errors.New("the provider did not let you in")
@@ -65,7 +64,7 @@ var (
 	ErrNoUsableName = errors.New("the provider does not say what to call you")
 )
 
-// StartProviderSignIn begins a sign-in with the provider.
+// StartProviderSignIn starts an authorization code flow with PKCE.
 func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error) {
 	o := s.OIDC
 	client, _, err := o.discover(ctx)
@@ -81,7 +80,8 @@ func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error
 	return redirect, nil
 }
 
-// discover asks the issuer once where its endpoints are.
+// discover returns the client configuration and the token verifier. It fetches the
+// provider's metadata until that has succeeded once.
 func (o *OIDC) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +101,7 @@ func (o *OIDC) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerif
 	return client, o.provider.VerifierContext(context.Background(), &oidc.Config{ClientID: o.ClientID}), nil
 }
 
-// addFlow keeps a flow, and no more than maxFlows of them: the oldest go.
+// addFlow stores a pending sign-in. If there are maxFlows of them, the oldest is dropped.
 func (o *OIDC) addFlow(state string, f flow, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,7 +122,7 @@ func (o *OIDC) addFlow(state string, f flow, now time.Time) {
 	o.flows[state] = f
 }
 
-// takeFlow takes a flow out, once.
+// takeFlow removes and returns a pending sign-in if the cookie matches. Each works once.
 func (o *OIDC) takeFlow(state, cookie string, now time.Time) (flow, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,11 +134,12 @@ func (o *OIDC) takeFlow(state, cookie string, now time.Time) (flow, bool) {
 	return f, true
 }
 
-// AuthCallback is what a browser brings back from the provider.
+// AuthCallback holds the parameters of a redirect back from the provider, and the
+// browser's cookie.
 type AuthCallback struct{ State, Code, Cookie string }
 
-// FinishProviderSignIn ends a sign-in with the provider: it returns a one-time code to sign in
-// with. Errors are the four above; what is behind them is logged.
+// FinishProviderSignIn completes the flow and returns a one-time sign-in code. It returns
+// one of the four errors above; the cause is logged.
 func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallback) (code string, err error) {
 	f, ok := s.OIDC.takeFlow(callback.State, callback.Cookie, s.Clock())
 	if !ok {
@@ -169,7 +170,8 @@ func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallbac
 	return s.issueCode(ctx, s.OIDC.parseClaims(claims))
 }
 
-// exchangeErrorCode is what a provider says of an exchange, without what was exchanged.
+// exchangeErrorCode returns the OAuth error code of a failed exchange. The error's text
+// may contain secrets.
 func exchangeErrorCode(err error) string {
 	var answer *oauth2.RetrieveError
 	if errors.As(err, &answer) {
@@ -178,17 +180,17 @@ func exchangeErrorCode(err error) string {
 	return "no answer"
 }
 
-// providerClaims is what the provider says of a person.
+// providerClaims are the relevant claims about a person.
 type providerClaims struct {
-	subject        string // issuer and sub: nobody else's, for ever
+	subject        string // issuer and sub, which together are unique and permanent
 	names          []string
-	email          string // verified; empty: none is
+	email          string // only if verified
 	role           schema.Role
-	roleFromGroups bool // role is by their groups
+	roleFromGroups bool // role was derived from groups and replaces the stored one
 }
 
-// fetchClaims are what the provider says of somebody. Some tell more than an id only when
-// they are asked once more.
+// fetchClaims returns the claims of the ID token. Some providers return names and groups
+// only from the userinfo endpoint, which is queried if they are missing.
 func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.TokenSource) (map[string]any, error) {
 	var all map[string]any
 	if err := id.Claims(&all); err != nil {
@@ -198,7 +200,7 @@ func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.
 	if named && (len(o.Roles) == 0 || all[o.groupsClaim()] != nil) {
 		return all, nil
 	}
-	// Without it, what the token says is enough for whom the hub knows already.
+	// If userinfo fails, the ID token is still enough for people who have an account.
 	if more, err := o.provider.UserInfo(ctx, tokens); err == nil && more.Subject == id.Subject {
 		var rest map[string]any
 		if err := more.Claims(&rest); err != nil {
@@ -210,7 +212,7 @@ func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.
 	return all, nil
 }
 
-// nameClaims are the claims by which somebody can be called, the best first.
+// nameClaims are the claims that can serve as a name, the preferred one first.
 var nameClaims = []string{"preferred_username", "name", "email"}
 
 func (o *OIDC) groupsClaim() string { return cmp.Or(o.Groups, "groups") }
@@ -219,7 +221,7 @@ func (o *OIDC) parseClaims(claims map[string]any) *providerClaims {
 	issuer, _ := claims["iss"].(string)
 	subject, _ := claims["sub"].(string)
 	parsed := &providerClaims{subject: issuer + " " + subject, role: schema.Viewer, roleFromGroups: len(o.Roles) > 0}
-	if claims["email_verified"] == true || claims["email_verified"] == "true" { // some providers say it so
+	if claims["email_verified"] == true || claims["email_verified"] == "true" { // some providers send a string
 		parsed.email, _ = claims["email"].(string)
 	}
 	for _, name := range nameClaims {
@@ -235,7 +237,7 @@ func (o *OIDC) parseClaims(claims map[string]any) *providerClaims {
 	return parsed
 }
 
-// claimStrings are the strings of a claim that is one or a list of them.
+// claimStrings returns the strings of a claim that is a list or a space-separated string.
 func claimStrings(claim any) (all []string) {
 	switch v := claim.(type) {
 	case string:
@@ -250,8 +252,8 @@ func claimStrings(claim any) (all []string) {
 	return all
 }
 
-// issueCode is a one-time code for the person whom the provider names: the one it named
-// before, else the one whom an admin gave that e-mail address, else a new one.
+// issueCode returns a one-time code for the account that the claims belong to: the one
+// with that subject, else the one with that verified e-mail address, else a new one.
 func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string, error) {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -270,8 +272,8 @@ func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string
 	return s.newCode(ctx, store.Code{Person: person.Name, Way: "oidc"}, change)
 }
 
-// accountAction is what the ledger calls it when somebody is known as this from now on; empty:
-// they were.
+// accountAction returns the audit log action for storing person, or an empty string if
+// nothing relevant changed.
 func (s *Service) accountAction(person *store.Person) string {
 	switch old := s.current.Load().findPerson(person.Name); {
 	case old == nil:

@@ -16,32 +16,32 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Passkeys say which answers need one, and where people have theirs.
+// Passkeys configures which answers need a passkey, and the WebAuthn relying party.
 type Passkeys struct {
-	MinRisk schema.Risk // and what is above it
-	RPID    string      // the name that passkeys belong to: the hub's
-	Origin  string      // of the page that may use them, scheme://host:port
+	MinRisk schema.Risk // the lowest risk that needs one
+	RPID    string      // relying party ID: the hub's host name
+	Origin  string      // origin of the dashboard, scheme://host:port
 }
 
 const (
 	ceremonyLifetime = 2 * time.Minute
-	maxPasskeys      = 20 // of one person
-	maxChallenges    = 20 // challenges of one person that nobody has answered
+	maxPasskeys      = 20 // per person
+	maxChallenges    = 20 // pending challenges per person
 )
 
-// passkeyCeremonies is what has begun and not ended of people's passkeys. It is lost when the hub
-// stops; whoever was at it begins again.
+// passkeyCeremonies are the pending WebAuthn ceremonies. They are lost when the hub stops;
+// people then start again.
 type passkeyCeremonies struct {
 	relyingParty  *webauthn.WebAuthn // nil: no answer needs a passkey
 	mu            sync.Mutex
-	registrations map[string]*ceremony // :: person → the passkey that they make
-	assertions    map[string]*ceremony // :: challenge → the answer that it is for
+	registrations map[string]*ceremony // person → pending registration
+	assertions    map[string]*ceremony // challenge → pending assertion
 }
 
-// ceremony is what a device was asked to sign.
+// ceremony is a pending registration or assertion.
 type ceremony struct {
 	person    string
-	nonce     []byte // of a challenge for an answer
+	nonce     []byte // part of the challenge of an assertion
 	session   webauthn.SessionData
 	expiresAt time.Time
 }
@@ -50,18 +50,19 @@ func (k *Passkeys) relyingParty() (*webauthn.WebAuthn, error) {
 	timeout := webauthn.TimeoutConfig{Timeout: ceremonyLifetime, TimeoutUVD: ceremonyLifetime}
 	return webauthn.New(&webauthn.Config{
 		RPID: k.RPID, RPDisplayName: "Hookback", RPOrigins: []string{k.Origin},
-		AttestationPreference: protocol.PreferNoAttestation, // which make of device it is, is theirs to choose
+		AttestationPreference: protocol.PreferNoAttestation, // any make of authenticator is accepted
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey: protocol.ResidentKeyRequirementDiscouraged, UserVerification: protocol.VerificationRequired,
 		},
 		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
-		// Some managers of passwords tell more than they were asked. None of it counts.
+		// Some password managers return extensions that were not requested. They are
+		// ignored.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 }
 
-// PasskeyMinRisk is the risk from which an answer that allows something needs a passkey;
-// empty: none does.
+// PasskeyMinRisk returns the lowest risk at which approving requires a passkey, or an
+// empty string if passkeys are off.
 func (s *Service) PasskeyMinRisk() schema.Risk {
 	if s == nil || s.Passkeys == nil {
 		return ""
@@ -78,7 +79,7 @@ func (d *directory) passkeysOf(person string) (list []store.Passkey) {
 	return list
 }
 
-// passkeyUser is a person as WebAuthn knows them.
+// passkeyUser implements webauthn.User for a person.
 type passkeyUser struct {
 	id       []byte
 	name     string
@@ -104,13 +105,15 @@ func (d *passkeyUser) WebAuthnCredentials() []webauthn.Credential {
 	return list
 }
 
-// passkeyUserFor is somebody with their passkeys. The handle is no name: devices may show it.
+// passkeyUserFor returns a person with their passkeys. The user handle is a hash, because
+// authenticators may show it.
 func (s *Service) passkeyUserFor(person string) *passkeyUser {
 	id := sha256.Sum256([]byte(s.Store.HubID() + "\npasskeys of\n" + person))
 	return &passkeyUser{id[:], person, s.current.Load().passkeysOf(person)}
 }
 
-// requireDashboardUser is nil for a person at a page who may answer: a program has no device to touch.
+// requireDashboardUser returns an error unless the caller is an operator who is signed in
+// to the dashboard. Tokens are refused, because a program has no authenticator.
 func (s *Service) requireDashboardUser(id Identity) error {
 	if err := requirePerson(id); err != nil {
 		return err
@@ -124,7 +127,8 @@ func (s *Service) requireDashboardUser(id Identity) error {
 	return nil
 }
 
-// requirePasskeysEnabled is nil for a person at a page of a hub that wants passkeys.
+// requirePasskeysEnabled returns an error unless the caller is a dashboard user of a hub
+// with passkeys.
 func (s *Service) requirePasskeysEnabled(id Identity) error {
 	if err := s.requireDashboardUser(id); err != nil {
 		return err
@@ -135,7 +139,7 @@ func (s *Service) requirePasskeysEnabled(id Identity) error {
 	return nil
 }
 
-// MyPasskeys are the caller's own, the oldest first.
+// MyPasskeys returns the caller's passkeys, the oldest first.
 func (s *Service) MyPasskeys(by Identity) ([]schema.Passkey, error) {
 	if err := s.requireDashboardUser(by); err != nil {
 		return nil, err
@@ -152,7 +156,7 @@ func publicPasskey(k *store.Passkey) schema.Passkey {
 	return schema.Passkey{ID: k.ID, Name: k.Name, CreatedAt: toMillis(k.CreatedAt), LastUsedAt: toMillis(k.LastUsedAt)}
 }
 
-// NewPasskey begins to make a passkey of the caller's; an earlier beginning is void.
+// NewPasskey starts the registration of a passkey and voids an earlier start.
 func (s *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err error) {
 	if err := s.requirePasskeysEnabled(by); err != nil {
 		return options, err
@@ -175,7 +179,7 @@ func (s *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err er
 	return options, err
 }
 
-// AddPasskey registers what the caller's browser made.
+// AddPasskey finishes the registration that NewPasskey started.
 func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by Identity) (schema.Passkey, error) {
 	if err := s.requirePasskeysEnabled(by); err != nil {
 		return schema.Passkey{}, err
@@ -206,7 +210,7 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by 
 	return publicPasskey(&k), err
 }
 
-// verifyRegistration checks a new credential against what its device was asked for.
+// verifyRegistration checks a new credential against the pending registration.
 func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*webauthn.Credential, error) {
 	s.ceremonies.mu.Lock()
 	registration := s.ceremonies.registrations[user.name]
@@ -232,7 +236,7 @@ func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*w
 	return credential, nil
 }
 
-// RemovePasskey forgets one of the caller's own.
+// RemovePasskey deletes a passkey of the caller.
 func (s *Service) RemovePasskey(ctx context.Context, id string, by Identity) error {
 	if err := s.requireDashboardUser(by); err != nil {
 		return err

@@ -9,19 +9,20 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// An address may fail to sign in so often in a minute.
+// Rate limit: after maxSignInFailures failed sign-ins within failureWindow a network is
+// refused until the window ends.
 const (
 	maxSignInFailures  = 10
 	failureWindow      = time.Minute
-	maxTrackedNetworks = 4096 // addresses that are kept in mind
+	maxTrackedNetworks = 4096 // bounds the memory of the limiter
 )
 
-// signInLimiter counts failed sign-ins by the address they came from.
+// signInLimiter is the rate limiter of sign-ins. It counts failures per network.
 type signInLimiter struct {
 	mu       sync.Mutex
 	failures map[netip.Prefix]failureCount
 
-	refusedTokens map[netip.Prefix]time.Time // when a refused token from there went to the ledger
+	refusedTokens map[netip.Prefix]time.Time // when a refused token was last written to the audit log
 }
 
 type failureCount struct {
@@ -52,8 +53,9 @@ func (l *signInLimiter) recordFailure(from netip.Addr, now time.Time) {
 	l.failures[networkOf(from)] = count
 }
 
-// firstRefusalInWindow reports whether a refused token from there is the first one for a minute: an
-// agent tries its own again with every event.
+// firstRefusalInWindow reports whether no token from that network was refused within the
+// last failureWindow. An agent with a bad token repeats it with every event, and the audit
+// log records only the first.
 func (l *signInLimiter) firstRefusalInWindow(from netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +70,8 @@ func (l *signInLimiter) firstRefusalInWindow(from netip.Addr, now time.Time) boo
 	return true
 }
 
-// evict forgets what is over, and everything when that is not enough.
+// evict drops failure counts whose window has ended, and all of them if that is not
+// enough.
 func (l *signInLimiter) evict(now time.Time) {
 	kept := map[netip.Prefix]failureCount{}
 	for from, count := range l.failures {
@@ -82,13 +85,13 @@ func (l *signInLimiter) evict(now time.Time) {
 	l.failures = kept
 }
 
-// isCurrent is false for a window that is over, and for one from the future: the clock was
-// set back.
+// isCurrent reports whether now is within the window. A window that starts in the future
+// is not current, because the clock was set back.
 func (c failureCount) isCurrent(now time.Time) bool {
 	return now.Sub(c.since) < failureWindow && !now.Before(c.since)
 }
 
-// networkOf is what one peer has: an IPv4 address, or a /64 of IPv6.
+// networkOf returns the network that one peer controls: an IPv4 address or an IPv6 /64.
 func networkOf(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
 	bits := from.BitLen()

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// revocationHooks are the connections that stay open for somebody, by the id of the sign-in or
-// token that they came with.
+// revocationHooks are functions to call when a session or token ends, by its id. They
+// close the connections that it opened.
 type revocationHooks struct {
 	mu    sync.Mutex
 	hooks map[string]map[*func()]bool
 }
 
-// OnRevoked calls f once, when w's sign-in or token is revoked or has expired, unless
-// stop is called before. f must be quick.
+// OnRevoked calls f once when the session or token of id is revoked or expires, unless
+// stop is called before. f must not block.
 func (s *Service) OnRevoked(id Identity, f func()) (stop func()) {
 	if s == nil || id.ID == "" {
 		return func() {}
@@ -30,7 +30,7 @@ func (s *Service) OnRevoked(id Identity, f func()) (stop func()) {
 	}
 	hooks.hooks[id.ID][key] = true
 	hooks.mu.Unlock()
-	if !s.isCredentialValid(id.ID) { // between the request's first look and now
+	if !s.isCredentialValid(id.ID) { // it ended between authentication and registration of f
 		hooks.fire(id.ID)
 	}
 	return func() {
@@ -52,7 +52,7 @@ func (r *revocationHooks) fire(id string) {
 	}
 }
 
-// isCredentialValid reports whether the sign-in or token still counts.
+// isCredentialValid reports whether a session or token exists and has not expired.
 func (s *Service) isCredentialValid(id string) bool {
 	now := s.current.Load()
 	for i := range now.SignIns {
@@ -68,7 +68,7 @@ func (s *Service) isCredentialValid(id string) bool {
 	return false
 }
 
-// fireExpired ends what is open for whoever is over by now.
+// fireExpired calls the hooks of all sessions and tokens that have expired.
 func (s *Service) fireExpired() {
 	s.revocations.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.revocations.hooks))

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// How tokens begin: a person's, and an agent's. Scanners for leaked secrets know a
-// token by its beginning and its checksum.
+// Prefixes of tokens of people and of agents. Secret scanners recognize a token by its
+// prefix and checksum.
 const (
 	OperatorPrefix = "hubop_"
 	AgentPrefix    = "hubin_"
@@ -17,15 +17,15 @@ const (
 
 const (
 	secretBytes    = 32
-	secretChars    = 43 // of 32 bytes in base 62
-	checksumChars  = 6  // of 4 bytes in base 62
-	tokenHintChars = 4  // of a token after its prefix, to tell it apart
+	secretChars    = 43 // 32 bytes in base 62
+	checksumChars  = 6  // 4 bytes in base 62
+	tokenHintChars = 4  // characters after the prefix that are shown to tell tokens apart
 )
 
-// newSecret is n random bytes in base 62, so long that nobody guesses one.
+// newSecret returns n random bytes in base 62, padded to chars characters.
 func newSecret(n, chars int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails: the runtime ends the program instead
+	_, _ = rand.Read(b) // never fails: the runtime aborts the program instead
 	return base62(b, chars)
 }
 
@@ -44,16 +44,16 @@ func checksum(body string) string {
 	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, checksumChars)
 }
 
-// isToken reports whether text has the form of a token: a truncated one is found out
-// without looking it up.
+// isToken reports whether text has the format and checksum of a token. It rejects
+// truncated tokens without a lookup.
 func isToken(text string) bool {
 	body, sum := text[:max(len(text)-checksumChars, 0)], text[max(len(text)-checksumChars, 0):]
 	known := strings.HasPrefix(text, OperatorPrefix) || strings.HasPrefix(text, AgentPrefix)
 	return known && len(body) == len(OperatorPrefix)+secretChars && checksum(body) == sum
 }
 
-// digest is what is kept of a secret. It has 128 random bits at least, so that a
-// slow hash would add nothing.
+// digest is the stored form of a secret. Secrets have at least 128 random bits, so a slow
+// hash would add no protection.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }

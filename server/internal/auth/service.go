@@ -15,37 +15,38 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config is what a People is made of. Store is required.
+// Config configures a Service. Store is required.
 type Config struct {
 	Store *store.Store
-	OIDC  *OIDC // default: nobody signs in with a provider
-	// Passkeys say which answers need one; default: none does.
+	OIDC  *OIDC // default: no sign-in with a provider
+	// Passkeys configures which answers need a passkey; default: none.
 	Passkeys *Passkeys
 	Clock    func() time.Time // default time.Now
 	Log      *slog.Logger     // default: discard
 }
 
-// Service are those who may use a hub. What a request needs is in memory, so that it
-// costs no query. A nil People knows nobody and is not locked.
+// Service authenticates and authorizes the callers of a hub and manages its accounts. All
+// of it is kept in memory, so that a request costs no query. A nil Service has no accounts
+// and is not locked. Its methods are safe for concurrent use.
 type Service struct {
 	Config
-	changeMu      sync.Mutex                // one change at a time
-	current       atomic.Pointer[directory] // as of the last change
-	lastUse       sync.Map                  // :: id of a sign-in or token → *atomic.Int64, when it was used last, Unix ms
+	changeMu      sync.Mutex                // serializes changes
+	current       atomic.Pointer[directory] // replaced by each change
+	lastUse       sync.Map                  // id of a session or token → *atomic.Int64, last use in Unix ms
 	signInLimiter signInLimiter
 	revocations   revocationHooks
 	ceremonies    passkeyCeremonies
 }
 
-// directory never changes: a change makes another one.
+// directory is an immutable snapshot of all accounts, sessions, tokens and codes.
 type directory struct {
 	store.People
 	tokens  map[digest]*store.Token
-	signIns map[digest]*store.SignIn // :: by the cookie
+	signIns map[digest]*store.SignIn // by digest of the cookie
 	codes   map[digest]*store.Code
 }
 
-// Open reads the people of a hub.
+// Open loads the accounts of a hub.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -81,8 +82,8 @@ func newDirectory(stored *store.People) *directory {
 	return dir
 }
 
-// applyChange writes what changes and makes it true. The caller holds p.changing and has
-// computed it from p.now.
+// applyChange stores a change and publishes a new directory. The caller holds changeMu and
+// has computed the change from the current directory.
 func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error {
 	if err := s.Store.ChangePeople(ctx, c); err != nil {
 		return err
@@ -108,7 +109,8 @@ func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error 
 	return nil
 }
 
-// mergeByKey is a new list: without those removed, those written in their places.
+// mergeByKey returns a sorted copy of old without the removed elements, with written added
+// or replaced.
 func mergeByKey[T any](old, written []T, removed []string, key func(T) string) []T {
 	next := slices.DeleteFunc(slices.Clone(old), func(o T) bool {
 		same := func(change T) bool { return key(change) == key(o) }
@@ -119,20 +121,21 @@ func mergeByKey[T any](old, written []T, removed []string, key func(T) string) [
 	return next
 }
 
-// Locked reports whether the hub takes answers of signed-in operators only.
+// Locked reports whether the hub accepts answers of signed-in operators only.
 func (s *Service) Locked() bool { return s != nil && s.current.Load().Locked }
 
-// Owned reports whether somebody has signed in as the hub's owner.
+// Owned reports whether the hub has an owner.
 func (s *Service) Owned() bool {
 	return s != nil && slices.ContainsFunc(s.current.Load().Persons, func(o store.Person) bool { return o.Owner })
 }
 
-// RequireOperator is nil when w may answer questions, and do what else decides something
-// for the agents. Whoever is not known may on a hub that is not locked; that the
-// request came from this machine is the door's to know.
+// RequireOperator returns an error unless the caller may answer questions and make other
+// decisions for agents. On an unlocked hub, unauthenticated callers may do so; package
+// httpapi admits them from this machine only.
 func (s *Service) RequireOperator(id Identity) error { return s.requireRole(id, schema.Operator) }
 
-// RequireAdmin is nil when w may change what goes for everybody: rules, channels.
+// RequireAdmin returns an error unless the caller may change hub-wide settings such as
+// rules and channels.
 func (s *Service) RequireAdmin(id Identity) error { return s.requireRole(id, schema.Admin) }
 
 func (s *Service) requireRole(id Identity, role schema.Role) error {
@@ -150,9 +153,9 @@ func (s *Service) requireRole(id Identity, role schema.Role) error {
 	}
 }
 
-// requireAccountManager is nil when w may change who may do what. That takes a person whom the hub
-// knows even while it is not locked: a credential that an agent made itself would
-// outlive the lock.
+// requireAccountManager returns an error unless the caller may change who may do what.
+// That takes an authenticated admin even on an unlocked hub: a credential that an agent
+// made for itself would outlive the lock.
 func (s *Service) requireAccountManager(id Identity) error {
 	if !id.Known() {
 		hint := "Sign in as an admin first."
@@ -171,8 +174,8 @@ func roleWithArticle(r schema.Role) string {
 	return "an " + string(r)
 }
 
-// ResolveRecipients says who the recipients of a question are by name, as things stand; nil for
-// anyone. Its errors name the member of humanInTheLoop.recipients that is wrong.
+// ResolveRecipients returns the names of the people that r addresses at this moment, or
+// nil for anyone. Errors name the invalid member of humanInTheLoop.recipients.
 func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if r == nil || r.Mode == "" || r.Mode == "anyone" {
 		return nil, nil
@@ -215,7 +218,7 @@ func (s *Service) resolveMembers(named []string) ([]string, error) {
 	return names, nil
 }
 
-// findPerson finds somebody by name, in any case; nil: nobody goes by it.
+// findPerson returns the account with that name, ignoring case, or nil.
 func (d *directory) findPerson(name string) *store.Person {
 	i := slices.IndexFunc(d.Persons, func(o store.Person) bool { return strings.EqualFold(o.Name, name) })
 	if i < 0 {
@@ -224,7 +227,7 @@ func (d *directory) findPerson(name string) *store.Person {
 	return &d.Persons[i]
 }
 
-// Accounts lists everybody, by name.
+// Accounts returns all accounts, sorted by name.
 func (s *Service) Accounts(context.Context) []schema.Person {
 	if s == nil {
 		return nil
@@ -256,8 +259,8 @@ func (s *Service) publicPerson(person *store.Person) schema.Person {
 	return public
 }
 
-// IdentityOf is somebody by name, for whoever knows by other means that it is them; ok is
-// false when there is no such person.
+// IdentityOf returns the identity of a named person for a caller that was verified by
+// other means, such as a signed link. ok is false if there is no such account.
 func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
 	if s == nil {
 		return Identity{}, false
@@ -269,8 +272,8 @@ func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
 	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: via}, true
 }
 
-// CreatedAt is when the person of that name was made known; false: there is none. What was
-// put to, or done by, somebody of that name before is another's.
+// CreatedAt returns when the account was created; ok is false if there is none. Anything
+// older that carries the name belonged to an earlier account (a reused name).
 func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
 	if s == nil {
 		return at, false

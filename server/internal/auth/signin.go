@@ -18,29 +18,30 @@ const (
 	codeLifetime = 15 * time.Minute
 	codeBytes    = 16
 	codeChars    = 22
-	idChars      = 16 // of 12 random bytes: an id is no secret, but nobody's to guess either
+	idChars      = 16 // 12 random bytes in base 62; ids are not secret, but must not be guessable
 	maxName      = 64
-	maxUserAgent = 256 // of a browser's own description
+	maxUserAgent = 256 // bytes of a browser's User-Agent
 )
 
-// SignInAttempt is somebody who wants to sign in.
+// SignInAttempt is a request to sign in with a one-time code.
 type SignInAttempt struct {
 	Code string
-	Name string // of the hub's first person, who names themselves
+	Name string // chosen name of the hub's first person
 	From netip.Addr
-	// UserAgent is what the browser calls itself, for the list of sign-ins.
+	// UserAgent is shown in the list of sessions.
 	UserAgent string
 }
 
-// Session is a sign-in as its browser gets it, once: the hub keeps hashes.
+// Session is a new session. Cookie and Key are returned only once; the hub stores their
+// digests.
 type Session struct {
 	Cookie, Key string
-	Until       time.Time // of the cookie
+	Until       time.Time // expiry of the cookie
 	Identity    Identity
 }
 
-// OwnerCode makes a code by which whoever takes it first owns the hub; earlier ones
-// are void. It is empty when somebody owns it already.
+// OwnerCode returns a one-time code whose first user becomes the owner, and voids earlier
+// ones. It returns an empty string if the hub has an owner.
 func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -50,8 +51,8 @@ func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 	return s.newCode(ctx, store.Code{Way: "link"}, &store.PeopleChange{})
 }
 
-// newCode makes a one-time code as one says, for a person and a way; the caller holds
-// p.changing.
+// newCode adds a one-time code to change c and applies it. It voids earlier codes of the
+// same person. The caller holds changeMu.
 func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.PeopleChange) (string, error) {
 	now := s.Clock()
 	for _, old := range s.current.Load().Codes {
@@ -66,13 +67,13 @@ func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.People
 	return code, s.applyChange(ctx, c)
 }
 
-// isSpent reports whether a code counts no more. One from the future was made by a clock
-// that has been set back: how old it is, nobody knows.
+// isSpent reports whether a code has expired. A code from the future was created before
+// the clock was set back; its age is unknown, so it counts as expired.
 func (s *Service) isSpent(c *store.Code) bool {
 	return s.isExpired(c.ExpiresAt) || s.Clock().Before(c.CreatedAt.Add(-time.Minute))
 }
 
-// SignIn lets in whoever has a code, once.
+// SignIn exchanges a one-time code for a session. It is subject to the rate limit.
 func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error) {
 	if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
 		return nil, err
@@ -106,17 +107,17 @@ func (s *Service) newLinkHint() string {
 	return "Start the hub again: it prints a fresh one."
 }
 
-// verifiedPerson is a person who has shown who they are.
+// verifiedPerson is a person who has presented a valid code.
 type verifiedPerson struct {
 	person         *store.Person
 	way, userAgent string
 	from           netip.Addr
 }
 
-// createSession makes a sign-in along with change c; the caller holds p.changing.
+// createSession adds a session to change c and applies it. The caller holds changeMu.
 func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e verifiedPerson) (*Session, error) {
 	now := s.Clock()
-	for i := range s.current.Load().SignIns { // the place to clear away: there are few
+	for i := range s.current.Load().SignIns { // remove expired sessions here: there are few
 		if old := &s.current.Load().SignIns[i]; s.isExpired(s.sessionExpiry(old)) {
 			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
 		}
@@ -136,7 +137,7 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 	return session, nil
 }
 
-// SignOut ends the sign-in of who asks for it.
+// SignOut ends the caller's session.
 func (s *Service) SignOut(ctx context.Context, id Identity) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -146,7 +147,7 @@ func (s *Service) SignOut(ctx context.Context, id Identity) error {
 	return s.applyChange(ctx, &store.PeopleChange{WithoutSignIn: []string{id.ID}, Acts: []store.LedgerRecord{ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID})}})
 }
 
-// Lock takes answers of signed-in operators only, from now on, or of anyone again.
+// Lock restricts answers to signed-in operators, or lifts the restriction.
 func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 	if err := s.requireAccountManager(id); err != nil {
 		return err
@@ -163,15 +164,15 @@ func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, People: store.People{Locked: locked}, Acts: []store.LedgerRecord{ledgerRecord(kind, id, nil)}})
 }
 
-// appendLedger keeps an act that changes nothing.
+// appendLedger writes an audit log record that goes with no change.
 func (s *Service) appendLedger(ctx context.Context, a store.LedgerRecord) {
 	if err := s.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
 		s.Log.Error("an act is missing in the ledger", "act", a.Action, "err", err)
 	}
 }
 
-// RecoverAccess makes a code that signs in name on a hub that nobody can sign in to any
-// more: the person of that name, or its first one, who becomes the owner.
+// RecoverAccess returns a one-time code for a person who can no longer sign in. On a hub
+// without an owner it creates the account and makes it the owner.
 func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error) {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -200,8 +201,8 @@ func (s *Service) personNames() []string {
 	return names
 }
 
-// Me is who the caller is to the hub. here says that they need no credential: they are
-// on this machine.
+// Me describes the caller. mayAct is false if the request carries no page key; isLocal is
+// true if the caller needs no credentials because the request comes from this machine.
 func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.Known(), Owner: id.Owner, Locked: s.Locked()}
 	if me.Name == "" {
@@ -229,13 +230,14 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	return me
 }
 
-// LocalName is who acts on a hub that does not know them.
+// LocalName is the name of unauthenticated callers on this machine.
 const LocalName = "local user"
 
-// reservedNames are names that mean something else in an answer or in the ledger.
+// reservedNames have another meaning in an answer or in the audit log.
 var reservedNames = []string{LocalName, "hub", "the hub", "anyone", "owner", "owner_admins", "nobody"}
 
-// validateNewName is the name of a new person, unless somebody or something has it.
+// validateNewName returns the normalized name of a new account, or an error if it is
+// invalid, reserved or taken.
 func (s *Service) validateNewName(name string) (string, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	lower := strings.ToLower(name)
@@ -254,7 +256,7 @@ func (s *Service) validateNewName(name string) (string, error) {
 	return name, nil
 }
 
-// sanitize cuts text and takes out what can't be seen.
+// sanitize removes invisible characters and truncates text to most bytes.
 func sanitize(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) {

@@ -16,7 +16,7 @@ const (
 	maxApps   = 50
 )
 
-// Tokens are the caller's own, and all for an admin.
+// Tokens returns the caller's own tokens, or all of them for an admin.
 func (s *Service) Tokens(by Identity) ([]schema.Token, error) {
 	if err := requirePerson(by); err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func (s *Service) publicToken(t *store.Token) schema.Token {
 	}
 }
 
-// CreateToken makes a credential for programs, and shows it this once. For oneself every
-// operator may; for others, and for agents, it takes an admin.
+// CreateToken creates a token and returns its secret this one time. Operators may create
+// tokens for themselves; tokens of others and of agents take an admin.
 func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Identity) (schema.Token, error) {
 	if err := requirePerson(by); err != nil {
 		return schema.Token{}, err
@@ -77,7 +77,7 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Ident
 	return public, nil
 }
 
-// buildToken checks what a token is to be.
+// buildToken validates a draft and returns the token without its secret.
 func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 	now := s.Clock()
 	t := store.Token{Name: strings.Join(strings.Fields(d.Name), " "), Apps: d.Apps, CreatedAt: now}
@@ -114,7 +114,7 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 	return t, nil
 }
 
-// RevokeToken ends one's own token, or for an admin any.
+// RevokeToken revokes a token of the caller, or any token if the caller is an admin.
 func (s *Service) RevokeToken(ctx context.Context, id string, by Identity) error {
 	if err := requirePerson(by); err != nil {
 		return err
