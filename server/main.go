@@ -1,5 +1,5 @@
-// Command server is the Hookback hub: agents post events and questions, people
-// answer in the dashboard, the hub dials the agents back.
+// Command server is the Hookback hub: agents post events and questions, people answer in
+// the dashboard, and the hub calls the agents back.
 package main
 
 import (
@@ -18,11 +18,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// run is main without the process: it returns the exit code.
+// run is main without process state. It returns the exit code.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && (args[0] == "-version" || args[0] == "--version") {
 		_, _ = fmt.Fprintln(stdout, version())
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	return 0
 }
 
-// runCommand runs the hub, or the one thing beside it.
+// runCommand runs the hub or a subcommand.
 func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Writer) error {
 	switch {
 	case len(args) == 0 && cfg.SignIn != "":
@@ -76,7 +76,7 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 	}
 }
 
-// version is what the build knows of itself.
+// version returns the module version or the VCS revision of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -27,14 +27,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// The ring holds what a page needs to resume after a short absence; who was away
-// for longer is served from the store.
+// Size of the feed's ring buffer. It holds what a dashboard needs to resume after a short
+// disconnect; after a longer one it reads from the store.
 const (
 	ringFrames = 4096
 	ringBytes  = 16 << 20
 )
 
-// App is a hub that is ready to run: its port and its database are open.
+// App is a hub that is ready to run: its port and database are open.
 type App struct {
 	cfg        Config
 	log        *slog.Logger
@@ -48,8 +48,8 @@ type App struct {
 	server     *httpapi.Server
 }
 
-// New opens the port and the database and wires everything. Its errors are
-// sentences for the user. Run or Close what it returns.
+// New opens the port and the database and builds the hub. Its errors are written for
+// users. The caller must Run or Close the result.
 func New(ctx context.Context, cfg Config) (*App, error) {
 	cfg, err := cfg.withDefaults(func(string) string { return "" })
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Allow: a.cfg.CallbackAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))},
 	})
 	if err != nil {
-		return err // it names the flag and the mistake
+		return err // the error names the flag
 	}
 	if a.cfg.TLSCert != "" {
 		if err := wrapTLS(a.listeners, &a.cfg, a.log); err != nil {
@@ -149,14 +149,15 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	a.store, err = store.Open(ctx, store.Config{
 		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
 	})
-	return err // it names the file and what to do
+	return err // the error names the file and the next step
 }
 
-// dashboardURL is where people open the dashboard: at one address, since whoever signed in at
-// localhost is nobody at 127.0.0.1.
+// dashboardURL returns the one address at which people open the dashboard. There is only
+// one because sessions belong to a host: a person signed in at localhost is not signed in
+// at 127.0.0.1.
 func (a *App) dashboardURL() string { return a.cfg.baseURL(a.listeners[0].Addr().String()) }
 
-// URL is where programs reach the hub.
+// URL returns the base URL for programs.
 func (a *App) URL() string {
 	addr := a.listeners[0].Addr().String()
 	if a.cfg.TLSCert != "" {
@@ -165,7 +166,7 @@ func (a *App) URL() string {
 	return "http://" + addr
 }
 
-// publicURL is where people reach the hub, for the links that they are sent.
+// publicURL returns the base URL for links that are sent to people.
 func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
 		return a.cfg.PublicURL
@@ -173,13 +174,12 @@ func (a *App) publicURL() string {
 	return a.dashboardURL()
 }
 
-// Run serves until ctx ends or a part of the hub fails, and then stops everything in
-// reverse order and closes it: streams and requests first, within cfg.StopWithin,
-// the database last.
+// Run serves until ctx ends or a worker fails. It then stops in reverse order: streams and
+// requests first, within cfg.StopWithin, and the database last.
 func (a *App) Run(ctx context.Context) error {
 	a.printGreeting(ctx)
-	// Workers outlive ctx: what the last requests committed is still published
-	// and dialled while the server shuts down.
+	// Workers outlive ctx, so that what the last requests committed is still published and
+	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
 	failed := make(chan error, len(a.listeners)+9)
@@ -222,15 +222,15 @@ func (a *App) shutdown() error {
 	defer cancel()
 	err := a.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // cut off, as announced
+		return nil // remaining connections are closed, as documented
 	}
 	return err
 }
 
-// Close gives back the port and the database. Run does it by itself.
+// Close releases the port and the database. Run calls it.
 func (a *App) Close() error {
 	for _, ln := range a.listeners {
-		_ = ln.Close() // closed already when it was served
+		_ = ln.Close() // Serve has closed it already
 	}
 	if a.server != nil {
 		_ = a.shutdown()
@@ -241,7 +241,7 @@ func (a *App) Close() error {
 	return a.store.Close()
 }
 
-// printGreeting tells a person at a terminal what to do next.
+// printGreeting prints the addresses and the next steps.
 func (a *App) printGreeting(ctx context.Context) {
 	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is listening.
 
@@ -253,7 +253,7 @@ Ctrl-C stops it.
 `, a.dashboardURL(), a.cfg.DB, a.clientHint(), a.ownerSignInHint(ctx))
 }
 
-// ownerSignInHint is how somebody makes a hub theirs that nobody owns yet.
+// ownerSignInHint returns a line with a sign-in link if the hub has no owner.
 func (a *App) ownerSignInHint(ctx context.Context) string {
 	code, err := a.auth.OwnerCode(ctx)
 	switch {
@@ -269,7 +269,8 @@ func (a *App) ownerSignInHint(ctx context.Context) string {
 	}
 }
 
-// clientHint tells a client of a hub that is not where it looks by itself.
+// clientHint returns the HOOKBACK_URL assignment that a command needs, or an empty string
+// if the hub is at the default address.
 func (a *App) clientHint() string {
 	if a.URL() == "http://"+defaultAddr {
 		return ""
@@ -277,10 +278,10 @@ func (a *App) clientHint() string {
 	return "HOOKBACK_URL=" + a.URL() + " "
 }
 
-// pruneEvery is how often retention looks for what may go.
+// pruneEvery is the interval of retention runs.
 const pruneEvery = 10 * time.Minute
 
-// runRetention keeps the database within its retention until ctx ends.
+// runRetention removes old events at start and every pruneEvery until ctx ends.
 func (a *App) runRetention(ctx context.Context) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
@@ -302,8 +303,8 @@ func (a *App) runRetention(ctx context.Context) error {
 	}
 }
 
-// projectionRetention is a day more than an overview can ask for, whatever the events'
-// retention.
+// projectionRetention is one day more than the longest overview, independent of the
+// retention of events.
 const projectionRetention = (schema.MaxDays + 1) * day
 
 func (a *App) retentionPolicy() store.RetentionPolicy {

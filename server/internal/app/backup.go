@@ -7,7 +7,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Backup copies the database to file, whether a hub has it open or not.
+// Backup copies the database to file. A hub may be using the database.
 func Backup(ctx context.Context, cfg Config, file string) error {
 	if err := store.BackupFile(ctx, cfg.DB, file); err != nil {
 		return fmt.Errorf("%s was not backed up: %w", cfg.DB, err)
@@ -15,7 +15,7 @@ func Backup(ctx context.Context, cfg Config, file string) error {
 	return nil
 }
 
-// Check reads the whole database and reports damage.
+// Check reads the whole database and reports corruption.
 func Check(ctx context.Context, cfg Config) error {
 	if err := store.Check(ctx, cfg.DB); err != nil {
 		return fmt.Errorf("%s: %w", cfg.DB, err)

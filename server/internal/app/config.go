@@ -18,66 +18,65 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Config is every knob of a hub. Zero values mean the documented defaults; Load
+// Config holds all settings of a hub. Zero values mean the documented defaults. ParseFlags
 // fills it from flags and the environment.
 type Config struct {
-	// Addr is where the hub listens, host:port; 127.0.0.1:4000, and [::1]:4000
-	// with it where the machine has one. Port 0 picks a free one.
+	// Addr is the listen address, host:port; default 127.0.0.1:4000 and [::1]:4000. Port 0
+	// picks a free port.
 	Addr string
-	// Insecure permits an Addr that others can reach without TLS, and before anybody
-	// owns the hub. From other machines every request needs a credential all the same.
+	// Insecure permits a public Addr without TLS and without an owner. Requests from other
+	// machines still need credentials.
 	Insecure bool
-	// TLSCert and TLSKey are PEM files; with them the hub speaks TLS only.
+	// TLSCert and TLSKey are PEM files. If set, the hub accepts TLS only.
 	TLSCert, TLSKey string
-	// TrustProxy are the addresses, CIDRs, of a proxy that says in ProxyHeader who asks.
-	// Whatever connects from there needs a credential and can claim to be anybody.
+	// TrustProxy lists the addresses or CIDRs of an authenticating proxy, which names the
+	// person in ProxyHeader. Any program at these addresses can claim to be anyone.
 	TrustProxy  []string
 	ProxyHeader string
-	// SignIn names somebody to make a sign-in link for, instead of running the hub.
+	// SignIn is a name: create a sign-in link for it instead of running the hub.
 	SignIn string
-	// DB is the database file, made when it is not there; hookback/hookback.db in
-	// the user's data directory. sqlite:FILE means the same.
+	// DB is the database file, created if missing; default hookback/hookback.db in the
+	// user's data directory. The prefix sqlite: is accepted.
 	DB string
 
-	AllowOrigins []string // pages of other origins that may use the hub, such as http://localhost:5173
-	AllowHosts   []string // names the hub goes by beside localhost, host or host:port
-	// PublicURL is where people reach the hub, for the links in messages; the address
-	// it listens on.
+	AllowOrigins []string // other web origins that may use the hub, such as http://localhost:5173
+	AllowHosts   []string // accepted Host headers in addition to localhost, host or host:port
+	// PublicURL is the base URL of links in messages; default: the listen address.
 	PublicURL     string
-	CallbackAllow []string // where answers may be dialled beside loopback: CIDRs, host names, host:port
+	CallbackAllow []string // callback targets in addition to loopback: CIDRs, host names, host:port
 
-	OIDC OIDC // how people sign in beside a link; no other way
-	// Passkeys is the risk, high or critical, from which on an answer that allows
-	// something needs a passkey; empty: none does.
+	OIDC OIDC // sign-in with an OpenID provider; zero value: off
+	// Passkeys is the lowest risk, high or critical, at which approving requires a
+	// passkey; empty: none.
 	Passkeys schema.Risk
 
-	// Retention is how long events are kept; 30 days. Negative: for ever.
+	// Retention is how long events are kept; default 30 days. Negative: forever.
 	Retention time.Duration
-	// RetentionSize is the most bytes the database may hold before the oldest
-	// events go; 2 GiB. Negative: no limit.
+	// RetentionSize is the maximum size of the database in bytes; the oldest events are
+	// removed beyond it. Default 2 GiB. Negative: no limit.
 	RetentionSize int64
-	// RetentionQuestions is how long settled questions and their answers are kept;
-	// 365 days. Negative: for ever. Pending ones are never removed.
+	// RetentionQuestions is how long settled questions and their answers are kept; default
+	// 365 days. Negative: forever. Pending questions are never removed.
 	RetentionQuestions time.Duration
 
-	// NudgeAfter is how long after people are reminded of a question without a limit,
-	// three times at most; 0: never.
+	// NudgeAfter is the delay before people are reminded of a question without a deadline,
+	// at most three times; 0: never.
 	NudgeAfter time.Duration
 
-	// KeepSecrets stores events as they come, tokens and passwords and all.
+	// KeepSecrets stores events without redaction.
 	KeepSecrets bool
 
-	LogLevel  slog.Level // info
+	LogLevel  slog.Level // default info
 	LogFormat string     // text (default) or json
 
-	// Version of the program, for the dashboard and the metrics; "dev".
+	// Version of the program, for the dashboard and metrics; default "dev".
 	Version string
-	// Stdout gets the friendly lines at the start, Stderr the log; nil: nowhere.
+	// Stdout receives the greeting, Stderr the log; nil: discarded.
 	Stdout, Stderr io.Writer
-	// StopWithin is how long requests and streams may take to end when the hub
-	// stops; 5 s.
+	// StopWithin is the time that requests and streams have to end on shutdown; default 5
+	// s.
 	StopWithin time.Duration
-	// Clock is the hub's clock; time.Now.
+	// Clock is the hub's clock; default time.Now.
 	Clock func() time.Time
 }
 
@@ -89,7 +88,7 @@ const (
 	defaultQuestionRetention = 365 * day
 )
 
-// withDefaults fills in what is not set. home and env name the user's directories.
+// withDefaults sets the defaults and validates the result.
 func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Addr == "" {
 		cfg.Addr = defaultAddr
@@ -128,7 +127,7 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	return cfg, cfg.check()
 }
 
-// dataDir is where this operating system keeps a user's data.
+// dataDir returns the user's data directory on this operating system.
 func dataDir(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
@@ -146,7 +145,7 @@ func dataDir(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "share"), nil
 }
 
-// check finds mistakes before anything is opened.
+// check validates the settings before anything is opened.
 func (cfg Config) check() error {
 	host, port, err := net.SplitHostPort(cfg.Addr)
 	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
@@ -184,7 +183,7 @@ func (cfg Config) check() error {
 	return nil
 }
 
-// checkProxy finds mistakes in what goes together.
+// checkProxy validates flags that depend on each other.
 func (cfg Config) checkProxy() error {
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
 		return errors.New("-tls-cert and -tls-key go together: name both files")
@@ -209,7 +208,7 @@ func (cfg Config) checkProxy() error {
 	return nil
 }
 
-// parseNetwork is a CIDR, or the one address.
+// parseNetwork parses a CIDR or a single address.
 func parseNetwork(s string) (netip.Prefix, error) {
 	if ip, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
@@ -218,7 +217,7 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// trustedProxies is TrustProxy, which was checked.
+// trustedProxies returns the parsed TrustProxy, which check has validated.
 func (cfg Config) trustedProxies() []netip.Prefix {
 	var all []netip.Prefix
 	for _, from := range cfg.TrustProxy {
@@ -229,7 +228,7 @@ func (cfg Config) trustedProxies() []netip.Prefix {
 	return all
 }
 
-// isLoopback reports whether only this machine can reach host.
+// isLoopback reports whether host is reachable from this machine only.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()

@@ -1,3 +1,3 @@
-// Package app puts a hub together from its packages, runs it and takes it apart
-// again. A main package can't be imported, so both main and hubtest go through it.
+// Package app builds, runs and stops a hub. It is separate from package main, which
+// hubtest could not import.
 package app

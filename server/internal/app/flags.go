@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// ErrHelp is returned by Load when help was asked for and has been printed.
+// ErrHelp is returned by ParseFlags after it has printed the help text.
 var ErrHelp = flag.ErrHelp
 
-// flagSpec is one setting as the user gives it: -name VALUE, or HOOKBACK_NAME.
+// flagSpec is a flag and its environment variable: -name VALUE or HOOKBACK_NAME.
 type flagSpec struct {
-	name, placeholder string // value names what is wanted; empty: a switch
-	defaultText       string // shown in -help
+	name, placeholder string // placeholder of the value; empty for a boolean
+	defaultText       string // default, as shown by -help
 	usage             string
 	set               func(cfg *Config, text string) error
 }
 
-// flagSpecs is the one table of all settings.
+// flagSpecs lists all flags except -sign-in and -version, in the order of -help.
 var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
 
 var hubFlags = []flagSpec{
@@ -84,7 +84,7 @@ func (f flagSpec) env() string {
 	return "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }
 
-// apply sets the knob; from is the flag or variable the text came by.
+// apply sets the value in cfg; from is the flag or variable that text came from.
 func (f flagSpec) apply(cfg *Config, from, text string) error {
 	if err := f.set(cfg, text); err != nil {
 		expected := map[string]string{
@@ -96,12 +96,11 @@ func (f flagSpec) apply(cfg *Config, from, text string) error {
 	return nil
 }
 
-// ParseFlags reads a Config from the command line and the environment, where a flag
-// wins over its variable, and returns it with the arguments that are no flags. Its
-// errors are sentences for the user.
+// ParseFlags reads a Config from the command line and the environment; a flag overrides
+// its variable. It returns the remaining arguments. Its errors are written for users.
 func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg Config, rest []string, err error) {
 	flags := flag.NewFlagSet("hookback-server", flag.ContinueOnError)
-	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // no setting: a variable that stays set would keep the hub from running
+	flags.StringVar(&cfg.SignIn, "sign-in", "", "") // without a variable, which would keep the hub from running
 	flags.SetOutput(io.Discard)
 	isSet := map[string]bool{}
 	var firstErr error
@@ -165,7 +164,7 @@ func splitList(s string) []string {
 	return out
 }
 
-// zeroMeansNoLimit turns the user's 0 into a Config's "no limit".
+// zeroMeansNoLimit converts the user's 0 to the Config value for no limit.
 func zeroMeansNoLimit[T time.Duration | int64](n T, err error) (T, error) {
 	if n == 0 {
 		n = -1
@@ -175,7 +174,7 @@ func zeroMeansNoLimit[T time.Duration | int64](n T, err error) (T, error) {
 
 var errNegative = errors.New("must not be negative")
 
-// parseDuration reads a Go duration that may begin with days: 30d, 1d12h, 90m.
+// parseDuration parses a Go duration that may start with days: 30d, 1d12h, 90m.
 func parseDuration(s string) (time.Duration, error) {
 	var total time.Duration
 	if days, rest, ok := strings.Cut(s, "d"); ok {
@@ -198,7 +197,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return total + d, err
 }
 
-// sizeUnits are powers of two, whether spelled GiB, GB or G.
+// sizeUnits are powers of two; GiB, GB and G are the same.
 var sizeUnits = map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 func parseSize(s string) (int64, error) {

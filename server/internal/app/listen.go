@@ -11,9 +11,9 @@ import (
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
-// listen opens the hub's port. A loopback address is taken in both families: with
-// only one of them taken, another program could take the other and be told what
-// clients that prefer it meant for the hub.
+// listen opens the port. A loopback address is opened for IPv4 and IPv6. Otherwise another
+// program could listen on the other family and receive the requests of clients that prefer
+// it.
 func listen(addr string) ([]net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -22,7 +22,7 @@ func listen(addr string) ([]net.Listener, error) {
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
-	const maxAttempts = 20 // a port that is free for one family may be taken in the other
+	const maxAttempts = 20 // a port that is free in one family may be taken in the other
 	for attempt := 1; ; attempt++ {
 		lns, err := listenBoth(host, port)
 		if err == nil || port != "0" || !errors.Is(err, syscall.EADDRINUSE) || attempt == maxAttempts {
@@ -48,7 +48,7 @@ func listenBoth(host, port string) ([]net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		_ = first.Close()
 		return nil, err
-	default: // this machine has only one of the two
+	default: // only one family is available
 		return []net.Listener{first}, nil
 	}
 }
@@ -60,7 +60,8 @@ func portOf(ln net.Listener) int {
 	return 0
 }
 
-// explainPortInUse explains that a port is taken, and by whom where the system tells.
+// explainPortInUse adds the program that uses the port to the error, if it can be
+// determined.
 func explainPortInUse(err error) error {
 	var op *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) || op.Addr == nil {
@@ -73,7 +74,8 @@ func explainPortInUse(err error) error {
 	return fmt.Errorf("%s is taken by %s: stop that, or choose another port with -addr", op.Addr, owner)
 }
 
-// portOwner names the program that listens at addr: the one that takes our call.
+// portOwner returns the program that listens at addr, or an empty string. It connects to
+// it to find out.
 func portOwner(addr string) string {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -85,8 +87,8 @@ func portOwner(addr string) string {
 	if !okRemote || !okLocal {
 		return ""
 	}
-	// Until it has taken the call, which a busy machine delays: this program ends with
-	// the answer, so there is time for it.
+	// The socket has an owner only after the program has accepted the connection, which
+	// takes time on a busy machine. Waiting is fine, because the hub exits afterwards.
 	deadline := time.Now().Add(2 * time.Second)
 	for time.Now().Before(deadline) {
 		if p, ok := peer.ProcessOf(remote.AddrPort(), local.AddrPort()); ok {

@@ -11,13 +11,13 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// OIDC names an OpenID provider that people sign in with. The zero value names none.
+// OIDC configures sign-in with an OpenID provider. The zero value disables it.
 type OIDC struct {
-	Issuer     string // its address, where /.well-known/openid-configuration is
-	Client     string // the hub's id there
-	SecretFile string // holds the hub's secret there; empty: it is a public client, PKCE alone
-	Groups     string // the claim with somebody's groups; groups
-	// Roles say what members of a group may, as GROUP=ROLE: anew at each sign-in.
+	Issuer     string // issuer URL, the parent of /.well-known/openid-configuration
+	Client     string // client id; default hookback
+	SecretFile string // file with the client secret; empty: public client with PKCE
+	Groups     string // claim with a person's groups; default groups
+	// Roles maps groups to roles as GROUP=ROLE. It is applied at each sign-in.
 	Roles []string
 }
 
@@ -34,7 +34,7 @@ var oidcFlags = []flagSpec{
 		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, splitList(s)...); return nil }},
 }
 
-// check finds mistakes before anything is opened.
+// check validates the settings before anything is opened.
 func (o *OIDC) check() error {
 	if o.Issuer == "" {
 		for name, isSet := range map[string]bool{
@@ -68,8 +68,8 @@ func (o *OIDC) parseRoles() (map[string]schema.Role, error) {
 	return roles, nil
 }
 
-// newProvider is what people makes of it; nil when none is named. hub is the address that
-// browsers know the hub by.
+// newProvider returns the provider, or nil if none is configured. hub is the hub's URL as
+// browsers see it.
 func (o *OIDC) newProvider(hub string) (*auth.OIDC, error) {
 	if o.Issuer == "" {
 		return nil, nil
@@ -95,8 +95,8 @@ func (o *OIDC) newProvider(hub string) (*auth.OIDC, error) {
 	return p, nil
 }
 
-// withHostname is an address of this machine by its name: providers take back a browser to
-// localhost where they refuse a bare number, and passkeys need a name.
+// withHostname replaces a loopback address by localhost. Some providers reject callbacks
+// to IP addresses, and passkeys need a host name.
 func withHostname(hub string) string {
 	u, err := url.Parse(hub)
 	if err != nil {

@@ -23,9 +23,8 @@ func checkPasskeys(from schema.Risk) error {
 	}
 }
 
-// passkeyConfig is what people makes of the risk; nil when none is named. hub is the address
-// that browsers know the hub by: they have passkeys for a name only, and nowhere that
-// somebody in between could change the page.
+// passkeyConfig returns the relying party for the hub's public URL, or nil if passkeys are
+// off. Browsers support passkeys only for host names and secure origins.
 func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
 	if from == "" {
 		return nil, nil
@@ -39,7 +38,7 @@ func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
 		return nil, fmt.Errorf("-passkeys %s: browsers have passkeys for localhost and for https addresses with a name, and this hub is at %s: say where people reach it with -public-url https://NAME", from, hub)
 	}
 	host := u.Host
-	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers don't say it
+	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers omit the default port from origins
 		host = u.Hostname()
 	}
 	return &auth.Passkeys{MinRisk: from, RPID: u.Hostname(), Origin: u.Scheme + "://" + host}, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// SignIn makes a link that signs somebody in to the hub, which must not be running:
-// the way back in for whoever lost their browser, and the way to own a hub before it
-// listens where others can reach it.
+// SignIn returns a link that signs name in. The hub must not be running. It restores
+// access for people who lost their browser, and gives a hub an owner before it listens on
+// a public address.
 func SignIn(ctx context.Context, cfg Config, name string) (link string, err error) {
 	if cfg, err = cfg.withDefaults(func(string) string { return "" }); err != nil {
 		return "", err
@@ -36,8 +36,8 @@ func SignIn(ctx context.Context, cfg Config, name string) (link string, err erro
 	return cfg.baseURL(cfg.Addr) + "/#sign-in=" + code, nil
 }
 
-// baseURL is the hub's address for people, when it listens at addr. It names localhost
-// where it can: passkeys belong to a name, not to an address.
+// baseURL returns the hub's URL for people when it listens at addr. It prefers localhost,
+// because passkeys belong to a host name.
 func (cfg *Config) baseURL(addr string) string {
 	scheme := "http://"
 	if cfg.TLSCert != "" {
@@ -55,12 +55,12 @@ func (cfg *Config) baseURL(addr string) string {
 			host, _, _ = splitHostPort(cfg.AllowHosts[0])
 		}
 	case ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)):
-		host = "localhost" // which is no other address of this machine's, such as 127.0.0.2
+		host = "localhost" // only these two: localhost does not reach other loopback addresses such as 127.0.0.2
 	}
 	return scheme + net.JoinHostPort(host, port)
 }
 
-// splitHostPort splits the port from a name that may have none.
+// splitHostPort is net.SplitHostPort for a name that may have no port.
 func splitHostPort(name string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {

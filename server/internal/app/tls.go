@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// certificate is the hub's, read again whenever its files have changed: they are
-// renewed while it runs.
+// certificate is the TLS certificate. It is reloaded when its files change, so that it can
+// be renewed while the hub runs.
 type certificate struct {
-	cert, key string // files
+	cert, key string // file names
 	log       *slog.Logger
 
 	mu       sync.Mutex
 	loaded   *tls.Certificate
-	modTimes [2]time.Time // the files' times when they were read
+	modTimes [2]time.Time // modification times of the loaded files
 }
 
-// wrapTLS makes the listeners speak TLS.
+// wrapTLS replaces the listeners by TLS listeners.
 func wrapTLS(lns []net.Listener, cfg *Config, log *slog.Logger) error {
 	c := &certificate{cert: cfg.TLSCert, key: cfg.TLSKey, log: log}
 	if err := c.load(c.readModTimes()); err != nil {
@@ -55,7 +55,8 @@ func (c *certificate) load(times [2]time.Time) error {
 	return nil
 }
 
-// current is the certificate as its files hold it; while they make no sense, the last one.
+// current returns the certificate in the files. If they are invalid, it keeps the last
+// valid one.
 func (c *certificate) current() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +68,7 @@ func (c *certificate) current() *tls.Certificate {
 	return c.loaded
 }
 
-// checkPublicListen refuses an address that others can reach before there is somebody to
-// refuse them.
+// checkPublicListen rejects a public address while the hub has no owner.
 func (a *App) checkPublicListen() error {
 	host, _, err := net.SplitHostPort(a.cfg.Addr)
 	if err != nil || isLoopback(host) || a.cfg.Insecure || a.auth.Owned() {

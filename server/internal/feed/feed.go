@@ -1,8 +1,8 @@
-// Package feed is the live end of the hub's log: an ordered ring of encoded
-// frames that any number of readers follow by sequence number.
+// Package feed holds the newest part of the hub's log: an in-memory ring buffer of
+// encoded frames with fan-out by cursor to any number of readers.
 //
-// Nobody subscribes. A reader keeps a cursor, the seq of the last frame it has,
-// and asks for what came after it:
+// Readers do not subscribe. Each keeps a cursor, the seq of the last frame that it has,
+// and requests the frames after it:
 //
 //	for {
 //		frames, more, ok := f.After(cursor)
@@ -17,47 +17,47 @@
 //		cursor = frames[len(frames)-1].Seq
 //	}
 //
-// So there is no queue per reader and no reader the feed knows of: a slow one
-// costs nothing, can't be sent things in the wrong order and loses nothing, it
-// only falls behind what the ring holds and goes to the store for it.
+// There is no queue per reader, and the feed has no list of readers. Backpressure is
+// therefore free: a slow reader costs nothing, gets frames in order and loses none. If it
+// falls behind the ring, it reads from the store.
 package feed
 
 import "sync"
 
-// maxBatch is how many frames one After returns at most. It bounds how long a reader
-// that is far behind holds the lock.
+// maxBatch limits the frames that After returns, and so how long a slow reader holds the
+// lock.
 const maxBatch = 512
 
-// Frame is one entry of the log, encoded once for all readers. Its bytes are
-// shared and must not be changed.
+// Frame is one entry of the log, encoded once for all readers. Its bytes are shared and
+// must not be changed.
 type Frame struct {
 	Seq    int64
-	Status bool   // version 2 sends it as "status", else as "event"
-	Data   []byte // version 2's data; version 1's too, for an event
-	// End is version 1's data, the whole event, when this status frame is the end
-	// of a question. It is nil otherwise: version 1 hears of no other changes.
+	Status bool   // sent as "status" by stream version 2, otherwise as "event"
+	Data   []byte // for version 2, and for version 1 if it is an event
+	// End is the whole event for version 1 if this status frame settles a question. It is
+	// nil otherwise, because version 1 sends no other changes.
 	End []byte
 }
 
 func (fr Frame) size() int { return len(fr.Data) + len(fr.End) }
 
-// Feed is the ring. Its methods may be called from any goroutine.
+// Feed is the ring buffer. Its methods are safe for concurrent use.
 type Feed struct {
 	maxBytes int
-	closed   chan struct{} // always closed: "there is more already"
+	closed   chan struct{} // always closed; returned when there is more already
 
-	mu         sync.Mutex // not an RWMutex: Publish would queue behind every reader it woke
-	ring       []Frame    // a circle: count frames from start on, with seqs without holes up to head
+	mu         sync.Mutex // not an RWMutex: Publish would queue behind every reader that it woke
+	ring       []Frame    // circular: count frames from start, with consecutive seqs up to head
 	start      int
 	count      int
-	bytes      int           // of the frames in the ring
-	head       int64         // the last seq published
-	more       chan struct{} // closed and replaced by Publish when a reader has it
+	bytes      int           // total size of the frames in the ring
+	head       int64         // seq of the last published frame
+	more       chan struct{} // closed and replaced by Publish if a reader has it
 	hasWaiters bool          // a reader has more
 }
 
-// New returns an empty feed whose next frame has the seq head+1. It holds the
-// newest frames, at most maxFrames of them and at most maxBytes of data.
+// New returns an empty feed whose next frame has the seq head+1. It keeps the newest
+// frames, at most maxFrames and at most maxBytes of data.
 func New(head int64, maxFrames, maxBytes int) *Feed {
 	f := &Feed{
 		maxBytes: maxBytes,
@@ -70,17 +70,16 @@ func New(head int64, maxFrames, maxBytes int) *Feed {
 	return f
 }
 
-// Head is the seq of the last frame published.
+// Head returns the seq of the last published frame.
 func (f *Feed) Head() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.head
 }
 
-// Publish appends frames and wakes every reader that waits, once for all of them.
-// Frames come in the order of their seqs. One that was published already is left
-// out; behind a hole the ring starts anew, so that readers take what they missed
-// from the store.
+// Publish appends frames in the order of their seqs and wakes all waiting readers once.
+// Frames that were already published are ignored. A gap in the seqs clears the ring, so
+// that readers get the missing frames from the store.
 func (f *Feed) Publish(frames ...Frame) {
 	if len(frames) == 0 {
 		return
@@ -120,7 +119,7 @@ func (f *Feed) pushLocked(frame Frame) {
 	}
 }
 
-// dropLocked forgets the oldest frame.
+// dropLocked removes the oldest frame.
 func (f *Feed) dropLocked() {
 	f.bytes -= f.ring[f.start].size()
 	f.ring[f.start] = Frame{}
@@ -128,13 +127,13 @@ func (f *Feed) dropLocked() {
 	f.count--
 }
 
-// After returns frames behind seq, the oldest first and without holes, and a
-// channel that is closed once it is worth asking again: at once when there are
-// frames, with the next Publish when there are none. The slice is the caller's.
+// After returns the frames after seq, the oldest first and without gaps, and a channel
+// that is closed when another call can return more: already closed if there are frames,
+// otherwise closed by the next Publish. The caller owns the slice.
 //
-// Without frames and with ok set the reader has everything that was published;
-// that includes a reader ahead of Head, which got a committed row from the store
-// before it was published. Without ok the ring no longer reaches back to seq.
+// If there are no frames and ok is true, the reader has everything that was published.
+// That includes a reader ahead of Head, which got a committed row from the store before it
+// was published. If ok is false, the ring no longer reaches back to seq.
 func (f *Feed) After(seq int64) (frames []Frame, more <-chan struct{}, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,19 +16,18 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// The kinds of channel that are not shoutrrr's.
+// The kinds of channel that shoutrrr does not implement.
 const (
 	smtpName    = "smtp"
 	webhookName = "webhook"
 	pushName    = "push"
 )
 
-// MaxChannels is how many channels a hub may have: each has goroutines of its own.
+// MaxChannels limits the channels of a hub, because each has its own goroutines.
 const MaxChannels = 50
 
-// chatServices are the services of shoutrrr that we know how to write plain text to, and
-// whether the host of their address may be shown: with the others it is a part of the
-// secret.
+// chatServices are the supported services of shoutrrr. The value reports whether the host
+// may be shown; for the others it is part of the secret.
 var chatServices = map[string]bool{
 	"slack": false, "discord": false, "telegram": false, "pushover": false,
 	"ntfy": true, "gotify": true, "mattermost": true,
@@ -36,7 +35,8 @@ var chatServices = map[string]bool{
 
 const urlFormat = "must be an address such as ntfy://ntfy.sh/TOPIC, slack://…, discord://…, telegram://…, gotify://…, pushover://…, mattermost://…, smtp://USER:PASSWORD@HOST:587/?from=ADDRESS or https://…" //nolint:gosec // names of what to fill in
 
-// Draft makes a channel of what an admin gave: it checks the address without using it.
+// Draft validates the settings of a new channel and returns it. It does not connect to the
+// address.
 func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	name := singleLine(d.Name, maxNameChars)
 	if name == "" || name != d.Name {
@@ -44,7 +44,7 @@ func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	}
 	u, err := url.Parse(d.URL)
 	if err != nil || len(d.URL) > 4096 || u.Host == "" {
-		return nil, &schema.FieldError{Field: "url", Detail: urlFormat} // never the text: it is a secret
+		return nil, &schema.FieldError{Field: "url", Detail: urlFormat} // without the input, which is a secret
 	}
 	c := &store.Channel{Name: name, URL: d.URL, Person: d.Person, CreatedBy: by, Kind: u.Scheme}
 	switch _, isChat := chatServices[u.Scheme]; {
@@ -66,12 +66,13 @@ func Draft(d *schema.ChannelDraft, by string) (*store.Channel, error) {
 	return c, checkChatURL(c.Kind, d.URL)
 }
 
-// markupOptions are the options of services that would make markup of a message's text.
+// markupOptions are query parameters of services that would turn text into markup or add
+// links.
 var markupOptions = map[string][]string{
 	"telegram": {"parsemode"}, "gotify": {"extras"}, "ntfy": {"actions", "attach", "click"},
 }
 
-// checkChatURL asks the service itself whether it understands the address.
+// checkChatURL lets shoutrrr parse the address.
 func checkChatURL(service, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -89,8 +90,8 @@ func checkChatURL(service, address string) error {
 	return nil
 }
 
-// publicAddress is how a channel's address is shown: its scheme, and its host where that is
-// no secret.
+// publicAddress returns the scheme of a channel's address, and its host unless that is
+// secret.
 func publicAddress(c *store.Channel) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -102,7 +103,7 @@ func publicAddress(c *store.Channel) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// PublicChannel is a channel without its secrets.
+// PublicChannel returns a channel without its secrets.
 func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	public := schema.Channel{
 		ID: c.ID, Name: c.Name, Kind: c.Kind, Address: publicAddress(c), Person: c.Person,
@@ -120,7 +121,7 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	return public
 }
 
-// sendsPerPerson reports whether a channel writes to each person at their own address.
+// sendsPerPerson reports whether a channel sends to each person's own address.
 func sendsPerPerson(c *store.Channel) bool {
 	if c.Kind != smtpName {
 		return false
@@ -129,10 +130,11 @@ func sendsPerPerson(c *store.Channel) bool {
 	return err == nil && config.to == ""
 }
 
-// secretRedactor takes a channel's secrets out of what its failures say.
+// secretRedactor removes the secrets of a channel from error texts.
 type secretRedactor []string
 
-// newSecretRedactor knows every part of an address that may be a secret.
+// newSecretRedactor collects every part of the addresses that may be a secret, the longest
+// first.
 func newSecretRedactor(secrets ...string) secretRedactor {
 	var s secretRedactor
 	addPart := func(part string) {
@@ -150,7 +152,7 @@ func newSecretRedactor(secrets ...string) secretRedactor {
 		for _, part := range []string{u.User.String(), u.User.Username(), password, u.Path, u.RawQuery} {
 			addPart(part)
 		}
-		if !chatServices[u.Scheme] { // the host is one, too
+		if !chatServices[u.Scheme] { // the host is a secret, too
 			addPart(u.Hostname())
 		}
 		for part := range strings.SplitSeq(u.Path, "/") {
@@ -171,14 +173,14 @@ var (
 	tokenPattern = regexp.MustCompile(`[A-Za-z0-9_\-]{24,}`)
 )
 
-// maxErrorChars is how many characters of a failure are kept.
+// maxErrorChars limits the stored text of a failure.
 const maxErrorChars = 200
 
-// redact is what a failure says, in one line without addresses and secrets.
+// redact returns the error's text on one line, without addresses and secrets.
 func (s secretRedactor) redact(err error) string {
 	text := err.Error()
 	var urlErr *url.Error
-	if errors.As(err, &urlErr) { // it begins with the address
+	if errors.As(err, &urlErr) { // the text of a url.Error starts with the address
 		text = urlErr.Err.Error()
 	}
 	text = urlPattern.ReplaceAllString(text, "…")

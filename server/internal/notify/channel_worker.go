@@ -12,32 +12,33 @@ import (
 )
 
 const (
-	// maxConcurrent is how many messages go by one channel at a time.
+	// maxConcurrent is the number of messages that a channel sends concurrently.
 	maxConcurrent = 4
-	// maxBatch is how many a lane reads at a time.
+	// maxBatch is the number of notifications that a worker reads at a time.
 	maxBatch = 16
-	// maxSleep is the longest that a lane sleeps.
+	// maxSleep is the longest sleep of a worker.
 	maxSleep = 30 * time.Second
-	// inFlightDelay is how long a notice waits for one to the same person that is under way.
+	// inFlightDelay is how long a notification is postponed while another one to the same
+	// person is in flight.
 	inFlightDelay = time.Second
 )
 
-// channelWorker sends by one channel. Each has goroutines of its own, so that a channel that
-// does not answer keeps nobody else waiting.
+// channelWorker sends the notifications of one channel. Each has its own goroutines, so
+// that an unresponsive channel delays no other.
 type channelWorker struct {
 	notifier       *Notifier
 	channel        int64
 	wakeup         chan struct{}
 	stop           context.CancelFunc
-	abandonedCalls atomic.Int64 // calls of a library that did not return in time and still run
+	abandonedCalls atomic.Int64 // library calls that timed out and have not returned
 
 	mu               sync.Mutex
-	failures         int       // in a row
-	breakerOpenUntil time.Time // left alone until then
+	failures         int       // consecutive
+	breakerOpenUntil time.Time // circuit breaker: nothing is sent before
 	lastPause        time.Duration
 }
 
-// worker returns the lane of a channel, and starts it where it does not run.
+// worker returns the worker of a channel. It starts one if necessary.
 func (n *Notifier) worker(channel int64) *channelWorker {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -46,7 +47,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	}
 	w := &channelWorker{notifier: n, channel: channel, wakeup: make(chan struct{}, 1), stop: func() {}}
 	if n.runCtx == nil {
-		return w // Run starts it, and what is due is found then
+		return w // not started: Run creates the workers and finds what is due
 	}
 	n.workers[channel] = w
 	var ctx context.Context
@@ -55,7 +56,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	return w
 }
 
-// stopWorker ends the lane of a channel that is gone.
+// stopWorker stops the worker of a removed channel.
 func (n *Notifier) stopWorker(channel int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,7 +73,7 @@ func (w *channelWorker) wake() {
 	}
 }
 
-// run sends what is due until ctx ends.
+// run sends due notifications until ctx ends.
 func (w *channelWorker) run(ctx context.Context) {
 	n := w.notifier
 	for ctx.Err() == nil {
@@ -90,7 +91,7 @@ func (w *channelWorker) run(ctx context.Context) {
 				if w.sendAll(ctx, due) {
 					continue
 				}
-				wait = time.Second // the database does not take it
+				wait = time.Second // the database rejects writes
 			case next.IsZero():
 				wait = maxSleep
 			default:
@@ -103,8 +104,8 @@ func (w *channelWorker) run(ctx context.Context) {
 	}
 }
 
-// batchSize is how many notices to take: after failures one, to see whether the channel is
-// back.
+// batchSize returns the number of notifications to read: one after the circuit breaker has
+// opened (half-open), to probe whether the channel is back.
 func (w *channelWorker) batchSize() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,8 +121,8 @@ func (w *channelWorker) pausedUntil() time.Time {
 	return w.breakerOpenUntil
 }
 
-// sendAll sends some notices, a few at a time; false when what became of them could
-// not be stored.
+// sendAll sends notifications, at most maxConcurrent at a time (a semaphore). It returns
+// false if a result could not be stored.
 func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) bool {
 	out, err := w.notifier.openSender(ctx, w.channel)
 	if err != nil {
@@ -137,7 +138,7 @@ func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) b
 		group.Go(func() {
 			defer func() { <-slots }()
 			if !w.pausedUntil().IsZero() && w.pausedUntil().After(w.notifier.Clock()) {
-				return // the channel was given up meanwhile
+				return // the circuit breaker opened in the meantime
 			}
 			if err := w.send(ctx, out, &due[i]); err != nil {
 				stored.Store(false)
@@ -151,13 +152,14 @@ func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) b
 	return stored.Load()
 }
 
-// send judges and sends one notice. Its error is the database's.
+// send decides about one notification and sends it. It returns errors of the database
+// only.
 func (w *channelWorker) send(ctx context.Context, out *sender, notification *store.Notification) error {
 	n := w.notifier
 	q, err := n.readQuestion(ctx, notification.Question)
 	if err != nil {
 		if errors.Is(err, schema.ErrNotFound) {
-			return nil // and the notice with it
+			return nil // the notification was removed with its question
 		}
 		return err
 	}
@@ -168,7 +170,7 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 	if decision.suppressedBy != "" {
 		return w.finish(ctx, notification, schema.NotificationSuppressed, decision.suppressedBy)
 	}
-	// The lease ends well after the message's own time, so that nobody sends it twice.
+	// The lease outlasts the attempt, so that no one else sends the message.
 	claim, err := n.Store.ClaimNotification(ctx, notification, n.Clock().Add(3*n.timing.timeout), decision.cooldownStart)
 	switch {
 	case err != nil || claim == store.ClaimLost:
@@ -189,7 +191,7 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 	notification.Attempts++
 	err = w.sendWithTimeout(ctx, out, m)
 	if ctx.Err() != nil {
-		return ctx.Err() // the hub stops: it is sent again when it is back
+		return ctx.Err() // the hub stops; the message is sent again after a restart
 	}
 	w.recordResult(err)
 	if err == nil {
@@ -209,13 +211,13 @@ func (w *channelWorker) finish(ctx context.Context, notification *store.Notifica
 	if state == schema.NotificationSent {
 		notification.Error = ""
 	}
-	// What has left is noted even while the hub stops.
+	// The result of a message that was sent is stored even while the hub stops.
 	err := w.notifier.Store.SetNotification(context.WithoutCancel(ctx), notification)
 	w.notifier.statuses.markChanged(notification.Question)
 	return err
 }
 
-// retryAt is when a message that failed is tried again, if it is.
+// retryAt returns when to retry a failed message, and false if it must not be retried.
 func (w *channelWorker) retryAt(notification *store.Notification, q *question, err error) (time.Time, bool) {
 	p := &w.notifier.timing
 	var permanent permanentError
@@ -230,13 +232,14 @@ func (w *channelWorker) retryAt(notification *store.Notification, q *question, e
 	return next, true
 }
 
-// errTimeout is the failure of a channel that does not answer.
+// errTimeout reports a channel that does not answer within the timeout.
 var errTimeout = errors.New("the other side did not answer in time")
 
-// sendWithTimeout sends a message and waits no longer than its time, whatever a library does.
+// sendWithTimeout sends a message. It returns after the timeout even if a library ignores
+// its context.
 func (w *channelWorker) sendWithTimeout(ctx context.Context, out *sender, m *message) error {
 	if w.abandonedCalls.Load() >= maxConcurrent {
-		return errTimeout // its goroutines wait already
+		return errTimeout // its abandoned goroutines still wait
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.notifier.timing.timeout)
 	defer cancel()
@@ -254,8 +257,9 @@ func (w *channelWorker) sendWithTimeout(ctx context.Context, out *sender, m *mes
 	}
 }
 
-// recordResult counts failures: after some in a row the channel is left alone for a while,
-// and longer each time. A message that nobody would take says nothing of the channel.
+// recordResult implements the circuit breaker: after breakerThreshold consecutive failures
+// the channel pauses, with exponential backoff up to maxBreakerPause. A permanent error
+// concerns one message only and counts as a response of the channel.
 func (w *channelWorker) recordResult(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,7 +277,7 @@ func (w *channelWorker) recordResult(err error) {
 	w.breakerOpenUntil = w.notifier.Clock().Add(w.lastPause)
 }
 
-// permanentError is a failure that trying again does not help.
+// permanentError is a failure that a retry cannot fix.
 type permanentError struct{ error }
 
 func (f permanentError) Unwrap() error { return f.error }

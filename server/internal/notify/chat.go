@@ -19,8 +19,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sendChat sends by one of shoutrrr's services. The library takes no context; lane.try
-// waits no longer than it should.
+// sendChat sends by a service of shoutrrr. The library takes no context; sendWithTimeout
+// limits the wait.
 func sendChat(c *store.Channel, m *message) error {
 	var r router.ServiceRouter
 	r.SetLogger(log.New(io.Discard, "", 0))
@@ -39,8 +39,8 @@ func sendChat(c *store.Channel, m *message) error {
 	return service.Send(m.plain(escapers[c.Kind]), &params)
 }
 
-// escapers make an agent's text harmless in the markup of a service. The others show a
-// text as it is.
+// escapers escape text for the markup of a service. Services without markup show it
+// verbatim.
 var escapers = map[string]func(string) string{
 	"slack":      strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace,
 	"discord":    escapeMarkdown,
@@ -53,14 +53,14 @@ var escapers = map[string]func(string) string{
 
 func verbatim(text string) string { return text }
 
-// escapeMarkdown is a text that Markdown shows as it is, and that mentions nobody.
+// escapeMarkdown escapes Markdown and breaks mentions.
 var escapeMarkdown = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "|", `\|`, ">", `\>`, "#", `\#`,
 	"[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "<", `\<`, "!", `\!`, "-", `\-`, "+", `\+`, ":", "\\:", "@", "@\u200b",
 ).Replace
 
-// sendTelegram posts to the Bot API itself: shoutrrr's own client has no timeout and
-// takes a connection that failed for a message that was sent.
+// sendTelegram calls the Bot API directly, because shoutrrr's client has no timeout and
+// reports a failed connection as success.
 func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *message) error {
 	u, err := url.Parse(c.URL)
 	var config telegram.Config
@@ -99,7 +99,7 @@ func (n *Notifier) postTelegram(ctx context.Context, token string, message any) 
 	reply := struct {
 		Description string `json:"description"`
 	}{}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&reply) // what it says is extra
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&reply) // the description is optional
 	if err := checkResponse(resp); err != nil {
 		var permanent permanentError
 		err := fmt.Errorf("%w %s", err, singleLine(reply.Description, maxErrorChars))

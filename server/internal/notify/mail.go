@@ -16,19 +16,19 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// smtpConfig is where and how mail is handed over.
+// smtpConfig is the parsed address of a mail channel.
 type smtpConfig struct {
 	host           string
 	port           int
-	implicitTLS    bool // TLS from the first byte
+	implicitTLS    bool // TLS from the first byte instead of STARTTLS
 	user, password string
 	from           string
-	to             string // one address for all of it; empty: each person's own
+	to             string // one address for all messages; empty: each person's own
 }
 
 const mailURLFormat = "must be smtp://USER:PASSWORD@HOST:587/?from=ADDRESS (or smtps://…:465), with &to=ADDRESS to send everything to one address" //nolint:gosec // names of what to fill in
 
-// parseMailURL reads the address of a channel of kind smtp.
+// parseMailURL parses the address of an smtp channel.
 func parseMailURL(address string) (*smtpConfig, error) {
 	bad := &schema.FieldError{Field: "url", Detail: mailURLFormat}
 	u, err := url.Parse(address)
@@ -64,7 +64,7 @@ func parseMailURL(address string) (*smtpConfig, error) {
 	return m, nil
 }
 
-// sendMail hands a mail over. It is text alone: what an agent wrote can't be markup.
+// sendMail sends a message as plain text only, so that text from agents cannot be markup.
 func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) error {
 	config, err := parseMailURL(c.URL)
 	if err != nil {
@@ -101,10 +101,10 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	mail.Subject(m.subject())
 	mail.SetDateWithValue(m.createdAt)
 	_, domain, _ := strings.Cut(from, "@")
-	if !m.isTest { // the same for every attempt, so that a mailbox can tell a repetition
+	if !m.isTest { // the same for every attempt, so that mail clients can deduplicate
 		mail.SetMessageIDWithValue(fmt.Sprintf("notice-%d.%s@%s", m.id, hub, domain))
 	}
-	// No automatic answer, please.
+	// Suppresses out-of-office replies.
 	mail.SetGenHeader("Auto-Submitted", "auto-generated")
 	text := m.plain(verbatim)
 	if m.link != "" {
@@ -121,7 +121,7 @@ func (b *smtpConfig) newClient(p timing) (*gomail.Client, error) {
 	case b.implicitTLS:
 		options = append(options, gomail.WithSSL())
 	case isLoopback(b.host), net.ParseIP(b.host).IsPrivate():
-		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic)) // nobody in between, or the admin's own network
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic)) // TLS is optional on this machine and in the admin's own network
 	}
 	if b.user != "" {
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(b.user), gomail.WithPassword(b.password))

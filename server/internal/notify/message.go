@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// maxTextChars is how many characters of a question go into a message.
+	// maxTextChars limits the question's text in a message.
 	maxTextChars = 600
-	// maxSubjectChars is how many characters of it go into a title or subject.
+	// maxSubjectChars limits the question's text in a title or subject.
 	maxSubjectChars = 80
-	// maxNameChars is how many characters of an agent's name do.
+	// maxNameChars limits names of agents and channels.
 	maxNameChars = 60
 )
 
-// message is what is to be said, still as it is: each channel writes it its own way.
+// message is the content of a notification. Its text is raw; each channel escapes it for
+// its own format.
 type message struct {
-	id        int64 // of the notice: the same for every attempt
+	id        int64 // of the notification, the same for every attempt
 	createdAt time.Time
 	question  schema.EventID
 	kind      string
@@ -32,16 +33,16 @@ type message struct {
 	person    string
 	email     string
 
-	app, session, text, tool string // from the agent: hostile
+	app, session, text, tool string // from the agent: untrusted
 	risk                     schema.Risk
 	questionKind             schema.Kind
 	deadline                 time.Time
 
-	url         string    // where the card is
-	link        string    // a signed link, in mail to one person; empty: none
-	linkExpires time.Time // when that ends
-	loopback    bool      // view is this machine only
-	isTest      bool      // only to try the channel
+	url         string    // of the question in the dashboard
+	link        string    // signed link, only in mail to one person; empty: none
+	linkExpires time.Time // expiry of link
+	loopback    bool      // url works on this machine only
+	isTest      bool      // a test of the channel
 }
 
 func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) (*message, error) {
@@ -76,7 +77,8 @@ func (n *Notifier) testMessage(person string) *message {
 	}
 }
 
-// headline is our own words, in one line; the agent's name in it is cleaned.
+// headline returns the title. It contains no text from the agent except its sanitized
+// name.
 func (m *message) headline() string {
 	if m.isTest {
 		return "Hookback: a test message"
@@ -92,7 +94,7 @@ func (m *message) headline() string {
 	}
 }
 
-// subject is the headline and how the question begins.
+// subject returns the headline and the start of the question.
 func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()
@@ -100,7 +102,7 @@ func (m *message) subject() string {
 	return m.headline() + ": " + singleLine(m.text, maxSubjectChars)
 }
 
-// plain is the message as text, where clean makes what an agent wrote harmless.
+// plain returns the message as plain text. clean escapes text for the channel's markup.
 func (m *message) plain(clean func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", clean(m.headline()), clean(multiLine(m.text, maxTextChars)))
@@ -120,19 +122,20 @@ func (m *message) plain(clean func(string) string) string {
 	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
 }
 
-// singleLine is a text in one line, without what does not show, cut at a length.
+// singleLine returns text on one line, without invisible characters, truncated to limit
+// characters.
 func singleLine(text string, limit int) string {
 	return truncate(strings.Join(strings.Fields(stripInvisible(text, ' ')), " "), limit)
 }
 
-// multiLine is a text with its line ends, without what does not show, cut at a length.
+// multiLine is singleLine with the line breaks kept.
 func multiLine(text string, limit int) string {
 	return truncate(strings.TrimSpace(stripInvisible(strings.ReplaceAll(text, "\r\n", "\n"), '\n')), limit)
 }
 
-// stripInvisible replaces what does not show, or changes how the rest shows (controls, marks
-// of direction, invisible characters), by a space; keep is left alone. An address in it
-// is no link: one that an agent chose has no place beside the hub's own.
+// stripInvisible replaces control characters, bidirectional marks and other invisible
+// characters by spaces, except keep. It also breaks URLs, so that an agent cannot place a
+// link next to the hub's own.
 func stripInvisible(text string, keep rune) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -155,7 +158,7 @@ func truncate(text string, limit int) string {
 	return strings.TrimSpace(string([]rune(text)[:limit-1])) + "…"
 }
 
-// isLoopback reports whether only this machine reaches host.
+// isLoopback reports whether host is reachable from this machine only.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()

@@ -1,15 +1,16 @@
-// Package notify tells people of questions while they are not looking: by chat, by
-// mail, by webhook and by Web Push.
+// Package notify notifies people about questions while they are not looking at the
+// dashboard: by chat, mail, webhook and Web Push.
 //
-// It follows the log from a cursor of its own, so that no event, no answer and no
-// delivery waits for it. What is to be said becomes rows first, one for each question,
-// channel, person, kind and number, which the database keeps unique; a lane for each
-// channel sends them. A message goes out at least once: one that was under way when the
-// hub was killed is sent again, with the same id where the channel knows ids.
+// A Notifier reads the log from its own cursor, so that no event, answer or delivery waits
+// for it. It first stores notifications as rows, which the database keeps unique per
+// question, channel, person, kind and number (an outbox). One worker per channel then
+// sends them, with retries and a circuit breaker. Delivery is at least once: a message
+// that was in flight when the hub was killed is sent again, with the same id if the
+// channel supports ids.
 //
-// What agents wrote is hostile text, and a message is a link to look at, never a
-// decision. The one exception is a signed link (link.go), which only mail to one named
-// person carries.
+// Text from agents is untrusted. A message links to the dashboard and never carries a
+// decision. The one exception is a signed link (signed_link.go), which is only sent by
+// mail to one named person.
 package notify
 
 import (
@@ -25,44 +26,46 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config is what a Notifier is made of. Store and Show are required.
+// Config configures a Notifier. Store and SetNotifications are required.
 type Config struct {
 	Store *store.Store
-	// SetNotifications puts notices on the card of a question.
+	// SetNotifications writes the status of notifications to a question.
 	SetNotifications func(context.Context, schema.EventID, []schema.Notification, *schema.NotificationCounts) error
 
-	// Base is where people reach the hub, for links.
+	// Base is the hub's address for links.
 	Base string
-	// People are those the hub knows; nil: nobody.
+	// People returns all accounts; nil: none.
 	People func(context.Context) ([]schema.Person, error)
-	// ResolveRecipients names the people that recipients stand for; nil: nobody.
+	// ResolveRecipients returns the names of the people that recipients address; nil:
+	// none.
 	ResolveRecipients func(*schema.Recipients) ([]string, error)
-	// IdentityOf is who a person is, by a signed link; nil: nobody.
+	// IdentityOf returns the identity of the person that a signed link names; nil: no one.
 	IdentityOf func(name string) (auth.Identity, bool)
-	// CreatedAt is when a person was made known to the hub; nil: always.
+	// CreatedAt returns when an account was created; nil: always existed.
 	CreatedAt func(name string) time.Time
-	// Watching reports whether a page of that person is being looked at; nil: not known.
+	// Watching reports whether the person has the dashboard in view; nil: unknown.
 	Watching func(person string) bool
-	// PushAnywhere permits push services on this machine and in private networks.
+	// PushAnywhere permits push services on this machine and in private networks (no SSRF
+	// protection).
 	PushAnywhere bool
 
 	Clock func() time.Time // default time.Now
 	Log   *slog.Logger     // default: discard
 
 	timing      timing
-	telegramURL string // where Telegram's interface is, for tests
+	telegramURL string // base URL of the Bot API, for tests
 }
 
-// timing is how fast things are tried.
+// timing holds the timeouts, retries and circuit breaker settings.
 type timing struct {
-	timeout           time.Duration   // of one message
-	retries           []time.Duration // after the first failure, the second, …; then it has failed
-	breakerThreshold  int             // failures in a row after which a channel is left alone
-	breakerPause      time.Duration   // for so long, doubled each time
-	maxBreakerPause   time.Duration   // but no longer
-	maxAge            time.Duration   // after it was made, a message has failed
-	statusInterval    time.Duration   // between two changes of a card, doubled each time
-	maxStatusInterval time.Duration   // but no longer
+	timeout           time.Duration   // of one attempt
+	retries           []time.Duration // delay after the first failure, the second, …; then the message has failed
+	breakerThreshold  int             // consecutive failures that open the circuit breaker
+	breakerPause      time.Duration   // first pause of an open breaker, doubled each time (exponential backoff)
+	maxBreakerPause   time.Duration   // upper limit of the pause
+	maxAge            time.Duration   // age at which a message is not retried any more
+	statusInterval    time.Duration   // between two updates of a question, doubled each time
+	maxStatusInterval time.Duration   // upper limit of the interval
 }
 
 func (p *timing) setDefaults() {
@@ -76,23 +79,23 @@ func (p *timing) setDefaults() {
 	}
 }
 
-// Notifier tells people. Its methods may be called by many goroutines.
+// Notifier plans and sends notifications. Its methods are safe for concurrent use.
 type Notifier struct {
 	Config
-	loopback    bool // Base is this machine only
+	loopback    bool // Base is reachable from this machine only
 	logAppended chan struct{}
 	statuses    *statusBatcher
 
 	mu      sync.Mutex
 	runCtx  context.Context          // nil before Run
-	workers map[int64]*channelWorker // :: channel → what sends by it; 0: Web Push
+	workers map[int64]*channelWorker // channel id → worker; 0: Web Push
 	group   sync.WaitGroup
 
-	linkMu sync.Mutex // held while a signed link is used
-	keyMu  sync.Mutex // held while the keys of Web Push are made
+	linkMu sync.Mutex // serializes uses of signed links
+	keyMu  sync.Mutex // serializes creation of the Web Push keys
 }
 
-// New makes a notifier. Nothing is sent before Run.
+// New returns a Notifier. It sends nothing before Run.
 func New(cfg Config) *Notifier {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -128,7 +131,8 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// LogAppended is told that a question was asked or changed. It never blocks.
+// LogAppended notifies the planner that a question was created or changed. It never
+// blocks.
 func (n *Notifier) LogAppended() {
 	select {
 	case n.logAppended <- struct{}{}:
@@ -136,8 +140,8 @@ func (n *Notifier) LogAppended() {
 	}
 }
 
-// Run follows the log and sends until ctx ends. It returns once nothing of it runs
-// any more but what a library does not let go of.
+// Run plans and sends notifications until ctx ends. When it returns, all its goroutines
+// have ended except library calls that ignore their context.
 func (n *Notifier) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer n.group.Wait()
@@ -164,7 +168,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for news, or for the given time where there is one.
+// wait blocks until the log grows, or for the given delay if it is positive. It returns
+// false when ctx ends.
 func (n *Notifier) wait(ctx context.Context, wait time.Duration) bool {
 	if wait > 0 {
 		return sleep(ctx, wait, nil)
@@ -177,14 +182,14 @@ func (n *Notifier) wait(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// start takes up what was left when the hub stopped.
+// start releases the leases of the previous run and starts the workers.
 func (n *Notifier) start(ctx context.Context) error {
 	questions, err := n.Store.ReleaseNotificationLeases(ctx)
 	if err != nil {
 		return err
 	}
 	for _, id := range questions {
-		n.statuses.markChanged(id) // the hub may have stopped before the card said so
+		n.statuses.markChanged(id) // the previous run may have stopped before it updated the question
 	}
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
@@ -200,7 +205,7 @@ func (n *Notifier) start(ctx context.Context) error {
 	return nil
 }
 
-// ignoreCanceled is nil for an error that only says that ctx has ended.
+// ignoreCanceled returns nil if err was caused by the end of ctx.
 func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -208,7 +213,7 @@ func ignoreCanceled(ctx context.Context, err error) error {
 	return nil
 }
 
-// sleep waits for d, for word, or for the end of ctx; false: that.
+// sleep waits for d or a wakeup. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration, wakeup <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

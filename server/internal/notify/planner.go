@@ -12,16 +12,18 @@ import (
 )
 
 const (
-	// maxQuestionsPerStep is how many changes of questions are looked at together.
+	// maxQuestionsPerStep is the batch size of changed questions.
 	maxQuestionsPerStep = 256
-	// maxRowsPerTransaction is how many notices are stored in one transaction: an answer that is
-	// to be stored meanwhile waits for one of these at most.
+	// maxRowsPerTransaction limits the rows stored in one transaction. An answer that
+	// arrives in the meantime waits for at most one of them.
 	maxRowsPerTransaction = 50
-	// maxCursorLag is how much of the log that says nothing may be looked at again.
+	// maxCursorLag is how many log entries without questions may be read again after a
+	// restart.
 	maxCursorLag = 4096
 )
 
-// step looks at what happened behind the cursor; false when there was nothing.
+// step plans notifications for the changes after the cursor. It returns false if there
+// were none.
 func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err error) {
 	if *cursor < 0 {
 		if *cursor, err = n.Store.NotificationCursor(ctx); err != nil {
@@ -47,11 +49,11 @@ func (n *Notifier) step(ctx context.Context, cursor *int64) (more bool, err erro
 	return len(ids) > 0, nil
 }
 
-// recipients is who can be told, by which channels.
+// recipients are the people and channels that can be notified.
 type recipients struct {
 	channels        []store.Channel
 	people          map[string]schema.Person
-	pushSubscribers map[string]bool // :: person → they have a browser that gets Web Push
+	pushSubscribers map[string]bool // person → has a browser subscribed to Web Push
 }
 
 func (n *Notifier) loadRecipients(ctx context.Context) (*recipients, error) {
@@ -74,7 +76,7 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 	for _, id := range ids {
 		q, err := n.readQuestion(ctx, id)
 		if errors.Is(err, schema.ErrNotFound) || errors.Is(err, schema.ErrNoQuestion) {
-			continue // retention removed it meanwhile
+			continue // removed by retention in the meantime
 		}
 		if err != nil {
 			return err
@@ -91,7 +93,7 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 	return nil
 }
 
-// question is one as read, decoded.
+// question is a stored question with its decoded JSON.
 type question struct {
 	*store.Question
 	hitl   schema.HumanInTheLoop
@@ -110,8 +112,8 @@ func (n *Notifier) readQuestion(ctx context.Context, id schema.EventID) (*questi
 	return q, nil
 }
 
-// cancelPending keeps back what was still to be said about a question that is settled, and
-// takes back from browsers what they show.
+// cancelPending suppresses the queued notifications of a settled question and clears those
+// that browsers show.
 func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 	notifications, err := n.Store.NotificationsOf(ctx, q.ID)
 	if err != nil || len(notifications) == 0 {
@@ -129,7 +131,7 @@ func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 	return err
 }
 
-// planNotifications makes the notices that a pending question is due.
+// planNotifications stores the notifications that a pending question is due.
 func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *question, isNew bool) error {
 	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 {
 		return nil
@@ -138,7 +140,7 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	if err != nil {
 		return err
 	}
-	if !isNew { // whom the first of its card spoke for is asked anew when that is gone
+	if !isNew { // its group leader is gone, so this question now needs its own notification
 		if isNew, err = n.Store.BecameGroupLeader(ctx, q.ID); err != nil {
 			return err
 		}
@@ -194,8 +196,8 @@ func (n *Notifier) wakeWorkers(due []store.Notification) {
 	}
 }
 
-// forQuestion are the people whom a question is put to: those it names, or all who may
-// answer.
+// forQuestion returns the people to notify: the recipients of the question, or all
+// approvers.
 func (r *recipients) forQuestion(q *question) []string {
 	if len(q.status.Recipients) > 0 {
 		return q.status.Recipients
@@ -210,7 +212,7 @@ func (r *recipients) forQuestion(q *question) []string {
 	return all
 }
 
-// pendingVoters are those of them who have not voted.
+// pendingVoters returns the recipients who have not voted.
 func (r *recipients) pendingVoters(q *question) []string {
 	if len(q.status.Recipients) > 0 {
 		return q.status.Awaiting
@@ -218,8 +220,8 @@ func (r *recipients) pendingVoters(q *question) []string {
 	return r.forQuestion(q)
 }
 
-// notifications are one for each channel that many read, and one for each person by each
-// channel that is theirs, or that writes to everybody apart.
+// notifications returns one notification for each shared channel, and one per person for
+// personal channels and for channels that send to each person.
 func (r *recipients) notifications(kind string, number int, people []string) (all []store.Notification) {
 	add := func(c store.Channel, person string) {
 		notification := store.Notification{Channel: c.ID, N: number, Notification: schema.Notification{

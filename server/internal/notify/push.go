@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// maxBrowsers is how many browsers a person may have.
+	// maxBrowsers limits the browsers per person.
 	maxBrowsers = 20
-	// maxTTL is how long a push service may keep a message for a browser that is off.
+	// maxTTL limits how long a push service keeps a message for an offline browser.
 	maxTTL = 7 * 24 * time.Hour
-	// clearTTL is how long it may keep the news that a request is over.
+	// clearTTL is how long it keeps a message that clears a notification.
 	clearTTL = time.Hour
-	// projectURL is who sends, for push services, where the hub has no address of its own.
+	// projectURL is the VAPID subject of a hub without a public address.
 	projectURL = "https://github.com/hookback/hookback"
 )
 
-// PushKey is the hub's public key for Web Push, made when it is first asked for.
+// PushKey returns the hub's public VAPID key. The first call creates it.
 func (n *Notifier) PushKey(ctx context.Context) (string, error) {
 	_, public, err := n.pushKeys(ctx)
 	return public, err
@@ -53,7 +53,8 @@ func (n *Notifier) pushKeys(ctx context.Context) (private, public string, err er
 	return n.Store.PushKeys(ctx)
 }
 
-// Subscribe adds a browser of a person's.
+// Subscribe stores a Web Push subscription of a person's browser. It rejects addresses in
+// private networks (SSRF).
 func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSubscription) error {
 	u, err := url.Parse(b.Endpoint)
 	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
@@ -75,8 +76,8 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers)
 }
 
-// sendPush sends a message to all browsers of a person; it has gone out when one of
-// them took it. Browsers that are gone are forgotten.
+// sendPush sends a message to all browsers of a person. It succeeds if one of them accepts
+// it. Subscriptions that are gone are removed.
 func (n *Notifier) sendPush(ctx context.Context, m *message) error {
 	ttl := maxTTL
 	if !m.deadline.IsZero() {
@@ -88,11 +89,11 @@ func (n *Notifier) sendPush(ctx context.Context, m *message) error {
 	})
 }
 
-// pushTag is the same for every message about one question, so that the next one replaces
-// it where it is shown; as a topic it does so at the push service.
+// pushTag returns the tag and topic of a question's messages. A new message replaces the
+// previous one in the browser and at the push service.
 func pushTag(id schema.EventID) string { return "request-" + id.String() }
 
-// pushMessage is a message to browsers.
+// pushMessage is a Web Push message.
 type pushMessage struct {
 	schema.PushMessage
 	ttl     time.Duration
@@ -152,8 +153,8 @@ func (n *Notifier) vapidSubject() string {
 	return projectURL
 }
 
-// clearNotification takes back what browsers show of a question that is over. It is a courtesy:
-// one that fails is not tried again, and the card says nothing of it.
+// clearNotification clears the notifications of a settled question in browsers. It is best
+// effort: failures are neither retried nor recorded.
 func (n *Notifier) clearNotification(id schema.EventID) {
 	n.mu.Lock()
 	parent := n.runCtx
@@ -182,8 +183,8 @@ func (n *Notifier) clearNotification(id schema.EventID) {
 	})
 }
 
-// pushClient dials no address of this machine or its networks: who subscribes says
-// where, and need not be an admin.
+// pushClient returns a client that does not connect to this machine or private networks
+// (SSRF protection), because any person may subscribe an address.
 func (n *Notifier) pushClient() *http.Client {
 	if n.PushAnywhere {
 		return httpClient
@@ -205,11 +206,11 @@ var publicClient = &http.Client{
 	},
 }
 
-// isPublic reports whether an address is none of this machine's or a private network's.
+// isPublic reports whether an address is neither on this machine nor in a private network.
 func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
 }
 
-// carrierNAT is the address space of carriers' own networks.
+// carrierNAT is the shared address space of carrier-grade NAT (RFC 6598).
 var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")

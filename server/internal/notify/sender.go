@@ -11,16 +11,16 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sender is how one channel sends, and how its failures may be told.
+// sender sends messages by one channel and redacts its secrets from errors.
 type sender struct {
 	send      func(context.Context, *message) error
 	redactor  secretRedactor
-	perPerson bool // each person at their own address: what is sent can be in their name
+	perPerson bool // sends to each person's own address, so a message may contain a signed link
 }
 
 func (s *sender) errorText(err error) string { return s.redactor.redact(err) }
 
-// openSender makes the way of a channel, 0 for Web Push.
+// openSender returns the sender of a channel; 0 is Web Push.
 func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 	if id == 0 {
 		return &sender{send: n.sendPush}, nil
@@ -52,13 +52,14 @@ func (n *Notifier) newSender(c *store.Channel) *sender {
 	return out
 }
 
-// httpClient follows no redirect: a message goes where it was addressed to, or nowhere.
+// httpClient follows no redirects: a message goes to the configured address or nowhere.
 var httpClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second},
 }
 
-// checkResponse judges the status of an answer over HTTP.
+// checkResponse returns an error for a status other than 2xx. It is permanent unless a
+// retry can help.
 func checkResponse(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code >= 200 && code < 300:
@@ -72,7 +73,8 @@ func checkResponse(resp *http.Response) error {
 	}
 }
 
-// SendTest sends a message by a channel to see what becomes of it.
+// SendTest sends a test message by a channel and returns its result. A failed send is a
+// result, not an error.
 func (n *Notifier) SendTest(ctx context.Context, id int64, person string) (schema.ChannelTestResult, error) {
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
@@ -104,7 +106,7 @@ func (n *Notifier) emailOf(ctx context.Context, person string) (string, error) {
 	return "", err
 }
 
-// AddChannel makes a channel and begins to send by it.
+// AddChannel stores a channel and starts its worker.
 func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
 	if err := n.Store.AddChannel(ctx, c, MaxChannels); err != nil {
 		return err
@@ -113,7 +115,7 @@ func (n *Notifier) AddChannel(ctx context.Context, c *store.Channel) error {
 	return nil
 }
 
-// RemoveChannel removes a channel; what it had still to send has failed.
+// RemoveChannel removes a channel. Its queued notifications become failed.
 func (n *Notifier) RemoveChannel(ctx context.Context, id int64, by string) error {
 	questions, err := n.Store.RemoveChannel(ctx, id, by)
 	if err != nil {

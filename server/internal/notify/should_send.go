@@ -10,14 +10,15 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// sendDecision says whether a notice is to be sent now.
+// sendDecision is the result of shouldSend.
 type sendDecision struct {
-	suppressedBy  string    // it is not: as schema.Notice.Why
-	cooldownStart time.Time // it is not either when its person had one after that; zero: it is
+	suppressedBy  string    // reason not to send, as in schema.Notification.Why; empty: send
+	cooldownStart time.Time // suppress if the person got a message after this time; zero: no cooldown
 }
 
-// shouldSend looks at how things are at the moment of sending. What is not known speaks for
-// sending. The cooldown is left to the one step that also takes the notice.
+// shouldSend decides at the time of sending. When in doubt, it sends. The cooldown is only
+// computed here: ClaimNotification checks it in the same transaction that claims the
+// notification, so that concurrent messages cannot both pass.
 func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notification, q *question) (sendDecision, error) {
 	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) && !slices.Contains(q.status.Awaiting, notification.Person)
 	if q.status.Settled() || voted {
@@ -46,8 +47,8 @@ func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notificat
 	return sendDecision{}, nil
 }
 
-// inQuietHours reports whether it is within the quiet hours, by the clock on the person's wall:
-// where that jumps, they are longer or shorter that night.
+// inQuietHours reports whether now is within the quiet hours, by local time. On nights
+// when the clocks change, quiet hours are longer or shorter.
 func inQuietHours(s *schema.NotificationSettings, now time.Time) bool {
 	from, okFrom := parseTimeOfDay(s.QuietFrom)
 	to, okTo := parseTimeOfDay(s.QuietTo)
@@ -66,7 +67,7 @@ func inQuietHours(s *schema.NotificationSettings, now time.Time) bool {
 	return at >= from || at < to
 }
 
-// parseTimeOfDay reads a time of day, as minutes.
+// parseTimeOfDay parses HH:MM and returns the minutes since midnight.
 func parseTimeOfDay(text string) (minutes int, ok bool) {
 	if len(text) != 5 || text[2] != ':' {
 		return 0, false
@@ -76,10 +77,10 @@ func parseTimeOfDay(text string) (minutes int, ok bool) {
 	return int(h*60 + m), errH == nil && errM == nil && h < 24 && m < 60
 }
 
-// maxCooldownMinutes is a week.
+// maxCooldownMinutes is one week.
 const maxCooldownMinutes = 7 * 24 * 60
 
-// CheckSettings refuses settings that mean nothing.
+// CheckSettings returns a schema.FieldError if a setting is invalid.
 func CheckSettings(s *schema.NotificationSettings) error {
 	if s.CooldownMinutes < 0 || s.CooldownMinutes > maxCooldownMinutes {
 		return &schema.FieldError{Field: "cooldownMinutes", Detail: "must be from 0 to " + strconv.Itoa(maxCooldownMinutes)}

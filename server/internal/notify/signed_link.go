@@ -14,20 +14,20 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// A signed link lets the one person a mail was sent to answer without signing in. Its
-// token stands in the address's fragment, which no browser sends to a server and no
-// scanner of mail follows; looking at it decides nothing. It is good for one answer to
-// what was asked then: an edit, the end of the request, and its use end it.
+// A signed link lets the recipient of a mail answer without signing in. The token is in
+// the URL fragment, which browsers do not send to servers and mail scanners do not follow.
+// Opening the link decides nothing. It is valid for one answer to the question as it was
+// sent: an edit, the end of the question or its use invalidates it.
 
-// maxLinkLifetime is how long a link to a request without a deadline is good.
+// maxLinkLifetime is the lifetime of a link to a question without a deadline.
 const maxLinkLifetime = 7 * 24 * time.Hour
 
-// linkClaims is what a token says; its signature is over this and the question.
+// linkClaims is the payload of a token. The signature covers it and the question's UID.
 type linkClaims struct {
 	Person   string `json:"p"`
-	Revision int64  `json:"r"` // the revision of the status with what is asked; 0: as it was asked
+	Revision int64  `json:"r"` // revision of the question's content; 0: as it was created
 	Expires  int64  `json:"e"` // Unix seconds
-	KeyID    string `json:"k"` // which key signed it
+	KeyID    string `json:"k"` // id of the signing key
 }
 
 func (n *Notifier) linkKey() (key []byte, id string) {
@@ -45,7 +45,7 @@ func (n *Notifier) signLink(uid, payload string) []byte {
 	return mac.Sum(nil)
 }
 
-// contentRevision is the revision that what is asked now came with.
+// contentRevision returns the revision of the last edit, or 0.
 func (q *question) contentRevision() int64 {
 	if q.status.Edited == nil {
 		return 0
@@ -53,13 +53,14 @@ func (q *question) contentRevision() int64 {
 	return q.status.Edited.Revision
 }
 
-// predates reports whether the question was there, and put to whom it is put to, before
-// somebody was known to the hub: then it went to another of their name.
+// predates reports whether the question was created and addressed before the account was.
+// Its name then meant another person (a reused name).
 func (q *question) predates(since time.Time) bool {
 	return since.UnixMilli() > max(q.Event.ReceivedAt.UnixMilli(), int64(q.status.EscalatedAt))
 }
 
-// signedLink makes a signed link for a person who may answer; empty for anybody else.
+// signedLink returns a signed link for a person and when it expires. It is empty if the
+// person may not answer.
 func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
 	identity, known := n.IdentityOf(person)
 	if !known || !identity.Is(schema.Operator) {
@@ -80,18 +81,18 @@ func (n *Notifier) signedLink(q *question, person string) (address string, ends 
 	return n.Base + schema.At(schema.PathLinkVote, q.ID) + "#" + token, ends, nil
 }
 
-// OpenedLink is a signed link that holds.
+// OpenedLink is a verified signed link.
 type OpenedLink struct {
 	Identity auth.Identity
 	Expires  time.Time
-	Event    []byte // as it is now, JSON
-	// Revision of the status with what the link was sent for, 0: as it was asked. What
-	// has changed since, such as who else asks the same, its person has not seen by it.
+	Event    []byte // current state of the event, JSON
+	// Revision is the content revision that the link was sent for; 0: as the question was
+	// created. The person has not seen later changes, such as more duplicates.
 	Revision int64
 	mac      []byte
 }
 
-// linkError is what a link that does not hold is told: why, and what to do.
+// linkError reports an invalid link with its reason and the next step.
 func linkError(why string) error {
 	return &schema.HintError{
 		Err:  &schema.FieldError{Field: "token", Detail: why, Cause: schema.ErrNotAllowed},
@@ -99,7 +100,7 @@ func linkError(why string) error {
 	}
 }
 
-// Open looks at a signed link of a question. It changes nothing.
+// Open verifies a signed link of a question. It changes nothing.
 func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*OpenedLink, error) {
 	q, err := n.readQuestion(ctx, id)
 	if err != nil {
@@ -147,8 +148,8 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	return link, nil
 }
 
-// Vote lets a signed link be used: vote is called at most once at a time, and the link
-// is spent when it succeeds, not before.
+// Vote verifies a signed link, calls vote and marks the link as used if vote succeeds.
+// Calls are serialized.
 func (n *Notifier) Vote(ctx context.Context, id schema.EventID, token string, vote func(*OpenedLink) error) error {
 	n.linkMu.Lock()
 	defer n.linkMu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// statusBatcher puts what became of notices on the cards, not one change for each: a card
-// changes at most once in pace.show, and ever slower while there is ever more to say.
+// statusBatcher writes the status of notifications to questions. It combines changes: a
+// question is updated at most once per statusInterval, and less often while changes
+// continue (debounce with backoff).
 type statusBatcher struct {
 	notifier *Notifier
 	wakeup   chan struct{}
@@ -22,9 +23,9 @@ type statusBatcher struct {
 	pending map[schema.EventID]*pendingStatus
 }
 
-// pendingStatus is a question whose notices have changed lately.
+// pendingStatus is a question whose notifications changed recently.
 type pendingStatus struct {
-	nextAt   time.Time // when it may be shown
+	nextAt   time.Time // earliest time of the next update
 	interval time.Duration
 	dirty    bool
 }
@@ -33,7 +34,7 @@ func newStatusBatcher(n *Notifier) *statusBatcher {
 	return &statusBatcher{notifier: n, wakeup: make(chan struct{}, 1), pending: map[schema.EventID]*pendingStatus{}}
 }
 
-// markChanged notes that there is something to show.
+// markChanged schedules an update of a question.
 func (b *statusBatcher) markChanged(id schema.EventID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,8 +54,8 @@ func (b *statusBatcher) markChanged(id schema.EventID) {
 	}
 }
 
-// takeDue are the cards to show now, and how long until the next one is to be looked at.
-// Cards that nothing happened to are forgotten.
+// takeDue returns the questions to update now and the time until the next one is due. It
+// drops questions without changes since their last update.
 func (b *statusBatcher) takeDue(now time.Time) (ids []schema.EventID, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +102,7 @@ func (b *statusBatcher) publish(ctx context.Context, id schema.EventID) error {
 	return b.notifier.SetNotifications(ctx, id, list, counts)
 }
 
-// summarize is what a card says of its notices: the newest, and how many there are of each
-// kind when that is not all.
+// summarize returns the newest notifications, and counts by state if some are left out.
 func summarize(notifications []store.Notification) (list []schema.Notification, counts *schema.NotificationCounts) {
 	slices.SortFunc(notifications, func(a, b store.Notification) int { return cmp.Compare(a.ID, b.ID) })
 	if len(notifications) > schema.MaxNotifications {

@@ -19,14 +19,13 @@ import (
 
 const webhookSecretPrefix = "whsec_"
 
-// webhookBody is the body of a webhook: a Standard Webhooks payload. It is JSON, so what an
-// agent wrote stands in it as it is.
+// webhookBody is a Standard Webhooks payload. Text from agents is not escaped beyond JSON.
 type webhookBody struct {
 	Type      string `json:"type"` // request.asked, request.reminder, request.escalated, or test
 	Timestamp string `json:"timestamp"`
 	Data      struct {
 		ID        schema.EventID `json:"id,omitempty"`
-		URL       string         `json:"url"` // where a person looks at it
+		URL       string         `json:"url"` // of the question in the dashboard
 		SourceApp string         `json:"source_app,omitempty"`
 		SessionID string         `json:"session_id,omitempty"`
 		Kind      schema.Kind    `json:"kind,omitempty"`
@@ -53,8 +52,8 @@ func (m *message) webhookBody() ([]byte, error) {
 	return json.Marshal(h)
 }
 
-// sendWebhook posts a message as Standard Webhooks has it: its id is the same for
-// every attempt, so that a receiver can tell a repetition.
+// sendWebhook posts a message as a Standard Webhook. The id is the same for every attempt,
+// so that receivers can deduplicate.
 func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message) error {
 	body, err := m.webhookBody()
 	if err != nil {
@@ -83,11 +82,11 @@ func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // drained, so that the connection can be reused
 	return checkResponse(resp)
 }
 
-// signWebhook is the signature of Standard Webhooks, version 1.
+// signWebhook returns a Standard Webhooks signature, version 1.
 func signWebhook(secret, text string) (string, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, webhookSecretPrefix))
 	if err != nil {

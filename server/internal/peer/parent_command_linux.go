@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// shells run other programs for the one that started them. So does timeout.
+// shells run commands on behalf of their parent. So does timeout.
 var shells = map[string]bool{
 	"sh": true, "bash": true, "dash": true, "ash": true, "busybox": true, "zsh": true, "ksh": true, "mksh": true,
 	"fish": true, "csh": true, "tcsh": true, "pwsh": true, "timeout": true,
@@ -19,19 +19,19 @@ func parentCommand(p *Process) (*Process, bool) {
 		pid := p.Chain[i].PID
 		st, ok := readStat(pid)
 		if !ok || st.start != p.Chain[i].Start || pid == 1 {
-			return nil, false // gone, or nobody started it
+			return nil, false // it has exited, or pid 1 adopted the process
 		}
 		exe := p.Ancestors[i-1]
 		exe = exe[:strings.LastIndex(exe, " (")]
 		switch {
 		case path.Base(exe) == "systemd":
-			return nil, false // it takes in whom nobody waits for
+			return nil, false // systemd adopts orphans
 		case !shells[path.Base(exe)]:
 			up := &Process{Chain: p.Chain[i:], Boot: p.Boot}
 			up.PID, up.Exe, up.Ancestors = pid, exe, p.Ancestors[i:]
 			return up, true
 		case st.session == pid && st.tty != 0 || !runsCommand(pid):
-			return nil, false // somebody types there
+			return nil, false // an interactive shell
 		}
 	}
 	return nil, false
@@ -47,7 +47,7 @@ func runsCommand(pid int) bool {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "--rcfile" || arg == "--init-file" || arg == "-o":
-			i++ // has a value
+			i++ // skip its value
 		case !strings.HasPrefix(arg, "-"):
 			return true // a script
 		case !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c"):

@@ -1,10 +1,10 @@
-// Package peer tells which program on this machine is on the other end of a
-// loopback connection, and whether one program was started by another.
+// Package peer finds the local program at the other end of a loopback connection, and
+// whether one program was started by another.
 //
-// The hub stores it with every question and every answer as evidence: under one
-// user account a program can pretend to be another, so it proves nothing, but a
-// coding agent whose own child process approves its own question does not go
-// unnoticed. Only Linux tells; elsewhere nothing is found.
+// The hub stores the result with every question and answer as evidence. It is no proof,
+// because programs of the same user can impersonate each other. But an agent whose own
+// child process approves its question is noticed. It works on Linux; on other systems
+// nothing is found.
 package peer
 
 import (
@@ -14,28 +14,27 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Process is a program and where it came from. It survives as JSON: a question
-// keeps its asker that way until it is answered.
+// Process is a program and its ancestry. It is stored as JSON with a pending question.
 type Process struct {
 	schema.Process
 
-	// Chain is the process itself and then its ancestors, the nearest first.
+	// Chain is the process and its ancestors, the nearest first.
 	Chain []ProcessRef `json:"chain"`
-	// Boot names the run of the machine that the chain belongs to.
+	// Boot is the boot id of the machine, because PIDs and start times are unique only
+	// within one boot.
 	Boot string `json:"boot,omitempty"`
 }
 
-// ProcessRef names one process of a chain for good: process ids are used again, but not
-// at the same start time.
+// ProcessRef identifies a process. PIDs are reused, but not with the same start time.
 type ProcessRef struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks after boot
 }
 
-// IsDescendant reports whether the answering process is the asking one or was started
-// by it, directly or not. To share an ancestor is not enough: what a person types
-// into the shell that also runs the agent is the person's own. A program that cuts
-// itself loose from its parent is not recognised.
+// IsDescendant reports whether the answering process is the asking one or one of its
+// descendants. A common ancestor is not enough: a command that a person types into the
+// shell that also runs the agent is the person's own. Processes that detach from their
+// parent are not recognized.
 func IsDescendant(answerer, asker *Process) bool {
 	if answerer == nil || asker == nil || len(asker.Chain) == 0 || answerer.Boot != asker.Boot {
 		return false
@@ -43,18 +42,17 @@ func IsDescendant(answerer, asker *Process) bool {
 	return slices.Contains(answerer.Chain, asker.Chain[0])
 }
 
-// ParentCommand is the program that had p run: its parent, or the nearest ancestor behind
-// shells that only run a command line or a script for it. There is none when a
-// person runs p: behind the shell that somebody types into there is no program whose
-// doing it is.
+// ParentCommand returns the program that ran p: its parent, or the nearest ancestor above
+// shells that only run a command line or a script. ok is false if a person ran p from an
+// interactive shell.
 func ParentCommand(p *Process) (*Process, bool) { return parentCommand(p) }
 
-// ProcessOf names the process that holds the remote end of a TCP connection of ours,
-// where remote and local are as the accepting side sees them. It finds nothing for
-// connections from other machines, from processes of other users that may not be
-// looked at, and when the other end is closed already. A connection seen before
-// costs two questions to the kernel; the first one of a process may cost a look at
-// every process there is. The result is shared: don't change it.
+// ProcessOf returns the process that owns the remote end of a TCP connection; remote and
+// local are the addresses as the accepting side sees them. ok is false for connections
+// from other machines, for processes that this user may not inspect and for closed
+// connections. A known connection costs two system calls. The first connection of a
+// process may require a scan of all processes. The result is shared and must not be
+// changed.
 func ProcessOf(remote, local netip.AddrPort) (*Process, bool) {
 	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
 	local = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())

@@ -19,19 +19,19 @@ type socket struct {
 	uid   uint32
 }
 
-// The search of every process for a socket is what takes time, so what was found
-// is remembered: the sockets themselves, and the processes that had one, which
-// busy clients are likely to be.
+// Sizes of the cache. Scanning all processes for a socket is slow, so sockets are cached
+// with their owners. So are the processes that owned one recently, because busy clients
+// open more.
 const (
 	recentProcesses = 16
 	recentSockets   = 256
 )
 
-// socketCache knows which process has which socket.
+// socketCache caches the owners of sockets.
 type socketCache struct {
 	mu      sync.Mutex
-	recent  []ProcessRef        // the last one first
-	sockets map[uint64]*Process // :: inode → who has it; not changed once in
+	recent  []ProcessRef        // most recent first
+	sockets map[uint64]*Process // inode → owner, immutable
 }
 
 var sharedCache = socketCache{sockets: map[uint64]*Process{}}
@@ -86,8 +86,8 @@ func (f *socketCache) remember(s socket, p *Process) {
 	f.recent = f.recent[:min(len(f.recent), recentProcesses)]
 }
 
-// originalOwner is the process that opened the socket, as far as it still has it: children
-// have the sockets of their parents, if only until they run another program.
+// originalOwner returns the ancestor of pid that opened the socket and still has it.
+// Children inherit sockets, at least until they exec.
 func originalOwner(pid int, want string) int {
 	for range maxAncestors {
 		st, ok := readStat(pid)
@@ -99,7 +99,7 @@ func originalOwner(pid int, want string) int {
 	return pid
 }
 
-// findOwner goes through the processes of the socket's user, the newest ids first.
+// findOwner scans the processes of the socket's user, the highest PIDs first.
 func findOwner(s socket, want string) (pid int, ok bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -119,7 +119,7 @@ func findOwner(s socket, want string) (pid int, ok bool) {
 	slices.SortFunc(pids, func(a, b int) int { return b - a })
 	for _, pid := range pids {
 		var st syscall.Stat_t
-		// A process that may not be dumped belongs to root in /proc.
+		// In /proc, undumpable processes belong to root.
 		if syscall.Stat("/proc/"+strconv.Itoa(pid), &st) != nil || st.Uid != s.uid && st.Uid != 0 {
 			continue
 		}
@@ -130,7 +130,7 @@ func findOwner(s socket, want string) (pid int, ok bool) {
 	return 0, false
 }
 
-// hasSocket reports whether one of the open files of a process is the socket.
+// hasSocket reports whether a process has the socket open.
 func hasSocket(pid int, want string) bool {
 	path := "/proc/" + strconv.Itoa(pid) + "/fd"
 	dir, err := os.Open(path)
@@ -152,12 +152,12 @@ func hasSocket(pid int, want string) bool {
 	return false
 }
 
-// stat is what /proc/PID/stat says.
+// stat holds fields of /proc/PID/stat.
 type stat struct {
 	comm    string
 	parent  int
-	session int    // the process that leads it
-	tty     int    // its terminal; 0: none
+	session int    // PID of the session leader
+	tty     int    // controlling terminal; 0: none
 	start   uint64 // clock ticks after boot
 }
 
@@ -166,11 +166,11 @@ func readStat(pid int) (stat, bool) {
 	if err != nil {
 		return stat{}, false
 	}
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')') // a name may hold both
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')') // the name may contain parentheses
 	if open < 0 || end < open {
 		return stat{}, false
 	}
-	fields := strings.Fields(string(b[end+1:])) // from the third on: proc(5)
+	fields := strings.Fields(string(b[end+1:])) // starts at the third field, see proc(5)
 	if len(fields) < 20 {
 		return stat{}, false
 	}
@@ -187,10 +187,10 @@ func isAlive(l ProcessRef) bool {
 	return ok && st.start == l.Start
 }
 
-// maxAncestors bounds a chain; a real one is hardly longer than ten.
+// maxAncestors limits the length of a chain. Real ones rarely exceed ten.
 const maxAncestors = 64
 
-// describeProcess names a process and its ancestors.
+// describeProcess returns a process with its ancestors.
 func describeProcess(of int) (*Process, bool) {
 	p := &Process{Boot: bootID()}
 	p.PID = of
@@ -210,7 +210,8 @@ func describeProcess(of int) (*Process, bool) {
 	return p, len(p.Chain) > 0
 }
 
-// executable is the path of what a process runs, or its name where that is hidden.
+// executable returns the path of a process's executable, or its name if the path is not
+// readable.
 func executable(pid int, st stat) string {
 	exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {

@@ -13,18 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketOf finds the client's end of a connection: from remote to local. The
-// kernel is asked for that one; where it can't be (no sock_diag in a sandbox), its
-// table is read.
+// socketOf finds the client's end of a connection, from remote to local. It queries the
+// kernel by sock_diag. If that is not available (in a sandbox), it reads /proc/net/tcp.
 func socketOf(remote, local netip.AddrPort) (socket, bool) {
 	s, err := queryKernel(remote, local)
 	if err != nil {
 		s, err = readTable(remote, local)
 	}
-	return s, err == nil && s.inode != 0 // closed by its process: no inode any more
+	return s, err == nil && s.inode != 0 // a closed socket has no inode
 }
 
-// Layout of a sock_diag request and its answer: linux/inet_diag.h.
+// Layout of a sock_diag request and response, see linux/inet_diag.h.
 const (
 	headerLen   = 16
 	requestLen  = headerLen + 56
@@ -41,7 +40,7 @@ func queryKernel(remote, local netip.AddrPort) (socket, error) {
 		return socket{}, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The answer is ready when Sendto returns; this is for kernels that differ.
+	// The response is ready when Sendto returns. The timeout is for kernels that differ.
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		return socket{}, err
 	}
@@ -72,7 +71,7 @@ func diagRequest(remote, local netip.AddrPort) []byte {
 		q[0] = unix.AF_INET
 	}
 	q[1] = unix.IPPROTO_TCP
-	ne.PutUint32(q[4:], ^uint32(0)) // in any state
+	ne.PutUint32(q[4:], ^uint32(0)) // all states
 	be.PutUint16(q[8:], remote.Port())
 	be.PutUint16(q[10:], local.Port())
 	copy(q[12:28], remote.Addr().AsSlice())
@@ -82,8 +81,8 @@ func diagRequest(remote, local netip.AddrPort) []byte {
 	return b
 }
 
-// readTable looks for the connection in /proc/net/tcp and /proc/net/tcp6, where a
-// client with an IPv6 socket stands even when it talks IPv4.
+// readTable searches /proc/net/tcp and /proc/net/tcp6. IPv6 sockets are in the latter even
+// if they carry IPv4.
 func readTable(remote, local netip.AddrPort) (socket, error) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
@@ -117,7 +116,8 @@ func scanTable(lines *bufio.Scanner, remote, local netip.AddrPort) (socket, bool
 	return socket{}, false
 }
 
-// tableAddr reads 0100007F:1F90: words of the address in the machine's order.
+// tableAddr parses an address such as 0100007F:1F90, which consists of 32-bit words in
+// host byte order.
 func tableAddr(s string) (netip.AddrPort, bool) {
 	host, port, ok := strings.Cut(s, ":")
 	raw, err := hex.DecodeString(host)
