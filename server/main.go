@@ -51,7 +51,7 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this within 15 minutes. It works once.\n\n  %s\n", link)
+		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this link within 15 minutes. It works once.\n\n  %s\n", link)
 		return nil
 	case len(args) == 0:
 		a, err := app.New(ctx, cfg)
@@ -63,16 +63,16 @@ func runCommand(ctx context.Context, cfg app.Config, args []string, stdout io.Wr
 		if err := app.Backup(ctx, cfg, args[1]); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(stdout, "The database is copied to", args[1])
+		_, _ = fmt.Fprintln(stdout, "Database copied to", args[1])
 		return nil
 	case len(args) == 1 && args[0] == "check":
 		if err := app.Check(ctx, cfg); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(stdout, "The database is sound:", cfg.DB)
+		_, _ = fmt.Fprintln(stdout, "No corruption found in", cfg.DB)
 		return nil
 	default:
-		return fmt.Errorf("%q is not a command: the commands are backup FILE and check, with flags before them; -help lists all", strings.Join(args, " "))
+		return fmt.Errorf("unknown command %q: the commands are backup FILE and check; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
 }
 

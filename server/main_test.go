@@ -36,7 +36,7 @@ func TestRun_Commands(t *testing.T) {
 		{[]string{"-help"}, 0, "HOOKBACK_ADDR", ""},
 		{[]string{"-db", db, "dance"}, 1, "", "dance"},
 		{[]string{"-db", db, "backup"}, 1, "", "-help"},
-		{[]string{"-db", db, "backup", filepath.Join(dir, "copy.db")}, 1, "", "was not backed up"},
+		{[]string{"-db", db, "backup", filepath.Join(dir, "copy.db")}, 1, "", "back up "},
 		{[]string{"-retention", "x"}, 1, "", "-retention"},
 	} {
 		var out, errOut hubtest.Output

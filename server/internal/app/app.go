@@ -144,7 +144,7 @@ func (a *App) open(ctx context.Context) (err error) {
 func (a *App) openStore(ctx context.Context) (err error) {
 	path := strings.TrimPrefix(a.cfg.DB, "sqlite:")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("the database's directory can't be made (%w): choose another file with -db", err)
+		return fmt.Errorf("create database directory: %w; choose another file with -db", err)
 	}
 	a.store, err = store.Open(ctx, store.Config{
 		Path: a.cfg.DB, Clock: a.cfg.Clock, Log: a.log, Committed: a.metrics.Committed,
@@ -191,13 +191,13 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	start("people", func() error { return a.auth.Run(workers) })
+	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	start("sums", func() error { return a.hub.RunProjector(workers) })
-	start("callbacks", func() error { return a.dispatcher.Run(workers) })
-	start("watching agents", func() error { return a.dispatcher.Watch(workers) })
-	start("lifelines", func() error { return a.dispatcher.RunLiveness(workers) })
-	start("notices", func() error { return a.notifier.Run(workers) })
+	start("projections", func() error { return a.hub.RunProjector(workers) })
+	start("delivery", func() error { return a.dispatcher.Run(workers) })
+	start("liveness probes", func() error { return a.dispatcher.Watch(workers) })
+	start("liveness connections", func() error { return a.dispatcher.RunLiveness(workers) })
+	start("notifications", func() error { return a.notifier.Run(workers) })
 	start("metrics", func() error { return a.metrics.Run(workers, a.hub) })
 	start("search index", func() error { return a.store.RunIndexer(workers) })
 	start("retention", func() error { return a.runRetention(workers) })
@@ -243,14 +243,14 @@ func (a *App) Close() error {
 
 // printGreeting prints the addresses and the next steps.
 func (a *App) printGreeting(ctx context.Context) {
-	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is listening.
+	_, _ = fmt.Fprintf(a.cfg.Stdout, `Hookback is running.
 
   Dashboard   %s
-  Database    %s
-  First ask   %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
-%s
-Ctrl-C stops it.
-`, a.dashboardURL(), a.cfg.DB, a.clientHint(), a.ownerSignInHint(ctx))
+%s  Database    %s
+  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
+
+Press Ctrl-C to stop.
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.cfg.DB, a.clientHint())
 }
 
 // ownerSignInHint returns a line with a sign-in link if the hub has no owner.
@@ -260,12 +260,12 @@ func (a *App) ownerSignInHint(ctx context.Context) string {
 	case ctx.Err() != nil:
 		return ""
 	case err != nil:
-		a.log.Error("making a sign-in link", "err", err)
+		a.log.Error("sign-in link not created", "err", err)
 		return ""
 	case code == "":
 		return ""
 	default:
-		return "  Sign in     " + a.dashboardURL() + "/#sign-in=" + code + "   (works once, for 15 minutes)\n"
+		return "  Sign in     " + a.dashboardURL() + "/#sign-in=" + code + "   (works once, within 15 minutes)\n"
 	}
 }
 
@@ -291,9 +291,9 @@ func (a *App) runRetention(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			a.log.Error("retention could not remove old events; it tries again", "in", pruneEvery, "err", err)
+			a.log.Error("retention failed", "retry_in", pruneEvery, "err", err)
 		case pruned != store.PruneResult{}:
-			a.log.Info("retention removed", "events", pruned.Events, "questions", pruned.Questions)
+			a.log.Info("retention removed old data", "events", pruned.Events, "questions", pruned.Questions)
 		}
 		select {
 		case <-ticker.C:

@@ -115,7 +115,7 @@ func TestListen_NamesPortOwner(t *testing.T) {
 	for _, ln := range a.listeners {
 		cfg.Addr = ln.Addr().String()
 		_, err := New(t.Context(), cfg)
-		require.ErrorContains(t, err, "is taken by")
+		require.ErrorContains(t, err, "is in use by")
 		require.ErrorContains(t, err, "-addr")
 		if _, err := os.Stat("/proc/self/exe"); err == nil {
 			_, err := New(t.Context(), cfg)
@@ -140,7 +140,7 @@ func TestListen_RequiresBothFamilies(t *testing.T) {
 	require.NoError(t, err)
 	cfg.Addr = "127.0.0.1:" + port
 	_, err = New(t.Context(), cfg)
-	require.ErrorContains(t, err, "is taken by")
+	require.ErrorContains(t, err, "is in use by")
 }
 
 func TestNew_RejectsDatabaseInUse(t *testing.T) {

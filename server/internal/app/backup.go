@@ -10,7 +10,7 @@ import (
 // Backup copies the database to file. A hub may be using the database.
 func Backup(ctx context.Context, cfg Config, file string) error {
 	if err := store.BackupFile(ctx, cfg.DB, file); err != nil {
-		return fmt.Errorf("%s was not backed up: %w", cfg.DB, err)
+		return fmt.Errorf("back up %s: %w", cfg.DB, err)
 	}
 	return nil
 }

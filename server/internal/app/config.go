@@ -137,7 +137,7 @@ func dataDir(getenv func(string) string) (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", errors.New("there is no home directory to keep the database in: say where with -db FILE")
+		return "", errors.New("no home directory for the database; set its location with -db FILE")
 	}
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support"), nil
@@ -152,7 +152,7 @@ func (cfg Config) check() error {
 		return fmt.Errorf("-addr %s: must be host:port, such as %s", cfg.Addr, defaultAddr)
 	}
 	if !cfg.Insecure && !isLoopback(host) && cfg.TLSCert == "" {
-		return fmt.Errorf("-addr %s: others can reach that address, and without TLS they could read and change what goes over it; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is safe", cfg.Addr, defaultAddr)
+		return fmt.Errorf("-addr %s: others can reach this address, and without TLS they could read and change the traffic; add -tls-cert FILE -tls-key FILE, use %s, or add -insecure if the network is trusted", cfg.Addr, defaultAddr)
 	}
 	if err := cfg.checkProxy(); err != nil {
 		return err
@@ -186,10 +186,10 @@ func (cfg Config) check() error {
 // checkProxy validates flags that depend on each other.
 func (cfg Config) checkProxy() error {
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
-		return errors.New("-tls-cert and -tls-key go together: name both files")
+		return errors.New("-tls-cert and -tls-key must be set together")
 	}
 	if (len(cfg.TrustProxy) == 0) != (cfg.ProxyHeader == "") {
-		return errors.New("-trust-proxy and -proxy-header go together: say where the proxy connects from, and in which header it names the person")
+		return errors.New("-trust-proxy and -proxy-header must be set together: the addresses of the proxy, and the header in which it names the person")
 	}
 	for _, from := range cfg.TrustProxy {
 		if _, err := parseNetwork(from); err != nil {
@@ -203,7 +203,7 @@ func (cfg Config) checkProxy() error {
 	}
 	switch strings.ToLower(cfg.ProxyHeader) {
 	case "authorization", "cookie", "host", "origin", "x-forwarded-for", "forwarded", "x-real-ip":
-		return fmt.Errorf("-proxy-header %s: names no person; use the header that your proxy sets for that, such as X-Auth-Request-Email", cfg.ProxyHeader)
+		return fmt.Errorf("-proxy-header %s: does not name a person; use the header that your proxy sets for that, such as X-Auth-Request-Email", cfg.ProxyHeader)
 	}
 	return nil
 }

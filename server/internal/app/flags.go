@@ -123,7 +123,7 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 			printHelp(help)
 			return cfg, nil, ErrHelp
 		}
-		return cfg, nil, fmt.Errorf("%w; -help lists what there is", err)
+		return cfg, nil, fmt.Errorf("%w; -help lists all flags", err)
 	}
 	for _, spec := range flagSpecs {
 		if text := getenv(spec.env()); text != "" && !isSet[spec.name] && firstErr == nil {
@@ -140,13 +140,15 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 func printHelp(w io.Writer) {
 	_, _ = fmt.Fprint(w, `The Hookback hub: agents post events and questions, people answer in the dashboard.
 
-  hookback-server [flags]               run the hub
-  hookback-server [flags] backup FILE   copy the database, while a hub uses it or not
-  hookback-server [flags] check         read the whole database and report damage
-  hookback-server [flags] -sign-in NAME print a link that signs NAME in, while the hub is stopped
-  hookback-server -version
+Usage:
 
-Every flag has a variable; the flag wins.
+  hookback-server [flags]                run the hub
+  hookback-server [flags] backup FILE    copy the database; the hub may be running
+  hookback-server [flags] check          read the whole database and report corruption
+  hookback-server [flags] -sign-in NAME  print a sign-in link for NAME; stop the hub first
+  hookback-server -version               print the version
+
+Flags, their environment variables and defaults (a flag overrides its variable):
 
 `)
 	for _, spec := range flagSpecs {

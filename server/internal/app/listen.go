@@ -71,7 +71,7 @@ func explainPortInUse(err error) error {
 	if name := portOwner(op.Addr.String()); name != "" {
 		owner = name
 	}
-	return fmt.Errorf("%s is taken by %s: stop that, or choose another port with -addr", op.Addr, owner)
+	return fmt.Errorf("%s is in use by %s: stop it, or choose another port with -addr", op.Addr, owner)
 }
 
 // portOwner returns the program that listens at addr, or an empty string. It connects to

@@ -41,7 +41,7 @@ func (o *OIDC) check() error {
 			"client": o.Client != "", "secret-file": o.SecretFile != "", "groups": o.Groups != "", "roles": len(o.Roles) > 0,
 		} {
 			if isSet {
-				return fmt.Errorf("-oidc-%s: is about a provider that -oidc-issuer does not name", name)
+				return fmt.Errorf("-oidc-%s requires -oidc-issuer", name)
 			}
 		}
 		return nil

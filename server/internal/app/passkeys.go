@@ -35,7 +35,7 @@ func passkeyConfig(from schema.Risk, hub string) (*auth.Passkeys, error) {
 	}
 	_, ipErr := netip.ParseAddr(u.Hostname())
 	if ipErr == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
-		return nil, fmt.Errorf("-passkeys %s: browsers have passkeys for localhost and for https addresses with a name, and this hub is at %s: say where people reach it with -public-url https://NAME", from, hub)
+		return nil, fmt.Errorf("-passkeys %s: browsers support passkeys only at localhost and at https addresses with a host name, and this hub is at %s; set its public address with -public-url https://NAME", from, hub)
 	}
 	host := u.Host
 	if u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme] { // browsers omit the default port from origins

@@ -62,7 +62,7 @@ func (c *certificate) current() *tls.Certificate {
 	defer c.mu.Unlock()
 	if times := c.readModTimes(); times != c.modTimes {
 		if err := c.load(times); err != nil {
-			c.log.Warn("the new certificate can't be used; the last one stays", "err", err)
+			c.log.Warn("certificate reload failed, keeping the previous one", "err", err)
 		}
 	}
 	return c.loaded
@@ -74,6 +74,6 @@ func (a *App) checkPublicListen() error {
 	if err != nil || isLoopback(host) || a.cfg.Insecure || a.auth.Owned() {
 		return nil //nolint:nilerr // the address was checked before
 	}
-	return errors.New("-addr " + a.cfg.Addr + ": others can reach that address, and nobody owns this hub yet: whoever came first would. " +
+	return errors.New("-addr " + a.cfg.Addr + ": others can reach this address, and the hub has no owner yet: the first visitor would become the owner. " +
 		"Run this program once with -sign-in YOUR-NAME, then start the hub and open the link")
 }

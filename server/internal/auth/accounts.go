@@ -71,7 +71,7 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 		// A trusted proxy may identify people by address, so two accounts must not share
 		// one.
 		if other := &s.current.Load().Persons[i]; email != "" && other.Name != person.Name && strings.EqualFold(other.Email, email) {
-			return &schema.FieldError{Field: "email", Detail: "is another person's already"}
+			return &schema.FieldError{Field: "email", Detail: "belongs to another person"}
 		}
 	}
 	person.Email = email
@@ -82,7 +82,7 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 func (s *Service) lookup(name string) (store.Person, error) {
 	person := s.current.Load().findPerson(name)
 	if person == nil {
-		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "Nobody here goes by this name."}
+		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "No person with this name has an account on this hub."}
 	}
 	return *person, nil
 }
@@ -143,7 +143,7 @@ func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) er
 		return err
 	}
 	if person.Owner {
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner stays: without one, whoever comes next could take the hub."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be removed: on a hub without an owner, the next person with a sign-in link could take it over."}
 	}
 	c := store.PeopleChange{WithoutPerson: []string{person.Name}, Acts: []store.LedgerRecord{ledgerRecord("person.removed", by, map[string]any{"name": person.Name})}}
 	now := s.current.Load()
@@ -209,7 +209,7 @@ func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
 func requirePerson(by Identity) error {
 	switch {
 	case by.Agent:
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "That is for people."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Only people can do this; an agent's token cannot."}
 	case !by.Known():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Sign in first."}
 	default:
@@ -233,7 +233,7 @@ func (s *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
 			Acts:          []store.LedgerRecord{ledgerRecord("person.signed_out", by, map[string]any{"name": session.Person, "signIn": id})},
 		})
 	}
-	return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such sign-in of yours."}
+	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no session with this id."}
 }
 
 // Run stores the times of last use every minute and fires revocation hooks of expired
@@ -250,7 +250,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.fireExpired()
 		case <-noting.C:
 			if err := s.saveLastUse(ctx); err != nil && ctx.Err() == nil {
-				s.Log.Error("noting when people were seen", "err", err)
+				s.Log.Error("last-use times not stored", "err", err)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (pc *passkeyCeremonies) takeAssertion(challenge string) *ceremony {
 func assertionError(why string) error {
 	return &schema.HintError{
 		Err:  &schema.FieldError{Field: "proof", Detail: why, Cause: schema.ErrProofRequired},
-		Hint: "Nothing was answered. Answer again in the dashboard, and use your passkey for it.",
+		Hint: "Nothing was answered. Answer again in the dashboard and confirm with your passkey.",
 	}
 }
 
@@ -96,11 +96,11 @@ func assertionError(why string) error {
 // answer. The challenge is used up even if the answer fails later.
 func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.RawMessage, answer AnswerDigest) error {
 	if s == nil || s.ceremonies.relyingParty == nil {
-		return &schema.FieldError{Field: "proof", Detail: "can't be checked: this hub asks for no passkeys", Cause: schema.ErrWrongAnswer}
+		return &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(proof)
 	if err != nil {
-		return assertionError("is none that a browser makes")
+		return assertionError("is not a valid WebAuthn response")
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
@@ -108,22 +108,22 @@ func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.R
 	challenged := s.ceremonies.takeAssertion(challenge)
 	switch {
 	case challenged == nil, s.isExpired(challenged.expiresAt):
-		return assertionError("has been used, or is older than two minutes")
+		return assertionError("has been used or is older than two minutes")
 	case by.Agent || !by.Known() || by.Name != challenged.person:
-		return assertionError("is another person's")
+		return assertionError("is another person's assertion")
 	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, by.Name, challenged.nonce)) != challenge:
-		return assertionError("is of another answer, or what is asked was changed since")
+		return assertionError("is for another answer, or the request has changed since")
 	}
 	user := s.passkeyUserFor(by.Name)
 	credential, err := s.ceremonies.relyingParty.ValidateLogin(user, challenged.session, parsed)
 	if err != nil {
-		s.Log.Warn("the proof of a passkey was refused", "person", by.Name, "err", err)
-		return assertionError("is no signature of a passkey of yours that checked who you are")
+		s.Log.Warn("passkey assertion rejected", "person", by.Name, "err", err)
+		return assertionError("is not a signature by one of your passkeys with user verification")
 	}
 	k := user.passkeys[slices.IndexFunc(user.passkeys, func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) })]
 	if credential.Authenticator.CloneWarning {
-		s.appendLedger(ctx, ledgerRecord("passkey.refused", by, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its count went back: there may be a copy of it"}))
-		return assertionError("counts less than before: there may be a copy of this passkey. Remove it, and add another one")
+		s.appendLedger(ctx, ledgerRecord("passkey.refused", by, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its signature counter went back: it may have been cloned"}))
+		return assertionError("has a lower counter than before: this passkey may have been cloned. Remove it and add a new one")
 	}
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
 	return s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})

@@ -33,7 +33,7 @@ type Credentials struct {
 
 // ErrSessionExpired reports a cookie whose session has ended. It comes joined with
 // schema.ErrSignIn.
-var ErrSessionExpired = errors.New("this sign-in is over")
+var ErrSessionExpired = errors.New("this session has ended")
 
 // signInError returns a schema.ErrSignIn with its cause and a hint.
 func signInError(because error, hint string) error {
@@ -41,10 +41,10 @@ func signInError(because error, hint string) error {
 }
 
 var (
-	errInvalidToken = &schema.HintError{Err: schema.ErrSignIn, Hint: "This token is wrong, expired or revoked. Make another one under Settings, People."}
-	errNotHubToken  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The Authorization header holds no token of a hub: they begin with " + OperatorPrefix + " or " + AgentPrefix + "."}
-	errNoCookie     = &schema.HintError{Err: schema.ErrSignIn, Hint: "This browser's sign-in is gone: its cookie is missing. Sign in again."}
-	errKeyMismatch  = &schema.HintError{Err: schema.ErrSignIn, Hint: "This page's key does not belong to this browser's sign-in. Sign in again."}
+	errInvalidToken = &schema.HintError{Err: schema.ErrSignIn, Hint: "This token is invalid, expired or revoked. Create a new one under Settings, People."}
+	errNotHubToken  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The Authorization header contains no hub token. Hub tokens start with " + OperatorPrefix + " or " + AgentPrefix + "."}
+	errNoCookie     = &schema.HintError{Err: schema.ErrSignIn, Hint: "The session cookie is missing. Sign in again."}
+	errKeyMismatch  = &schema.HintError{Err: schema.ErrSignIn, Hint: "The page key does not match this browser's session. Sign in again."}
 )
 
 // Authenticate returns the identity behind a request, or the zero Identity if the request
@@ -105,11 +105,11 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 	now := s.current.Load()
 	session := now.signIns[digestOf(c.Cookie)]
 	if session == nil || s.isExpired(s.sessionExpiry(session)) {
-		return Identity{}, signInError(ErrSessionExpired, "This browser's sign-in is over. Sign in again.")
+		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}
 	person := now.findPerson(session.Person)
 	if person == nil {
-		return Identity{}, signInError(ErrSessionExpired, "This browser's sign-in is over. Sign in again.")
+		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}
 	if c.Key == "" && c.ChangesState {
 		return Identity{}, nil

@@ -58,10 +58,10 @@ type AuthRedirect struct {
 
 // Errors of a sign-in with a provider. The dashboard has a text for each.
 var (
-	ErrProviderDown = errors.New("the provider can't be reached")
-	ErrRefused      = errors.New("the provider did not let you in")
-	ErrFlowExpired  = errors.New("this sign-in was not begun in this browser, or took too long")
-	ErrNoUsableName = errors.New("the provider does not say what to call you")
+	ErrProviderDown = errors.New("the provider cannot be reached")
+	ErrRefused      = errors.New("the provider refused the sign-in")
+	ErrFlowExpired  = errors.New("this sign-in was not started in this browser or took too long")
+	ErrNoUsableName = errors.New("the provider sent no usable name")
 )
 
 // StartProviderSignIn starts an authorization code flow with PKCE.
@@ -69,7 +69,7 @@ func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error
 	o := s.OIDC
 	client, _, err := o.discover(ctx)
 	if err != nil {
-		s.Log.Warn("the OpenID provider can't be reached", "issuer", o.Issuer, "err", err)
+		s.Log.Warn("openid provider unreachable", "issuer", o.Issuer, "err", err)
 		return nil, ErrProviderDown
 	}
 	redirect := &AuthRedirect{Cookie: newSecret(codeBytes, codeChars), Until: s.Clock().Add(flowLifetime)}
@@ -153,18 +153,18 @@ func (s *Service) FinishProviderSignIn(ctx context.Context, callback AuthCallbac
 	defer cancel()
 	token, err := client.Exchange(ctx, callback.Code, oauth2.VerifierOption(f.verifier))
 	if err != nil {
-		s.Log.Warn("the OpenID provider did not take a code back", "err", exchangeErrorCode(err))
+		s.Log.Warn("openid code exchange failed", "err", exchangeErrorCode(err))
 		return "", ErrRefused
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := verifier.Verify(ctx, raw)
 	if err != nil || id.Nonce != f.nonce {
-		s.Log.Warn("the OpenID provider's word is not to be believed", "err", err)
+		s.Log.Warn("openid token verification failed", "err", err)
 		return "", ErrRefused
 	}
 	claims, err := s.OIDC.fetchClaims(ctx, id, client.TokenSource(ctx, token))
 	if err != nil {
-		s.Log.Warn("the OpenID provider does not tell who it is", "err", err)
+		s.Log.Warn("openid claims request failed", "err", err)
 		return "", ErrRefused
 	}
 	return s.issueCode(ctx, s.OIDC.parseClaims(claims))
@@ -177,7 +177,7 @@ func exchangeErrorCode(err error) string {
 	if errors.As(err, &answer) {
 		return answer.ErrorCode
 	}
-	return "no answer"
+	return "no response"
 }
 
 // providerClaims are the relevant claims about a person.
@@ -302,7 +302,7 @@ func (s *Service) matchAccount(claims *providerClaims) (store.Person, error) {
 			return store.Person{Name: name, Role: claims.role, Email: claims.email, CreatedAt: s.Clock()}, nil
 		}
 	}
-	return store.Person{}, fmt.Errorf("%w: %q are taken, or no names", ErrNoUsableName, claims.names)
+	return store.Person{}, fmt.Errorf("%w: %q are taken or invalid", ErrNoUsableName, claims.names)
 }
 
 // HasProvider reports whether people can sign in with an OpenID provider.

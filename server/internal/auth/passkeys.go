@@ -122,7 +122,7 @@ func (s *Service) requireDashboardUser(id Identity) error {
 		return err
 	}
 	if id.Via != "session" && id.Via != "proxy" || s.current.Load().findPerson(id.Name) == nil {
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Passkeys are looked after in the dashboard, by whoever is signed in there."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Manage passkeys in the dashboard while you are signed in there."}
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (s *Service) requirePasskeysEnabled(id Identity) error {
 		return err
 	}
 	if s.ceremonies.relyingParty == nil {
-		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "This hub asks for no passkeys: start it with -passkeys high."}
+		return &schema.HintError{Err: schema.ErrNoRoute, Hint: "Passkeys are off on this hub. Start it with -passkeys high."}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (s *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err er
 	}
 	user := s.passkeyUserFor(by.Name)
 	if len(user.passkeys) >= maxPasskeys {
-		return options, &schema.FieldError{Detail: "would make more than 20 passkeys: remove old ones"}
+		return options, &schema.FieldError{Detail: "would make more than 20 passkeys; remove old ones"}
 	}
 	creation, session, err := s.ceremonies.relyingParty.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by 
 	defer s.changeMu.Unlock()
 	name := strings.Join(strings.Fields(draft.Name), " ")
 	if name == "" || len(name) > maxName || sanitize(name, maxName) != name {
-		return schema.Passkey{}, &schema.FieldError{Field: "name", Detail: "is needed, in ordinary signs and at most 64 bytes: it tells passkeys apart"}
+		return schema.Passkey{}, &schema.FieldError{Field: "name", Detail: "is required: at most 64 bytes of visible characters"}
 	}
 	user := s.passkeyUserFor(by.Name)
 	credential, err := s.verifyRegistration(user, draft.Credential)
@@ -218,20 +218,20 @@ func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*w
 	s.ceremonies.mu.Unlock()
 	invalid := func(detail string) error { return &schema.FieldError{Field: "credential", Detail: detail} }
 	if registration == nil || s.isExpired(registration.expiresAt) {
-		return nil, invalid("was asked for more than two minutes ago, or never: begin again")
+		return nil, invalid("belongs to a registration that expired or was never started; start again")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(raw)
 	if err != nil {
-		return nil, invalid("is none that a browser makes")
+		return nil, invalid("is not a valid WebAuthn response")
 	}
 	credential, err := s.ceremonies.relyingParty.CreateCredential(user, registration.session, parsed)
 	if err != nil {
-		s.Log.Warn("a passkey was refused", "person", user.name, "err", err)
-		return nil, invalid("is not what was asked for: it must be made on this hub's own page (" + s.Passkeys.Origin + "), by a device that checks who you are")
+		s.Log.Warn("passkey registration rejected", "person", user.name, "err", err)
+		return nil, invalid("was rejected: it must be created at " + s.Passkeys.Origin + " by a device that verifies the user")
 	}
 	known := func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) }
 	if len(user.passkeys) >= maxPasskeys || slices.ContainsFunc(s.current.Load().People.Passkeys, known) {
-		return nil, invalid("is registered already")
+		return nil, invalid("is already registered")
 	}
 	return credential, nil
 }
@@ -251,5 +251,5 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, by Identity) err
 			})
 		}
 	}
-	return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such passkey of yours."}
+	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no passkey with this id."}
 }

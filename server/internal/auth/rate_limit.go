@@ -34,7 +34,7 @@ func (l *signInLimiter) check(from netip.Addr, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if count := l.failures[networkOf(from)]; count.n >= maxSignInFailures && count.isCurrent(now) {
-		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("More than %d sign-ins failed from there. Try again in a minute.", maxSignInFailures)}
+		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", maxSignInFailures)}
 	}
 	return nil
 }

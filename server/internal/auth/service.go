@@ -56,12 +56,12 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	stored, err := cfg.Store.People(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading who may use the hub: %w", err)
+		return nil, fmt.Errorf("read accounts: %w", err)
 	}
 	s := &Service{Config: cfg}
 	if cfg.Passkeys != nil {
 		if s.ceremonies.relyingParty, err = cfg.Passkeys.relyingParty(); err != nil {
-			return nil, fmt.Errorf("setting up passkeys: %w", err)
+			return nil, fmt.Errorf("set up passkeys: %w", err)
 		}
 	}
 	s.current.Store(newDirectory(stored))
@@ -141,13 +141,13 @@ func (s *Service) RequireAdmin(id Identity) error { return s.requireRole(id, sch
 func (s *Service) requireRole(id Identity, role schema.Role) error {
 	switch {
 	case id.Agent:
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token asks; it never answers."}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "An agent's token can ask but never answer."}
 	case id.Known() && id.Is(role):
 		return nil
 	case id.Known():
-		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s here; it takes %s. An admin can change that under Settings, People.", id.Name, roleWithArticle(id.Role), roleWithArticle(role))}
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: fmt.Sprintf("%s is %s on this hub; this takes %s. An admin can change the role under Settings, People.", id.Name, roleWithArticle(id.Role), roleWithArticle(role))}
 	case s.Locked():
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub is locked: only people who are signed in may do that. Open your sign-in link, or send a token of yours."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This hub is locked: only signed-in people can do this. Open your sign-in link, or send your token."}
 	default:
 		return nil
 	}
@@ -160,7 +160,7 @@ func (s *Service) requireAccountManager(id Identity) error {
 	if !id.Known() {
 		hint := "Sign in as an admin first."
 		if !s.Owned() {
-			hint = "Nobody owns this hub yet: open the sign-in link that it printed when it started."
+			hint = "This hub has no owner yet. Open the sign-in link that it printed when it started."
 		}
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: hint}
 	}
@@ -183,7 +183,7 @@ func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if !s.Owned() {
 		return nil, &schema.FieldError{
 			Field:  "humanInTheLoop.recipients.mode",
-			Detail: "must be anyone: nobody has signed in to this hub, so it can't tell who answers. Open the sign-in link that it prints when it starts",
+			Detail: "must be anyone: this hub has no owner yet, so it cannot tell who answers. Open the sign-in link that it prints when it starts",
 		}
 	}
 	if r.Mode == "selected_members" {
@@ -205,15 +205,15 @@ func (s *Service) resolveMembers(named []string) ([]string, error) {
 		person := s.current.Load().findPerson(name)
 		switch {
 		case person == nil:
-			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, whom this hub does not know", name)}
+			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, who has no account on this hub", name)}
 		case person.Role == schema.Viewer:
-			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, who is a viewer and can't answer", name)}
+			return nil, &schema.FieldError{Field: field, Detail: fmt.Sprintf("names %q, who is a viewer and cannot answer", name)}
 		case !slices.Contains(names, person.Name):
 			names = append(names, person.Name)
 		}
 	}
 	if len(names) == 0 {
-		return nil, &schema.FieldError{Field: field, Detail: "must name somebody"}
+		return nil, &schema.FieldError{Field: field, Detail: "must name at least one person"}
 	}
 	return names, nil
 }

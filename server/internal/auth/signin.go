@@ -85,7 +85,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 	if code == nil || s.isSpent(code) || code.Person == "" && s.Owned() || code.Person != "" && s.current.Load().findPerson(code.Person) == nil {
 		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
-		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was used already, or is older than 15 minutes. " + s.newLinkHint()}
+		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: "This link was already used or is older than 15 minutes. " + s.newLinkHint()}
 	}
 	c := store.PeopleChange{WithoutCode: [][]byte{hash[:]}}
 	person := s.current.Load().findPerson(code.Person)
@@ -102,9 +102,9 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 
 func (s *Service) newLinkHint() string {
 	if s.Owned() {
-		return "Ask an admin for another one, or run the hub's program with -sign-in NAME where it is stopped."
+		return "Ask an admin for a new one, or stop the hub and run its program with -sign-in NAME."
 	}
-	return "Start the hub again: it prints a fresh one."
+	return "Restart the hub: it prints a new one."
 }
 
 // verifiedPerson is a person who has presented a valid code.
@@ -142,7 +142,7 @@ func (s *Service) SignOut(ctx context.Context, id Identity) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	if id.Via != "session" {
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Nobody is signed in here."}
+		return &schema.HintError{Err: schema.ErrSignIn, Hint: "There is no session to end: you are not signed in with a browser."}
 	}
 	return s.applyChange(ctx, &store.PeopleChange{WithoutSignIn: []string{id.ID}, Acts: []store.LedgerRecord{ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID})}})
 }
@@ -167,7 +167,7 @@ func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 // appendLedger writes an audit log record that goes with no change.
 func (s *Service) appendLedger(ctx context.Context, a store.LedgerRecord) {
 	if err := s.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
-		s.Log.Error("an act is missing in the ledger", "act", a.Action, "err", err)
+		s.Log.Error("audit log append failed", "action", a.Action, "err", err)
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 	person := s.current.Load().findPerson(name)
 	if person == nil {
 		if s.Owned() {
-			return "", fmt.Errorf("nobody here is called %q: this hub knows %s", name, strings.Join(s.personNames(), ", "))
+			return "", fmt.Errorf("no person named %q: the people of this hub are %s", name, strings.Join(s.personNames(), ", "))
 		}
 		valid, err := s.validateNewName(name)
 		if err != nil {
@@ -243,15 +243,15 @@ func (s *Service) validateNewName(name string) (string, error) {
 	lower := strings.ToLower(name)
 	switch {
 	case name == "":
-		return "", &schema.FieldError{Field: "name", Detail: "is needed: it stands beside every answer"}
+		return "", &schema.FieldError{Field: "name", Detail: "is required: it is shown on every answer"}
 	case utf8.RuneCountInString(name) > maxName:
-		return "", &schema.FieldError{Field: "name", Detail: "may have 64 characters"}
+		return "", &schema.FieldError{Field: "name", Detail: "must have at most 64 characters"}
 	case sanitize(name, len(name)) != name, strings.ContainsAny(name, `/\:"<>`):
-		return "", &schema.FieldError{Field: "name", Detail: `must have letters, digits and ordinary signs only, without / \ : " < >`}
+		return "", &schema.FieldError{Field: "name", Detail: `must contain visible characters only, without / \ : " < >`}
 	case slices.Contains(reservedNames, lower), strings.HasPrefix(lower, "rule "), strings.HasPrefix(lower, "__"):
-		return "", &schema.FieldError{Field: "name", Detail: "is a name that the hub uses itself"}
+		return "", &schema.FieldError{Field: "name", Detail: "is reserved by the hub"}
 	case s.current.Load().findPerson(name) != nil:
-		return "", &schema.FieldError{Field: "name", Detail: "is another person's already"}
+		return "", &schema.FieldError{Field: "name", Detail: "belongs to another person"}
 	}
 	return name, nil
 }

@@ -86,19 +86,19 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 	}
 	switch {
 	case len(s.current.Load().Tokens) >= maxTokens:
-		return invalid("", "would make more than 1000 tokens: revoke old ones")
+		return invalid("", "would make more than 1000 tokens; revoke old ones")
 	case t.Name == "" || len(t.Name) > maxName || sanitize(t.Name, maxName) != t.Name:
-		return invalid("name", "is needed, in ordinary signs and at most 64 bytes: it tells tokens apart")
+		return invalid("name", "is required: at most 64 bytes of visible characters")
 	case d.ExpiresAt != 0 && !time.UnixMilli(int64(d.ExpiresAt)).After(now):
 		return invalid("expiresAt", "must be in the future")
 	case d.Person != "" && len(d.Apps) > 0:
-		return invalid("apps", "are for agents' tokens: a person's may all that the person may")
+		return invalid("apps", "are for agents' tokens only: a person's token has all permissions of that person")
 	case len(d.Apps) > maxApps:
-		return invalid("apps", "may have 50 names")
+		return invalid("apps", "must have at most 50 names")
 	}
 	for _, app := range d.Apps {
 		if _, err := path.Match(app, ""); err != nil || app == "" || len(app) > 200 {
-			return invalid("apps", "must be names of applications, * for any characters")
+			return invalid("apps", "must be application names; * matches any characters")
 		}
 	}
 	if d.ExpiresAt != 0 {
@@ -107,7 +107,7 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 	if d.Person != "" {
 		person := s.current.Load().findPerson(d.Person)
 		if person == nil {
-			return invalid("person", "is nobody here")
+			return invalid("person", "is not a person on this hub")
 		}
 		t.Person = person.Name
 	}
@@ -126,7 +126,7 @@ func (s *Service) RevokeToken(ctx context.Context, id string, by Identity) error
 		return t.ID == id && (t.Person == by.Name || by.Is(schema.Admin))
 	})
 	if i < 0 {
-		return &schema.HintError{Err: schema.ErrNotFound, Hint: "There is no such token of yours."}
+		return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no token with this id."}
 	}
 	return s.applyChange(ctx, &store.PeopleChange{
 		WithoutToken: []string{id},

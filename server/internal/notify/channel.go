@@ -80,12 +80,12 @@ func checkChatURL(service, address string) error {
 	}
 	for name := range u.Query() {
 		if slices.Contains(markupOptions[service], strings.ToLower(name)) {
-			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text and carry one link, to the request"}
+			return &schema.FieldError{Field: "url", Detail: "must not set " + name + ": messages are plain text with one link, to the request"}
 		}
 	}
 	var r router.ServiceRouter
 	if _, err := r.Locate(address); err != nil {
-		return &schema.FieldError{Field: "url", Detail: "is not complete for " + service + ": " + newSecretRedactor(address).redact(err)}
+		return &schema.FieldError{Field: "url", Detail: "is not a valid " + service + " address: " + newSecretRedactor(address).redact(err)}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (w *channelWorker) run(ctx context.Context) {
 			switch {
 			case err != nil:
 				if ctx.Err() == nil {
-					n.Log.Error("reading what a channel is to send", "channel", w.channel, "err", err)
+					n.Log.Error("due notifications not read", "channel", w.channel, "err", err)
 				}
 				wait = time.Second
 			case len(due) > 0:
@@ -126,7 +126,7 @@ func (w *channelWorker) pausedUntil() time.Time {
 func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) bool {
 	out, err := w.notifier.openSender(ctx, w.channel)
 	if err != nil {
-		w.notifier.Log.Error("opening a channel", "channel", w.channel, "err", err)
+		w.notifier.Log.Error("channel not opened", "channel", w.channel, "err", err)
 		return false
 	}
 	var stored atomic.Bool
@@ -143,7 +143,7 @@ func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) b
 			if err := w.send(ctx, out, &due[i]); err != nil {
 				stored.Store(false)
 				if ctx.Err() == nil {
-					w.notifier.Log.Error("storing what became of a message", "channel", w.channel, "err", err)
+					w.notifier.Log.Error("notification result not stored", "channel", w.channel, "err", err)
 				}
 			}
 		})

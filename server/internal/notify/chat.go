@@ -26,7 +26,7 @@ func sendChat(c *store.Channel, m *message) error {
 	r.SetLogger(log.New(io.Discard, "", 0))
 	service, err := r.Locate(c.URL)
 	if err != nil {
-		return permanentError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is no longer valid")}
 	}
 	params := types.Params{}
 	switch c.Kind {
@@ -68,7 +68,7 @@ func (n *Notifier) sendTelegram(ctx context.Context, c *store.Channel, m *messag
 		err = config.SetURL(u)
 	}
 	if err != nil {
-		return permanentError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is no longer valid")}
 	}
 	for _, chat := range config.Chats {
 		if err := n.postTelegram(ctx, config.Token, map[string]any{
@@ -88,7 +88,7 @@ func (n *Notifier) postTelegram(ctx context.Context, token string, message any) 
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.telegramURL+"/bot"+token+"/sendMessage", bytes.NewReader(body))
 	if err != nil {
-		return permanentError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is no longer valid")}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := httpClient.Do(req)

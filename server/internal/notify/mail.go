@@ -68,14 +68,14 @@ func parseMailURL(address string) (*smtpConfig, error) {
 func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) error {
 	config, err := parseMailURL(c.URL)
 	if err != nil {
-		return permanentError{errors.New("the address of the channel is not understood any more")}
+		return permanentError{errors.New("the address of the channel is no longer valid")}
 	}
 	to := config.to
 	if to == "" {
 		to = m.email
 	}
 	if to == "" {
-		return permanentError{errors.New("there is no address to send it to")}
+		return permanentError{errors.New("there is no address to send to")}
 	}
 	mail, err := m.newMail(config.from, to, n.Store.HubID())
 	if err != nil {
@@ -96,7 +96,7 @@ func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) e
 func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	mail := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(mail.FromFormat("Hookback", from), mail.To(to)); err != nil {
-		return nil, errors.New("the address is not one that mail can be sent to")
+		return nil, errors.New("invalid mail address")
 	}
 	mail.Subject(m.subject())
 	mail.SetDateWithValue(m.createdAt)
@@ -108,7 +108,7 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	mail.SetGenHeader("Auto-Submitted", "auto-generated")
 	text := m.plain(verbatim)
 	if m.link != "" {
-		text += "\n\nAnswer without signing in, in your name. For you alone, works once, until " +
+		text += "\n\nAnswer without signing in. This link is for you only, answers in your name, and works once until " +
 			m.linkExpires.UTC().Format("2006-01-02 15:04 MST") + ":\n" + m.link
 	}
 	mail.SetBodyString(gomail.TypeTextPlain, text+"\n")

@@ -72,7 +72,7 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 func (n *Notifier) testMessage(person string) *message {
 	now := n.Clock()
 	return &message{
-		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be told of requests. Nothing waits for you now.",
+		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be notified of requests. No request is waiting now.",
 		url: n.Base + "/", loopback: n.loopback, isTest: true,
 	}
 }
@@ -81,14 +81,14 @@ func (n *Notifier) testMessage(person string) *message {
 // name.
 func (m *message) headline() string {
 	if m.isTest {
-		return "Hookback: a test message"
+		return "Hookback test message"
 	}
 	app := singleLine(m.app, maxNameChars)
 	switch m.kind {
 	case schema.NotificationReminder:
 		return app + " is still waiting for an answer"
 	case schema.NotificationEscalated:
-		return app + " needs an answer, and nobody has given one"
+		return app + " needs an answer, and no one has given one"
 	default:
 		return app + " asks for an answer"
 	}
@@ -117,7 +117,7 @@ func (m *message) plain(clean func(string) string) string {
 	}
 	fmt.Fprintf(&b, "\n\n%s", m.url)
 	if m.loopback {
-		b.WriteString("\n(This address works on the machine of the hub only; -public-url gives it another.)")
+		b.WriteString("\n(This address works only on the hub's machine. Set another one with -public-url.)")
 	}
 	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
 }

@@ -155,7 +155,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		more, err := n.step(ctx, &cursor)
 		wait := time.Duration(0)
 		if err != nil && ctx.Err() == nil {
-			n.Log.Error("telling people of questions; trying again in a second", "err", err)
+			n.Log.Error("notification planning failed", "retry_in", time.Second, "err", err)
 			wait, cursor = time.Second, -1
 		}
 		if more && err == nil {

@@ -77,7 +77,7 @@ func TestNotifier_SendsRemindersAndEscalations(t *testing.T) {
 		"reminder  sent", "reminder grace sent", "escalated  sent", "escalated ada sent")
 	bodies := strings.Join(server.requests(), "\n")
 	require.Equal(t, 4, strings.Count(bodies, "shop is still waiting for an answer"))
-	require.Equal(t, 2, strings.Count(bodies, "shop needs an answer, and nobody has given one"))
+	require.Equal(t, 2, strings.Count(bodies, "shop needs an answer, and no one has given one"))
 }
 
 func TestNotifier_SkipsViewers(t *testing.T) {

@@ -107,7 +107,7 @@ func (n *Notifier) readQuestion(ctx context.Context, id schema.EventID) (*questi
 	}
 	q := &question{Question: stored}
 	if err := errors.Join(json.Unmarshal(stored.Event.Question, &q.hitl), json.Unmarshal(stored.Status, &q.status)); err != nil {
-		return nil, fmt.Errorf("reading question %d: %w", id, err)
+		return nil, fmt.Errorf("read question %d: %w", id, err)
 	}
 	return q, nil
 }
@@ -158,7 +158,7 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 		progress.Escalated = true
 		to, err := n.ResolveRecipients(q.hitl.EscalateTo)
 		if err != nil {
-			n.Log.Warn("an escalation names people that are not there", "question", q.ID, "err", err)
+			n.Log.Warn("escalation recipients not found", "question", q.ID, "err", err)
 		}
 		due = append(due, r.notifications(schema.NotificationEscalated, 0, to)...)
 	}

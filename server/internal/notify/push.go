@@ -58,20 +58,20 @@ func (n *Notifier) pushKeys(ctx context.Context) (private, public string, err er
 func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSubscription) error {
 	u, err := url.Parse(b.Endpoint)
 	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
-		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address that the browser gave"}
+		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address of the browser's subscription"}
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !isPublic(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
-		return &schema.FieldError{Field: "endpoint", Detail: "must be a push service, not an address of this network"}
+		return &schema.FieldError{Field: "endpoint", Detail: "must be a public push service, not an address in a private network"}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))
 	if err == nil {
 		_, err = ecdh.P256().NewPublicKey(key)
 	}
 	if err != nil {
-		return &schema.FieldError{Field: "keys.p256dh", Detail: "must be the key that the browser gave"}
+		return &schema.FieldError{Field: "keys.p256dh", Detail: "must be the key of the browser's subscription"}
 	}
 	if auth, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.Auth, "=")); err != nil || len(auth) != 16 {
-		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16 bytes that the browser gave"}
+		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16-byte secret of the browser's subscription"}
 	}
 	return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers)
 }
@@ -100,7 +100,7 @@ type pushMessage struct {
 	urgency webpush.Urgency
 }
 
-var errNoBrowser = permanentError{errors.New("no browser of theirs takes messages any more")}
+var errNoBrowser = permanentError{errors.New("no subscribed browser is left")}
 
 func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) error {
 	browsers, err := n.Store.PushSubscriptions(ctx, person)
@@ -177,7 +177,7 @@ func (n *Notifier) clearNotification(id schema.EventID) {
 			}
 			cleared[notification.Person] = true
 			_ = n.push(ctx, notification.Person, &pushMessage{
-				PushMessage: schema.PushMessage{ID: id, Title: "This is answered.", Tag: pushTag(id), Settled: true}, ttl: clearTTL, urgency: webpush.UrgencyNormal,
+				PushMessage: schema.PushMessage{ID: id, Title: "This request is closed.", Tag: pushTag(id), Settled: true}, ttl: clearTTL, urgency: webpush.UrgencyNormal,
 			})
 		}
 	})
@@ -199,7 +199,7 @@ var publicClient = &http.Client{
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || !isPublic(to.Addr()) {
-				return permanentError{errors.New("the push service has an address of this network")}
+				return permanentError{errors.New("the push service has an address in a private network")}
 			}
 			return nil
 		}}).DialContext,

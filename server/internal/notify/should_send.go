@@ -94,7 +94,7 @@ func CheckSettings(s *schema.NotificationSettings) error {
 		}
 	}
 	if s.QuietFrom == s.QuietTo {
-		return &schema.FieldError{Field: "quietTo", Detail: "must be another time than quietFrom"}
+		return &schema.FieldError{Field: "quietTo", Detail: "must differ from quietFrom"}
 	}
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
 		return &schema.FieldError{Field: "timeZone", Detail: "must be the name of a time zone, such as Europe/Berlin"}

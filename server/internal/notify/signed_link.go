@@ -116,10 +116,10 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 		}
 	}
 	if _, key := n.linkKey(); err == nil && claims.KeyID != key {
-		return nil, linkError("was made by another hub, or before its database was replaced")
+		return nil, linkError("was created by another hub or before its database was replaced")
 	}
 	if err != nil || !hmac.Equal(mac, n.signLink(q.UID, text)) {
-		return nil, linkError("is not this request's, or is not whole: take the link from the mail again, as it is")
+		return nil, linkError("is incomplete or belongs to another request; copy the whole link from the mail")
 	}
 	link := &OpenedLink{Expires: time.Unix(claims.Expires, 0), Revision: claims.Revision, mac: mac, Event: q.Event.AppendJSON(nil, schema.MaxListed)}
 	used, err := n.Store.IsLinkUsed(ctx, id, mac)
@@ -130,7 +130,7 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	link.Identity, known = n.IdentityOf(claims.Person)
 	switch {
 	case !known || !link.Identity.Is(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
-		return nil, linkError("was sent to somebody who may not answer any more")
+		return nil, linkError("was sent to a person who may no longer answer")
 	case used:
 		return nil, linkError("has been used: it works once, and that answer is stored")
 	case q.status.Status == schema.Responded:
@@ -142,7 +142,7 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	case claims.Revision != q.contentRevision():
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrStale, Status: q.status},
-			Hint: "What is asked was changed after this link was sent. Open the request in the dashboard and sign in to answer it as it is now.",
+			Hint: "The request was changed after this link was sent. Open it in the dashboard and sign in to answer the current version.",
 		}
 	}
 	return link, nil

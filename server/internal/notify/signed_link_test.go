@@ -131,7 +131,7 @@ func TestSignedLink_RejectionHasHint(t *testing.T) {
 	}
 
 	h.setAccounts(grace)
-	require.ErrorContains(t, h.vote(id, token), "may not answer any more")
+	require.ErrorContains(t, h.vote(id, token), "may no longer answer")
 	h.setAccounts(ada, grace)
 	h.nowMS.Add((600 * time.Second).Milliseconds())
 	require.ErrorContains(t, h.vote(id, token), "has expired", "though nothing has ended the question yet")
@@ -232,7 +232,7 @@ func TestReusedName_GetsNoEarlierLinks(t *testing.T) {
 	h.createdAt.Store("grace", time.Now().Add(time.Second))
 	made()
 	_, err := h.Open(t.Context(), id, token)
-	require.ErrorContains(t, err, "may not answer any more")
+	require.ErrorContains(t, err, "may no longer answer")
 	require.ErrorIs(t, h.vote(id, token), schema.ErrNotAllowed)
 	h.changeStatus(id, func(st *schema.Status) { st.Reminders = 1 })
 	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked grace sent", "reminder ada sent", "reminder grace suppressed gone", "reminder grace suppressed gone")

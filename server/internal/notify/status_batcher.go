@@ -83,7 +83,7 @@ func (b *statusBatcher) run(ctx context.Context) {
 		for _, id := range ids {
 			err := b.publish(ctx, id)
 			if err != nil && !errors.Is(err, schema.ErrNotFound) && ctx.Err() == nil {
-				b.notifier.Log.Error("showing what became of messages", "question", id, "err", err)
+				b.notifier.Log.Error("notification status not updated", "question", id, "err", err)
 				b.markChanged(id)
 			}
 		}

@@ -90,7 +90,7 @@ func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message
 func signWebhook(secret, text string) (string, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, webhookSecretPrefix))
 	if err != nil {
-		return "", fmt.Errorf("the channel's secret: %w", err)
+		return "", fmt.Errorf("decode channel secret: %w", err)
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
