@@ -49,7 +49,7 @@ func TestRun_Commands(t *testing.T) {
 		}
 	}
 	_, err := os.Stat(db)
-	require.ErrorIs(t, err, os.ErrNotExist, "no command made a database")
+	require.ErrorIs(t, err, os.ErrNotExist, "no command created a database")
 }
 
 func TestRun_StopsOnSignal(t *testing.T) {

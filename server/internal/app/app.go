@@ -178,7 +178,7 @@ func (a *App) publicURL() string {
 // requests first, within cfg.StopWithin, and the database last.
 func (a *App) Run(ctx context.Context) error {
 	a.printGreeting(ctx)
-	// Workers outlive ctx, so that what the last requests committed is still published and
+	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()

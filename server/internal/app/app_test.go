@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// output collects what a hub says.
+// output is a concurrent buffer for the output of a hub.
 type output struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -44,7 +44,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// startHub is a hub that runs until its test ends.
+// startHub runs a hub until the test ends.
 func startHub(t *testing.T, cfg Config) (a *App, stop func()) {
 	t.Helper()
 	a, err := New(t.Context(), cfg)
@@ -91,7 +91,7 @@ func TestApp_ServesAndStops(t *testing.T) {
 	require.Contains(t, out.String(), cfg.DB)
 	require.Contains(t, out.String(), `HOOKBACK_URL=`+a.URL()+` go run ./agentclient/cmd/hookback ask "May I delete ./build?"`)
 	postEvent(t, a, "Start")
-	for _, ln := range a.listeners { // both families, one port
+	for _, ln := range a.listeners { // IPv4 and IPv6 on one port
 		require.Equal(t, portOf(a.listeners[0]), portOf(ln))
 		c, err := net.Dial("tcp", ln.Addr().String())
 		require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestApp_ServesAndStops(t *testing.T) {
 	}
 	info, err := os.Stat(cfg.DB)
 	require.NoError(t, err)
-	require.Zero(t, info.Mode().Perm()&0o077, "the database is nobody else's business")
+	require.Zero(t, info.Mode().Perm()&0o077, "only the user may read the database")
 	info, err = os.Stat(filepath.Dir(cfg.DB))
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o077)
@@ -123,11 +123,10 @@ func TestListen_NamesPortOwner(t *testing.T) {
 		}
 	}
 	_, err := os.Stat(cfg.DB)
-	require.ErrorIs(t, err, os.ErrNotExist, "nothing was made")
+	require.ErrorIs(t, err, os.ErrNotExist, "no file was created")
 }
 
-// TestListen_RequiresBothFamilies: another program on [::1] would be told what clients that
-// prefer it meant for the hub.
+// Another program on [::1] would receive the requests of clients that prefer IPv6.
 func TestListen_RequiresBothFamilies(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "[::1]:0")
@@ -198,10 +197,10 @@ func TestRetentionPolicy(t *testing.T) {
 	figures := now.Add(-91 * day)
 	require.Equal(t, figures, p.ProjectionsBefore)
 	cfg.Retention, cfg.RetentionSize, cfg.RetentionQuestions = -1, -1, -1
-	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(), "no event goes")
+	require.Equal(t, store.RetentionPolicy{ProjectionsBefore: figures}, (&App{cfg: cfg}).retentionPolicy(), "no event is removed")
 }
 
-// TestRetention_RunsAtStart: what is too old goes when the hub starts.
+// Old events are removed when the hub starts.
 func TestRetention_RunsAtStart(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
@@ -220,8 +219,7 @@ func TestRetention_RunsAtStart(t *testing.T) {
 	}, time.Minute, 5*time.Millisecond)
 }
 
-// TestApp_StopsWhenWorkerFails, and the error says which it was.
-// A running hub keeps the index that searches live by.
+// A running hub builds the search index.
 func TestApp_BuildsSearchIndex(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
@@ -262,8 +260,8 @@ type brokenListener struct {
 func (l brokenListener) Accept() (net.Conn, error) { return nil, l.err }
 func (l brokenListener) Close() error              { return nil }
 
-// TestApp_UsesOneDashboardURL: whoever signed in at one address of the hub is nobody at
-// another, so people are led to one, by a name where there is one.
+// Sessions belong to one host, so the greeting and links use only one, by name if
+// possible.
 func TestApp_UsesOneDashboardURL(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{

@@ -38,7 +38,7 @@ func TestParseFlags_Defaults(t *testing.T) {
 	require.Equal(t, filepath.Join("hookback", "hookback.db"), filepath.Join(filepath.Base(filepath.Dir(cfg.DB)), filepath.Base(cfg.DB)))
 }
 
-// TestParseFlags_EveryFlag sets each one by flag and by variable; the flag wins.
+// Each flag is set by flag and by variable; the flag overrides the variable.
 func TestParseFlags_EveryFlag(t *testing.T) {
 	t.Parallel()
 	type want = func(Config) any
@@ -74,7 +74,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		const oidc = "-oidc-issuer=https://login.example.com"
-		var with []string // what it goes together with
+		var with []string // other flags that it requires
 		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1",
 			"oidc-client": oidc, "oidc-secret-file": oidc, "oidc-groups": oidc, "oidc-roles": oidc,
 		}[name]; other != "" {
@@ -88,7 +88,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 24, "a new knob gets its row above")
+	require.Len(t, flagSpecs, 24, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {
@@ -105,7 +105,7 @@ func TestParseFlags_HelpListsAllFlags(t *testing.T) {
 	require.Contains(t, out.String(), "backup FILE")
 }
 
-// TestParseFlags_ErrorsNameFlag each, which names the knob.
+// Each error is one line and names the flag.
 func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arg, want string }{

@@ -20,7 +20,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// startProvider is a real OpenID provider on loopback, with the users of its makers.
+// startProvider runs a real OpenID provider on loopback with its example users.
 func startProvider(t *testing.T, clients ...*storage.Client) *httptest.Server {
 	t.Helper()
 	var handler http.Handler
@@ -35,11 +35,12 @@ func startProvider(t *testing.T, clients ...*storage.Client) *httptest.Server {
 	return server
 }
 
-// testBrowser is a browser: it keeps cookies, and stops where it would show a fragment.
+// testBrowser is an HTTP client that keeps cookies and stops at a redirect with a
+// fragment.
 type testBrowser struct {
 	t        *testing.T
 	client   *http.Client
-	location *url.URL // where it was sent last
+	location *url.URL // last redirect target
 }
 
 func newBrowser(t *testing.T) *testBrowser {
@@ -62,8 +63,8 @@ func (b *testBrowser) open(address string) {
 	require.NoError(b.t, resp.Body.Close())
 }
 
-// logIn fills in the provider's form and follows it back to the hub, to the fragment
-// that it ends with.
+// logIn submits the provider's login form, follows the redirects to the hub and returns
+// the final fragment.
 func (b *testBrowser) logIn(user string) string {
 	b.t.Helper()
 	require.Equal(b.t, "/login/username", b.location.Path, "the provider's own page")
@@ -75,7 +76,7 @@ func (b *testBrowser) logIn(user string) string {
 	return b.location.Fragment
 }
 
-// signIn turns a fragment of the dashboard's address into who one is.
+// signIn exchanges the code in a fragment for a session.
 func (b *testBrowser) signIn(a *App, fragment string) schema.Me {
 	b.t.Helper()
 	code, ok := strings.CutPrefix(fragment, "sign-in=")
@@ -106,15 +107,15 @@ func TestOIDC_SignIn(t *testing.T) {
 	back := "http://localhost" + schema.PathOIDCCallback
 	op := startProvider(t, storage.NativeClient("hookback-native", back))
 
-	t.Run("a new person is a viewer, and the same one the next time", func(t *testing.T) {
+	t.Run("a new person becomes a viewer and is recognized later", func(t *testing.T) {
 		a := startHubWithProvider(t, op.URL)
 		b := newBrowser(t)
-		b.open(a.URL() + schema.PathOIDC) // by number: it is sent to the name that the provider knows
+		b.open(a.URL() + schema.PathOIDC) // by IP address: the hub redirects to the host name registered with the provider
 		me := b.signIn(a, b.logIn("test-user2"))
 		require.Equal(t, "test-user2", me.Name)
 		require.True(t, me.Verified)
 		require.Equal(t, schema.Viewer, me.Role)
-		require.False(t, me.Owner, "the hub is whose who takes its own link")
+		require.False(t, me.Owner, "only the hub's own link makes an owner")
 		require.Equal(t, []string{"oidc"}, me.Ways)
 
 		again := newBrowser(t)
@@ -123,7 +124,7 @@ func TestOIDC_SignIn(t *testing.T) {
 		require.Len(t, a.auth.Accounts(t.Context()), 1)
 	})
 
-	t.Run("what the provider refuses, or nobody asked for", func(t *testing.T) {
+	t.Run("a refused or unsolicited callback is rejected", func(t *testing.T) {
 		a := startHubWithProvider(t, op.URL)
 		b := newBrowser(t)
 		b.open(a.URL() + schema.PathOIDCCallback + "?error=access_denied&state=x")
@@ -132,7 +133,7 @@ func TestOIDC_SignIn(t *testing.T) {
 		require.Equal(t, "sign-in-failed=lost", b.location.Fragment)
 		b.open("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDC)
 		b.open("http://localhost" + a.URL()[strings.LastIndex(a.URL(), ":"):] + schema.PathOIDCCallback + "?code=made-up&state=" + b.location.Query().Get("state"))
-		require.Contains(t, b.location.Fragment, "sign-in-failed=", "a code that the provider never gave")
+		require.Contains(t, b.location.Fragment, "sign-in-failed=", "a code that the provider did not issue")
 		require.Empty(t, a.auth.Accounts(t.Context()))
 	})
 
@@ -148,7 +149,7 @@ func TestOIDC_SignIn(t *testing.T) {
 		}
 	})
 
-	t.Run("a provider that is down keeps nobody else out", func(t *testing.T) {
+	t.Run("an unreachable provider does not block other requests", func(t *testing.T) {
 		gone := httptest.NewServer(http.NotFoundHandler())
 		gone.Close()
 		a := startHubWithProvider(t, gone.URL)
@@ -180,7 +181,7 @@ func TestOIDC_CallbackIsBoundToBrowser(t *testing.T) {
 	require.NotNil(t, taken)
 
 	victim.open(taken.String())
-	require.Equal(t, "sign-in-failed=lost", victim.location.Fragment, "somebody else's way does not sign one in")
+	require.Equal(t, "sign-in-failed=lost", victim.location.Fragment, "another browser's callback is rejected")
 	thief.client.CheckRedirect = follow
 	thief.open(taken.String())
 	require.Contains(t, thief.location.Fragment, "sign-in=")

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-// TestPasskeyConfig: to that of the hub's address, where browsers have them.
+// Passkeys belong to the host name of the hub's URL, if browsers support them there.
 func TestPasskeyConfig(t *testing.T) {
 	t.Parallel()
 	for hub, want := range map[string]auth.Passkeys{

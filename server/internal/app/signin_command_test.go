@@ -24,7 +24,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// certificateFiles are a new certificate for localhost, and who signed it.
+// certificateFiles writes a new self-signed certificate for localhost and returns a pool
+// that trusts it.
 func certificateFiles(t *testing.T, dir, name string) (trust *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -96,7 +97,7 @@ func TestTLS_ReloadsRenewedCertificate(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.NoError(t, os.WriteFile(cfg.TLSCert, []byte("not yet whole"), 0o600))
 	resp, err = with(renewed).Get(a.URL() + schema.PathHealth)
-	require.NoError(t, err, "the last one stays")
+	require.NoError(t, err, "the previous certificate stays in use")
 	require.NoError(t, resp.Body.Close())
 }
 
@@ -143,5 +144,5 @@ func TestGreeting_PrintsOwnerSignInLink(t *testing.T) {
 	_, stop = startHub(t, cfg)
 	require.Eventually(t, func() bool { return strings.Contains(again.String(), "Ctrl-C") }, time.Minute, 10*time.Millisecond)
 	stop()
-	require.NotContains(t, again.String(), "sign-in", "it has an owner")
+	require.NotContains(t, again.String(), "sign-in", "the hub has an owner")
 }

@@ -15,9 +15,9 @@ func TestIdentity_RoleIncludesLowerRoles(t *testing.T) {
 	require.True(t, admin.Is(schema.Viewer) && admin.Is(schema.Operator) && admin.Is(schema.Admin))
 	require.True(t, viewer.Is(schema.Viewer))
 	require.False(t, viewer.Is(schema.Operator))
-	require.False(t, auth.Identity{}.Is(schema.Viewer), "who has shown nothing has no role")
-	require.False(t, auth.Identity{Role: "king", Via: "token"}.Is(schema.Viewer), "a role that nobody knows")
-	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent never answers")
+	require.False(t, auth.Identity{}.Is(schema.Viewer), "an unauthenticated caller has no role")
+	require.False(t, auth.Identity{Role: "king", Via: "token"}.Is(schema.Viewer), "an unknown role")
+	require.False(t, auth.Identity{Role: schema.Admin, Agent: true, Via: "token"}.Is(schema.Operator), "an agent cannot answer")
 }
 
 func TestIdentity_AgentTokenIsLimitedToApps(t *testing.T) {
@@ -27,6 +27,6 @@ func TestIdentity_AgentTokenIsLimitedToApps(t *testing.T) {
 	require.True(t, bound.CanPost("api"))
 	require.False(t, bound.CanPost("api-2"))
 	require.False(t, bound.CanPost("bank"))
-	require.True(t, auth.Identity{Agent: true, Via: "token"}.CanPost("bank"), "without a list, every name")
+	require.True(t, auth.Identity{Agent: true, Via: "token"}.CanPost("bank"), "without a list, every application")
 	require.True(t, auth.Identity{}.CanPost("bank"))
 }

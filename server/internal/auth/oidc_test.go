@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// emailClaim is what a provider says of an address.
+// emailClaim is an e-mail address with the provider's email_verified claim.
 type emailClaim struct {
 	text     string
 	verified any
@@ -67,27 +67,27 @@ func TestOIDC_MatchesAccounts(t *testing.T) {
 
 	c, err := code(testClaims("1", "someone", emailClaim{"ADA@example.com", true}, nil))
 	require.NoError(t, err)
-	require.Equal(t, "ada", c.Person, "whose address an admin wrote down")
+	require.Equal(t, "ada", c.Person, "matched by verified e-mail address")
 	require.Equal(t, "oidc", c.Way)
-	require.Equal(t, schema.Admin, s.current.Load().findPerson("ada").Role, "the owner keeps the hub whatever the groups say")
+	require.Equal(t, schema.Admin, s.current.Load().findPerson("ada").Role, "groups do not change the owner's role")
 
 	c, err = code(testClaims("1", "someone", emailClaim{}, nil))
 	require.NoError(t, err)
-	require.Equal(t, "ada", c.Person, "known by the subject from now on")
+	require.Equal(t, "ada", c.Person, "matched by subject")
 
 	_, err = code(testClaims("2", "ada", emailClaim{"ada@example.com", true}, nil))
 	require.NoError(t, err)
-	require.Equal(t, "ada@example.com", s.current.Load().Persons[1].Name, "neither the name nor the address makes another subject the same person")
+	require.Equal(t, "ada@example.com", s.current.Load().Persons[1].Name, "another subject is another person, despite equal name and address")
 
 	_, err = code(testClaims("3", "grace", emailClaim{}, nil))
-	require.ErrorIs(t, err, ErrNoUsableName, "a name that is taken is not given twice")
+	require.ErrorIs(t, err, ErrNoUsableName, "the name is taken")
 
 	c, err = code(testClaims("4", "linus", emailClaim{}, "devs"))
 	require.NoError(t, err)
 	require.Equal(t, schema.Operator, s.current.Load().findPerson("linus").Role)
 	_, err = code(testClaims("4", "linus", emailClaim{}, nil))
 	require.NoError(t, err)
-	require.Equal(t, schema.Viewer, s.current.Load().findPerson(c.Person).Role, "out of the group, out of the role")
+	require.Equal(t, schema.Viewer, s.current.Load().findPerson(c.Person).Role, "leaving the group removes the role")
 }
 
 func TestOIDC_LimitsPendingFlows(t *testing.T) {
@@ -98,13 +98,13 @@ func TestOIDC_LimitsPendingFlows(t *testing.T) {
 	}
 	require.Len(t, o.flows, maxFlows)
 	o.addFlow("last", flow{expiresAt: now.Add(5 * time.Hour)}, now.Add(4*time.Hour))
-	require.Len(t, o.flows, 1, "those that are over are forgotten")
+	require.Len(t, o.flows, 1, "expired flows are dropped")
 	_, ok := o.takeFlow("last", "not the cookie", now)
 	require.False(t, ok)
 }
 
-// TestOIDC_RecordsAccountChangesInLedger: who came to the hub, or to another role, without
-// any admin's doing, is told there, once.
+// Accounts and roles that change by sign-in, without an admin, are recorded once in the
+// audit log.
 func TestOIDC_RecordsAccountChangesInLedger(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), store.Config{Path: storetest.NewFile(t), ReserveFileBytes: -1})

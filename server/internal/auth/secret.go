@@ -19,7 +19,7 @@ const (
 	secretBytes    = 32
 	secretChars    = 43 // 32 bytes in base 62
 	checksumChars  = 6  // 4 bytes in base 62
-	tokenHintChars = 4  // characters after the prefix that are shown to tell tokens apart
+	tokenHintChars = 4  // characters after the prefix that are shown to distinguish tokens
 )
 
 // newSecret returns n random bytes in base 62, padded to chars characters.

@@ -183,7 +183,7 @@ func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	if !s.Owned() {
 		return nil, &schema.FieldError{
 			Field:  "humanInTheLoop.recipients.mode",
-			Detail: "must be anyone: this hub has no owner yet, so it cannot tell who answers. Open the sign-in link that it prints when it starts",
+			Detail: "must be anyone: this hub has no owner yet, so it cannot identify who answers. Open the sign-in link that it prints when it starts",
 		}
 	}
 	if r.Mode == "selected_members" {

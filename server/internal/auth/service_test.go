@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// testService is the people of a hub, over a real store.
+// testService is a Service with a real store and a settable clock.
 type testService struct {
 	*Service
 	t   *testing.T
@@ -54,7 +54,7 @@ func TestIsToken(t *testing.T) {
 		require.Len(t, token, len(prefix)+43+6)
 		require.True(t, isToken(token))
 		require.NotEqual(t, token, newToken(prefix))
-		require.False(t, isToken(token[:len(token)-1]), "cut off")
+		require.False(t, isToken(token[:len(token)-1]), "truncated")
 		require.False(t, isToken(token+"0"))
 		require.False(t, isToken(strings.ToLower(token)+"A"))
 		swapped := []byte(token)
@@ -64,7 +64,7 @@ func TestIsToken(t *testing.T) {
 	require.False(t, isToken(""))
 	require.False(t, isToken("hubop_"))
 	body := "hubxx_" + newSecret(secretBytes, secretChars)
-	require.False(t, isToken(body+checksum(body)), "of another kind")
+	require.False(t, isToken(body+checksum(body)), "unknown prefix")
 }
 
 func TestService_KeepsStateAcrossRestart(t *testing.T) {
@@ -80,7 +80,7 @@ func TestService_KeepsStateAcrossRestart(t *testing.T) {
 	id, err := b.Authenticate(Credentials{Cookie: s.Cookie, Key: s.Key, ChangesState: true})
 	require.NoError(t, err)
 	require.Equal(t, s.Identity, id)
-	require.NotContains(t, b.Service.current.Load().SignIns[0].UserAgent, "\x1b", "what a browser calls itself is anybody's text")
+	require.NotContains(t, b.Service.current.Load().SignIns[0].UserAgent, "\x1b", "the User-Agent is untrusted")
 }
 
 func TestService_ResolveRecipients(t *testing.T) {
@@ -88,7 +88,7 @@ func TestService_ResolveRecipients(t *testing.T) {
 	b := newTestService(t)
 	_, err := b.ResolveRecipients(&schema.Recipients{Mode: "owner"})
 	require.ErrorIs(t, err, schema.ErrInvalid)
-	require.ErrorContains(t, err, "sign-in link", "nobody is known yet, and the error says what to do")
+	require.ErrorContains(t, err, "sign-in link", "no owner yet: the error names the next step")
 	b.signInOwner("Ada")
 	b.changeMu.Lock()
 	require.NoError(t, b.applyChange(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{
@@ -133,7 +133,7 @@ func TestSignIn_RejectsReservedNames(t *testing.T) {
 		require.Equal(t, "name", field.Field)
 	}
 	s, err := b.SignIn(t.Context(), SignInAttempt{Code: code, Name: " Ada  Lovelace "})
-	require.NoError(t, err, "a refused name doesn't use the code up")
+	require.NoError(t, err, "a rejected name does not use up the code")
 	require.Equal(t, "Ada Lovelace", s.Identity.Name)
 }
 
@@ -147,7 +147,7 @@ func TestSignInLimiter_ForgetsAfterWindow(t *testing.T) {
 		tr.recordFailure(one, now)
 	}
 	require.ErrorIs(t, tr.check(one, now), schema.ErrTooMany)
-	require.ErrorIs(t, tr.check(netip.MustParseAddr("2001:db8::ffff"), now), schema.ErrTooMany, "whoever has one address of a /64 has all")
+	require.ErrorIs(t, tr.check(netip.MustParseAddr("2001:db8::ffff"), now), schema.ErrTooMany, "the limit applies to the whole /64")
 	require.NoError(t, tr.check(netip.MustParseAddr("2001:db8:1::1"), now))
 	require.NoError(t, tr.check(one, now.Add(time.Minute)))
 	require.NoError(t, tr.check(one, now.Add(-time.Hour)), "the clock was set back")
@@ -168,10 +168,10 @@ func TestService_NilHasNoAccounts(t *testing.T) {
 	id, err := s.Authenticate(Credentials{Authorization: "Bearer anything"})
 	require.NoError(t, err)
 	require.False(t, id.Known())
-	s.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("nobody can revoke it") })()
+	s.OnRevoked(Identity{ID: "s_1"}, func() { t.Error("a nil Service cannot revoke it") })()
 }
 
-// TestOnRevoked_FiresWhenTokenExpires: nobody asks for it, the time has just come.
+// The token expires without any request.
 func TestOnRevoked_FiresWhenTokenExpires(t *testing.T) {
 	t.Parallel()
 	b := newTestService(t)
@@ -182,7 +182,7 @@ func TestOnRevoked_FiresWhenTokenExpires(t *testing.T) {
 	require.NoError(t, err)
 	ended := 0
 	defer b.OnRevoked(id, func() { ended++ })()
-	b.OnRevoked(id, func() { t.Error("this one had gone before") })()
+	b.OnRevoked(id, func() { t.Error("this hook was removed before") })()
 	b.fireExpired()
 	require.Zero(t, ended)
 	b.now = b.now.Add(time.Hour)
@@ -190,7 +190,7 @@ func TestOnRevoked_FiresWhenTokenExpires(t *testing.T) {
 	b.fireExpired()
 	require.Equal(t, 1, ended)
 	b.OnRevoked(id, func() { ended++ })
-	require.Equal(t, 2, ended, "it was over already")
+	require.Equal(t, 2, ended, "it had expired already")
 }
 
 func TestToken_LastUseIsStored(t *testing.T) {
@@ -214,7 +214,7 @@ func TestToken_LastUseIsStored(t *testing.T) {
 func TestRecoverAccess_IssuesOwnerLink(t *testing.T) {
 	t.Parallel()
 	b := newTestService(t)
-	for range 2 { // the second time she is known
+	for range 2 { // the second time the account exists
 		code, err := b.RecoverAccess(t.Context(), "ada")
 		require.NoError(t, err)
 		s, err := b.SignIn(t.Context(), SignInAttempt{Code: code})
@@ -222,6 +222,6 @@ func TestRecoverAccess_IssuesOwnerLink(t *testing.T) {
 		require.True(t, s.Identity.Owner && s.Identity.Role == schema.Admin)
 	}
 	_, err := b.RecoverAccess(t.Context(), "eve")
-	require.ErrorContains(t, err, "ada", "whom it knows")
+	require.ErrorContains(t, err, "ada", "the error lists the people")
 	require.Len(t, b.Accounts(t.Context()), 1)
 }

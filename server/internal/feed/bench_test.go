@@ -10,7 +10,7 @@ import (
 
 const benchReaders = 1000
 
-// BenchmarkPublish publishes to 1,000 followers, and beside it the same to 1,000
+// BenchmarkPublish compares publishing to 1,000 readers of a Feed with publishing to 1,000
 // channels. x-fanout is how many times longer the channels take.
 func BenchmarkPublish(b *testing.B) {
 	var ring, fanout time.Duration
@@ -25,7 +25,7 @@ func BenchmarkPublish(b *testing.B) {
 	b.ReportMetric(float64(fanout)/float64(ring), "x-fanout")
 }
 
-// publishToFeed returns how long the publisher was busy with n frames.
+// publishToFeed returns the time that the publisher needs for n frames.
 func publishToFeed(n int64) time.Duration {
 	f := feed.New(0, 4096, 64<<20)
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func publishToFeed(n int64) time.Duration {
 	return took
 }
 
-// publishToChannels does the same with a queue per reader.
+// publishToChannels does the same with a channel per reader.
 func publishToChannels(n int64) time.Duration {
 	queues := make([]chan feed.Frame, benchReaders)
 	var wg sync.WaitGroup

@@ -83,7 +83,7 @@ func TestFeed_LimitsBytes(t *testing.T) {
 
 	f.Publish(feed.Frame{Seq: 51, Data: make([]byte, 2000)})
 	_, _, ok = f.After(50)
-	require.False(t, ok, "a frame bigger than the ring is only in the store")
+	require.False(t, ok, "a frame larger than the ring is only in the store")
 	require.Equal(t, int64(51), f.Head())
 }
 
@@ -114,13 +114,13 @@ func TestAfter_LimitsBatchSize(t *testing.T) {
 			require.Equal(t, cursor, fr.Seq)
 		}
 		batches++
-		<-more // a reader that waits here is woken at once
+		<-more // already closed, so a reader that waits here continues immediately
 	}
 	require.Equal(t, 3, batches)
 }
 
-// TestFeed_FanOutLosesNothing is the feed's promise under load: every reader sees
-// every frame once and in order, or is told to ask the store.
+// Under load, every reader gets every frame once and in order, or is referred to the
+// store.
 func TestFeed_FanOutLosesNothing(t *testing.T) {
 	t.Parallel()
 	const readers, publishers, each = 64, 4, 2000
@@ -128,7 +128,7 @@ func TestFeed_FanOutLosesNothing(t *testing.T) {
 	f := feed.New(0, 256, 1<<20)
 	var log struct {
 		sync.Mutex
-		frames []feed.Frame // what a store would hold: seq n at n-1
+		frames []feed.Frame // stands for the store: seq n at n-1
 	}
 
 	var wg sync.WaitGroup

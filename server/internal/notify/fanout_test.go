@@ -58,8 +58,8 @@ func silentServer(t *testing.T) (addr string, accepted <-chan struct{}, release 
 	return ln.Addr().String(), first, release
 }
 
-// TestNotifier_ThousandRecipientsDoNotDelayAnswer: the agent gets its answer while the mail server
-// still holds the first messages and no message can time out.
+// The agent gets its answer while the mail server still holds the first messages and no
+// message can time out.
 func TestNotifier_ThousandRecipientsDoNotDelayAnswer(t *testing.T) {
 	t.Parallel()
 	mailServer, accepted, release := silentServer(t)
@@ -99,7 +99,7 @@ func TestNotifier_ThousandRecipientsDoNotDelayAnswer(t *testing.T) {
 	select {
 	case <-answered:
 	case <-time.After(time.Minute):
-		require.Fail(t, "the answer was not dialled back while the mail server was silent")
+		require.Fail(t, "the answer was not delivered while the mail server was silent")
 	}
 	notifications, err := h.Store.NotificationsOf(t.Context(), id)
 	require.NoError(t, err)
@@ -107,16 +107,16 @@ func TestNotifier_ThousandRecipientsDoNotDelayAnswer(t *testing.T) {
 		require.Contains(t, []string{schema.NotificationQueued, schema.NotificationSuppressed}, n.State, "no message was sent or given up before the answer")
 	}
 	release()
-	h.eventually("nobody is told any more", func() bool {
+	h.eventually("the other notifications are suppressed", func() bool {
 		st := h.status(id)
 		return st.NotificationCounts != nil && st.NotificationCounts.Queued == 0 && st.NotificationCounts.Suppressed >= 1000-2*maxConcurrent
 	})
 	require.Len(t, h.status(id).Notifications, schema.MaxNotifications)
 }
 
-// TestStatusBatcher_CombinesChanges: what became of many messages is a few changes of the question.
-// The first change is held until all messages are sent; the rest of what happened is one
-// change, and at most one more for each message that was just being stored.
+// The first update of the question is held until all messages are sent. All of them are
+// then reported in one more update, plus at most one for each message whose result was
+// being stored at that moment.
 func TestStatusBatcher_CombinesChanges(t *testing.T) {
 	t.Parallel()
 	mailServer := startMailServer(t)
@@ -134,7 +134,7 @@ func TestStatusBatcher_CombinesChanges(t *testing.T) {
 		return err == nil && len(notifications) == 60 && !slices.ContainsFunc(notifications, waiting)
 	})
 	release()
-	h.eventually("all are told", func() bool {
+	h.eventually("all messages are sent", func() bool {
 		st := h.status(id)
 		return st.NotificationCounts != nil && st.NotificationCounts.Sent == 60
 	})
@@ -149,8 +149,8 @@ func TestStatusBatcher_CombinesChanges(t *testing.T) {
 	}
 }
 
-// TestStatusBatcher_BacksOff: a card that keeps changing is shown at growing intervals, and
-// forgotten when nothing happens in one.
+// A question that keeps changing is updated at growing intervals, and is dropped after an
+// interval without changes.
 func TestStatusBatcher_BacksOff(t *testing.T) {
 	t.Parallel()
 	s := newStatusBatcher(&Notifier{Config: Config{timing: timing{statusInterval: time.Hour, maxStatusInterval: 3 * time.Hour}}})
@@ -158,13 +158,13 @@ func TestStatusBatcher_BacksOff(t *testing.T) {
 	s.markChanged(7)
 	s.markChanged(7)
 	ids, wait := s.takeDue(before)
-	require.Empty(t, ids, "not before the first interval is over")
+	require.Empty(t, ids, "not before the first interval ends")
 	require.Equal(t, maxSleep, wait)
 	now := s.pending[7].nextAt
 	require.False(t, now.Before(before.Add(time.Hour)))
 	for _, pause := range []time.Duration{2 * time.Hour, 3 * time.Hour, 3 * time.Hour} {
 		ids, _ = s.takeDue(now)
-		require.Equal(t, []schema.EventID{7}, ids, "many touches are one change")
+		require.Equal(t, []schema.EventID{7}, ids, "many changes are one update")
 		for range 10 {
 			s.markChanged(7)
 		}
@@ -179,8 +179,8 @@ func TestStatusBatcher_BacksOff(t *testing.T) {
 	require.Empty(t, s.pending)
 }
 
-// TestNotifier_ResumesAfterRestart: what was on its way when the hub was stopped goes again, the
-// rest goes once, nothing is lost.
+// Messages that were in flight when the hub stopped may be sent twice, all others are sent
+// once, and none is lost.
 func TestNotifier_ResumesAfterRestart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, manyPeople(30)...)
@@ -190,20 +190,20 @@ func TestNotifier_ResumesAfterRestart(t *testing.T) {
 	}
 	server.hold = make(chan struct{})
 	id := h.askQuestion("May I?")
-	h.eventually("some are on their way", func() bool { return len(server.requests()) >= 3 })
+	h.eventually("some messages are in flight", func() bool { return len(server.requests()) >= 3 })
 	h.restart()
 	server.mu.Lock()
 	close(server.hold)
 	server.hold = nil
 	server.mu.Unlock()
-	h.eventually("all are told", func() bool { return h.countSent(id) == 30 })
+	h.eventually("all messages are sent", func() bool { return h.countSent(id) == 30 })
 	times := map[string]int{}
 	for i := range server.requests() {
 		times[server.requestHeader(i).Get("webhook-id")]++
 	}
 	require.Len(t, times, 30)
 	for message, n := range times {
-		require.LessOrEqual(t, n, 2, "%s: at most the one that was on its way goes again, under the same id", message)
+		require.LessOrEqual(t, n, 2, "%s: only messages in flight are sent again, with the same id", message)
 	}
 }
 
@@ -227,6 +227,6 @@ func TestNotifier_SendsByAllChannels(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, h.AddChannel(t.Context(), c), schema.ErrInvalid, "one too many")
 	id := h.askQuestion("May I?")
-	h.eventually("all are told", func() bool { return h.countSent(id) == MaxChannels })
+	h.eventually("all messages are sent", func() bool { return h.countSent(id) == MaxChannels })
 	require.Len(t, server.requests(), MaxChannels)
 }

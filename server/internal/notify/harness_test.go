@@ -24,23 +24,23 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
-// harness is a notifier over a real hub and a real database.
+// harness is a Notifier with a real hub and a real database.
 type harness struct {
 	*Notifier
 	t         *testing.T
 	hub       *hub.Hub
-	auth      *auth.Service // to the hub; the notifier is told of people below
+	auth      *auth.Service // the hub's accounts; the Notifier uses people below
 	db        string
-	stop      func()       // stops everything, once
-	watching  sync.Map     // :: person → true while they look
-	createdAt sync.Map     // :: person → since when they are known; always, unless it says so
-	nowMS     atomic.Int64 // Unix ms; 0: the machine's clock
+	stop      func()       // stops everything; safe to call twice
+	watching  sync.Map     // person → true while watching
+	createdAt sync.Map     // person → creation time; missing: always existed
+	nowMS     atomic.Int64 // Unix ms; 0: system clock
 	timing    timing
 
 	peopleMu sync.Mutex // channel workers read people while a test changes them
 	people   []schema.Person
 
-	// onShow, if set before start, runs before each write of a question's notifications.
+	// onShow, if set before start, runs before each update of a question's notifications.
 	onShow func(schema.EventID)
 }
 
@@ -56,7 +56,7 @@ func (h *harness) setAccounts(people ...schema.Person) {
 	h.people = people
 }
 
-// fastTiming is the pace of tests: short pauses, and a timeout that no slow machine reaches.
+// fastTiming has short pauses, and a timeout that no slow machine reaches.
 var fastTiming = timing{
 	timeout: time.Minute, retries: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
 	breakerThreshold: 100, breakerPause: time.Hour, maxBreakerPause: time.Hour, maxAge: time.Hour, statusInterval: 20 * time.Millisecond, maxStatusInterval: 20 * time.Millisecond,
@@ -76,13 +76,13 @@ func (h *harness) now() time.Time {
 	return time.Now()
 }
 
-// start runs a hub on the rig's database.
+// start runs a hub on the harness's database.
 func (h *harness) start() {
 	db, err := store.Open(context.Background(), store.Config{Path: h.db, ReserveFileBytes: -1, Clock: h.now})
 	require.NoError(h.t, err)
 	h.auth, err = auth.Open(context.Background(), auth.Config{Store: db, Clock: h.now})
 	require.NoError(h.t, err)
-	var notifier *Notifier // not r's: another start gives it another one
+	var notifier *Notifier // a variable per start, because a restart creates another Notifier
 	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: feed.New(db.Head(), 4096, 16<<20), Clock: h.now, LogAppended: func() { notifier.LogAppended() }})
 	onShow, setNotifications := h.onShow, h.hub.SetNotifications
 	if onShow == nil {
@@ -128,7 +128,7 @@ func (h *harness) start() {
 	}
 }
 
-// signInOwner makes somebody known to the hub itself, for questions that name people.
+// signInOwner gives the hub an owner, for questions that name people.
 func (h *harness) signInOwner(name string) {
 	code, err := h.auth.OwnerCode(h.t.Context())
 	require.NoError(h.t, err)
@@ -136,7 +136,7 @@ func (h *harness) signInOwner(name string) {
 	require.NoError(h.t, err)
 }
 
-// restart is a hub that was stopped and started again.
+// restart stops the hub and starts it again.
 func (h *harness) restart() {
 	h.stop()
 	h.start()
@@ -153,7 +153,7 @@ func (h *harness) addPersonalChannel(person, url string) schema.Channel {
 	return shown
 }
 
-// askQuestion posts a question; more is further members of humanInTheLoop.
+// askQuestion posts a question; more holds further members of humanInTheLoop.
 func (h *harness) askQuestion(question string, more ...string) schema.EventID {
 	text, err := json.Marshal(question)
 	require.NoError(h.t, err)
@@ -179,7 +179,7 @@ func (h *harness) status(id schema.EventID) schema.Status {
 	return st
 }
 
-// changeStatus gives a question another status, as a part of the hub does that is not ours.
+// changeStatus changes a question's status as another part of the hub would.
 func (h *harness) changeStatus(id schema.EventID, f func(*schema.Status)) {
 	for range 20 {
 		q, err := h.Store.Question(h.t.Context(), id)
@@ -204,8 +204,8 @@ func (h *harness) eventually(what string, ok func() bool) {
 	require.Eventually(h.t, ok, 60*time.Second, 5*time.Millisecond, what)
 }
 
-// requireNotifications waits until a card says this of its notices, in their order: state, or state
-// and why.
+// requireNotifications waits until the question's notifications are exactly want, in
+// order. Each is "kind person state" and, if suppressed, the reason.
 func (h *harness) requireNotifications(id schema.EventID, want ...string) []schema.Notification {
 	h.t.Helper()
 	var got []string
@@ -235,13 +235,13 @@ func waitFor(ok func() bool) bool {
 	return true
 }
 
-// testServer is a service on loopback that takes messages.
+// testServer is a service on loopback that records messages.
 type testServer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	bodies  []string
 	headers []http.Header
-	status  atomic.Int64 // what it answers; 0: 200
+	status  atomic.Int64 // response status; 0: 200
 	hold    chan struct{}
 }
 
@@ -281,7 +281,7 @@ func (f *testServer) requestHeader(i int) http.Header {
 	return f.headers[i]
 }
 
-// ntfyURL is the address of a topic at the service.
+// ntfyURL returns the channel URL of a topic on the server.
 func (f *testServer) ntfyURL(topic string) string {
 	return "ntfy://" + strings.TrimPrefix(f.URL, "http://") + "/" + topic + "?scheme=http"
 }

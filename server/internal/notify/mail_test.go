@@ -23,7 +23,7 @@ type testMailServer struct {
 	addr           string
 	mu             sync.Mutex
 	received       []receivedMail
-	unknownAddress string // an address that it has never heard of
+	unknownAddress string // recipient that the server rejects
 }
 
 type receivedMail struct {

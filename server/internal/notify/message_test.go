@@ -36,7 +36,7 @@ func TestMessage_EscapesAgentText(t *testing.T) {
 		}
 	}
 	for kind := range chatServices {
-		require.Contains(t, escapers, kind, "how is a text written there?")
+		require.Contains(t, escapers, kind, "each chat service needs an escaper")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestTelegram_SendsPlainText(t *testing.T) {
 	server.CloseClientConnections()
 	server.Close()
 	notifications := h.requireNotifications(h.askQuestion("And now?"), "asked  failed")
-	require.Equal(t, 4, notifications[0].Attempts, "a broken connection is no success")
+	require.Equal(t, 4, notifications[0].Attempts, "a broken connection is a failure")
 	require.NotContains(t, notifications[0].Error, "ABCdef")
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A library's own connections end by themselves.
+	// Idle connections of the HTTP client end by themselves.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
@@ -44,7 +44,7 @@ func TestNotifier_NotifiesOncePerQuestion(t *testing.T) {
 	h.restart()
 	second := h.askQuestion("And ./dist?")
 	h.requireNotifications(second, "asked  sent")
-	require.Len(t, server.requests(), 2, "no change and no restart tells of the first one again")
+	require.Len(t, server.requests(), 2, "neither a change nor a restart repeats the first notification")
 }
 
 func TestNotifier_SkipsQuestionsWithoutResponse(t *testing.T) {
@@ -100,7 +100,7 @@ func TestChannelWorker_RetriesThenFails(t *testing.T) {
 	require.Contains(t, notifications[0].Error, "503")
 	require.NotContains(t, notifications[0].Error, "verysecret")
 	require.NotContains(t, notifications[0].Error, "127.0.0.1")
-	require.Len(t, server.requests(), 4, "tried again, and not for ever")
+	require.Len(t, server.requests(), 4, "a limited number of retries")
 	ids := map[string]bool{}
 	for i := range 4 {
 		ids[server.requestHeader(i).Get("webhook-id")] = true
@@ -109,14 +109,14 @@ func TestChannelWorker_RetriesThenFails(t *testing.T) {
 
 	server.status.Store(404)
 	id = h.askQuestion("And this?")
-	require.Equal(t, 1, h.requireNotifications(id, "asked  failed")[0].Attempts, "what will not have it is not asked again")
+	require.Equal(t, 1, h.requireNotifications(id, "asked  failed")[0].Attempts, "a permanent error is not retried")
 	server.status.Store(302)
 	require.Equal(t, 1, h.requireNotifications(h.askQuestion("And that?"), "asked  failed")[0].Attempts)
 	require.Len(t, server.requests(), 6, "no redirect is followed")
 }
 
-// The dead server holds each request until the test breaks the connection, so the other
-// channel has sent its message while this one still waits.
+// The dead server holds each request until the test breaks the connection. The other
+// channel therefore sends its message while this one still waits.
 func TestChannelWorker_OpensCircuitBreaker(t *testing.T) {
 	t.Parallel()
 	h := &harness{t: t, db: t.TempDir() + "/hub.db", timing: fastTiming}
@@ -138,7 +138,7 @@ func TestChannelWorker_OpensCircuitBreaker(t *testing.T) {
 	for i := range 3 {
 		h.requireNotifications(h.askQuestion(fmt.Sprint("more ", i)), "asked  queued", "asked  sent")
 	}
-	require.Len(t, dead.requests(), 2, "it is left alone")
+	require.Len(t, dead.requests(), 2, "the circuit breaker is open")
 	stored, err := h.Store.Channels(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, c.ID, stored[0].ID)
@@ -188,7 +188,7 @@ func TestNewChannel_SkipsEarlierQuestions(t *testing.T) {
 	t.Parallel()
 	h, server := newHarness(t), startServer(t)
 	old := h.askQuestion("Before.")
-	h.eventually("the cursor passes it", func() bool {
+	h.eventually("the cursor has passed the question", func() bool {
 		cursor, err := h.Store.NotificationCursor(t.Context())
 		return err == nil && cursor >= int64(old)
 	})
@@ -214,6 +214,6 @@ func TestWebhook_FollowsStandardWebhooks(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &payload))
 	require.Equal(t, "request.asked", payload.Type)
 	require.Equal(t, id, payload.Data.ID)
-	require.Equal(t, `<b>May I?</b>`, payload.Data.Question, "JSON is no markup: it is as it was asked")
+	require.Equal(t, `<b>May I?</b>`, payload.Data.Question, "unescaped, because JSON is not markup")
 	require.Equal(t, schema.HighRisk, payload.Data.Risk)
 }

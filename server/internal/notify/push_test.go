@@ -22,8 +22,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// testBrowser is one that can read what is pushed to it (RFC 8291), written here a second
-// time so that the library is not held against itself.
+// testBrowser decrypts Web Push messages (RFC 8291). It is a second implementation, so
+// that the library is not tested against itself.
 type testBrowser struct {
 	server *testServer
 	key    *ecdh.PrivateKey
@@ -46,7 +46,7 @@ func (b *testBrowser) subscription() schema.PushSubscription {
 	}}
 }
 
-// decrypt decrypts the message that was pushed as the i-th.
+// decrypt returns the i-th message.
 func (b *testBrowser) decrypt(t *testing.T, i int) (m schema.PushMessage) {
 	body := []byte(b.server.requests()[i])
 	salt, size := body[:16], int(body[20])
@@ -94,13 +94,13 @@ func TestPush_RevealsNoQuestionText(t *testing.T) {
 	requireVAPID(t, header.Get("Authorization"), public, b.server.URL)
 
 	h.approve(id)
-	h.eventually("what it shows is taken back", func() bool { return len(b.server.requests()) == 2 })
+	h.eventually("the notification is cleared", func() bool { return len(b.server.requests()) == 2 })
 	m = b.decrypt(t, 1)
 	require.True(t, m.Settled)
 	require.Equal(t, "request-"+id.String(), m.Tag)
 }
 
-// requireVAPID holds the header against VAPID (RFC 8292).
+// requireVAPID verifies a VAPID header (RFC 8292).
 func requireVAPID(t *testing.T, header, public, audience string) {
 	token, key, ok := strings.Cut(strings.TrimPrefix(header, "vapid t="), ", k=")
 	require.True(t, ok)
@@ -161,7 +161,7 @@ func TestPush_BrowserBelongsToOnePerson(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NoError(t, h.Store.RemovePushSubscription(t.Context(), b.subscription().Endpoint))
 	id := h.askQuestion("And now?")
-	h.eventually("it is looked at", func() bool {
+	h.eventually("the cursor has passed the question", func() bool {
 		cursor, err := h.Store.NotificationCursor(t.Context())
 		return err == nil && cursor >= int64(id)
 	})
@@ -173,7 +173,7 @@ func TestSubscribe_RejectsPrivateAddresses(t *testing.T) {
 	good := newTestBrowser(t).subscription()
 	good.Endpoint = "https://push.example.com/send/one"
 	h := newHarness(t)
-	n := New(Config{Store: h.Store}) // as a hub is, not as the tests'
+	n := New(Config{Store: h.Store}) // without PushAnywhere, as in production
 	require.NoError(t, n.Subscribe(t.Context(), "", good))
 	for endpoint, ok := range map[string]bool{
 		"http://push.example.com/send": false, "https://127.0.0.1/send": false, "https://localhost/x": false, "https://10.0.0.1/x": false,
@@ -192,7 +192,7 @@ func TestSubscribe_RejectsPrivateAddresses(t *testing.T) {
 		bad.Keys = keys
 		require.ErrorIs(t, n.Subscribe(t.Context(), "", bad), schema.ErrInvalid)
 	}
-	// A name that leads to this machine is refused when it is dialled.
+	// A host name that resolves to this machine is rejected when dialing.
 	b := newTestBrowser(t)
 	local := b.subscription()
 	local.Endpoint = strings.Replace(local.Endpoint, "127.0.0.1", "localhost", 1)

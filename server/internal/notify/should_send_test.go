@@ -31,13 +31,13 @@ func TestCooldown_CountsOnlySentMessages(t *testing.T) {
 	h.nowMS.Add((10*time.Minute - time.Millisecond).Milliseconds())
 	require.NoError(t, h.RemoveChannel(t.Context(), second.ID, "ada"))
 	h.requireNotifications(h.askQuestion("3"), "asked ada suppressed cooldown")
-	h.nowMS.Add(1) // what was held back did not begin another ten minutes
+	h.nowMS.Add(1) // a suppressed message does not start a new cooldown
 	h.requireNotifications(h.askQuestion("4"), "asked ada sent")
-	h.nowMS.Add(-(24 * time.Hour).Milliseconds()) // the clock was put right
+	h.nowMS.Add(-(24 * time.Hour).Milliseconds()) // the clock was set back
 	h.requireNotifications(h.askQuestion("5"), "asked ada sent")
 }
 
-// Many questions at once let one message through, not several side by side.
+// Of many concurrent messages, one passes the cooldown.
 func TestCooldown_AppliesToConcurrentMessages(t *testing.T) {
 	t.Parallel()
 	h, server := newHarness(t, ada), startServer(t)
@@ -48,11 +48,11 @@ func TestCooldown_AppliesToConcurrentMessages(t *testing.T) {
 	for i := range 6 {
 		ids = append(ids, h.askQuestion(fmt.Sprint(i)))
 	}
-	h.eventually("the first is under way", func() bool { return len(server.requests()) == 1 })
+	h.eventually("the first message is in flight", func() bool { return len(server.requests()) == 1 })
 	close(server.hold)
 	states := map[string]int{}
 	for _, id := range ids {
-		h.eventually("each has its end", func() bool {
+		h.eventually("each notification has a final state", func() bool {
 			n := h.status(id).Notifications
 			return len(n) == 1 && n[0].State != schema.NotificationQueued
 		})
@@ -97,17 +97,18 @@ func TestQuietHours_UseLocalTime(t *testing.T) {
 	}{
 		"2026-11-21T20:59:00Z": {night, false}, // 21:59
 		"2026-11-21T21:00:00Z": {night, true},
-		"2026-11-21T23:59:59Z": {night, true}, // over midnight
+		"2026-11-21T23:59:59Z": {night, true}, // past midnight
 		"2026-11-22T06:29:00Z": {night, true},
 		"2026-11-22T06:30:00Z": {night, false},
-		// Summer time: an hour earlier by UTC.
+		// Daylight saving time: an hour earlier in UTC.
 		"2026-07-21T20:00:00Z": {night, true},
 		"2026-07-22T05:30:00Z": {night, false},
-		// The night in which it ends, at 03:00 summer time: 07:00 comes an hour later.
+		// The night in which daylight saving time ends: 07:30 comes an hour later in UTC.
 		"2026-10-25T05:29:00Z": {night, true},
 		"2026-10-25T06:29:00Z": {night, true},
 		"2026-10-25T06:30:00Z": {night, false},
-		// The night in which it begins: 02:15 to 02:45 does not exist, so nothing is quiet.
+		// The night in which it starts: 02:15 to 02:45 does not exist, so nothing is
+		// quiet.
 		"2026-03-29T00:59:00Z": {gap, false}, // 01:59
 		"2026-03-29T01:00:00Z": {gap, false}, // 03:00
 		"2026-03-28T01:15:00Z": {gap, true},
@@ -137,6 +138,6 @@ func TestCheckSettings_RejectsInvalidValues(t *testing.T) {
 	require.Error(t, CheckSettings(&schema.NotificationSettings{CooldownMinutes: maxCooldownMinutes + 1}))
 	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "07:00", QuietTo: "07:00", TimeZone: "UTC"}))
 	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "7:00", QuietTo: "08:00", TimeZone: "UTC"}))
-	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:00"}), "whose wall?")
+	require.Error(t, CheckSettings(&schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:00"}), "the time zone is missing")
 	require.NoError(t, CheckSettings(&schema.NotificationSettings{CooldownMinutes: 5, QuietFrom: "22:00", QuietTo: "07:00", TimeZone: "Asia/Tokyo"}))
 }

@@ -19,7 +19,7 @@ import (
 
 var linkPattern = regexp.MustCompile(`https://hub\.example\.com/hitl/\d+/vote#(\S+)`)
 
-// linkToken is the token in the mail to an address.
+// linkToken returns the token in the mail to an address.
 func linkToken(t *testing.T, mailServer *testMailServer, address string) string {
 	found := linkPattern.FindStringSubmatch(mailServer.messageTo(t, address).text)
 	require.NotNil(t, found)
@@ -54,7 +54,7 @@ func TestSignedLink_OnlyInPersonalMail(t *testing.T) {
 	require.Equal(t, "grace", opened.Identity.Name)
 	require.Equal(t, "link", opened.Identity.Via)
 	require.Contains(t, string(opened.Event), "May I?")
-	require.Equal(t, schema.Pending, h.status(id).Status, "looking decides nothing")
+	require.Equal(t, schema.Pending, h.status(id).Status, "opening the link decides nothing")
 }
 
 func TestSignedLink_WorksOnce(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSignedLink_WorksOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.EqualValues(t, 1, won.Load(), "a failure does not spend it, a success does")
+	require.EqualValues(t, 1, won.Load(), "only a success uses up the link")
 	require.EqualValues(t, 19, refusals.Load())
 	h.restart()
 	require.ErrorContains(t, h.vote(id, token), "has been used")
@@ -116,9 +116,9 @@ func TestSignedLink_RejectionHasHint(t *testing.T) {
 		"of another question": {other, token},
 		"nothing":             {id, ""},
 		"nonsense":            {id, "a.b"},
-		"cut off":             {id, token[:len(token)-1]},
-		"somebody else's":     {id, forge(func(f *linkClaims) { f.Person = "grace" })},
-		"longer":              {id, forge(func(f *linkClaims) { f.Expires += 3600 })},
+		"truncated":           {id, token[:len(token)-1]},
+		"of another person":   {id, forge(func(f *linkClaims) { f.Person = "grace" })},
+		"later expiry":        {id, forge(func(f *linkClaims) { f.Expires += 3600 })},
 		"of another hub":      {id, forge(func(f *linkClaims) { f.KeyID = "00000000" })},
 		"without signature":   {id, payload + "."},
 	} {
@@ -134,7 +134,7 @@ func TestSignedLink_RejectionHasHint(t *testing.T) {
 	require.ErrorContains(t, h.vote(id, token), "may no longer answer")
 	h.setAccounts(ada, grace)
 	h.nowMS.Add((600 * time.Second).Milliseconds())
-	require.ErrorContains(t, h.vote(id, token), "has expired", "though nothing has ended the question yet")
+	require.ErrorContains(t, h.vote(id, token), "has expired", "although the question is still pending")
 	require.Equal(t, schema.Pending, h.status(id).Status)
 	_, err = h.Open(t.Context(), 99, token)
 	require.ErrorIs(t, err, schema.ErrNotFound)
@@ -149,7 +149,7 @@ func TestSignedLink_EndsWithEditOrAnswer(t *testing.T) {
 	h.requireNotifications(id, "asked ada sent", "asked grace sent")
 	h.changeStatus(id, func(st *schema.Status) { st.Waiter = schema.Lost })
 	_, err := h.Open(t.Context(), id, linkToken(t, mailServer, ada.Email))
-	require.NoError(t, err, "what does not change the question does not matter")
+	require.NoError(t, err, "a change that is not an edit keeps the link valid")
 	h.changeStatus(id, func(st *schema.Status) {
 		st.Edited = &schema.EditedCall{Arguments: json.RawMessage(`{}`), By: "grace", Revision: st.Revision + 1}
 	})
@@ -190,8 +190,8 @@ func TestSignedLink_OnlyForApprovers(t *testing.T) {
 	}
 }
 
-// TestSignedLink_ExcludesLaterDuplicates: who asks the same after somebody looked is not answered
-// with the others, nor is it forgotten: they are told of it.
+// A duplicate that arrives after the link was sent is not answered by it. It becomes a
+// question of its own, with its own notification.
 func TestSignedLink_ExcludesLaterDuplicates(t *testing.T) {
 	t.Parallel()
 	mailServer := startMailServer(t)
@@ -209,8 +209,8 @@ func TestSignedLink_ExcludesLaterDuplicates(t *testing.T) {
 	h.requireNotifications(second, "asked ada sent")
 }
 
-// TestReusedName_GetsNoEarlierLinks: neither the links nor the messages of who is
-// gone are theirs.
+// A new account that reuses a name gets neither the links nor the messages of the removed
+// one.
 func TestReusedName_GetsNoEarlierLinks(t *testing.T) {
 	t.Parallel()
 	mailServer, server := startMailServer(t), startServer(t)
@@ -238,8 +238,8 @@ func TestReusedName_GetsNoEarlierLinks(t *testing.T) {
 	h.requireNotifications(id, "asked ada sent", "asked grace sent", "asked grace sent", "reminder ada sent", "reminder grace suppressed gone", "reminder grace suppressed gone")
 }
 
-// TestRemovedPerson_LosesBrowsersAndSettings: the browsers and the settings of who is gone are nobody
-// else's of their name.
+// The browsers and settings of a removed person do not pass to a new account with the same
+// name.
 func TestRemovedPerson_LosesBrowsersAndSettings(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, grace)
@@ -255,5 +255,5 @@ func TestRemovedPerson_LosesBrowsersAndSettings(t *testing.T) {
 	require.Empty(t, browsers)
 	settings, err := h.Store.NotificationSettings(t.Context(), "grace")
 	require.NoError(t, err)
-	require.Zero(t, settings.CooldownMinutes, "with which they would miss what they are asked")
+	require.Zero(t, settings.CooldownMinutes, "a long cooldown would hide their notifications")
 }

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startBelow starts cmd, somewhere below which this test binary runs and connects, and
-// returns that process as Lookup sees it.
+// startBelow starts cmd, which runs this test binary as a descendant that connects, and
+// returns that descendant as ProcessOf reports it.
 func startBelow(t *testing.T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -42,14 +42,14 @@ func startBelow(t *testing.T, cmd *exec.Cmd) *Process {
 
 // waitAfterTest waits for the process when the test is over.
 func waitAfterTest(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
-	t.Cleanup(func() { _ = cmd.Wait() }) // runs behind those of run
+	t.Cleanup(func() { _ = cmd.Wait() }) // runs after the cleanups of startBelow
 	return cmd
 }
 
 func TestParentCommand_SkipsShells(t *testing.T) {
 	t.Parallel()
 	self := os.Args[0]
-	line := "'" + self + "'; true" // not the last one: a shell would become it
+	line := "'" + self + "'; true" // not the last command, or the shell would exec it
 	script := filepath.Join(t.TempDir(), "hook.sh")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"+line+"\n"), 0o700))
 	for name, cmd := range map[string]*exec.Cmd{
@@ -77,8 +77,7 @@ func TestParentCommand_SkipsShells(t *testing.T) {
 	}
 }
 
-// TestParentCommand_NoneInInteractiveShell: behind a person's shell there is its terminal, and
-// all else that the person does there.
+// An interactive shell may run anything that the person types, so no parent is reported.
 func TestParentCommand_NoneInInteractiveShell(t *testing.T) {
 	t.Parallel()
 	self := os.Args[0]
@@ -92,7 +91,7 @@ func TestParentCommand_NoneInInteractiveShell(t *testing.T) {
 	terminal := exec.Command("sh", "-c", "'"+self+"'; true")
 	terminal.Stdin = openTerminal(t)
 	terminal.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	for name, cmd := range map[string]*exec.Cmd{"a shell that is typed into": typed, "the shell of a terminal": terminal} {
+	for name, cmd := range map[string]*exec.Cmd{"an interactive shell": typed, "the session leader of a terminal": terminal} {
 		p := startBelow(t, cmd)
 		agent, ok := ParentCommand(p)
 		require.False(t, ok, "%s: %v", name, agent)
@@ -103,7 +102,7 @@ func TestParentCommand_NoneInInteractiveShell(t *testing.T) {
 	_ = terminal.Wait()
 }
 
-// openTerminal is the near end of a new terminal.
+// openTerminal returns the slave side of a new pseudoterminal.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -129,7 +128,7 @@ func TestParentCommand_NoneForOrphan(t *testing.T) {
 	up := &Process{Chain: []ProcessRef{own.Chain[0], {PID: 1, Start: first.start}}}
 	up.Ancestors = []string{"/lib/init (1)"}
 	_, ok = ParentCommand(up)
-	require.False(t, ok, "the first process takes in everyone")
+	require.False(t, ok, "pid 1 adopts orphans")
 	user := &Process{Chain: own.Chain}
 	user.Ancestors = append([]string{"/usr/lib/systemd/systemd (9)"}, own.Ancestors[1:]...)
 	_, ok = ParentCommand(user)
@@ -137,7 +136,7 @@ func TestParentCommand_NoneForOrphan(t *testing.T) {
 	gone := &Process{Chain: []ProcessRef{own.Chain[0], {PID: own.Chain[1].PID, Start: 1}}}
 	gone.Ancestors = own.Ancestors
 	_, ok = ParentCommand(gone)
-	require.False(t, ok, "another process has its id by now")
+	require.False(t, ok, "the PID was reused")
 	_, ok = ParentCommand(&Process{})
 	require.False(t, ok)
 	require.True(t, strings.HasSuffix(own.Ancestors[0], ")"))

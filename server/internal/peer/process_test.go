@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test binary a client: it connects to the addresses named
-// there, one process each, every next one started by the one before it.
+// childEnv makes the test binary a client. It holds the addresses to connect to, one
+// process each, and each process is started by the previous one.
 const childEnv = "HOOKBACK_PEER_TEST_DIAL"
 
 func TestMain(m *testing.M) {
@@ -49,8 +49,8 @@ func runChild(targets []string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// startChain runs a line of processes, each the parent of the next, and returns them
-// as Lookup sees them.
+// startChain runs a chain of processes, each the parent of the next, and returns them as
+// ProcessOf reports them.
 func startChain(t *testing.T, network string, generations int) []*Process {
 	t.Helper()
 	ln, err := net.Listen(network, map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "tcp": ":0"}[network])
@@ -109,7 +109,7 @@ func TestIsDescendant(t *testing.T) {
 	require.True(t, IsDescendant(asker, asker), "the same process")
 	require.True(t, IsDescendant(child, asker))
 	require.True(t, IsDescendant(grandchild, asker))
-	require.False(t, IsDescendant(asker, child), "the parent answers for its child")
+	require.False(t, IsDescendant(asker, child), "a parent is not a descendant")
 	require.False(t, IsDescendant(sibling, asker), "they only share an ancestor")
 	require.False(t, IsDescendant(nil, asker))
 	require.False(t, IsDescendant(asker, &Process{}))
@@ -122,14 +122,13 @@ func TestIsDescendant(t *testing.T) {
 	require.True(t, IsDescendant(grandchild, &stored))
 
 	stored.Chain[0].Start++
-	require.False(t, IsDescendant(grandchild, &stored), "the id was used again by another process")
+	require.False(t, IsDescendant(grandchild, &stored), "the PID was reused")
 	stored.Chain[0].Start--
 	stored.Boot = "another"
-	require.False(t, IsDescendant(grandchild, &stored), "the machine was started anew")
+	require.False(t, IsDescendant(grandchild, &stored), "the machine was rebooted")
 }
 
-// TestProcessOf_InheritedSocketBelongsToParent: a child has its parent's sockets, for a moment
-// or for good, and a newer id than the parent.
+// A child inherits its parent's sockets and has a higher PID.
 func TestProcessOf_InheritedSocketBelongsToParent(t *testing.T) {
 	t.Parallel()
 	conn, client := connect(t)
@@ -162,7 +161,7 @@ func TestProcessOf_NotFound(t *testing.T) {
 	}
 }
 
-// The client has closed its end: nobody has that socket any more.
+// After the client has closed its end, no process owns the socket.
 func TestProcessOf_ClosedByClient(t *testing.T) {
 	t.Parallel()
 	conn, client := connect(t)
@@ -173,7 +172,7 @@ func TestProcessOf_ClosedByClient(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Without sock_diag the kernel's table must give the same.
+// Without sock_diag, /proc/net/tcp must give the same result.
 func TestReadTable_MatchesKernel(t *testing.T) {
 	t.Parallel()
 	conn, _ := connect(t)
