@@ -26,57 +26,57 @@ type flagSpec struct {
 var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
 
 var hubFlags = []flagSpec{
-	{"addr", "HOST:PORT", defaultAddr, "where to listen; a loopback address is joined by its other family",
+	{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6",
 		func(c *Config, s string) error { c.Addr = s; return nil }},
-	{"insecure", "", "false", "permit an -addr that others can reach, without TLS and an owner",
+	{"insecure", "", "false", "allow a public -addr without TLS and without an owner",
 		func(c *Config, s string) (err error) { c.Insecure, err = strconv.ParseBool(s); return err }},
-	{"tls-cert", "FILE", "none", "speak TLS, with this certificate in PEM; read again when it is renewed",
+	{"tls-cert", "FILE", "none", "certificate in PEM format; enables TLS and is reloaded when it is renewed",
 		func(c *Config, s string) error { c.TLSCert = s; return nil }},
-	{"tls-key", "FILE", "none", "the certificate's key in PEM",
+	{"tls-key", "FILE", "none", "private key of the certificate in PEM format",
 		func(c *Config, s string) error { c.TLSKey = s; return nil }},
-	{"trust-proxy", "CIDR,…", "none", "where a proxy connects from that has checked who asks; every program there can name anyone",
+	{"trust-proxy", "CIDR,…", "none", "addresses of an authenticating proxy; every program there can claim to be anyone",
 		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, splitList(s)...); return nil }},
-	{"proxy-header", "NAME", "none", "the header in which that proxy names the person; nobody else's counts",
+	{"proxy-header", "NAME", "none", "header in which that proxy names the person; ignored from other addresses",
 		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},
-	{"db", "FILE", "hookback.db in your data directory", "the database",
+	{"db", "FILE", "hookback.db in your data directory", "database file; created if it is missing",
 		func(c *Config, s string) error { c.DB = s; return nil }},
-	{"allow-origin", "ORIGIN,…", "none", "pages of other origins that may use the hub, such as http://localhost:5173",
+	{"allow-origin", "ORIGIN,…", "none", "other web origins that may use the hub, such as http://localhost:5173",
 		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},
-	{"allow-host", "NAME,…", "none", "names the hub goes by, beside localhost",
+	{"allow-host", "NAME,…", "none", "host names of the hub in addition to localhost",
 		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, splitList(s)...); return nil }},
-	{"public-url", "URL", "the address it listens on", "where people reach the hub: links in messages begin with it",
+	{"public-url", "URL", "the address it listens on", "URL at which people reach the hub; links in messages start with it",
 		func(c *Config, s string) error { c.PublicURL = s; return nil }},
-	{"callback-allow", "TARGET,…", "none", "where answers may be dialled, beside loopback: CIDRs, names, host:port",
+	{"callback-allow", "TARGET,…", "none", "allowed callback targets in addition to loopback: CIDRs, host names, host:port",
 		func(c *Config, s string) error {
 			c.CallbackAllow = append(c.CallbackAllow, splitList(s)...)
 			return nil
 		}},
-	{"retention", "DURATION", "30d", "how long events are kept; 0 for ever",
+	{"retention", "DURATION", "30d", "how long events are kept; 0 keeps them forever",
 		func(c *Config, s string) (err error) {
 			c.Retention, err = zeroMeansNoLimit(parseDuration(s))
 			return err
 		}},
-	{"retention-size", "SIZE", "2GiB", "the oldest events go when the database is bigger; 0 for no limit",
+	{"retention-size", "SIZE", "2GiB", "maximum size of the database; the oldest events are removed beyond it; 0 for no limit",
 		func(c *Config, s string) (err error) {
 			c.RetentionSize, err = zeroMeansNoLimit(parseSize(s))
 			return err
 		}},
-	{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 for ever",
+	{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 keeps them forever",
 		func(c *Config, s string) (err error) {
 			c.RetentionQuestions, err = zeroMeansNoLimit(parseDuration(s))
 			return err
 		}},
-	{"nudge-after", "DURATION", "never", "how long after people are reminded of a question without a limit, three times at most",
+	{"nudge-after", "DURATION", "never", "delay before people are reminded of a question without a deadline, at most three times",
 		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
-	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false keeps them",
+	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them",
 		func(c *Config, s string) error {
 			redact, err := strconv.ParseBool(s)
 			c.KeepSecrets = !redact
 			return err
 		}},
-	{"log-level", "LEVEL", "info", "debug, info, warn or error",
+	{"log-level", "LEVEL", "info", "lowest level to log: debug, info, warn or error",
 		func(c *Config, s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
-	{"log-format", "FORMAT", "text", "text or json",
+	{"log-format", "FORMAT", "text", "format of the log: text or json",
 		func(c *Config, s string) error { c.LogFormat = s; return nil }},
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFlags_AreDocumented, as -help does and in its order. When it fails, put
-// the table it prints into server/docs/operations.md.
+// The table in operations.md equals -help, in the same order. If the test fails, copy the
+// table that it prints into server/docs/operations.md.
 func TestFlags_AreDocumented(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder

@@ -22,15 +22,15 @@ type OIDC struct {
 }
 
 var oidcFlags = []flagSpec{
-	{"oidc-issuer", "URL", "none", "an OpenID provider that people sign in with",
+	{"oidc-issuer", "URL", "none", "issuer URL of an OpenID provider that people sign in with",
 		func(c *Config, s string) error { c.OIDC.Issuer = s; return nil }},
-	{"oidc-client", "ID", "hookback", "the hub's client id at the provider; its redirect URI is PUBLIC-URL" + schema.PathOIDCCallback,
+	{"oidc-client", "ID", "hookback", "client ID of the hub at the provider; the redirect URI is PUBLIC-URL" + schema.PathOIDCCallback,
 		func(c *Config, s string) error { c.OIDC.Client = s; return nil }},
-	{"oidc-secret-file", "FILE", "none", "holds the hub's client secret; without one it is a public client, with PKCE",
+	{"oidc-secret-file", "FILE", "none", "file with the client secret; without it the hub is a public client with PKCE",
 		func(c *Config, s string) error { c.OIDC.SecretFile = s; return nil }},
-	{"oidc-groups", "CLAIM", "groups", "the claim that names somebody's groups",
+	{"oidc-groups", "CLAIM", "groups", "claim with a person's groups",
 		func(c *Config, s string) error { c.OIDC.Groups = s; return nil }},
-	{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "what the members of a group may: viewer, operator or admin",
+	{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "role of the members of a group: viewer, operator or admin",
 		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, splitList(s)...); return nil }},
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 var passkeyFlags = []flagSpec{
-	{"passkeys", "RISK", "none", "from which risk on (high or critical) an answer that allows something needs a passkey",
+	{"passkeys", "RISK", "none", "lowest risk (high or critical) at which approving requires a passkey",
 		func(c *Config, s string) error { c.Passkeys = schema.Risk(s); return nil }},
 }
 
