@@ -138,9 +138,9 @@ func TestOIDC_SignIn(t *testing.T) {
 	})
 
 	t.Run("a client with a secret", func(t *testing.T) {
-		for kept, want := range map[string]string{"s3cret\n": "sign-in=", "wrong": "sign-in-failed=refused"} {
+		for content, want := range map[string]string{"s3cret\n": "sign-in=", "wrong": "sign-in-failed=refused"} {
 			secret := filepath.Join(t.TempDir(), "secret")
-			require.NoError(t, os.WriteFile(secret, []byte(kept), 0o600))
+			require.NoError(t, os.WriteFile(secret, []byte(content), 0o600))
 			a := startHubWithProvider(t, op.URL, func(o *OIDC) { o.Client, o.SecretFile = "hookback-web", secret })
 			storage.RegisterClients(storage.WebClient("hookback-web", "s3cret", "http://localhost"+a.URL()[strings.LastIndex(a.URL(), ":"):]+schema.PathOIDCCallback))
 			b := newBrowser(t)

@@ -17,19 +17,19 @@ const maxPersons = 1000
 
 // ledgerRecord returns an audit log record of an action by a person. more must hold no
 // secrets.
-func ledgerRecord(kind string, by Identity, more map[string]any) store.LedgerRecord {
-	return store.LedgerRecord{Action: kind, Actor: cmp.Or(by.Name, LocalName), Data: more}
+func ledgerRecord(kind string, caller Identity, more map[string]any) store.LedgerRecord {
+	return store.LedgerRecord{Action: kind, Actor: cmp.Or(caller.Name, LocalName), Data: more}
 }
 
 // AddPerson creates an account and returns it with a one-time sign-in code.
-func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identity) (person schema.Person, code string, err error) {
-	if err := s.requireAccountManager(by); err != nil {
+func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Identity) (person schema.Person, code string, err error) {
+	if err := s.requireAccountManager(caller); err != nil {
 		return person, "", err
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	now := s.current.Load()
-	if len(now.Persons) >= maxPersons {
+	dir := s.current.Load()
+	if len(dir.Persons) >= maxPersons {
 		return person, "", &schema.FieldError{Detail: "would make more than 1000 people"}
 	}
 	account := store.Person{Role: schema.Operator, CreatedAt: s.Clock()}
@@ -41,7 +41,7 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, by Identi
 	}
 	c := store.PeopleChange{
 		People: store.People{Persons: []store.Person{account}},
-		Acts:   []store.LedgerRecord{ledgerRecord("person.made", by, map[string]any{"name": account.Name, "role": account.Role})},
+		Acts:   []store.LedgerRecord{ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})},
 	}
 	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Way: "link"}, &c); err != nil {
 		return person, "", err
@@ -89,8 +89,8 @@ func (s *Service) lookup(name string) (store.Person, error) {
 
 // ChangePerson changes a person's role or e-mail address. Open connections follow the new
 // role, because each request looks it up.
-func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, by Identity) (schema.Person, error) {
-	if err := s.requireAccountManager(by); err != nil {
+func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, caller Identity) (schema.Person, error) {
+	if err := s.requireAccountManager(caller); err != nil {
 		return schema.Person{}, err
 	}
 	s.changeMu.Lock()
@@ -107,7 +107,7 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	}
 	err = s.applyChange(ctx, &store.PeopleChange{
 		People: store.People{Persons: []store.Person{person}},
-		Acts:   []store.LedgerRecord{ledgerRecord("person.changed", by, map[string]any{"name": person.Name, "role": person.Role})},
+		Acts:   []store.LedgerRecord{ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role})},
 	})
 	return s.publicPerson(&person), err
 }
@@ -115,9 +115,9 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 // Link returns a one-time code that signs name in, and voids earlier ones. People may
 // create one for themselves, because it grants nothing that they do not have; for others
 // it takes an admin.
-func (s *Service) Link(ctx context.Context, name string, by Identity) (person schema.Person, code string, err error) {
-	own := by.Known() && !by.Agent && strings.EqualFold(by.Name, name)
-	if err := s.requireAccountManager(by); err != nil && !own {
+func (s *Service) Link(ctx context.Context, name string, caller Identity) (person schema.Person, code string, err error) {
+	own := caller.Known() && !caller.Agent && strings.EqualFold(caller.Name, name)
+	if err := s.requireAccountManager(caller); err != nil && !own {
 		return person, "", err
 	}
 	s.changeMu.Lock()
@@ -126,14 +126,14 @@ func (s *Service) Link(ctx context.Context, name string, by Identity) (person sc
 	if err != nil {
 		return person, "", err
 	}
-	code, err = s.newCode(ctx, store.Code{Person: found.Name, Way: "link"}, &store.PeopleChange{Acts: []store.LedgerRecord{ledgerRecord("person.link_made", by, map[string]any{"name": found.Name})}})
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Way: "link"}, &store.PeopleChange{Acts: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
 	return s.publicPerson(&found), code, err
 }
 
 // RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner
 // cannot be removed.
-func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) error {
-	if err := s.requireAccountManager(by); err != nil {
+func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity) error {
+	if err := s.requireAccountManager(caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
@@ -145,24 +145,24 @@ func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) er
 	if person.Owner {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be removed: on a hub without an owner, the next person with a sign-in link could take it over."}
 	}
-	c := store.PeopleChange{WithoutPerson: []string{person.Name}, Acts: []store.LedgerRecord{ledgerRecord("person.removed", by, map[string]any{"name": person.Name})}}
-	now := s.current.Load()
-	for _, session := range now.SignIns {
+	c := store.PeopleChange{WithoutPerson: []string{person.Name}, Acts: []store.LedgerRecord{ledgerRecord("person.removed", caller, map[string]any{"name": person.Name})}}
+	dir := s.current.Load()
+	for _, session := range dir.SignIns {
 		if session.Person == person.Name {
 			c.WithoutSignIn = append(c.WithoutSignIn, session.ID)
 		}
 	}
-	for _, t := range now.Tokens {
+	for _, t := range dir.Tokens {
 		if t.Person == person.Name {
 			c.WithoutToken = append(c.WithoutToken, t.ID)
 		}
 	}
-	for _, code := range now.Codes {
+	for _, code := range dir.Codes {
 		if code.Person == person.Name {
 			c.WithoutCode = append(c.WithoutCode, code.Hash)
 		}
 	}
-	for _, k := range now.passkeysOf(person.Name) {
+	for _, k := range dir.passkeysOf(person.Name) {
 		c.WithoutPasskey = append(c.WithoutPasskey, k.ID)
 	}
 	return s.applyChange(ctx, &c)
@@ -170,35 +170,35 @@ func (s *Service) RemovePerson(ctx context.Context, name string, by Identity) er
 
 // List returns all accounts. E-mail addresses are included for admins and for the caller's
 // own account only.
-func (s *Service) List(ctx context.Context, by Identity) []schema.Person {
-	all := s.Accounts(ctx)
-	for i := range all {
-		if by.Is(schema.Admin) && by.Known() || by.Known() && !by.Agent && by.Name == all[i].Name {
+func (s *Service) List(ctx context.Context, caller Identity) []schema.Person {
+	people := s.Accounts(ctx)
+	for i := range people {
+		if caller.Is(schema.Admin) && caller.Known() || caller.Known() && !caller.Agent && caller.Name == people[i].Name {
 			continue
 		}
-		all[i].Email = ""
+		people[i].Email = ""
 	}
-	if all == nil {
-		all = []schema.Person{}
+	if people == nil {
+		people = []schema.Person{}
 	}
-	return all
+	return people
 }
 
 // SignIns returns the caller's own sessions, or everyone's for an admin, last used first.
-func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
-	if err := requirePerson(by); err != nil {
+func (s *Service) SignIns(caller Identity) ([]schema.SignIn, error) {
+	if err := requirePerson(caller); err != nil {
 		return nil, err
 	}
 	list := []schema.SignIn{}
-	now := s.current.Load()
-	for i := range now.SignIns {
-		session := &now.SignIns[i]
-		if session.Person != by.Name && !by.Is(schema.Admin) || s.isExpired(s.sessionExpiry(session)) {
+	dir := s.current.Load()
+	for i := range dir.SignIns {
+		session := &dir.SignIns[i]
+		if session.Person != caller.Name && !caller.Is(schema.Admin) || s.isExpired(s.sessionExpiry(session)) {
 			continue
 		}
 		list = append(list, schema.SignIn{
 			ID: session.ID, Person: session.Person, UserAgent: session.UserAgent, Way: session.Way, CreatedAt: toMillis(session.CreatedAt),
-			LastSeenAt: toMillis(s.lastUsed(session.ID, session.LastSeenAt)), ExpiresAt: toMillis(s.sessionExpiry(session)), Current: session.ID == by.ID,
+			LastSeenAt: toMillis(s.lastUsed(session.ID, session.LastSeenAt)), ExpiresAt: toMillis(s.sessionExpiry(session)), Current: session.ID == caller.ID,
 		})
 	}
 	slices.SortFunc(list, func(a, b schema.SignIn) int { return cmp.Compare(b.LastSeenAt, a.LastSeenAt) })
@@ -206,11 +206,11 @@ func (s *Service) SignIns(by Identity) ([]schema.SignIn, error) {
 }
 
 // requirePerson returns an error unless the caller is an authenticated person.
-func requirePerson(by Identity) error {
+func requirePerson(caller Identity) error {
 	switch {
-	case by.Agent:
+	case caller.Agent:
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Only people can do this; an agent's token cannot."}
-	case !by.Known():
+	case !caller.Known():
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Sign in first."}
 	default:
 		return nil
@@ -218,19 +218,19 @@ func requirePerson(by Identity) error {
 }
 
 // EndSignIn revokes a session of the caller, or of anyone if the caller is an admin.
-func (s *Service) EndSignIn(ctx context.Context, id string, by Identity) error {
-	if err := requirePerson(by); err != nil {
+func (s *Service) EndSignIn(ctx context.Context, id string, caller Identity) error {
+	if err := requirePerson(caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
 	for _, session := range s.current.Load().SignIns {
-		if session.ID != id || session.Person != by.Name && !by.Is(schema.Admin) {
+		if session.ID != id || session.Person != caller.Name && !caller.Is(schema.Admin) {
 			continue
 		}
 		return s.applyChange(ctx, &store.PeopleChange{
 			WithoutSignIn: []string{id},
-			Acts:          []store.LedgerRecord{ledgerRecord("person.signed_out", by, map[string]any{"name": session.Person, "signIn": id})},
+			Acts:          []store.LedgerRecord{ledgerRecord("person.signed_out", caller, map[string]any{"name": session.Person, "signIn": id})},
 		})
 	}
 	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no session with this id."}
@@ -260,15 +260,15 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) saveLastUse(ctx context.Context) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	now := s.current.Load()
+	dir := s.current.Load()
 	var c store.PeopleChange
-	for _, session := range now.SignIns {
+	for _, session := range dir.SignIns {
 		if used := s.lastUsed(session.ID, session.LastSeenAt); used.After(session.LastSeenAt) {
 			session.LastSeenAt = used
 			c.SignIns = append(c.SignIns, session)
 		}
 	}
-	for _, t := range now.Tokens {
+	for _, t := range dir.Tokens {
 		if used := s.lastUsed(t.ID, t.LastUsedAt); used.After(t.LastUsedAt) {
 			t.LastUsedAt = used
 			c.Tokens = append(c.Tokens, t)

@@ -30,22 +30,22 @@ func challengeFor(answer AnswerDigest, person string, nonce []byte) []byte {
 
 // Challenge starts a passkey assertion for exactly one answer and returns the options for
 // the caller's browser.
-func (s *Service) Challenge(by Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
-	if err := s.requirePasskeysEnabled(by); err != nil {
+func (s *Service) Challenge(caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
+	if err := s.requirePasskeysEnabled(caller); err != nil {
 		return options, err
 	}
-	user := s.passkeyUserFor(by.Name)
+	user := s.passkeyUserFor(caller.Name)
 	if len(user.passkeys) == 0 {
 		return options, &schema.HintError{Err: schema.ErrProofRequired, Hint: "You have none yet. Add one under Settings, People, at " + s.Passkeys.Origin + "."}
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
-	challenge := challengeFor(answer, by.Name, nonce)
+	challenge := challengeFor(answer, caller.Name, nonce)
 	assertion, session, err := s.ceremonies.relyingParty.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return options, err
 	}
-	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: by.Name, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
+	s.ceremonies.addAssertion(session.Challenge, &ceremony{person: caller.Name, nonce: nonce, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}, s)
 	options.PublicKey, err = json.Marshal(assertion.Response)
 	return options, err
 }
@@ -94,7 +94,7 @@ func assertionError(why string) error {
 
 // VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
 // answer. The challenge is used up even if the answer fails later.
-func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.RawMessage, answer AnswerDigest) error {
+func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) error {
 	if s == nil || s.ceremonies.relyingParty == nil {
 		return &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}
@@ -109,20 +109,20 @@ func (s *Service) VerifyAssertion(ctx context.Context, by Identity, proof json.R
 	switch {
 	case challenged == nil, s.isExpired(challenged.expiresAt):
 		return assertionError("has been used or is older than two minutes")
-	case by.Agent || !by.Known() || by.Name != challenged.person:
+	case caller.Agent || !caller.Known() || caller.Name != challenged.person:
 		return assertionError("is another person's assertion")
-	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, by.Name, challenged.nonce)) != challenge:
+	case base64.RawURLEncoding.EncodeToString(challengeFor(answer, caller.Name, challenged.nonce)) != challenge:
 		return assertionError("is for another answer, or the request has changed since")
 	}
-	user := s.passkeyUserFor(by.Name)
+	user := s.passkeyUserFor(caller.Name)
 	credential, err := s.ceremonies.relyingParty.ValidateLogin(user, challenged.session, parsed)
 	if err != nil {
-		s.Log.Warn("passkey assertion rejected", "person", by.Name, "err", err)
+		s.Log.Warn("passkey assertion rejected", "person", caller.Name, "err", err)
 		return assertionError("is not a signature by one of your passkeys with user verification")
 	}
 	k := user.passkeys[slices.IndexFunc(user.passkeys, func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) })]
 	if credential.Authenticator.CloneWarning {
-		s.appendLedger(ctx, ledgerRecord("passkey.refused", by, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its signature counter went back: it may have been cloned"}))
+		s.appendLedger(ctx, ledgerRecord("passkey.refused", caller, map[string]any{"passkey": k.ID, "name": k.Name, "because": "its signature counter went back: it may have been cloned"}))
 		return assertionError("has a lower counter than before: this passkey may have been cloned. Remove it and add a new one")
 	}
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()

@@ -83,14 +83,14 @@ func (s *Service) authenticateToken(token string) (Identity, error) {
 	if !isToken(token) {
 		return Identity{}, errInvalidToken
 	}
-	now := s.current.Load()
-	t := now.tokens[digestOf(token)]
+	dir := s.current.Load()
+	t := dir.tokens[digestOf(token)]
 	if t == nil || s.isExpired(t.ExpiresAt) {
 		return Identity{}, errInvalidToken
 	}
 	id := Identity{Name: t.Name, Agent: true, Apps: t.Apps}
 	if t.Person != "" {
-		person := now.findPerson(t.Person)
+		person := dir.findPerson(t.Person)
 		if person == nil {
 			return Identity{}, errInvalidToken
 		}
@@ -102,12 +102,12 @@ func (s *Service) authenticateToken(token string) (Identity, error) {
 }
 
 func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
-	now := s.current.Load()
-	session := now.signIns[digestOf(c.Cookie)]
+	dir := s.current.Load()
+	session := dir.signIns[digestOf(c.Cookie)]
 	if session == nil || s.isExpired(s.sessionExpiry(session)) {
 		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}
-	person := now.findPerson(session.Person)
+	person := dir.findPerson(session.Person)
 	if person == nil {
 		return Identity{}, signInError(ErrSessionExpired, "This session has ended. Sign in again.")
 	}
@@ -125,12 +125,12 @@ func (s *Service) authenticateCookie(c *Credentials) (Identity, error) {
 // proxyIdentity returns the account that the proxy names, by name or by e-mail address. A
 // name without an account is a viewer.
 func (s *Service) proxyIdentity(name string) Identity {
-	now := s.current.Load()
-	if person := now.findPerson(name); person != nil {
+	dir := s.current.Load()
+	if person := dir.findPerson(name); person != nil {
 		return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "proxy"}
 	}
-	for i := range now.Persons {
-		if person := &now.Persons[i]; person.Email != "" && strings.EqualFold(person.Email, name) {
+	for i := range dir.Persons {
+		if person := &dir.Persons[i]; person.Email != "" && strings.EqualFold(person.Email, name) {
 			return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "proxy"}
 		}
 	}

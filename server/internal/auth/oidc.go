@@ -192,24 +192,24 @@ type providerClaims struct {
 // fetchClaims returns the claims of the ID token. Some providers return names and groups
 // only from the userinfo endpoint, which is queried if they are missing.
 func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.TokenSource) (map[string]any, error) {
-	var all map[string]any
-	if err := id.Claims(&all); err != nil {
+	var claims map[string]any
+	if err := id.Claims(&claims); err != nil {
 		return nil, err
 	}
-	named := slices.ContainsFunc(nameClaims, func(name string) bool { return all[name] != nil })
-	if named && (len(o.Roles) == 0 || all[o.groupsClaim()] != nil) {
-		return all, nil
+	named := slices.ContainsFunc(nameClaims, func(name string) bool { return claims[name] != nil })
+	if named && (len(o.Roles) == 0 || claims[o.groupsClaim()] != nil) {
+		return claims, nil
 	}
 	// If userinfo fails, the ID token is still enough for people who have an account.
-	if more, err := o.provider.UserInfo(ctx, tokens); err == nil && more.Subject == id.Subject {
-		var rest map[string]any
-		if err := more.Claims(&rest); err != nil {
+	if info, err := o.provider.UserInfo(ctx, tokens); err == nil && info.Subject == id.Subject {
+		var extra map[string]any
+		if err := info.Claims(&extra); err != nil {
 			return nil, err
 		}
-		maps.Copy(rest, all)
-		all = rest
+		maps.Copy(extra, claims)
+		claims = extra
 	}
-	return all, nil
+	return claims, nil
 }
 
 // nameClaims are the claims that can serve as a name, the preferred one first.
@@ -238,18 +238,18 @@ func (o *OIDC) parseClaims(claims map[string]any) *providerClaims {
 }
 
 // claimStrings returns the strings of a claim that is a list or a space-separated string.
-func claimStrings(claim any) (all []string) {
+func claimStrings(claim any) (list []string) {
 	switch v := claim.(type) {
 	case string:
 		return strings.Fields(v)
 	case []any:
 		for _, item := range v {
 			if text, ok := item.(string); ok {
-				all = append(all, text)
+				list = append(list, text)
 			}
 		}
 	}
-	return all
+	return list
 }
 
 // issueCode returns a one-time code for the account that the claims belong to: the one

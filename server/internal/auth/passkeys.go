@@ -140,12 +140,12 @@ func (s *Service) requirePasskeysEnabled(id Identity) error {
 }
 
 // MyPasskeys returns the caller's passkeys, the oldest first.
-func (s *Service) MyPasskeys(by Identity) ([]schema.Passkey, error) {
-	if err := s.requireDashboardUser(by); err != nil {
+func (s *Service) MyPasskeys(caller Identity) ([]schema.Passkey, error) {
+	if err := s.requireDashboardUser(caller); err != nil {
 		return nil, err
 	}
 	list := []schema.Passkey{}
-	for _, k := range s.current.Load().passkeysOf(by.Name) {
+	for _, k := range s.current.Load().passkeysOf(caller.Name) {
 		list = append(list, publicPasskey(&k))
 	}
 	slices.SortFunc(list, func(a, b schema.Passkey) int { return int(a.CreatedAt - b.CreatedAt) })
@@ -157,11 +157,11 @@ func publicPasskey(k *store.Passkey) schema.Passkey {
 }
 
 // NewPasskey starts the registration of a passkey and voids an earlier start.
-func (s *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err error) {
-	if err := s.requirePasskeysEnabled(by); err != nil {
+func (s *Service) NewPasskey(caller Identity) (options schema.PasskeyOptions, err error) {
+	if err := s.requirePasskeysEnabled(caller); err != nil {
 		return options, err
 	}
-	user := s.passkeyUserFor(by.Name)
+	user := s.passkeyUserFor(caller.Name)
 	if len(user.passkeys) >= maxPasskeys {
 		return options, &schema.FieldError{Detail: "would make more than 20 passkeys; remove old ones"}
 	}
@@ -174,14 +174,14 @@ func (s *Service) NewPasskey(by Identity) (options schema.PasskeyOptions, err er
 	if s.ceremonies.registrations == nil {
 		s.ceremonies.registrations = map[string]*ceremony{}
 	}
-	s.ceremonies.registrations[by.Name] = &ceremony{person: by.Name, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
+	s.ceremonies.registrations[caller.Name] = &ceremony{person: caller.Name, session: *session, expiresAt: s.Clock().Add(ceremonyLifetime)}
 	options.PublicKey, err = json.Marshal(creation.Response)
 	return options, err
 }
 
 // AddPasskey finishes the registration that NewPasskey started.
-func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by Identity) (schema.Passkey, error) {
-	if err := s.requirePasskeysEnabled(by); err != nil {
+func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, caller Identity) (schema.Passkey, error) {
+	if err := s.requirePasskeysEnabled(caller); err != nil {
 		return schema.Passkey{}, err
 	}
 	s.changeMu.Lock()
@@ -190,13 +190,13 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by 
 	if name == "" || len(name) > maxName || sanitize(name, maxName) != name {
 		return schema.Passkey{}, &schema.FieldError{Field: "name", Detail: "is required: at most 64 bytes of visible characters"}
 	}
-	user := s.passkeyUserFor(by.Name)
+	user := s.passkeyUserFor(caller.Name)
 	credential, err := s.verifyRegistration(user, draft.Credential)
 	if err != nil {
 		return schema.Passkey{}, err
 	}
 	k := store.Passkey{
-		ID: "k_" + newSecret(12, idChars), Person: by.Name, Name: name, CreatedAt: s.Clock(),
+		ID: "k_" + newSecret(12, idChars), Person: caller.Name, Name: name, CreatedAt: s.Clock(),
 		Credential: credential.ID, PublicKey: credential.PublicKey,
 		SignCount: credential.Authenticator.SignCount, Flags: byte(credential.Flags.ProtocolValue()),
 	}
@@ -205,7 +205,7 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, by 
 	}
 	err = s.applyChange(ctx, &store.PeopleChange{
 		People: store.People{Passkeys: []store.Passkey{k}},
-		Acts:   []store.LedgerRecord{ledgerRecord("passkey.added", by, map[string]any{"passkey": k.ID, "name": k.Name})},
+		Acts:   []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name})},
 	})
 	return publicPasskey(&k), err
 }
@@ -229,25 +229,25 @@ func (s *Service) verifyRegistration(user *passkeyUser, raw json.RawMessage) (*w
 		s.Log.Warn("passkey registration rejected", "person", user.name, "err", err)
 		return nil, invalid("was rejected: it must be created at " + s.Passkeys.Origin + " by a device that verifies the user")
 	}
-	known := func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) }
-	if len(user.passkeys) >= maxPasskeys || slices.ContainsFunc(s.current.Load().People.Passkeys, known) {
+	isRegistered := func(k store.Passkey) bool { return string(k.Credential) == string(credential.ID) }
+	if len(user.passkeys) >= maxPasskeys || slices.ContainsFunc(s.current.Load().People.Passkeys, isRegistered) {
 		return nil, invalid("is already registered")
 	}
 	return credential, nil
 }
 
 // RemovePasskey deletes a passkey of the caller.
-func (s *Service) RemovePasskey(ctx context.Context, id string, by Identity) error {
-	if err := s.requireDashboardUser(by); err != nil {
+func (s *Service) RemovePasskey(ctx context.Context, id string, caller Identity) error {
+	if err := s.requireDashboardUser(caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	for _, k := range s.current.Load().passkeysOf(by.Name) {
+	for _, k := range s.current.Load().passkeysOf(caller.Name) {
 		if k.ID == id {
 			return s.applyChange(ctx, &store.PeopleChange{
 				WithoutPasskey: []string{id},
-				Acts:           []store.LedgerRecord{ledgerRecord("passkey.removed", by, map[string]any{"passkey": id, "name": k.Name})},
+				Acts:           []store.LedgerRecord{ledgerRecord("passkey.removed", caller, map[string]any{"passkey": id, "name": k.Name})},
 			})
 		}
 	}

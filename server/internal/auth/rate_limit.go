@@ -73,16 +73,16 @@ func (l *signInLimiter) firstRefusalInWindow(from netip.Addr, now time.Time) boo
 // evict drops failure counts whose window has ended, and all of them if that is not
 // enough.
 func (l *signInLimiter) evict(now time.Time) {
-	kept := map[netip.Prefix]failureCount{}
+	current := map[netip.Prefix]failureCount{}
 	for from, count := range l.failures {
 		if count.isCurrent(now) {
-			kept[from] = count
+			current[from] = count
 		}
 	}
-	if len(kept) >= maxTrackedNetworks {
-		kept = map[netip.Prefix]failureCount{}
+	if len(current) >= maxTrackedNetworks {
+		current = map[netip.Prefix]failureCount{}
 	}
-	l.failures = kept
+	l.failures = current
 }
 
 // isCurrent reports whether now is within the window. A window that starts in the future

@@ -54,15 +54,15 @@ func (r *revocationHooks) fire(id string) {
 
 // isCredentialValid reports whether a session or token exists and has not expired.
 func (s *Service) isCredentialValid(id string) bool {
-	now := s.current.Load()
-	for i := range now.SignIns {
-		if now.SignIns[i].ID == id {
-			return !s.isExpired(s.sessionExpiry(&now.SignIns[i]))
+	dir := s.current.Load()
+	for i := range dir.SignIns {
+		if dir.SignIns[i].ID == id {
+			return !s.isExpired(s.sessionExpiry(&dir.SignIns[i]))
 		}
 	}
-	for i := range now.Tokens {
-		if now.Tokens[i].ID == id {
-			return !s.isExpired(now.Tokens[i].ExpiresAt)
+	for i := range dir.Tokens {
+		if dir.Tokens[i].ID == id {
+			return !s.isExpired(dir.Tokens[i].ExpiresAt)
 		}
 	}
 	return false

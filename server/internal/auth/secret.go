@@ -48,8 +48,8 @@ func checksum(body string) string {
 // truncated tokens without a lookup.
 func isToken(text string) bool {
 	body, sum := text[:max(len(text)-checksumChars, 0)], text[max(len(text)-checksumChars, 0):]
-	known := strings.HasPrefix(text, OperatorPrefix) || strings.HasPrefix(text, AgentPrefix)
-	return known && len(body) == len(OperatorPrefix)+secretChars && checksum(body) == sum
+	hasPrefix := strings.HasPrefix(text, OperatorPrefix) || strings.HasPrefix(text, AgentPrefix)
+	return hasPrefix && len(body) == len(OperatorPrefix)+secretChars && checksum(body) == sum
 }
 
 // digest is the stored form of a secret. Secrets have at least 128 random bits, so a slow

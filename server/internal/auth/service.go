@@ -233,11 +233,11 @@ func (s *Service) Accounts(context.Context) []schema.Person {
 		return nil
 	}
 	dir := s.current.Load()
-	all := make([]schema.Person, len(dir.Persons))
+	people := make([]schema.Person, len(dir.Persons))
 	for i := range dir.Persons {
-		all[i] = s.publicPerson(&dir.Persons[i])
+		people[i] = s.publicPerson(&dir.Persons[i])
 	}
-	return all
+	return people
 }
 
 func (s *Service) publicPerson(person *store.Person) schema.Person {

@@ -97,7 +97,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	return s.createSession(ctx, &c, verifiedPerson{person: person, way: code.Way, userAgent: a.UserAgent, from: a.From})
+	return s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Way, userAgent: a.UserAgent, from: a.From})
 }
 
 func (s *Service) newLinkHint() string {
@@ -109,9 +109,9 @@ func (s *Service) newLinkHint() string {
 
 // verifiedPerson is a person who has presented a valid code.
 type verifiedPerson struct {
-	person         *store.Person
-	way, userAgent string
-	from           netip.Addr
+	person            *store.Person
+	method, userAgent string
+	from              netip.Addr
 }
 
 // createSession adds a session to change c and applies it. The caller holds changeMu.
@@ -122,11 +122,11 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 			c.WithoutSignIn = append(c.WithoutSignIn, old.ID)
 		}
 	}
-	c.Acts = append(c.Acts, ledgerRecord("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.way, "from": e.from.String(), "owner": e.person.Owner}))
+	c.Acts = append(c.Acts, ledgerRecord("person.signed_in", Identity{Name: e.person.Name}, map[string]any{"way": e.method, "from": e.from.String(), "owner": e.person.Owner}))
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}
 	cookie, key := digestOf(session.Cookie), digestOf(session.Key)
 	stored := store.SignIn{
-		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Way: e.way, UserAgent: sanitize(e.userAgent, maxUserAgent),
+		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Way: e.method, UserAgent: sanitize(e.userAgent, maxUserAgent),
 		Cookie: cookie[:], Key: key[:], CreatedAt: now, LastSeenAt: now,
 	}
 	c.SignIns = append(c.SignIns, stored)

@@ -17,14 +17,14 @@ const (
 )
 
 // Tokens returns the caller's own tokens, or all of them for an admin.
-func (s *Service) Tokens(by Identity) ([]schema.Token, error) {
-	if err := requirePerson(by); err != nil {
+func (s *Service) Tokens(caller Identity) ([]schema.Token, error) {
+	if err := requirePerson(caller); err != nil {
 		return nil, err
 	}
 	list := []schema.Token{}
-	now := s.current.Load()
-	for i := range now.Tokens {
-		if t := &now.Tokens[i]; t.Person == by.Name || by.Is(schema.Admin) {
+	dir := s.current.Load()
+	for i := range dir.Tokens {
+		if t := &dir.Tokens[i]; t.Person == caller.Name || caller.Is(schema.Admin) {
 			list = append(list, s.publicToken(t))
 		}
 	}
@@ -40,8 +40,8 @@ func (s *Service) publicToken(t *store.Token) schema.Token {
 
 // CreateToken creates a token and returns its secret this one time. Operators may create
 // tokens for themselves; tokens of others and of agents take an admin.
-func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Identity) (schema.Token, error) {
-	if err := requirePerson(by); err != nil {
+func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller Identity) (schema.Token, error) {
+	if err := requirePerson(caller); err != nil {
 		return schema.Token{}, err
 	}
 	s.changeMu.Lock()
@@ -50,10 +50,10 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Ident
 	if err != nil {
 		return schema.Token{}, err
 	}
-	if t.Person != "" && t.Person == by.Name {
-		err = s.requireRole(by, schema.Operator)
+	if t.Person != "" && t.Person == caller.Name {
+		err = s.requireRole(caller, schema.Operator)
 	} else {
-		err = s.requireAccountManager(by)
+		err = s.requireAccountManager(caller)
 	}
 	if err != nil {
 		return schema.Token{}, err
@@ -67,7 +67,7 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, by Ident
 	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+tokenHintChars]
 	err = s.applyChange(ctx, &store.PeopleChange{
 		People: store.People{Tokens: []store.Token{t}},
-		Acts:   []store.LedgerRecord{ledgerRecord("token.made", by, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
+		Acts:   []store.LedgerRecord{ledgerRecord("token.made", caller, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
 	})
 	if err != nil {
 		return schema.Token{}, err
@@ -115,21 +115,21 @@ func (s *Service) buildToken(d *schema.TokenDraft) (store.Token, error) {
 }
 
 // RevokeToken revokes a token of the caller, or any token if the caller is an admin.
-func (s *Service) RevokeToken(ctx context.Context, id string, by Identity) error {
-	if err := requirePerson(by); err != nil {
+func (s *Service) RevokeToken(ctx context.Context, id string, caller Identity) error {
+	if err := requirePerson(caller); err != nil {
 		return err
 	}
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	now := s.current.Load()
-	i := slices.IndexFunc(now.Tokens, func(t store.Token) bool {
-		return t.ID == id && (t.Person == by.Name || by.Is(schema.Admin))
+	dir := s.current.Load()
+	i := slices.IndexFunc(dir.Tokens, func(t store.Token) bool {
+		return t.ID == id && (t.Person == caller.Name || caller.Is(schema.Admin))
 	})
 	if i < 0 {
 		return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no token with this id."}
 	}
 	return s.applyChange(ctx, &store.PeopleChange{
 		WithoutToken: []string{id},
-		Acts:         []store.LedgerRecord{ledgerRecord("token.revoked", by, map[string]any{"token": id, "name": now.Tokens[i].Name})},
+		Acts:         []store.LedgerRecord{ledgerRecord("token.revoked", caller, map[string]any{"token": id, "name": dir.Tokens[i].Name})},
 	})
 }

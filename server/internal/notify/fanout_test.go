@@ -208,8 +208,8 @@ func TestNotifier_ResumesAfterRestart(t *testing.T) {
 }
 
 func (h *harness) countSent(id schema.EventID) (n int) {
-	for _, one := range h.status(id).Notifications {
-		if one.State == schema.NotificationSent {
+	for _, notification := range h.status(id).Notifications {
+		if notification.State == schema.NotificationSent {
 			n++
 		}
 	}

@@ -25,8 +25,8 @@ func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notificat
 		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
 	}
 	if notification.Person != "" {
-		identity, known := n.IdentityOf(notification.Person)
-		if !known || !identity.Is(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
+		identity, ok := n.IdentityOf(notification.Person)
+		if !ok || !identity.Is(schema.Operator) || q.predates(n.CreatedAt(notification.Person)) {
 			return sendDecision{suppressedBy: schema.SuppressedRemoved}, nil
 		}
 	}

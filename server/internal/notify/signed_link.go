@@ -62,8 +62,8 @@ func (q *question) predates(since time.Time) bool {
 // signedLink returns a signed link for a person and when it expires. It is empty if the
 // person may not answer.
 func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
-	identity, known := n.IdentityOf(person)
-	if !known || !identity.Is(schema.Operator) {
+	identity, ok := n.IdentityOf(person)
+	if !ok || !identity.Is(schema.Operator) {
 		return "", ends, nil
 	}
 	ends = n.Clock().Add(maxLinkLifetime)
@@ -126,10 +126,10 @@ func (n *Notifier) Open(ctx context.Context, id schema.EventID, token string) (*
 	if err != nil {
 		return nil, err
 	}
-	var known bool
-	link.Identity, known = n.IdentityOf(claims.Person)
+	var hasAccount bool
+	link.Identity, hasAccount = n.IdentityOf(claims.Person)
 	switch {
-	case !known || !link.Identity.Is(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
+	case !hasAccount || !link.Identity.Is(schema.Operator) || q.predates(n.CreatedAt(claims.Person)):
 		return nil, linkError("was sent to a person who may no longer answer")
 	case used:
 		return nil, linkError("has been used: it works once, and that answer is stored")

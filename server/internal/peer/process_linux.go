@@ -46,11 +46,11 @@ func processOf(remote, local netip.AddrPort) (*Process, bool) {
 
 func (f *socketCache) find(s socket) (*Process, bool) {
 	f.mu.Lock()
-	known := f.sockets[s.inode]
+	cached := f.sockets[s.inode]
 	recent := slices.Clone(f.recent)
 	f.mu.Unlock()
-	if known != nil && isAlive(known.Chain[0]) {
-		return known, true
+	if cached != nil && isAlive(cached.Chain[0]) {
+		return cached, true
 	}
 	pid, ok := 0, false
 	want := fmt.Sprintf("socket:[%d]", s.inode)

@@ -74,11 +74,11 @@ func startChain(t *testing.T, network string, generations int) []*Process {
 		conn, err := ln.Accept()
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		said, err := bufio.NewReader(conn).ReadString('\n')
+		pid, err := bufio.NewReader(conn).ReadString('\n')
 		require.NoError(t, err)
 		p, ok := ProcessOf(endpoints(conn))
 		require.True(t, ok, "not found")
-		require.Equal(t, strings.TrimSpace(said), fmt.Sprint(p.PID))
+		require.Equal(t, strings.TrimSpace(pid), fmt.Sprint(p.PID))
 		line = append(line, p)
 	}
 	return line
@@ -177,13 +177,13 @@ func TestReadTable_MatchesKernel(t *testing.T) {
 	t.Parallel()
 	conn, _ := connect(t)
 	remote, local := endpoints(conn)
-	asked, err := queryKernel(remote, local)
+	fromKernel, err := queryKernel(remote, local)
 	if err != nil {
 		t.Skip("the kernel here has no sock_diag: ", err)
 	}
-	read, err := readTable(remote, local)
+	fromTable, err := readTable(remote, local)
 	require.NoError(t, err)
-	require.Equal(t, asked, read)
+	require.Equal(t, fromKernel, fromTable)
 }
 
 func connect(t testing.TB) (conn, client net.Conn) {
