@@ -208,7 +208,7 @@ func (a *App) Run(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
-		a.log.Info("stopping", "within", a.cfg.StopWithin)
+		a.log.Info("stopping", "timeout", a.cfg.StopWithin)
 	case err = <-failed:
 	}
 	err = errors.Join(err, a.shutdown())

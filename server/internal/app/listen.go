@@ -22,7 +22,7 @@ func listen(addr string) ([]net.Listener, error) {
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
-	const maxAttempts = 20 // a port that is free in one family may be taken in the other
+	const maxAttempts = 20 // a port can be free in one family and in use in the other
 	for attempt := 1; ; attempt++ {
 		lns, err := listenBoth(host, port)
 		if err == nil || port != "0" || !errors.Is(err, syscall.EADDRINUSE) || attempt == maxAttempts {

@@ -47,7 +47,7 @@ func (n *Notifier) worker(channel int64) *channelWorker {
 	}
 	w := &channelWorker{notifier: n, channel: channel, wakeup: make(chan struct{}, 1), stop: func() {}}
 	if n.runCtx == nil {
-		return w // not started: Run creates the workers and finds what is due
+		return w // not started: Run creates the workers and reads due notifications
 	}
 	n.workers[channel] = w
 	var ctx context.Context

@@ -112,8 +112,8 @@ func (n *Notifier) readQuestion(ctx context.Context, id schema.EventID) (*questi
 	return q, nil
 }
 
-// cancelPending suppresses the queued notifications of a settled question and clears those
-// that browsers show.
+// cancelPending suppresses the queued notifications of a settled question and clears the
+// ones shown by browsers.
 func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 	notifications, err := n.Store.NotificationsOf(ctx, q.ID)
 	if err != nil || len(notifications) == 0 {
