@@ -25,18 +25,18 @@ func RequireApproval(tools, require []string) (PolicyFunc, error) {
 
 // ByRole asks each caller's own policy: of says who the call is made for. A role that
 // has none asks about everything.
-func ByRole(of func(ToolCall) string, policies map[string]Policy) Policy {
-	return byRole{of, policies}
+func ByRole(roleOf func(ToolCall) string, policies map[string]Policy) Policy {
+	return rolePolicy{roleOf, policies}
 }
 
-type byRole struct {
-	of       func(ToolCall) string
+type rolePolicy struct {
+	roleOf   func(ToolCall) string
 	policies map[string]Policy
 }
 
 // Rule implements Policy.
-func (b byRole) Rule(call ToolCall) PolicyResult {
-	if p := b.policies[b.of(call)]; p != nil {
+func (b rolePolicy) Rule(call ToolCall) PolicyResult {
+	if p := b.policies[b.roleOf(call)]; p != nil {
 		return p.Rule(call)
 	}
 	return PolicyResult{Effect: ThenAsk}
@@ -87,11 +87,11 @@ func (r Result[T]) Queue() QueueResult[T] {
 	if r.Status == Ran {
 		return QueueResult[T]{Success: true, Output: r.Output}
 	}
-	return QueueResult[T]{Cancelled: true, Reason: r.why()}
+	return QueueResult[T]{Cancelled: true, Reason: r.notRunReason()}
 }
 
-// why says why a call was not run.
-func (r Result[T]) why() string {
+// notRunReason says why a call was not run.
+func (r Result[T]) notRunReason() string {
 	switch {
 	case r.Status == Unconfirmed:
 		return "A person has to confirm this first"
@@ -127,6 +127,6 @@ func (r Result[T]) Confirmation() ConfirmationResult {
 	case r.Decision != nil && r.Decision.Outcome == schema.Timeout:
 		return ConfirmationResult{Status: "timeout", Message: "Tool call timed out waiting for approval"}
 	default: // cancelled, or no hub
-		return ConfirmationResult{Status: "unanswered", Message: r.why()}
+		return ConfirmationResult{Status: "unanswered", Message: r.notRunReason()}
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func called(name, arguments string) agentclient.ToolCall {
+func toolCall(name, arguments string) agentclient.ToolCall {
 	return agentclient.ToolCall{Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-func TestAListOfToolsIsHeldAgainstTheToolsThereAre(t *testing.T) {
+func TestRequireApproval_AcceptsOnlyKnownTools(t *testing.T) {
 	t.Parallel()
 	tools := []string{"read_file", "write_file", "delete_file"}
 	policy, err := agentclient.RequireApproval(tools, []string{"delete_file", "write_file"})
 	require.NoError(t, err)
-	require.Equal(t, agentclient.ThenAsk, policy.Rule(called("delete_file", `{}`)).Effect)
-	require.Empty(t, policy.Rule(called("read_file", `{}`)).Effect)
+	require.Equal(t, agentclient.ThenAsk, policy.Rule(toolCall("delete_file", `{}`)).Effect)
+	require.Empty(t, policy.Rule(toolCall("read_file", `{}`)).Effect)
 	for _, slip := range []string{"delete_files", "Delete_file", "delete*", ""} {
 		_, err = agentclient.RequireApproval(tools, []string{"write_file", slip})
 		require.ErrorIs(t, err, schema.ErrInvalid)
@@ -30,10 +30,10 @@ func TestAListOfToolsIsHeldAgainstTheToolsThereAre(t *testing.T) {
 	}
 	policy, err = agentclient.RequireApproval(tools, nil)
 	require.NoError(t, err)
-	require.Empty(t, policy.Rule(called("delete_file", `{}`)).Effect)
+	require.Empty(t, policy.Rule(toolCall("delete_file", `{}`)).Effect)
 }
 
-func TestARoleHasItsOwnPolicy(t *testing.T) {
+func TestByRole_AppliesPolicyOfRole(t *testing.T) {
 	t.Parallel()
 	role := ""
 	policy := agentclient.ByRole(func(agentclient.ToolCall) string { return role }, map[string]agentclient.Policy{
@@ -54,18 +54,18 @@ func TestARoleHasItsOwnPolicy(t *testing.T) {
 		{"nobody knows", "read", `{}`, agentclient.ThenAsk},
 	} {
 		role = c.role
-		require.Equal(t, c.want, policy.Rule(called(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
+		require.Equal(t, c.want, policy.Rule(toolCall(c.tool, c.arguments)).Effect, "%s %s %s", c.role, c.tool, c.arguments)
 	}
 }
 
-func TestTheGateIsOffUnlessItIsSwitchedOn(t *testing.T) {
+func TestApprovals_AreOffByDefault(t *testing.T) {
 	t.Parallel()
 	var off, on agentclient.Approvals
 	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
 	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
-	require.Empty(t, off.Rule(called("delete_order", `{}`)).Effect, "the default is off")
-	require.Equal(t, agentclient.ThenAsk, on.Rule(called("delete_order", `{}`)).Effect)
-	require.Empty(t, on.Rule(called("read_order", `{}`)).Effect)
+	require.Empty(t, off.Rule(toolCall("delete_order", `{}`)).Effect, "the default is off")
+	require.Equal(t, agentclient.ThenAsk, on.Rule(toolCall("delete_order", `{}`)).Effect)
+	require.Empty(t, on.Rule(toolCall("read_order", `{}`)).Effect)
 	var r agentclient.Request
 	off.Details(agentclient.ToolCall{}, &r)
 	require.Zero(t, r.Timeout, "five minutes, as everywhere")
@@ -73,17 +73,17 @@ func TestTheGateIsOffUnlessItIsSwitchedOn(t *testing.T) {
 	require.Equal(t, time.Minute, r.Timeout)
 
 	on.Policy = agentclient.Always() // one's own policy replaces the list
-	require.Equal(t, agentclient.ThenAsk, on.Rule(called("read_order", `{}`)).Effect)
+	require.Equal(t, agentclient.ThenAsk, on.Rule(toolCall("read_order", `{}`)).Effect)
 	on.Policy = agentclient.Never()
-	require.Empty(t, on.Rule(called("delete_order", `{}`)).Effect)
+	require.Empty(t, on.Rule(toolCall("delete_order", `{}`)).Effect)
 }
 
-// TestTheGateOfASubAgentIsTheSame: a worker's tools are guarded where they are run, so
+// TestApprovals_GuardSubagentTools: a worker's tools are guarded where they are run, so
 // nothing slips through below a supervisor, and nobody is asked about delegating.
-func TestTheGateOfASubAgentIsTheSame(t *testing.T) {
+func TestApprovals_GuardSubagentTools(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	var refund tool
+	b := setup(t, &fixtureConfig{})
+	var refund toolRecorder
 	gate := agentclient.Approvals{Enabled: true, ToolNames: []string{refundCall.Name}}
 	worker := agentclient.Guard(b.client, gate, refund.run, func(_ agentclient.ToolCall, r *agentclient.Request) {
 		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{AgentPath: []string{"supervisor", "refund worker"}}
@@ -98,22 +98,22 @@ func TestTheGateOfASubAgentIsTheSame(t *testing.T) {
 	}
 	got := make(chan both, 1)
 	go func() {
-		r, err := supervisor(b.ctx, called("delegate_to_refund", `{}`))
+		r, err := supervisor(b.ctx, toolCall("delegate_to_refund", `{}`))
 		got <- both{r, err}
 	}()
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	require.Equal(t, []string{"supervisor", "refund worker"}, q.Event.HumanInTheLoop.AgentPath)
 	require.Equal(t, refundCall.Name, q.Event.HumanInTheLoop.ToolCall.Name)
-	_, err := q.Push(b.ctx, no())
+	_, err := q.Push(b.ctx, denial())
 	require.NoError(t, err)
 	r := <-got
 	require.NoError(t, r.err)
 	require.Equal(t, agentclient.Ran, r.r.Status)
 	require.True(t, r.r.Output.Cancelled)
-	require.Empty(t, refund.ran())
+	require.Empty(t, refund.calls())
 }
 
-func TestResultsInTheWordsOfOthers(t *testing.T) {
+func TestResult_ConvertsToOtherFormats(t *testing.T) {
 	t.Parallel()
 	timeout, no := agentclient.Decision{Outcome: schema.Timeout}, agentclient.Decision{Outcome: schema.Deny}
 	for name, c := range map[string]struct {

@@ -75,33 +75,33 @@ type WaitStatus struct {
 // Ask fails closed: it approves only on an answer that fits the question in every
 // part, or without any hub when OnUnreachable is Allow.
 func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
-	d, _, err := c.ask(ctx, r)
+	d, _, err := c.askWithReceipt(ctx, r)
 	return d, err
 }
 
-// ask is Ask, and the hub's receipt of the question: the zero one when no hub had it.
-func (c *Client) ask(ctx context.Context, r Request) (Decision, receipt, error) {
+// askWithReceipt is Ask, and the hub's receipt of the question: the zero one when no hub had it.
+func (c *Client) askWithReceipt(ctx context.Context, r Request) (Decision, eventReceipt, error) {
 	if err := ctx.Err(); err != nil {
-		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, receipt{}, err
+		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, eventReceipt{}, err
 	}
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
-		d, err := r.rejected(err)
-		return d, receipt{}, err
+		d, err := r.rejection(err)
+		return d, eventReceipt{}, err
 	}
-	defer leave()
-	a, err := c.newAsk(r)
+	defer endCall()
+	a, err := c.newAskRun(r)
 	if err != nil {
-		d, err := r.rejected(err)
-		return d, receipt{}, err
+		d, err := r.rejection(err)
+		return d, eventReceipt{}, err
 	}
-	defer c.listener.release(a.waiter)
-	defer close(a.waiter.taken)
-	a.wait(ctx)
-	return a.waiter.decision, a.got, a.waiter.err
+	defer c.listener.release(a.pending)
+	defer close(a.pending.delivered)
+	a.run(ctx)
+	return a.pending.decision, a.receipt, a.pending.err
 }
 
-func (r Request) rejected(err error) (Decision, error) {
+func (r Request) rejection(err error) (Decision, error) {
 	d := Decision{Kind: r.question().Type, Outcome: Rejected, Source: NotAsked}
 	return d, fmt.Errorf("the question was not asked: %w", err)
 }
@@ -121,15 +121,15 @@ func (c *Client) AskChoice(ctx context.Context, question string, labels ...strin
 	return c.Ask(ctx, Request{Question: question, Kind: schema.Choice, Choices: labels})
 }
 
-// newAsk makes the event, checks it and opens its path. The path is open before
+// newAskRun makes the event, checks it and opens its path. The path is open before
 // anybody is told of it.
-func (c *Client) newAsk(r Request) (*ask, error) {
+func (c *Client) newAskRun(r Request) (*askRun, error) {
 	fallback := cmp.Or(r.OnUnreachable, c.opts.OnUnreachable, Deny)
 	if err := fallback.validate(); err != nil {
 		return nil, err
 	}
 	q := r.question()
-	a := &ask{client: c, event: r.Event, timeout: q.TimeoutDuration(), waiting: r.OnWaiting, posted: make(chan posted, 1)}
+	a := &askRun{client: c, event: r.Event, timeout: q.TimeoutDuration(), onWaiting: r.OnWaiting, posted: make(chan postResult, 1)}
 	a.event.HumanInTheLoop = q
 	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
 	a.event.Summary = cmp.Or(a.event.Summary, oneLine(q.Question, 120))
@@ -140,12 +140,12 @@ func (c *Client) newAsk(r Request) (*ask, error) {
 		}
 		a.event.Payload = payload
 	}
-	c.fill(&a.event)
+	c.fillDefaults(&a.event)
 	if err := a.event.Validate(); err != nil {
 		return nil, err
 	}
-	a.waiter = newWaiter(&a.event, fallback)
-	address, err := c.listener.open(a.waiter)
+	a.pending = newPendingAsk(&a.event, fallback)
+	address, err := c.listener.register(a.pending)
 	if err == nil {
 		a.event.HumanInTheLoop.ResponseWebSocketURL = address
 	} // else: where listening is forbidden the answer is pulled
@@ -171,7 +171,7 @@ func (r Request) question() *schema.HumanInTheLoop {
 	if r.FailRun {
 		q.OnTimeout = schema.FailRun
 	}
-	q.Type = cmp.Or(r.Kind, q.Type, kindOf(&q))
+	q.Type = cmp.Or(r.Kind, q.Type, inferKind(&q))
 	seconds, needed := q.TimeoutDuration().Seconds(), true
 	if r.Timeout != 0 {
 		seconds = max(r.Timeout, 0).Seconds()
@@ -181,8 +181,8 @@ func (r Request) question() *schema.HumanInTheLoop {
 	return &q
 }
 
-// kindOf is the kind of a question that doesn't say it.
-func kindOf(q *schema.HumanInTheLoop) schema.Kind {
+// inferKind is the kind of a question that doesn't say it.
+func inferKind(q *schema.HumanInTheLoop) schema.Kind {
 	switch {
 	case len(q.Choices) > 0:
 		return schema.Choice

@@ -19,7 +19,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestAskGivesTheAnswerOfEveryKind(t *testing.T) {
+func TestAsk_ReturnsAnswerOfEveryKind(t *testing.T) {
 	t.Parallel()
 	migrate := &schema.ToolCall{Name: "migrate", Arguments: raw(`{"steps":3}`), Editable: true}
 	ana := &schema.Responder{Name: "Ana", Verified: true}
@@ -94,13 +94,13 @@ func TestAskGivesTheAnswerOfEveryKind(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, &config{})
+			b := setup(t, &fixtureConfig{})
 			got := b.ask(b.ctx, test.ask)
-			q := b.question(t, 1)
+			q := b.waitForQuestion(t, 1)
 			ack, err := q.Dial(b.ctx, q.Frame(test.answer)) // Push would race with a pull
 			require.NoError(t, err)
 			require.Equal(t, schema.Ack{Type: schema.AckType, AnswerID: "answer-1", Result: schema.AckAccepted}, ack)
-			end := b.end(t, got)
+			end := b.waitForResult(t, got)
 			require.NoError(t, end.err)
 			test.want.EventID, test.want.RespondedAt = 1, time.UnixMilli(1734189245000)
 			require.Equal(t, test.want, end.Decision)
@@ -108,12 +108,12 @@ func TestAskGivesTheAnswerOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestShortForms(t *testing.T) {
+func TestAsk_ShortForms(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	answers := make(chan error, 3)
 	go func() {
-		for n, a := range []schema.Answer{yes(), {Response: ptr("blue")}, {Choice: ptr("b")}} {
+		for n, a := range []schema.Answer{approval(), {Response: ptr("blue")}, {Choice: ptr("b")}} {
 			q, err := b.hub.Question(b.ctx, n+1)
 			if err == nil {
 				_, err = q.Push(b.ctx, a)
@@ -137,15 +137,15 @@ func TestShortForms(t *testing.T) {
 	require.NoError(t, <-answers)
 }
 
-func TestTheRarerPartsOfAQuestionStandInItsEvent(t *testing.T) {
+func TestAsk_TakesDefaultsFromEvent(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	template := &schema.HumanInTheLoop{
 		Question: "template", Choices: []string{"a", "b"}, Risk: schema.LowRisk, Timeout: ptr(60.0),
 		AgentPath: []string{"root", "leaf"}, ProtocolVersion: 1, ResponseWebSocketURL: "ws://127.0.0.1:1/x",
 	}
 	got := b.ask(b.ctx, agentclient.Request{Risk: schema.HighRisk, Event: schema.Event{HumanInTheLoop: template}})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	h := q.HumanInTheLoop
 	require.Equal(t, "template", h.Question)
 	require.Equal(t, "template", q.Summary)
@@ -157,26 +157,26 @@ func TestTheRarerPartsOfAQuestionStandInItsEvent(t *testing.T) {
 	require.Equal(t, 1, template.ProtocolVersion, "the caller's own stays as it is")
 	_, err := q.Push(b.ctx, schema.Answer{Choice: ptr("b")})
 	require.NoError(t, err)
-	require.Equal(t, "b", b.end(t, got).Choice)
+	require.Equal(t, "b", b.waitForResult(t, got).Choice)
 }
 
-func TestAChoiceCalledApproveApprovesNothing(t *testing.T) {
+func TestAsk_ChoiceNamedApproveIsNoApproval(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Which?", Choices: []string{"approve", "other"}})
-	_, err := b.question(t, 1).Push(b.ctx, schema.Answer{Choice: ptr("approve"), Outcome: "approve"})
+	_, err := b.waitForQuestion(t, 1).Push(b.ctx, schema.Answer{Choice: ptr("approve"), Outcome: "approve"})
 	require.NoError(t, err)
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.Equal(t, "approve", end.Choice)
 	require.False(t, end.Approved())
 }
 
-func TestTheEventThatIsPosted(t *testing.T) {
+func TestAsk_FillsPostedEvent(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{opts: agentclient.Options{SourceApp: "app", SessionID: "s1"}})
+	b := setup(t, &fixtureConfig{opts: agentclient.Options{SourceApp: "app", SessionID: "s1"}})
 	question := "Line one\n" + strings.Repeat("long ", 40)
 	got := b.ask(b.ctx, agentclient.Request{Question: question, Risk: schema.HighRisk, Context: &schema.Context{Why: "because"}})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	require.Equal(t, "app", q.SourceApp)
 	require.Equal(t, "s1", q.SessionID)
 	require.Equal(t, "DecisionPoint", q.HookEventType)
@@ -194,13 +194,13 @@ func TestTheEventThatIsPosted(t *testing.T) {
 	require.True(t, *h.RequiresResponse)
 	require.Regexp(t, `^ws://127\.0\.0\.1:\d+/[A-Za-z0-9_-]{22}$`, h.ResponseWebSocketURL)
 	require.Len(t, h.ListenerKey, 43)
-	_, err := q.Push(b.ctx, no())
+	_, err := q.Push(b.ctx, denial())
 	require.NoError(t, err)
-	b.end(t, got)
+	b.waitForResult(t, got)
 }
 
-func TestDefaultsComeFromTheEnvironmentAndTheFolder(t *testing.T) {
-	b := setup(t, &config{})
+func TestOptions_DefaultToEnvironmentAndDirectory(t *testing.T) {
+	b := setup(t, &fixtureConfig{})
 	t.Setenv("HOOKBACK_URL", "http://127.0.0.1:1, "+b.hub.URL()+"/")
 	t.Setenv("HOOKBACK_SESSION", "from-env")
 	var client agentclient.Client // the zero value is ready to use
@@ -229,7 +229,7 @@ func TestHubAddresses(t *testing.T) {
 		_, err := agentclient.HubAddresses(nil, bad)
 		require.ErrorIs(t, err, schema.ErrInvalid, bad)
 	}
-	client := newClient(t, agentclient.Options{Hubs: []string{"ftp://x"}}, agentclient.Pace{})
+	client := newClient(t, agentclient.Options{Hubs: []string{"ftp://x"}}, agentclient.Pacing{})
 	d, err := client.AskPermission(testContext(t), "Go?")
 	require.ErrorIs(t, err, schema.ErrInvalid)
 	require.ErrorContains(t, err, "ftp://x")
@@ -242,9 +242,9 @@ func TestOneLine(t *testing.T) {
 	require.Equal(t, "äö…", agentclient.OneLine("äöüß", 3))
 }
 
-func TestAnInvalidRequestIsNotPosted(t *testing.T) {
+func TestAsk_DoesNotPostInvalidRequest(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
+	b := setup(t, &fixtureConfig{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
 	for name, r := range map[string]agentclient.Request{
 		"no question":     {},
 		"choices":         {Question: "?", Kind: schema.Choice},
@@ -261,9 +261,9 @@ func TestAnInvalidRequestIsNotPosted(t *testing.T) {
 	require.False(t, b.client.Listening(), "nothing is opened for a request that can't be asked")
 }
 
-func TestAHubThatRefusesTheQuestionIsAnErrorAndNoYes(t *testing.T) {
+func TestAsk_ReturnsErrorWhenHubRejectsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{
+	b := setup(t, &fixtureConfig{
 		opts: agentclient.Options{OnUnreachable: agentclient.Allow},
 		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
 			fakehub.Refuse(w, &schema.HintError{
@@ -285,10 +285,10 @@ func TestAHubThatRefusesTheQuestionIsAnErrorAndNoYes(t *testing.T) {
 	require.Equal(t, agentclient.NotAsked, d.Source)
 }
 
-func TestAHundredParallelAsksGetTheirOwnAnswers(t *testing.T) {
+func TestAsk_ParallelQuestionsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	event := schema.Event{Payload: raw(`{"permission_type":"env_file_access"}`)} // the same for all
 	var asks sync.WaitGroup
 	for i := range n {
@@ -317,9 +317,9 @@ func TestAHundredParallelAsksGetTheirOwnAnswers(t *testing.T) {
 	asks.Wait()
 }
 
-func TestWaitingTellsWhereAndUntilWhen(t *testing.T) {
+func TestWaitStatus_ReportsPageAndDeadline(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	told := make(chan agentclient.WaitStatus, 1)
 	before := time.Now()
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Minute, OnWaiting: func(w agentclient.WaitStatus) { told <- w }})
@@ -327,32 +327,32 @@ func TestWaitingTellsWhereAndUntilWhen(t *testing.T) {
 	require.Equal(t, schema.EventID(1), w.EventID)
 	require.Equal(t, b.hub.URL()+"/inbox/1", w.Page)
 	require.WithinDuration(t, before.Add(time.Minute), w.Until, 30*time.Second)
-	_, err := b.question(t, 1).Push(b.ctx, yes())
+	_, err := b.waitForQuestion(t, 1).Push(b.ctx, approval())
 	require.NoError(t, err)
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 }
 
-func TestTheListenerGoesWhenNothingWaits(t *testing.T) {
+func TestListener_StopsWhenNothingIsPending(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{pace: agentclient.Pace{Linger: time.Millisecond}})
+	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Linger: time.Millisecond}})
 	for n := range 2 { // it comes back for the next question
 		got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
-		q := b.question(t, n+1)
+		q := b.waitForQuestion(t, n+1)
 		require.True(t, b.client.Listening())
-		_, err := q.Push(b.ctx, yes())
+		_, err := q.Push(b.ctx, approval())
 		require.NoError(t, err)
-		require.True(t, b.end(t, got).Approved())
+		require.True(t, b.waitForResult(t, got).Approved())
 		require.Eventually(t, func() bool { return !b.client.Listening() }, 10*time.Second, time.Millisecond)
 	}
 }
 
-func TestCloseWithdrawsWhatStillWaits(t *testing.T) {
+func TestClose_WithdrawsPendingQuestions(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	require.NoError(t, b.client.Close())
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.ErrorIs(t, end.err, agentclient.ErrClosed)
 	require.False(t, end.Approved())
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
@@ -364,9 +364,9 @@ func TestCloseWithdrawsWhatStillWaits(t *testing.T) {
 	require.ErrorIs(t, b.client.Withdraw(b.ctx, &q.Event, ""), agentclient.ErrClosed)
 }
 
-func TestSendAndWithdraw(t *testing.T) {
+func TestWithdraw_CancelsSentQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	needed := false
 	sent, err := b.client.Send(b.ctx, schema.Event{
 		HookEventType: "Notification", Payload: raw(`{"a":1}`),
@@ -376,7 +376,7 @@ func TestSendAndWithdraw(t *testing.T) {
 	require.Equal(t, schema.EventID(1), sent.ID)
 	require.Equal(t, schema.Pending, sent.HumanInTheLoopStatus.Status)
 	require.NoError(t, b.client.Withdraw(b.ctx, sent, "done without"))
-	require.Equal(t, schema.Cancel{Reason: "done without", RequestSecret: "secret-1"}, b.question(t, 1).Withdrawal)
+	require.Equal(t, schema.Cancel{Reason: "done without", RequestSecret: "secret-1"}, b.waitForQuestion(t, 1).Withdrawal)
 	require.ErrorIs(t, b.client.Withdraw(b.ctx, sent, ""), schema.ErrDecided)
 
 	_, err = b.client.Send(b.ctx, schema.Event{Payload: raw(`[]`), HookEventType: "x"})

@@ -24,7 +24,7 @@ func benchAsk(b *testing.B, parallel bool) {
 		d, err := client.Ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) {
 			go func() {
 				if q, err := hub.Question(ctx, int(w.EventID)); err == nil {
-					_, _ = q.Push(ctx, yes())
+					_, _ = q.Push(ctx, approval())
 				}
 			}()
 		}})

@@ -65,39 +65,39 @@ type Options struct {
 type Client struct {
 	opts Options
 
-	once     sync.Once // guards what setup makes, from here to cancel
-	pace     pace
-	hubs     []string
-	setupErr error
-	http     *http.Client
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
+	setupOnce sync.Once // guards what setup makes, from here to cancel
+	pacing    pacing
+	hubs      []string
+	setupErr  error
+	http      *http.Client
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
 
-	lead     atomic.Int64 // index in hubs of the one that answered last
-	listener listener
+	lastWorking atomic.Int64 // index in hubs of the one that answered last
+	listener    listener
 
 	mu     sync.Mutex
 	closed bool
 	calls  sync.WaitGroup // calls under way; none is added once closed
 }
 
-// pace holds the client's durations; tests shorten them.
-type pace struct {
-	attempt   time.Duration // one POST
-	grace     time.Duration // what an answer may take to get here after the question's timeout
-	pullAfter time.Duration // a healthy hub has pushed a quick answer by then
-	poll      time.Duration // how long the hub holds a pull open
-	withdraw  time.Duration // telling the hub that nobody waits any more
-	linger    time.Duration // repeats of an answer are acknowledged that much longer
+// pacing holds the client's durations; tests shorten them.
+type pacing struct {
+	postTimeout     time.Duration // one POST
+	grace           time.Duration // what an answer may take to get here after the question's timeout
+	pullDelay       time.Duration // a healthy hub has pushed a quick answer by then
+	pollTimeout     time.Duration // how long the hub holds a pull open
+	withdrawTimeout time.Duration // telling the hub that nobody waits any more
+	linger          time.Duration // repeats of an answer are acknowledged that much longer
 }
 
-var defaultPace = pace{
-	attempt:   5 * time.Second,
-	grace:     5 * time.Second,
-	pullAfter: 2 * time.Second,
-	poll:      25 * time.Second,
-	withdraw:  300 * time.Millisecond,
-	linger:    3 * time.Second,
+var defaultPacing = pacing{
+	postTimeout:     5 * time.Second,
+	grace:           5 * time.Second,
+	pullDelay:       2 * time.Second,
+	pollTimeout:     25 * time.Second,
+	withdrawTimeout: 300 * time.Millisecond,
+	linger:          3 * time.Second,
 }
 
 // New makes a client. It neither connects nor listens; an address that makes no
@@ -122,8 +122,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// enter begins a call that Close waits for; leave ends it.
-func (c *Client) enter() (leave func(), err error) {
+// beginCall begins a call that Close waits for; leave ends it.
+func (c *Client) beginCall() (endCall func(), err error) {
 	c.setup()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,31 +139,31 @@ func (c *Client) enter() (leave func(), err error) {
 
 // setup resolves the options, once.
 func (c *Client) setup() {
-	c.once.Do(func() {
-		if c.pace == (pace{}) {
-			c.pace = defaultPace
+	c.setupOnce.Do(func() {
+		if c.pacing == (pacing{}) {
+			c.pacing = defaultPacing
 		}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
-		c.listener.linger = c.pace.linger
+		c.listener.linger = c.pacing.linger
 		c.http = newHTTPClient()
 		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
 		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))
-		if c.setupErr == nil && !isHeader(c.opts.Token) {
+		if c.setupErr == nil && !isHeaderValue(c.opts.Token) {
 			c.setupErr = fmt.Errorf("%w: the token for the hub has signs in it that no token has", schema.ErrInvalid)
 		}
-		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, folderName())
+		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, workingDirName())
 		c.opts.SessionID = cmp.Or(c.opts.SessionID, os.Getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
 		c.opts.UnreachableAfter = cmp.Or(c.opts.UnreachableAfter, 2*time.Second)
 	})
 }
 
-// isHeader reports whether text may stand in a header.
-func isHeader(text string) bool {
+// isHeaderValue reports whether text may stand in a header.
+func isHeaderValue(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// until is ctx, ended by Close too.
-func (c *Client) until(ctx context.Context) (context.Context, context.CancelFunc) {
+// withClose is ctx, ended by Close too.
+func (c *Client) withClose(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil) }
@@ -185,12 +185,12 @@ func newHTTPClient() *http.Client {
 
 // hubAddresses picks the address list and brings every address into the form
 // scheme://host[/path], without a slash at the end.
-func hubAddresses(given []string, env string) ([]string, error) {
-	if len(given) == 0 {
-		given = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
+func hubAddresses(addresses []string, env string) ([]string, error) {
+	if len(addresses) == 0 {
+		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
 	}
-	hubs := make([]string, 0, len(given))
-	for _, address := range given {
+	hubs := make([]string, 0, len(addresses))
+	for _, address := range addresses {
 		address = strings.TrimSpace(address)
 		if address == "" {
 			continue
@@ -214,7 +214,7 @@ func hubAddresses(given []string, env string) ([]string, error) {
 // http:// where a scheme is missing; an empty list is DefaultHub.
 func Hubs(list string) ([]string, error) { return hubAddresses(nil, list) }
 
-func folderName() string {
+func workingDirName() string {
 	dir, err := os.Getwd()
 	if name := filepath.Base(dir); err == nil && name != string(filepath.Separator) {
 		return name
@@ -251,20 +251,20 @@ func newKey(now time.Time) string {
 //
 // An event with HumanInTheLoop is posted too, but nobody waits: see Ask.
 func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error) {
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
 		return nil, fmt.Errorf("the event was not sent: %w", err)
 	}
-	defer leave()
-	ctx, cancel := c.until(ctx)
+	defer endCall()
+	ctx, cancel := c.withClose(ctx)
 	defer cancel()
-	c.fill(&e)
+	c.fillDefaults(&e)
 	if err := e.Validate(); err != nil {
 		return nil, fmt.Errorf("the event was not sent: %w", err)
 	}
-	patience, cancelPatience := context.WithTimeout(ctx, c.opts.UnreachableAfter)
-	defer cancelPatience()
-	got, err := c.post(patience, ctx, &e)
+	retryCtx, stopRetry := context.WithTimeout(ctx, c.opts.UnreachableAfter)
+	defer stopRetry()
+	receipt, err := c.postEvent(retryCtx, ctx, &e)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -272,12 +272,12 @@ func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error
 	default:
 		return nil, fmt.Errorf("the event was not sent: %w", err)
 	}
-	got.stamp(&e)
+	receipt.applyTo(&e)
 	return &e, nil
 }
 
-// fill gives an event what it left out.
-func (c *Client) fill(e *schema.Event) {
+// fillDefaults gives an event what it left out.
+func (c *Client) fillDefaults(e *schema.Event) {
 	now := time.Now()
 	e.SourceApp = cmp.Or(e.SourceApp, c.opts.SourceApp)
 	e.SessionID = cmp.Or(e.SessionID, c.opts.SessionID)
@@ -294,21 +294,21 @@ func (c *Client) fill(e *schema.Event) {
 //
 // To take back an Ask, cancel its ctx instead.
 func (c *Client) Withdraw(ctx context.Context, asked *schema.Event, reason string) error {
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
 		return fmt.Errorf("the question was not withdrawn: %w", err)
 	}
-	defer leave()
-	ctx, cancel := c.until(ctx)
+	defer endCall()
+	ctx, cancel := c.withClose(ctx)
 	defer cancel()
 	for _, hub := range c.hubsInOrder() {
-		got := receipt{hub: hub, ID: asked.ID, RequestSecret: asked.RequestSecret}
-		if err = c.withdraw(ctx, got, reason); !errors.Is(err, errAbsent) {
+		receipt := eventReceipt{hub: hub, ID: asked.ID, RequestSecret: asked.RequestSecret}
+		if err = c.withdraw(ctx, receipt, reason); !errors.Is(err, errNotListening) {
 			break
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the question was not withdrawn: %w", outward(err))
+		return fmt.Errorf("the question was not withdrawn: %w", callerError(err))
 	}
 	return nil
 }

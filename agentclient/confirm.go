@@ -35,39 +35,39 @@ type Confirm[T any] struct {
 	// Default: schema.DefaultTimeout.
 	Expires time.Duration
 
-	mu   sync.Mutex
-	open map[string]*confirming // :: id of a confirmation, or receipt → what it is for
+	mu      sync.Mutex
+	entries map[string]*pendingConfirmation // :: id of a confirmation, or receipt → what it is for
 }
 
 // Confirmation is what a person has to confirm.
 type Confirmation struct {
 	ID        string          `json:"id"`
-	What      string          `json:"what"`
+	Summary   string          `json:"what"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Facts     map[string]any  `json:"facts,omitempty"`
 	Expires   time.Time       `json:"expires"`
 }
 
-// confirming is a confirmation that waits for its yes, or for its second call.
-type confirming struct {
+// pendingConfirmation is a confirmation that waits for its yes, or for its second call.
+type pendingConfirmation struct {
 	Confirmation
-	call ToolCall
-	args *jsonNode
-	said bool // a person said yes, and the key is the receipt
+	call     ToolCall
+	args     *jsonNode
+	approved bool // a person said yes, and the key is the receipt
 }
 
 // receiptArgument is where the second call has its receipt.
 const receiptArgument = "receipt"
 
-// maxConfirming bounds what waits; the one that ends first makes room.
-const maxConfirming = 1000
+// maxPendingConfirmations bounds what waits; the one that ends first makes room.
+const maxPendingConfirmations = 1000
 
 // Call is one call of the tool, the first or the second: the second has the receipt
 // in its argument "receipt", which the tool itself doesn't see. A receipt that is
 // unknown, used, too old or for other arguments is a first call again.
 func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error) {
-	arguments, receipt, err := cutReceipt(call.Arguments)
+	arguments, receipt, err := extractReceipt(call.Arguments)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, err
 	}
@@ -80,11 +80,11 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	if receipt != "" {
 		if confirmed, ok := c.redeem(receipt, call, args); ok {
 			confirmed.ID = call.ID
-			return run(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this."})
+			return runTool(ctx, c.Tool, confirmed, Result[T]{Guidance: "A person confirmed this."})
 		}
 		reason = "This is not the receipt of a yes to exactly these arguments: it is unknown, too old, used, or for others."
 	}
-	confirmation, err := c.begin(ctx, call, args)
+	confirmation, err := c.createConfirmation(ctx, call, args)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, err
 	}
@@ -95,80 +95,80 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	}, nil
 }
 
-// begin keeps a call until a person has confirmed it.
-func (c *Confirm[T]) begin(ctx context.Context, call ToolCall, args *jsonNode) (*Confirmation, error) {
-	what, facts := fmt.Sprintf("Run %s?", call.Name), map[string]any(nil)
+// createConfirmation keeps a call until a person has confirmed it.
+func (c *Confirm[T]) createConfirmation(ctx context.Context, call ToolCall, args *jsonNode) (*Confirmation, error) {
+	summary, facts := fmt.Sprintf("Run %s?", call.Name), map[string]any(nil)
 	if c.Describe != nil {
 		var err error
-		if what, facts, err = c.Describe(ctx, call); err != nil {
+		if summary, facts, err = c.Describe(ctx, call); err != nil {
 			return nil, err
 		}
 	}
-	one := &confirming{call: call, args: args, Confirmation: Confirmation{
-		ID: randomToken(16), What: what, Tool: call.Name, Arguments: call.Arguments, Facts: facts, Expires: time.Now().Add(c.expires()),
+	entry := &pendingConfirmation{call: call, args: args, Confirmation: Confirmation{
+		ID: randomToken(16), Summary: summary, Tool: call.Name, Arguments: call.Arguments, Facts: facts, Expires: time.Now().Add(c.lifetime()),
 	}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.makeRoomLocked()
-	c.open[one.ID] = one
-	shown := one.Confirmation
+	c.evictLocked()
+	c.entries[entry.ID] = entry
+	shown := entry.Confirmation
 	return &shown, nil
 }
 
-func (c *Confirm[T]) expires() time.Duration {
+func (c *Confirm[T]) lifetime() time.Duration {
 	if c.Expires > 0 {
 		return c.Expires
 	}
 	return schema.DefaultTimeout
 }
 
-func (c *Confirm[T]) makeRoomLocked() {
-	if c.open == nil {
-		c.open = make(map[string]*confirming)
+func (c *Confirm[T]) evictLocked() {
+	if c.entries == nil {
+		c.entries = make(map[string]*pendingConfirmation)
 	}
-	now, first := time.Now(), ""
-	for key, one := range c.open {
+	now, earliest := time.Now(), ""
+	for key, entry := range c.entries {
 		switch {
-		case !now.Before(one.Expires):
-			delete(c.open, key)
-		case first == "" || one.Expires.Before(c.open[first].Expires):
-			first = key
+		case !now.Before(entry.Expires):
+			delete(c.entries, key)
+		case earliest == "" || entry.Expires.Before(c.entries[earliest].Expires):
+			earliest = key
 		}
 	}
-	if len(c.open) >= maxConfirming {
-		delete(c.open, first)
+	if len(c.entries) >= maxPendingConfirmations {
+		delete(c.entries, earliest)
 	}
 }
 
-// waiting is the confirmation that still waits for a yes.
-func (c *Confirm[T]) waiting(id string) (*confirming, error) {
+// findPending is the confirmation that still waits for a yes.
+func (c *Confirm[T]) findPending(id string) (*pendingConfirmation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.waitingLocked(id)
+	return c.findPendingLocked(id)
 }
 
-func (c *Confirm[T]) waitingLocked(id string) (*confirming, error) {
-	one := c.open[id]
-	if one == nil || one.said || !time.Now().Before(one.Expires) {
+func (c *Confirm[T]) findPendingLocked(id string) (*pendingConfirmation, error) {
+	entry := c.entries[id]
+	if entry == nil || entry.approved || !time.Now().Before(entry.Expires) {
 		return nil, fmt.Errorf("%w: no confirmation waits under this id; it may be answered, or too old", schema.ErrNotFound)
 	}
-	return one, nil
+	return entry, nil
 }
 
 // Ask asks a person in the hub, and gives the receipt of their yes. Without a yes
 // there is none, and the Decision says why; after a no the confirmation is gone.
 func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Decision, err error) {
-	one, err := c.waiting(id)
+	entry, err := c.findPending(id)
 	if err != nil {
 		return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, err
 	}
-	r := question(one.call, PolicyResult{}, nil)
+	r := questionFor(entry.call, PolicyResult{}, nil)
 	r.ToolCall.Editable = false // the second call has the arguments of the first
-	r.Question, r.Timeout = one.What, time.Until(one.Expires)
+	r.Question, r.Timeout = entry.Summary, time.Until(entry.Expires)
 	// An answer that no person gave, without a hub, is no proof.
 	r.OnUnreachable = Deny
-	if len(one.Facts) > 0 {
-		facts, err := json.MarshalIndent(one.Facts, "", "  ")
+	if len(entry.Facts) > 0 {
+		facts, err := json.MarshalIndent(entry.Facts, "", "  ")
 		if err != nil {
 			return "", Decision{Kind: schema.Permission, Outcome: Rejected, Source: NotAsked}, fmt.Errorf("%w: the facts: %w", schema.ErrInvalid, err)
 		}
@@ -179,10 +179,10 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 	case err != nil:
 		return "", d, err
 	case d.Approved():
-		receipt, err = c.settle(id, ReplyYes)
+		receipt, err = c.resolve(id, ReplyYes)
 		return receipt, d, err
 	case d.Outcome == schema.Deny:
-		_, err = c.settle(id, ReplyNo)
+		_, err = c.resolve(id, ReplyNo)
 		if errors.Is(err, schema.ErrNotFound) {
 			err = nil // answered in the chat meanwhile
 		}
@@ -195,31 +195,31 @@ func (c *Confirm[T]) Ask(ctx context.Context, id string) (receipt string, d Deci
 // Reply takes a person's answer in a chat: their own words, as they came, never a
 // model's. A yes gives the receipt, a no ends the confirmation, and after anything
 // else it still waits (see ParseReply).
-func (c *Confirm[T]) Reply(id, words string) (receipt string, meant Reply, err error) {
-	meant = ParseReply(words)
-	if meant == ReplyUnclear {
-		_, err = c.waiting(id)
-		return "", meant, err
+func (c *Confirm[T]) Reply(id, words string) (receipt string, reply Reply, err error) {
+	reply = ParseReply(words)
+	if reply == ReplyUnclear {
+		_, err = c.findPending(id)
+		return "", reply, err
 	}
-	receipt, err = c.settle(id, meant)
-	return receipt, meant, err
+	receipt, err = c.resolve(id, reply)
+	return receipt, reply, err
 }
 
-// settle ends the waiting; a yes begins the time of its receipt.
-func (c *Confirm[T]) settle(id string, meant Reply) (receipt string, err error) {
+// resolve ends the waiting; a yes begins the time of its receipt.
+func (c *Confirm[T]) resolve(id string, reply Reply) (receipt string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one, err := c.waitingLocked(id)
+	entry, err := c.findPendingLocked(id)
 	if err != nil {
 		return "", err
 	}
-	delete(c.open, id)
-	if meant != ReplyYes {
+	delete(c.entries, id)
+	if reply != ReplyYes {
 		return "", nil
 	}
 	receipt = "receipt-" + randomToken(32)
-	one.said, one.Expires = true, time.Now().Add(c.expires())
-	c.open[receipt] = one
+	entry.approved, entry.Expires = true, time.Now().Add(c.lifetime())
+	c.entries[receipt] = entry
 	return receipt, nil
 }
 
@@ -227,36 +227,36 @@ func (c *Confirm[T]) settle(id string, meant Reply) (receipt string, err error) 
 func (c *Confirm[T]) redeem(receipt string, call ToolCall, args *jsonNode) (ToolCall, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.open[receipt]
+	entry := c.entries[receipt]
 	switch {
-	case one == nil || !one.said || !time.Now().Before(one.Expires):
+	case entry == nil || !entry.approved || !time.Now().Before(entry.Expires):
 		return ToolCall{}, false
-	case one.call.Name != call.Name || !one.args.same(args):
+	case entry.call.Name != call.Name || !entry.args.equals(args):
 		return ToolCall{}, false // kept: the right call may still come
 	}
-	delete(c.open, receipt)
-	return one.call, true
+	delete(c.entries, receipt)
+	return entry.call, true
 }
 
-// cutReceipt takes the receipt out of a call's arguments, and makes a copy of them.
-func cutReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
-	arguments = objectOf(arguments)
+// extractReceipt takes the receipt out of a call's arguments, and makes a copy of them.
+func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
+	arguments = argumentsOrEmpty(arguments)
 	node, err := parseJSON(arguments)
 	switch {
 	case err != nil || node.kind != jsonObject:
 		return nil, "", fmt.Errorf("%w: the arguments are no JSON object", schema.ErrInvalid)
-	case node.ambiguous():
+	case node.hasAmbiguousNames():
 		return nil, "", fmt.Errorf("%w: the arguments have a name twice, or one in two cases", schema.ErrInvalid)
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &members); err != nil {
 		return nil, "", fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
 	}
-	given, there := members[receiptArgument]
-	if !there {
+	value, found := members[receiptArgument]
+	if !found {
 		return slices.Clone(arguments), "", nil
 	}
-	if json.Unmarshal(given, &receipt) != nil || receipt == "" {
+	if json.Unmarshal(value, &receipt) != nil || receipt == "" {
 		receipt = "none" // it is there, and no receipt
 	}
 	delete(members, receiptArgument)
@@ -264,9 +264,9 @@ func cutReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string
 	return rest, receipt, err
 }
 
-// same reports whether two values are the same to everyone who reads JSON: the order
+// equals reports whether two values are the same to everyone who reads JSON: the order
 // of an object's members doesn't count, the digits of a number do.
-func (n *jsonNode) same(other *jsonNode) bool {
+func (n *jsonNode) equals(other *jsonNode) bool {
 	if n.kind != other.kind || n.value != other.value || len(n.members) != len(other.members) || len(n.items) != len(other.items) {
 		return false
 	}
@@ -275,12 +275,12 @@ func (n *jsonNode) same(other *jsonNode) bool {
 		theirs[m.name] = m.value
 	}
 	for _, m := range n.members {
-		if theirs[m.name] == nil || !m.value.same(theirs[m.name]) {
+		if theirs[m.name] == nil || !m.value.equals(theirs[m.name]) {
 			return false
 		}
 	}
 	for i, item := range n.items {
-		if !item.same(other.items[i]) {
+		if !item.equals(other.items[i]) {
 			return false
 		}
 	}

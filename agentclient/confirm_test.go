@@ -17,8 +17,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// confirmed is a tool that needs two calls.
-func confirmed(do *tool) *agentclient.Confirm[string] {
+// newConfirm is a tool that needs two calls.
+func newConfirm(do *toolRecorder) *agentclient.Confirm[string] {
 	return &agentclient.Confirm[string]{
 		Tool: do.run,
 		Describe: func(_ context.Context, c agentclient.ToolCall) (string, map[string]any, error) {
@@ -27,22 +27,22 @@ func confirmed(do *tool) *agentclient.Confirm[string] {
 	}
 }
 
-func page(arguments string) agentclient.ToolCall {
+func pageCall(arguments string) agentclient.ToolCall {
 	return agentclient.ToolCall{ID: "c1", Name: "deletePage", Arguments: raw(arguments)}
 }
 
-// first makes the first call.
-func first(t *testing.T, c *agentclient.Confirm[string], arguments string) *agentclient.Confirmation {
+// firstCall makes the first call.
+func firstCall(t *testing.T, c *agentclient.Confirm[string], arguments string) *agentclient.Confirmation {
 	t.Helper()
-	r, err := c.Call(t.Context(), page(arguments))
+	r, err := c.Call(t.Context(), pageCall(arguments))
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Unconfirmed, r.Status)
 	require.NotNil(t, r.RequiresConfirmation)
 	return r.RequiresConfirmation
 }
 
-// yesTo is the receipt of a yes in a chat.
-func yesTo(t *testing.T, c *agentclient.Confirm[string], id string) string {
+// confirmByReply is the receipt of a yes in a chat.
+func confirmByReply(t *testing.T, c *agentclient.Confirm[string], id string) string {
 	t.Helper()
 	receipt, meant, err := c.Reply(id, "Yes, please.")
 	require.NoError(t, err)
@@ -51,12 +51,12 @@ func yesTo(t *testing.T, c *agentclient.Confirm[string], id string) string {
 	return receipt
 }
 
-func TestTheFirstCallSaysWhatWouldHappen(t *testing.T) {
+func TestConfirm_FirstCallDescribesEffect(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
+	var do toolRecorder
+	c := newConfirm(&do)
 	before := time.Now()
-	r, err := c.Call(t.Context(), page(`{"page": 12}`))
+	r, err := c.Call(t.Context(), pageCall(`{"page": 12}`))
 	require.NoError(t, err)
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -71,34 +71,34 @@ func TestTheFirstCallSaysWhatWouldHappen(t *testing.T) {
 	require.Equal(t, map[string]any{"title": "About us", "sections": 3.0}, needs["facts"])
 	require.WithinDuration(t, before.Add(schema.DefaultTimeout), r.RequiresConfirmation.Expires, time.Minute)
 	require.Contains(t, got["guidance"], "Nothing was run yet.")
-	require.Empty(t, do.ran())
+	require.Empty(t, do.calls())
 }
 
-func TestTheSecondCallRunsWhatThePersonSaw(t *testing.T) {
+func TestConfirm_SecondCallRunsConfirmedArguments(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
-	receipt := yesTo(t, c, first(t, c, `{"page": 12, "sections": [1, 2]}`).ID)
+	var do toolRecorder
+	c := newConfirm(&do)
+	receipt := confirmByReply(t, c, firstCall(t, c, `{"page": 12, "sections": [1, 2]}`).ID)
 	second := agentclient.ToolCall{ID: "c2", Name: "deletePage", Arguments: raw(fmt.Sprintf(`{"receipt":%q,"sections":[1,2],"page":12}`, receipt))}
 	r, err := c.Call(t.Context(), second)
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Ran, r.Status)
 	require.Equal(t, "did deletePage", r.Output)
-	require.Equal(t, []agentclient.ToolCall{{ID: "c2", Name: "deletePage", Arguments: raw(`{"page": 12, "sections": [1, 2]}`)}}, do.ran())
+	require.Equal(t, []agentclient.ToolCall{{ID: "c2", Name: "deletePage", Arguments: raw(`{"page": 12, "sections": [1, 2]}`)}}, do.calls())
 
 	again, err := c.Call(t.Context(), second)
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Unconfirmed, again.Status, "a receipt was used twice")
 	require.Contains(t, again.Reason, "used")
-	require.Len(t, do.ran(), 1)
+	require.Len(t, do.calls(), 1)
 }
 
-func TestNothingButTheReceiptConfirms(t *testing.T) {
+func TestConfirm_RequiresMatchingReceipt(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
-	asked := first(t, c, `{"page": 12}`)
-	receipt := yesTo(t, c, asked.ID)
+	var do toolRecorder
+	c := newConfirm(&do)
+	asked := firstCall(t, c, `{"page": 12}`)
+	receipt := confirmByReply(t, c, asked.ID)
 	with := func(arguments string) string { return fmt.Sprintf(arguments, receipt) }
 	for _, arguments := range []string{
 		`{"page": 12}`, `{"page": 12, "confirmed": true}`, `{"page": 12, "receipt": true}`, `{"page": 12, "receipt": ""}`, `{"page": 12, "receipt": null}`,
@@ -106,7 +106,7 @@ func TestNothingButTheReceiptConfirms(t *testing.T) {
 		with(`{"page": 13, "receipt": %q}`), with(`{"page": "12", "receipt": %q}`), with(`{"page": 12.0, "receipt": %q}`), with(`{"page": 12, "all": true, "receipt": %q}`),
 		with(`{"receipt": %q}`), with(`{"page": [12], "receipt": %q}`), with(`{"page": {"page": 12}, "receipt": %q}`), with(`{"page": null, "receipt": %q}`),
 	} {
-		r, err := c.Call(t.Context(), page(arguments))
+		r, err := c.Call(t.Context(), pageCall(arguments))
 		require.NoError(t, err, "%s", arguments)
 		require.Equal(t, agentclient.Unconfirmed, r.Status, "%s", arguments)
 		require.NotNil(t, r.RequiresConfirmation, "%s", arguments)
@@ -116,26 +116,26 @@ func TestNothingButTheReceiptConfirms(t *testing.T) {
 		with(`{"page": 1, "page": 12, "receipt": %q}`), with(`{"page": 12, "PAGE": 13, "receipt": %q}`), with(`{"page": 12, "receipt": "x", "receipt": %q}`),
 		`[12]`, `"x"`, `{"page":`,
 	} {
-		_, err := c.Call(t.Context(), page(arguments))
+		_, err := c.Call(t.Context(), pageCall(arguments))
 		require.ErrorIs(t, err, schema.ErrInvalid, "%s", arguments)
 	}
-	other := page(with(`{"page": 12, "receipt": %q}`))
+	other := pageCall(with(`{"page": 12, "receipt": %q}`))
 	other.Name = "deleteSite"
 	r, err := c.Call(t.Context(), other)
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Unconfirmed, r.Status)
-	require.Empty(t, do.ran())
+	require.Empty(t, do.calls())
 
-	r, err = c.Call(t.Context(), page(with(`{"page": 12, "receipt": %q}`)))
+	r, err = c.Call(t.Context(), pageCall(with(`{"page": 12, "receipt": %q}`)))
 	require.NoError(t, err)
 	require.Equal(t, agentclient.Ran, r.Status, "a wrong call used the receipt up")
 }
 
-func TestAnswersInAChat(t *testing.T) {
+func TestConfirm_InterpretsChatReplies(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
-	asked := first(t, c, `{}`)
+	var do toolRecorder
+	c := newConfirm(&do)
+	asked := firstCall(t, c, `{}`)
 	for _, words := range []string{"", "yes but only the images", "why?"} {
 		receipt, meant, err := c.Reply(asked.ID, words)
 		require.NoError(t, err)
@@ -151,64 +151,64 @@ func TestAnswersInAChat(t *testing.T) {
 		require.ErrorIs(t, err, schema.ErrNotFound, "a no can be taken back")
 		require.Empty(t, receipt)
 	}
-	receipt = yesTo(t, c, first(t, c, `{}`).ID)
+	receipt = confirmByReply(t, c, firstCall(t, c, `{}`).ID)
 	_, _, err = c.Reply(receipt, "yes")
 	require.ErrorIs(t, err, schema.ErrNotFound, "a receipt makes more of them")
 }
 
-func TestAConfirmationAndItsReceiptEnd(t *testing.T) {
+func TestConfirm_ConfirmationAndReceiptExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var do tool
-		c := confirmed(&do)
+		var do toolRecorder
+		c := newConfirm(&do)
 		c.Expires = time.Minute
-		asked := first(t, c, `{}`)
+		asked := firstCall(t, c, `{}`)
 		<-time.After(time.Minute - 1)
-		receipt := yesTo(t, c, asked.ID)
+		receipt := confirmByReply(t, c, asked.ID)
 		<-time.After(time.Minute)
-		r, err := c.Call(t.Context(), page(fmt.Sprintf(`{"receipt": %q}`, receipt)))
+		r, err := c.Call(t.Context(), pageCall(fmt.Sprintf(`{"receipt": %q}`, receipt)))
 		require.NoError(t, err)
 		require.Equal(t, agentclient.Unconfirmed, r.Status)
 		<-time.After(time.Minute)
 		_, _, err = c.Reply(r.RequiresConfirmation.ID, "yes")
 		require.ErrorIs(t, err, schema.ErrNotFound)
-		require.Empty(t, do.ran())
+		require.Empty(t, do.calls())
 
-		receipt = yesTo(t, c, first(t, c, `{}`).ID)
+		receipt = confirmByReply(t, c, firstCall(t, c, `{}`).ID)
 		<-time.After(time.Minute - 1)
-		r, err = c.Call(t.Context(), page(fmt.Sprintf(`{"receipt": %q}`, receipt)))
+		r, err = c.Call(t.Context(), pageCall(fmt.Sprintf(`{"receipt": %q}`, receipt)))
 		require.NoError(t, err)
 		require.Equal(t, agentclient.Ran, r.Status)
 	})
 }
 
-func TestWhatWaitsIsBounded(t *testing.T) {
+func TestConfirm_EvictsEarliestExpiringWhenFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := confirmed(&tool{})
-		oldest := first(t, c, `{}`)
+		c := newConfirm(&toolRecorder{})
+		oldest := firstCall(t, c, `{}`)
 		<-time.After(time.Second)
-		second := first(t, c, `{}`)
+		second := firstCall(t, c, `{}`)
 		<-time.After(time.Second)
 		for range 999 {
-			first(t, c, `{}`)
+			firstCall(t, c, `{}`)
 		}
 		_, _, err := c.Reply(oldest.ID, "yes")
 		require.ErrorIs(t, err, schema.ErrNotFound)
-		yesTo(t, c, second.ID)
+		confirmByReply(t, c, second.ID)
 	})
 }
 
-func TestAReceiptIsUsedOnceByManyAtATime(t *testing.T) {
+func TestConfirm_ConcurrentCallersUseReceiptOnce(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
-	receipt := yesTo(t, c, first(t, c, `{"page": 12}`).ID)
+	var do toolRecorder
+	c := newConfirm(&do)
+	receipt := confirmByReply(t, c, firstCall(t, c, `{"page": 12}`).ID)
 	var ran atomic.Int64
 	var callers sync.WaitGroup
 	for range 50 {
 		callers.Go(func() {
-			r, err := c.Call(t.Context(), page(fmt.Sprintf(`{"page": 12, "receipt": %q}`, receipt)))
+			r, err := c.Call(t.Context(), pageCall(fmt.Sprintf(`{"page": 12, "receipt": %q}`, receipt)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -219,25 +219,25 @@ func TestAReceiptIsUsedOnceByManyAtATime(t *testing.T) {
 	}
 	callers.Wait()
 	require.EqualValues(t, 1, ran.Load())
-	require.Len(t, do.ran(), 1)
+	require.Len(t, do.calls(), 1)
 }
 
-func TestWhatCantBeDescribedIsNotConfirmed(t *testing.T) {
+func TestConfirm_DescribeErrorEndsCall(t *testing.T) {
 	t.Parallel()
-	c := confirmed(&tool{})
+	c := newConfirm(&toolRecorder{})
 	gone := errors.New("there is no such page")
 	c.Describe = func(context.Context, agentclient.ToolCall) (string, map[string]any, error) { return "", nil, gone }
-	_, err := c.Call(t.Context(), page(`{}`))
+	_, err := c.Call(t.Context(), pageCall(`{}`))
 	require.ErrorIs(t, err, gone)
 	c.Describe = nil
-	require.Equal(t, "Run deletePage?", first(t, c, `{}`).What)
+	require.Equal(t, "Run deletePage?", firstCall(t, c, `{}`).Summary)
 }
 
-func TestThePersonInTheHubConfirms(t *testing.T) {
+func TestConfirm_AsksThroughHub(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	var do tool
-	c := confirmed(&do)
+	b := setup(t, &fixtureConfig{})
+	var do toolRecorder
+	c := newConfirm(&do)
 	c.Client = b.client
 	type answer struct {
 		receipt string
@@ -252,12 +252,12 @@ func TestThePersonInTheHubConfirms(t *testing.T) {
 		}()
 		return got
 	}
-	for n, said := range []schema.Answer{yes(), no(), {Outcome: schema.Timeout, Source: schema.ByTimeout}} {
-		asked := first(t, c, `{"page": 12}`)
+	for n, said := range []schema.Answer{approval(), denial(), {Outcome: schema.Timeout, Source: schema.ByTimeout}} {
+		asked := firstCall(t, c, `{"page": 12}`)
 		got := ask(asked.ID)
-		q := b.question(t, n+1)
+		q := b.waitForQuestion(t, n+1)
 		card := q.Event.HumanInTheLoop
-		require.Equal(t, asked.What, card.Question)
+		require.Equal(t, asked.Summary, card.Question)
 		require.False(t, card.ToolCall.Editable, "the yes would be for other arguments")
 		require.JSONEq(t, `{"page": 12}`, string(card.ToolCall.Arguments))
 		require.Contains(t, card.Context.Why, `"title": "About us"`)
@@ -269,25 +269,25 @@ func TestThePersonInTheHubConfirms(t *testing.T) {
 		require.Equal(t, a.Approved(), a.receipt != "")
 		require.Equal(t, n == 0, a.Approved())
 		if a.receipt != "" {
-			r, err := c.Call(b.ctx, page(fmt.Sprintf(`{"page": 12, "receipt": %q}`, a.receipt)))
+			r, err := c.Call(b.ctx, pageCall(fmt.Sprintf(`{"page": 12, "receipt": %q}`, a.receipt)))
 			require.NoError(t, err)
 			require.Equal(t, agentclient.Ran, r.Status)
 		}
 		_, _, err = c.Reply(asked.ID, "yes")
 		require.Equal(t, n < 2, errors.Is(err, schema.ErrNotFound), "nobody answering is no answer: it may still come in the chat")
 	}
-	require.Len(t, do.ran(), 1)
+	require.Len(t, do.calls(), 1)
 	_, d, err := c.Ask(b.ctx, "unknown")
 	require.ErrorIs(t, err, schema.ErrNotFound)
 	require.False(t, d.Approved())
 }
 
-func TestWithoutAHubNothingIsConfirmedWhateverTheOptions(t *testing.T) {
+func TestConfirm_IgnoresAllowFallback(t *testing.T) {
 	t.Parallel()
-	var do tool
-	c := confirmed(&do)
-	c.Client = newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: agentclient.Allow, UnreachableAfter: time.Millisecond}, agentclient.Pace{})
-	receipt, d, err := c.Ask(testContext(t), first(t, c, `{}`).ID)
+	var do toolRecorder
+	c := newConfirm(&do)
+	c.Client = newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}, OnUnreachable: agentclient.Allow, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
+	receipt, d, err := c.Ask(testContext(t), firstCall(t, c, `{}`).ID)
 	require.NoError(t, err)
 	require.Empty(t, receipt)
 	require.Equal(t, agentclient.Unreachable, d.Outcome)

@@ -8,11 +8,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// lasts is how long a question waits from now on, as the hub says.
-type lasts struct {
-	from  time.Time
-	whole time.Duration
-	never bool // ends
+// deadlineUpdate is how long a question waits from now on, as the hub says.
+type deadlineUpdate struct {
+	receivedAt time.Time
+	remaining  time.Duration
+	never      bool // ends
 }
 
 // deadline fires when an answer can't come any more: by this machine's monotonic
@@ -21,13 +21,13 @@ type lasts struct {
 type deadline struct {
 	timeout, grace time.Duration
 	timer          *time.Timer // nil: never
-	until          time.Time
+	expiresAt      time.Time
 }
 
 func newDeadline(timeout, grace time.Duration) *deadline {
 	d := &deadline{timeout: timeout, grace: grace}
 	if timeout > 0 {
-		d.until = time.Now().Add(timeout + grace)
+		d.expiresAt = time.Now().Add(timeout + grace)
 		d.timer = time.NewTimer(timeout + grace)
 	}
 	return d
@@ -41,19 +41,19 @@ func (d *deadline) expired() <-chan time.Time {
 }
 
 // restart counts the whole timeout from now.
-func (d *deadline) restart() { d.move(lasts{from: time.Now(), whole: d.timeout}) }
+func (d *deadline) restart() { d.extend(deadlineUpdate{receivedAt: time.Now(), remaining: d.timeout}) }
 
-func (d *deadline) move(l lasts) {
+func (d *deadline) extend(update deadlineUpdate) {
 	if d.timer == nil {
 		return
 	}
-	if l.never {
+	if update.never {
 		d.stop()
 		d.timer = nil
 		return
 	}
-	if until := l.from.Add(l.whole + d.grace); until.After(d.until) {
-		d.until = until
+	if until := update.receivedAt.Add(update.remaining + d.grace); until.After(d.expiresAt) {
+		d.expiresAt = until
 		d.timer.Reset(time.Until(until))
 	}
 }
@@ -64,47 +64,47 @@ func (d *deadline) stop() {
 	}
 }
 
-// control takes a frame that is no answer, and reports whether it is one. Kinds that
+// handleControl takes a frame that is no answer, and reports whether it is one. Kinds that
 // nobody knows here are passed over.
-func (w *waiter) control(frame []byte) bool {
-	var c schema.Control
-	if json.Unmarshal(frame, &c) != nil || c.Type != schema.ControlType {
+func (w *pendingAsk) handleControl(frame []byte) bool {
+	var control schema.Control
+	if json.Unmarshal(frame, &control) != nil || control.Type != schema.ControlType {
 		return false
 	}
-	if c.Kind != schema.ControlDeadline {
+	if control.Kind != schema.ControlDeadline {
 		return true
 	}
-	l := lasts{from: time.Now(), whole: secondsOf(c.InSeconds), never: c.ExpiresAt == 0}
-	if l.whole == 0 { // a hub that says no more than when
-		l.whole = time.Until(time.UnixMilli(int64(c.ExpiresAt)))
+	update := deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(control.InSeconds), never: control.ExpiresAt == 0}
+	if update.remaining == 0 { // a hub that says no more than when
+		update.remaining = time.Until(time.UnixMilli(int64(control.ExpiresAt)))
 	}
-	w.move(l)
+	w.queueDeadline(update)
 	return true
 }
 
-// expires takes the header of a pull without an answer.
-func (w *waiter) expires(header string) {
+// handleDeadlineHeader takes the header of a pull without an answer.
+func (w *pendingAsk) handleDeadlineHeader(header string) {
 	if header == schema.Never {
-		w.move(lasts{never: true})
+		w.queueDeadline(deadlineUpdate{never: true})
 		return
 	}
 	if n, err := strconv.ParseFloat(header, 64); err == nil && n > 0 {
-		w.move(lasts{from: time.Now(), whole: secondsOf(n)})
+		w.queueDeadline(deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(n)})
 	}
 }
 
-// secondsOf is a duration, no longer than a question can wait.
-func secondsOf(n float64) time.Duration {
+// waitDuration is a duration, no longer than a question can wait.
+func waitDuration(n float64) time.Duration {
 	return time.Duration(min(max(n, 0), schema.MaxTimeout.Seconds()) * float64(time.Second))
 }
 
-// move leaves word of how long the question waits; the last one counts.
-func (w *waiter) move(l lasts) {
+// queueDeadline leaves word of how long the question waits; the last one counts.
+func (w *pendingAsk) queueDeadline(update deadlineUpdate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
-	case <-w.moved:
+	case <-w.deadlineUpdates:
 	default:
 	}
-	w.moved <- l
+	w.deadlineUpdates <- update
 }

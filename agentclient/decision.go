@@ -102,9 +102,9 @@ func readMessage(b []byte) (message, error) {
 	return m, json.Unmarshal(b, &m.answer)
 }
 
-// event says which event the message is about, as far as it does: a version 1
+// eventRef says which event the message is about, as far as it does: a version 1
 // page echoes an event of its own making, or none.
-func (m message) event() (id schema.EventID, key string) {
+func (m message) eventRef() (id schema.EventID, key string) {
 	var e struct {
 		ID  schema.EventID `json:"id"`
 		Key string         `json:"idempotency_key"`
@@ -127,42 +127,42 @@ func decide(q *schema.HumanInTheLoop, m message) (Decision, error) {
 		d.RespondedAt = time.UnixMilli(int64(m.RespondedAt))
 	}
 	if schema.IsReservedName(string(m.Outcome)) {
-		d.explain(q)
+		d.fillExplanation(q)
 		return d, nil
 	}
-	r := answerTo(q, m.answer)
-	if err := checkable(q).CheckResponse(&r); err != nil {
+	r := selectAnswer(q, m.answer)
+	if err := withoutRequiredReason(q).CheckResponse(&r); err != nil {
 		return d, err
 	}
 	d.Outcome = q.Outcome(&r)
 	if m.Outcome != "" && m.Outcome != d.Outcome {
 		return d, fmt.Errorf("the answer says %q, its outcome %q", d.Outcome, m.Outcome)
 	}
-	if have := agreed(m.Votes, d.Outcome); q.RequiredApprovals > 1 && have < q.RequiredApprovals {
+	if votes := countVotes(m.Votes, d.Outcome); q.RequiredApprovals > 1 && votes < q.RequiredApprovals {
 		// As from a server that takes one person's word for it.
-		return d, fmt.Errorf("%d people had to agree, and the answer has the votes of %d", q.RequiredApprovals, have)
+		return d, fmt.Errorf("%d people had to agree, and the answer has the votes of %d", q.RequiredApprovals, votes)
 	}
-	if err := d.take(q, m, r); err != nil {
+	if err := d.copyAnswer(q, m, r); err != nil {
 		return d, err
 	}
-	d.explain(q)
+	d.fillExplanation(q)
 	return d, nil
 }
 
-// agreed is how many people voted for the outcome.
-func agreed(votes []schema.Vote, outcome schema.Outcome) int {
-	who := map[string]bool{}
+// countVotes is how many people voted for the outcome.
+func countVotes(votes []schema.Vote, outcome schema.Outcome) int {
+	voters := map[string]bool{}
 	for _, v := range votes {
 		if v.Choice == string(outcome) {
-			who[v.User] = true
+			voters[v.User] = true
 		}
 	}
-	return len(who)
+	return len(voters)
 }
 
-// answerTo picks what answers q: version 1 servers may send members of the other
+// selectAnswer picks what answers q: version 1 servers may send members of the other
 // kinds along, or nothing that fits.
-func answerTo(q *schema.HumanInTheLoop, all schema.Response) schema.Response {
+func selectAnswer(q *schema.HumanInTheLoop, all schema.Response) schema.Response {
 	r := schema.Response{ModifiedArguments: all.ModifiedArguments}
 	switch {
 	case len(q.Questions) > 0:
@@ -177,16 +177,16 @@ func answerTo(q *schema.HumanInTheLoop, all schema.Response) schema.Response {
 	return r
 }
 
-// checkable is q without the demand for a reason: a server that does not know
+// withoutRequiredReason is q without the demand for a reason: a server that does not know
 // reasons can't be asked for one, and a missing one makes no answer wrong.
-func checkable(q *schema.HumanInTheLoop) *schema.HumanInTheLoop {
+func withoutRequiredReason(q *schema.HumanInTheLoop) *schema.HumanInTheLoop {
 	c := *q
 	c.ReasonRequired = ""
 	return &c
 }
 
-// take copies the answer itself.
-func (d *Decision) take(q *schema.HumanInTheLoop, m message, r schema.Response) error {
+// copyAnswer copies the answer itself.
+func (d *Decision) copyAnswer(q *schema.HumanInTheLoop, m message, r schema.Response) error {
 	switch {
 	case r.Response != nil:
 		d.Text = *r.Response
@@ -195,14 +195,14 @@ func (d *Decision) take(q *schema.HumanInTheLoop, m message, r schema.Response) 
 	case r.Answers != nil:
 		d.Answers = make(map[string][]string, len(r.Answers))
 		for id, raw := range r.Answers {
-			picked, err := labels(raw)
+			labels, err := parseLabels(raw)
 			if err != nil {
 				return err
 			}
-			d.Answers[id] = picked
+			d.Answers[id] = labels
 		}
 	}
-	d.Remember = offered(q.Suggestions, m.answer.Remember)
+	d.Remember = findSuggestion(q.Suggestions, m.answer.Remember)
 	if d.Approved() && q.ToolCall != nil {
 		d.Arguments = slices.Clone(q.ToolCall.Arguments)
 		if r.ModifiedArguments != nil {
@@ -212,23 +212,23 @@ func (d *Decision) take(q *schema.HumanInTheLoop, m message, r schema.Response) 
 	return nil
 }
 
-// labels reads one answer of several: a string, or an array of strings.
-func labels(raw json.RawMessage) ([]string, error) {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}, nil
+// parseLabels reads one answer of several: a string, or an array of strings.
+func parseLabels(raw json.RawMessage) ([]string, error) {
+	var label string
+	if json.Unmarshal(raw, &label) == nil {
+		return []string{label}, nil
 	}
-	var many []string
-	err := json.Unmarshal(raw, &many)
-	return many, err
+	var labels []string
+	err := json.Unmarshal(raw, &labels)
+	return labels, err
 }
 
-// offered is the suggestion that was taken, as the agent offered it: a browser
+// findSuggestion is the suggestion that was taken, as the agent offered it: a browser
 // rewrites the text of what it sends back, and a hub may have redacted it. nil
 // when it is none of them.
-func offered(suggestions []json.RawMessage, taken json.RawMessage) json.RawMessage {
+func findSuggestion(suggestions []json.RawMessage, chosen json.RawMessage) json.RawMessage {
 	var want any
-	if json.Unmarshal(taken, &want) != nil {
+	if json.Unmarshal(chosen, &want) != nil {
 		return nil
 	}
 	for _, s := range suggestions {
@@ -240,9 +240,9 @@ func offered(suggestions []json.RawMessage, taken json.RawMessage) json.RawMessa
 	return nil
 }
 
-// explain fills Source and Guidance where the server gave none, as version 1
+// fillExplanation fills Source and Guidance where the server gave none, as version 1
 // servers do.
-func (d *Decision) explain(q *schema.HumanInTheLoop) {
+func (d *Decision) fillExplanation(q *schema.HumanInTheLoop) {
 	if d.Source == "" {
 		d.Source = schema.ByHuman
 		if d.Outcome == schema.Timeout {

@@ -12,8 +12,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// questions are one of each kind, for frames to be decided against.
-func questions() []*schema.HumanInTheLoop {
+// sampleQuestions are one of each kind, for frames to be decided against.
+func sampleQuestions() []*schema.HumanInTheLoop {
 	call := &schema.ToolCall{Name: "t", Arguments: raw(`{"a":1}`), Editable: true}
 	return []*schema.HumanInTheLoop{
 		{Question: "?", Type: schema.Permission},
@@ -30,7 +30,7 @@ func questions() []*schema.HumanInTheLoop {
 
 func TestDecideFrame(t *testing.T) {
 	t.Parallel()
-	q := questions()
+	q := sampleQuestions()
 	for name, test := range map[string]struct {
 		question *schema.HumanInTheLoop
 		frame    string
@@ -77,9 +77,9 @@ func TestDecideFrame(t *testing.T) {
 	}
 }
 
-func TestAnOfferIsTakenAsItWasMade(t *testing.T) {
+func TestDecideFrame_ReturnsSuggestionAsOffered(t *testing.T) {
 	t.Parallel()
-	q := questions()[1]
+	q := sampleQuestions()[1]
 	d, _, err := agentclient.DecideFrame(q, []byte(`{"permission":true,"remember":{"r":1}}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"r":1}`, string(d.Remember))
@@ -89,11 +89,11 @@ func TestAnOfferIsTakenAsItWasMade(t *testing.T) {
 	require.Nil(t, d.Remember, "nobody offered that")
 }
 
-func TestADecisionSaysWhoVoted(t *testing.T) {
+func TestDecideFrame_ListsVotes(t *testing.T) {
 	t.Parallel()
 	votes := `,"votes":[{"user":"ada","choice":"approve","at":1},{"user":"grace","choice":"deny","comment":"Friday.","at":2}],"awaiting":["linus"],"requiredApprovals":2}`
 	for _, outcome := range []schema.Outcome{schema.NoQuorum, schema.Timeout, schema.Cancelled} {
-		d, _, err := agentclient.DecideFrame(questions()[5], []byte(`{"permission":false,"outcome":"`+string(outcome)+`"`+votes))
+		d, _, err := agentclient.DecideFrame(sampleQuestions()[5], []byte(`{"permission":false,"outcome":"`+string(outcome)+`"`+votes))
 		require.NoError(t, err)
 		require.False(t, d.Approved() || d.Answered())
 		require.Equal(t, "Friday.", d.Votes[1].Comment)
@@ -103,14 +103,14 @@ func TestADecisionSaysWhoVoted(t *testing.T) {
 	}
 }
 
-func TestTheZeroDecisionApprovesNothing(t *testing.T) {
+func TestDecision_ZeroValueApprovesNothing(t *testing.T) {
 	t.Parallel()
 	require.False(t, agentclient.Decision{}.Approved())
 	require.False(t, agentclient.Decision{}.Answered())
 	require.False(t, agentclient.Decision{Kind: schema.Permission}.Approved())
 }
 
-func TestKeysAreUniqueAndSortByTime(t *testing.T) {
+func TestNewKey_SortsByTime(t *testing.T) {
 	t.Parallel()
 	var keys []string
 	for i := range 100 {
@@ -132,7 +132,7 @@ func FuzzDecideFrame(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		for _, q := range questions() {
+		for _, q := range sampleQuestions() {
 			d, ack, err := agentclient.DecideFrame(q, frame)
 			if (err == nil) != (ack == schema.AckAccepted) {
 				t.Fatalf("acknowledged as %q with %v", ack, err)

@@ -19,18 +19,18 @@ type EventQuery struct {
 	Limit int            // at most, up to 1000; default 100
 }
 
-// maxPage is how much of a page of events is read: a hub ends one at 16 MiB and the
+// maxPageBytes is how much of a page of events is read: a hub ends one at 16 MiB and the
 // event that goes beyond, which is written twice as long at worst.
-const maxPage = 64 << 20
+const maxPageBytes = 64 << 20
 
 // Events is one page of the hub's events, oldest first. The next page begins After
 // the last of them; an empty page is the end.
 func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, error) {
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer endCall()
 	values := url.Values{"after": {q.After.String()}}
 	if q.Type != "" {
 		values.Set("hook_event_type", q.Type)
@@ -41,37 +41,37 @@ func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, erro
 	if q.Limit > 0 {
 		values.Set("limit", strconv.Itoa(q.Limit))
 	}
-	return readPage[schema.Event](ctx, c, schema.PathEvents, values)
+	return fetchPage[schema.Event](ctx, c, schema.PathEvents, values)
 }
 
 // Ledger is one page of the hub's ledger, oldest first: the entries behind the given
 // number, each byte for byte what its hash is of (see schema.LedgerCheck). An empty
 // page is the end.
 func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer endCall()
 	values := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(schema.MaxPageLimit)}}
-	return readPage[json.RawMessage](ctx, c, schema.PathLedger, values)
+	return fetchPage[json.RawMessage](ctx, c, schema.PathLedger, values)
 }
 
-// readPage reads a list from the first hub that gives it.
-func readPage[T any](ctx context.Context, c *Client, path string, values url.Values) (page []T, failed error) {
+// fetchPage reads a list from the first hub that gives it.
+func fetchPage[T any](ctx context.Context, c *Client, path string, values url.Values) (page []T, firstErr error) {
 	for _, hub := range c.hubsInOrder() {
-		answer, err := c.call(ctx, request{hub: hub, path: path + "?" + values.Encode(), most: maxPage})
+		res, err := c.sendRequest(ctx, request{hub: hub, path: path + "?" + values.Encode(), maxBytes: maxPageBytes})
 		switch {
 		case err == nil:
-			if err := json.Unmarshal(answer.body, &page); err != nil {
+			if err := json.Unmarshal(res.body, &page); err != nil {
 				return nil, fmt.Errorf("%s answers GET %s, but not as a hub does: %w", hub, path, err)
 			}
 			return page, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case failed == nil || refused(err):
-			failed = err
+		case firstErr == nil || isRejection(err):
+			firstErr = err
 		}
 	}
-	return nil, outward(failed)
+	return nil, callerError(firstErr)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-func TestEventsComePageByPage(t *testing.T) {
+func TestEvents_ReturnsPages(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	begun := time.Now().Add(-time.Hour)
 	for _, kind := range []string{"A", "B", "A", "A"} {
 		_, err := r.client.Send(r.ctx, schema.Event{HookEventType: kind, Payload: raw(`{"x": 1}`)})
@@ -45,7 +45,7 @@ func TestEventsComePageByPage(t *testing.T) {
 	require.Empty(t, none)
 }
 
-func TestEventsOfNobody(t *testing.T) {
+func TestEvents_ReportsUnusableHub(t *testing.T) {
 	t.Parallel()
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -53,18 +53,18 @@ func TestEventsOfNobody(t *testing.T) {
 	}))
 	defer foreign.Close()
 	down := agentclient.Options{Hubs: []string{"http://127.0.0.1:1"}}
-	_, err := newClient(t, down, agentclient.Pace{}).Events(testContext(t), agentclient.EventQuery{})
+	_, err := newClient(t, down, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
-	_, err = newClient(t, agentclient.Options{Hubs: []string{foreign.URL}}, agentclient.Pace{}).Events(testContext(t), agentclient.EventQuery{})
+	_, err = newClient(t, agentclient.Options{Hubs: []string{foreign.URL}}, agentclient.Pacing{}).Events(testContext(t), agentclient.EventQuery{})
 	require.ErrorContains(t, err, "not as a hub does")
 
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
-	_, err = newClient(t, down, agentclient.Pace{}).Events(ctx, agentclient.EventQuery{})
+	_, err = newClient(t, down, agentclient.Pacing{}).Events(ctx, agentclient.EventQuery{})
 	require.ErrorIs(t, err, context.Canceled)
 
-	r := setupReal(t)
-	second := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1", r.server.URL()}}, agentclient.Pace{})
+	r := setupRealHub(t)
+	second := newClient(t, agentclient.Options{Hubs: []string{"http://127.0.0.1:1", r.server.URL()}}, agentclient.Pacing{})
 	_, err = second.Events(r.ctx, agentclient.EventQuery{})
 	require.NoError(t, err, "the second address would have answered")
 	require.NoError(t, second.Close())

@@ -33,7 +33,7 @@ func startHub(answers ...schema.Answer) (hub *fakehub.Hub, stop func()) {
 }
 
 func Example() {
-	hub, stop := startHub(yes())
+	hub, stop := startHub(approval())
 	defer stop()
 
 	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
@@ -198,7 +198,7 @@ func ExampleConfirm() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(first.Status, first.RequiresConfirmation.What)
+	fmt.Println(first.Status, first.RequiresConfirmation.Summary)
 
 	// The person answers in the chat: the program, not the model, passes their words on.
 	receipt, meant, err := remove.Reply(first.RequiresConfirmation.ID, "Yes, please!")

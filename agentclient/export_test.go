@@ -7,16 +7,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Pace lets tests shorten the client's durations; zero keeps the default.
-type Pace struct{ Attempt, Grace, PullAfter, Poll, Withdraw, Linger time.Duration }
+// Pacing lets tests shorten the client's durations; zero keeps the default.
+type Pacing struct{ PostTimeout, Grace, PullDelay, PollTimeout, WithdrawTimeout, Linger time.Duration }
 
-// NewPaced is New at another pace.
-func NewPaced(o Options, p Pace) *Client {
+// NewWithPacing is New at another pace.
+func NewWithPacing(o Options, p Pacing) *Client {
 	c := New(o)
-	c.pace = defaultPace
+	c.pacing = defaultPacing
 	for _, d := range []struct{ to, from *time.Duration }{
-		{&c.pace.attempt, &p.Attempt}, {&c.pace.grace, &p.Grace}, {&c.pace.pullAfter, &p.PullAfter},
-		{&c.pace.poll, &p.Poll}, {&c.pace.withdraw, &p.Withdraw}, {&c.pace.linger, &p.Linger},
+		{&c.pacing.postTimeout, &p.PostTimeout}, {&c.pacing.grace, &p.Grace}, {&c.pacing.pullDelay, &p.PullDelay},
+		{&c.pacing.pollTimeout, &p.PollTimeout}, {&c.pacing.withdrawTimeout, &p.WithdrawTimeout}, {&c.pacing.linger, &p.Linger},
 	} {
 		if *d.from != 0 {
 			*d.to = *d.from
@@ -40,9 +40,9 @@ func (c *Client) SetTransport(t http.RoundTripper) {
 
 // DecideFrame is what becomes of one frame for a question.
 func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, error) {
-	w := newWaiter(&schema.Event{HumanInTheLoop: q}, Fail)
+	w := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
 	m, err := readMessage(frame)
-	result := w.offer(m, err)
+	result := w.handleMessage(m, err)
 	return w.decision, result, w.err
 }
 
@@ -55,8 +55,8 @@ var NewKey = newKey
 // OneLine is how a summary is made.
 var OneLine = oneLine
 
-// SimpleFor is how a command is judged on Windows and elsewhere.
-var SimpleFor = simpleFor
+// IsSimpleCommandFor is how a command is judged on Windows and elsewhere.
+var IsSimpleCommandFor = isSimpleCommandFor
 
 // MatchGlob matches the whole text.
 func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }

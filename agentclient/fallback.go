@@ -34,17 +34,17 @@ func (f Fallback) validate() error {
 	}
 }
 
-// of is the fallback of a question: what several people have to agree to, or what is
+// effectiveFor is the fallback of a question: what several people have to agree to, or what is
 // risky, no option allows in a person's place.
-func (f Fallback) of(q *schema.HumanInTheLoop) Fallback {
+func (f Fallback) effectiveFor(q *schema.HumanInTheLoop) Fallback {
 	if f == Allow && (q.RequiredApprovals > 1 || q.Risk == schema.HighRisk || q.Risk == schema.CriticalRisk) {
 		return Deny
 	}
 	return f
 }
 
-// unreachable is the decision without a hub.
-func (f Fallback) unreachable(kind schema.Kind, cause error) (Decision, error) {
+// unreachableDecision is the decision without a hub.
+func (f Fallback) unreachableDecision(kind schema.Kind, cause error) (Decision, error) {
 	d := Decision{
 		Kind: kind, Outcome: Unreachable, Source: NoHub,
 		Guidance: "No hub could be reached, so no person has seen this question. Nothing was approved.",
@@ -59,8 +59,8 @@ func (f Fallback) unreachable(kind schema.Kind, cause error) (Decision, error) {
 	return d, nil
 }
 
-// malformed is the decision when an answer came that can't be read.
-func (f Fallback) malformed(d Decision, cause error) (Decision, error) {
+// malformedDecision is the decision when an answer came that can't be read.
+func (f Fallback) malformedDecision(d Decision, cause error) (Decision, error) {
 	d.Outcome, d.Source = Malformed, BadAnswer
 	d.Guidance = "An answer arrived that does not answer the question, so it counts as a no. Nothing was approved."
 	if f == Fail {

@@ -19,8 +19,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// nowhere is an address that nobody listens at.
-func nowhere(t *testing.T) string {
+// unusedAddress is an address that nobody listens at.
+func unusedAddress(t *testing.T) string {
 	t.Helper()
 	var h fakehub.Hub
 	require.NoError(t, h.Start())
@@ -28,7 +28,7 @@ func nowhere(t *testing.T) string {
 	return h.URL()
 }
 
-func TestWithoutAHub(t *testing.T) {
+func TestFallback(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fallback agentclient.Fallback
@@ -50,12 +50,12 @@ func TestWithoutAHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := agentclient.Options{Hubs: []string{nowhere(t), nowhere(t)}, UnreachableAfter: time.Millisecond}
+			o := agentclient.Options{Hubs: []string{unusedAddress(t), unusedAddress(t)}, UnreachableAfter: time.Millisecond}
 			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback, Risk: test.risk}
 			if r.OnUnreachable == "client" {
 				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
 			}
-			d, err := newClient(t, o, agentclient.Pace{}).Ask(testContext(t), r)
+			d, err := newClient(t, o, agentclient.Pacing{}).Ask(testContext(t), r)
 			require.ErrorIs(t, err, test.err)
 			require.Equal(t, test.approved, d.Approved())
 			require.Equal(t, test.outcome, d.Outcome)
@@ -71,26 +71,26 @@ func TestWithoutAHub(t *testing.T) {
 }
 
 // What several people have to agree to, no option allows in their place.
-func TestAQuorumWithoutAHub(t *testing.T) {
+func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	t.Parallel()
-	o := agentclient.Options{Hubs: []string{nowhere(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
+	o := agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
 	r := agentclient.Request{Question: "Go?", Kind: schema.Permission}
 	r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: 2}
-	d, err := newClient(t, o, agentclient.Pace{}).Ask(testContext(t), r)
+	d, err := newClient(t, o, agentclient.Pacing{}).Ask(testContext(t), r)
 	require.NoError(t, err)
 	require.False(t, d.Approved())
 }
 
-func TestSendWithoutAHub(t *testing.T) {
+func TestSend_WithoutHubIsUnreachable(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, agentclient.Options{Hubs: []string{nowhere(t)}, UnreachableAfter: time.Millisecond}, agentclient.Pace{})
+	client := newClient(t, agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond}, agentclient.Pacing{})
 	_, err := client.Send(testContext(t), schema.Event{HookEventType: "Stop"})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
 	err = client.Withdraw(testContext(t), &schema.Event{ID: 1, RequestSecret: "s"}, "")
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
 }
 
-func TestAProgramThatIsNoHubCountsAsNone(t *testing.T) {
+func TestAsk_OtherServerCountsAsUnreachable(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"404":      http.NotFound,
@@ -107,7 +107,7 @@ func TestAProgramThatIsNoHubCountsAsNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, &config{
+			b := setup(t, &fixtureConfig{
 				opts: agentclient.Options{UnreachableAfter: time.Millisecond},
 				hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
 					answer(w, r)
@@ -121,25 +121,25 @@ func TestAProgramThatIsNoHubCountsAsNone(t *testing.T) {
 	}
 }
 
-func TestTheHubComesUpWhileTheClientTries(t *testing.T) {
+func TestAsk_RetriesUntilHubStarts(t *testing.T) {
 	t.Parallel()
 	var hub fakehub.Hub
 	require.NoError(t, hub.Start())
 	hub.Stop()
-	client := newClient(t, agentclient.Options{Hubs: []string{hub.URL()}, UnreachableAfter: time.Minute}, agentclient.Pace{})
-	b := &bundle{ctx: testContext(t), hub: &hub, client: client}
+	client := newClient(t, agentclient.Options{Hubs: []string{hub.URL()}, UnreachableAfter: time.Minute}, agentclient.Pacing{})
+	b := &fixture{ctx: testContext(t), hub: &hub, client: client}
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
 	require.NoError(t, hub.Start())
 	defer hub.Stop()
-	_, err := b.question(t, 1).Push(b.ctx, yes())
+	_, err := b.waitForQuestion(t, 1).Push(b.ctx, approval())
 	require.NoError(t, err)
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 }
 
 // The reply to the first POST gets lost: the second one must find the same event.
-func TestARepeatedPostAsksOnce(t *testing.T) {
+func TestAsk_RetriedPostStoresOneEvent(t *testing.T) {
 	t.Parallel()
-	var c config
+	var c fixtureConfig
 	var posts atomic.Int64
 	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != schema.PathEvents {
@@ -147,7 +147,7 @@ func TestARepeatedPostAsksOnce(t *testing.T) {
 		}
 		switch posts.Add(1) {
 		case 1:
-			c.hub.Ingest(&discard{header: http.Header{}}, r)
+			c.hub.Ingest(&discardWriter{header: http.Header{}}, r)
 			panic(http.ErrAbortHandler) // cut off
 		case 2:
 			fakehub.Refuse(w, schema.ErrBusy)
@@ -158,18 +158,18 @@ func TestARepeatedPostAsksOnce(t *testing.T) {
 	}
 	b := setup(t, &c)
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	require.Eventually(t, func() bool { return posts.Load() == 3 }, 10*time.Second, time.Millisecond)
-	_, err := q.Push(b.ctx, yes())
+	_, err := q.Push(b.ctx, approval())
 	require.NoError(t, err)
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 	require.Len(t, b.hub.Events(), 1)
 }
 
-func TestAPostThatHangsIsTriedAgain(t *testing.T) {
+func TestSend_RetriesHangingPost(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int64
-	c := config{pace: agentclient.Pace{Attempt: 200 * time.Millisecond}}
+	c := fixtureConfig{pacing: agentclient.Pacing{PostTimeout: 200 * time.Millisecond}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if posts.Add(1) > 1 {
 			return false
@@ -184,10 +184,10 @@ func TestAPostThatHangsIsTriedAgain(t *testing.T) {
 	require.Equal(t, schema.EventID(1), sent.ID)
 }
 
-func TestAHubThatNeverTakesTheQuestionIsUnreachableAtTheDeadline(t *testing.T) {
+func TestAsk_UnacceptedQuestionIsUnreachableAtDeadline(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{
-		pace: agentclient.Pace{Grace: time.Millisecond, Withdraw: time.Millisecond},
+	b := setup(t, &fixtureConfig{
+		pacing: agentclient.Pacing{Grace: time.Millisecond, WithdrawTimeout: time.Millisecond},
 		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, _ *http.Request) bool {
 			fakehub.Refuse(w, schema.ErrFull)
 			return true
@@ -198,69 +198,69 @@ func TestAHubThatNeverTakesTheQuestionIsUnreachableAtTheDeadline(t *testing.T) {
 	require.Equal(t, agentclient.Unreachable, d.Outcome, "nobody could answer, so nobody failed to")
 }
 
-func TestTheOwnDeadlineIsATimeoutAndTellsTheHub(t *testing.T) {
+func TestAsk_OwnDeadlineWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{pace: agentclient.Pace{Grace: time.Millisecond}})
+	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: time.Millisecond}})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", Timeout: time.Second})
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.NoError(t, end.err, "a timeout is a decision")
 	require.Equal(t, schema.Timeout, end.Outcome)
 	require.Equal(t, schema.ByTimeout, end.Source)
 	require.False(t, end.Approved())
 	require.False(t, end.Answered())
-	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+	require.Equal(t, "secret-1", b.waitForQuestion(t, 1).Withdrawal.RequestSecret)
 }
 
-func TestAnEndedContextWithdrawsTheQuestion(t *testing.T) {
+func TestAsk_CanceledContextWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{pace: agentclient.Pace{Withdraw: 10 * time.Second}})
+	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}})
 	ctx, cancel := context.WithCancel(b.ctx)
 	got := b.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }})
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
 	require.False(t, end.Approved())
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	require.Equal(t, "secret-1", q.Withdrawal.RequestSecret)
-	ack, err := q.Dial(b.ctx, q.Frame(yes()))
+	ack, err := q.Dial(b.ctx, q.Frame(approval()))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckTooLate, ack.Result)
 }
 
 // The POST is under way when ctx ends: its reply is needed for the withdrawal.
-func TestTheHubIsToldWhyItIsWithdrawn(t *testing.T) {
+func TestAsk_SendsCancelCauseToHub(t *testing.T) {
 	t.Parallel()
 	for want, end := range map[string]func(context.CancelCauseFunc){
 		"the agent was interrupted": func(end context.CancelCauseFunc) { end(nil) },
 		"nobody is watching":        func(end context.CancelCauseFunc) { end(errors.New("nobody is\nwatching")) },
 	} {
-		b := setup(t, &config{pace: agentclient.Pace{Withdraw: 10 * time.Second}})
+		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}})
 		ctx, cancel := context.WithCancelCause(b.ctx)
 		got := b.ask(ctx, agentclient.Request{Question: "Go?"})
-		q := b.question(t, 1)
+		q := b.waitForQuestion(t, 1)
 		end(cancel)
-		require.ErrorIs(t, b.end(t, got).err, context.Canceled)
+		require.ErrorIs(t, b.waitForResult(t, got).err, context.Canceled)
 		require.Equal(t, want, q.Withdrawal.Reason)
 	}
 }
 
-type panicking struct{ http.RoundTripper }
+type panicTransport struct{ http.RoundTripper }
 
-func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("inside") }
+func (panicTransport) RoundTrip(*http.Request) (*http.Response, error) { panic("inside") }
 
-func TestAPanicInsideIsAnError(t *testing.T) {
+func TestAsk_ReturnsInternalPanicAsError(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
-	b.client.SetTransport(panicking{})
+	b := setup(t, &fixtureConfig{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
+	b.client.SetTransport(panicTransport{})
 	d, err := b.client.AskPermission(b.ctx, "Go?")
 	require.ErrorContains(t, err, "asking failed: panic: inside")
 	require.False(t, d.Approved())
 }
 
-func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
+func TestAsk_CancelDuringPostWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := config{pace: agentclient.Pace{Withdraw: 10 * time.Second}}
+	c := fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == schema.PathEvents {
 			cancel()
@@ -268,37 +268,37 @@ func TestAContextThatEndsDuringThePostWithdrawsToo(t *testing.T) {
 		return false
 	}
 	b := setup(t, &c)
-	end := b.end(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
+	end := b.waitForResult(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
 	require.ErrorIs(t, end.err, context.Canceled)
-	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+	require.Equal(t, "secret-1", b.waitForQuestion(t, 1).Withdrawal.RequestSecret)
 }
 
 // The first POST was stored but its reply is lost, and ctx ends before the second.
-func TestAQuestionThatMayBeStoredIsWithdrawnToo(t *testing.T) {
+func TestAsk_CancelAfterLostReplyWithdrawsQuestion(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	var posts atomic.Int64
-	c := config{pace: agentclient.Pace{Withdraw: 10 * time.Second}}
+	c := fixtureConfig{pacing: agentclient.Pacing{WithdrawTimeout: 10 * time.Second}}
 	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != schema.PathEvents || posts.Add(1) > 1 {
 			return false
 		}
-		c.hub.Ingest(&discard{header: http.Header{}}, r)
+		c.hub.Ingest(&discardWriter{header: http.Header{}}, r)
 		cancel()
 		panic(http.ErrAbortHandler)
 	}
 	b := setup(t, &c)
-	end := b.end(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
+	end := b.waitForResult(t, b.ask(ctx, agentclient.Request{Question: "Go?"}))
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
-	require.Equal(t, "secret-1", b.question(t, 1).Withdrawal.RequestSecret)
+	require.Equal(t, "secret-1", b.waitForQuestion(t, 1).Withdrawal.RequestSecret)
 	require.Len(t, b.hub.Events(), 1)
 }
 
 // Once the answer was taken it counts, and nothing is withdrawn any more.
-func TestAnAnswerThatIsThereBeatsAContextThatEnds(t *testing.T) {
+func TestAsk_AcceptedAnswerBeatsCancel(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	for n := range 20 {
 		ctx, cancel := context.WithCancel(b.ctx)
 		acks := make(chan string, 2)
@@ -310,7 +310,7 @@ func TestAnAnswerThatIsThereBeatsAContextThatEnds(t *testing.T) {
 			}
 			for range cap(acks) { // Ask is held here: only the repeat is acknowledged yet
 				go func() {
-					ack, err := q.Dial(b.ctx, q.Frame(yes()))
+					ack, err := q.Dial(b.ctx, q.Frame(approval()))
 					if err != nil {
 						t.Error(err)
 					}
@@ -322,20 +322,20 @@ func TestAnAnswerThatIsThereBeatsAContextThatEnds(t *testing.T) {
 			}
 			cancel()
 		}})
-		end := b.end(t, got)
+		end := b.waitForResult(t, got)
 		require.NoError(t, end.err)
 		require.True(t, end.Approved())
 		require.Equal(t, schema.AckAccepted, <-acks)
-		require.Empty(t, b.question(t, n+1).Withdrawal)
+		require.Empty(t, b.waitForQuestion(t, n+1).Withdrawal)
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestClient_DoesNotFollowRedirects(t *testing.T) {
 	t.Parallel()
 	var elsewhere fakehub.Hub
 	require.NoError(t, elsewhere.Start())
 	defer elsewhere.Stop()
-	b := setup(t, &config{
+	b := setup(t, &fixtureConfig{
 		opts: agentclient.Options{UnreachableAfter: time.Millisecond},
 		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, elsewhere.URL()+r.URL.Path, http.StatusTemporaryRedirect)
@@ -347,10 +347,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Empty(t, elsewhere.Events())
 }
 
-func TestAHubThatHangsDoesNotHoldUpAnEndedContext(t *testing.T) {
+func TestAsk_CancelReturnsWhileHubHangs(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	b := setup(t, &config{hub: fakehub.Hub{Intercept: func(_ http.ResponseWriter, r *http.Request) bool {
+	b := setup(t, &fixtureConfig{hub: fakehub.Hub{Intercept: func(_ http.ResponseWriter, r *http.Request) bool {
 		_, _ = io.Copy(io.Discard, r.Body)
 		cancel()
 		<-r.Context().Done()
@@ -359,31 +359,31 @@ func TestAHubThatHangsDoesNotHoldUpAnEndedContext(t *testing.T) {
 	got := b.ask(ctx, agentclient.Request{Question: "Go?"})
 	<-ctx.Done()
 	begun := time.Now()
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, agentclient.Unreachable, end.Outcome, "the hub was not told")
 	require.Less(t, time.Since(begun), 2*time.Second)
 }
 
-// roundTrip is an HTTP transport without sockets, for the fake clock.
-type roundTrip func(*http.Request) (*http.Response, error)
+// transportFunc is an HTTP transport without sockets, for the fake clock.
+type transportFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func answerJSON(status int, body string) *http.Response {
+func jsonResponse(status int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(body)), Request: &http.Request{},
 	}
 }
 
-func TestUnreachableTakesTwoSecondsByDefault(t *testing.T) {
+func TestSend_IsUnreachableAfterTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := agentclient.New(agentclient.Options{})
 		defer client.Close()
 		var tries int
-		client.SetTransport(roundTrip(func(*http.Request) (*http.Response, error) {
+		client.SetTransport(transportFunc(func(*http.Request) (*http.Response, error) {
 			tries++
 			return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 		}))
@@ -395,13 +395,13 @@ func TestUnreachableTakesTwoSecondsByDefault(t *testing.T) {
 	})
 }
 
-func TestAnEventIsTriedUntilPatienceEndsAndOnceMore(t *testing.T) {
+func TestSend_RetriesBusyHubForTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := agentclient.New(agentclient.Options{})
 		defer client.Close()
-		client.SetTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
-			res := answerJSON(http.StatusServiceUnavailable, `{"code":"busy"}`)
+		client.SetTransport(transportFunc(func(r *http.Request) (*http.Response, error) {
+			res := jsonResponse(http.StatusServiceUnavailable, `{"code":"busy"}`)
 			res.Request = r
 			return res, nil
 		}))
@@ -413,13 +413,13 @@ func TestAnEventIsTriedUntilPatienceEndsAndOnceMore(t *testing.T) {
 	})
 }
 
-func TestTheHubIsToldWithin300Milliseconds(t *testing.T) {
+func TestAsk_WithdrawalTimesOutAfter300ms(t *testing.T) {
 	t.Parallel()
 	client := agentclient.New(agentclient.Options{})
 	defer client.Close()
-	client.SetTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+	client.SetTransport(transportFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == schema.PathEvents {
-			res := answerJSON(http.StatusOK, `{"id":1,"requestSecret":"s"}`)
+			res := jsonResponse(http.StatusOK, `{"id":1,"requestSecret":"s"}`)
 			res.Request = r
 			return res, nil
 		}

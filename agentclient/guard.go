@@ -64,81 +64,81 @@ type Result[T any] struct {
 func Guard[T any](client *Client, policy Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {
 	return func(ctx context.Context, call ToolCall) (Result[T], error) {
 		call.Arguments = slices.Clone(call.Arguments) // what is shown is what runs
-		ruling := policy.Rule(call)
-		switch ruling.Effect {
+		policyResult := policy.Rule(call)
+		switch policyResult.Effect {
 		case "", ThenAllow:
-			return run(ctx, tool, call, Result[T]{})
+			return runTool(ctx, tool, call, Result[T]{})
 		case ThenDeny:
 			return Result[T]{
-				Status: Denied, Reason: ruling.Reason,
+				Status: Denied, Reason: policyResult.Reason,
 				Guidance: "A policy forbids this call; nothing was run. Don't try it again in another way.",
 			}, nil
 		}
-		d, asked, err := client.ask(ctx, question(call, ruling, details))
+		d, receipt, err := client.askWithReceipt(ctx, questionFor(call, policyResult, details))
 		result := Result[T]{Decision: &d, Reason: d.Reason, Comment: d.Comment, Guidance: d.Guidance}
 		if err != nil || !d.Approved() {
-			result.Status = ending(d)
+			result.Status = statusOf(d)
 			return result, err
 		}
 		if d.Edited {
 			call.Arguments, result.Arguments = d.Arguments, d.Arguments
 			result.Guidance = "A person approved this with other arguments than yours; it ran with theirs."
 		}
-		began := time.Now()
-		result, err = run(ctx, tool, call, result)
+		started := time.Now()
+		result, err = runTool(ctx, tool, call, result)
 		if result.Status == Ran {
-			client.report(asked, executionOf(ctx, err, time.Since(began)))
+			client.reportExecution(receipt, callReport(ctx, err, time.Since(started)))
 		}
 		return result, err
 	}
 }
 
-// executionOf is what became of a call that a person approved.
-func executionOf(ctx context.Context, err error, took time.Duration) schema.CallReport {
-	r := schema.CallReport{State: schema.Succeeded, DurationMS: took.Milliseconds()}
+// callReport is what became of a call that a person approved.
+func callReport(ctx context.Context, err error, took time.Duration) schema.CallReport {
+	report := schema.CallReport{State: schema.Succeeded, DurationMS: took.Milliseconds()}
 	if err != nil {
-		r.State, r.Error = schema.ToolFailed, err.Error()
+		report.State, report.Error = schema.ToolFailed, err.Error()
 		if ctx.Err() != nil {
-			r.State = schema.Interrupted
+			report.State = schema.Interrupted
 		}
 	}
-	return r
+	return report
 }
 
-// report tells the hub what became of an approved call, in the background: the agent
+// reportExecution tells the hub what became of an approved call, in the background: the agent
 // has its result. Close waits for it.
-func (c *Client) report(asked receipt, r schema.CallReport) {
-	if asked.RequestSecret == "" { // nobody was asked, or a version 1 hub
+func (c *Client) reportExecution(receipt eventReceipt, report schema.CallReport) {
+	if receipt.RequestSecret == "" { // nobody was asked, or a version 1 hub
 		return
 	}
-	leave, err := c.enter()
+	endCall, err := c.beginCall()
 	if err != nil {
 		return
 	}
-	r.RequestSecret = asked.RequestSecret
+	report.RequestSecret = receipt.RequestSecret
 	go func() {
-		defer leave()
-		ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
+		defer endCall()
+		ctx, cancel := context.WithTimeout(context.Background(), reportTimeout)
 		defer cancel()
-		if body, err := json.Marshal(r); err == nil {
-			_, _ = c.call(ctx, request{hub: asked.hub, path: schema.At(schema.PathExecution, asked.ID), body: body})
+		if body, err := json.Marshal(report); err == nil {
+			_, _ = c.sendRequest(ctx, request{hub: receipt.hub, path: schema.At(schema.PathExecution, receipt.ID), body: body})
 		}
 	}()
 }
 
-// reportWithin bounds a report: it is for people to see, and nothing hangs on it.
-const reportWithin = 2 * time.Second
+// reportTimeout bounds a report: it is for people to see, and nothing hangs on it.
+const reportTimeout = 2 * time.Second
 
-// ending is what a decision without a yes means for its call.
-func ending(d Decision) RunStatus {
+// statusOf is what a decision without a yes means for its call.
+func statusOf(d Decision) RunStatus {
 	if d.Outcome == schema.Deny {
 		return Denied
 	}
 	return Unanswered
 }
 
-// run runs a tool, unless nobody waits for it any more.
-func run[T any](ctx context.Context, tool Tool[T], call ToolCall, result Result[T]) (Result[T], error) {
+// runTool runs a tool, unless nobody waits for it any more.
+func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Result[T]) (Result[T], error) {
 	if err := ctx.Err(); err != nil {
 		result.Status = Unanswered
 		return result, err
@@ -149,26 +149,26 @@ func run[T any](ctx context.Context, tool Tool[T], call ToolCall, result Result[
 	return result, err
 }
 
-// question is the request for a call.
-func question(call ToolCall, ruling PolicyResult, details []func(ToolCall, *Request)) Request {
-	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: objectOf(call.Arguments)}
+// questionFor is the request for a call.
+func questionFor(call ToolCall, policyResult PolicyResult, details []func(ToolCall, *Request)) Request {
+	shown := &schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
 	shown.Editable = bytes.HasPrefix(bytes.TrimSpace(shown.Arguments), []byte("{"))
-	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: ruling.Risk}
-	if ruling.Reason != "" {
-		r.Context = &schema.Context{Why: ruling.Reason}
+	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: policyResult.Risk}
+	if policyResult.Reason != "" {
+		r.Context = &schema.Context{Why: policyResult.Reason}
 	}
 	r.Event.ToolName, r.Event.ToolUseID = call.Name, call.ID
-	for _, change := range details {
+	for _, detail := range details {
 		copied := call
 		copied.Arguments = slices.Clone(call.Arguments)
-		change(copied, &r)
+		detail(copied, &r)
 	}
 	r.Kind, r.ToolCall = schema.Permission, shown
 	return r
 }
 
-// objectOf is the arguments as a card shows them: no arguments are an empty object.
-func objectOf(arguments json.RawMessage) json.RawMessage {
+// argumentsOrEmpty is the arguments as a card shows them: no arguments are an empty object.
+func argumentsOrEmpty(arguments json.RawMessage) json.RawMessage {
 	if text := bytes.TrimSpace(arguments); len(text) == 0 || string(text) == "null" {
 		return json.RawMessage("{}")
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	maxAnswer   = 1 << 20          // bytes of one message
-	readTimeout = 10 * time.Second // from the handshake to the end of the message
-	closeWait   = time.Second      // what Close gives acknowledgements under way
+	maxMessageBytes = 1 << 20          // bytes of one message
+	readTimeout     = 10 * time.Second // from the handshake to the end of the message
+	shutdownGrace   = time.Second      // what Close gives acknowledgements under way
 )
 
 // listener is where hubs dial answers to: one loopback port for all of a
@@ -30,15 +30,15 @@ const (
 type listener struct {
 	linger time.Duration
 
-	mu      sync.Mutex
-	waiters map[string]*waiter // :: path → the question it is for
-	run     *serving           // nil while nothing listens
-	stopped bool               // by stop, for good
-	ending  sync.WaitGroup     // lives that release ends
+	mu        sync.Mutex
+	pending   map[string]*pendingAsk // :: path → the question it is for
+	run       *listenerRun           // nil while nothing listens
+	stopped   bool                   // by stop, for good
+	shutdowns sync.WaitGroup         // lives that release ends
 }
 
-// serving is one life of the listener, from the first path to the last.
-type serving struct {
+// listenerRun is one life of the listener, from the first path to the last.
+type listenerRun struct {
 	host   string // what the Host header must be
 	server *http.Server
 	ctx    context.Context // ended to cut connections off
@@ -47,8 +47,8 @@ type serving struct {
 	done   chan struct{}  // closed when Serve has returned
 }
 
-// open gives w a secret path and returns the address to announce.
-func (l *listener) open(w *waiter) (string, error) {
+// register gives w a secret path and returns the address to announce.
+func (l *listener) register(w *pendingAsk) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
@@ -60,7 +60,7 @@ func (l *listener) open(w *waiter) (string, error) {
 		}
 	}
 	w.path = "/" + randomToken(16)
-	l.waiters[w.path] = w
+	l.pending[w.path] = w
 	return "ws://" + l.run.host + w.path, nil
 }
 
@@ -71,7 +71,7 @@ func (l *listener) serveLocked() error {
 	if err != nil {
 		return err
 	}
-	run := &serving{host: socket.Addr().String(), done: make(chan struct{})}
+	run := &listenerRun{host: socket.Addr().String(), done: make(chan struct{})}
 	run.ctx, run.cancel = context.WithCancel(context.Background())
 	run.server = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serveHTTP(run, w, r) }),
@@ -80,7 +80,7 @@ func (l *listener) serveLocked() error {
 		ErrorLog:          log.New(io.Discard, "", 0), // it would print what strangers send
 	}
 	run.server.SetKeepAlivesEnabled(false)
-	l.run, l.waiters = run, map[string]*waiter{}
+	l.run, l.pending = run, map[string]*pendingAsk{}
 	go func() {
 		defer close(run.done)
 		_ = run.server.Serve(socket)
@@ -90,23 +90,23 @@ func (l *listener) serveLocked() error {
 
 // release forgets w's path once repeats of its answer can't come any more. The
 // last path takes the listener with it.
-func (l *listener) release(w *waiter) {
+func (l *listener) release(w *pendingAsk) {
 	if w.path == "" {
 		return
 	}
 	time.AfterFunc(l.linger, func() {
 		l.mu.Lock()
-		delete(l.waiters, w.path)
+		delete(l.pending, w.path)
 		run := l.run
-		if len(l.waiters) > 0 || run == nil {
+		if len(l.pending) > 0 || run == nil {
 			l.mu.Unlock()
 			return
 		}
 		l.run = nil
-		l.ending.Add(1)
+		l.shutdowns.Add(1)
 		l.mu.Unlock()
-		run.shut()
-		l.ending.Done()
+		run.shutdown()
+		l.shutdowns.Done()
 	})
 }
 
@@ -118,14 +118,14 @@ func (l *listener) stop() {
 	l.run = nil
 	l.mu.Unlock()
 	if run != nil {
-		run.shut()
+		run.shutdown()
 	}
-	l.ending.Wait()
+	l.shutdowns.Wait()
 }
 
-// shut takes no new connection, lets those at work finish for a moment, and
+// shutdown takes no new connection, lets those at work finish for a moment, and
 // waits for all of it to end.
-func (s *serving) shut() {
+func (s *listenerRun) shutdown() {
 	finished := make(chan struct{})
 	_ = s.server.Close()
 	<-s.done
@@ -135,14 +135,14 @@ func (s *serving) shut() {
 	}()
 	select {
 	case <-finished:
-	case <-time.After(closeWait):
+	case <-time.After(shutdownGrace):
 	}
 	s.cancel()
 	<-finished
 }
 
-// enter counts a handler, unless the listener has stopped.
-func (l *listener) enter(run *serving) bool {
+// beginHandler counts a handler, unless the listener has stopped.
+func (l *listener) beginHandler(run *listenerRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.run != run {
@@ -152,15 +152,15 @@ func (l *listener) enter(run *serving) bool {
 	return true
 }
 
-// waiterAt is the question behind a path, or nil.
-func (l *listener) waiterAt(path string) *waiter {
+// pendingAt is the question behind a path, or nil.
+func (l *listener) pendingAt(path string) *pendingAsk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waiters[path]
+	return l.pending[path]
 }
 
-func (l *listener) serveHTTP(run *serving, rw http.ResponseWriter, r *http.Request) {
-	if !l.enter(run) {
+func (l *listener) serveHTTP(run *listenerRun, rw http.ResponseWriter, r *http.Request) {
+	if !l.beginHandler(run) {
 		http.Error(rw, "nobody waits here any more", http.StatusServiceUnavailable)
 		return
 	}
@@ -173,7 +173,7 @@ func (l *listener) serveHTTP(run *serving, rw http.ResponseWriter, r *http.Reque
 		http.Error(rw, "wrong host", http.StatusMisdirectedRequest)
 		return
 	}
-	w := l.waiterAt(r.URL.Path)
+	w := l.pendingAt(r.URL.Path)
 	if w == nil {
 		http.NotFound(rw, r)
 		return
@@ -185,17 +185,17 @@ func (l *listener) serveHTTP(run *serving, rw http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return
 	}
-	w.converse(run.ctx, conn)
+	w.readAnswer(run.ctx, conn)
 }
 
-// converse takes one message, and only one: whatever follows is thrown away.
-func (w *waiter) converse(ctx context.Context, conn *websocket.Conn) {
+// readAnswer takes one message, and only one: whatever follows is thrown away.
+func (w *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
 	defer conn.CloseNow()
 	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() }) // Close below has no ctx
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	conn.SetReadLimit(maxAnswer)
+	conn.SetReadLimit(maxMessageBytes)
 	kind, frame, err := conn.Read(ctx)
 	if err != nil {
 		return // a frame over the limit was closed with 1009
@@ -204,15 +204,15 @@ func (w *waiter) converse(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Close(websocket.StatusUnsupportedData, "answers are text")
 		return
 	}
-	if w.control(frame) {
+	if w.handleControl(frame) {
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 		return
 	}
 	m, err := readMessage(frame)
-	result := w.offer(m, err)
+	result := w.handleMessage(m, err)
 	if result == schema.AckAccepted {
 		select {
-		case <-w.taken:
+		case <-w.delivered:
 		case <-ctx.Done():
 			return
 		}

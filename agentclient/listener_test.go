@@ -16,29 +16,29 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// waiting asks and returns the stored question and the way to its end.
-func (b *bundle) waiting(t *testing.T) (*fakehub.Question, <-chan result) {
+// startQuestion asks and returns the stored question and the way to its end.
+func (b *fixture) startQuestion(t *testing.T) (*fakehub.Question, <-chan askResult) {
 	t.Helper()
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
-	return b.question(t, 1), got
+	return b.waitForQuestion(t, 1), got
 }
 
-// stillWaiting shows that nothing so far has ended the question: the no it gets
+// requirePending shows that nothing so far has ended the question: the no it gets
 // now is taken.
-func (b *bundle) stillWaiting(t *testing.T, q *fakehub.Question, got <-chan result) {
+func (b *fixture) requirePending(t *testing.T, q *fakehub.Question, got <-chan askResult) {
 	t.Helper()
-	ack, err := q.Dial(b.ctx, q.Frame(no())) // Push would race with a pull
+	ack, err := q.Dial(b.ctx, q.Frame(denial())) // Push would race with a pull
 	require.NoError(t, err)
 	require.Equal(t, schema.AckAccepted, ack.Result)
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.NoError(t, end.err)
 	require.Equal(t, schema.Deny, end.Outcome)
 }
 
-func TestTheListenerRefusesStrangers(t *testing.T) {
+func TestListener_RejectsUnknownCallers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
 	address := q.HumanInTheLoop.ResponseWebSocketURL
 	host := strings.TrimPrefix(address[:strings.LastIndex(address, "/")], "ws://")
 	tests := map[string]struct {
@@ -63,32 +63,32 @@ func TestTheListenerRefusesStrangers(t *testing.T) {
 		require.Error(t, err, name)
 		require.Equal(t, test.status, res.StatusCode, name)
 	}
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestTheListenerOnlyListensOnLoopback(t *testing.T) {
+func TestListener_BindsToLoopbackOnly(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
 	require.True(t, strings.HasPrefix(q.HumanInTheLoop.ResponseWebSocketURL, "ws://127.0.0.1:"))
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestTheListenerProvesThatItAsked(t *testing.T) {
+func TestListener_AnswersChallenge(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
 	conn, res, err := websocket.Dial(b.ctx, q.HumanInTheLoop.ResponseWebSocketURL, &websocket.DialOptions{
 		HTTPHeader: http.Header{schema.ChallengeHeader: {"prove it"}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, conn.CloseNow())
 	require.Equal(t, schema.ListenerProof(q.HumanInTheLoop.ListenerKey, "prove it"), res.Header.Get(schema.ProofHeader))
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-// dial opens the question's own path, as a hub of version 1 does.
-func (b *bundle) dial(t *testing.T, q *fakehub.Question) *websocket.Conn {
+// dialListener opens the question's own path, as a hub of version 1 does.
+func (b *fixture) dialListener(t *testing.T, q *fakehub.Question) *websocket.Conn {
 	t.Helper()
 	conn, _, err := websocket.Dial(b.ctx, q.HumanInTheLoop.ResponseWebSocketURL, nil)
 	require.NoError(t, err)
@@ -96,125 +96,125 @@ func (b *bundle) dial(t *testing.T, q *fakehub.Question) *websocket.Conn {
 	return conn
 }
 
-func TestAFrameOverTheLimitIsRefused(t *testing.T) {
+func TestListener_RejectsOversizedFrame(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	conn := b.dial(t, q)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	conn := b.dialListener(t, q)
 	frame := q.Frame(schema.Answer{Permission: ptr(true), Comment: strings.Repeat("x", 1<<20)})
 	_ = conn.Write(b.ctx, websocket.MessageText, frame) // the other side may close while this writes
 	_, _, err := conn.Read(b.ctx)
 	require.Error(t, err)
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestAFrameWithinTheLimitIsTaken(t *testing.T) {
+func TestListener_AcceptsLargeFrame(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
 	comment := strings.Repeat("x", 15<<10)
 	a := schema.Answer{Permission: ptr(true), Comment: comment}
 	a.HookEvent = nil
 	q.Payload = raw(`{"big":"` + strings.Repeat("y", 900<<10) + `"}`)
 	_, err := q.Push(b.ctx, a)
 	require.NoError(t, err)
-	require.Equal(t, comment, b.end(t, got).Comment)
+	require.Equal(t, comment, b.waitForResult(t, got).Comment)
 }
 
-func TestOneConnectionGivesOneMessage(t *testing.T) {
+func TestListener_ReadsOneMessagePerConnection(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	conn := b.dial(t, q)
-	stranger := q.Frame(yes())
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	conn := b.dialListener(t, q)
+	stranger := q.Frame(approval())
 	stranger = []byte(strings.NewReplacer(`"id":1`, `"id":77`, q.IdempotencyKey, "other").Replace(string(stranger)))
 	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, stranger))
-	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(yes())))
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(approval())))
 	_, ack, err := conn.Read(b.ctx)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"ack","answerId":"answer-1","result":"mismatch"}`, string(ack))
 	_, _, err = conn.Read(b.ctx)
 	require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err), "the second message is not read")
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestABinaryMessageIsRefused(t *testing.T) {
+func TestListener_RejectsBinaryMessage(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	conn := b.dial(t, q)
-	require.NoError(t, conn.Write(b.ctx, websocket.MessageBinary, q.Frame(yes())))
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	conn := b.dialListener(t, q)
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageBinary, q.Frame(approval())))
 	_, _, err := conn.Read(b.ctx)
 	require.Equal(t, websocket.StatusUnsupportedData, websocket.CloseStatus(err))
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestSomebodyElsesAnswerIsAMismatch(t *testing.T) {
+func TestListener_RejectsAnswerForOtherKey(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	frame := strings.Replace(string(q.Frame(yes())), q.IdempotencyKey, "another key", 1)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	frame := strings.Replace(string(q.Frame(approval())), q.IdempotencyKey, "another key", 1)
 	ack, err := q.Dial(b.ctx, []byte(frame))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckMismatch, ack.Result)
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestAnAnswerThatOnlyNamesAnotherIDIsAMismatch(t *testing.T) {
+func TestListener_RejectsAnswerForOtherID(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	known := make(chan struct{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { close(known) }})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	<-known
 	ack, err := q.Dial(b.ctx, []byte(`{"permission":true,"answerId":"a","hookEvent":{"id":2}}`))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckMismatch, ack.Result)
-	b.stillWaiting(t, q, got)
+	b.requirePending(t, q, got)
 }
 
-func TestTheSameQuestionAtAnotherHubMayAnswer(t *testing.T) {
+func TestListener_AcceptsAnswerFromOtherHub(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	frame := strings.Replace(string(q.Frame(yes())), `"id":1`, `"id":2`, 1) // the same idempotency key
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	frame := strings.Replace(string(q.Frame(approval())), `"id":1`, `"id":2`, 1) // the same idempotency key
 	ack, err := q.Dial(b.ctx, []byte(frame))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckAccepted, ack.Result)
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 }
 
-func TestARepeatedAnswerIsADuplicateAndAnotherOneTooLate(t *testing.T) {
+func TestListener_ClassifiesRepeatedAndLateAnswers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{pace: agentclient.Pace{Linger: time.Minute}})
-	q, got := b.waiting(t)
-	frame := q.Frame(yes())
+	b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Linger: time.Minute}})
+	q, got := b.startQuestion(t)
+	frame := q.Frame(approval())
 	for _, want := range []string{schema.AckAccepted, schema.AckDuplicate, schema.AckDuplicate} {
 		ack, err := q.Dial(b.ctx, frame)
 		require.NoError(t, err)
 		require.Equal(t, want, ack.Result)
 	}
-	other := no()
+	other := denial()
 	other.AnswerID = "another answer"
 	ack, err := q.Dial(b.ctx, q.Frame(other))
 	require.NoError(t, err)
 	require.Equal(t, schema.AckTooLate, ack.Result)
-	require.True(t, b.end(t, got).Approved(), "the first answer counts")
+	require.True(t, b.waitForResult(t, got).Approved(), "the first answer counts")
 
-	conn := b.dial(t, q)
+	conn := b.dialListener(t, q)
 	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, []byte(`{"permission":false}`)))
 	_, _, err = conn.Read(b.ctx)
 	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "version 1 has no other word for too late")
 }
 
-func TestAnAnswerThatArrivesManyTimesAtOnceCountsOnce(t *testing.T) {
+func TestListener_DeduplicatesConcurrentAnswers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
 	results := make(chan string, 20)
 	for range cap(results) {
 		go func() {
-			ack, err := q.Dial(b.ctx, q.Frame(yes()))
+			ack, err := q.Dial(b.ctx, q.Frame(approval()))
 			if err != nil {
 				t.Error(err)
 			}
@@ -226,21 +226,21 @@ func TestAnAnswerThatArrivesManyTimesAtOnceCountsOnce(t *testing.T) {
 		count[<-results]++
 	}
 	require.Equal(t, map[string]int{schema.AckAccepted: 1, schema.AckDuplicate: 19}, count)
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 }
 
-func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
+func TestListener_AcknowledgesAfterHandover(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	// Ask can't return before Waiting has: so there must be no acknowledgement yet.
 	hold, released := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(released) })
 	defer release()
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { close(hold); <-released }})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	<-hold
-	conn := b.dial(t, q)
-	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(yes())))
+	conn := b.dialListener(t, q)
+	require.NoError(t, conn.Write(b.ctx, websocket.MessageText, q.Frame(approval())))
 	acked := make(chan error, 1)
 	go func() {
 		_, _, err := conn.Read(b.ctx)
@@ -252,41 +252,41 @@ func TestTheAcknowledgementFollowsTheHandOver(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	release()
-	require.True(t, b.end(t, got).Approved())
+	require.True(t, b.waitForResult(t, got).Approved())
 	require.NoError(t, <-acked)
 }
 
-func TestCloseLetsTheAcknowledgementOut(t *testing.T) {
+func TestClose_SendsPendingAcknowledgment(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		b := setup(t, &config{})
-		q, got := b.waiting(t)
+		b := setup(t, &fixtureConfig{})
+		q, got := b.startQuestion(t)
 		acks := make(chan schema.Ack, 1)
 		go func() {
-			ack, err := q.Dial(b.ctx, q.Frame(yes())) // Push would race with a pull
+			ack, err := q.Dial(b.ctx, q.Frame(approval())) // Push would race with a pull
 			if err != nil {
 				t.Error(err)
 			}
 			acks <- ack
 		}()
-		b.end(t, got)
+		b.waitForResult(t, got)
 		require.NoError(t, b.client.Close())
 		require.Equal(t, schema.AckAccepted, (<-acks).Result)
 	}
 }
 
-func TestACallerThatConnectsAndSaysNothingHoldsUpNobody(t *testing.T) {
+func TestClose_CutsSilentConnection(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
-	q, got := b.waiting(t)
-	b.dial(t, q)
-	b.stillWaiting(t, q, got)
+	b := setup(t, &fixtureConfig{})
+	q, got := b.startQuestion(t)
+	b.dialListener(t, q)
+	b.requirePending(t, q, got)
 	begun := time.Now()
 	require.NoError(t, b.client.Close())
 	require.Less(t, time.Since(begun), 5*time.Second)
 }
 
-func TestMalformedAnswersDeny(t *testing.T) {
+func TestAsk_MalformedAnswerDenies(t *testing.T) {
 	t.Parallel()
 	for name, frame := range map[string]string{
 		"no JSON":          `permission: true`,
@@ -303,11 +303,11 @@ func TestMalformedAnswersDeny(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, &config{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
-			q, got := b.waiting(t)
-			conn := b.dial(t, q)
+			b := setup(t, &fixtureConfig{opts: agentclient.Options{OnUnreachable: agentclient.Allow}})
+			q, got := b.startQuestion(t)
+			conn := b.dialListener(t, q)
 			require.NoError(t, conn.Write(b.ctx, websocket.MessageText, []byte(frame)))
-			end := b.end(t, got)
+			end := b.waitForResult(t, got)
 			require.NoError(t, end.err)
 			require.False(t, end.Approved())
 			require.False(t, end.Answered())
@@ -319,53 +319,53 @@ func TestMalformedAnswersDeny(t *testing.T) {
 	}
 }
 
-func TestAMalformedAnswerIsAnErrorWhereTheCallerWantsErrors(t *testing.T) {
+func TestAsk_MalformedAnswerIsErrorWithFail(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnUnreachable: agentclient.Fail})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	ack, err := q.Dial(b.ctx, q.Frame(schema.Answer{Response: ptr("yes")})) // Push would race with a pull
 	require.NoError(t, err)
 	require.Equal(t, schema.AckMismatch, ack.Result, "the hub must not show this as taken")
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.ErrorIs(t, end.err, agentclient.ErrMalformed)
 	require.ErrorIs(t, end.err, schema.ErrWrongAnswer)
 	require.False(t, end.Approved())
 }
 
-func TestAnAnswerFasterThanThePostsOwnReply(t *testing.T) {
+func TestAsk_AcceptsAnswerBeforePostReply(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	var c config
+	var c fixtureConfig
 	c.hub.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != schema.PathEvents {
 			return false
 		}
-		rec := &discard{header: http.Header{}}
+		rec := &discardWriter{header: http.Header{}}
 		c.hub.Ingest(rec, r)
 		<-release // stored, but the reply does not leave
 		return true
 	}
 	b := setup(t, &c)
-	q, got := b.waiting(t)
-	_, err := q.Push(b.ctx, yes())
+	q, got := b.startQuestion(t)
+	_, err := q.Push(b.ctx, approval())
 	require.NoError(t, err)
-	end := b.end(t, got)
+	end := b.waitForResult(t, got)
 	require.True(t, end.Approved())
 	require.Equal(t, schema.EventID(1), end.EventID)
 	close(release)
 }
 
-// discard is a response that goes nowhere.
-type discard struct{ header http.Header }
+// discardWriter is a response that goes nowhere.
+type discardWriter struct{ header http.Header }
 
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d *discard) WriteHeader(int)             {}
+func (d *discardWriter) Header() http.Header         { return d.header }
+func (d *discardWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discardWriter) WriteHeader(int)             {}
 
-func TestAContextThatHasEndedAsksNothing(t *testing.T) {
+func TestAsk_CanceledContextPostsNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
 	d, err := b.client.AskPermission(ctx, "Go?")

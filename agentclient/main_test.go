@@ -23,29 +23,29 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, known...)
 }
 
-// bundle is a hub, a client of it, and the time a test may take.
-type bundle struct {
+// fixture is a hub, a client of it, and the time a test may take.
+type fixture struct {
 	ctx    context.Context
 	hub    *fakehub.Hub
 	client *agentclient.Client
 }
 
-// config is what a test wants otherwise; its zero value is a healthy hub.
-type config struct {
-	hub  fakehub.Hub
-	opts agentclient.Options
-	pace agentclient.Pace
+// fixtureConfig is what a test wants otherwise; its zero value is a healthy hub.
+type fixtureConfig struct {
+	hub    fakehub.Hub
+	opts   agentclient.Options
+	pacing agentclient.Pacing
 }
 
-func setup(t *testing.T, c *config) *bundle {
+func setup(t *testing.T, c *fixtureConfig) *fixture {
 	t.Helper()
-	b := &bundle{ctx: testContext(t), hub: &c.hub}
+	b := &fixture{ctx: testContext(t), hub: &c.hub}
 	require.NoError(t, b.hub.Start())
 	t.Cleanup(b.hub.Stop)
 	if c.opts.Hubs == nil {
 		c.opts.Hubs = []string{b.hub.URL()}
 	}
-	b.client = newClient(t, c.opts, c.pace)
+	b.client = newClient(t, c.opts, c.pacing)
 	return b
 }
 
@@ -56,52 +56,52 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-func newClient(t *testing.T, o agentclient.Options, p agentclient.Pace) *agentclient.Client {
+func newClient(t *testing.T, o agentclient.Options, p agentclient.Pacing) *agentclient.Client {
 	t.Helper()
-	client := agentclient.NewPaced(o, p)
+	client := agentclient.NewWithPacing(o, p)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
-type result struct {
+type askResult struct {
 	agentclient.Decision
 	err error
 }
 
 // ask asks in the background.
-func (b *bundle) ask(ctx context.Context, r agentclient.Request) <-chan result {
-	got := make(chan result, 1)
+func (b *fixture) ask(ctx context.Context, r agentclient.Request) <-chan askResult {
+	got := make(chan askResult, 1)
 	go func() {
 		d, err := b.client.Ask(ctx, r)
-		got <- result{d, err}
+		got <- askResult{d, err}
 	}()
 	return got
 }
 
-// question waits for the n-th event of the hub.
-func (b *bundle) question(t *testing.T, n int) *fakehub.Question {
+// waitForQuestion waits for the n-th event of the hub.
+func (b *fixture) waitForQuestion(t *testing.T, n int) *fakehub.Question {
 	t.Helper()
 	q, err := b.hub.Question(b.ctx, n)
 	require.NoError(t, err)
 	return q
 }
 
-// end waits for a result.
-func (b *bundle) end(t *testing.T, got <-chan result) result {
+// waitForResult waits for a result.
+func (b *fixture) waitForResult(t *testing.T, got <-chan askResult) askResult {
 	t.Helper()
 	select {
 	case r := <-got:
 		return r
 	case <-b.ctx.Done():
 		require.FailNow(t, "Ask did not return")
-		return result{}
+		return askResult{}
 	}
 }
 
-func yes() schema.Answer { return permission(true) }
-func no() schema.Answer  { return permission(false) }
+func approval() schema.Answer { return permissionAnswer(true) }
+func denial() schema.Answer   { return permissionAnswer(false) }
 
-func permission(p bool) schema.Answer {
+func permissionAnswer(p bool) schema.Answer {
 	outcome := schema.Deny
 	if p {
 		outcome = schema.Approve

@@ -15,8 +15,8 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// bash is a shell call of Claude Code's.
-func bash(command string) agentclient.ToolCall {
+// bashCall is a shell call of Claude Code's.
+func bashCall(command string) agentclient.ToolCall {
 	arguments, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		panic(err)
@@ -24,11 +24,11 @@ func bash(command string) agentclient.ToolCall {
 	return agentclient.ToolCall{Name: "Bash", Alias: "Bash", Command: command, Arguments: arguments}
 }
 
-func call(name, arguments string) agentclient.ToolCall {
+func aliasedCall(name, arguments string) agentclient.ToolCall {
 	return agentclient.ToolCall{Name: name, Alias: name, Arguments: raw(arguments)}
 }
 
-func TestConditionsHoldOfTheArguments(t *testing.T) {
+func TestCondition_Verdicts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		when, arguments string
@@ -93,21 +93,21 @@ func TestConditionsHoldOfTheArguments(t *testing.T) {
 		{`"a": {"regex": "x$"}`, `{"a": "` + strings.Repeat("y", 300<<10) + `"}`, "ask"},
 		{`"a": {"contains": "x"}`, `{"a": "` + strings.Repeat("y", 300<<10) + `"}`, ""},
 	} {
-		deny := parse(t, `{"rules": [{"tool": "T", "then": "deny", "when": {`+test.when+`}}]}`)
-		got := deny.Rule(call("T", test.arguments))
+		deny := mustParsePolicy(t, `{"rules": [{"tool": "T", "then": "deny", "when": {`+test.when+`}}]}`)
+		got := deny.Rule(aliasedCall("T", test.arguments))
 		require.Equal(t, test.then, got.Effect, "%s of %.80s", test.when, test.arguments)
 		require.Equal(t, test.then != "", got.Where == "p.json:1", "%v", got)
 		if test.then == agentclient.ThenAsk {
 			require.Contains(t, got.Reason, "could not be tried on this call: it")
-			allow := parse(t, `{"rules": [{"tool": "T", "then": "allow", "when": {`+test.when+`}}]}`)
-			require.Empty(t, allow.Rule(call("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
+			allow := mustParsePolicy(t, `{"rules": [{"tool": "T", "then": "allow", "when": {`+test.when+`}}]}`)
+			require.Empty(t, allow.Rule(aliasedCall("T", test.arguments)), "an allow takes %s of %.80s", test.when, test.arguments)
 		}
 	}
 }
 
-func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
+func TestPolicyFile_FirstMatchDecides(t *testing.T) {
 	t.Parallel()
-	p := parse(t, `{"rules": [
+	p := mustParsePolicy(t, `{"rules": [
 {"tool": "refund", "when": {"amount": {"greater": 10000}}, "then": "deny", "risk": "critical", "reason": "Too much."},
 {"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
 {"tool": "refund", "then": "allow"},
@@ -117,14 +117,14 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 		call agentclient.ToolCall
 		want agentclient.PolicyResult
 	}{
-		{call("refund", `{"amount": 20000}`), agentclient.PolicyResult{Effect: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
-		{call("refund", `{"amount": 200}`), agentclient.PolicyResult{Effect: "ask", Where: "p.json:3"}},
-		{call("refund", `{"amount": 2}`), agentclient.PolicyResult{Effect: "allow", Where: "p.json:4"}},
-		{call("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
-		{call("mcp__db__read_row", `{}`), agentclient.PolicyResult{}},
+		{aliasedCall("refund", `{"amount": 20000}`), agentclient.PolicyResult{Effect: "deny", Risk: schema.CriticalRisk, Reason: "Too much.", Where: "p.json:2"}},
+		{aliasedCall("refund", `{"amount": 200}`), agentclient.PolicyResult{Effect: "ask", Where: "p.json:3"}},
+		{aliasedCall("refund", `{"amount": 2}`), agentclient.PolicyResult{Effect: "allow", Where: "p.json:4"}},
+		{aliasedCall("mcp__db__delete_row", `{}`), agentclient.PolicyResult{Effect: "ask", Risk: schema.HighRisk, Where: "p.json:5"}},
+		{aliasedCall("mcp__db__read_row", `{}`), agentclient.PolicyResult{}},
 		{
 			// What the first rules would say isn't known, so nothing later allows it.
-			call("refund", `{"amount": "2"}`),
+			aliasedCall("refund", `{"amount": "2"}`),
 			agentclient.PolicyResult{
 				Effect: "ask", Risk: schema.CriticalRisk, Where: "p.json:2",
 				Reason: "A rule (p.json:2) could not be tried on this call: its argument amount is not what the rule can compare with.",
@@ -133,13 +133,13 @@ func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
 	} {
 		require.Equal(t, test.want, p.Rule(test.call), "%s", test.call.Arguments)
 	}
-	denied := parse(t, `{"rules": [
+	denied := mustParsePolicy(t, `{"rules": [
 {"tool": "refund", "when": {"amount": {"greater": 100}}, "then": "ask"},
 {"tool": "refund", "when": {"to": {"equals": "me"}}, "then": "deny"}]}`)
-	require.Equal(t, agentclient.ThenDeny, denied.Rule(call("refund", `{"amount": "2", "to": "me"}`)).Effect)
+	require.Equal(t, agentclient.ThenDeny, denied.Rule(aliasedCall("refund", `{"amount": "2", "to": "me"}`)).Effect)
 }
 
-func TestAToolIsMeantByItsNameAndItsAlias(t *testing.T) {
+func TestPolicyFile_MatchesNameAndAlias(t *testing.T) {
 	t.Parallel()
 	codex := agentclient.ToolCall{Name: "shell", Alias: "Bash", Command: "ls", Arguments: raw(`{"command": ["bash", "-lc", "ls"]}`)}
 	for tool, want := range map[string]string{
@@ -147,26 +147,26 @@ func TestAToolIsMeantByItsNameAndItsAlias(t *testing.T) {
 		"bash": "deny ", "SHELL": "deny ", // who denies means more, who allows means just that
 		"Вash": " ", "Bas": " ", "Bashh": " ", // the first with a Cyrillic В
 	} {
-		require.Equal(t, want, fmt.Sprintf("%s %s", parse(t, only(tool, "deny")).Rule(codex).Effect, parse(t, only(tool, "allow")).Rule(codex).Effect), "%s", tool)
+		require.Equal(t, want, fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Rule(codex).Effect, mustParsePolicy(t, singleRulePolicy(tool, "allow")).Rule(codex).Effect), "%s", tool)
 	}
 }
 
-func TestACommandOfAnyAgentIsCalledCommand(t *testing.T) {
+func TestPolicyFile_NormalizesCommandArgument(t *testing.T) {
 	t.Parallel()
-	p := parse(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git push*"}}, "then": "deny"}]}`)
+	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git push*"}}, "then": "deny"}]}`)
 	require.Equal(t, agentclient.ThenDeny, p.Rule(agentclient.ToolCall{
 		Name: "execute", Alias: "Bash", Command: "git push -f", Arguments: raw(`{"cmdline": "git push -f"}`),
 	}).Effect)
 }
 
-func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
+func TestPolicyFile_AllowsOnlySimpleCommands(t *testing.T) {
 	t.Parallel()
-	p := parse(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"}, {"tool": "run", "then": "allow"}]}`)
+	p := mustParsePolicy(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git *"}}, "then": "allow"}, {"tool": "run", "then": "allow"}]}`)
 	for _, fine := range []string{
 		"git status", "git log --format=%h -5", "git diff HEAD^ HEAD~2", "git commit -m 'a word'", `git commit -m "two words"`, "git add src/*.go",
 		`git commit -m don\'t`, "git show HEAD!", "git commit -m Größe",
 	} {
-		require.Equal(t, agentclient.ThenAllow, p.Rule(bash(fine)).Effect, "%q", fine)
+		require.Equal(t, agentclient.ThenAllow, p.Rule(bashCall(fine)).Effect, "%q", fine)
 	}
 	for _, trick := range []string{
 		"git status; rm -rf /", "git status;rm x", "git status && rm x", "git status & rm x", "git status || rm x", "git log | sh",
@@ -179,73 +179,73 @@ func TestAnAllowIsForOneSimpleCommandOnly(t *testing.T) {
 		"git {a,b}", "git (x)", "git log; ", "git log &", "git log\t;x", "git diff ../../etc/passwd", "git diff ..", `git diff "../x"`, "git --git-dir=../x log",
 		"git add hookback.json", "git add HookBack.JSON",
 	} {
-		require.Empty(t, p.Rule(bash(trick)).Effect, "%q", trick)
+		require.Empty(t, p.Rule(bashCall(trick)).Effect, "%q", trick)
 	}
 	for _, hidden := range []agentclient.ToolCall{
 		{Name: "Bash", Alias: "Bash", Arguments: raw(`{"x": 1}`)},                                  // no command to be seen
 		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "a;b"}`)}, // another one
 		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "Command": "rm"}`)},
 		{Name: "Bash", Alias: "Bash", Command: "git status", Arguments: raw(`{"command": "git status", "command": "rm"}`)},
-		call("run", `{"cmd": "a | b"}`), call("run", `{"Script": "a\nb"}`), call("run", `{"commands": ["a", "b > c"]}`),
-		call("run", `{"args": {"x": ["a; b"]}}`), call("run", `{"x": {"y": 1, "y": 2}}`), call("run", `{"x": [{"y": 1, "Y": 2}]}`),
-		call("run", `{"x": 1`), call("run", `[]`), call("run", `"x"`), call("run", `{"x": "./hookback.json"}`),
+		aliasedCall("run", `{"cmd": "a | b"}`), aliasedCall("run", `{"Script": "a\nb"}`), aliasedCall("run", `{"commands": ["a", "b > c"]}`),
+		aliasedCall("run", `{"args": {"x": ["a; b"]}}`), aliasedCall("run", `{"x": {"y": 1, "y": 2}}`), aliasedCall("run", `{"x": [{"y": 1, "Y": 2}]}`),
+		aliasedCall("run", `{"x": 1`), aliasedCall("run", `[]`), aliasedCall("run", `"x"`), aliasedCall("run", `{"x": "./hookback.json"}`),
 	} {
 		require.Empty(t, p.Rule(hidden).Effect, "%s", hidden.Arguments)
 	}
-	require.Equal(t, agentclient.ThenAllow, p.Rule(call("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "a text is no command")
+	require.Equal(t, agentclient.ThenAllow, p.Rule(aliasedCall("run", `{"cmd": "ls", "text": "a; b | c"}`)).Effect, "a text is no command")
 }
 
-func TestWindowsHasMoreSigns(t *testing.T) {
+func TestIsSimpleCommandFor(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]bool{ // elsewhere, on Windows
 		`dir C:\x`: {true, true}, `dir "C:\x\"`: {false, true}, "echo it's": {false, true},
 		"echo %PATH%": {true, false}, "echo a^b": {true, false}, "echo !x!": {true, false},
 		"dir & del x": {false, false}, "dir 'a & b'": {false, false}, "$env:x": {false, false}, "@(1)": {false, false}, "a`nb": {false, false},
 	} {
-		require.Equal(t, want, [2]bool{agentclient.SimpleFor(text, false), agentclient.SimpleFor(text, true)}, "%s", text)
+		require.Equal(t, want, [2]bool{agentclient.IsSimpleCommandFor(text, false), agentclient.IsSimpleCommandFor(text, true)}, "%s", text)
 	}
 }
 
-func TestAnAllowNeedsEveryValueToFit(t *testing.T) {
+func TestPolicyFile_AllowRequiresEveryValue(t *testing.T) {
 	t.Parallel()
-	p := parse(t, `{"rules": [
+	p := mustParsePolicy(t, `{"rules": [
 {"tool": "Edit", "when": {"file": {"glob": "/repo/src/*"}}, "then": "allow"},
 {"tool": "Many", "when": {"edits.path": {"contains": "/repo/"}}, "then": "allow"},
 {"tool": "Pay", "when": {"amount": {"less": 100}}, "then": "allow"},
 {"tool": "Fetch", "when": {"url": {"regex": "^https://example\\.com/"}}, "then": "allow"}]}`)
 	for _, fine := range []agentclient.ToolCall{
-		call("Edit", `{"file_path": "/repo/src/a.go", "new": "a; b"}`), call("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/repo/b"}]}`),
-		call("Pay", `{"amount": 99.5}`), call("Fetch", `{"url": "https://example.com/x"}`),
+		aliasedCall("Edit", `{"file_path": "/repo/src/a.go", "new": "a; b"}`), aliasedCall("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/repo/b"}]}`),
+		aliasedCall("Pay", `{"amount": 99.5}`), aliasedCall("Fetch", `{"url": "https://example.com/x"}`),
 	} {
 		require.Equal(t, agentclient.ThenAllow, p.Rule(fine).Effect, "%s", fine.Arguments)
 	}
 	for _, trick := range []agentclient.ToolCall{
-		call("Edit", `{"file_path": "/repo/src/../../etc/passwd"}`), call("Edit", `{"file_path": "/REPO/src/a.go"}`),
-		call("Edit", `{"file_path": "/repo/src/a.go", "path": "/etc/passwd"}`), call("Edit", `{"file_path": "/repo/src/a.go", "FILE_PATH": "/repo/src/b.go"}`),
-		call("Edit", `{"file_path": ["/repo/src/a.go", "/etc/passwd"]}`), call("Edit", `{"file_path": "/repo/src/\u202ea"}`),
-		call("Edit", `{"file_path": "/repo/src/hookback.json"}`), call("Edit", `{}`), call("edit", `{"file_path": "/repo/src/a.go"}`),
-		call("Edit", `{"file_path": "/repo/src/`+strings.Repeat("a", 300<<10)+`"}`),
-		call("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/etc/b"}]}`), call("Many", `{"edits": []}`), call("Many", `{"edits": "/repo/"}`),
-		call("Pay", `{"amount": "5"}`), call("Pay", `{"amount": null}`), call("Pay", `{"amount": -1e500}`), call("Pay", `{"amount": 5, "Amount": 500}`),
-		call("Pay", `{"amount": true}`), call("Pay", `{"amount": []}`),
-		call("Fetch", `{"url": "HTTPS://EXAMPLE.COM/x"}`), call("Fetch", `{"url": "https://example.com/../x"}`), call("Fetch", `{"url": 1}`),
+		aliasedCall("Edit", `{"file_path": "/repo/src/../../etc/passwd"}`), aliasedCall("Edit", `{"file_path": "/REPO/src/a.go"}`),
+		aliasedCall("Edit", `{"file_path": "/repo/src/a.go", "path": "/etc/passwd"}`), aliasedCall("Edit", `{"file_path": "/repo/src/a.go", "FILE_PATH": "/repo/src/b.go"}`),
+		aliasedCall("Edit", `{"file_path": ["/repo/src/a.go", "/etc/passwd"]}`), aliasedCall("Edit", `{"file_path": "/repo/src/\u202ea"}`),
+		aliasedCall("Edit", `{"file_path": "/repo/src/hookback.json"}`), aliasedCall("Edit", `{}`), aliasedCall("edit", `{"file_path": "/repo/src/a.go"}`),
+		aliasedCall("Edit", `{"file_path": "/repo/src/`+strings.Repeat("a", 300<<10)+`"}`),
+		aliasedCall("Many", `{"edits": [{"path": "/repo/a"}, {"path": "/etc/b"}]}`), aliasedCall("Many", `{"edits": []}`), aliasedCall("Many", `{"edits": "/repo/"}`),
+		aliasedCall("Pay", `{"amount": "5"}`), aliasedCall("Pay", `{"amount": null}`), aliasedCall("Pay", `{"amount": -1e500}`), aliasedCall("Pay", `{"amount": 5, "Amount": 500}`),
+		aliasedCall("Pay", `{"amount": true}`), aliasedCall("Pay", `{"amount": []}`),
+		aliasedCall("Fetch", `{"url": "HTTPS://EXAMPLE.COM/x"}`), aliasedCall("Fetch", `{"url": "https://example.com/../x"}`), aliasedCall("Fetch", `{"url": 1}`),
 	} {
 		require.Empty(t, p.Rule(trick).Effect, "%.100s", trick.Arguments)
 	}
 }
 
-func FuzzAnAllowedCommandIsSimple(f *testing.F) {
+func FuzzPolicyFile_AllowedCommandIsSimple(f *testing.F) {
 	f.Add("git status")
 	f.Add("git 'a; b'")
 	f.Fuzz(func(t *testing.T, command string) {
-		p := parse(t, only("Bash", "allow"))
-		if p.Rule(bash(command)).Effect == agentclient.ThenAllow {
+		p := mustParsePolicy(t, singleRulePolicy("Bash", "allow"))
+		if p.Rule(bashCall(command)).Effect == agentclient.ThenAllow {
 			require.NotRegexp(t, "[;&|<>`$(){}\\n\\r\\x00]", command)
 		}
 	})
 }
 
-func FuzzGlobIsARegularExpression(f *testing.F) {
+func FuzzMatchGlob(f *testing.F) {
 	for _, pattern := range []string{"a*b", "*", "", "a?c", "*.go", "a*b*c", `\*x`, `a\`, "??", "*a?b*", "aab", "*aab"} {
 		f.Add(pattern, "aaxbxc.go")
 		f.Add(pattern, "ab")
@@ -278,9 +278,9 @@ func FuzzGlobIsARegularExpression(f *testing.F) {
 	})
 }
 
-// BenchmarkPolicyOfAHook is what a hook spends on policies: two files with twenty
+// BenchmarkLoadPolicyFor is what a hook spends on policies: two files with twenty
 // rules each, read and tried on a call that none of them is about.
-func BenchmarkPolicyOfAHook(b *testing.B) {
+func BenchmarkLoadPolicyFor(b *testing.B) {
 	var list []string
 	for i := range 20 {
 		list = append(list, fmt.Sprintf(`{"tool": "Bash", "when": {"command": {"regex": "\\b(rm|rmdir)\\s+-[a-z]*r[a-z]* /tmp/%d"}}, "then": "ask", "reason": "It deletes."}`, i))
@@ -294,7 +294,7 @@ func BenchmarkPolicyOfAHook(b *testing.B) {
 		require.NoError(b, os.WriteFile(filepath.Join(home, file), []byte(text), 0o600))
 	}
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
-	for name, c := range map[string]agentclient.ToolCall{"other-tool": call("Read", `{"file_path": "x"}`), "every-regex": bash("go test ./...")} {
+	for name, c := range map[string]agentclient.ToolCall{"other-tool": aliasedCall("Read", `{"file_path": "x"}`), "every-regex": bashCall("go test ./...")} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				p, err := agentclient.LoadPolicyFor(c, filepath.Join(home, "repo"), env)
@@ -307,7 +307,7 @@ func BenchmarkPolicyOfAHook(b *testing.B) {
 }
 
 // A link that leads nowhere is a policy that can't be read, not one that isn't there.
-func TestALinkToNoPolicyIsNoPolicy(t *testing.T) {
+func TestLoadPolicy_RejectsDanglingLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, agentclient.PolicyName)))

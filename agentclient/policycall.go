@@ -8,38 +8,38 @@ import (
 	"strings"
 )
 
-// calling is one call while rules are tried on it. Its arguments are read when a
+// callArguments is one call while rules are tried on it. Its arguments are read when a
 // rule first needs them.
-type calling struct {
+type callArguments struct {
 	ToolCall
-	read      bool
-	arguments *jsonNode // nil: they can't be read
+	parsed bool
+	root   *jsonNode // nil: they can't be read
 }
 
-func (c *calling) args() *jsonNode {
-	if c.read {
-		return c.arguments
+func (c *callArguments) object() *jsonNode {
+	if c.parsed {
+		return c.root
 	}
-	c.read = true
+	c.parsed = true
 	if text := bytes.TrimSpace(c.Arguments); len(text) == 0 || string(text) == "null" {
-		c.arguments = &jsonNode{kind: jsonObject}
+		c.root = &jsonNode{kind: jsonObject}
 	} else if node, err := parseJSON(text); err == nil && node.kind == jsonObject {
-		c.arguments = node
+		c.root = node
 	}
-	return c.arguments
+	return c.root
 }
 
-// values are what a path leads to, or the reason why that isn't clear.
-func (c *calling) values(path []string) (values []*jsonNode, doubt string) {
-	args := c.args()
+// lookup are what a path leads to, or the reason why that isn't clear.
+func (c *callArguments) lookup(path []string) (values []*jsonNode, problem string) {
+	args := c.object()
 	if args == nil {
 		return nil, "its arguments are not a JSON object"
 	}
 	switch {
 	case len(path) == 1 && path[0] == "command" && c.Command != "":
 		// The adapter read it, from wherever this agent has it.
-		if _, doubt := follow(args, path); doubt != "" {
-			return nil, doubt
+		if _, problem := followPath(args, path); problem != "" {
+			return nil, problem
 		}
 		return []*jsonNode{{kind: jsonText, value: c.Command}}, ""
 	case len(path) == 1 && path[0] == "file":
@@ -48,25 +48,25 @@ func (c *calling) values(path []string) (values []*jsonNode, doubt string) {
 			if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
 				continue
 			}
-			found, doubt := follow(m.value, nil)
+			found, problem := followPath(m.value, nil)
 			if seen[m.name] {
-				doubt = fmt.Sprintf("it has the argument %q twice", m.name)
+				problem = fmt.Sprintf("it has the argument %q twice", m.name)
 			}
-			if doubt != "" {
-				return nil, doubt
+			if problem != "" {
+				return nil, problem
 			}
 			seen[m.name] = true
 			values = append(values, found...)
 		}
 		return values, ""
 	default:
-		return follow(args, path)
+		return followPath(args, path)
 	}
 }
 
-// follow walks a path. Where it leads through a list without a number, it goes on
+// followPath walks a path. Where it leads through a list without a number, it goes on
 // with every item.
-func follow(n *jsonNode, path []string) (values []*jsonNode, doubt string) {
+func followPath(n *jsonNode, path []string) (values []*jsonNode, problem string) {
 	if n.kind == jsonArray {
 		for i, item := range n.items {
 			rest := path
@@ -78,9 +78,9 @@ func follow(n *jsonNode, path []string) (values []*jsonNode, doubt string) {
 					rest = path[1:]
 				}
 			}
-			found, doubt := follow(item, rest)
-			if doubt != "" {
-				return nil, doubt
+			found, problem := followPath(item, rest)
+			if problem != "" {
+				return nil, problem
 			}
 			values = append(values, found...)
 		}
@@ -107,7 +107,7 @@ func follow(n *jsonNode, path []string) (values []*jsonNode, doubt string) {
 	if next == nil {
 		return nil, ""
 	}
-	return follow(next, path[1:])
+	return followPath(next, path[1:])
 }
 
 // shellArguments are what tools call a command line.
@@ -115,12 +115,12 @@ var shellArguments = []string{
 	"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script", "args", "argv", "arguments",
 }
 
-// allowable reports whether a rule may allow the call at all: its arguments mean one
+// isAllowable reports whether a rule may allow the call at all: its arguments mean one
 // thing to everyone, a command is one command, and it doesn't touch the rules
 // themselves.
-func (c *calling) allowable() bool {
-	args := c.args()
-	if args == nil || args.ambiguous() || c.Command != "" && !simpleCommand(c.Command) {
+func (c *callArguments) isAllowable() bool {
+	args := c.object()
+	if args == nil || args.hasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
 		return false
 	}
 	seen := c.Command != ""
@@ -129,13 +129,13 @@ func (c *calling) allowable() bool {
 			continue
 		}
 		seen = true
-		if !m.value.texts(simpleCommand) {
+		if !m.value.everyText(isSimpleCommand) {
 			return false
 		}
 	}
 	if c.Alias == "Bash" && !seen {
 		return false // a command that can't be seen
 	}
-	other := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyName) }
-	return other(c.Command) && args.texts(other)
+	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), PolicyName) }
+	return allowed(c.Command) && args.everyText(allowed)
 }

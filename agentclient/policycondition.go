@@ -14,35 +14,35 @@ import (
 
 // condition is one test of one argument.
 type condition struct {
-	path  []string
-	op    string
-	words string // the test in words: is "x", is greater than 5
-	test  func(*jsonNode) verdict
-	// allows: it stands in a rule that allows.
-	allows bool
+	path        []string
+	op          string
+	description string // the test in words: is "x", is greater than 5
+	test        func(*jsonNode) verdict
+	// forAllow: it stands in a rule that allows.
+	forAllow bool
 }
 
 // verdict is what is known of a condition or a rule.
 type verdict int
 
-// unclear is an argument that can't be judged: of another type than the rule
+// indeterminate is an argument that can't be judged: of another type than the rule
 // expects, there twice, too big. A rule that asks or denies then asks; one that
 // allows doesn't hold.
 const (
-	fails verdict = iota
-	unclear
-	holds
+	noMatch verdict = iota
+	indeterminate
+	matched
 )
 
-func sure(b bool) verdict {
+func verdictOf(b bool) verdict {
 	if b {
-		return holds
+		return matched
 	}
-	return fails
+	return noMatch
 }
 
-// maxMatched is the longest text that a glob or a regular expression looks through.
-const maxMatched = 256 << 10
+// maxMatchBytes is the longest text that a glob or a regular expression looks through.
+const maxMatchBytes = 256 << 10
 
 // fileArguments are what agents call the file that a tool works on; a policy says
 // file for all of them.
@@ -53,53 +53,53 @@ var fileArguments = []string{
 // check reports whether the condition holds for a call. Where several values are
 // meant (through a list, or by file), one is enough for asking and denying, and all
 // must hold for allowing.
-func (c *condition) check(call *calling) (verdict, string) {
-	values, doubt := call.values(c.path)
-	if doubt != "" {
-		return unclear, doubt
+func (c *condition) check(call *callArguments) (verdict, string) {
+	values, problem := call.lookup(c.path)
+	if problem != "" {
+		return indeterminate, problem
 	}
 	if len(values) == 0 {
-		return fails, ""
+		return noMatch, ""
 	}
-	best, worst := fails, holds
+	best, worst := noMatch, matched
 	for _, v := range values {
 		got := c.test(v)
 		best, worst = max(best, got), min(worst, got)
 	}
-	if c.allows {
+	if c.forAllow {
 		best = worst
 	}
-	if best == unclear {
-		return unclear, fmt.Sprintf("its argument %s is not what the rule can compare with", strings.Join(c.path, "."))
+	if best == indeterminate {
+		return indeterminate, fmt.Sprintf("its argument %s is not what the rule can compare with", strings.Join(c.path, "."))
 	}
 	return best, ""
 }
 
-// forText is a test of a text; anything else but null is unclear.
-func forText(test func(string) verdict) func(*jsonNode) verdict {
+// textTest is a test of a text; anything else but null is unclear.
+func textTest(test func(string) verdict) func(*jsonNode) verdict {
 	return func(n *jsonNode) verdict {
 		switch text, ok := n.value.(string); {
 		case ok:
 			return test(text)
 		case n.kind == jsonNull:
-			return fails
+			return noMatch
 		default:
-			return unclear
+			return indeterminate
 		}
 	}
 }
 
-// forNumber is a test of a number; anything else but null is unclear, a text that
+// numberTest is a test of a number; anything else but null is unclear, a text that
 // looks like one too.
-func forNumber(test func(*big.Rat) bool) func(*jsonNode) verdict {
+func numberTest(test func(*big.Rat) bool) func(*jsonNode) verdict {
 	return func(n *jsonNode) verdict {
 		if n.kind == jsonNull {
-			return fails
+			return noMatch
 		}
 		if number, ok := n.number(); ok {
-			return sure(test(number))
+			return verdictOf(test(number))
 		}
-		return unclear
+		return indeterminate
 	}
 }
 
@@ -118,77 +118,77 @@ func (n *jsonNode) number() (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(literal))
 }
 
-// equal compares with a text, a number, true or false.
-func equal(want *jsonNode, fold bool) func(*jsonNode) verdict {
+// equalTest compares with a text, a number, true or false.
+func equalTest(want *jsonNode, fold bool) func(*jsonNode) verdict {
 	if number, ok := want.number(); ok {
-		return forNumber(func(n *big.Rat) bool { return n.Cmp(number) == 0 })
+		return numberTest(func(n *big.Rat) bool { return n.Cmp(number) == 0 })
 	}
 	return func(n *jsonNode) verdict {
 		switch {
 		case n.kind == jsonNull:
-			return fails
+			return noMatch
 		case n.kind != want.kind:
-			return unclear
+			return indeterminate
 		case fold && n.kind == jsonText:
-			return sure(strings.EqualFold(n.value.(string), want.value.(string)))
+			return verdictOf(strings.EqualFold(n.value.(string), want.value.(string)))
 		default:
-			return sure(n.value == want.value)
+			return verdictOf(n.value == want.value)
 		}
 	}
 }
 
-func contains(part string, fold bool) func(*jsonNode) verdict {
+func containsTest(part string, fold bool) func(*jsonNode) verdict {
 	if !fold {
-		return forText(careful(func(text string) bool { return strings.Contains(text, part) }))
+		return textTest(matchStrict(func(text string) bool { return strings.Contains(text, part) }))
 	}
 	part = strings.ToLower(part)
-	return forText(func(text string) verdict { return sure(strings.Contains(strings.ToLower(text), part)) })
+	return textTest(func(text string) verdict { return verdictOf(strings.Contains(strings.ToLower(text), part)) })
 }
 
-// matchGlob tests with a pattern.
-func matchGlob(pattern string, fold bool) func(*jsonNode) verdict {
+// globTest tests with a pattern.
+func globTest(pattern string, fold bool) func(*jsonNode) verdict {
 	g := newGlob(pattern, fold)
 	if fold {
-		return forText(generous(g.match))
+		return textTest(matchBroad(g.match))
 	}
-	return forText(careful(g.match))
+	return textTest(matchStrict(g.match))
 }
 
-// matchRegexp compiles the pattern when it is first needed: most rules are about
+// regexpTest compiles the pattern when it is first needed: most rules are about
 // other tools.
-func matchRegexp(pattern string, fold bool) func(*jsonNode) verdict {
+func regexpTest(pattern string, fold bool) func(*jsonNode) verdict {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	match := func(text string) bool { return compiled().MatchString(text) }
 	if fold {
-		return forText(generous(match))
+		return textTest(matchBroad(match))
 	}
-	return forText(careful(match))
+	return textTest(matchStrict(match))
 }
 
-// generous is a test for rules that ask or deny. A path is also tried as it is
+// matchBroad is a test for rules that ask or deny. A path is also tried as it is
 // without detours: /tmp/../etc/passwd is /etc/passwd.
-func generous(test func(string) bool) func(string) verdict {
+func matchBroad(test func(string) bool) func(string) verdict {
 	return func(text string) verdict {
-		if len(text) > maxMatched {
-			return unclear
+		if len(text) > maxMatchBytes {
+			return indeterminate
 		}
-		return sure(test(text) || test(path.Clean(strings.ReplaceAll(text, `\`, "/"))))
+		return verdictOf(test(text) || test(path.Clean(strings.ReplaceAll(text, `\`, "/"))))
 	}
 }
 
-// careful is a test for rules that allow: never of a text that hides something, is
+// matchStrict is a test for rules that allow: never of a text that hides something, is
 // very long, or leads elsewhere by "..".
-func careful(test func(string) bool) func(string) verdict {
+func matchStrict(test func(string) bool) func(string) verdict {
 	return func(text string) verdict {
-		if len(text) > maxMatched || hides(text) || detours(text) {
-			return fails
+		if len(text) > maxMatchBytes || hasHiddenText(text) || hasParentSegment(text) {
+			return noMatch
 		}
-		return sure(test(text))
+		return verdictOf(test(text))
 	}
 }
 
-// detours reports whether a text has .. as a step of a path.
-func detours(text string) bool {
+// hasParentSegment reports whether a text has .. as a step of a path.
+func hasParentSegment(text string) bool {
 	steps := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\ \t\"'=:,", r) })
 	return slices.Contains(steps, "..")
 }

@@ -42,11 +42,11 @@ func (f *PolicyFile) Rule(call ToolCall) PolicyResult { return f.rules.Rule(call
 // that was just cloned brings its own. An allow in it leaves the call to the agent's
 // own permission flow: an exception from the rules behind it, no more.
 func (f *PolicyFile) ForProject() *PolicyFile {
-	guest := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
-	for i := range guest.rules {
-		guest.rules[i].guest = true
+	restricted := &PolicyFile{rules: slices.Clone(f.rules), warnings: f.warnings}
+	for i := range restricted.rules {
+		restricted.rules[i].restricted = true
 	}
-	return guest
+	return restricted
 }
 
 // Rules lists the rules, the first that is tried first.
@@ -54,7 +54,7 @@ func (f *PolicyFile) Rules() []PolicyRule {
 	list := make([]PolicyRule, len(f.rules))
 	for i := range f.rules {
 		r := &f.rules[i]
-		list[i] = PolicyRule{Where: r.where, Effect: r.says(), Sentence: r.words()}
+		list[i] = PolicyRule{Where: r.location, Effect: r.appliedEffect(), Sentence: r.describe()}
 	}
 	return list
 }
@@ -67,7 +67,7 @@ func (f *PolicyFile) Warnings() []PolicyProblem { return f.warnings }
 func ReadPolicy(file string) (*PolicyFile, error) { return readPolicy(file, nil) }
 
 func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
-	text, err := readWhole(file)
+	text, err := readPolicyText(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func readPolicy(file string, call *ToolCall) (*PolicyFile, error) {
 	return parsePolicy(file, text, call)
 }
 
-// readWhole reads a regular file of bounded size. A pipe would make a hook wait.
-func readWhole(file string) ([]byte, error) {
+// readPolicyText reads a regular file of bounded size. A pipe would make a hook wait.
+func readPolicyText(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
@@ -104,39 +104,39 @@ func ParsePolicy(file string, text []byte) (*PolicyFile, error) { return parsePo
 
 func parsePolicy(file string, text []byte, call *ToolCall) (*PolicyFile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // what some editors put in front
-	r := policyReader{file: file, text: text, call: call}
+	r := policyParser{file: file, text: text, call: call}
 	root, err := parseJSON(text)
-	if fault := (*jsonError)(nil); errors.As(err, &fault) {
-		return nil, &PolicyError{[]PolicyProblem{r.problem(fault.at, "it is not valid JSON: %v", fault)}}
+	if jsonErr := (*jsonError)(nil); errors.As(err, &jsonErr) {
+		return nil, &PolicyError{[]PolicyProblem{r.newProblem(jsonErr.offset, "it is not valid JSON: %v", jsonErr)}}
 	}
 	if !utf8.Valid(text) {
 		return nil, &PolicyError{[]PolicyProblem{{File: file, Text: "it is not UTF-8; save it as that"}}}
 	}
-	f := &PolicyFile{rules: r.policy(root)}
+	f := &PolicyFile{rules: r.parseRules(root)}
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, inOrder)
+		slices.SortStableFunc(r.problems, comparePositions)
 		return nil, &PolicyError{r.problems}
 	}
 	if call == nil { // nobody reads them there
-		f.warnings = r.warnings(f.rules)
+		f.warnings = r.findWarnings(f.rules)
 	}
 	return f, nil
 }
 
-func inOrder(a, b PolicyProblem) int {
+func comparePositions(a, b PolicyProblem) int {
 	return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 }
 
-// policyReader makes rules of a file's JSON, and collects what is wrong with it.
-type policyReader struct {
-	file     string
-	text     []byte
-	problems []PolicyProblem
-	call     *ToolCall // whose rules are kept; nil: all
-	other    bool      // the rule that is being read is not about it
+// policyParser makes rules of a file's JSON, and collects what is wrong with it.
+type policyParser struct {
+	file      string
+	text      []byte
+	problems  []PolicyProblem
+	call      *ToolCall // whose rules are kept; nil: all
+	otherTool bool      // the rule that is being read is not about it
 }
 
-func (r *policyReader) problem(at int64, format string, args ...any) PolicyProblem {
+func (r *policyParser) newProblem(at int64, format string, args ...any) PolicyProblem {
 	before := r.text[:min(at, int64(len(r.text)))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return PolicyProblem{
@@ -145,25 +145,25 @@ func (r *policyReader) problem(at int64, format string, args ...any) PolicyProbl
 	}
 }
 
-func (r *policyReader) wrong(at int64, format string, args ...any) {
-	r.problems = append(r.problems, r.problem(at, format, args...))
+func (r *policyParser) addProblem(at int64, format string, args ...any) {
+	r.problems = append(r.problems, r.newProblem(at, format, args...))
 }
 
-func (r *policyReader) line(at int64) int { return bytes.Count(r.text[:at], []byte("\n")) + 1 }
+func (r *policyParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []byte("\n")) + 1 }
 
-// members gives an object's members by name, each once, all of them known.
-func (r *policyReader) members(n *jsonNode, what string, known ...string) map[string]*jsonNode {
+// objectMembers gives an object's members by name, each once, all of them known.
+func (r *policyParser) objectMembers(n *jsonNode, what string, known ...string) map[string]*jsonNode {
 	if n.kind != jsonObject {
-		r.wrong(n.at, "%s must be an object, not %s", what, n.kind)
+		r.addProblem(n.offset, "%s must be an object, not %s", what, n.kind)
 		return nil
 	}
 	found := make(map[string]*jsonNode, len(n.members))
 	for _, m := range n.members {
 		switch {
 		case !slices.Contains(known, m.name):
-			r.wrong(m.at, "%s has no member %q; %s", what, oneLine(m.name, 60), instead(m.name, known))
+			r.addProblem(m.offset, "%s has no member %q; %s", what, oneLine(m.name, 60), suggestion(m.name, known))
 		case found[m.name] != nil:
-			r.wrong(m.at, "%s has the member %q twice; keep one of them", what, m.name)
+			r.addProblem(m.offset, "%s has the member %q twice; keep one of them", what, m.name)
 		default:
 			found[m.name] = m.value
 		}
@@ -171,88 +171,88 @@ func (r *policyReader) members(n *jsonNode, what string, known ...string) map[st
 	return found
 }
 
-func (r *policyReader) policy(root *jsonNode) rules {
-	top := r.members(root, "a policy", "$schema", "rules")
+func (r *policyParser) parseRules(root *jsonNode) rules {
+	top := r.objectMembers(root, "a policy", "$schema", "rules")
 	if top == nil {
 		return nil
 	}
 	list := top["rules"]
 	switch {
 	case list == nil:
-		r.wrong(root.at, `a policy needs its rules: {"rules": [{"tool": "Bash", "then": "ask"}]}`)
+		r.addProblem(root.offset, `a policy needs its rules: {"rules": [{"tool": "Bash", "then": "ask"}]}`)
 		return nil
 	case list.kind != jsonArray:
-		r.wrong(list.at, "rules must be a list, not %s", list.kind)
+		r.addProblem(list.offset, "rules must be a list, not %s", list.kind)
 		return nil
 	case len(list.items) > maxRules:
-		r.wrong(list.items[maxRules].at, "there are more than %d rules; use globs, or conditions, to say it with fewer", maxRules)
+		r.addProblem(list.items[maxRules].offset, "there are more than %d rules; use globs, or conditions, to say it with fewer", maxRules)
 		return nil
 	}
 	all := make(rules, 0, len(list.items))
 	for _, item := range list.items {
-		if one, ok := r.rule(item); ok {
-			all = append(all, one)
+		if parsed, ok := r.parseRule(item); ok {
+			all = append(all, parsed)
 		}
 	}
 	return all
 }
 
-func (r *policyReader) rule(n *jsonNode) (rule, bool) {
+func (r *policyParser) parseRule(n *jsonNode) (rule, bool) {
 	before := len(r.problems)
-	m := r.members(n, "a rule", "tool", "when", "then", "risk", "reason")
+	m := r.objectMembers(n, "a rule", "tool", "when", "then", "risk", "reason")
 	if m == nil {
 		return rule{}, false
 	}
-	one := rule{line: r.line(n.at), reason: r.textOf(m["reason"], "reason")}
-	one.where = fmt.Sprintf("%s:%d", r.file, one.line)
-	one.then = Effect(r.word(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
+	parsed := rule{line: r.lineAt(n.offset), reason: r.textMember(m["reason"], "reason")}
+	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
+	parsed.effect = Effect(r.wordMember(m["then"], "then", string(ThenAllow), string(ThenAsk), string(ThenDeny)))
 	if m["then"] == nil {
-		r.wrong(n.at, "a rule needs then: allow, ask or deny")
+		r.addProblem(n.offset, "a rule needs then: allow, ask or deny")
 	}
 	risks := []string{string(schema.LowRisk), string(schema.MediumRisk), string(schema.HighRisk), string(schema.CriticalRisk)}
-	one.risk = schema.Risk(r.word(m["risk"], "risk", risks...))
-	one.tool = r.textOf(m["tool"], "tool")
+	parsed.risk = schema.Risk(r.wordMember(m["risk"], "risk", risks...))
+	parsed.tool = r.textMember(m["tool"], "tool")
 	switch tool := m["tool"]; {
 	case tool == nil:
-		r.wrong(n.at, `a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`)
-	case one.tool == "" && tool.kind == jsonText:
-		r.wrong(tool.at, `an empty tool matches nothing; "*" is any tool`)
-	case utf8.RuneCountInString(one.tool) > maxPattern:
-		r.wrong(tool.at, "the name is longer than %d characters", maxPattern)
+		r.addProblem(n.offset, `a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`)
+	case parsed.tool == "" && tool.kind == jsonText:
+		r.addProblem(tool.offset, `an empty tool matches nothing; "*" is any tool`)
+	case utf8.RuneCountInString(parsed.tool) > maxPattern:
+		r.addProblem(tool.offset, "the name is longer than %d characters", maxPattern)
 	}
 	// Who allows must mean exactly this tool; who asks or denies may mean more.
-	one.glob = newGlob(one.tool, one.then != ThenAllow)
-	r.other = r.call != nil && !one.about(r.call)
+	parsed.glob = newGlob(parsed.tool, parsed.effect != ThenAllow)
+	r.otherTool = r.call != nil && !parsed.appliesTo(r.call)
 	if when := m["when"]; when != nil {
-		one.when = r.conditions(when, one.then == ThenAllow)
+		parsed.when = r.parseConditions(when, parsed.effect == ThenAllow)
 	}
-	return one, len(r.problems) == before && !r.other
+	return parsed, len(r.problems) == before && !r.otherTool
 }
 
-// textOf is a member that must be a text; absent is empty.
-func (r *policyReader) textOf(n *jsonNode, name string) string {
+// textMember is a member that must be a text; absent is empty.
+func (r *policyParser) textMember(n *jsonNode, name string) string {
 	if n == nil {
 		return ""
 	}
 	text, ok := n.value.(string)
 	if !ok {
-		r.wrong(n.at, "%s must be a text, not %s", name, n.kind)
+		r.addProblem(n.offset, "%s must be a text, not %s", name, n.kind)
 	}
 	return text
 }
 
-// word is a member that must be one of some words; absent is empty.
-func (r *policyReader) word(n *jsonNode, name string, words ...string) string {
-	text := r.textOf(n, name)
+// wordMember is a member that must be one of some words; absent is empty.
+func (r *policyParser) wordMember(n *jsonNode, name string, words ...string) string {
+	text := r.textMember(n, name)
 	if n != nil && n.kind == jsonText && !slices.Contains(words, text) {
-		r.wrong(n.at, "%s can't be %q; %s", name, oneLine(text, 60), instead(text, words))
+		r.addProblem(n.offset, "%s can't be %q; %s", name, oneLine(text, 60), suggestion(text, words))
 	}
 	return text
 }
 
-// instead says which words there are, and which one was probably meant.
-func instead(got string, known []string) string {
-	if near := closest(got, known); near != "" {
+// suggestion says which words there are, and which one was probably meant.
+func suggestion(got string, known []string) string {
+	if near := closestMatch(got, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "it is one of " + strings.Join(known, ", ")

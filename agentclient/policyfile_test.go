@@ -11,8 +11,8 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// problems are what is wrong with a policy's text.
-func problems(t *testing.T, text string) string {
+// policyProblems are what is wrong with a policy's text.
+func policyProblems(t *testing.T, text string) string {
 	t.Helper()
 	_, err := agentclient.ParsePolicy("p.json", []byte(text))
 	var wrong *agentclient.PolicyError
@@ -20,14 +20,14 @@ func problems(t *testing.T, text string) string {
 	return err.Error()
 }
 
-func parse(t testing.TB, text string) *agentclient.PolicyFile {
+func mustParsePolicy(t testing.TB, text string) *agentclient.PolicyFile {
 	t.Helper()
 	f, err := agentclient.ParsePolicy("p.json", []byte(text))
 	require.NoError(t, err)
 	return f
 }
 
-func TestAMistakeInAPolicyIsToldWithItsPlaceAndTheRemedy(t *testing.T) {
+func TestParsePolicy_ReportsPositionAndFix(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		``:                              `p.json:1:1: it is not valid JSON: unexpected end`,
@@ -65,25 +65,25 @@ func TestAMistakeInAPolicyIsToldWithItsPlaceAndTheRemedy(t *testing.T) {
 		`{"rules": [{"tool": "Bash", "then": "allow", "when": {"command": {"glob": "git * | cat"}}}]}`: `is never allowed by a rule, so this one can never match`,
 		`{"rules": [{"tool": "Read", "then": "allow", "when": {"file": {"glob": "../*"}}}]}`:           `so this one can never match; write the path it leads to`,
 	} {
-		require.Contains(t, problems(t, text), want, "%s", text)
+		require.Contains(t, policyProblems(t, text), want, "%s", text)
 	}
 }
 
-func TestAllMistakesAreToldAtOnceInOrder(t *testing.T) {
+func TestParsePolicy_ReportsAllProblemsInOrder(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		`p.json:2:3: a rule needs its tool: a name such as "Bash", or a glob such as "mcp__*"`,
 		`p.json:2:12: then can't be "never"; it is one of allow, ask, deny`,
 		`p.json:2:21: a rule has no member "toool"; did you mean "tool"?`,
 		`p.json:3:25: when must be an object such as {"command": {"glob": "rm *"}}, not null`,
-	}, strings.Split(problems(t, `{"rules": [
+	}, strings.Split(policyProblems(t, `{"rules": [
   {"then": "never", "toool": "Bash"},
   {"tool": "Ü", "when": null, "then": "ask"}]}`), "\n"))
 }
 
-func TestAPolicyIsReadInWords(t *testing.T) {
+func TestPolicyFile_DescribesRules(t *testing.T) {
 	t.Parallel()
-	f := parse(t, "\ufeff"+`{
+	f := mustParsePolicy(t, "\ufeff"+`{
   "$schema": "https://example.com/policy.json",
   "rules": [
     {"tool": "Bash", "when": {"command": {"regex": "^rm ", "contains": "-r"}}, "then": "ask", "risk": "high", "reason": "It deletes."},
@@ -102,9 +102,9 @@ func TestAPolicyIsReadInWords(t *testing.T) {
 	}, words)
 }
 
-func TestProbableMistakesAreWarnings(t *testing.T) {
+func TestPolicyFile_WarnsOfProbableMistakes(t *testing.T) {
 	t.Parallel()
-	f := parse(t, `{"rules": [
+	f := mustParsePolicy(t, `{"rules": [
 {"tool": "Bahs", "then": "ask"},
 {"tool": "mcp__github__merge", "then": "deny"},
 {"tool": "run_shell_command", "then": "ask"},
@@ -121,17 +121,17 @@ func TestProbableMistakesAreWarnings(t *testing.T) {
 		`p.json:7:1: no agent we know has a tool "Qwertyuiop"`,
 		`p.json:7:1: this rule is never reached: the one at line 5 decides all calls of Qwertyuiop`,
 	}, got)
-	require.Empty(t, parse(t, `{"rules": [{"tool": "Bash", "then": "allow"}, {"tool": "bash", "then": "ask"}]}`).Warnings(),
+	require.Empty(t, mustParsePolicy(t, `{"rules": [{"tool": "Bash", "then": "allow"}, {"tool": "bash", "then": "ask"}]}`).Warnings(),
 		"an allow lets some calls past")
 }
 
-func TestTooMuchIsRefused(t *testing.T) {
+func TestParsePolicy_EnforcesLimits(t *testing.T) {
 	t.Parallel()
 	rule := `{"tool": "Bash", "then": "ask"}`
-	require.Contains(t, problems(t, `{"rules": [`+strings.Repeat(rule+",", 1000)+rule+`]}`), "more than 1000 rules")
-	require.Contains(t, problems(t, `{"rules": [{"tool": "`+strings.Repeat("x", 1001)+`", "then": "ask"}]}`), "longer than 1000")
-	require.Contains(t, problems(t, strings.Repeat("[", 200)+strings.Repeat("]", 200)), "nested too deeply")
-	require.Less(t, len(problems(t, `{"`+strings.Repeat("x", 100_000)+`": 1}`)), 500)
+	require.Contains(t, policyProblems(t, `{"rules": [`+strings.Repeat(rule+",", 1000)+rule+`]}`), "more than 1000 rules")
+	require.Contains(t, policyProblems(t, `{"rules": [{"tool": "`+strings.Repeat("x", 1001)+`", "then": "ask"}]}`), "longer than 1000")
+	require.Contains(t, policyProblems(t, strings.Repeat("[", 200)+strings.Repeat("]", 200)), "nested too deeply")
+	require.Less(t, len(policyProblems(t, `{"`+strings.Repeat("x", 100_000)+`": 1}`)), 500)
 
 	dir := t.TempDir()
 	file := filepath.Join(dir, "big.json")
@@ -142,8 +142,8 @@ func TestTooMuchIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 }
 
-// tree makes files below a new directory.
-func tree(t *testing.T, files map[string]string) string {
+// writeTree makes files below a new directory.
+func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -154,19 +154,19 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func only(tool, then string) string {
+func singleRulePolicy(tool, then string) string {
 	return `{"rules": [{"tool": "` + tool + `", "then": "` + then + `"}]}`
 }
 
-func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
+func TestLoadPolicy_OuterFilesComeFirst(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{
-		"home/.config/hookback/hookback.json": only("Write", "deny"),
-		"hookback.json":                       only("*", "allow"), // above the repository: anybody's
+	dir := writeTree(t, map[string]string{
+		"home/.config/hookback/hookback.json": singleRulePolicy("Write", "deny"),
+		"hookback.json":                       singleRulePolicy("*", "allow"), // above the repository: anybody's
 		"repo/.git/HEAD":                      "",
-		"repo/hookback.json":                  only("Edit", "ask"),
-		"repo/vendor/x/hookback.json":         only("*", "allow"),
-		"other/hookback.json":                 only("Read", "ask"),
+		"repo/hookback.json":                  singleRulePolicy("Edit", "ask"),
+		"repo/vendor/x/hookback.json":         singleRulePolicy("*", "allow"),
+		"other/hookback.json":                 singleRulePolicy("Read", "ask"),
 		"other/sub/file":                      "",
 	})
 	env := func(name string) string { return map[string]string{"HOME": filepath.Join(dir, "home")}[name] }
@@ -194,9 +194,9 @@ func TestWhoeverIsFurtherOutHasTheFirstWord(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "repo/hookback.json")+":1", p.Rule(agentclient.ToolCall{Name: "Edit"}).Where)
 }
 
-// TestAHookLoadsTheRulesOfItsCall: what is wrong with the expression of another tool's
+// TestLoadPolicyFor_KeepsRulesForCall: what is wrong with the expression of another tool's
 // rule doesn't matter to it; whatever might be about its call, and every other mistake, does.
-func TestAHookLoadsTheRulesOfItsCall(t *testing.T) {
+func TestLoadPolicyFor_KeepsRulesForCall(t *testing.T) {
 	t.Parallel()
 	const broken = `"when": {"x": {"regex": "("}}`
 	for _, test := range []struct{ rules, tool, alias, err, then, where string }{
@@ -210,7 +210,7 @@ func TestAHookLoadsTheRulesOfItsCall(t *testing.T) {
 		{`{"tool": "Edit", "when": {"x": {"regex": ""}}, "then": "deny"}`, "Bash", "", "regex takes a text that is not empty", "", ""},
 		{`{"tool": "Edit", "then": "dny"}`, "Bash", "", `did you mean "deny"?`, "", ""},
 	} {
-		dir := tree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})
+		dir := writeTree(t, map[string]string{"hookback.json": `{"rules": [` + test.rules + `]}`})
 		call := agentclient.ToolCall{Name: test.tool, Alias: test.alias}
 		p, err := agentclient.LoadPolicyFor(call, dir, func(string) string { return "" })
 		if test.err != "" {
@@ -229,9 +229,9 @@ func TestAHookLoadsTheRulesOfItsCall(t *testing.T) {
 	}
 }
 
-func TestXDGConfigHomeComesFirst(t *testing.T) {
+func TestLoadPolicy_PrefersXDGConfigHome(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"c/hookback/hookback.json": only("Write", "deny"), ".config/hookback/hookback.json": only("Read", "deny")})
+	dir := writeTree(t, map[string]string{"c/hookback/hookback.json": singleRulePolicy("Write", "deny"), ".config/hookback/hookback.json": singleRulePolicy("Read", "deny")})
 	vars := map[string]string{"HOME": dir, "XDG_CONFIG_HOME": filepath.Join(dir, "c")}
 	p, err := agentclient.LoadPolicy(dir, func(name string) string { return vars[name] })
 	require.NoError(t, err)
@@ -239,16 +239,16 @@ func TestXDGConfigHomeComesFirst(t *testing.T) {
 	require.Empty(t, p.Rule(agentclient.ToolCall{Name: "Read"}))
 }
 
-func TestWithoutAnyFileThereIsNoOpinion(t *testing.T) {
+func TestLoadPolicy_WithoutFilesHasNoOpinion(t *testing.T) {
 	t.Parallel()
 	p, err := agentclient.LoadPolicy(t.TempDir(), func(string) string { return "" })
 	require.NoError(t, err)
 	require.Equal(t, agentclient.PolicyResult{}, p.Rule(agentclient.ToolCall{Name: "Bash"}))
 }
 
-func TestEveryFileThatIsWrongIsTold(t *testing.T) {
+func TestLoadPolicy_ReportsProblemsOfAllFiles(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{".config/hookback/hookback.json": `{"rules": 1}`, "repo/.git/HEAD": "", "repo/hookback.json": `{"rule": []}`})
+	dir := writeTree(t, map[string]string{".config/hookback/hookback.json": `{"rules": 1}`, "repo/.git/HEAD": "", "repo/hookback.json": `{"rule": []}`})
 	p, err := agentclient.LoadPolicy(filepath.Join(dir, "repo"), func(name string) string { return map[string]string{"HOME": dir}[name] })
 	require.Nil(t, p)
 	var wrong *agentclient.PolicyError

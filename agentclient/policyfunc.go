@@ -38,16 +38,16 @@ func Tools(names ...string) PolicyFunc {
 // Above asks when the argument, a dotted path, is more than limit. It asks too when
 // the argument is there and no number: nobody knows what the tool makes of "20,000".
 func Above(argument string, limit float64) PolicyFunc {
-	path, most := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: no finite number
+	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: no finite number
 	return func(call ToolCall) bool {
-		c := calling{ToolCall: call}
-		values, doubt := c.values(path)
-		return doubt != "" || slices.ContainsFunc(values, func(n *jsonNode) bool {
+		c := callArguments{ToolCall: call}
+		values, problem := c.lookup(path)
+		return problem != "" || slices.ContainsFunc(values, func(n *jsonNode) bool {
 			number, ok := n.number()
 			if !ok {
 				return n.kind != jsonNull
 			}
-			return most == nil || number.Cmp(most) > 0
+			return bound == nil || number.Cmp(bound) > 0
 		})
 	}
 }

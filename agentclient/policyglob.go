@@ -9,21 +9,21 @@ import (
 // glob is a pattern for a whole text: * is any number of characters, / among them,
 // ? is one, and \ takes the next one as it is.
 type glob struct {
-	pieces []globPiece // between the stars; none of them is a match for anything
-	fold   bool        // without regard to case
+	segments []globSegment // between the stars; none of them is a match for anything
+	fold     bool          // without regard to case
 }
 
-// globPiece is what stands between two stars.
-type globPiece []rune
+// globSegment is what stands between two stars.
+type globSegment []rune
 
-// anyOne stands for ? in a piece: no text has this rune.
-const anyOne rune = -1
+// anyRune stands for ? in a piece: no text has this rune.
+const anyRune rune = -1
 
 func newGlob(pattern string, fold bool) glob {
 	if fold {
 		pattern = strings.ToLower(pattern)
 	}
-	g := glob{fold: fold, pieces: []globPiece{nil}}
+	g := glob{fold: fold, segments: []globSegment{nil}}
 	last, escaped := 0, false
 	for _, r := range pattern {
 		switch {
@@ -33,47 +33,47 @@ func newGlob(pattern string, fold bool) glob {
 			escaped = true
 			continue
 		case r == '*':
-			g.pieces = append(g.pieces, nil)
+			g.segments = append(g.segments, nil)
 			last++
 			continue
 		case r == '?':
-			r = anyOne
+			r = anyRune
 		}
-		g.pieces[last] = append(g.pieces[last], r)
+		g.segments[last] = append(g.segments[last], r)
 	}
 	if escaped {
-		g.pieces[last] = append(g.pieces[last], '\\')
+		g.segments[last] = append(g.segments[last], '\\')
 	}
 	return g
 }
 
-// literal reports whether the pattern has no * and no ?.
-func (g glob) literal() bool {
-	return len(g.pieces) == 1 && !slices.Contains(g.pieces[0], anyOne)
+// isLiteral reports whether the pattern has no * and no ?.
+func (g glob) isLiteral() bool {
+	return len(g.segments) == 1 && !slices.Contains(g.segments[0], anyRune)
 }
 
 func (g glob) match(text string) bool {
 	if g.fold {
 		text = strings.ToLower(text)
 	}
-	first, last := g.pieces[0], g.pieces[len(g.pieces)-1]
-	rest, ok := first.prefix(text)
-	if !ok || len(g.pieces) == 1 {
+	first, last := g.segments[0], g.segments[len(g.segments)-1]
+	rest, ok := first.trimPrefix(text)
+	if !ok || len(g.segments) == 1 {
 		return ok && rest == ""
 	}
-	for _, p := range g.pieces[1 : len(g.pieces)-1] {
-		if rest, ok = p.cut(rest); !ok {
+	for _, p := range g.segments[1 : len(g.segments)-1] {
+		if rest, ok = p.cutThrough(rest); !ok {
 			return false
 		}
 	}
-	return last.suffix(rest)
+	return last.isSuffixOf(rest)
 }
 
-// prefix takes the piece off the text's beginning.
-func (p globPiece) prefix(text string) (rest string, ok bool) {
+// trimPrefix takes the piece off the text's beginning.
+func (p globSegment) trimPrefix(text string) (rest string, ok bool) {
 	for _, want := range p {
 		r, size := utf8.DecodeRuneInString(text)
-		if size == 0 || want != anyOne && want != r {
+		if size == 0 || want != anyRune && want != r {
 			return "", false
 		}
 		text = text[size:]
@@ -81,20 +81,20 @@ func (p globPiece) prefix(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// cut takes everything up to the first place of the piece, and it, off the text.
-func (p globPiece) cut(text string) (rest string, ok bool) {
+// cutThrough takes everything up to the first place of the piece, and it, off the text.
+func (p globSegment) cutThrough(text string) (rest string, ok bool) {
 	if len(p) == 0 {
 		return text, true
 	}
 	for {
-		if p[0] != anyOne {
+		if p[0] != anyRune {
 			i := strings.IndexRune(text, p[0])
 			if i < 0 {
 				return "", false
 			}
 			text = text[i:]
 		}
-		if rest, ok := p.prefix(text); ok {
+		if rest, ok := p.trimPrefix(text); ok {
 			return rest, true
 		}
 		_, size := utf8.DecodeRuneInString(text)
@@ -105,15 +105,15 @@ func (p globPiece) cut(text string) (rest string, ok bool) {
 	}
 }
 
-func (p globPiece) suffix(text string) bool {
-	at := len(text)
+func (p globSegment) isSuffixOf(text string) bool {
+	start := len(text)
 	for range p {
-		_, size := utf8.DecodeLastRuneInString(text[:at])
+		_, size := utf8.DecodeLastRuneInString(text[:start])
 		if size == 0 {
 			return false
 		}
-		at -= size
+		start -= size
 	}
-	_, ok := p.prefix(text[at:])
+	_, ok := p.trimPrefix(text[start:])
 	return ok
 }

@@ -8,7 +8,7 @@ import (
 
 // jsonNode is a JSON value that knows where it stands, and forgets no member.
 type jsonNode struct {
-	at      int64 // its first byte in the text
+	offset  int64 // its first byte in the text
 	value   any   // nil, bool, string or json.Number; nil for the other two
 	kind    jsonKind
 	members []jsonMember // of an object: in order, with repeats
@@ -16,9 +16,9 @@ type jsonNode struct {
 }
 
 type jsonMember struct {
-	name  string
-	at    int64 // of its name
-	value *jsonNode
+	name   string
+	offset int64 // of its name
+	value  *jsonNode
 }
 
 // jsonKind is a kind of value, as a message calls it.
@@ -41,8 +41,8 @@ var errTooDeep = errors.New("it is nested too deeply")
 
 // jsonError is a mistake in a text, at a byte.
 type jsonError struct {
-	at  int64
-	err error
+	offset int64
+	err    error
 }
 
 func (e *jsonError) Error() string { return e.err.Error() }
@@ -51,11 +51,11 @@ func (e *jsonError) Error() string { return e.err.Error() }
 func parseJSON(text []byte) (*jsonNode, error) {
 	if json.Valid(text) {
 		p := jsonParser{text: text}
-		return p.value(0)
+		return p.parseValue(0)
 	}
 	err := json.Unmarshal(text, new(json.RawMessage)) // says where
-	if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
-		if at := wrong.Offset - 1; at >= 0 && wrong.Offset < int64(len(text)) {
+	if syntaxErr := (*json.SyntaxError)(nil); errors.As(err, &syntaxErr) {
+		if at := syntaxErr.Offset - 1; at >= 0 && syntaxErr.Offset < int64(len(text)) {
 			return nil, &jsonError{at, err}
 		}
 		return nil, &jsonError{int64(len(text)), err}
@@ -67,65 +67,65 @@ func parseJSON(text []byte) (*jsonNode, error) {
 // keeps neither places nor members that are there twice.
 type jsonParser struct {
 	text []byte
-	at   int
+	pos  int
 }
 
-// next is the byte that the next token begins with.
-func (p *jsonParser) next() byte {
-	for strings.IndexByte(" \t\r\n,:", p.text[p.at]) >= 0 {
-		p.at++
+// skipToToken is the byte that the next token begins with.
+func (p *jsonParser) skipToToken() byte {
+	for strings.IndexByte(" \t\r\n,:", p.text[p.pos]) >= 0 {
+		p.pos++
 	}
-	return p.text[p.at]
+	return p.text[p.pos]
 }
 
-func (p *jsonParser) value(depth int) (*jsonNode, error) {
-	first := p.next()
-	node := &jsonNode{at: int64(p.at)}
+func (p *jsonParser) parseValue(depth int) (*jsonNode, error) {
+	first := p.skipToToken()
+	node := &jsonNode{offset: int64(p.pos)}
 	switch first {
 	case '{', '[':
 		if depth == maxDepth {
-			return nil, &jsonError{node.at, errTooDeep}
+			return nil, &jsonError{node.offset, errTooDeep}
 		}
-		p.at++
+		p.pos++
 		if first == '{' {
 			node.kind = jsonObject
 		} else {
 			node.kind = jsonArray
 		}
-		return node, p.inside(node, depth+1)
+		return node, p.parseMembers(node, depth+1)
 	case '"':
-		node.kind, node.value = jsonText, p.string()
+		node.kind, node.value = jsonText, p.parseString()
 	case 't', 'f':
 		node.kind, node.value = jsonBool, first == 't'
-		p.at += len("true")
+		p.pos += len("true")
 		if first == 'f' {
-			p.at++
+			p.pos++
 		}
 	case 'n':
 		node.kind = jsonNull
-		p.at += len("null")
+		p.pos += len("null")
 	default:
-		for p.at < len(p.text) && strings.IndexByte("+-.0123456789eE", p.text[p.at]) >= 0 {
-			p.at++
+		for p.pos < len(p.text) && strings.IndexByte("+-.0123456789eE", p.text[p.pos]) >= 0 {
+			p.pos++
 		}
-		node.kind, node.value = jsonNumber, json.Number(p.text[node.at:p.at])
+		node.kind, node.value = jsonNumber, json.Number(p.text[node.offset:p.pos])
 	}
 	return node, nil
 }
 
-// inside reads an object's or an array's rest.
-func (p *jsonParser) inside(node *jsonNode, depth int) error {
+// parseMembers reads an object's or an array's rest.
+func (p *jsonParser) parseMembers(node *jsonNode, depth int) error {
 	for {
-		if c := p.next(); c == '}' || c == ']' {
-			p.at++
+		if c := p.skipToToken(); c == '}' || c == ']' {
+			p.pos++
 			return nil
 		}
-		m := jsonMember{at: int64(p.at)}
+		m := jsonMember{offset: int64(p.pos)}
 		if node.kind == jsonObject {
-			m.name = p.string()
+			m.name = p.parseString()
 		}
 		var err error
-		if m.value, err = p.value(depth); err != nil {
+		if m.value, err = p.parseValue(depth); err != nil {
 			return err
 		}
 		if node.kind == jsonObject {
@@ -136,62 +136,62 @@ func (p *jsonParser) inside(node *jsonNode, depth int) error {
 	}
 }
 
-// string reads a text.
-func (p *jsonParser) string() string {
-	begin := p.at
+// parseString reads a text.
+func (p *jsonParser) parseString() string {
+	begin := p.pos
 	plain := true
-	for p.at++; p.text[p.at] != '"'; p.at++ {
-		switch c := p.text[p.at]; {
+	for p.pos++; p.text[p.pos] != '"'; p.pos++ {
+		switch c := p.text[p.pos]; {
 		case c == '\\':
 			plain = false
-			p.at++
+			p.pos++
 		case c >= 0x80:
 			plain = false
 		}
 	}
-	p.at++
+	p.pos++
 	if plain {
-		return string(p.text[begin+1 : p.at-1])
+		return string(p.text[begin+1 : p.pos-1])
 	}
 	var text string
-	if json.Unmarshal(p.text[begin:p.at], &text) != nil {
+	if json.Unmarshal(p.text[begin:p.pos], &text) != nil {
 		return "" // not in valid JSON
 	}
 	return text
 }
 
-// texts calls yield with every text in the value, member names too, until it
+// everyText calls yield with every text in the value, member names too, until it
 // returns false.
-func (n *jsonNode) texts(yield func(string) bool) bool {
+func (n *jsonNode) everyText(yield func(string) bool) bool {
 	if text, ok := n.value.(string); ok && !yield(text) {
 		return false
 	}
 	for _, m := range n.members {
-		if !yield(m.name) || !m.value.texts(yield) {
+		if !yield(m.name) || !m.value.everyText(yield) {
 			return false
 		}
 	}
 	for _, item := range n.items {
-		if !item.texts(yield) {
+		if !item.everyText(yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// ambiguous reports whether an object in the value has a name twice, or two that
+// hasAmbiguousNames reports whether an object in the value has a name twice, or two that
 // differ in case only: programs disagree on which of them counts.
-func (n *jsonNode) ambiguous() bool {
+func (n *jsonNode) hasAmbiguousNames() bool {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		name := strings.ToLower(m.name)
-		if seen[name] || m.value.ambiguous() {
+		if seen[name] || m.value.hasAmbiguousNames() {
 			return true
 		}
 		seen[name] = true
 	}
 	for _, item := range n.items {
-		if item.ambiguous() {
+		if item.hasAmbiguousNames() {
 			return true
 		}
 	}

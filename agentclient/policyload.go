@@ -30,26 +30,26 @@ func LoadPolicyFor(call ToolCall, dir string, env func(string) string) (Policy, 
 }
 
 func loadPolicy(dir string, env func(string) string, call *ToolCall) (Policy, error) {
-	var read []*PolicyFile
-	var bad PolicyError
+	var files []*PolicyFile
+	var policyErr PolicyError
 	for _, file := range PolicyFiles(dir, env) {
 		f, err := readPolicy(file, call)
-		switch wrong := (*PolicyError)(nil); {
-		case errors.As(err, &wrong):
-			bad.Problems = append(bad.Problems, wrong.Problems...)
+		switch fileErr := (*PolicyError)(nil); {
+		case errors.As(err, &fileErr):
+			policyErr.Problems = append(policyErr.Problems, fileErr.Problems...)
 		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)): // a link that leads nowhere is there
-			bad.Problems = append(bad.Problems, PolicyProblem{File: file, Text: err.Error()})
+			policyErr.Problems = append(policyErr.Problems, PolicyProblem{File: file, Text: err.Error()})
 		case err != nil:
 		case file == UserPolicyFile(env):
-			read = append(read, f)
+			files = append(files, f)
 		default:
-			read = append(read, f.ForProject())
+			files = append(files, f.ForProject())
 		}
 	}
-	if len(bad.Problems) > 0 {
-		return nil, &bad
+	if len(policyErr.Problems) > 0 {
+		return nil, &policyErr
 	}
-	return JoinPolicies(read...), nil
+	return JoinPolicies(files...), nil
 }
 
 // JoinPolicies is one policy with the files' rules, in the order of the files.
@@ -100,7 +100,7 @@ func UserPolicyFile(env func(string) string) string {
 // counts: a parent such as /tmp may be anybody's.
 func ProjectPolicyFiles(dir string) (files []string) {
 	root := ProjectDir(dir)
-	for at := absolute(dir); ; at = filepath.Dir(at) {
+	for at := absolutePath(dir); ; at = filepath.Dir(at) {
 		if file := filepath.Join(at, PolicyName); exists(file) {
 			files = append(files, file)
 		}
@@ -113,7 +113,7 @@ func ProjectPolicyFiles(dir string) (files []string) {
 
 // ProjectDir is the root of the repository that dir is in, else dir itself.
 func ProjectDir(dir string) string {
-	dir = absolute(dir)
+	dir = absolutePath(dir)
 	for at := dir; ; at = filepath.Dir(at) {
 		if exists(filepath.Join(at, ".git")) {
 			return at
@@ -124,10 +124,10 @@ func ProjectDir(dir string) string {
 	}
 }
 
-// absolute is a directory's whole path; without a working directory it stays.
-func absolute(dir string) string {
-	if whole, err := filepath.Abs(dir); err == nil {
-		return whole
+// absolutePath is a directory's whole path; without a working directory it stays.
+func absolutePath(dir string) string {
+	if path, err := filepath.Abs(dir); err == nil {
+		return path
 	}
 	return filepath.Clean(dir)
 }

@@ -9,49 +9,49 @@ import (
 
 // rule is one rule of a file.
 type rule struct {
-	tool   string
-	glob   glob
-	when   []condition
-	then   Effect
-	risk   schema.Risk
-	reason string
-	where  string
-	line   int
-	// guest: of a project's file, which can't allow; see PolicyFile.ForProject.
-	guest bool
+	tool     string
+	glob     glob
+	when     []condition
+	effect   Effect
+	risk     schema.Risk
+	reason   string
+	location string
+	line     int
+	// restricted: of a project's file, which can't allow; see PolicyFile.ForProject.
+	restricted bool
 }
 
-// says is the opinion of a rule that holds.
-func (r *rule) says() Effect {
-	if r.guest && r.then == ThenAllow {
+// appliedEffect is the opinion of a rule that holds.
+func (r *rule) appliedEffect() Effect {
+	if r.restricted && r.effect == ThenAllow {
 		return ""
 	}
-	return r.then
+	return r.effect
 }
 
-// about reports whether the call is of the rule's tool.
-func (r *rule) about(c *ToolCall) bool {
+// appliesTo reports whether the call is of the rule's tool.
+func (r *rule) appliesTo(c *ToolCall) bool {
 	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
 }
 
-// match reports whether the rule says something of the call, and what is not clear.
-func (r *rule) match(c *calling) (verdict, string) {
-	if !r.about(&c.ToolCall) {
-		return fails, ""
+// evaluate reports whether the rule says something of the call, and what is not clear.
+func (r *rule) evaluate(c *callArguments) (verdict, string) {
+	if !r.appliesTo(&c.ToolCall) {
+		return noMatch, ""
 	}
-	result, doubt := holds, ""
+	result, problem := matched, ""
 	for i := range r.when {
-		switch got, why := r.when[i].check(c); got {
-		case fails:
-			return fails, ""
-		case unclear:
-			result, doubt = unclear, why
+		switch conditionVerdict, why := r.when[i].check(c); conditionVerdict {
+		case noMatch:
+			return noMatch, ""
+		case indeterminate:
+			result, problem = indeterminate, why
 		}
 	}
-	if r.then == ThenAllow && (result == unclear || !c.allowable()) {
-		return fails, ""
+	if r.effect == ThenAllow && (result == indeterminate || !c.isAllowable()) {
+		return noMatch, ""
 	}
-	return result, doubt
+	return result, problem
 }
 
 // rules are a policy: the first that matches decides.
@@ -60,27 +60,27 @@ type rules []rule
 // Rule implements Policy. A rule that would ask or deny, and can't be tried on this
 // call, asks, unless a later one denies.
 func (all rules) Rule(call ToolCall) PolicyResult {
-	c := calling{ToolCall: call}
-	var unsure PolicyResult
+	c := callArguments{ToolCall: call}
+	var fallback PolicyResult
 	for i := range all {
 		r := &all[i]
-		switch got, doubt := r.match(&c); {
-		case got == unclear && unsure.Effect == "":
-			unsure = PolicyResult{
-				Effect: ThenAsk, Risk: r.risk, Where: r.where,
-				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.where, doubt),
+		switch got, problem := r.evaluate(&c); {
+		case got == indeterminate && fallback.Effect == "":
+			fallback = PolicyResult{
+				Effect: ThenAsk, Risk: r.risk, Where: r.location,
+				Reason: fmt.Sprintf("A rule (%s) could not be tried on this call: %s.", r.location, problem),
 			}
-		case got == holds && (unsure.Effect == "" || r.then == ThenDeny):
-			return PolicyResult{Effect: r.says(), Risk: r.risk, Reason: r.reason, Where: r.where}
-		case got == holds:
-			return unsure
+		case got == matched && (fallback.Effect == "" || r.effect == ThenDeny):
+			return PolicyResult{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Where: r.location}
+		case got == matched:
+			return fallback
 		}
 	}
-	return unsure
+	return fallback
 }
 
-// words say what a rule does.
-func (r *rule) words() string {
+// describe say what a rule does.
+func (r *rule) describe() string {
 	var b strings.Builder
 	switch r.tool {
 	case "*":
@@ -94,12 +94,12 @@ func (r *rule) words() string {
 		} else {
 			b.WriteString(" and ")
 		}
-		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].words)
+		b.WriteString(strings.Join(r.when[i].path, ".") + " " + r.when[i].description)
 	}
-	if r.then == ThenAllow && r.guest {
+	if r.effect == ThenAllow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else {
-		b.WriteString(": " + string(r.then))
+		b.WriteString(": " + string(r.effect))
 	}
 	if r.risk != "" {
 		b.WriteString(" (" + string(r.risk) + " risk)")

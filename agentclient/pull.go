@@ -16,83 +16,83 @@ import (
 // says that it won't dial, otherwise after a moment, of which a push takes a
 // fraction. It ends with ctx, with the answer, or when none of the addresses
 // knows the question; then only a push can help.
-func (a *ask) pull(ctx context.Context) {
-	if !a.pullAtOnce() && !sleep(ctx, a.client.pace.pullAfter) {
+func (a *askRun) pull(ctx context.Context) {
+	if !a.pullsImmediately() && !sleep(ctx, a.client.pacing.pullDelay) {
 		return
 	}
-	hubs := slices.DeleteFunc(a.client.hubsInOrder(), func(hub string) bool { return hub == a.got.hub })
-	hubs = slices.Insert(hubs, 0, a.got.hub)
-	retry := newBackoff()
+	hubs := slices.DeleteFunc(a.client.hubsInOrder(), func(hub string) bool { return hub == a.receipt.hub })
+	hubs = slices.Insert(hubs, 0, a.receipt.hub)
+	pauses := newBackoff()
 	for len(hubs) > 0 {
-		begun := time.Now()
+		started := time.Now()
 		ended, err := a.pullOnce(ctx, hubs[0])
 		switch {
 		case ended || ctx.Err() != nil:
 			return
-		case err == nil && time.Since(begun) > a.client.pace.poll/2:
-			retry = newBackoff() // held open as asked: go on without a pause
+		case err == nil && time.Since(started) > a.client.pacing.pollTimeout/2:
+			pauses = newBackoff() // held open as asked: go on without a pause
 			continue
-		case errors.Is(err, errAbsent) || errors.Is(err, errRetry):
+		case errors.Is(err, errNotListening) || errors.Is(err, errRetry):
 			hubs = append(hubs[1:], hubs[0]) // down for now, or restarting
 		case err != nil:
 			hubs = hubs[1:] // doesn't know the question, or pulling
 			continue
 		}
-		if !sleep(ctx, retry.next()) {
+		if !sleep(ctx, pauses.next()) {
 			return
 		}
 	}
 }
 
-// pullAtOnce reports whether no push can come, or the answer is there already
+// pullsImmediately reports whether no push can come, or the answer is there already
 // (the POST repeated an older one).
-func (a *ask) pullAtOnce() bool {
+func (a *askRun) pullsImmediately() bool {
 	if a.event.HumanInTheLoop.ResponseWebSocketURL == "" {
 		return true
 	}
-	s := a.got.HumanInTheLoopStatus
+	s := a.receipt.HumanInTheLoopStatus
 	return s != nil && (s.Settled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
 }
 
 // pullOnce asks one hub for the answer, and reports whether the question has its
 // end. No error and no end: there is no answer yet.
-func (a *ask) pullOnce(ctx context.Context, hub string) (ended bool, err error) {
-	poll := a.client.pace.poll
-	ctx, cancel := context.WithTimeout(ctx, poll+a.client.pace.attempt)
+func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err error) {
+	poll := a.client.pacing.pollTimeout
+	ctx, cancel := context.WithTimeout(ctx, poll+a.client.pacing.postTimeout)
 	defer cancel()
 	wait := strconv.FormatFloat(poll.Seconds(), 'f', -1, 64)
-	answer, err := a.client.call(ctx, request{
-		hub: hub, path: schema.At(schema.PathResponse, a.got.ID) + "?wait=" + wait, secret: a.got.RequestSecret,
+	res, err := a.client.sendRequest(ctx, request{
+		hub: hub, path: schema.At(schema.PathResponse, a.receipt.ID) + "?wait=" + wait, secret: a.receipt.RequestSecret,
 	})
 	switch {
 	case errors.Is(err, schema.ErrExpired):
-		a.over(err)
+		a.finish(err)
 		return true, nil
 	case err != nil:
 		return false, err
-	case answer.body == nil:
-		a.waiter.expires(answer.expires)
+	case res.body == nil:
+		a.pending.handleDeadlineHeader(res.deadline)
 		return false, nil
 	}
-	m, err := readMessage(answer.body)
-	a.waiter.offer(m, err)
+	m, err := readMessage(res.body)
+	a.pending.handleMessage(m, err)
 	select {
-	case <-a.waiter.done:
+	case <-a.pending.done:
 		return true, nil
 	default:
 		return false, fmt.Errorf("%w: %s has another one under this number", schema.ErrNotFound, hub)
 	}
 }
 
-// over ends a question for which the hub has no answer and never will.
-func (a *ask) over(err error) {
-	d := Decision{Kind: a.waiter.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
-	var now *schema.StatusError
-	if errors.As(err, &now) && schema.IsReservedName(string(now.Status.Outcome)) {
-		d.Outcome, d.Source, d.Reason = now.Status.Outcome, now.Status.Source, now.Status.Reason
+// finish ends a question for which the hub has no answer and never will.
+func (a *askRun) finish(err error) {
+	d := Decision{Kind: a.pending.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
+	var statusErr *schema.StatusError
+	if errors.As(err, &statusErr) && schema.IsReservedName(string(statusErr.Status.Outcome)) {
+		d.Outcome, d.Source, d.Reason = statusErr.Status.Outcome, statusErr.Status.Source, statusErr.Status.Reason
 	}
-	d.explain(a.waiter.question)
-	a.waiter.settle(d, nil)
+	d.fillExplanation(a.pending.question)
+	a.pending.resolve(d, nil)
 }
 
 // sleep waits for d and reports whether ctx lasted that long.

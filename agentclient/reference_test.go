@@ -15,18 +15,18 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// reference is a client of the public server of version 1, and a browser.
-type reference struct {
-	bundle
+// referenceFixture is a client of the public server of version 1, and a browser.
+type referenceFixture struct {
+	fixture
 	server *fakehub.ReferenceServer
 }
 
-func setupReference(t *testing.T, p agentclient.Pace) *reference {
+func setupReference(t *testing.T, p agentclient.Pacing) *referenceFixture {
 	t.Helper()
 	server, err := fakehub.StartReferenceServer()
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
-	r := &reference{server: server}
+	r := &referenceFixture{server: server}
 	r.ctx = testContext(t)
 	r.client = newClient(t, agentclient.Options{Hubs: []string{server.URL()}}, p)
 	return r
@@ -34,7 +34,7 @@ func setupReference(t *testing.T, p agentclient.Pace) *reference {
 
 // click answers the n-th event as the reference's page does: with an echo of the
 // event as the page holds it.
-func (r *reference) click(t *testing.T, n int, answer map[string]any) {
+func (r *referenceFixture) click(t *testing.T, n int, answer map[string]any) {
 	t.Helper()
 	event, err := r.server.Event(r.ctx, n)
 	require.NoError(t, err)
@@ -55,9 +55,9 @@ func (r *reference) click(t *testing.T, n int, answer map[string]any) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
-func TestTheReferenceServerOfVersion1(t *testing.T) {
+func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pace{PullAfter: time.Millisecond}) // its answer to a pull is 200 text/plain
+	r := setupReference(t, agentclient.Pacing{PullDelay: time.Millisecond}) // its answer to a pull is 200 text/plain
 	for n, test := range []struct {
 		ask    agentclient.Request
 		answer map[string]any
@@ -99,7 +99,7 @@ func TestTheReferenceServerOfVersion1(t *testing.T) {
 		got := r.ask(r.ctx, test.ask)
 		<-known
 		r.click(t, n+1, test.answer)
-		end := r.end(t, got)
+		end := r.waitForResult(t, got)
 		require.NoError(t, end.err)
 		require.Equal(t, test.want.Outcome, end.Outcome, n)
 		require.Equal(t, test.want.Text, end.Text, n)
@@ -114,9 +114,9 @@ func TestTheReferenceServerOfVersion1(t *testing.T) {
 }
 
 // Version 1 agents match by permission_type, and mix up two that wait at once.
-func TestTwoQuestionsOfOnePermissionTypeAreNotMixedUp(t *testing.T) {
+func TestReferenceServer_KeepsEqualQuestionsApart(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pace{})
+	r := setupReference(t, agentclient.Pacing{})
 	event := schema.Event{Payload: raw(`{"agent_name":"alice","permission_type":"delete_files"}`)}
 	first := r.ask(r.ctx, agentclient.Request{Question: "Delete a?", Event: event})
 	_, err := r.server.Event(r.ctx, 1)
@@ -124,24 +124,24 @@ func TestTwoQuestionsOfOnePermissionTypeAreNotMixedUp(t *testing.T) {
 	second := r.ask(r.ctx, agentclient.Request{Question: "Delete b?", Event: event})
 	r.click(t, 2, map[string]any{"permission": false})
 	r.click(t, 1, map[string]any{"permission": true})
-	require.True(t, r.end(t, first).Approved())
-	require.False(t, r.end(t, second).Approved())
+	require.True(t, r.waitForResult(t, first).Approved())
+	require.False(t, r.waitForResult(t, second).Approved())
 }
 
-func TestTheReferenceServersNoIsTheProtocolsOwnError(t *testing.T) {
+func TestReferenceServer_CannotWithdraw(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pace{})
+	r := setupReference(t, agentclient.Pacing{})
 	sent, err := r.client.Send(r.ctx, schema.Event{HookEventType: "Stop"})
 	require.NoError(t, err)
 	require.Equal(t, schema.EventID(1), sent.ID)
 	require.ErrorIs(t, r.client.Withdraw(r.ctx, sent, ""), schema.ErrNoRoute)
 }
 
-func TestCancellingAtTheReferenceServerReturnsAtOnce(t *testing.T) {
+func TestReferenceServer_CancelReturnsImmediately(t *testing.T) {
 	t.Parallel()
-	r := setupReference(t, agentclient.Pace{Withdraw: time.Hour})
+	r := setupReference(t, agentclient.Pacing{WithdrawTimeout: time.Hour})
 	ctx, cancel := context.WithCancel(r.ctx)
-	end := r.end(t, r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }}))
+	end := r.waitForResult(t, r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(agentclient.WaitStatus) { cancel() }}))
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, agentclient.Unreachable, end.Outcome, "its card stays: it can't be told")
 }

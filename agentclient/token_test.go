@@ -14,9 +14,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestTheTokenGoesToTheHubAndToNobodyElse: with every request, never where a redirect
+// TestToken_IsSentOnlyToHub: with every request, never where a redirect
 // leads, and into no error.
-func TestTheTokenGoesToTheHubAndToNobodyElse(t *testing.T) {
+func TestToken_IsSentOnlyToHub(t *testing.T) {
 	t.Parallel()
 	const token = "hubin_notARealOne"
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func TestTheTokenGoesToTheHubAndToNobodyElse(t *testing.T) {
 	}, seen)
 }
 
-func TestATokenThatNoHeaderMayHoldIsSaidAtOnce(t *testing.T) {
+func TestToken_RejectsInvalidCharacters(t *testing.T) {
 	t.Parallel()
 	c := agentclient.New(agentclient.Options{Token: "hubin_x\r\nHost: evil.example"})
 	defer func() { _ = c.Close() }()

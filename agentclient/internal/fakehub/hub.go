@@ -38,7 +38,7 @@ type Hub struct {
 	mu     sync.Mutex
 	events []*Question
 	keys   map[string]*Question // :: idempotency key → its event
-	asked  chan struct{}        // replaced and closed when events grows
+	added  chan struct{}        // replaced and closed when events grows
 }
 
 // Question is one stored event, and its way to the answer.
@@ -46,9 +46,9 @@ type Question struct {
 	schema.Event // as posted first
 	hub          *Hub
 
-	target  *schema.HumanInTheLoop // as posted last: where to dial; guarded by hub.mu
-	settled chan struct{}          // closed when answer or withdrawn is set
-	answer  []byte
+	target   *schema.HumanInTheLoop // as posted last: where to dial; guarded by hub.mu
+	resolved chan struct{}          // closed when answer or withdrawn is set
+	answer   []byte
 	// Withdrawal is the body of the cancel that ended the question.
 	Withdrawal schema.Cancel
 	Pulls      int // pulls that got the answer
@@ -57,7 +57,7 @@ type Question struct {
 // Start listens, on the same port as before after a Stop.
 func (h *Hub) Start() error {
 	if h.address == "" {
-		h.address, h.asked, h.keys = "127.0.0.1:0", make(chan struct{}), map[string]*Question{}
+		h.address, h.added, h.keys = "127.0.0.1:0", make(chan struct{}), map[string]*Question{}
 	}
 	socket, err := net.Listen("tcp", h.address)
 	if err != nil {
@@ -101,13 +101,13 @@ func (h *Hub) Events() []*Question {
 func (h *Hub) Question(ctx context.Context, n int) (*Question, error) {
 	for {
 		h.mu.Lock()
-		asked, events := h.asked, h.events
+		added, events := h.added, h.events
 		h.mu.Unlock()
 		if len(events) >= n {
 			return events[n-1], nil
 		}
 		select {
-		case <-asked:
+		case <-added:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("no event %d: %w", n, ctx.Err())
 		}
@@ -124,7 +124,7 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 		err = e.Validate()
 	}
 	if err != nil {
-		refuse(w, err)
+		writeProblem(w, err)
 		return
 	}
 	saved := h.store(e)
@@ -132,7 +132,7 @@ func (h *Hub) ingest(w http.ResponseWriter, r *http.Request) {
 		redacted := saved.HumanInTheLoop.Redacted()
 		saved.HumanInTheLoop = &redacted
 	}
-	reply(w, saved)
+	writeJSON(w, saved)
 }
 
 func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +142,7 @@ func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(body, &raw)
 	}
 	if err != nil {
-		refuse(w, fmt.Errorf("%w: %w", schema.ErrInvalid, err))
+		writeProblem(w, fmt.Errorf("%w: %w", schema.ErrInvalid, err))
 		return
 	}
 	results := make([]schema.BatchResult, len(raw))
@@ -160,7 +160,7 @@ func (h *Hub) ingestBatch(w http.ResponseWriter, r *http.Request) {
 		saved := h.store(e)
 		results[i].Event = &saved
 	}
-	reply(w, results)
+	writeJSON(w, results)
 }
 
 // store adds an event, or finds the one with its key, whose address it renews. It
@@ -170,11 +170,11 @@ func (h *Hub) store(e schema.Event) schema.Event {
 	defer h.mu.Unlock()
 	if q := h.keys[e.IdempotencyKey]; q != nil {
 		q.target = e.HumanInTheLoop
-		again := q.Event
+		repeated := q.Event
 		if q.answer != nil {
-			again.HumanInTheLoopStatus = &schema.Status{Status: schema.Responded}
+			repeated.HumanInTheLoopStatus = &schema.Status{Status: schema.Responded}
 		}
-		return again
+		return repeated
 	}
 	e.ID = schema.EventID(len(h.events) + 1)
 	e.UID = "uid-" + e.ID.String()
@@ -184,13 +184,13 @@ func (h *Hub) store(e schema.Event) schema.Event {
 		e.HumanInTheLoopStatus, e.RequestSecret = &status, "secret-"+e.ID.String()
 		e.Watching = h.Watching
 	}
-	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, settled: make(chan struct{})}
+	q := &Question{Event: e, hub: h, target: e.HumanInTheLoop, resolved: make(chan struct{})}
 	h.events = append(h.events, q)
 	if e.IdempotencyKey != "" {
 		h.keys[e.IdempotencyKey] = q
 	}
-	close(h.asked)
-	h.asked = make(chan struct{})
+	close(h.added)
+	h.added = make(chan struct{})
 	return e
 }
 
@@ -207,19 +207,19 @@ func (h *Hub) find(r *http.Request) (*Question, error) {
 func (h *Hub) cancel(w http.ResponseWriter, r *http.Request) {
 	q, err := h.find(r)
 	if err != nil {
-		refuse(w, err)
+		writeProblem(w, err)
 		return
 	}
 	var c schema.Cancel
 	if json.NewDecoder(r.Body).Decode(&c) != nil || c.RequestSecret != q.RequestSecret {
-		refuse(w, schema.ErrForbidden)
+		writeProblem(w, schema.ErrForbidden)
 		return
 	}
-	if !q.settle(func() { q.Withdrawal = c }) {
-		refuse(w, &schema.StatusError{Err: schema.ErrDecided, Status: schema.Status{Status: schema.Responded}})
+	if !q.resolve(func() { q.Withdrawal = c }) {
+		writeProblem(w, &schema.StatusError{Err: schema.ErrDecided, Status: schema.Status{Status: schema.Responded}})
 		return
 	}
-	reply(w, q.Event)
+	writeJSON(w, q.Event)
 }
 
 func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
@@ -228,12 +228,12 @@ func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
 		err = schema.ErrForbidden
 	}
 	if err != nil {
-		refuse(w, err)
+		writeProblem(w, err)
 		return
 	}
 	seconds, _ := strconv.ParseFloat(r.URL.Query().Get("wait"), 64)
 	select {
-	case <-q.settled:
+	case <-q.resolved:
 	case <-time.After(time.Duration(seconds * float64(time.Second))):
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -241,7 +241,7 @@ func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if q.answer == nil {
-		refuse(w, &schema.StatusError{Err: schema.ErrExpired, Status: schema.Status{
+		writeProblem(w, &schema.StatusError{Err: schema.ErrExpired, Status: schema.Status{
 			Status: schema.Failed, Outcome: schema.Withdrawn, Source: schema.ByAgent,
 		}})
 		return
@@ -253,15 +253,15 @@ func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(q.answer)
 }
 
-func (q *Question) settle(with func()) bool {
+func (q *Question) resolve(with func()) bool {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
 	select {
-	case <-q.settled:
+	case <-q.resolved:
 		return false
 	default:
 		with()
-		close(q.settled)
+		close(q.resolved)
 		return true
 	}
 }
@@ -295,7 +295,7 @@ func (q *Question) Target() string {
 }
 
 // Decide settles the question without dialling: the agent has to pull.
-func (q *Question) Decide(frame []byte) { q.settle(func() { q.answer = frame }) }
+func (q *Question) Decide(frame []byte) { q.resolve(func() { q.answer = frame }) }
 
 // Push decides the question and dials the agent with the answer.
 func (q *Question) Push(ctx context.Context, a schema.Answer) (schema.Ack, error) {
@@ -335,12 +335,12 @@ func (q *Question) Dial(ctx context.Context, frame []byte) (ack schema.Ack, err 
 	return ack, nil
 }
 
-func reply(w http.ResponseWriter, body any) {
+func writeJSON(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-func refuse(w http.ResponseWriter, err error) {
+func writeProblem(w http.ResponseWriter, err error) {
 	p := schema.ProblemOf(err)
 	w.Header().Set("Content-Type", schema.ProblemMediaType)
 	w.WriteHeader(p.Status)
@@ -351,7 +351,7 @@ func refuse(w http.ResponseWriter, err error) {
 func (h *Hub) Ingest(w http.ResponseWriter, r *http.Request) { h.ingest(w, r) }
 
 // Refuse answers a request with a problem, for Intercept.
-func Refuse(w http.ResponseWriter, err error) { refuse(w, err) }
+func Refuse(w http.ResponseWriter, err error) { writeProblem(w, err) }
 
-// IsPullURL reports whether a request pulls an answer.
-func IsPullURL(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/response") }
+// IsPull reports whether a request pulls an answer.
+func IsPull(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/response") }

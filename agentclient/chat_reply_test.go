@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-func TestAYesIsNothingButAYes(t *testing.T) {
+func TestParseReply_AcceptsPlainYes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"yes", "y", "YES", "Yes.", " yes \n", "yes!", "Yes!!!", "yes, please", "yes please", "Yes, thanks.", "yeah", "yep", "yup", "ok", "OK", "Okay.", "okay, do it",
@@ -23,7 +23,7 @@ func TestAYesIsNothingButAYes(t *testing.T) {
 	}
 }
 
-func TestANoMayHaveAReason(t *testing.T) {
+func TestParseReply_NoMayHaveReason(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"no", "n", "NO!", "nope", "No.", "no thanks", "no, thank you", "cancel", "stop", "STOP!!", "abort", "don't", "don’t", "dont", "do not", "Don't do it.", "do not proceed",
@@ -36,7 +36,7 @@ func TestANoMayHaveAReason(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnclearIsNeither(t *testing.T) {
+func TestParseReply_OtherTextIsUnclear(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "\n", ".", "...", "?", "!", "maybe", "hm", "later", "wait", "I don't know", "what?", "yes?", "ok?", "y?", "no?", "yes？",
@@ -51,7 +51,7 @@ func TestWhatIsUnclearIsNeither(t *testing.T) {
 	}
 }
 
-func FuzzAYesWithMoreIsNoYes(f *testing.F) {
+func FuzzParseReply(f *testing.F) {
 	f.Add("but")
 	f.Add("不")
 	f.Fuzz(func(t *testing.T, more string) {

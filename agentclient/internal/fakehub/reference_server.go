@@ -25,7 +25,7 @@ type ReferenceServer struct {
 
 	mu     sync.Mutex
 	events []map[string]any
-	asked  chan struct{} // replaced and closed when events grows
+	added  chan struct{} // replaced and closed when events grows
 }
 
 // StartReferenceServer starts one on a loopback port.
@@ -34,7 +34,7 @@ func StartReferenceServer() (*ReferenceServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ReferenceServer{address: socket.Addr().String(), done: make(chan struct{}), asked: make(chan struct{})}
+	r := &ReferenceServer{address: socket.Addr().String(), done: make(chan struct{}), added: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		defer close(r.done)
@@ -56,13 +56,13 @@ func (s *ReferenceServer) URL() string { return "http://" + s.address }
 func (s *ReferenceServer) Event(ctx context.Context, n int) (map[string]any, error) {
 	for {
 		s.mu.Lock()
-		asked, events := s.asked, s.events
+		added, events := s.added, s.events
 		s.mu.Unlock()
 		if len(events) >= n {
 			return events[n-1], nil
 		}
 		select {
-		case <-asked:
+		case <-added:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("no event %d: %w", n, ctx.Err())
 		}
@@ -91,12 +91,12 @@ func (s *ReferenceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *ReferenceServer) ingest(w http.ResponseWriter, r *http.Request) {
 	var e map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
-		fail(w, http.StatusBadRequest, "Invalid request")
+		writeError(w, http.StatusBadRequest, "Invalid request")
 		return
 	}
 	for _, name := range []string{"source_app", "session_id", "hook_event_type", "payload"} {
 		if v := e[name]; v == nil || v == "" || v == false || v == 0.0 {
-			fail(w, http.StatusBadRequest, "Missing required fields")
+			writeError(w, http.StatusBadRequest, "Missing required fields")
 			return
 		}
 	}
@@ -106,10 +106,10 @@ func (s *ReferenceServer) ingest(w http.ResponseWriter, r *http.Request) {
 		e["humanInTheLoopStatus"] = map[string]any{"status": "pending"}
 	}
 	s.events = append(s.events, e)
-	close(s.asked)
-	s.asked = make(chan struct{})
+	close(s.added)
+	s.added = make(chan struct{})
 	s.mu.Unlock()
-	reply(w, e)
+	writeJSON(w, e)
 }
 
 func (s *ReferenceServer) respond(w http.ResponseWriter, r *http.Request, id string) {
@@ -121,12 +121,12 @@ func (s *ReferenceServer) respond(w http.ResponseWriter, r *http.Request, id str
 	}
 	s.mu.Unlock()
 	if e == nil {
-		fail(w, http.StatusNotFound, "Event not found")
+		writeError(w, http.StatusNotFound, "Event not found")
 		return
 	}
 	var answer map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil || answer == nil {
-		fail(w, http.StatusBadRequest, "Invalid request")
+		writeError(w, http.StatusBadRequest, "Invalid request")
 		return
 	}
 	answer["respondedAt"] = time.Now().UnixMilli()
@@ -135,7 +135,7 @@ func (s *ReferenceServer) respond(w http.ResponseWriter, r *http.Request, id str
 	if q, ok := e["humanInTheLoop"].(map[string]any); ok {
 		_ = deliver(ctx, q["responseWebSocketUrl"].(string), answer) // a failure is only logged there
 	}
-	reply(w, map[string]any{"id": n, "humanInTheLoopStatus": map[string]any{"status": "responded", "response": answer}})
+	writeJSON(w, map[string]any{"id": n, "humanInTheLoopStatus": map[string]any{"status": "responded", "response": answer}})
 }
 
 // deliver dials, writes, waits half a second whatever the other side does, and
@@ -158,7 +158,7 @@ func deliver(ctx context.Context, address string, answer map[string]any) error {
 	return conn.Close(websocket.StatusNoStatusRcvd, "")
 }
 
-func fail(w http.ResponseWriter, status int, text string) {
+func writeError(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})

@@ -25,22 +25,22 @@ var toolNames = []string{
 	"run_command", "execute_bash", "fs_read", "fs_write", "use_aws", "powershell", "agent", "download", "sourcegraph",
 }
 
-// warnings are about what is probably a mistake.
-func (r *policyReader) warnings(all rules) (list []PolicyProblem) {
+// findWarnings are about what is probably a mistake.
+func (r *policyParser) findWarnings(all rules) (list []PolicyProblem) {
 	for i := range all {
-		one := &all[i]
-		at := PolicyProblem{File: r.file, Line: one.line, Column: 1}
-		if !knownTool(one) {
-			at.Text = fmt.Sprintf("no agent we know has a tool %q", one.tool)
-			if near := closest(one.tool, toolNames); near != "" {
-				at.Text += fmt.Sprintf("; did you mean %q?", near)
+		current := &all[i]
+		problem := PolicyProblem{File: r.file, Line: current.line, Column: 1}
+		if !isKnownTool(current) {
+			problem.Text = fmt.Sprintf("no agent we know has a tool %q", current.tool)
+			if near := closestMatch(current.tool, toolNames); near != "" {
+				problem.Text += fmt.Sprintf("; did you mean %q?", near)
 			}
-			list = append(list, at)
+			list = append(list, problem)
 		}
 		for j := range i {
-			if before := &all[j]; before.hides(one) {
-				at.Text = fmt.Sprintf("this rule is never reached: the one at line %d decides all calls of %s", before.line, one.tool)
-				list = append(list, at)
+			if before := &all[j]; before.shadows(current) {
+				problem.Text = fmt.Sprintf("this rule is never reached: the one at line %d decides all calls of %s", before.line, current.tool)
+				list = append(list, problem)
 				break
 			}
 		}
@@ -48,32 +48,32 @@ func (r *policyReader) warnings(all rules) (list []PolicyProblem) {
 	return list
 }
 
-func knownTool(r *rule) bool {
-	return !r.glob.literal() || strings.HasPrefix(r.tool, "mcp__") || slices.ContainsFunc(toolNames, r.glob.match)
+func isKnownTool(r *rule) bool {
+	return !r.glob.isLiteral() || strings.HasPrefix(r.tool, "mcp__") || slices.ContainsFunc(toolNames, r.glob.match)
 }
 
-// hides reports whether no call can get past r to other. A rule that allows lets
+// shadows reports whether no call can get past r to other. A rule that allows lets
 // calls past: it never allows some commands.
-func (r *rule) hides(other *rule) bool {
-	return len(r.when) == 0 && r.then != ThenAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
+func (r *rule) shadows(other *rule) bool {
+	return len(r.when) == 0 && r.effect != ThenAllow && (r.tool == "*" || strings.EqualFold(r.tool, other.tool))
 }
 
-// closest is the known word that was probably meant, or nothing.
-func closest(got string, known []string) string {
+// closestMatch is the known word that was probably meant, or nothing.
+func closestMatch(got string, known []string) string {
 	if len(got) > 60 {
 		return ""
 	}
-	best, near := "", 1+len(got)/3
+	best, limit := "", 1+len(got)/3
 	for _, word := range known {
-		if d := distance(strings.ToLower(got), strings.ToLower(word)); d <= near && (best == "" || d < near) {
-			best, near = word, d
+		if d := editDistance(strings.ToLower(got), strings.ToLower(word)); d <= limit && (best == "" || d < limit) {
+			best, limit = word, d
 		}
 	}
 	return best
 }
 
-// distance is how many letters must be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
+// editDistance is how many letters must be put in, taken out or changed to make b of a.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

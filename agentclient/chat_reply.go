@@ -28,15 +28,15 @@ func ParseReply(text string) Reply {
 	if utf8.RuneCountInString(text) > 10_000 {
 		return ReplyUnclear
 	}
-	words := replyWords(text)
+	words := splitWords(text)
 	var yes, no, negated, other int
 	firstNo := 0 // how many words the no in front has
 	for i := 0; i < len(words); {
-		what, n := meaning(words[i:])
+		reply, n := matchPhrase(words[i:])
 		switch {
-		case what == ReplyYes:
+		case reply == ReplyYes:
 			yes++
-		case what == ReplyNo:
+		case reply == ReplyNo:
 			no++
 			if i == 0 {
 				firstNo = n
@@ -55,7 +55,7 @@ func ParseReply(text string) Reply {
 		return ReplyUnclear
 	case yes > 0 && other == 0:
 		return ReplyYes
-	case no > 0 && (other == 0 || firstNo > 0 && words[firstNo-1].stops):
+	case no > 0 && (other == 0 || firstNo > 0 && words[firstNo-1].endsClause):
 		return ReplyNo
 	default:
 		return ReplyUnclear
@@ -64,12 +64,12 @@ func ParseReply(text string) Reply {
 
 // word is a word or an emoji.
 type word struct {
-	text  string
-	stops bool // a comma, a full stop or the like is behind it
+	text       string
+	endsClause bool // a comma, a full stop or the like is behind it
 }
 
-func replyWords(text string) (words []word) {
-	text = spelling.Replace(strings.ToLower(text))
+func splitWords(text string) (words []word) {
+	text = spellingNormalizer.Replace(strings.ToLower(text))
 	inWord := false
 	for _, r := range text {
 		switch {
@@ -81,7 +81,7 @@ func replyWords(text string) (words []word) {
 			words[len(words)-1].text += string(r)
 			continue
 		case strings.ContainsRune(".,;:!—–\n。，！、；", r) && len(words) > 0:
-			words[len(words)-1].stops = true
+			words[len(words)-1].endsClause = true
 		case unicode.IsSpace(r) || strings.ContainsRune("-\"“”„«»()[]*_`…¡।'"+".,;:!—–。，！、；", r):
 		default:
 			words = append(words, word{text: string(r)}) // an emoji, or what nobody knows
@@ -91,16 +91,16 @@ func replyWords(text string) (words []word) {
 	return words
 }
 
-// spelling makes one spelling of several: apostrophes, accents put on afterwards, and
+// spellingNormalizer makes one spelling of several: apostrophes, accents put on afterwards, and
 // emojis in every colour.
-var spelling = strings.NewReplacer(
+var spellingNormalizer = strings.NewReplacer(
 	"’", "'", "ʼ", "'", "i\u0301", "í", "i\u0300", "ì", "a\u0303", "ã", "a\u0308", "ä", "o\u0301", "ó",
 	"\ufe0f", "", "🏻", "", "🏼", "", "🏽", "", "🏾", "", "🏿", "",
 )
 
-// meaning is what the words begin with, the longest phrase first, and how many words
+// matchPhrase is what the words begin with, the longest phrase first, and how many words
 // that is; 0: nothing known. Polite words mean nothing.
-func meaning(words []word) (what Reply, n int) {
+func matchPhrase(words []word) (reply Reply, n int) {
 	for n = min(len(words), longestPhrase); n > 0; n-- {
 		var phrase strings.Builder
 		for i, w := range words[:n] {
@@ -109,8 +109,8 @@ func meaning(words []word) (what Reply, n int) {
 			}
 			phrase.WriteString(w.text)
 		}
-		if what, known := phrases()[phrase.String()]; known {
-			return what, n
+		if reply, known := phrases()[phrase.String()]; known {
+			return reply, n
 		}
 	}
 	return ReplyUnclear, 0
@@ -159,9 +159,9 @@ var phraseLists = map[Reply]string{
 
 func phraseTable(lists map[Reply]string) map[string]Reply {
 	table := map[string]Reply{}
-	for what, list := range lists {
+	for reply, list := range lists {
 		for phrase := range strings.SplitSeq(list, ",") {
-			table[strings.TrimSpace(phrase)] = what
+			table[strings.TrimSpace(phrase)] = reply
 		}
 	}
 	return table

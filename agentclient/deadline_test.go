@@ -14,21 +14,21 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// TestAPersonGivesMoreTime: the hub tells the client, whose own timer moves along.
-func TestAPersonGivesMoreTime(t *testing.T) {
+// TestAsk_WaitsLongerAfterExtension: the hub tells the client, whose own timer moves along.
+func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 	t.Parallel()
 	for name, seconds := range map[string]float64{"an hour": 3600, "all there is": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := setupReal(t)
-			r.client = agentclient.NewPaced(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pace{Grace: 10 * time.Millisecond, PullAfter: time.Hour})
+			r := setupRealHub(t)
+			r.client = agentclient.NewWithPacing(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pacing{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
 			t.Cleanup(func() { _ = r.client.Close() })
 			const timeout = 2 * time.Second
 			asked := time.Now()
-			id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?", Timeout: timeout})
-			_, err := r.call(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
+			id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?", Timeout: timeout})
+			_, err := r.request(http.MethodPost, schema.At(schema.PathExtend, id), schema.Extend{Seconds: seconds})
 			require.NoError(t, err)
-			r.status(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
+			r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Extended.Agent == schema.Delivered })
 			require.Eventually(t, func() bool { return time.Since(asked) > timeout+100*time.Millisecond }, 20*time.Second, 10*time.Millisecond)
 			require.Empty(t, got, "it waits on")
 			yes := true
@@ -40,13 +40,13 @@ func TestAPersonGivesMoreTime(t *testing.T) {
 	}
 }
 
-// TestAControlAnswersNothing: what is no answer never ends a question, not even one
+// TestAsk_ControlFrameIsNoAnswer: what is no answer never ends a question, not even one
 // that says more than a control does.
-func TestAControlAnswersNothing(t *testing.T) {
+func TestAsk_ControlFrameIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	b := setup(t, &config{})
+	b := setup(t, &fixtureConfig{})
 	got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
-	q := b.question(t, 1)
+	q := b.waitForQuestion(t, 1)
 	for _, frame := range []string{
 		`{"type":"control","kind":"deadline","expiresAt":1,"inSeconds":1}`, `{"type":"control","kind":"news of the future"}`,
 		`{"type":"control","kind":"deadline","permission":true,"outcome":"approve"}`, `{"type":"control"}`,
@@ -60,11 +60,11 @@ func TestAControlAnswersNothing(t *testing.T) {
 	require.True(t, (<-got).Approved())
 }
 
-// TestFailRun: nobody answers in time, and the run is to stop. So it is when the hub
+// TestFailRun_ReturnsErrTimedOut: nobody answers in time, and the run is to stop. So it is when the hub
 // says it, and when the client finds out by itself.
-func TestFailRun(t *testing.T) {
+func TestFailRun_ReturnsErrTimedOut(t *testing.T) {
 	t.Parallel()
-	failed := func(t *testing.T, end result) {
+	failed := func(t *testing.T, end askResult) {
 		t.Helper()
 		require.ErrorIs(t, end.err, agentclient.ErrTimedOut)
 		require.Equal(t, schema.Timeout, end.Outcome)
@@ -73,20 +73,20 @@ func TestFailRun(t *testing.T) {
 	ask := agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond, FailRun: true}
 	t.Run("by the hub", func(t *testing.T) {
 		t.Parallel()
-		r := setupReal(t)
-		id, got := r.begin(r.ctx, ask)
+		r := setupRealHub(t)
+		id, got := r.postQuestion(r.ctx, ask)
 		end := <-got
 		failed(t, end)
 		require.Equal(t, id, end.EventID)
 	})
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, &config{pace: agentclient.Pace{Grace: 10 * time.Millisecond}})
+		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: 10 * time.Millisecond}})
 		failed(t, <-b.ask(b.ctx, ask))
 	})
 	t.Run("the guarded call is not run", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, &config{pace: agentclient.Pace{Grace: 10 * time.Millisecond}})
+		b := setup(t, &fixtureConfig{pacing: agentclient.Pacing{Grace: 10 * time.Millisecond}})
 		ran := false
 		guarded := agentclient.Guard(b.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
 			ran = true
@@ -99,13 +99,13 @@ func TestFailRun(t *testing.T) {
 	})
 }
 
-// TestGuardReportsWhatBecameOfTheCall, for the card of an agent without hooks.
-func TestGuardReportsWhatBecameOfTheCall(t *testing.T) {
+// TestGuard_ReportsExecutionToHub, for the card of an agent without hooks.
+func TestGuard_ReportsExecutionToHub(t *testing.T) {
 	t.Parallel()
 	for state, failure := range map[string]error{schema.Succeeded: nil, schema.ToolFailed: errors.New("exit status 1")} {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
-			r := setupReal(t)
+			r := setupRealHub(t)
 			known := make(chan schema.EventID, 1)
 			guarded := agentclient.Guard(r.client, agentclient.Always(), func(context.Context, agentclient.ToolCall) (string, error) { return "", failure },
 				func(_ agentclient.ToolCall, q *agentclient.Request) {
@@ -119,7 +119,7 @@ func TestGuardReportsWhatBecameOfTheCall(t *testing.T) {
 			id, yes := <-known, true
 			require.NoError(t, r.respond(id, schema.Response{Permission: &yes}))
 			require.Equal(t, failure, <-done)
-			r.status(t, id, func(s *schema.Status) bool {
+			r.waitForStatus(t, id, func(s *schema.Status) bool {
 				return s.Execution != nil && s.Execution.State == state && (failure == nil) == (s.Execution.Error == "")
 			})
 		})

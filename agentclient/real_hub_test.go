@@ -17,34 +17,34 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// real is a client of a real hub, and a person with curl.
-type real struct {
-	bundle
+// realHub is a client of a real hub, and a person with curl.
+type realHub struct {
+	fixture
 	server *hubtest.Hub
 }
 
-func setupReal(t testing.TB) *real {
+func setupRealHub(t testing.TB) *realHub {
 	t.Helper()
-	r := &real{server: hubtest.Start(t)}
+	r := &realHub{server: hubtest.Start(t)}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	r.ctx = ctx
 	// The hub's disk may be slower than an agent that is interrupted has patience.
-	r.client = agentclient.NewPaced(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pace{Withdraw: 20 * time.Second})
+	r.client = agentclient.NewWithPacing(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Pacing{WithdrawTimeout: 20 * time.Second})
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
 }
 
-// begin asks and returns once the hub has the question.
-func (r *real) begin(ctx context.Context, q agentclient.Request) (schema.EventID, <-chan result) {
+// postQuestion asks and returns once the hub has the question.
+func (r *realHub) postQuestion(ctx context.Context, q agentclient.Request) (schema.EventID, <-chan askResult) {
 	known := make(chan schema.EventID, 1)
 	q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 	got := r.ask(ctx, q)
 	return <-known, got
 }
 
-// call makes one request and reads the event it returns.
-func (r *real) call(method, path string, body any) (schema.Event, error) {
+// request makes one request and reads the event it returns.
+func (r *realHub) request(method, path string, body any) (schema.Event, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return schema.Event{}, err
@@ -66,25 +66,25 @@ func (r *real) call(method, path string, body any) (schema.Event, error) {
 	return e, json.NewDecoder(res.Body).Decode(&e)
 }
 
-func (r *real) respond(id schema.EventID, a schema.Response) error {
-	_, err := r.call(http.MethodPost, schema.At(schema.PathRespond, id), a)
+func (r *realHub) respond(id schema.EventID, a schema.Response) error {
+	_, err := r.request(http.MethodPost, schema.At(schema.PathRespond, id), a)
 	return err
 }
 
-// status waits until the question's status is as wanted.
-func (r *real) status(t *testing.T, id schema.EventID, wanted func(*schema.Status) bool) {
+// waitForStatus waits until the question's status is as wanted.
+func (r *realHub) waitForStatus(t *testing.T, id schema.EventID, wanted func(*schema.Status) bool) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		e, err := r.call(http.MethodGet, schema.At(schema.PathEvent, id), nil)
+		e, err := r.request(http.MethodGet, schema.At(schema.PathEvent, id), nil)
 		return err == nil && wanted(e.HumanInTheLoopStatus)
 	}, 20*time.Second, 5*time.Millisecond)
 }
 
-func acked(s *schema.Status) bool { return s.Delivery != nil && s.Delivery.State == schema.Acked }
+func isAcked(s *schema.Status) bool { return s.Delivery != nil && s.Delivery.State == schema.Acked }
 
-func TestARealHubDeliversEveryKind(t *testing.T) {
+func TestRealHub_DeliversEveryKind(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	call := &schema.ToolCall{Name: "rm", Arguments: raw(`{"path":"./build"}`), Editable: true}
 	for _, test := range []struct {
 		ask    agentclient.Request
@@ -127,84 +127,84 @@ func TestARealHubDeliversEveryKind(t *testing.T) {
 			},
 		},
 	} {
-		id, got := r.begin(r.ctx, test.ask)
+		id, got := r.postQuestion(r.ctx, test.ask)
 		require.NoError(t, r.respond(id, test.answer))
-		end := r.end(t, got)
+		end := r.waitForResult(t, got)
 		require.NoError(t, end.err)
 		require.Equal(t, id, end.EventID)
 		require.Equal(t, schema.ByHuman, end.Source)
 		require.NotEmpty(t, end.Guidance)
 		test.check(end.Decision)
-		r.status(t, id, acked)
+		r.waitForStatus(t, id, isAcked)
 	}
 }
 
-func TestARealHubIsToldOfAWithdrawal(t *testing.T) {
+func TestRealHub_RecordsWithdrawal(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	ctx, cancel := context.WithCancel(r.ctx)
-	id, got := r.begin(ctx, agentclient.Request{Question: "Go?"})
+	id, got := r.postQuestion(ctx, agentclient.Request{Question: "Go?"})
 	cancel()
-	end := r.end(t, got)
+	end := r.waitForResult(t, got)
 	require.ErrorIs(t, end.err, context.Canceled)
 	require.Equal(t, schema.Withdrawn, end.Outcome)
-	r.status(t, id, func(s *schema.Status) bool { return s.Outcome == schema.Withdrawn })
+	r.waitForStatus(t, id, func(s *schema.Status) bool { return s.Outcome == schema.Withdrawn })
 }
 
-func TestARealHubSaysHowManyAreWatching(t *testing.T) {
+func TestRealHub_ReportsWatchers(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	ctx, cancel := context.WithCancel(r.ctx)
 	watching := make(chan *int, 1)
 	got := r.ask(ctx, agentclient.Request{Question: "Go?", OnWaiting: func(w agentclient.WaitStatus) { watching <- w.Watching }})
 	require.Equal(t, ptr(0), <-watching)
 	cancel()
-	r.end(t, got)
+	r.waitForResult(t, got)
 }
 
-func TestARealHubKeepsTheDeadline(t *testing.T) {
+func TestRealHub_EnforcesDeadline(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
-	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond})
-	end := r.end(t, got)
+	r := setupRealHub(t)
+	id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?", Timeout: 100 * time.Millisecond})
+	end := r.waitForResult(t, got)
 	require.NoError(t, end.err)
 	require.Equal(t, schema.Timeout, end.Outcome)
 	require.False(t, end.RespondedAt.IsZero(), "it was the hub's timeout, which comes 5 s before the client's own")
-	r.status(t, id, acked)
+	r.waitForStatus(t, id, isAcked)
 }
 
-func TestARealHubMayRestartMeanwhile(t *testing.T) {
+func TestRealHub_MayRestartWhilePending(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
-	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?"})
+	r := setupRealHub(t)
+	id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?"})
 	r.server.Restart()
 	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true)}))
-	require.True(t, r.end(t, got).Approved())
-	r.status(t, id, acked)
+	require.True(t, r.waitForResult(t, got).Approved())
+	r.waitForStatus(t, id, isAcked)
 }
 
 // What is undone never reaches the agent; what is held does when it counts, also
 // after a restart.
-func TestARealHubTellsNothingOfAHeldAnswer(t *testing.T) {
+func TestRealHub_HoldsAnswerDuringUndoWindow(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
-	id, got := r.begin(r.ctx, agentclient.Request{Question: "Go?"})
+	r := setupRealHub(t)
+	id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?"})
 	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true), HoldMS: 20_000}))
-	_, err := r.call(http.MethodPost, schema.At(schema.PathUndo, id), nil)
+	_, err := r.request(http.MethodPost, schema.At(schema.PathUndo, id), nil)
 	require.NoError(t, err)
 	require.NoError(t, r.respond(id, schema.Response{Permission: ptr(false), HoldMS: 200}))
 	r.server.Restart()
-	end := r.end(t, got)
+	end := r.waitForResult(t, got)
 	require.NoError(t, end.err)
 	require.Equal(t, schema.Deny, end.Outcome)
-	r.status(t, id, acked)
+	r.waitForStatus(t, id, isAcked)
 }
 
 // The agent died before its answer came, and asks again under the same key: the
 // answer is there already, and is pulled.
-func TestARealHubRemembersTheAnswerForARestartedAgent(t *testing.T) {
+func TestRealHub_KeepsAnswerForRestartedAgent(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	died := agentclient.New(agentclient.Options{Hubs: []string{r.server.URL()}})
 	sent, err := died.Send(r.ctx, schema.Event{
 		HookEventType: "DecisionPoint", IdempotencyKey: "deploy-7",
@@ -219,9 +219,9 @@ func TestARealHubRemembersTheAnswerForARestartedAgent(t *testing.T) {
 	require.Equal(t, sent.ID, d.EventID)
 }
 
-func TestARealHubAnswersAHundredAtOnce(t *testing.T) {
+func TestRealHub_AnswersParallelQuestions(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	event := schema.Event{Payload: raw(`{"permission_type":"env_file_access"}`)}
 	var asks sync.WaitGroup
 	for i := range 100 {
@@ -243,9 +243,9 @@ func TestARealHubAnswersAHundredAtOnce(t *testing.T) {
 	asks.Wait()
 }
 
-func TestARealHubsNoIsTheProtocolsError(t *testing.T) {
+func TestRealHub_ReturnsProtocolErrors(t *testing.T) {
 	t.Parallel()
-	r := setupReal(t)
+	r := setupRealHub(t)
 	sent, err := r.client.Send(r.ctx, schema.Event{HookEventType: "Stop"})
 	require.NoError(t, err)
 	sent.RequestSecret = "made up"
@@ -258,7 +258,7 @@ func TestARealHubsNoIsTheProtocolsError(t *testing.T) {
 // BenchmarkRealHub is the whole way with fsync: POST, answer over HTTP, dial,
 // acknowledgement.
 func BenchmarkRealHub(b *testing.B) {
-	r := setupReal(b)
+	r := setupRealHub(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		answered := make(chan error, 1)
