@@ -12,74 +12,76 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Forever as a Timeout waits for an answer for ever.
+// Forever is the Timeout of a question that never times out.
 const Forever time.Duration = -1
 
-// Request is a question to a person. Only Question is required.
+// Request describes a question to a person. Only Question is required.
 type Request struct {
 	Question string
-	// Kind defaults to a choice when there are Choices, to a text when there are
-	// Questions, else to a permission.
+	// Kind defaults to schema.Choice with Choices, to schema.FreeText with
+	// Questions, else to schema.Permission.
 	Kind      schema.Kind
 	Choices   []string
-	Questions []schema.FormQuestion // several questions on one card, answered together
-	Timeout   time.Duration         // default: schema.DefaultTimeout; or Forever
+	Questions []schema.FormQuestion // a form whose questions are answered together
+	Timeout   time.Duration         // default: schema.DefaultTimeout; Forever: none
 
-	// FailRun makes it an error, ErrTimedOut, when nobody answers in time.
+	// FailRun makes Ask return ErrTimedOut if no one answers in time.
 	FailRun bool
 
-	ToolCall *schema.ToolCall // what will run on a yes
+	ToolCall *schema.ToolCall // the call that runs after an approval
 	Risk     schema.Risk
 	Context  *schema.Context
 
-	// OnUnreachable overrides the client's.
+	// OnUnreachable overrides Options.OnUnreachable.
 	OnUnreachable Fallback
 
-	// Event is the event that carries the question; what it leaves out is filled
-	// in, HookEventType with DecisionPoint. Its HumanInTheLoop can hold the rarer
-	// parts of a question, such as RequiredApprovals and Recipients; a field of the
-	// Request that is set wins over it. An IdempotencyKey of your own lets a restarted
-	// agent take up its old question, and its answer.
+	// Event is the event that carries the question. Ask fills fields that it leaves
+	// empty, HookEventType with "DecisionPoint". Its HumanInTheLoop may hold less
+	// common parts of a question, such as RequiredApprovals and Recipients; fields
+	// set in the Request override it. With an IdempotencyKey a restarted agent
+	// resumes its earlier question and gets its answer.
 	Event schema.Event
 
-	// OnWaiting, when set, is called once, by Ask itself, when a hub has the
-	// question. It must not block.
+	// OnWaiting, if set, is called once, on Ask's own goroutine, when a hub has
+	// stored the question. It must not block.
 	OnWaiting func(WaitStatus)
 }
 
-// WaitStatus is a question that a hub has and nobody has answered yet.
+// WaitStatus describes a question that is stored in a hub and still pending.
 type WaitStatus struct {
 	EventID schema.EventID
-	Page    string    // where a person can answer it
-	Until   time.Time // when it times out, by this machine's clock; zero: never
-	// Watching is how many pages follow the hub: with none, nobody may see the
-	// question in time. nil: the hub doesn't say.
+	Page    string    // dashboard URL where a person can answer
+	Until   time.Time // when the question times out, by the local clock; zero: never
+	// Watching is the number of open dashboard pages. With 0, possibly no one sees
+	// the question in time. It is nil if the hub does not report it.
 	Watching *int
 }
 
-// Ask puts a question to a person and blocks until there is an answer, the
-// timeout has passed or ctx ends. All but two ends are a Decision with a nil error:
+// Ask sends a question to people and blocks until it is answered, times out, or ctx
+// ends. Most outcomes, timeouts included, are a Decision with a nil error. Errors are:
 //
-//   - ctx ended: the question is withdrawn at the hub, which takes up to 300 ms,
-//     and the error is ctx.Err(). Where ctx has a cause of its own, the hub is told
-//     it. ErrClosed is the same for Close.
-//   - the request is not valid, or the hub refused it: the error is one of
-//     schema's, mostly schema.ErrInvalid.
+//   - ctx.Err() if ctx ended. Ask first withdraws the question, which takes up to
+//     300 ms, and sends the hub the cause of ctx if it has one. After Close the
+//     error is ErrClosed.
+//   - One of package schema, usually schema.ErrInvalid, if the request is invalid or
+//     the hub rejected it.
+//   - ErrUnreachable and ErrMalformed, only if OnUnreachable is Fail.
+//   - ErrTimedOut, only if FailRun is set.
 //
-// With OnUnreachable Fail, ErrUnreachable and ErrMalformed come on top, and with
-// FailRun ErrTimedOut. Whatever the error, the Decision beside it is not Approved.
+// A Decision that is returned with an error is never Approved.
 //
-// A person may give the question more time, or all there is: then Ask waits longer
-// than Timeout. End ctx to wait no longer than you can.
+// People can extend a question's deadline or remove it, so Ask may block longer than
+// Timeout. Set a deadline on ctx if you need a hard limit.
 //
-// Ask fails closed: it approves only on an answer that fits the question in every
-// part, or without any hub when OnUnreachable is Allow.
+// Ask fails closed. It approves only if a valid answer fits the question in every
+// part, or if no hub is reachable and OnUnreachable is Allow.
 func (c *Client) Ask(ctx context.Context, r Request) (Decision, error) {
 	d, _, err := c.askWithReceipt(ctx, r)
 	return d, err
 }
 
-// askWithReceipt is Ask, and the hub's receipt of the question: the zero one when no hub had it.
+// askWithReceipt is Ask that also returns the hub's receipt, which is zero if no hub
+// stored the question.
 func (c *Client) askWithReceipt(ctx context.Context, r Request) (Decision, eventReceipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{Kind: r.question().Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}, eventReceipt{}, err
@@ -106,23 +108,23 @@ func (r Request) rejection(err error) (Decision, error) {
 	return d, fmt.Errorf("the question was not asked: %w", err)
 }
 
-// AskPermission asks for a yes or a no; see Approved.
+// AskPermission asks for an approval or a denial; see Decision.Approved.
 func (c *Client) AskPermission(ctx context.Context, question string) (Decision, error) {
 	return c.Ask(ctx, Request{Question: question, Kind: schema.Permission})
 }
 
-// AskText asks for a text; see Answered and Text.
+// AskText asks for free text; see Decision.Answered and Decision.Text.
 func (c *Client) AskText(ctx context.Context, question string) (Decision, error) {
 	return c.Ask(ctx, Request{Question: question, Kind: schema.FreeText})
 }
 
-// AskChoice asks for one of the labels; see Answered and Choice.
+// AskChoice asks for one of the labels; see Decision.Answered and Decision.Choice.
 func (c *Client) AskChoice(ctx context.Context, question string, labels ...string) (Decision, error) {
 	return c.Ask(ctx, Request{Question: question, Kind: schema.Choice, Choices: labels})
 }
 
-// newAskRun makes the event, checks it and opens its path. The path is open before
-// anybody is told of it.
+// newAskRun builds and validates the event and registers its listener path. The path
+// accepts connections before any hub receives it.
 func (c *Client) newAskRun(r Request) (*askRun, error) {
 	fallback := cmp.Or(r.OnUnreachable, c.opts.OnUnreachable, Deny)
 	if err := fallback.validate(); err != nil {
@@ -148,11 +150,11 @@ func (c *Client) newAskRun(r Request) (*askRun, error) {
 	address, err := c.listener.register(a.pending)
 	if err == nil {
 		a.event.HumanInTheLoop.ResponseWebSocketURL = address
-	} // else: where listening is forbidden the answer is pulled
+	} // without a listener, for example in a sandbox, the answer is pulled
 	return a, nil
 }
 
-// question is the request as the hub gets it, without the address.
+// question returns the question for the hub, still without a callback URL.
 func (r Request) question() *schema.HumanInTheLoop {
 	var q schema.HumanInTheLoop
 	if r.Event.HumanInTheLoop != nil {
@@ -181,7 +183,7 @@ func (r Request) question() *schema.HumanInTheLoop {
 	return &q
 }
 
-// inferKind is the kind of a question that doesn't say it.
+// inferKind returns the kind of a question that does not set one.
 func inferKind(q *schema.HumanInTheLoop) schema.Kind {
 	switch {
 	case len(q.Choices) > 0:
@@ -193,7 +195,7 @@ func inferKind(q *schema.HumanInTheLoop) schema.Kind {
 	}
 }
 
-// oneLine is text on one line, of at most n characters.
+// oneLine collapses whitespace and truncates text to n characters.
 func oneLine(text string, n int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= n {

@@ -15,11 +15,11 @@ type askRun struct {
 	client    *Client
 	pending   *pendingAsk
 	event     schema.Event
-	timeout   time.Duration // 0: never
+	timeout   time.Duration // 0: none
 	onWaiting func(WaitStatus)
 
-	posted  chan postResult // gets one value, from the goroutine that posts
-	receipt eventReceipt    // the hub's, once it has the question
+	posted  chan postResult // receives one value from the posting goroutine
+	receipt eventReceipt    // set once a hub has stored the question
 }
 
 type postResult struct {
@@ -27,11 +27,11 @@ type postResult struct {
 	err error
 }
 
-// run posts the question and returns when its waiter is settled. Nothing that it
-// started runs on.
+// run posts the question and returns once the question is resolved and every goroutine
+// that run started has ended.
 func (a *askRun) run(ctx context.Context) {
-	// The POST outlives ctx for a moment: without its receipt a question that was
-	// just asked can't be withdrawn.
+	// The POST outlives ctx for a moment: without its receipt, a question that the
+	// hub has just stored can't be withdrawn.
 	workCtx, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	retryCtx, stopRetry := context.WithCancel(workCtx)
 	var tasks sync.WaitGroup
@@ -55,7 +55,7 @@ func (a *askRun) run(ctx context.Context) {
 				return
 			}
 			a.markAccepted(p.eventReceipt)
-			deadline.restart() // the hub counts from the moment it has the question
+			deadline.restart() // the hub's timeout starts when it stores the question
 			tasks.Go(func() {
 				defer a.recoverPanic()
 				a.pull(workCtx)
@@ -77,16 +77,17 @@ func (a *askRun) run(ctx context.Context) {
 	}
 }
 
-// recoverPanic makes a panic an error of the question: the caller can't recover what a
-// goroutine of ours does, and to a coding agent the exit status of a panic is a no.
+// recoverPanic turns a panic into an error of the question. The caller can't recover a
+// panic of these goroutines, and coding agents treat the exit status of a panic as a
+// denial.
 func (a *askRun) recoverPanic() {
 	if p := recover(); p != nil {
 		d := Decision{Kind: a.pending.question.Type, Outcome: Unreachable, Source: NoHub}
-		a.pending.resolve(d, fmt.Errorf("asking failed: panic: %v", p))
+		a.pending.resolve(d, fmt.Errorf("ask question: panic: %v", p))
 	}
 }
 
-// markAccepted notes that a hub has the question.
+// markAccepted records that a hub has stored the question.
 func (a *askRun) markAccepted(receipt eventReceipt) {
 	a.receipt = receipt
 	a.pending.setEventID(receipt.ID)
@@ -100,7 +101,7 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 	a.onWaiting(status)
 }
 
-// failPost ends a question that no hub took.
+// failPost resolves a question that no hub accepted.
 func (a *askRun) failPost(err error) {
 	if errors.Is(err, ErrUnreachable) {
 		a.pending.resolve(a.pending.fallback.effectiveFor(a.pending.question).unreachableDecision(a.pending.question.Type, err))
@@ -110,11 +111,11 @@ func (a *askRun) failPost(err error) {
 	a.pending.resolve(d, fmt.Errorf("the question was not asked: %w", err))
 }
 
-// timeOut ends a question that nobody answered in time. Where no hub had it until
-// now, nobody could.
+// timeOut resolves a question at the client's own deadline. If no hub has stored it,
+// the outcome is not a timeout but an unreachable hub: no one could answer.
 func (a *askRun) timeOut() {
 	if a.receipt.ID == 0 {
-		a.failPost(fmt.Errorf("%w: it answered none of the attempts in %v", ErrUnreachable, a.timeout))
+		a.failPost(fmt.Errorf("%w: no attempt succeeded within %v", ErrUnreachable, a.timeout))
 		return
 	}
 	d := Decision{Kind: a.pending.question.Type, Outcome: schema.Timeout}
@@ -124,21 +125,21 @@ func (a *askRun) timeOut() {
 	}
 }
 
-// abort ends a question that the agent does not want answered any more. A hub that
-// is about to take it gets the moment to do so, for its receipt.
+// abort resolves a question whose ctx ended. A POST in progress gets a moment to
+// complete, because the withdrawal needs its receipt.
 func (a *askRun) abort(cause error, reason string) {
 	d := Decision{Kind: a.pending.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
 	if !a.pending.resolve(d, cause) {
-		return // an answer was faster
+		return // an answer won the race
 	}
 	if !a.withdrawFromHub(reason) {
-		a.pending.decision.Outcome = Unreachable // settled: nobody else writes it
+		a.pending.decision.Outcome = Unreachable // safe without the lock: the ask is settled, so no other goroutine writes it
 	}
 }
 
 const reasonInterrupted = "the agent was interrupted"
 
-// cancelReason says why ctx ended, as far as whoever ended it said.
+// cancelReason returns the cause of ctx, or a generic reason if it has none.
 func cancelReason(ctx context.Context) string {
 	if cause := context.Cause(ctx); cause.Error() != ctx.Err().Error() {
 		return oneLine(cause.Error(), 200)
@@ -146,8 +147,8 @@ func cancelReason(ctx context.Context) string {
 	return reasonInterrupted
 }
 
-// withdrawFromHub withdraws the question where a hub has it, and reports whether nobody
-// is asked any more.
+// withdrawFromHub withdraws the question if a hub has stored it. It reports whether the
+// question is certainly no longer pending.
 func (a *askRun) withdrawFromHub(reason string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), a.client.pacing.withdrawTimeout)
 	defer cancel()

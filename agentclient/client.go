@@ -20,75 +20,77 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// DefaultHub is where a hub listens unless told otherwise.
+// DefaultHub is the address of a hub that runs with its default settings.
 const DefaultHub = "http://127.0.0.1:4000"
 
-// The errors of the client itself. Those of the hub are schema's, and errors.Is
-// tells them apart across the network.
+// Errors of the client itself. A hub's own errors are those of package schema;
+// errors.Is matches both kinds.
 var (
-	// ErrUnreachable: no hub took the message, nobody has seen it.
+	// ErrUnreachable reports that no hub accepted the message, so no person has seen it.
 	ErrUnreachable = errors.New("no hub can be reached")
-	// ErrMalformed: an answer came that does not answer the question.
-	ErrMalformed = errors.New("the answer makes no sense")
-	// ErrTimedOut: nobody answered in time a question that asked for the run to fail
-	// then (HumanInTheLoop.OnTimeout is fail_run).
-	ErrTimedOut = errors.New("nobody answered in time, and without an answer the run must not go on")
-	// ErrClosed: the client was closed, before or while it was asked.
-	ErrClosed = errors.New("the client is closed")
+	// ErrMalformed reports that an answer arrived that does not fit the question.
+	ErrMalformed = errors.New("the answer does not fit the question")
+	// ErrTimedOut reports that a question with HumanInTheLoop.OnTimeout set to fail_run
+	// timed out.
+	ErrTimedOut = errors.New("no one answered in time, and this question fails the run without an answer")
+	// ErrClosed reports that the client was closed before or during the call.
+	ErrClosed = errors.New("client is closed")
 )
 
-// Options configure a Client. Every zero value means the default named here.
+// Options configures a Client. The zero value of each field selects its default.
 type Options struct {
-	// Hubs are the addresses of the hub, tried in this order, the one that
-	// answered last first. Default: HOOKBACK_URL (comma separated), else DefaultHub.
+	// Hubs lists addresses of the same hub. The client tries them in order, starting
+	// with the one that answered last. Default: HOOKBACK_URL (comma separated), else
+	// DefaultHub.
 	Hubs []string
-	// SourceApp and SessionID name the agent in every event that doesn't name
-	// itself. Default: the working directory's folder name; HOOKBACK_SESSION,
-	// else a random name of this client's.
+	// SourceApp and SessionID fill the same fields of every event that leaves them
+	// empty. SourceApp defaults to the name of the working directory, SessionID to
+	// HOOKBACK_SESSION, else to a random id per client.
 	SourceApp, SessionID string
-	// Token is what the hub knows this agent by, where it wants that: hubin_… . It goes
-	// with every request to one of Hubs and nowhere else. Default: HOOKBACK_TOKEN.
+	// Token authenticates this agent to a hub that requires it ("hubin_…"). It is sent
+	// with every request to one of Hubs and to no other server. Default: HOOKBACK_TOKEN.
 	Token string
-	// OnUnreachable says what Ask decides when no hub takes the question.
+	// OnUnreachable selects the decision when no hub accepts a question.
 	// Default: Deny.
 	OnUnreachable Fallback
-	// UnreachableAfter is how long nobody may listen at any of the addresses
-	// before they count as unreachable. Default: 2 s, enough for a hub to restart.
+	// UnreachableAfter is how long every address must refuse connections before the
+	// hub counts as unreachable. Default: 2 s, enough for a hub to restart.
 	UnreachableAfter time.Duration
 }
 
-// Client asks people and sends events through a hub. The zero value is ready to
-// use and means the default Options. Its methods may be called at the same time
-// from many goroutines; a Client must not be copied.
+// Client asks people questions and sends events through a hub. The zero value is
+// ready to use with default Options. A Client is safe for concurrent use and must
+// not be copied.
 //
-// While questions wait, and 3 s longer, the client listens on one loopback port.
+// While a question is pending, and for 3 s after it, the client listens on one
+// loopback port.
 type Client struct {
 	opts Options
 
-	setupOnce sync.Once // guards what setup makes, from here to cancel
+	setupOnce sync.Once // guards the fields that setup fills, from pacing to cancel
 	pacing    pacing
 	hubs      []string
 	setupErr  error
 	http      *http.Client
-	ctx       context.Context // ends with Close
+	ctx       context.Context // canceled by Close
 	cancel    context.CancelFunc
 
-	lastWorking atomic.Int64 // index in hubs of the one that answered last
+	lastWorking atomic.Int64 // index in hubs of the address that answered last
 	listener    listener
 
 	mu     sync.Mutex
 	closed bool
-	calls  sync.WaitGroup // calls under way; none is added once closed
+	calls  sync.WaitGroup // calls in progress; Add is not called once closed is set
 }
 
-// pacing holds the client's durations; tests shorten them.
+// pacing holds the client's timeouts and delays. Tests shorten them.
 type pacing struct {
-	postTimeout     time.Duration // one POST
-	grace           time.Duration // what an answer may take to get here after the question's timeout
-	pullDelay       time.Duration // a healthy hub has pushed a quick answer by then
-	pollTimeout     time.Duration // how long the hub holds a pull open
-	withdrawTimeout time.Duration // telling the hub that nobody waits any more
-	linger          time.Duration // repeats of an answer are acknowledged that much longer
+	postTimeout     time.Duration // limit of one POST
+	grace           time.Duration // how much later than the question's own timeout an answer may arrive
+	pullDelay       time.Duration // time that a healthy hub has to push the answer before the client pulls
+	pollTimeout     time.Duration // how long the hub holds a long poll open
+	withdrawTimeout time.Duration // limit of withdrawing a question
+	linger          time.Duration // how long repeats of an answer are still acknowledged
 }
 
 var defaultPacing = pacing{
@@ -100,16 +102,16 @@ var defaultPacing = pacing{
 	linger:          3 * time.Second,
 }
 
-// New makes a client. It neither connects nor listens; an address that makes no
-// sense is reported by the first call that would use it.
+// New returns a client. It neither connects nor listens. The first call that needs
+// the hub reports an invalid address.
 func New(o Options) *Client { return &Client{opts: o} }
 
-// Close ends the client: questions that still wait are withdrawn and return
-// ErrClosed, acknowledgements under way get up to a second, then the listener
-// stops. It returns nil, and may be called again.
+// Close shuts the client down. Pending questions are withdrawn and return ErrClosed,
+// acknowledgments in progress get up to a second, then the listener stops. Close
+// always returns nil and may be called more than once.
 //
-// A program that exits right after its answer should close its client first:
-// otherwise the hub may never learn that the answer arrived.
+// A program that exits right after it got an answer should close its client first.
+// Otherwise the hub may never receive the acknowledgment.
 func (c *Client) Close() error {
 	c.setup()
 	c.mu.Lock()
@@ -122,7 +124,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// beginCall begins a call that Close waits for; leave ends it.
+// beginCall registers a call that Close waits for; endCall unregisters it.
 func (c *Client) beginCall() (endCall func(), err error) {
 	c.setup()
 	c.mu.Lock()
@@ -137,7 +139,7 @@ func (c *Client) beginCall() (endCall func(), err error) {
 	return c.calls.Done, nil
 }
 
-// setup resolves the options, once.
+// setup resolves the options on the first call.
 func (c *Client) setup() {
 	c.setupOnce.Do(func() {
 		if c.pacing == (pacing{}) {
@@ -149,7 +151,7 @@ func (c *Client) setup() {
 		c.hubs, c.setupErr = hubAddresses(c.opts.Hubs, os.Getenv("HOOKBACK_URL"))
 		c.opts.Token = strings.TrimSpace(cmp.Or(c.opts.Token, os.Getenv("HOOKBACK_TOKEN")))
 		if c.setupErr == nil && !isHeaderValue(c.opts.Token) {
-			c.setupErr = fmt.Errorf("%w: the token for the hub has signs in it that no token has", schema.ErrInvalid)
+			c.setupErr = fmt.Errorf("%w: Options.Token or HOOKBACK_TOKEN contains characters that are not allowed in a token", schema.ErrInvalid)
 		}
 		c.opts.SourceApp = cmp.Or(c.opts.SourceApp, workingDirName())
 		c.opts.SessionID = cmp.Or(c.opts.SessionID, os.Getenv("HOOKBACK_SESSION"), "session-"+randomToken(6))
@@ -157,25 +159,27 @@ func (c *Client) setup() {
 	})
 }
 
-// isHeaderValue reports whether text may stand in a header.
+// isHeaderValue reports whether text is printable ASCII without spaces, so that it
+// can be sent in a header.
 func isHeaderValue(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// withClose is ctx, ended by Close too.
+// withClose returns a context that ends with ctx or with Close, in the latter case
+// with the cause ErrClosed.
 func (c *Client) withClose(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// newHTTPClient follows no redirects: a hub never sends one, so whoever does is
-// something else.
+// newHTTPClient returns a client that follows no redirects: a hub never redirects,
+// so a server that does is not a hub and must not get the token.
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment, // never for loopback addresses
+			Proxy:               http.ProxyFromEnvironment, // does not apply to loopback addresses
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     30 * time.Second,
@@ -183,8 +187,8 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// hubAddresses picks the address list and brings every address into the form
-// scheme://host[/path], without a slash at the end.
+// hubAddresses returns the hub addresses as scheme://host[/path] without a trailing
+// slash. It takes addresses, else the comma-separated env, else DefaultHub.
 func hubAddresses(addresses []string, env string) ([]string, error) {
 	if len(addresses) == 0 {
 		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
@@ -200,18 +204,18 @@ func hubAddresses(addresses []string, env string) ([]string, error) {
 		}
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("%w: %q is no hub address; it must look like %s", schema.ErrInvalid, address, DefaultHub)
+			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
 		}
 		hubs = append(hubs, strings.TrimRight(address, "/"))
 	}
 	if len(hubs) == 0 {
-		return nil, fmt.Errorf("%w: the list of hub addresses is empty; name one, such as %s", schema.ErrInvalid, DefaultHub)
+		return nil, fmt.Errorf("%w: the list of hub addresses is empty; add one, such as %s", schema.ErrInvalid, DefaultHub)
 	}
 	return hubs, nil
 }
 
-// Hubs reads a list of hub addresses as HOOKBACK_URL holds it: separated by commas,
-// http:// where a scheme is missing; an empty list is DefaultHub.
+// Hubs parses a comma-separated list of hub addresses, the format of HOOKBACK_URL.
+// Addresses without a scheme get http://. An empty list returns DefaultHub.
 func Hubs(list string) ([]string, error) { return hubAddresses(nil, list) }
 
 func workingDirName() string {
@@ -222,14 +226,14 @@ func workingDirName() string {
 	return "agent"
 }
 
-// randomToken is n random bytes in URL-safe characters.
+// randomToken returns n random bytes, encoded in URL-safe characters.
 func randomToken(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails: the runtime ends the program instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// newKey makes an idempotency key: a UUIDv7, so that keys sort by time.
+// newKey returns an idempotency key. It is a UUIDv7, so that keys sort by time.
 func newKey(now time.Time) string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
@@ -242,25 +246,27 @@ func newKey(now time.Time) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Send stores one event and returns it as the hub numbered it. What e leaves out
-// is filled in: source_app, session_id, timestamp, an empty payload, an
-// idempotency key. It retries until ctx ends or UnreachableAfter has passed; the
-// key makes a repeat harmless.
+// Send stores one event in the hub and returns it with the id that the hub assigned.
+// It fills fields that e leaves empty: source_app, session_id, timestamp, an empty
+// payload and an idempotency key. Send retries until ctx ends or UnreachableAfter has
+// passed; thanks to the key a retry stores no duplicate.
 //
-// The error is one of schema's when the hub refused the event, else ErrUnreachable.
+// The error is one of package schema if the hub rejected the event, else
+// ErrUnreachable.
 //
-// An event with HumanInTheLoop is posted too, but nobody waits: see Ask.
+// If e has a HumanInTheLoop, the question is posted but Send does not wait for the
+// answer. Use Ask for that.
 func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error) {
 	endCall, err := c.beginCall()
 	if err != nil {
-		return nil, fmt.Errorf("the event was not sent: %w", err)
+		return nil, fmt.Errorf("send event: %w", err)
 	}
 	defer endCall()
 	ctx, cancel := c.withClose(ctx)
 	defer cancel()
 	c.fillDefaults(&e)
 	if err := e.Validate(); err != nil {
-		return nil, fmt.Errorf("the event was not sent: %w", err)
+		return nil, fmt.Errorf("send event: %w", err)
 	}
 	retryCtx, stopRetry := context.WithTimeout(ctx, c.opts.UnreachableAfter)
 	defer stopRetry()
@@ -270,13 +276,13 @@ func (c *Client) Send(ctx context.Context, e schema.Event) (*schema.Event, error
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
-		return nil, fmt.Errorf("the event was not sent: %w", err)
+		return nil, fmt.Errorf("send event: %w", err)
 	}
 	receipt.applyTo(&e)
 	return &e, nil
 }
 
-// fillDefaults gives an event what it left out.
+// fillDefaults sets the fields that e leaves empty.
 func (c *Client) fillDefaults(e *schema.Event) {
 	now := time.Now()
 	e.SourceApp = cmp.Or(e.SourceApp, c.opts.SourceApp)
@@ -288,15 +294,15 @@ func (c *Client) fillDefaults(e *schema.Event) {
 	}
 }
 
-// Withdraw takes back a question that Send posted: its card goes, nothing is
-// sent to the agent. asked is what Send returned. A question that has ended
-// already gives schema.ErrDecided or schema.ErrExpired.
+// Withdraw cancels a question that Send posted: the hub closes its request, and the
+// agent gets no answer. asked is the event that Send returned. If the question has
+// already ended, the error is schema.ErrDecided or schema.ErrExpired.
 //
-// To take back an Ask, cancel its ctx instead.
+// To withdraw a question of Ask, cancel its ctx instead.
 func (c *Client) Withdraw(ctx context.Context, asked *schema.Event, reason string) error {
 	endCall, err := c.beginCall()
 	if err != nil {
-		return fmt.Errorf("the question was not withdrawn: %w", err)
+		return fmt.Errorf("withdraw question: %w", err)
 	}
 	defer endCall()
 	ctx, cancel := c.withClose(ctx)
@@ -308,7 +314,7 @@ func (c *Client) Withdraw(ctx context.Context, asked *schema.Event, reason strin
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the question was not withdrawn: %w", callerError(err))
+		return fmt.Errorf("withdraw question: %w", callerError(err))
 	}
 	return nil
 }

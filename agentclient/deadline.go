@@ -8,19 +8,19 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// deadlineUpdate is how long a question waits from now on, as the hub says.
+// deadlineUpdate is the remaining time of a question, as reported by the hub.
 type deadlineUpdate struct {
 	receivedAt time.Time
 	remaining  time.Duration
-	never      bool // ends
+	never      bool // no deadline any more
 }
 
-// deadline fires when an answer can't come any more: by this machine's monotonic
-// clock, and late enough for one that was given in the last moment. It is only ever
-// moved back: a person gives more time, and takes none.
+// deadline fires when no answer can arrive any more. It uses the monotonic clock and
+// adds a grace period for answers given at the last moment. Updates only extend it,
+// because people can only add time.
 type deadline struct {
 	timeout, grace time.Duration
-	timer          *time.Timer // nil: never
+	timer          *time.Timer // nil: never fires
 	expiresAt      time.Time
 }
 
@@ -40,7 +40,7 @@ func (d *deadline) expired() <-chan time.Time {
 	return d.timer.C
 }
 
-// restart counts the whole timeout from now.
+// restart counts the full timeout from now.
 func (d *deadline) restart() { d.extend(deadlineUpdate{receivedAt: time.Now(), remaining: d.timeout}) }
 
 func (d *deadline) extend(update deadlineUpdate) {
@@ -64,8 +64,8 @@ func (d *deadline) stop() {
 	}
 }
 
-// handleControl takes a frame that is no answer, and reports whether it is one. Kinds that
-// nobody knows here are passed over.
+// handleControl processes a control frame and reports whether frame was one. Unknown
+// kinds are ignored.
 func (w *pendingAsk) handleControl(frame []byte) bool {
 	var control schema.Control
 	if json.Unmarshal(frame, &control) != nil || control.Type != schema.ControlType {
@@ -75,14 +75,14 @@ func (w *pendingAsk) handleControl(frame []byte) bool {
 		return true
 	}
 	update := deadlineUpdate{receivedAt: time.Now(), remaining: waitDuration(control.InSeconds), never: control.ExpiresAt == 0}
-	if update.remaining == 0 { // a hub that says no more than when
+	if update.remaining == 0 { // a hub that only sends the absolute time
 		update.remaining = time.Until(time.UnixMilli(int64(control.ExpiresAt)))
 	}
 	w.queueDeadline(update)
 	return true
 }
 
-// handleDeadlineHeader takes the header of a pull without an answer.
+// handleDeadlineHeader processes schema.ExpiresHeader of a pull without an answer.
 func (w *pendingAsk) handleDeadlineHeader(header string) {
 	if header == schema.Never {
 		w.queueDeadline(deadlineUpdate{never: true})
@@ -93,12 +93,13 @@ func (w *pendingAsk) handleDeadlineHeader(header string) {
 	}
 }
 
-// waitDuration is a duration, no longer than a question can wait.
+// waitDuration converts seconds to a duration, limited to schema.MaxTimeout.
 func waitDuration(n float64) time.Duration {
 	return time.Duration(min(max(n, 0), schema.MaxTimeout.Seconds()) * float64(time.Second))
 }
 
-// queueDeadline leaves word of how long the question waits; the last one counts.
+// queueDeadline passes an update to the Ask goroutine. It replaces an update that is
+// still unread.
 func (w *pendingAsk) queueDeadline(update deadlineUpdate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

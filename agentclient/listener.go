@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	maxMessageBytes = 1 << 20          // bytes of one message
+	maxMessageBytes = 1 << 20          // per message
 	readTimeout     = 10 * time.Second // from the handshake to the end of the message
-	shutdownGrace   = time.Second      // what Close gives acknowledgements under way
+	shutdownGrace   = time.Second      // time that shutdown gives acknowledgments in progress
 )
 
-// listener is where hubs dial answers to: one loopback port for all of a
-// client's questions, one secret path for each. It runs while there are paths.
+// listener accepts the hub's WebSocket connections: one loopback port per client, one
+// secret path per question. It runs while paths are registered.
 //
-// Any program on the machine can connect, and so can any web page (a WebSocket
-// knows no same-origin rule). So it talks to nobody who doesn't know a path,
-// who comes from a web page (Origin) or under another name (Host).
+// Any program on the machine can connect, and so can any web page, because WebSockets
+// are not subject to the same-origin policy. The listener therefore rejects unknown
+// paths, browsers (requests with an Origin) and DNS rebinding (a foreign Host).
 type listener struct {
 	linger time.Duration
 
 	mu        sync.Mutex
-	pending   map[string]*pendingAsk // :: path → the question it is for
-	run       *listenerRun           // nil while nothing listens
-	stopped   bool                   // by stop, for good
-	shutdowns sync.WaitGroup         // lives that release ends
+	pending   map[string]*pendingAsk // path → its question
+	run       *listenerRun           // nil while the port is closed
+	stopped   bool                   // permanently, by stop
+	shutdowns sync.WaitGroup         // runs that release is shutting down
 }
 
-// listenerRun is one life of the listener, from the first path to the last.
+// listenerRun is one lifetime of the port, from the first path to the last.
 type listenerRun struct {
-	host   string // what the Host header must be
+	host   string // required Host header
 	server *http.Server
-	ctx    context.Context // ended to cut connections off
+	ctx    context.Context // ended to cut off connections
 	cancel context.CancelFunc
-	conns  sync.WaitGroup // handlers at work
+	conns  sync.WaitGroup // active handlers
 	done   chan struct{}  // closed when Serve has returned
 }
 
-// register gives w a secret path and returns the address to announce.
+// register assigns w a secret path and returns its URL.
 func (l *listener) register(w *pendingAsk) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +65,8 @@ func (l *listener) register(w *pendingAsk) (string, error) {
 }
 
 func (l *listener) serveLocked() error {
-	// Bound to port 0 itself: looking for a free port first leaves a moment in
-	// which another program can take it.
+	// Bind to port 0 directly: a search for a free port would leave a moment in which
+	// another program could take it.
 	socket, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (l *listener) serveLocked() error {
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serveHTTP(run, w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          log.New(io.Discard, "", 0), // it would print what strangers send
+		ErrorLog:          log.New(io.Discard, "", 0), // it would print requests of unknown callers
 	}
 	run.server.SetKeepAlivesEnabled(false)
 	l.run, l.pending = run, map[string]*pendingAsk{}
@@ -88,8 +88,8 @@ func (l *listener) serveLocked() error {
 	return nil
 }
 
-// release forgets w's path once repeats of its answer can't come any more. The
-// last path takes the listener with it.
+// release removes w's path after linger, when repeats of its answer can't come any
+// more. The last path closes the port.
 func (l *listener) release(w *pendingAsk) {
 	if w.path == "" {
 		return
@@ -110,7 +110,7 @@ func (l *listener) release(w *pendingAsk) {
 	})
 }
 
-// stop ends the listener for good and returns when nothing of it runs any more.
+// stop closes the port for good and waits until all its goroutines have ended.
 func (l *listener) stop() {
 	l.mu.Lock()
 	l.stopped = true
@@ -123,8 +123,8 @@ func (l *listener) stop() {
 	l.shutdowns.Wait()
 }
 
-// shutdown takes no new connection, lets those at work finish for a moment, and
-// waits for all of it to end.
+// shutdown stops accepting connections, lets handlers finish for shutdownGrace, then
+// cuts them off and waits for them.
 func (s *listenerRun) shutdown() {
 	finished := make(chan struct{})
 	_ = s.server.Close()
@@ -141,7 +141,7 @@ func (s *listenerRun) shutdown() {
 	<-finished
 }
 
-// beginHandler counts a handler, unless the listener has stopped.
+// beginHandler counts a handler in. It returns false if run has stopped.
 func (l *listener) beginHandler(run *listenerRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *listener) beginHandler(run *listenerRun) bool {
 	return true
 }
 
-// pendingAt is the question behind a path, or nil.
+// pendingAt returns the question of a path, or nil.
 func (l *listener) pendingAt(path string) *pendingAsk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,12 +161,12 @@ func (l *listener) pendingAt(path string) *pendingAsk {
 
 func (l *listener) serveHTTP(run *listenerRun, rw http.ResponseWriter, r *http.Request) {
 	if !l.beginHandler(run) {
-		http.Error(rw, "nobody waits here any more", http.StatusServiceUnavailable)
+		http.Error(rw, "this listener has stopped", http.StatusServiceUnavailable)
 		return
 	}
 	defer run.conns.Done()
 	if _, fromPage := r.Header["Origin"]; fromPage {
-		http.Error(rw, "web pages may not answer", http.StatusForbidden)
+		http.Error(rw, "requests from web pages are not allowed", http.StatusForbidden)
 		return
 	}
 	if r.Host != run.host {
@@ -188,20 +188,20 @@ func (l *listener) serveHTTP(run *listenerRun, rw http.ResponseWriter, r *http.R
 	w.readAnswer(run.ctx, conn)
 }
 
-// readAnswer takes one message, and only one: whatever follows is thrown away.
+// readAnswer reads one message. Later messages on the connection are ignored.
 func (w *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
 	defer conn.CloseNow()
-	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() }) // Close below has no ctx
+	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() }) // conn.Close below takes no context
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	conn.SetReadLimit(maxMessageBytes)
 	kind, frame, err := conn.Read(ctx)
 	if err != nil {
-		return // a frame over the limit was closed with 1009
+		return // the library closes a frame over the limit with 1009
 	}
 	if kind != websocket.MessageText {
-		_ = conn.Close(websocket.StatusUnsupportedData, "answers are text")
+		_ = conn.Close(websocket.StatusUnsupportedData, "answers must be text messages")
 		return
 	}
 	if w.handleControl(frame) {
@@ -227,7 +227,7 @@ func (w *pendingAsk) readAnswer(ctx context.Context, conn *websocket.Conn) {
 	case err != nil:
 		_ = conn.Close(websocket.StatusInvalidFramePayloadData, "not an answer")
 	case m.AnswerID == "" && result != schema.AckAccepted:
-		_ = conn.Close(websocket.StatusPolicyViolation, "nobody waits for this")
+		_ = conn.Close(websocket.StatusPolicyViolation, "no pending question")
 	default:
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 	}

@@ -6,22 +6,22 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// pendingAsk is one question that waits. Push, pull, timeout and ctx race to end it;
-// settle lets one of them win.
+// pendingAsk is the state of one pending question. Push, pull, timeout and ctx race to
+// resolve it; resolve lets exactly one of them win.
 type pendingAsk struct {
 	question *schema.HumanInTheLoop
 	key      string // the event's idempotency key
-	path     string // its secret path on the listener, "" when there is none
+	path     string // secret path on the listener; empty without one
 	fallback Fallback
 
-	done            chan struct{}       // closed when the question has its end
-	delivered       chan struct{}       // closed when Ask hands the decision over
-	deadlineUpdates chan deadlineUpdate // the last word on how long the question waits
+	done            chan struct{}       // closed when the question is resolved
+	delivered       chan struct{}       // closed when Ask returns the decision
+	deadlineUpdates chan deadlineUpdate // holds the latest update only
 
 	mu       sync.Mutex
-	id       schema.EventID // 0 until a hub gave one
+	id       schema.EventID // 0 until a hub assigned one
 	settled  bool
-	answerID string // of the answer that settled it
+	answerID string // id of the answer that settled the question
 	decision Decision
 	err      error
 }
@@ -33,14 +33,14 @@ func newPendingAsk(e *schema.Event, f Fallback) *pendingAsk {
 	}
 }
 
-// setEventID tells the waiter the number of its event.
+// setEventID records the id that the hub assigned to the event.
 func (w *pendingAsk) setEventID(id schema.EventID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.id = id
 }
 
-// resolve ends the question, unless it has an end already.
+// resolve ends the question and reports whether it did: the first resolution wins.
 func (w *pendingAsk) resolve(d Decision, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,10 +60,10 @@ func (w *pendingAsk) resolveLocked(d Decision, err error) bool {
 	return true
 }
 
-// handleMessage gives the waiter a message and says what became of it, in the words of
-// an acknowledgement. bad is why the message could not be read; like one that
-// doesn't fit the question it ends the question with a denial, and is reported
-// as a mismatch: no person's decision was carried out.
+// handleMessage applies an answer and returns the result for its acknowledgment.
+// readErr is the error of decoding the message, if any. A message that could not be
+// decoded or does not fit the question denies it, and is acknowledged as a mismatch
+// because no person's decision was carried out.
 func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +77,7 @@ func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
 		return schema.AckMismatch
 	}
 	if id, _ := m.eventRef(); w.id == 0 && m.AnswerID != "" {
-		w.id = id // the answer was faster than the POST's own reply
+		w.id = id // the answer arrived before the reply to the POST
 	}
 	var d Decision
 	if readErr == nil {
@@ -93,11 +93,11 @@ func (w *pendingAsk) handleMessage(m message, readErr error) (result string) {
 	return schema.AckAccepted
 }
 
-// isOtherEventLocked reports whether a message is about somebody else's event. The
-// key is the same at every hub, the id isn't: of two hubs that both stored the
-// question (the first one's reply got lost) either may answer. Messages without
-// an answerId come from version 1 servers, which echo what a browser sent: there
-// the secret path alone says whose it is.
+// isOtherEventLocked reports whether a message belongs to another event. The
+// idempotency key is the same at every hub, the id is not: if two hubs stored the
+// question because the first one's reply was lost, either may answer. Messages without
+// an answerId come from version 1 servers, which echo the event that the browser sent,
+// so only the secret path identifies their question.
 func (w *pendingAsk) isOtherEventLocked(m message) bool {
 	id, key := m.eventRef()
 	switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// pull fetches the answer over HTTP, for where the hub can't dial the listener:
-// in a container, over SSH, after the hub moved. It starts at once when the hub
-// says that it won't dial, otherwise after a moment, of which a push takes a
-// fraction. It ends with ctx, with the answer, or when none of the addresses
-// knows the question; then only a push can help.
+// pull fetches the answer with HTTP long polls. It is needed if the hub can't dial the
+// listener, for example from a container, over SSH, or after the hub moved. It starts
+// immediately if the hub won't dial, otherwise after pullDelay, because a push is much
+// faster. It ends with ctx, with the answer, or when none of the addresses has the
+// question; then only a push can deliver.
 func (a *askRun) pull(ctx context.Context) {
 	if !a.pullsImmediately() && !sleep(ctx, a.client.pacing.pullDelay) {
 		return
@@ -30,12 +30,12 @@ func (a *askRun) pull(ctx context.Context) {
 		case ended || ctx.Err() != nil:
 			return
 		case err == nil && time.Since(started) > a.client.pacing.pollTimeout/2:
-			pauses = newBackoff() // held open as asked: go on without a pause
+			pauses = newBackoff() // a full long poll: continue without a pause
 			continue
 		case errors.Is(err, errNotListening) || errors.Is(err, errRetry):
-			hubs = append(hubs[1:], hubs[0]) // down for now, or restarting
+			hubs = append(hubs[1:], hubs[0]) // down or restarting: try the next address
 		case err != nil:
-			hubs = hubs[1:] // doesn't know the question, or pulling
+			hubs = hubs[1:] // without this question, or without this route
 			continue
 		}
 		if !sleep(ctx, pauses.next()) {
@@ -44,8 +44,8 @@ func (a *askRun) pull(ctx context.Context) {
 	}
 }
 
-// pullsImmediately reports whether no push can come, or the answer is there already
-// (the POST repeated an older one).
+// pullsImmediately reports whether no push can come, or the answer already exists
+// because the POST repeated an earlier one.
 func (a *askRun) pullsImmediately() bool {
 	if a.event.HumanInTheLoop.ResponseWebSocketURL == "" {
 		return true
@@ -54,8 +54,8 @@ func (a *askRun) pullsImmediately() bool {
 	return s != nil && (s.Settled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
 }
 
-// pullOnce asks one hub for the answer, and reports whether the question has its
-// end. No error and no end: there is no answer yet.
+// pullOnce makes one long poll and reports whether the question is resolved. false
+// without an error means that there is no answer yet.
 func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err error) {
 	poll := a.client.pacing.pollTimeout
 	ctx, cancel := context.WithTimeout(ctx, poll+a.client.pacing.postTimeout)
@@ -80,11 +80,11 @@ func (a *askRun) pullOnce(ctx context.Context, hub string) (ended bool, err erro
 	case <-a.pending.done:
 		return true, nil
 	default:
-		return false, fmt.Errorf("%w: %s has another one under this number", schema.ErrNotFound, hub)
+		return false, fmt.Errorf("%w: %s has a different event with this id", schema.ErrNotFound, hub)
 	}
 }
 
-// finish ends a question for which the hub has no answer and never will.
+// finish resolves a question that ended at the hub without an answer.
 func (a *askRun) finish(err error) {
 	d := Decision{Kind: a.pending.question.Type, Outcome: schema.Withdrawn, Source: schema.ByAgent}
 	var statusErr *schema.StatusError

@@ -19,23 +19,23 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// What a failed request says of its address. Any other error is the hub's own no.
+// Kinds of failed requests. Any other error is a rejection by the hub.
 var (
-	errNotListening = errors.New("nobody listens there") // now; the message is not stored
-	errNotHub       = errors.New("it is no hub")         // or none that knows the path; not stored
-	errRetry        = errors.New("try again")            // the message may be stored or not
+	errNotListening = errors.New("no server is listening") // the message is not stored
+	errNotHub       = errors.New("not a hub")              // another server, or one without this route; the message is not stored
+	errRetry        = errors.New("try again")              // the message may be stored or not
 )
 
-// isUnstored reports a failure after which no hub can have the message.
+// isUnstored reports whether no hub can have stored the message after err.
 func isUnstored(err error) bool { return errors.Is(err, errNotListening) || errors.Is(err, errNotHub) }
 
-// isRejection reports a hub's no: trying again can't help.
+// isRejection reports whether err is a hub's rejection, so that a retry can't help.
 func isRejection(err error) bool { return !isUnstored(err) && !errors.Is(err, errRetry) }
 
-// eventReceipt is a hub's answer to a POST of an event, as far as the client reads it.
-// A version 1 server gives an ID only.
+// eventReceipt holds the fields that the client reads from the reply to a posted
+// event. A version 1 server only sends an ID.
 type eventReceipt struct {
-	hub string // the address that gave it
+	hub string // address of the hub that replied
 
 	ID                   schema.EventID `json:"id"`
 	UID                  string         `json:"uid"`
@@ -44,19 +44,19 @@ type eventReceipt struct {
 	Watching             *int           `json:"watching"`
 }
 
-// applyTo writes what the hub gave onto the event that was posted.
+// applyTo copies the receipt's fields to the event that was posted.
 func (r eventReceipt) applyTo(e *schema.Event) {
 	e.ID, e.UID, e.RequestSecret, e.HumanInTheLoopStatus, e.Watching = r.ID, r.UID, r.RequestSecret, r.HumanInTheLoopStatus, r.Watching
 }
 
-// postEvent stores e at the first hub that takes it. It tries again, with growing
-// pauses, until retry ends; an attempt under way is only cut off by attempts.
-// When nobody has listened anywhere for UnreachableAfter it gives up. A hub's no
-// ends it at once.
+// postEvent stores e at the first hub that accepts it. It retries with exponential
+// backoff until retryCtx ends; only attemptCtx cuts off an attempt in progress. It
+// gives up if all hubs have refused connections for UnreachableAfter, and
+// immediately if a hub rejects the event.
 func (c *Client) postEvent(retryCtx, attemptCtx context.Context, e *schema.Event) (eventReceipt, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
-		return eventReceipt{}, fmt.Errorf("%w: it can't be written as JSON: %w", schema.ErrInvalid, err)
+		return eventReceipt{}, fmt.Errorf("%w: encode event: %w", schema.ErrInvalid, err)
 	}
 	backoff, absentSince := newBackoff(), time.Now()
 	for maybeStored, lastAttempt := false, false; ; {
@@ -75,13 +75,13 @@ func (c *Client) postEvent(retryCtx, attemptCtx context.Context, e *schema.Event
 			if !maybeStored {
 				return eventReceipt{}, callerError(err)
 			}
-			lastAttempt = true // once more, for the receipt: a question needs it to be withdrawn
+			lastAttempt = true // try once more for the receipt, without which the question can't be withdrawn
 		}
 	}
 }
 
-// postToHubs tries every hub once. Its error is errRetry when any of them may
-// have stored the event.
+// postToHubs tries every hub once. The error is errRetry if any of them may have
+// stored the event.
 func (c *Client) postToHubs(ctx context.Context, body []byte) (eventReceipt, error) {
 	var firstErr error
 	for _, hub := range c.hubsInOrder() {
@@ -108,16 +108,16 @@ func (c *Client) postToHub(ctx context.Context, hub string, body []byte) (eventR
 	}
 	receipt := eventReceipt{hub: hub}
 	if err := json.Unmarshal(reply.body, &receipt); err != nil || receipt.ID <= 0 {
-		return eventReceipt{}, fmt.Errorf("%w: %s answers POST %s, but not as a hub does", errNotHub, hub, schema.PathEvents)
+		return eventReceipt{}, fmt.Errorf("%w: the reply of %s to POST %s is not that of a hub", errNotHub, hub, schema.PathEvents)
 	}
 	return receipt, nil
 }
 
-// withdraw tells the hub that nobody waits for the answer any more. Without a
-// secret (a version 1 server gives none) it must not: that would be a person's cancel.
+// withdraw cancels the question at the hub. It requires the request secret: without
+// one (a version 1 server issues none) the hub would record a person's cancel.
 func (c *Client) withdraw(ctx context.Context, receipt eventReceipt, reason string) error {
 	if receipt.RequestSecret == "" {
-		return fmt.Errorf("%w: this hub can't withdraw questions", schema.ErrNoRoute)
+		return fmt.Errorf("%w: this hub does not support withdrawing questions", schema.ErrNoRoute)
 	}
 	body, err := json.Marshal(schema.Cancel{Reason: reason, RequestSecret: receipt.RequestSecret})
 	if err != nil {
@@ -127,28 +127,28 @@ func (c *Client) withdraw(ctx context.Context, receipt eventReceipt, reason stri
 	return err
 }
 
-// hubsInOrder lists the addresses, the one that answered last first.
+// hubsInOrder returns the addresses, starting with the one that answered last.
 func (c *Client) hubsInOrder() []string {
 	first := int(c.lastWorking.Load())
 	return slices.Concat(c.hubs[first:], c.hubs[:first])
 }
 
-// request is one HTTP request to one hub: a POST when it has a body.
+// request describes one HTTP request to one hub. With a body it is a POST, else a GET.
 type request struct {
 	hub, path string
 	body      []byte
 	secret    string
-	maxBytes  int64 // bytes of the answer that are read; 0: twice a message's
+	maxBytes  int64 // limit of the response body; 0 means twice schema.MaxBody
 }
 
-// response is a hub's 200 with a JSON body, or its 204.
+// response is a hub's 2xx reply: JSON, or 204 without a body.
 type response struct {
-	body     []byte // nil: 204
-	deadline string // the header of a 204
+	body     []byte // nil for 204
+	deadline string // schema.ExpiresHeader of a 204
 }
 
-// sendRequest makes one request. Its error wraps errNotListening or errRetry where another
-// try can help, and is the hub's own (one of schema's) where it can't.
+// sendRequest makes one request. The error wraps errNotListening, errNotHub or
+// errRetry, or is the hub's own rejection (one of schema's errors).
 func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if r.body != nil {
@@ -179,17 +179,18 @@ func (c *Client) sendRequest(ctx context.Context, r request) (response, error) {
 	return classifyResponse(r.hub, res, text)
 }
 
-// classifyTransportError says whether a request that got no whole answer can have arrived.
+// classifyTransportError distinguishes a failed connection, after which the request
+// can't have arrived, from a response that is missing or incomplete.
 func classifyTransportError(hub string, err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("%w: nothing listens at %s (%w)", errNotListening, hub, op.Err)
 	}
-	return fmt.Errorf("%w: %s does not answer (%w)", errRetry, hub, err)
+	return fmt.Errorf("%w: %s did not respond (%w)", errRetry, hub, err)
 }
 
-// classifyResponse tells a hub's answer from an error of its own and from what other
-// programs say. The reference server of version 1 answers every path it doesn't
-// know with 200 and plain text.
+// classifyResponse distinguishes a hub's reply from its errors and from replies of
+// other servers. The reference server of version 1 answers every unknown path with
+// 200 and plain text.
 func classifyResponse(hub string, res *http.Response, text []byte) (response, error) {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
@@ -199,16 +200,17 @@ func classifyResponse(hub string, res *http.Response, text []byte) (response, er
 	case code >= 200 && code < 300 && isJSON:
 		return response{body: text}, nil
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
-		return response{}, fmt.Errorf("%w: %s has trouble (%w)", errRetry, hub, problemError(res, text))
+		return response{}, fmt.Errorf("%w: %s reported an error (%w)", errRetry, hub, problemError(res, text))
 	case code >= 400 && isJSON:
 		return response{}, problemError(res, text)
 	default:
-		return response{}, fmt.Errorf("%w: %s answers %s with %d and %s: it seems to be something else than a hub",
+		return response{}, fmt.Errorf("%w: %s answered %s with status %d and content type %q; it does not seem to be a hub",
 			errNotHub, hub, res.Request.URL.Path, code, media)
 	}
 }
 
-// problemError is the error that a hub described. Version 1 servers only know "error".
+// problemError decodes the error in a hub's response. Version 1 servers only set
+// its "error" member.
 func problemError(res *http.Response, text []byte) error {
 	var p schema.Problem
 	if json.Unmarshal(text, &p) != nil {
@@ -221,7 +223,8 @@ func problemError(res *http.Response, text []byte) error {
 	return p.Err()
 }
 
-// callerError is what a caller sees of a failure: ErrUnreachable, or the hub's no.
+// callerError converts err for the caller: to ErrUnreachable, unless it is a hub's
+// rejection.
 func callerError(err error) error {
 	if err == nil || isRejection(err) {
 		return err
@@ -229,8 +232,8 @@ func callerError(err error) error {
 	return &unreachableError{err}
 }
 
-// unreachableError tells what happened at the address without the words that
-// only mark the kind of failure.
+// unreachableError is an ErrUnreachable with its cause. Its text omits the prefixes
+// that only mark the kind of failure.
 type unreachableError struct{ err error }
 
 func (e *unreachableError) Error() string {
@@ -241,18 +244,18 @@ func (e *unreachableError) Error() string {
 	return ErrUnreachable.Error() + ": " + text
 }
 
-// Is makes it an ErrUnreachable; Unwrap keeps the cause, such as schema.ErrFull.
+// Is matches ErrUnreachable. Unwrap exposes the cause, such as schema.ErrFull.
 func (e *unreachableError) Is(target error) bool { return target == ErrUnreachable }
 
 func (e *unreachableError) Unwrap() error { return e.err }
 
-// backoff gives pauses that double from one to the next.
+// backoff produces pauses that double each time.
 type backoff struct{ pause time.Duration }
 
 func newBackoff() backoff { return backoff{50 * time.Millisecond} }
 
-// next is at most 2 s, and up to a fifth shorter or longer than its turn, so that
-// agents don't all come back at once.
+// next returns the next pause, at most 2 s plus jitter. The jitter of ±20% keeps
+// agents from reconnecting at the same moment.
 func (b *backoff) next() time.Duration {
 	d := b.pause
 	b.pause = min(2*b.pause, 2*time.Second)

@@ -226,7 +226,7 @@ func TestRun_RejectsWrongUsage(t *testing.T) {
 		{[]string{"ask", "Go?", "--risk", "huge"}, "humanInTheLoop.risk must be one of"},
 		{[]string{"ask", "Go?", "--on-unreachable", "maybe"}, "--on-unreachable maybe: must be deny, allow or fail"},
 		{[]string{"ask", "Go?", "--on-timeout", "use_default"}, "--on-timeout use_default: must be emit_timeout or fail_run"},
-		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is no hub address"},
+		{[]string{"ask", "Go?", "--hub", "ftp://x"}, "is not a hub address"},
 		{[]string{"send", "x"}, "send takes flags only"},
 		{[]string{"send"}, "the event on stdin is not valid"},
 		{[]string{"send", "--type", "x", "--payload", "[]"}, "--payload must be a JSON object"},
